@@ -1,0 +1,83 @@
+//! What happened to a job: one line of its journal each.
+
+use crate::outcome::End;
+use crate::process::{BootId, ProcRef};
+use serde::{Deserialize, Serialize};
+
+/// The newest format this program writes.
+pub const FORMAT: u32 = 1;
+
+/// One line of a journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// The format of this line.
+    pub v: u32,
+    /// 1, 2, 3, …: with the job's id this names the event for ever.
+    pub seq: u64,
+    pub at: Moment,
+    pub event: Event,
+}
+
+/// When something happened, on both clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moment {
+    /// Wall clock, Unix milliseconds: for people, decides nothing.
+    pub wall_ms: u64,
+    /// Milliseconds since boot, through suspend: durations and deadlines.
+    pub boot_ms: u64,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// The job directory is complete; written by the launcher.
+    Accepted { boot: BootId },
+    /// A keeper acts from here on.
+    Kept {
+        how: Keeping,
+        keeper: ProcRef,
+        /// `None` once the standby has itself become the keeper.
+        standby: Option<ProcRef>,
+    },
+    /// The leader exists and waits for leave to execute the command.
+    Spawned { leader: ProcRef },
+    /// The command has been executed.
+    Started,
+    /// From here on the job is being stopped.
+    StopRequested {
+        by: StopCause,
+        detail: Option<String>,
+    },
+    /// Output between these offsets could not be kept.
+    Gap { from: u64, to: u64 },
+    /// The caller's own log begins to hold the output at this offset of that file.
+    LogBase { offset: u64 },
+    /// The leader has ended. There is at most one.
+    Ended(End),
+    /// What lingered after the end is gone too, and the output is final.
+    Closed {
+        output_bytes: u64,
+        dropped_bytes: u64,
+    },
+}
+
+/// How a keeper came to act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Keeping {
+    /// Started by the launcher.
+    Launched,
+    /// It was the standby of a keeper that died.
+    TakenOver,
+    /// Both had died; a verb that met the job started a fresh pair.
+    Adopted,
+}
+
+/// What asked for a stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopCause {
+    Stop,
+    Timeout,
+}

@@ -1,0 +1,124 @@
+//! Which jobs ended, in order: so that the newest ended ones are found without reading them all.
+//!
+//! One file a day (days since 1970), one line an end: `<unix ms> <id>`. Keepers append; nobody
+//! rewrites. It is a cache: a line for a removed job is passed over, and a job stays linked in
+//! `live/` until its line is here, so that no end can be missing from both.
+
+use crate::id::JobId;
+use crate::layout::Home;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// One job's end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub ended_ms: u64,
+    pub id: JobId,
+}
+
+/// Notes an end.
+pub fn append(home: &Home, entry: &Entry) -> io::Result<()> {
+    let path = home.ended().join((entry.ended_ms / DAY_MS).to_string());
+    let line = format!("{} {}\n", entry.ended_ms, entry.id);
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)?
+        .write_all(line.as_bytes())
+}
+
+/// The ends noted, newest first, read a day at a time as they are asked for.
+pub fn newest(home: &Home) -> io::Result<impl Iterator<Item = Entry>> {
+    let days = days(home)?;
+    Ok(days
+        .into_iter()
+        .rev()
+        .filter_map(|(_, path)| fs::read_to_string(path).ok())
+        .flat_map(|text| {
+            let mut entries: Vec<Entry> = text.lines().filter_map(parse).collect();
+            entries.reverse();
+            entries
+        }))
+}
+
+/// Removes the files of days all of whose jobs are gone.
+pub fn forget_days(home: &Home, exists: impl Fn(&JobId) -> bool) -> io::Result<()> {
+    let days = days(home)?;
+    // Keepers still append to the newest day.
+    for (_, path) in days.iter().rev().skip(1) {
+        let text = fs::read_to_string(path)?;
+        if !text
+            .lines()
+            .filter_map(parse)
+            .any(|entry| exists(&entry.id))
+        {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+fn parse(line: &str) -> Option<Entry> {
+    let (ended_ms, id) = line.split_once(' ')?;
+    Some(Entry {
+        ended_ms: ended_ms.parse().ok()?,
+        id: JobId::parse(id).ok()?,
+    })
+}
+
+/// The day files, oldest first.
+fn days(home: &Home) -> io::Result<Vec<(u64, PathBuf)>> {
+    let mut days = Vec::new();
+    for entry in fs::read_dir(home.ended())? {
+        let entry = entry?;
+        if let Some(day) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        {
+            days.push((day, entry.path()));
+        }
+    }
+    days.sort();
+    Ok(days)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn newest_comes_first_across_days_and_damage() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let home = Home::at(dir.path().to_owned());
+        fs::create_dir(home.ended()).expect("made");
+        let entry = |ended_ms: u64| Entry {
+            ended_ms,
+            id: JobId::parse(&format!("j{ended_ms}")).expect("valid"),
+        };
+        for ms in [5, 6, DAY_MS + 1, 3 * DAY_MS, 3 * DAY_MS + 4] {
+            append(&home, &entry(ms)).expect("appended");
+        }
+        fs::OpenOptions::new()
+            .append(true)
+            .open(home.ended().join("1"))
+            .expect("opens")
+            .write_all(b"half a li")
+            .expect("written");
+        let all: Vec<u64> = newest(&home)
+            .expect("read")
+            .map(|entry| entry.ended_ms)
+            .collect();
+        assert_eq!(all, [3 * DAY_MS + 4, 3 * DAY_MS, DAY_MS + 1, 6, 5]);
+
+        forget_days(&home, |id| id.as_str() == "j6").expect("forgotten");
+        let left: Vec<u64> = newest(&home)
+            .expect("read")
+            .map(|entry| entry.ended_ms)
+            .collect();
+        assert_eq!(left, [3 * DAY_MS + 4, 3 * DAY_MS, 6, 5]);
+    }
+}

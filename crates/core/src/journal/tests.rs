@@ -1,0 +1,118 @@
+use super::*;
+use crate::outcome::{End, EndedBy, Outcome};
+use crate::process::{BootId, ProcRef};
+use proptest::prelude::*;
+
+const AT: Moment = Moment {
+    wall_ms: 5,
+    boot_ms: 5,
+};
+
+fn life() -> Vec<Event> {
+    let process = ProcRef { pid: 4, started: 9 };
+    vec![
+        Event::Accepted {
+            boot: BootId("boot".into()),
+        },
+        Event::Kept {
+            how: crate::event::Keeping::Launched,
+            keeper: process,
+            standby: Some(process),
+        },
+        Event::Spawned { leader: process },
+        Event::Started,
+        Event::StopRequested {
+            by: crate::event::StopCause::Stop,
+            detail: Some("a\nb".into()),
+        },
+        Event::Ended(End {
+            outcome: Outcome::Exited { code: 3 },
+            ended_by: EndedBy::Stop,
+            ended_by_detail: None,
+            duration_ms: Some(12),
+            output_bytes: 7,
+            dropped_bytes: 0,
+            lingering: 0,
+            usage: None,
+        }),
+        Event::Closed {
+            output_bytes: 7,
+            dropped_bytes: 0,
+        },
+    ]
+}
+
+fn written(events: &[Event]) -> Vec<u8> {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("journal");
+    let mut writer = JournalWriter::open(&path).expect("opens");
+    for event in events {
+        writer
+            .append(AT, std::slice::from_ref(event))
+            .expect("appends");
+    }
+    std::fs::read(path).expect("reads")
+}
+
+proptest! {
+    /// Cut anywhere, a journal reads as the whole lines before the cut; and a writer that goes on
+    /// from there ends with the same state as one that was never stopped.
+    #[test]
+    fn a_torn_line_is_ignored_then_sealed(cut in 0usize..2000) {
+        let events = life();
+        let whole = written(&events);
+        let cut = cut.min(whole.len());
+        let lines = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
+
+        let read = Journal::parse(&whole[..cut]);
+        prop_assert_eq!(&read.state, &Journal::parse(&written(&events[..lines])).state);
+        prop_assert_eq!(read.damaged, 0);
+
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("journal");
+        std::fs::write(&path, &whole[..cut]).expect("writes");
+        let mut writer = JournalWriter::open(&path).expect("opens");
+        for event in &events[lines..] {
+            writer.append(AT, std::slice::from_ref(event)).expect("appends");
+        }
+        let resumed = Journal::read(&path).expect("reads");
+        prop_assert_eq!(&resumed.state, writer.state());
+        prop_assert_eq!(resumed.state, Journal::parse(&whole).state);
+    }
+
+    /// Noise between the lines is counted, never believed, and hides no line.
+    #[test]
+    fn noise_hides_nothing(noise in prop::collection::vec("[^\n]{1,40}", 0..6), places in prop::collection::vec(0usize..8, 6)) {
+        let whole = written(&life());
+        let mut lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+        let noise: Vec<Vec<u8>> = noise.into_iter().map(|text| format!("{text}\n").into_bytes()).collect();
+        for (text, place) in noise.iter().zip(places) {
+            lines.insert(place.min(lines.len()), text);
+        }
+        let read = Journal::parse(&lines.concat());
+        prop_assert_eq!(read.damaged, noise.len());
+        prop_assert_eq!(read.state, Journal::parse(&whole).state);
+    }
+
+    #[test]
+    fn any_bytes_are_readable(bytes: Vec<u8>) {
+        Journal::parse(&bytes);
+    }
+}
+
+#[test]
+fn an_unknown_event_keeps_its_number_and_a_newer_format_is_not_written() {
+    let mut bytes = written(&life()[..1]);
+    bytes.extend(b"{\"v\":2,\"seq\":2,\"at\":{},\"event\":{\"teleported\":{}}}\n");
+    let read = Journal::parse(&bytes);
+    assert_eq!((read.damaged, read.format, read.state.seq), (0, 2, 2));
+
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("journal");
+    std::fs::write(&path, &bytes).expect("writes");
+    assert!(matches!(
+        JournalWriter::open(&path),
+        Err(WriterError::Newer(2))
+    ));
+    assert_eq!(std::fs::read(&path).expect("reads"), bytes);
+}

@@ -1,0 +1,112 @@
+//! Names, sessions and tasks: text that somebody else chose.
+//!
+//! A label is kept as it was given and shown so. Where it becomes a file name (`names/`,
+//! `sessions/`) its [`Label::file_name`] is used: safe characters stay, every other byte becomes
+//! `%xx`. The encoding is reversible, so two labels never share a file.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Encoded, a label of this many bytes still fits a file name (255 bytes, three per byte).
+const MAX_LEN: usize = 80;
+
+/// A name, session or task key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Label(String);
+
+/// Why a label was refused.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum BadLabel {
+    #[error("it is empty")]
+    Empty,
+    #[error("it has {0} bytes; {MAX_LEN} are the most")]
+    TooLong(usize),
+    #[error("it contains the control character {0:?}")]
+    Control(char),
+}
+
+impl Label {
+    pub fn parse(text: &str) -> Result<Label, BadLabel> {
+        if text.is_empty() {
+            return Err(BadLabel::Empty);
+        }
+        if text.len() > MAX_LEN {
+            return Err(BadLabel::TooLong(text.len()));
+        }
+        match text.chars().find(|c| c.is_control()) {
+            Some(bad) => Err(BadLabel::Control(bad)),
+            None => Ok(Label(text.to_owned())),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The file name that stands for this label.
+    pub fn file_name(&self) -> String {
+        let mut name = String::with_capacity(self.0.len());
+        for (place, byte) in self.0.bytes().enumerate() {
+            // A leading dot would hide the file, and `.` and `..` are not names at all.
+            let safe = byte.is_ascii_alphanumeric()
+                || matches!(byte, b'_' | b'-')
+                || (byte == b'.' && place > 0);
+            if safe {
+                name.push(char::from(byte));
+            } else {
+                name.push_str(&format!("%{byte:02x}"));
+            }
+        }
+        name
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl From<Label> for String {
+    fn from(label: Label) -> String {
+        label.0
+    }
+}
+
+impl TryFrom<String> for Label {
+    type Error = BadLabel;
+    fn try_from(text: String) -> Result<Label, BadLabel> {
+        Label::parse(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn file_names_are_plain() {
+        for (label, file) in [
+            ("dev", "dev"),
+            (".", "%2e"),
+            ("..", "%2e."),
+            ("a/b", "a%2fb"),
+            ("agent:main", "agent%3amain"),
+            ("50%", "50%25"),
+        ] {
+            assert_eq!(Label::parse(label).map(|l| l.file_name()), Ok(file.into()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn two_labels_never_share_a_file(a in "\\PC{1,40}", b in "\\PC{1,40}") {
+            if let (Ok(x), Ok(y)) = (Label::parse(&a), Label::parse(&b)) {
+                prop_assert_eq!(x.file_name() == y.file_name(), a == b);
+                prop_assert!(x.file_name().len() <= 255);
+            }
+        }
+    }
+}

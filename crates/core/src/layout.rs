@@ -1,0 +1,155 @@
+//! Where everything lies.
+//!
+//! ```text
+//! <home>/
+//!   jobs/<id>/           one directory a job, complete from the moment it has this name
+//!     spec.json journal output feed control lock told
+//!   jobs/.new-…          a job directory being made, or left by a launcher that died
+//!   jobs/.gone-…         a job directory being removed
+//!   live/<id>            link while the job is not over: what runs is found without reading what ran
+//!   sessions/<key>/<id>  link per session
+//!   names/<name>         link to the newest job of that name
+//!   ended/<day>          which jobs ended on a day, in order (see `history`)
+//! ```
+
+use crate::id::JobId;
+use crate::journal::Journal;
+use crate::label::Label;
+use crate::spec::Spec;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Prefixes no job id can have, since ids start with a letter or a digit.
+pub const NEW: &str = ".new-";
+pub const GONE: &str = ".gone-";
+
+/// The directory that holds all jobs of a user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    root: PathBuf,
+}
+
+impl Home {
+    pub fn at(root: PathBuf) -> Home {
+        Home { root }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn jobs(&self) -> PathBuf {
+        self.root.join("jobs")
+    }
+
+    pub fn live(&self) -> PathBuf {
+        self.root.join("live")
+    }
+
+    pub fn sessions(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
+    pub fn names(&self) -> PathBuf {
+        self.root.join("names")
+    }
+
+    pub fn ended(&self) -> PathBuf {
+        self.root.join("ended")
+    }
+
+    pub fn session(&self, session: &Label) -> PathBuf {
+        self.sessions().join(session.file_name())
+    }
+
+    pub fn name(&self, name: &Label) -> PathBuf {
+        self.names().join(name.file_name())
+    }
+
+    pub fn live_link(&self, id: &JobId) -> PathBuf {
+        self.live().join(id.as_str())
+    }
+
+    pub fn job(&self, id: &JobId) -> JobDir {
+        JobDir {
+            path: self.jobs().join(id.as_str()),
+        }
+    }
+}
+
+/// One job's directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobDir {
+    path: PathBuf,
+}
+
+/// Why a job directory could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error("{path}: {source}")]
+    Io { path: PathBuf, source: io::Error },
+    #[error("{path} is damaged: {source}")]
+    Damaged {
+        path: PathBuf,
+        source: serde_json::Error,
+    },
+}
+
+impl JobDir {
+    pub fn at(path: PathBuf) -> JobDir {
+        JobDir { path }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The home this directory lies in: `<home>/jobs/<id>`.
+    pub fn home(&self) -> Option<Home> {
+        let root = self.path.parent()?.parent()?;
+        Some(Home::at(root.to_owned()))
+    }
+
+    pub fn spec(&self) -> PathBuf {
+        self.path.join("spec.json")
+    }
+
+    pub fn journal(&self) -> PathBuf {
+        self.path.join("journal")
+    }
+
+    pub fn output(&self) -> PathBuf {
+        self.path.join("output")
+    }
+
+    pub fn feed(&self) -> PathBuf {
+        self.path.join("feed")
+    }
+
+    pub fn lock(&self) -> PathBuf {
+        self.path.join("lock")
+    }
+
+    /// There once somebody who asked has been told of the end.
+    pub fn told(&self) -> PathBuf {
+        self.path.join("told")
+    }
+
+    pub fn read_spec(&self) -> Result<Spec, ReadError> {
+        let path = self.spec();
+        let bytes = std::fs::read(&path).map_err(|source| ReadError::Io {
+            path: path.clone(),
+            source,
+        })?;
+        serde_json::from_slice(&bytes).map_err(|source| ReadError::Damaged { path, source })
+    }
+
+    pub fn read_journal(&self) -> Result<Journal, ReadError> {
+        let path = self.journal();
+        Journal::read(&path).map_err(|source| ReadError::Io { path, source })
+    }
+}
+
+/// The control socket's name inside a job directory; sockets are reached relative to an open
+/// directory, because their paths may be at most 107 bytes long.
+pub const CONTROL: &str = "control";

@@ -1,0 +1,87 @@
+//! Arguments and paths in JSON.
+//!
+//! The system's strings are bytes; JSON's are Unicode. Text that is UTF-8 is written as a plain
+//! string, anything else as a list of its bytes, so that what a job was started with is kept exactly
+//! and still reads well in the usual case.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// A string of the system.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OsText(pub OsString);
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Form {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl OsText {
+    pub fn as_os_str(&self) -> &OsStr {
+        &self.0
+    }
+
+    pub fn as_path(&self) -> &Path {
+        Path::new(&self.0)
+    }
+
+    /// For people: what is not UTF-8 is replaced.
+    pub fn lossy(&self) -> String {
+        self.0.to_string_lossy().into_owned()
+    }
+}
+
+impl From<OsString> for OsText {
+    fn from(text: OsString) -> OsText {
+        OsText(text)
+    }
+}
+
+impl From<PathBuf> for OsText {
+    fn from(path: PathBuf) -> OsText {
+        OsText(path.into_os_string())
+    }
+}
+
+impl From<&str> for OsText {
+    fn from(text: &str) -> OsText {
+        OsText(text.into())
+    }
+}
+
+impl Serialize for OsText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.to_str() {
+            Some(text) => serializer.serialize_str(text),
+            None => Form::Bytes(self.0.as_bytes().to_vec()).serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for OsText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<OsText, D::Error> {
+        Ok(OsText(match Form::deserialize(deserializer)? {
+            Form::Text(text) => text.into(),
+            Form::Bytes(bytes) => OsString::from_vec(bytes),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_bytes_survive_json(bytes: Vec<u8>) {
+            let text = OsText(OsString::from_vec(bytes));
+            let json = serde_json::to_string(&text).expect("bytes always encode");
+            prop_assert_eq!(serde_json::from_str::<OsText>(&json).expect("decodes"), text);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Signal names and numbers (Linux).
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// One signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Signal(i32);
+
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{0:?} is not a signal; try a name such as TERM or SIGUSR1, or a number from 1 to 64")]
+pub struct BadSignal(String);
+
+const NAMES: [&str; 31] = [
+    "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2",
+    "PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG",
+    "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
+];
+/// The last real-time signal; the first that user programs get is 34.
+const LAST: i32 = 64;
+
+impl Signal {
+    pub const TERM: Signal = Signal(15);
+    pub const KILL: Signal = Signal(9);
+    pub const CONT: Signal = Signal(18);
+
+    pub fn new(number: i32) -> Option<Signal> {
+        (1..=LAST).contains(&number).then_some(Signal(number))
+    }
+
+    /// `TERM`, `SIGTERM`, `sigterm`, `15`.
+    pub fn parse(text: &str) -> Result<Signal, BadSignal> {
+        let bad = || BadSignal(text.to_owned());
+        if let Ok(number) = text.parse::<i32>() {
+            return Signal::new(number).ok_or_else(bad);
+        }
+        let upper = text.to_ascii_uppercase();
+        let name = upper.strip_prefix("SIG").unwrap_or(&upper);
+        if let Some(place) = NAMES.iter().position(|n| *n == name) {
+            return Ok(Signal(place as i32 + 1));
+        }
+        name.strip_prefix("RT")
+            .and_then(|number| number.parse().ok())
+            .and_then(Signal::new)
+            .ok_or_else(bad)
+    }
+
+    pub fn number(self) -> i32 {
+        self.0
+    }
+}
+
+impl fmt::Display for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match NAMES.get(self.0 as usize - 1) {
+            Some(name) => write!(f, "SIG{name}"),
+            None => write!(f, "SIGRT{}", self.0),
+        }
+    }
+}
+
+impl From<Signal> for String {
+    fn from(signal: Signal) -> String {
+        signal.to_string()
+    }
+}
+
+impl TryFrom<String> for Signal {
+    type Error = BadSignal;
+    fn try_from(text: String) -> Result<Signal, BadSignal> {
+        Signal::parse(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_signal_has_a_name_that_reads_back() {
+        for number in 1..=LAST {
+            let signal = Signal::new(number).expect("in range");
+            assert_eq!(Signal::parse(&signal.to_string()), Ok(signal));
+            assert_eq!(Signal::parse(&number.to_string()), Ok(signal));
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for bad in ["", "0", "65", "-9", "NOPE", "SIG", "RT", "SIGRT99"] {
+            assert!(Signal::parse(bad).is_err(), "{bad:?} was accepted");
+        }
+        assert_eq!(Signal::parse("term"), Ok(Signal::TERM));
+    }
+}

@@ -1,0 +1,277 @@
+//! What follows from a journal: one pure function, used when recording and when recovering.
+//!
+//! ```text
+//!  Unwritten ─accepted─► Accepted ─spawned─► Spawned ─started─► Running ─stop─► Stopping
+//!                            │                  │                  │               │
+//!                            └──────────────────┴─────── ended ────┴───────────────┘
+//!                                                          ▼
+//!                                          Ended { Lingering } ─closed─► Ended { Closed }
+//! ```
+//! An event that does not fit the phase changes nothing: the first `ended` wins, whatever races.
+
+use crate::event::{Event, Keeping, Moment, Record, StopCause};
+use crate::outcome::{End, EndedBy};
+use crate::process::{BootId, ProcRef};
+use std::ops::Range;
+
+/// A job's state: the fold of its journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Of the newest event seen; 0 before the first.
+    pub seq: u64,
+    pub accepted: Option<Moment>,
+    pub boot: Option<BootId>,
+    pub kept: Option<Kept>,
+    pub phase: Phase,
+    /// Ranges of the output that could not be kept, in order.
+    pub gaps: Vec<Range<u64>>,
+    /// Where the output begins in the caller's own log.
+    pub log_base: Option<u64>,
+}
+
+/// Who keeps the job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub keeper: ProcRef,
+    pub standby: Option<ProcRef>,
+    /// Once a pair has died, orphans of the job are no longer this keeper's own descendants.
+    pub adopted: bool,
+}
+
+/// How far a job has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Unwritten,
+    Accepted,
+    Spawned(Leader),
+    Running(Leader),
+    Stopping(Leader, Stop),
+    Ended {
+        /// `None` when the command never got a process.
+        leader: Option<Leader>,
+        at: Moment,
+        end: End,
+        tail: Tail,
+    },
+}
+
+/// The job's first process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leader {
+    pub process: ProcRef,
+    /// When it was made, then when it executed the command.
+    pub since: Moment,
+}
+
+/// A stop under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stop {
+    pub by: StopCause,
+    pub detail: Option<String>,
+    pub at: Moment,
+}
+
+/// What comes after the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// Processes of the job, or holders of its output, are still there.
+    Lingering,
+    /// Nothing more will come.
+    Closed {
+        output_bytes: u64,
+        dropped_bytes: u64,
+    },
+}
+
+/// Whether an event changed anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    Taken,
+    /// It did not fit the phase, or had been seen before.
+    Ignored,
+}
+
+impl Default for State {
+    fn default() -> State {
+        State {
+            seq: 0,
+            accepted: None,
+            boot: None,
+            kept: None,
+            phase: Phase::Unwritten,
+            gaps: Vec::new(),
+            log_base: None,
+        }
+    }
+}
+
+impl State {
+    /// Takes one record into account.
+    pub fn apply(&mut self, record: &Record) -> Applied {
+        if record.seq <= self.seq {
+            return Applied::Ignored;
+        }
+        self.seq = record.seq;
+        self.apply_event(&record.event, record.at)
+    }
+
+    fn apply_event(&mut self, event: &Event, at: Moment) -> Applied {
+        let next = match (event, &self.phase) {
+            (Event::Accepted { boot }, Phase::Unwritten) => {
+                self.accepted = Some(at);
+                self.boot = Some(boot.clone());
+                Phase::Accepted
+            }
+            (Event::Spawned { leader }, Phase::Accepted) => Phase::Spawned(Leader {
+                process: *leader,
+                since: at,
+            }),
+            (Event::Started, Phase::Spawned(leader)) => Phase::Running(Leader {
+                since: at,
+                ..*leader
+            }),
+            (Event::StopRequested { by, detail }, Phase::Running(leader)) => Phase::Stopping(
+                *leader,
+                Stop {
+                    by: *by,
+                    detail: detail.clone(),
+                    at,
+                },
+            ),
+            (Event::Ended(end), phase) if !matches!(phase, Phase::Ended { .. }) => Phase::Ended {
+                leader: phase.leader().copied(),
+                at,
+                end: end.clone(),
+                tail: Tail::Lingering,
+            },
+            (
+                Event::Closed {
+                    output_bytes,
+                    dropped_bytes,
+                },
+                Phase::Ended {
+                    leader,
+                    at,
+                    end,
+                    tail: Tail::Lingering,
+                },
+            ) => Phase::Ended {
+                leader: *leader,
+                at: *at,
+                end: end.clone(),
+                tail: Tail::Closed {
+                    output_bytes: *output_bytes,
+                    dropped_bytes: *dropped_bytes,
+                },
+            },
+            (
+                Event::Kept {
+                    how,
+                    keeper,
+                    standby,
+                },
+                _,
+            ) => {
+                let adopted =
+                    *how == Keeping::Adopted || self.kept.as_ref().is_some_and(|kept| kept.adopted);
+                self.kept = Some(Kept {
+                    keeper: *keeper,
+                    standby: *standby,
+                    adopted,
+                });
+                return Applied::Taken;
+            }
+            (Event::Gap { from, to }, _) if from < to => {
+                self.gaps.push(*from..*to);
+                return Applied::Taken;
+            }
+            (Event::LogBase { offset }, _) => {
+                self.log_base = Some(*offset);
+                return Applied::Taken;
+            }
+            // Out of phase: named one by one, so that a new event cannot be forgotten here.
+            (
+                Event::Accepted { .. }
+                | Event::Spawned { .. }
+                | Event::Started
+                | Event::StopRequested { .. }
+                | Event::Gap { .. }
+                | Event::Ended(_)
+                | Event::Closed { .. },
+                _,
+            ) => return Applied::Ignored,
+        };
+        self.phase = next;
+        Applied::Taken
+    }
+
+    /// Ended, and nothing more will come.
+    pub fn is_final(&self) -> bool {
+        matches!(
+            self.phase,
+            Phase::Ended {
+                tail: Tail::Closed { .. },
+                ..
+            }
+        )
+    }
+
+    pub fn end(&self) -> Option<&End> {
+        match &self.phase {
+            Phase::Ended { end, .. } => Some(end),
+            _ => None,
+        }
+    }
+
+    pub fn ended_at(&self) -> Option<Moment> {
+        match &self.phase {
+            Phase::Ended { at, .. } => Some(*at),
+            _ => None,
+        }
+    }
+
+    /// What ended a job whose leader ends in this phase, with who asked; `by_signal` when a signal
+    /// ended the leader.
+    pub fn ended_by(&self, by_signal: bool) -> (EndedBy, Option<String>) {
+        match &self.phase {
+            Phase::Stopping(_, stop) => {
+                let by = match stop.by {
+                    StopCause::Stop => EndedBy::Stop,
+                    StopCause::Timeout => EndedBy::Timeout,
+                };
+                (by, stop.detail.clone())
+            }
+            _ if by_signal => (EndedBy::Signal, None),
+            _ => (EndedBy::Itself, None),
+        }
+    }
+
+    pub fn dropped_bytes(&self) -> u64 {
+        self.gaps.iter().map(|gap| gap.end - gap.start).sum()
+    }
+}
+
+impl Phase {
+    pub fn leader(&self) -> Option<&Leader> {
+        match self {
+            Phase::Unwritten | Phase::Accepted => None,
+            Phase::Spawned(leader) | Phase::Running(leader) | Phase::Stopping(leader, _) => {
+                Some(leader)
+            }
+            Phase::Ended { leader, .. } => leader.as_ref(),
+        }
+    }
+
+    /// The interface's word for this phase.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Phase::Unwritten | Phase::Accepted | Phase::Spawned(_) => "starting",
+            Phase::Running(_) => "running",
+            Phase::Stopping(..) => "stopping",
+            Phase::Ended { .. } => "ended",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+use super::*;
+use crate::outcome::Outcome;
+use proptest::prelude::*;
+
+fn event() -> impl Strategy<Value = Event> {
+    let process = (1..100i32, 0..5u64).prop_map(|(pid, started)| ProcRef { pid, started });
+    prop_oneof![
+        Just(Event::Accepted {
+            boot: BootId("b".into())
+        }),
+        process.clone().prop_map(|keeper| Event::Kept {
+            how: Keeping::Launched,
+            keeper,
+            standby: None
+        }),
+        process.clone().prop_map(|keeper| Event::Kept {
+            how: Keeping::Adopted,
+            keeper,
+            standby: None
+        }),
+        process.prop_map(|leader| Event::Spawned { leader }),
+        Just(Event::Started),
+        Just(Event::StopRequested {
+            by: StopCause::Stop,
+            detail: None
+        }),
+        Just(Event::StopRequested {
+            by: StopCause::Timeout,
+            detail: None
+        }),
+        (0..50u64, 0..50u64).prop_map(|(from, to)| Event::Gap { from, to }),
+        Just(Event::LogBase { offset: 3 }),
+        (0..300i32).prop_map(|code| Event::Ended(end(code))),
+        Just(Event::Closed {
+            output_bytes: 9,
+            dropped_bytes: 0
+        }),
+    ]
+}
+
+fn end(code: i32) -> End {
+    End {
+        outcome: Outcome::Exited { code },
+        ended_by: EndedBy::Itself,
+        ended_by_detail: None,
+        duration_ms: Some(1),
+        output_bytes: 9,
+        dropped_bytes: 0,
+        lingering: 0,
+        usage: None,
+    }
+}
+
+fn records(events: &[Event]) -> Vec<Record> {
+    events
+        .iter()
+        .enumerate()
+        .map(|(place, event)| Record {
+            v: 1,
+            seq: place as u64 + 1,
+            at: Moment {
+                wall_ms: place as u64,
+                boot_ms: place as u64,
+            },
+            event: event.clone(),
+        })
+        .collect()
+}
+
+fn rank(phase: &Phase) -> u8 {
+    match phase {
+        Phase::Unwritten => 0,
+        Phase::Accepted => 1,
+        Phase::Spawned(_) => 2,
+        Phase::Running(_) => 3,
+        Phase::Stopping(..) => 4,
+        Phase::Ended {
+            tail: Tail::Lingering,
+            ..
+        } => 5,
+        Phase::Ended {
+            tail: Tail::Closed { .. },
+            ..
+        } => 6,
+    }
+}
+
+proptest! {
+    /// Whatever comes in whatever order: a job never goes back, the first end stays, and only
+    /// taken events change anything but the sequence number.
+    #[test]
+    fn phases_only_advance_and_the_first_end_wins(events in prop::collection::vec(event(), 0..40)) {
+        let mut state = State::default();
+        let mut first_end = None;
+        for record in records(&events) {
+            let before = state.clone();
+            let applied = state.apply(&record);
+            prop_assert!(rank(&state.phase) >= rank(&before.phase));
+            if let (Event::Ended(end), None) = (&record.event, &first_end) {
+                first_end = Some(end.clone());
+            }
+            prop_assert_eq!(state.end(), first_end.as_ref());
+            if applied == Applied::Ignored {
+                prop_assert_eq!(&State { seq: before.seq, ..state.clone() }, &before);
+            }
+        }
+    }
+
+    /// Reading lines twice, as after a copied or duplicated journal, changes nothing.
+    #[test]
+    fn duplicated_records_change_nothing(events in prop::collection::vec(event(), 0..30), repeats in prop::collection::vec(1..4usize, 30)) {
+        let mut once = State::default();
+        let mut often = State::default();
+        for (record, times) in records(&events).iter().zip(repeats) {
+            once.apply(record);
+            for _ in 0..times {
+                often.apply(record);
+            }
+        }
+        prop_assert_eq!(once, often);
+    }
+
+    #[test]
+    fn a_stop_is_what_ended_a_job_only_once_it_was_asked(stop_first: bool, signaled: bool) {
+        let leader = ProcRef { pid: 7, started: 7 };
+        let mut events = vec![
+            Event::Accepted { boot: BootId("b".into()) },
+            Event::Spawned { leader },
+            Event::Started,
+        ];
+        if stop_first {
+            events.push(Event::StopRequested { by: StopCause::Stop, detail: Some("me".into()) });
+            events.push(Event::StopRequested { by: StopCause::Timeout, detail: None });
+        }
+        let mut state = State::default();
+        records(&events).iter().for_each(|record| { state.apply(record); });
+        let expected = match (stop_first, signaled) {
+            (true, _) => (EndedBy::Stop, Some("me".to_owned())),
+            (false, true) => (EndedBy::Signal, None),
+            (false, false) => (EndedBy::Itself, None),
+        };
+        prop_assert_eq!(state.ended_by(signaled), expected);
+    }
+}
