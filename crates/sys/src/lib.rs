@@ -1,1 +1,30 @@
+//! Every system call Outlive makes that the standard library does not: as owned, safe types.
+//!
+//! This is the only crate that knows the platform and the only one with `unsafe`. It knows nothing
+//! of what it is used for. Descriptors never leave it as numbers, and every one is close-on-exec.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`child`] | fork, and the way from fork to exec |
+//! | [`clock`] | both clocks, and a timer that runs through suspend |
+//! | [`file`] | reserving space, finding holes, renaming without replacing |
+//! | [`lock`] | locks that a forked process shares |
+//! | [`own`] | what a process does to itself: session, signals, descriptors, limits |
+//! | [`pidfd`] | one process, addressed so that it cannot be another |
+//! | [`pipe`] | FIFOs, and moving bytes without a copy |
+//! | [`poll`] | sleeping until the kernel has something |
+//! | [`probe`] | what this machine offers |
+//! | [`procfs`] | what the kernel tells of processes |
+//! | [`socket`] | local sockets with a known peer |
 
+pub mod child;
+pub mod clock;
+pub mod file;
+pub mod lock;
+pub mod own;
+pub mod pidfd;
+pub mod pipe;
+pub mod poll;
+pub mod probe;
+pub mod procfs;
+pub mod socket;

@@ -1,0 +1,344 @@
+//! Fork, and the way from fork to exec.
+//!
+//! A new process is made in two steps with a [`Gate`] between them: it is forked and waits; its
+//! maker writes down that it exists and opens the gate; it executes its program, or says through
+//! the gate why it could not. If the maker dies before opening the gate, the process ends without
+//! having done anything; a copy of the maker's side (held by the maker's parent, say) can open the
+//! gate just as well, and reads the same answer.
+//!
+//! **Between fork and exec nothing here allocates or locks**: [`Program`] holds everything ready.
+
+use crate::own::{OpenFileLimit, SIGNAL_SET_BYTES, check, set_signal_mask};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
+};
+use std::ffi::{CString, OsStr};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::ptr;
+
+/// Forks this process, which has one thread. The child runs `child` and ends with what it returns.
+pub fn fork(child: impl FnOnce() -> i32) -> io::Result<i32> {
+    // SAFETY: with a single thread the child is a whole copy: no lock is held by a thread that is
+    // not there, so the child may do anything.
+    match check(i64::from(unsafe { libc::fork() }))? {
+        0 => {
+            let code = child();
+            // SAFETY: ends the process; nothing of the parent's is to be run again at exit.
+            unsafe { libc::_exit(code) }
+        }
+        pid => Ok(pid as i32),
+    }
+}
+
+/// The maker's side of a start.
+#[derive(Debug)]
+pub struct Gate(OwnedFd);
+
+/// The new process's side.
+#[derive(Debug)]
+pub struct GateInside(OwnedFd);
+
+/// What became of a start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    Executed,
+    Failed(ExecFailure),
+}
+
+/// Why a program could not be executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExecFailure {
+    pub step: Step,
+    pub errno: i32,
+}
+
+/// Where a start failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Directory,
+    Execute,
+}
+
+const OPEN: [u8; 1] = *b"o";
+
+/// Makes a gate.
+pub fn gate() -> io::Result<(Gate, GateInside)> {
+    let (outside, inside) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    Ok((Gate(outside), GateInside(inside)))
+}
+
+impl Gate {
+    /// Lets the new process execute its program. Opening it twice does no harm.
+    pub fn open(&self) {
+        // It fails only if the process is gone, which `outcome` will tell.
+        let _ = send(&self.0, &OPEN, SendFlags::NOSIGNAL);
+    }
+
+    /// Sleeps until the program is executed or cannot be. The answer stays for others to read.
+    pub fn outcome(&self) -> io::Result<Start> {
+        let mut answer = [0u8; 5];
+        loop {
+            return match recv(&self.0, &mut answer[..], RecvFlags::PEEK) {
+                // Executing closed the other side.
+                Ok((0, _)) | Err(rustix::io::Errno::CONNRESET) => Ok(Start::Executed),
+                Ok(_) => Ok(Start::Failed(ExecFailure::decode(answer))),
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => Err(error.into()),
+            };
+        }
+    }
+}
+
+impl ExecFailure {
+    fn decode(bytes: [u8; 5]) -> ExecFailure {
+        let [step, errno @ ..] = bytes;
+        ExecFailure {
+            step: if step == 0 {
+                Step::Directory
+            } else {
+                Step::Execute
+            },
+            errno: i32::from_ne_bytes(errno),
+        }
+    }
+
+    fn encode(self) -> [u8; 5] {
+        let [a, b, c, d] = self.errno.to_ne_bytes();
+        let step = match self.step {
+            Step::Directory => 0,
+            Step::Execute => 1,
+        };
+        [step, a, b, c, d]
+    }
+}
+
+/// A program ready to be executed.
+#[derive(Debug)]
+pub struct Program {
+    directory: CString,
+    /// Where the program may be, in the order to try.
+    candidates: Vec<CString>,
+    /// The arguments, behind the shell that runs a script without a `#!` line.
+    arguments: Vec<CString>,
+    limit: Option<OpenFileLimit>,
+}
+
+const SHELL: &std::ffi::CStr = c"/bin/sh";
+
+impl Program {
+    /// Looks for `argv[0]` along `path` unless it names a file itself.
+    pub fn new(
+        argv: &[&OsStr],
+        directory: &OsStr,
+        path: Option<&OsStr>,
+        limit: Option<OpenFileLimit>,
+    ) -> io::Result<Program> {
+        let name = argv.first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut arguments = vec![SHELL.to_owned()];
+        for argument in argv {
+            arguments.push(CString::new(argument.as_bytes())?);
+        }
+        Ok(Program {
+            directory: CString::new(directory.as_bytes())?,
+            candidates: candidates(name.as_bytes(), path)?,
+            arguments,
+            limit,
+        })
+    }
+
+    /// Forks; the child gets a session of its own, default signals, `input` as standard input and
+    /// `output` as standard output and error, and waits at the gate.
+    pub fn spawn(&self, input: &File, output: &File, gate: GateInside) -> io::Result<i32> {
+        let mut argv: Vec<*const libc::c_char> =
+            self.arguments.iter().map(|a| a.as_ptr()).collect();
+        argv.push(ptr::null());
+        let plan = Plan {
+            program: self,
+            argv,
+            input: input.as_raw_fd(),
+            output: output.as_raw_fd(),
+            gate: gate.0.as_raw_fd(),
+        };
+        fork(|| plan.run())
+    }
+}
+
+/// As `execvp` searches: a name with a slash is taken as it is, an empty entry is here.
+fn candidates(name: &[u8], path: Option<&OsStr>) -> io::Result<Vec<CString>> {
+    if name.contains(&b'/') || name.is_empty() {
+        return Ok(vec![CString::new(name)?]);
+    }
+    let path = path.map_or(&b"/usr/local/bin:/bin:/usr/bin"[..], OsStrExt::as_bytes);
+    path.split(|byte| *byte == b':')
+        .map(|directory| {
+            let directory = if directory.is_empty() {
+                b"."
+            } else {
+                directory
+            };
+            Ok(CString::new([directory, b"/", name].concat())?)
+        })
+        .collect()
+}
+
+/// Everything the child needs, as numbers and pointers into memory made before the fork.
+struct Plan<'a> {
+    program: &'a Program,
+    argv: Vec<*const libc::c_char>,
+    input: RawFd,
+    output: RawFd,
+    gate: RawFd,
+}
+
+impl Plan<'_> {
+    /// In the child. Returns only if the program could not be executed.
+    fn run(&self) -> i32 {
+        // SAFETY: plain system calls on descriptors and strings that the parent made and this
+        // process has its own copy of.
+        unsafe {
+            libc::setsid();
+            libc::dup2(self.input, 0);
+            libc::dup2(self.output, 1);
+            libc::dup2(self.output, 2);
+        }
+        if !self.wait_at_gate() {
+            return 125;
+        }
+        default_signals();
+        self.restore_limit();
+        // SAFETY: the string is valid; from here on only this process's directory changes.
+        if unsafe { libc::chdir(self.program.directory.as_ptr()) } == -1 {
+            return self.fail(Step::Directory, errno());
+        }
+        close_on_exec_from(3);
+        let _ = set_signal_mask(0);
+        let errno = self.execute();
+        self.fail(Step::Execute, errno)
+    }
+
+    fn wait_at_gate(&self) -> bool {
+        let mut byte = 0u8;
+        loop {
+            // SAFETY: one byte of valid storage; the descriptor is this process's own copy.
+            match unsafe { libc::read(self.gate, (&raw mut byte).cast(), 1) } {
+                -1 if errno() == libc::EINTR => {}
+                count => return count == 1,
+            }
+        }
+    }
+
+    /// Tries each candidate; the most telling error is returned.
+    fn execute(&self) -> i32 {
+        let mut worst = libc::ENOENT;
+        for candidate in &self.program.candidates {
+            match self.execute_at(candidate) {
+                libc::ENOENT | libc::ENOTDIR => {
+                    // There, but its interpreter is not: not the same as not found.
+                    // SAFETY: a valid string.
+                    if unsafe { libc::access(candidate.as_ptr(), libc::F_OK) } == 0 {
+                        return libc::ELIBBAD;
+                    }
+                }
+                libc::EACCES => worst = libc::EACCES,
+                other => return other,
+            }
+        }
+        worst
+    }
+
+    fn execute_at(&self, program: &CString) -> i32 {
+        // SAFETY: `argv` is a null-terminated list of valid strings, the environment is this
+        // process's own; `argv[1]` exists, since there is at least the program's name.
+        unsafe {
+            let environment = environ;
+            libc::execve(program.as_ptr(), self.argv.as_ptr().add(1), environment);
+            let error = errno();
+            if error != libc::ENOEXEC {
+                return error;
+            }
+            self.execute_as_script(program, environment)
+        }
+    }
+
+    /// A script without `#!` is the shell's to run, as every shell has it.
+    ///
+    /// # Safety
+    /// Between fork and exec, with a valid environment.
+    unsafe fn execute_as_script(
+        &self,
+        program: &CString,
+        environment: *const *const libc::c_char,
+    ) -> i32 {
+        // SAFETY: the list lives in memory that only this process sees; its first two entries
+        // exist, and become `/bin/sh <program>`.
+        unsafe {
+            let argv = self.argv.as_ptr().cast_mut();
+            *argv.add(1) = program.as_ptr();
+            libc::execve(SHELL.as_ptr(), argv.cast_const(), environment);
+        }
+        errno()
+    }
+
+    fn restore_limit(&self) {
+        if let Some(limit) = &self.program.limit {
+            // SAFETY: a valid structure, read during the call.
+            unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit.0) };
+        }
+    }
+
+    fn fail(&self, step: Step, errno: i32) -> i32 {
+        let answer = ExecFailure { step, errno }.encode();
+        // SAFETY: five bytes of valid storage; nobody may be there to read, which is no matter.
+        unsafe {
+            libc::send(
+                self.gate,
+                answer.as_ptr().cast(),
+                answer.len(),
+                libc::MSG_NOSIGNAL,
+            )
+        };
+        126
+    }
+}
+
+unsafe extern "C" {
+    static environ: *const *const libc::c_char;
+}
+
+fn errno() -> i32 {
+    // SAFETY: the location is this thread's own.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Ignored signals would stay ignored in the program; caught ones are reset by exec itself.
+fn default_signals() {
+    let default = [0u64; 4];
+    for signal in 1..=64 {
+        // SAFETY: an all-zero kernel `sigaction` means the default action. The raw call reaches the
+        // two signals that libc keeps back; what cannot be set (KILL, STOP) is refused harmlessly.
+        unsafe {
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                signal,
+                default.as_ptr(),
+                ptr::null_mut::<u64>(),
+                SIGNAL_SET_BYTES,
+            );
+        }
+    }
+}
+
+/// A belt to the braces: everything is opened close-on-exec already.
+fn close_on_exec_from(first: u32) {
+    const CLOSE_RANGE_CLOEXEC: u32 = 4;
+    // SAFETY: changes only what becomes of descriptors at exec.
+    unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, CLOSE_RANGE_CLOEXEC) };
+}

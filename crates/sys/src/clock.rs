@@ -1,0 +1,70 @@
+//! Both clocks, and a timer that runs through suspend.
+
+use rustix::fs::Timespec;
+use rustix::time::{
+    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, clock_gettime,
+    timerfd_create, timerfd_settime,
+};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// Unix milliseconds. It may jump; nothing is decided by it.
+pub fn wall_ms() -> u64 {
+    millis(clock_gettime(ClockId::Realtime))
+}
+
+/// Milliseconds since the machine started, suspended or not. It never goes back.
+pub fn boot_ms() -> u64 {
+    millis(clock_gettime(ClockId::Boottime))
+}
+
+fn millis(time: Timespec) -> u64 {
+    time.tv_sec.max(0) as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
+}
+
+/// A timer on the clock of [`boot_ms`].
+#[derive(Debug)]
+pub struct Timer(OwnedFd);
+
+impl Timer {
+    pub fn new() -> io::Result<Timer> {
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        Ok(Timer(timerfd_create(TimerfdClockId::Boottime, flags)?))
+    }
+
+    /// Becomes readable once [`boot_ms`] reaches `at_ms`, and stays so until set again.
+    pub fn set(&self, at_ms: u64) -> io::Result<()> {
+        let value = Timespec {
+            tv_sec: (at_ms / 1000) as i64,
+            // A zero time would disarm the timer; one nanosecond is as past as zero.
+            tv_nsec: ((at_ms % 1000) * 1_000_000).max(1) as _,
+        };
+        self.settime(value)
+    }
+
+    pub fn clear(&self) -> io::Result<()> {
+        self.settime(Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        })
+    }
+
+    fn settime(&self, it_value: Timespec) -> io::Result<()> {
+        let it_interval = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let spec = Itimerspec {
+            it_interval,
+            it_value,
+        };
+        timerfd_settime(&self.0, TimerfdTimerFlags::ABSTIME, &spec)?;
+        Ok(())
+    }
+}
+
+impl AsFd for Timer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

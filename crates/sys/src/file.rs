@@ -1,0 +1,95 @@
+//! What files can do beyond the standard library.
+
+use rustix::fs::{
+    CWD, FallocateFlags, RenameFlags, SeekFrom, fallocate, ftruncate, renameat_with, seek,
+};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Sets space aside so that the file can grow to `len` even on a full disk. Its size stays.
+pub fn reserve(file: &File, len: u64) -> io::Result<()> {
+    Ok(fallocate(file, FallocateFlags::KEEP_SIZE, 0, len)?)
+}
+
+/// Makes the file `len` bytes long; new bytes are a hole, which takes no space.
+pub fn extend_with_hole(file: &File, len: u64) -> io::Result<()> {
+    Ok(ftruncate(file, len)?)
+}
+
+/// Frees the space of a range; the file's size and the bytes around it stay.
+pub fn punch(file: &File, from: u64, len: u64) -> io::Result<()> {
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    Ok(fallocate(file, flags, from, len)?)
+}
+
+/// The first hole at or after `from`, as `start..end`, if there is one before the end of the file.
+pub fn next_hole(file: &File, from: u64) -> io::Result<Option<std::ops::Range<u64>>> {
+    let size = file.metadata()?.len();
+    if from >= size {
+        return Ok(None);
+    }
+    let start = seek(file, SeekFrom::Hole(from))?;
+    if start >= size {
+        return Ok(None);
+    }
+    let end = match seek(file, SeekFrom::Data(start)) {
+        Ok(end) => end,
+        // No data after the hole: it reaches the end.
+        Err(rustix::io::Errno::NXIO) => size,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Some(start..end))
+}
+
+/// Positions the file at its end and says where that is.
+pub fn seek_end(file: &File) -> io::Result<u64> {
+    Ok(seek(file, SeekFrom::End(0))?)
+}
+
+/// Copies `len` bytes between fixed places of two files; says how many were copied.
+pub fn copy_range(
+    from: &File,
+    mut at: u64,
+    to: &File,
+    mut to_at: u64,
+    len: usize,
+) -> io::Result<usize> {
+    match rustix::fs::copy_file_range(from, Some(&mut at), to, Some(&mut to_at), len) {
+        Ok(copied) => Ok(copied),
+        // Some pairs of filesystems, and special files, need a copy through memory.
+        Err(
+            rustix::io::Errno::XDEV
+            | rustix::io::Errno::INVAL
+            | rustix::io::Errno::OPNOTSUPP
+            | rustix::io::Errno::NOSYS,
+        ) => {
+            use std::os::unix::fs::FileExt;
+            let mut buffer = vec![0; len.min(64 * 1024)];
+            let read = from.read_at(&mut buffer, at)?;
+            to.write_all_at(&buffer[..read], to_at)?;
+            Ok(read)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Renames, refusing with `AlreadyExists` where the new name is taken.
+pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
+}
+
+/// Whether this error says that there is no room (disk, quota or size limit).
+pub fn is_full(error: &io::Error) -> bool {
+    matches!(
+        rustix::io::Errno::from_io_error(error),
+        Some(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT | rustix::io::Errno::FBIG)
+    )
+}
+
+/// Sixteen random bits.
+pub fn random_u16() -> io::Result<u16> {
+    let mut bytes = [0u8; 2];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(u16::from_ne_bytes(bytes))
+}

@@ -1,0 +1,64 @@
+//! Locks that a forked process shares.
+//!
+//! An open-file-description lock belongs to the open file, not to the process: a forked child holds
+//! it too, it ends when the last holder is gone however that died, and asking about it does not
+//! take it.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// A file that is locked for as long as this, or a forked copy of it, exists.
+#[derive(Debug)]
+pub struct Lock(File);
+
+/// Whether a lock was to be had.
+#[derive(Debug)]
+pub enum Locked {
+    Mine(Lock),
+    /// Somebody else has it.
+    Taken,
+}
+
+fn whole_file(kind: i32) -> libc::flock {
+    // SAFETY: all zeroes is a valid `flock`; the fields that matter are set below.
+    let mut flock: libc::flock = unsafe { std::mem::zeroed() };
+    flock.l_type = kind as _;
+    flock.l_whence = libc::SEEK_SET as _;
+    flock
+}
+
+fn fcntl(file: &File, command: i32, flock: &mut libc::flock) -> io::Result<()> {
+    // SAFETY: the descriptor is open while `file` is borrowed, and `flock` is a valid structure
+    // that the kernel reads and writes only during the call.
+    match unsafe { libc::fcntl(file.as_raw_fd(), command, flock) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Takes the lock if it is free, without waiting. On a file whose description holds it already
+/// (handed down by a parent), this is how the heir says so.
+pub fn take(file: File) -> io::Result<Locked> {
+    match fcntl(&file, libc::F_OFD_SETLK, &mut whole_file(libc::F_WRLCK)) {
+        Ok(()) => Ok(Locked::Mine(Lock(file))),
+        Err(error) => match error.raw_os_error() {
+            Some(libc::EAGAIN | libc::EACCES) => Ok(Locked::Taken),
+            _ => Err(error),
+        },
+    }
+}
+
+/// Whether somebody else holds the lock now.
+pub fn is_taken(file: &File) -> io::Result<bool> {
+    let mut flock = whole_file(libc::F_WRLCK);
+    fcntl(file, libc::F_OFD_GETLK, &mut flock)?;
+    Ok(i32::from(flock.l_type) != libc::F_UNLCK)
+}
+
+impl Lock {
+    /// The locked file, to hand down to a process that is to hold the lock from here on.
+    pub fn into_file(self) -> File {
+        self.0
+    }
+}

@@ -1,0 +1,157 @@
+//! What a process does to itself.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// The kernel's signal set, as its system calls take it.
+pub(crate) const ALL_SIGNALS: u64 = !0;
+pub(crate) const SIGNAL_SET_BYTES: usize = 8;
+
+/// Leaves the parent's session, process group and terminal for a session of one's own.
+pub fn new_session() -> io::Result<()> {
+    rustix::process::setsid()?;
+    Ok(())
+}
+
+/// Orphaned descendants become children of this process, not of the machine's first.
+pub fn become_subreaper() -> io::Result<()> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    Ok(())
+}
+
+pub fn pid() -> i32 {
+    rustix::process::getpid().as_raw_nonzero().get()
+}
+
+pub fn parent_pid() -> Option<i32> {
+    rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get())
+}
+
+pub fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Blocks every signal that can be blocked, so that only what is asked for is ever acted on.
+pub fn block_signals() -> io::Result<()> {
+    set_signal_mask(ALL_SIGNALS)
+}
+
+pub(crate) fn set_signal_mask(mask: u64) -> io::Result<()> {
+    // The raw call, since libc keeps two real-time signals back for itself.
+    // SAFETY: `mask` outlives the call, which reads eight bytes of it; no old mask is asked for.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            &mask as *const u64,
+            std::ptr::null_mut::<u64>(),
+            SIGNAL_SET_BYTES,
+        )
+    };
+    check(result).map(drop)
+}
+
+/// Becomes readable when a child of this process has ended (needs the signals blocked).
+#[derive(Debug)]
+pub struct ChildBell(OwnedFd);
+
+impl ChildBell {
+    pub fn new() -> io::Result<ChildBell> {
+        // SAFETY: an all-zero signal set is valid storage, and the calls only fill it.
+        let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
+        // SAFETY: `set` is a valid, exclusively borrowed signal set.
+        unsafe {
+            libc::sigemptyset(&mut set);
+            libc::sigaddset(&mut set, libc::SIGCHLD);
+        }
+        // SAFETY: `set` is initialised; the call returns a new descriptor or -1.
+        let fd = unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+        check(i64::from(fd))?;
+        // SAFETY: the descriptor is new, so nobody else owns it.
+        Ok(ChildBell(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// Takes the rings so far.
+    pub fn quiet(&self) {
+        let mut buffer = [0u8; size_of::<libc::signalfd_siginfo>()];
+        while rustix::io::read(&self.0, &mut buffer[..]).is_ok() {}
+    }
+}
+
+impl AsFd for ChildBell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// What a parent handed down on standard input and output, now close-on-exec; all other inherited
+/// descriptors are closed, and the standard three lead to `/dev/null`.
+#[derive(Debug)]
+pub struct HandedDown {
+    pub input: File,
+    pub output: File,
+}
+
+/// Takes what was handed down. To be called once, first thing in a process.
+pub fn take_handed_down() -> io::Result<HandedDown> {
+    let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
+    let mut keep = [input.as_raw_fd(), output.as_raw_fd(), null.as_raw_fd()];
+    keep.sort_unstable();
+    close_all_but(&keep)?;
+    Ok(HandedDown { input, output })
+}
+
+/// Closes every descriptor above the standard three except `keep` (sorted).
+fn close_all_but(keep: &[i32]) -> io::Result<()> {
+    let mut first = 3;
+    for fd in keep {
+        if first < *fd {
+            close_range(first, *fd - 1)?;
+        }
+        first = first.max(fd + 1);
+    }
+    close_range(first, i32::MAX)
+}
+
+fn close_range(first: i32, last: i32) -> io::Result<()> {
+    // SAFETY: closes descriptors that this process inherited and no value here owns: it is called
+    // before the process has opened any but those it keeps.
+    check(unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) }).map(drop)
+}
+
+/// The limit on open files, to be given back to a child.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenFileLimit(pub(crate) libc::rlimit);
+
+/// Raises this process's limit on open files as far as it may; returns what it was.
+pub fn raise_open_file_limit() -> io::Result<OpenFileLimit> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is valid for writing during the call.
+    check(i64::from(unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit)
+    }))?;
+    let before = OpenFileLimit(limit);
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: `limit` is valid for reading during the call.
+    check(i64::from(unsafe {
+        libc::setrlimit(libc::RLIMIT_NOFILE, &limit)
+    }))?;
+    Ok(before)
+}
+
+/// -1 from a C call means that `errno` tells.
+pub(crate) fn check(result: i64) -> io::Result<i64> {
+    match result {
+        -1 => Err(io::Error::last_os_error()),
+        other => Ok(other),
+    }
+}

@@ -1,0 +1,130 @@
+//! What the kernel tells of processes, through `/proc`.
+
+use std::fs;
+use std::io;
+
+/// Some of what `/proc/<pid>/stat` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    pub state: u8,
+    pub parent: i32,
+    pub session: i32,
+    /// In clock ticks since boot.
+    pub started: u64,
+    /// As `wait` gives it; meaningful once the state is `Z`.
+    pub exit_code: i32,
+}
+
+impl Stat {
+    /// Ended, and not yet waited for.
+    pub fn is_zombie(&self) -> bool {
+        matches!(self.state, b'Z' | b'X')
+    }
+}
+
+/// What is known of the process with this pid, if there is one.
+pub fn stat(pid: i32) -> Option<Stat> {
+    parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+fn parse_stat(bytes: &[u8]) -> Option<Stat> {
+    // The name in the second field may hold anything, parentheses and spaces too: the last closing
+    // one ends it.
+    let end = bytes.iter().rposition(|byte| *byte == b')')?;
+    let text = std::str::from_utf8(bytes.get(end + 2..)?).ok()?;
+    let fields: Vec<&str> = text.split_ascii_whitespace().collect();
+    // Counted from the third field of proc(5), the state.
+    let number = |place: usize| fields.get(place - 3)?.parse::<i64>().ok();
+    Some(Stat {
+        state: *fields.first()?.as_bytes().first()?,
+        parent: number(4)? as i32,
+        session: number(6)? as i32,
+        started: number(22)? as u64,
+        exit_code: number(52)? as i32,
+    })
+}
+
+/// The children of a process of one thread.
+pub fn children(pid: i32) -> io::Result<Vec<i32>> {
+    match fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")) {
+        Ok(text) => Ok(text
+            .split_ascii_whitespace()
+            .filter_map(|pid| pid.parse().ok())
+            .collect()),
+        Err(_) => all_children(pid),
+    }
+}
+
+/// The children of a process whichever of its threads made them, or where the kernel keeps no list.
+fn all_children(parent: i32) -> io::Result<Vec<i32>> {
+    Ok(all()?
+        .into_iter()
+        .filter(|pid| stat(*pid).is_some_and(|stat| stat.parent == parent))
+        .collect())
+}
+
+/// Every process there is to see.
+pub fn all() -> io::Result<Vec<i32>> {
+    let mut pids = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        if let Some(pid) = entry?
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        {
+            pids.push(pid);
+        }
+    }
+    Ok(pids)
+}
+
+/// What a process was started with in this variable; `None` also where that cannot be read.
+pub fn started_with(pid: i32, variable: &str) -> Option<Vec<u8>> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    environment
+        .split(|byte| *byte == 0)
+        .find_map(|entry| entry.strip_prefix(variable.as_bytes())?.strip_prefix(b"="))
+        .map(<[u8]>::to_vec)
+}
+
+/// The id of this boot of the machine.
+pub fn boot_id() -> io::Result<String> {
+    Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?
+        .trim()
+        .to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_full_of_parentheses_is_no_trap() {
+        let mut line = b"42 (a) b (c) S 7 8 9 ".to_vec();
+        line.extend(
+            (7..=52)
+                .map(|n| format!("{n} "))
+                .collect::<String>()
+                .bytes(),
+        );
+        let stat = parse_stat(&line).expect("parsed");
+        assert_eq!(
+            (
+                stat.state,
+                stat.parent,
+                stat.session,
+                stat.started,
+                stat.exit_code
+            ),
+            (b'S', 7, 9, 22, 52)
+        );
+    }
+
+    #[test]
+    fn finds_itself() {
+        let me = stat(crate::own::pid()).expect("this process exists");
+        assert_eq!(Some(me.parent), crate::own::parent_pid());
+        assert!(!me.is_zombie());
+        assert_eq!(stat(i32::MAX), None);
+    }
+}

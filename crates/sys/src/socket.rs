@@ -1,0 +1,143 @@
+//! Local sockets with a known peer.
+//!
+//! A socket's path may be at most 107 bytes long, less than many directories. So both sides open
+//! the directory first and name the socket through it: `/proc/self/fd/7/control` is always short.
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with,
+    bind, connect as connect_socket, listen, recv, send, socket_with, sockopt,
+};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+/// More connections than this at once wait in the connecting process.
+const BACKLOG: i32 = 128;
+
+/// Accepts connections from this user (and root).
+#[derive(Debug)]
+pub struct Listener(OwnedFd);
+
+/// A connection.
+#[derive(Debug)]
+pub struct Stream(OwnedFd);
+
+/// What reading found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    Bytes(usize),
+    /// Nothing now.
+    Empty,
+    End,
+}
+
+fn address(directory: &OwnedFd, name: &str) -> io::Result<SocketAddrUnix> {
+    let path = format!("/proc/self/fd/{}/{name}", directory.as_raw_fd());
+    Ok(SocketAddrUnix::new(path)?)
+}
+
+fn open_directory(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(openat(CWD, path, flags, Mode::empty())?)
+}
+
+fn new_socket(flags: SocketFlags) -> io::Result<OwnedFd> {
+    let flags = flags | SocketFlags::CLOEXEC;
+    Ok(socket_with(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        flags,
+        None,
+    )?)
+}
+
+impl Listener {
+    /// Listens at `directory/name`, in place of a socket that a dead process left there.
+    pub fn bind(directory: &Path, name: &str) -> io::Result<Listener> {
+        let socket = new_socket(SocketFlags::NONBLOCK)?;
+        match std::fs::remove_file(directory.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        bind(&socket, &address(&open_directory(directory)?, name)?)?;
+        listen(&socket, BACKLOG)?;
+        Ok(Listener(socket))
+    }
+
+    /// The next connection, if one is waiting. One from another user is dropped.
+    pub fn accept(&self) -> io::Result<Option<Stream>> {
+        loop {
+            match accept_with(&self.0, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+                Ok(socket) => {
+                    let user = sockopt::socket_peercred(&socket)?.uid.as_raw();
+                    if user == crate::own::user_id() || user == 0 {
+                        return Ok(Some(Stream(socket)));
+                    }
+                }
+                Err(rustix::io::Errno::AGAIN) => return Ok(None),
+                Err(rustix::io::Errno::INTR | rustix::io::Errno::CONNABORTED) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Stream {
+    /// Connects to the socket at `directory/name`; `None` where nobody listens.
+    pub fn connect(directory: &Path, name: &str) -> io::Result<Option<Stream>> {
+        let directory = match open_directory(directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        let socket = new_socket(SocketFlags::empty())?;
+        let address = address(&directory, name)?;
+        loop {
+            return match connect_socket(&socket, &address) {
+                Ok(()) => Ok(Some(Stream(socket))),
+                Err(rustix::io::Errno::NOENT | rustix::io::Errno::CONNREFUSED) => Ok(None),
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => Err(error.into()),
+            };
+        }
+    }
+
+    /// Reads what is there; waits for it on a connection this process made.
+    pub fn read(&self, buffer: &mut [u8]) -> io::Result<Read> {
+        loop {
+            return match recv(&self.0, &mut *buffer, RecvFlags::empty()) {
+                Ok((0, _)) => Ok(Read::End),
+                Ok((count, _)) => Ok(Read::Bytes(count)),
+                Err(rustix::io::Errno::AGAIN) => Ok(Read::Empty),
+                // The other side closed with something of ours unread: no more will come.
+                Err(rustix::io::Errno::CONNRESET) => Ok(Read::End),
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => Err(error.into()),
+            };
+        }
+    }
+
+    /// Writes as much as fits now (all of it, on a connection this process made).
+    pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            return match send(&self.0, bytes, SendFlags::NOSIGNAL) {
+                Ok(count) => Ok(count),
+                Err(rustix::io::Errno::AGAIN) => Ok(0),
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => Err(error.into()),
+            };
+        }
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
