@@ -48,6 +48,8 @@ pub enum Event {
     StopRequested {
         by: StopCause,
         detail: Option<String>,
+        /// From asking to killing.
+        grace_ms: u64,
     },
     /// Output between these offsets could not be kept.
     Gap { from: u64, to: u64 },

@@ -104,10 +104,17 @@ impl JobDir {
         &self.path
     }
 
-    /// The home this directory lies in: `<home>/jobs/<id>`.
-    pub fn home(&self) -> Option<Home> {
-        let root = self.path.parent()?.parent()?;
-        Some(Home::at(root.to_owned()))
+    /// The home this directory lies in and the id it is named by: `<home>/jobs/<id>`.
+    pub fn place(&self) -> io::Result<(Home, JobId)> {
+        let root = self.path.parent().and_then(Path::parent);
+        let id = self.path.file_name().and_then(|name| name.to_str());
+        match (root, id.map(JobId::parse)) {
+            (Some(root), Some(Ok(id))) => Ok((Home::at(root.to_owned()), id)),
+            _ => Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("{} is not a job directory", self.path.display()),
+            )),
+        }
     }
 
     pub fn spec(&self) -> PathBuf {
@@ -124,6 +131,12 @@ impl JobDir {
 
     pub fn feed(&self) -> PathBuf {
         self.path.join("feed")
+    }
+
+    /// Sockets are bound and reached through their directory (`CONTROL`), since this may be longer
+    /// than a socket's path can be.
+    pub fn control(&self) -> PathBuf {
+        self.path.join(CONTROL)
     }
 
     pub fn lock(&self) -> PathBuf {
@@ -150,6 +163,5 @@ impl JobDir {
     }
 }
 
-/// The control socket's name inside a job directory; sockets are reached relative to an open
-/// directory, because their paths may be at most 107 bytes long.
+/// The control socket's name inside a job directory.
 pub const CONTROL: &str = "control";

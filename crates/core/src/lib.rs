@@ -12,6 +12,7 @@
 //! | [`event`] | what happened; one line of the journal each |
 //! | [`state`] | what follows from the events: one pure function |
 //! | [`outcome`] | how a job ended, and why |
+//! | [`ending`] | writing an end down, in the order that loses nothing |
 //! | [`journal`] | reading and appending events |
 //! | [`layout`] | where everything lies below the home |
 //! | [`history`] | which jobs ended, in order |
@@ -22,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 pub mod control;
+pub mod ending;
 pub mod event;
 pub mod history;
 pub mod id;

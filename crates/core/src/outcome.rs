@@ -104,3 +104,23 @@ pub struct End {
     pub lingering: u32,
     pub usage: Option<Usage>,
 }
+
+impl End {
+    /// An end that nobody saw happen, with what is left of the output.
+    pub fn unseen(outcome: Outcome, output_bytes: u64, dropped_bytes: u64) -> End {
+        let ended_by = match outcome {
+            Outcome::Lost { .. } => EndedBy::Unknown,
+            _ => EndedBy::Itself,
+        };
+        End {
+            outcome,
+            ended_by,
+            ended_by_detail: None,
+            duration_ms: None,
+            output_bytes,
+            dropped_bytes,
+            lingering: 0,
+            usage: None,
+        }
+    }
+}

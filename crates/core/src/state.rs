@@ -68,7 +68,8 @@ pub struct Leader {
 pub struct Stop {
     pub by: StopCause,
     pub detail: Option<String>,
-    pub at: Moment,
+    /// When what is left will be killed, in milliseconds since boot.
+    pub kill_at: u64,
 }
 
 /// What comes after the end.
@@ -130,12 +131,19 @@ impl State {
                 since: at,
                 ..*leader
             }),
-            (Event::StopRequested { by, detail }, Phase::Running(leader)) => Phase::Stopping(
+            (
+                Event::StopRequested {
+                    by,
+                    detail,
+                    grace_ms,
+                },
+                Phase::Running(leader),
+            ) => Phase::Stopping(
                 *leader,
                 Stop {
                     by: *by,
                     detail: detail.clone(),
-                    at,
+                    kill_at: at.boot_ms.saturating_add(*grace_ms),
                 },
             ),
             (Event::Ended(end), phase) if !matches!(phase, Phase::Ended { .. }) => Phase::Ended {

@@ -1,1 +1,49 @@
+//! The keeper: supervises exactly one job.
+//!
+//! ```text
+//!  launcher ─spawn─► standby (subreaper, asleep in wait)
+//!                       └─fork─► keeper (subreaper, asleep in poll)
+//!                                   └─fork─► leader (own session)
+//! ```
+//! The two share everything a keeper needs and cannot make again: the job's lock, the reading end of
+//! its feed, the listening control socket, the gate its leader starts through. When the keeper dies
+//! the standby becomes the keeper by the same code that serves every keeper: read the journal, go on
+//! from there.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`pair`] | how the two processes come about, and taking over |
+//! | [`keeper`] | the loop: every source becomes a [`wake::Wake`], handled in order |
+//! | [`wake`] | what a keeper sleeps on |
+//! | [`start`] | bringing the leader to its program |
+//! | [`capture`] | the job's output, byte for byte |
+//! | [`mirror`] | the caller's own log |
+//! | [`leader`] | the job's first process and how it ended |
+//! | [`tree`] | which processes are the job's |
+//! | [`escalation`] | TERM, grace, KILL until none is left |
+//! | [`ending`] | drain, sync, record, publish |
+//! | [`ledger`] | the journal, with room set aside for the end |
+//! | [`clients`] | who is connected, and what they wait for |
+//! | [`keep_awake`] | holding off sleep |
+//! | [`hooks`] | where tests can stop or kill a keeper |
+#![forbid(unsafe_code)]
 
+mod capture;
+mod clients;
+mod ending;
+mod escalation;
+mod hooks;
+mod keep_awake;
+mod keeper;
+mod leader;
+mod ledger;
+mod mirror;
+mod pair;
+mod start;
+mod tree;
+mod wake;
+
+pub use pair::run;
+
+/// The variable that marks every process of a job, and its keepers, with the job's directory.
+pub const MARK: &str = "OUTLIVE_JOB_DIR";

@@ -64,6 +64,9 @@ pub enum Step {
 
 const OPEN: [u8; 1] = *b"o";
 
+/// The error given when the program is there and what is to interpret or load it is not.
+pub const NO_INTERPRETER: i32 = libc::ELIBBAD;
+
 /// Makes a gate.
 pub fn gate() -> io::Result<(Gate, GateInside)> {
     let (outside, inside) = socketpair(
@@ -244,7 +247,7 @@ impl Plan<'_> {
                     // There, but its interpreter is not: not the same as not found.
                     // SAFETY: a valid string.
                     if unsafe { libc::access(candidate.as_ptr(), libc::F_OK) } == 0 {
-                        return libc::ELIBBAD;
+                        return NO_INTERPRETER;
                     }
                 }
                 libc::EACCES => worst = libc::EACCES,

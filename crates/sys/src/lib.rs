@@ -8,6 +8,7 @@
 //! | [`child`] | fork, and the way from fork to exec |
 //! | [`clock`] | both clocks, and a timer that runs through suspend |
 //! | [`file`] | reserving space, finding holes, renaming without replacing |
+//! | [`hook`] | named places where a test can stop or kill a process |
 //! | [`lock`] | locks that a forked process shares |
 //! | [`own`] | what a process does to itself: session, signals, descriptors, limits |
 //! | [`pidfd`] | one process, addressed so that it cannot be another |
@@ -20,6 +21,7 @@
 pub mod child;
 pub mod clock;
 pub mod file;
+pub mod hook;
 pub mod lock;
 pub mod own;
 pub mod pidfd;

@@ -44,19 +44,29 @@ fn parse_stat(bytes: &[u8]) -> Option<Stat> {
     })
 }
 
-/// The children of a process of one thread.
+/// The children of a process, whichever of its threads made them.
 pub fn children(pid: i32) -> io::Result<Vec<i32>> {
-    match fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")) {
-        Ok(text) => Ok(text
-            .split_ascii_whitespace()
-            .filter_map(|pid| pid.parse().ok())
-            .collect()),
-        Err(_) => all_children(pid),
+    let threads = match fs::read_dir(format!("/proc/{pid}/task")) {
+        // It has ended, and its children are somebody else's.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other?,
+    };
+    let mut children = Vec::new();
+    for thread in threads.flatten() {
+        match fs::read_to_string(thread.path().join("children")) {
+            Ok(text) => children.extend(
+                text.split_ascii_whitespace()
+                    .filter_map(|pid| pid.parse::<i32>().ok()),
+            ),
+            // The kernel keeps no list, or this thread has just ended: the long way tells both.
+            Err(_) => return search_children(pid),
+        }
     }
+    Ok(children)
 }
 
-/// The children of a process whichever of its threads made them, or where the kernel keeps no list.
-fn all_children(parent: i32) -> io::Result<Vec<i32>> {
+/// For kernels that keep no list.
+fn search_children(parent: i32) -> io::Result<Vec<i32>> {
     Ok(all()?
         .into_iter()
         .filter(|pid| stat(*pid).is_some_and(|stat| stat.parent == parent))

@@ -24,6 +24,7 @@ fn life() -> Vec<Event> {
         Event::StopRequested {
             by: crate::event::StopCause::Stop,
             detail: Some("a\nb".into()),
+            grace_ms: 0,
         },
         Event::Ended(End {
             outcome: Outcome::Exited { code: 3 },

@@ -22,11 +22,13 @@ fn event() -> impl Strategy<Value = Event> {
         Just(Event::Started),
         Just(Event::StopRequested {
             by: StopCause::Stop,
-            detail: None
+            detail: None,
+            grace_ms: 0
         }),
         Just(Event::StopRequested {
             by: StopCause::Timeout,
-            detail: None
+            detail: None,
+            grace_ms: 0
         }),
         (0..50u64, 0..50u64).prop_map(|(from, to)| Event::Gap { from, to }),
         Just(Event::LogBase { offset: 3 }),
@@ -129,8 +131,8 @@ proptest! {
             Event::Started,
         ];
         if stop_first {
-            events.push(Event::StopRequested { by: StopCause::Stop, detail: Some("me".into()) });
-            events.push(Event::StopRequested { by: StopCause::Timeout, detail: None });
+            events.push(Event::StopRequested { by: StopCause::Stop, detail: Some("me".into()), grace_ms: 0 });
+            events.push(Event::StopRequested { by: StopCause::Timeout, detail: None, grace_ms: 0 });
         }
         let mut state = State::default();
         records(&events).iter().for_each(|record| { state.apply(record); });

@@ -1,0 +1,187 @@
+//! Who is connected to the control socket, and what they wait for.
+//!
+//! Requests come in as lines; each becomes an [`Asked`] for the keeper to answer, now or when what it
+//! waits for has come. A client that does not read its answers, or sends what is no request, is let
+//! go: it can connect again, and nothing of the job depends on it.
+
+use outlive_core::control::{MAX_LINE, Reply, Request};
+use outlive_sys::socket::{Listener, Read, Stream};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// A connection's place in [`Clients`], for as long as it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientId(u64);
+
+/// Everyone connected.
+#[derive(Debug, Default)]
+pub struct Clients {
+    list: Vec<Client>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Client {
+    id: ClientId,
+    stream: Stream,
+    /// The beginning of a line.
+    input: Vec<u8>,
+    waits_for: WaitsFor,
+}
+
+/// What a client's last request waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WaitsFor {
+    Nothing,
+    News {
+        seq: u64,
+        output: Option<u64>,
+    },
+    /// That nothing of the tree is left.
+    Stopped,
+}
+
+/// A request to answer.
+#[derive(Debug)]
+pub struct Asked {
+    pub client: ClientId,
+    pub request: Request,
+}
+
+impl Clients {
+    pub fn fds(&self) -> impl Iterator<Item = (ClientId, BorrowedFd<'_>)> {
+        self.list
+            .iter()
+            .map(|client| (client.id, client.stream.as_fd()))
+    }
+
+    /// Takes everyone who is at the door.
+    pub fn accept(&mut self, listener: &Listener) -> io::Result<()> {
+        while let Some(stream) = listener.accept()? {
+            let id = ClientId(self.next);
+            self.next += 1;
+            self.list.push(Client {
+                id,
+                stream,
+                input: Vec::new(),
+                waits_for: WaitsFor::Nothing,
+            });
+        }
+        Ok(())
+    }
+
+    /// Reads what a client sent.
+    pub fn read(&mut self, id: ClientId) -> Vec<Asked> {
+        let Some(client) = self.list.iter_mut().find(|client| client.id == id) else {
+            return Vec::new();
+        };
+        match client.read_requests() {
+            Some(requests) => requests
+                .into_iter()
+                .map(|request| Asked {
+                    client: id,
+                    request,
+                })
+                .collect(),
+            None => {
+                self.drop(id);
+                Vec::new()
+            }
+        }
+    }
+
+    pub fn await_news(&mut self, id: ClientId, seq: u64, output: Option<u64>) {
+        self.set(id, WaitsFor::News { seq, output });
+    }
+
+    pub fn await_stopped(&mut self, id: ClientId) {
+        self.set(id, WaitsFor::Stopped);
+    }
+
+    fn set(&mut self, id: ClientId, waits_for: WaitsFor) {
+        if let Some(client) = self.list.iter_mut().find(|client| client.id == id) {
+            client.waits_for = waits_for;
+        }
+    }
+
+    pub fn reply(&mut self, id: ClientId, reply: &Reply) {
+        let Some(client) = self.list.iter_mut().find(|client| client.id == id) else {
+            return;
+        };
+        if !client.send(reply) {
+            self.drop(id);
+        }
+    }
+
+    /// Answers those who wait for news, where there are any for them.
+    pub fn tell_news(&mut self, seq: u64, output: u64) {
+        let reply = Reply::News { seq, output };
+        self.answer(&reply, |waits_for| match waits_for {
+            WaitsFor::News {
+                seq: known,
+                output: read,
+            } => seq > known || read.is_some_and(|read| output > read),
+            WaitsFor::Nothing | WaitsFor::Stopped => false,
+        });
+    }
+
+    pub fn tell_stopped(&mut self) {
+        self.answer(&Reply::Stopped, |waits_for| waits_for == WaitsFor::Stopped);
+    }
+
+    fn answer(&mut self, reply: &Reply, due: impl Fn(WaitsFor) -> bool) {
+        self.list.retain_mut(|client| {
+            if !due(client.waits_for) {
+                return true;
+            }
+            client.waits_for = WaitsFor::Nothing;
+            client.send(reply)
+        });
+    }
+
+    fn drop(&mut self, id: ClientId) {
+        self.list.retain(|client| client.id != id);
+    }
+}
+
+impl Client {
+    /// `None` when there is nothing more to expect of this client.
+    fn read_requests(&mut self) -> Option<Vec<Request>> {
+        let mut buffer = [0; 4096];
+        loop {
+            match self.stream.read(&mut buffer) {
+                Ok(Read::Bytes(count)) => self.input.extend_from_slice(&buffer[..count]),
+                Ok(Read::Empty) => break,
+                Ok(Read::End) | Err(_) => return None,
+            }
+            if self.input.len() > MAX_LINE {
+                return None;
+            }
+        }
+        let mut requests = Vec::new();
+        while let Some(end) = self.input.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.input.drain(..=end).collect();
+            match serde_json::from_slice(&line) {
+                Ok(request) => requests.push(request),
+                Err(error) => {
+                    let reason = format!("not a request this keeper knows: {error}");
+                    if !self.send(&Reply::Refused { reason }) {
+                        return None;
+                    }
+                }
+            }
+        }
+        Some(requests)
+    }
+
+    /// Answers are short: one that does not fit belongs to a client that reads nothing.
+    fn send(&self, reply: &Reply) -> bool {
+        let Ok(mut line) = serde_json::to_vec(reply) else {
+            return false;
+        };
+        line.push(b'\n');
+        self.stream
+            .write(&line)
+            .is_ok_and(|count| count == line.len())
+    }
+}

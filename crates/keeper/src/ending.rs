@@ -1,0 +1,152 @@
+//! The end, in phases that cannot be taken out of order: each consumes the one before.
+//!
+//! ```text
+//! Exited ─drain─► Drained ─sync─► Synced ─record─► Recorded ─publish─► (told)
+//! ```
+//! Nothing is told before it is synced, and nothing is synced before it is complete.
+
+use crate::capture::{Capture, Feed};
+use crate::hooks::{Hook, Role};
+use crate::leader::Ended;
+use crate::ledger::{Ledger, now};
+use outlive_core::JobDir;
+use outlive_core::ending::{self, After};
+use outlive_core::event::{Event, Moment};
+use outlive_core::outcome::{End, EndedBy, Outcome};
+use std::fs::File;
+use std::io;
+
+/// The leader has ended; when, and how.
+#[derive(Debug)]
+pub struct Exited {
+    pub at: Moment,
+    pub ended: Ended,
+}
+
+/// Everything it wrote is in the output file.
+#[derive(Debug)]
+pub struct Drained(Exited);
+
+/// The output is on the disk.
+#[derive(Debug)]
+pub struct Synced(Exited);
+
+/// The end is in the journal, on the disk.
+#[derive(Debug)]
+pub struct Recorded {
+    at: Moment,
+}
+
+impl Exited {
+    pub fn drain(self, role: Role, capture: &mut Capture, feed: &File) -> Drained {
+        role.reach(Hook::LeaderEnded);
+        // A feed that cannot be read has nothing to lose; the end must be recorded all the same.
+        let _ = capture.drain(feed);
+        role.reach(Hook::Drained);
+        Drained(self)
+    }
+}
+
+impl Drained {
+    pub fn sync(self, role: Role, capture: &Capture) -> Synced {
+        // A disk that cannot sync the output may still take the outcome, which matters more.
+        let _ = capture.sync();
+        role.reach(Hook::OutputSynced);
+        Synced(self.0)
+    }
+}
+
+impl Synced {
+    /// Fails only where the journal cannot be written; then the end can be tried again from the
+    /// leader, which is still there to be looked at.
+    pub fn record(
+        self,
+        role: Role,
+        ledger: &mut Ledger,
+        capture: &mut Capture,
+        lingering: u32,
+    ) -> io::Result<Recorded> {
+        let Exited { at, ended } = self.0;
+        let dropped_bytes = journal_gap(ledger, capture);
+        let state = ledger.state();
+        let (ended_by, ended_by_detail) = match &ended.outcome {
+            Outcome::Lost { .. } => (EndedBy::Unknown, None),
+            outcome => state.ended_by(matches!(outcome, Outcome::Signaled { .. })),
+        };
+        let duration_ms = match &ended.outcome {
+            // When a lost job ended is unknown too, and one that never started took no time.
+            Outcome::Lost { .. } | Outcome::NotStarted { .. } => None,
+            _ => state
+                .phase
+                .leader()
+                .map(|leader| at.boot_ms.saturating_sub(leader.since.boot_ms)),
+        };
+        let after = match (lingering, capture.feed()) {
+            (0, Feed::Ended) => After::Nothing,
+            _ => After::Lingering,
+        };
+        let end = End {
+            outcome: ended.outcome,
+            ended_by,
+            ended_by_detail,
+            duration_ms,
+            output_bytes: capture.size(),
+            dropped_bytes,
+            lingering,
+            usage: ended.usage,
+        };
+        ending::record(ledger.journal(), at, end, after)?;
+        role.reach(Hook::EndedRecorded);
+        Ok(Recorded { at })
+    }
+}
+
+impl Recorded {
+    /// From the journal, for a keeper that finds its predecessor's end there.
+    pub fn found(at: Moment) -> Recorded {
+        Recorded { at }
+    }
+
+    /// Lets everyone find it. Where this fails the live link stays for others to mend.
+    pub fn publish(self, role: Role, job: &JobDir, ledger: &Ledger) -> io::Result<()> {
+        ending::note(job, self.at.wall_ms)?;
+        role.reach(Hook::Noted);
+        if ledger.state().is_final() {
+            ending::retire(job)?;
+            role.reach(Hook::Retired);
+        }
+        Ok(())
+    }
+}
+
+/// The last thing a keeper does for a job that lingered: the output is final.
+pub fn close(
+    role: Role,
+    job: &JobDir,
+    ledger: &mut Ledger,
+    capture: &mut Capture,
+) -> io::Result<()> {
+    let _ = capture.sync();
+    let dropped_bytes = journal_gap(ledger, capture);
+    let closed = Event::Closed {
+        output_bytes: capture.size(),
+        dropped_bytes,
+    };
+    ledger.journal().append(now(), &[closed])?;
+    ledger.journal().sync()?;
+    role.reach(Hook::Closed);
+    ending::retire(job)?;
+    role.reach(Hook::Retired);
+    Ok(())
+}
+
+/// Journals the gap at the end if there is one and there is room; says how much was dropped in all.
+fn journal_gap(ledger: &mut Ledger, capture: &mut Capture) -> u64 {
+    let dropped = ledger.state().dropped_bytes() + capture.unjournaled();
+    if let Some(gap) = capture.gap()
+        && ledger.write(&[gap]).is_ok()
+    {
+        capture.gap_is_journaled();
+    }
+    dropped
+}

@@ -1,0 +1,123 @@
+//! Stopping a tree: TERM, grace, then KILL until none is left.
+//!
+//! ```text
+//!  begin ─TERM, CONT─► Asking ─grace over─► Killing ─none left─► done
+//!                         └──────none left───────────────────────►
+//! ```
+//! Nothing here waits: the keeper calls [`Escalation::advance`] whenever a process of the tree has
+//! ended or the deadline has come. A process with a KILL pending cannot fork any more, so looking
+//! again until nothing new is found catches every one. Processes of another user cannot be reached;
+//! once only those are left the stop is over, and says so.
+
+use crate::tree::{Member, Tree};
+use outlive_core::ProcRef;
+use outlive_core::signal::Signal;
+use outlive_sys::pidfd::Delivered;
+use std::collections::HashSet;
+use std::io;
+
+/// A stop under way.
+#[derive(Debug)]
+pub struct Escalation {
+    step: Step,
+    begun_ms: u64,
+    /// Sent this step's signal.
+    sent: HashSet<ProcRef>,
+    denied: HashSet<ProcRef>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Asking { kill_at: u64 },
+    Killing,
+}
+
+/// Whether a stop is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    UnderWay,
+    Done,
+}
+
+/// The kernel counts start times in hundredths of a second, whatever its own clock does.
+const MS_PER_TICK: u64 = 10;
+
+impl Escalation {
+    /// Processes still there at `kill_at` (boot time) will be killed.
+    pub fn begin(now: u64, kill_at: u64) -> Escalation {
+        Escalation {
+            step: Step::Asking { kill_at },
+            begun_ms: now,
+            sent: HashSet::new(),
+            denied: HashSet::new(),
+        }
+    }
+
+    /// A second request may only hurry things.
+    pub fn hurry(&mut self, kill_at: u64) {
+        if let Step::Asking { kill_at: current } = &mut self.step {
+            *current = kill_at.min(*current);
+        }
+    }
+
+    /// When it wants to be looked at again, if nothing else happens.
+    pub fn deadline(&self) -> Option<u64> {
+        match self.step {
+            Step::Asking { kill_at } => Some(kill_at),
+            Step::Killing => None,
+        }
+    }
+
+    /// Does what is due at `now` (boot time).
+    pub fn advance(&mut self, tree: &Tree, now: u64) -> io::Result<Progress> {
+        if let Step::Asking { kill_at } = self.step
+            && kill_at <= now
+        {
+            self.step = Step::Killing;
+            self.sent.clear();
+        }
+        loop {
+            let members = tree.members()?;
+            let reachable = |member: &&Member| !self.denied.contains(&member.process);
+            if members.iter().filter(reachable).count() == 0 {
+                return Ok(Progress::Done);
+            }
+            if !self.signal_new(&members)? {
+                return Ok(Progress::UnderWay);
+            }
+        }
+    }
+
+    /// Signals those that have not been; says whether there were any.
+    fn signal_new(&mut self, members: &[Member]) -> io::Result<bool> {
+        let mut any = false;
+        for member in members {
+            if self.is_cleaning_up(member) || !self.sent.insert(member.process) {
+                continue;
+            }
+            any = true;
+            if self.signal(member)? == Delivered::Denied {
+                self.denied.insert(member.process);
+            }
+        }
+        Ok(any)
+    }
+
+    /// What a process starts after having been asked to end is how it ends: it has until the KILL.
+    fn is_cleaning_up(&self, member: &Member) -> bool {
+        matches!(self.step, Step::Asking { .. })
+            && member.process.started * MS_PER_TICK > self.begun_ms
+    }
+
+    fn signal(&self, member: &Member) -> io::Result<Delivered> {
+        match self.step {
+            Step::Asking { .. } => {
+                let delivered = member.pidfd.signal(Signal::TERM.number())?;
+                // One that is stopped would hear of it only once it is continued.
+                member.pidfd.signal(Signal::CONT.number())?;
+                Ok(delivered)
+            }
+            Step::Killing => member.pidfd.signal(Signal::KILL.number()),
+        }
+    }
+}

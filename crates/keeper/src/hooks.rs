@@ -1,0 +1,55 @@
+//! Where tests can stop or kill a keeper: before and after every durable step.
+
+use outlive_sys::hook;
+
+/// Which process this is, for hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Keeper,
+    /// The standby of a keeper that died.
+    Heir,
+}
+
+/// A step a keeper has reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// It acts, and has written nothing yet.
+    Begun,
+    /// The leader is forked, and not yet in the journal.
+    Forked,
+    Spawned,
+    GateOpened,
+    Executed,
+    Started,
+    /// The launcher has been told.
+    Ready,
+    Captured,
+    StopAsked,
+    StopWritten,
+    Terminated,
+    LeaderEnded,
+    Drained,
+    OutputSynced,
+    EndedRecorded,
+    Noted,
+    Told,
+    Reaped,
+    Closed,
+    Retired,
+}
+
+impl Role {
+    fn word(self) -> &'static str {
+        match self {
+            Role::Keeper => "keeper",
+            Role::Heir => "heir",
+        }
+    }
+
+    /// Marks a step; in release builds this is nothing.
+    pub fn reach(self, hook: Hook) {
+        if cfg!(debug_assertions) {
+            hook::reach(self.word(), &format!("{hook:?}"));
+        }
+    }
+}

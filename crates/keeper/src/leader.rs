@@ -1,0 +1,182 @@
+//! The job's first process, and how it ended.
+//!
+//! A child of ours is looked at without being let go, so that a keeper that dies over its end leaves
+//! it to the standby. A process that is not our child (after an adoption) ends unseen by us; newer
+//! kernels keep its exit record for whoever holds its pidfd, and where they do not, the outcome is
+//! lost and said to be.
+
+use outlive_core::outcome::Outcome;
+use outlive_core::process::ProcRef;
+use outlive_core::signal::Signal;
+use outlive_core::{BootId, Usage};
+use outlive_sys::pidfd::{PidFd, Status, Used};
+use outlive_sys::poll::Interest;
+use outlive_sys::procfs;
+use std::io;
+
+/// The leader as this keeper knows it.
+#[derive(Debug)]
+pub enum Leader {
+    /// Our own child.
+    Child(PidFd),
+    /// Somebody else's, found again by pid and start time.
+    Stranger {
+        process: ProcRef,
+        pidfd: PidFd,
+        seen: Seen,
+    },
+    /// There is none any more; why nothing more can be known.
+    Gone(&'static str),
+    /// Its program was never executed.
+    NotStarted(Outcome),
+}
+
+/// How far a stranger's end has been noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    Running,
+    /// It has ended, and its parent has yet to wait for it.
+    Zombie,
+}
+
+/// A leader's end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    pub outcome: Outcome,
+    pub usage: Option<Usage>,
+}
+
+const NO_RECORD: &str = "its keepers were killed, and this kernel keeps no exit record for others (Linux 6.15 and later do)";
+const ENDED_ALONE: &str = "it ended while no keeper was alive to see how";
+pub const UNREADABLE: &str = "its journal is damaged: the process it ran is not in it";
+const OTHER_BOOT: &str = "the machine was restarted while it ran";
+
+impl Leader {
+    /// Finds the leader that a journal names.
+    pub fn find(process: ProcRef, boot: Option<&BootId>) -> io::Result<Leader> {
+        if boot.map(|boot| boot.0.as_str()) != Some(procfs::boot_id()?.as_str()) {
+            return Ok(Leader::Gone(OTHER_BOOT));
+        }
+        let Some(pidfd) = PidFd::open_started(process.pid, process.started)? else {
+            return Ok(Leader::Gone(ENDED_ALONE));
+        };
+        let ours =
+            procfs::stat(process.pid).is_some_and(|stat| stat.parent == outlive_sys::own::pid());
+        Ok(match ours {
+            true => Leader::Child(pidfd),
+            false => Leader::Stranger {
+                process,
+                pidfd,
+                seen: Seen::Running,
+            },
+        })
+    }
+
+    /// What to sleep on for its end; nothing when it is gone already.
+    pub fn awaited(&self) -> Option<(&PidFd, Interest)> {
+        match self {
+            Leader::Child(pidfd)
+            | Leader::Stranger {
+                pidfd,
+                seen: Seen::Running,
+                ..
+            } => Some((pidfd, Interest::Readable)),
+            Leader::Stranger {
+                pidfd,
+                seen: Seen::Zombie,
+                ..
+            } => Some((pidfd, Interest::HangUp)),
+            Leader::Gone(_) | Leader::NotStarted(_) => None,
+        }
+    }
+
+    /// How it ended, or `None` while it has not, or nobody can tell yet.
+    pub fn look(&mut self) -> io::Result<Option<Ended>> {
+        match self {
+            Leader::Child(pidfd) => Ok(pidfd.peek()?.map(|(status, used)| Ended {
+                outcome: outcome(status),
+                usage: Some(usage(used)),
+            })),
+            Leader::Stranger {
+                process,
+                pidfd,
+                seen,
+            } => Ok(look_at_stranger(*process, pidfd, seen)),
+            Leader::Gone(reason) => Ok(Some(lost(reason))),
+            Leader::NotStarted(outcome) => Ok(Some(Ended {
+                outcome: outcome.clone(),
+                usage: None,
+            })),
+        }
+    }
+
+    /// Lets an ended child go.
+    pub fn reap(&self) {
+        if let Leader::Child(pidfd) = self {
+            // Nothing hangs on it: a zombie that cannot be reaped goes when this process does.
+            let _ = pidfd.reap();
+        }
+    }
+}
+
+fn look_at_stranger(process: ProcRef, pidfd: &PidFd, seen: &mut Seen) -> Option<Ended> {
+    let known = |status| {
+        Some(Ended {
+            outcome: outcome(status),
+            usage: None,
+        })
+    };
+    if let Some(status) = pidfd.exit_record() {
+        return known(status);
+    }
+    match procfs::stat(process.pid) {
+        Some(stat) if stat.started == process.started && stat.is_zombie() => {
+            *seen = Seen::Zombie;
+            // Zero may also mean that the kernel does not tell us; then its parent must wait first.
+            (stat.exit_code != 0)
+                .then(|| Status::from_wait(stat.exit_code))
+                .and_then(known)
+        }
+        Some(stat) if stat.started == process.started => None,
+        // Waited for in this very moment: the record is there now, or never.
+        _ => match pidfd.exit_record() {
+            Some(status) => known(status),
+            None => Some(lost(NO_RECORD)),
+        },
+    }
+}
+
+fn lost(reason: &str) -> Ended {
+    Ended {
+        outcome: Outcome::Lost {
+            reason: reason.to_owned(),
+        },
+        usage: None,
+    }
+}
+
+fn outcome(status: Status) -> Outcome {
+    match status {
+        Status::Exited { code } => Outcome::Exited { code },
+        Status::Signaled {
+            signal,
+            core_dumped,
+        } => match Signal::new(signal) {
+            Some(signal) => Outcome::Signaled {
+                signal,
+                core_dumped,
+            },
+            None => Outcome::Lost {
+                reason: format!("the kernel reported the unknown signal {signal}"),
+            },
+        },
+    }
+}
+
+fn usage(used: Used) -> Usage {
+    Usage {
+        user_ms: used.user_ms,
+        system_ms: used.system_ms,
+        max_rss_bytes: used.max_rss_bytes,
+    }
+}

@@ -1,0 +1,66 @@
+//! The journal as a keeper writes it: with room set aside for the end.
+//!
+//! A full disk must not swallow an outcome. So space is reserved when a keeper begins, and only the
+//! end may use the last of it: every other event makes sure that the room is still there.
+
+use outlive_core::event::{Event, Moment};
+use outlive_core::journal::WriterError;
+use outlive_core::{JobDir, JournalWriter, State};
+use outlive_sys::{clock, file};
+use std::io;
+
+/// Room for the longest end with its reasons, twice over.
+const ROOM: u64 = 4096;
+
+/// The journal and the room behind it.
+#[derive(Debug)]
+pub struct Ledger {
+    journal: JournalWriter,
+    reserved: u64,
+}
+
+pub fn now() -> Moment {
+    Moment {
+        wall_ms: clock::wall_ms(),
+        boot_ms: clock::boot_ms(),
+    }
+}
+
+impl Ledger {
+    pub fn open(job: &JobDir) -> Result<Ledger, WriterError> {
+        let mut ledger = Ledger {
+            journal: JournalWriter::open(&job.journal())?,
+            reserved: 0,
+        };
+        // A filesystem that cannot reserve is no reason not to run; `doctor` tells.
+        let _ = ledger.make_room();
+        Ok(ledger)
+    }
+
+    pub fn state(&self) -> &State {
+        self.journal.state()
+    }
+
+    /// For recording the end, which may use the room.
+    pub fn journal(&mut self) -> &mut JournalWriter {
+        &mut self.journal
+    }
+
+    /// Writes events other than the end.
+    pub fn write(&mut self, events: &[Event]) -> io::Result<()> {
+        match self.make_room() {
+            Err(error) if file::is_full(&error) => return Err(error),
+            _ => {}
+        }
+        self.journal.append(now(), events)
+    }
+
+    fn make_room(&mut self) -> io::Result<()> {
+        let size = self.journal.file().metadata()?.len();
+        if size + ROOM > self.reserved {
+            file::reserve(self.journal.file(), size + 2 * ROOM)?;
+            self.reserved = size + 2 * ROOM;
+        }
+        Ok(())
+    }
+}

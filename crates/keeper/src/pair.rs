@@ -1,0 +1,250 @@
+//! How the two processes come about, and taking over.
+//!
+//! The launched process makes itself a clean place to live in, opens what both will share, and forks
+//! the keeper. Then it sleeps in `wait`: it is the standby. If the keeper ends any other way than by
+//! having finished, the standby does what the keeper did: [`act`].
+
+use crate::hooks::{Hook, Role};
+use crate::keep_awake::KeepAwake;
+use crate::keeper::{self, Keeper};
+use crate::leader::{self, Leader};
+use crate::ledger::{Ledger, now};
+use crate::start;
+use outlive_core::ending;
+use outlive_core::event::{Event, Keeping};
+use outlive_core::layout::CONTROL;
+use outlive_core::outcome::End;
+use outlive_core::{JobDir, Phase, ProcRef, Spec};
+use outlive_sys::child::{self, Gate, GateInside};
+use outlive_sys::lock::{self, Lock, Locked};
+use outlive_sys::own::{self, OpenFileLimit};
+use outlive_sys::pidfd::{self, Status};
+use outlive_sys::pipe;
+use outlive_sys::socket::Listener;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// What a keeper needs and its heir could not make again.
+#[derive(Debug)]
+pub struct Shared {
+    pub job: JobDir,
+    pub spec: Spec,
+    pub feed: File,
+    pub listener: Listener,
+    /// The maker's side of the gate the leader starts through.
+    gate: Gate,
+    /// Who started this pair hears through it that the start is decided.
+    ready: File,
+    limit: Option<OpenFileLimit>,
+    /// What holds off sleep does so until this closes.
+    _awake: Option<KeepAwake>,
+    /// Held as long as one of the two lives.
+    _lock: Lock,
+}
+
+impl Shared {
+    /// Tells whoever started this pair that the start is decided. Nobody may be there any more.
+    pub fn ring_ready(&self) {
+        let _ = (&self.ready).write_all(b"r");
+    }
+}
+
+/// Supervises the job in this directory until nothing of it is left; returns the exit code.
+///
+/// Standard input is the job's lock file, locked (else the lock is taken here); something is written
+/// to standard output as soon as the command has been executed or could not be.
+pub fn run(directory: &Path) -> i32 {
+    match enter(directory) {
+        Ok(()) => 0,
+        // There is nobody to tell: whoever waits on the other end sees it close, and looks.
+        Err(_) => 1,
+    }
+}
+
+fn enter(directory: &Path) -> io::Result<()> {
+    let job = JobDir::at(std::path::absolute(directory)?);
+    let handed = own::take_handed_down()?;
+    own::block_signals()?;
+    // Fails only for a process that leads a group already, and is as good as in a session then.
+    let _ = own::new_session();
+    own::become_subreaper()?;
+    std::env::set_current_dir("/")?;
+    let Some(lock) = take_lock(&job, handed.input)? else {
+        return Ok(());
+    };
+    let spec = job.read_spec().map_err(io::Error::other)?;
+    let limit = own::raise_open_file_limit().ok();
+    match open_shared(job.clone(), spec, handed.output, limit, lock) {
+        Ok((mut shared, inside)) => pair(&mut shared, inside),
+        Err(error) => give_up(&job, &error),
+    }
+}
+
+/// The lock that was handed down, or the job's own; `None` when another pair has it.
+fn take_lock(job: &JobDir, handed: File) -> io::Result<Option<Lock>> {
+    let own = File::options().read(true).write(true).open(job.lock())?;
+    let same = |a: &File, b: &File| {
+        Ok::<_, io::Error>(
+            (a.metadata()?.dev(), a.metadata()?.ino())
+                == (b.metadata()?.dev(), b.metadata()?.ino()),
+        )
+    };
+    let file = if same(&handed, &own)? { handed } else { own };
+    Ok(match lock::take(file)? {
+        Locked::Mine(lock) => Some(lock),
+        Locked::Taken => None,
+    })
+}
+
+fn open_shared(
+    job: JobDir,
+    spec: Spec,
+    ready: File,
+    limit: Option<OpenFileLimit>,
+    lock: Lock,
+) -> io::Result<(Shared, GateInside)> {
+    let (gate, inside) = child::gate()?;
+    let shared = Shared {
+        feed: pipe::open_reader(&job.feed())?,
+        listener: Listener::bind(job.path(), CONTROL)?,
+        _awake: KeepAwake::begin(&job, &spec),
+        job,
+        spec,
+        gate,
+        ready,
+        limit,
+        _lock: lock,
+    };
+    Ok((shared, inside))
+}
+
+fn pair(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
+    let standby = own::pid();
+    let forked = child::fork(|| {
+        let _ = own::new_session();
+        let kept = own::become_subreaper()
+            .and_then(|()| act(Role::Keeper, shared, Some(inside), Some(standby)));
+        i32::from(kept.is_err())
+    });
+    match forked {
+        Ok(keeper) => stand_by(keeper, shared),
+        // No room for two: one is better than none. The gate's inside went with the fork.
+        Err(_) => act(Role::Keeper, shared, None, None),
+    }
+}
+
+/// Sleeps as long as the keeper lives, and takes its place if it dies before its time.
+fn stand_by(keeper: i32, shared: &mut Shared) -> io::Result<()> {
+    match pidfd::wait_for_child(keeper)? {
+        Status::Exited { code: 0 } => Ok(()),
+        _ => act(Role::Heir, shared, None, None),
+    }
+}
+
+/// Reads the journal and goes on from there. Every keeper comes through here.
+fn act(
+    role: Role,
+    shared: &mut Shared,
+    inside: Option<GateInside>,
+    standby: Option<i32>,
+) -> io::Result<()> {
+    role.reach(Hook::Begun);
+    let mut ledger = Ledger::open(&shared.job).map_err(io::Error::other)?;
+    let how = match (role, &ledger.state().phase) {
+        (Role::Heir, _) => Keeping::TakenOver,
+        (Role::Keeper, Phase::Accepted) => Keeping::Launched,
+        (Role::Keeper, _) => Keeping::Adopted,
+    };
+    // Who keeps it is good to know and nothing hangs on it: a full disk must not end this here.
+    let _ = keeper::kept(how, standby).and_then(|event| ledger.write(&[event]));
+    let leader = match ledger.state().phase.clone() {
+        Phase::Accepted => start_leader(role, shared, &mut ledger, inside)?,
+        Phase::Spawned(leader) => finish_start(role, shared, &mut ledger, leader.process)?,
+        phase => find_leader(&ledger, phase.leader().map(|leader| leader.process))?,
+    };
+    role.reach(Hook::Started);
+    if leader.awaited().is_some() {
+        shared.ring_ready();
+    }
+    Keeper::new(role, shared, ledger, leader)?.run()
+}
+
+fn start_leader(
+    role: Role,
+    shared: &mut Shared,
+    ledger: &mut Ledger,
+    inside: Option<GateInside>,
+) -> io::Result<Leader> {
+    let inside = match inside {
+        Some(inside) => inside,
+        None => {
+            // Letting go of a predecessor's gate ends a leader that may wait there unwritten.
+            let (gate, inside) = child::gate()?;
+            shared.gate = gate;
+            inside
+        }
+    };
+    let Shared {
+        job, spec, limit, ..
+    } = &*shared;
+    if let Err(error) = start::spawn(role, job, spec, ledger, inside, *limit) {
+        return Ok(Leader::NotStarted(start::failed(
+            "cannot start a process",
+            &error,
+        )));
+    }
+    pass_gate(role, &shared.gate, spec, ledger)
+}
+
+/// A predecessor died between writing the leader down and hearing that it runs.
+fn finish_start(
+    role: Role,
+    shared: &Shared,
+    ledger: &mut Ledger,
+    leader: ProcRef,
+) -> io::Result<Leader> {
+    match role {
+        Role::Heir => pass_gate(role, &shared.gate, &shared.spec, ledger),
+        Role::Keeper => {
+            // Both died. Until the leader has executed its program it holds their lock as well, so
+            // it has: this keeper has the lock now.
+            let found = find_leader(ledger, Some(leader))?;
+            if !matches!(found, Leader::Gone(_)) {
+                let _ = ledger.write(&[Event::Started]);
+            }
+            Ok(found)
+        }
+    }
+}
+
+fn pass_gate(role: Role, gate: &Gate, spec: &Spec, ledger: &mut Ledger) -> io::Result<Leader> {
+    match start::open_gate(role, gate, spec)? {
+        Err(outcome) => Ok(Leader::NotStarted(outcome)),
+        Ok(()) => {
+            ledger.journal().append(now(), &[Event::Started])?;
+            find_leader(
+                ledger,
+                ledger.state().phase.leader().map(|leader| leader.process),
+            )
+        }
+    }
+}
+
+fn find_leader(ledger: &Ledger, leader: Option<ProcRef>) -> io::Result<Leader> {
+    match leader {
+        Some(process) => Leader::find(process, ledger.state().boot.as_ref()),
+        None => Ok(Leader::Gone(leader::UNREADABLE)),
+    }
+}
+
+/// What a pair could not be made for is said to be so, if nothing has run yet.
+fn give_up(job: &JobDir, error: &io::Error) -> io::Result<()> {
+    let mut ledger = Ledger::open(job).map_err(io::Error::other)?;
+    if !matches!(ledger.state().phase, Phase::Accepted) {
+        return Err(io::Error::new(error.kind(), error.to_string()));
+    }
+    let end = End::unseen(start::failed("cannot supervise", error), 0, 0);
+    ending::settle(job, ledger.journal(), now(), end)
+}

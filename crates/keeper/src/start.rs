@@ -1,0 +1,118 @@
+//! Bringing the leader to its program.
+//!
+//! Fork, write its pid down, open the gate, hear whether the program was executed. Killed anywhere
+//! in between, the standby goes on: a leader that is written down has its gate opened (again), one
+//! that is not ends by itself when the gate's last holder lets go, and a new one is made.
+
+use crate::hooks::{Hook, Role};
+use crate::ledger::Ledger;
+use outlive_core::event::Event;
+use outlive_core::outcome::{NotStarted, Outcome};
+use outlive_core::process::ProcRef;
+use outlive_core::{JobDir, Spec};
+use outlive_sys::child::{ExecFailure, Gate, GateInside, Program, Start, Step};
+use outlive_sys::own::OpenFileLimit;
+use outlive_sys::{pidfd, pipe, procfs};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+
+/// Forks the leader and writes it down; it waits at the gate.
+pub fn spawn(
+    role: Role,
+    job: &JobDir,
+    spec: &Spec,
+    ledger: &mut Ledger,
+    inside: GateInside,
+    limit: Option<OpenFileLimit>,
+) -> io::Result<()> {
+    let argv: Vec<&OsStr> = spec
+        .argv
+        .iter()
+        .map(|argument| argument.as_os_str())
+        .collect();
+    let path = std::env::var_os("PATH");
+    let program = Program::new(&argv, spec.cwd.as_os_str(), path.as_deref(), limit)?;
+    let input = File::open("/dev/null")?;
+    let output = pipe::open_both(&job.feed())?;
+    let pid = program.spawn(&input, &output, inside)?;
+    role.reach(Hook::Forked);
+    let stat = procfs::stat(pid)
+        .ok_or_else(|| io::Error::other("the new process cannot be seen in /proc"))?;
+    let leader = ProcRef {
+        pid,
+        started: stat.started,
+    };
+    if let Err(error) = ledger.write(&[Event::Spawned { leader }]) {
+        // Nobody may run that nobody knows of: it still waits at the gate, and is ended there.
+        if let Ok(Some(pidfd)) = pidfd::PidFd::open(pid) {
+            let _ = pidfd.signal(outlive_core::signal::Signal::KILL.number());
+        }
+        let _ = pidfd::wait_for_child(pid);
+        return Err(error);
+    }
+    Ok(())
+}
+
+/// Opens the gate and hears what became of it; `Ok` once the program has been executed.
+pub fn open_gate(role: Role, gate: &Gate, spec: &Spec) -> io::Result<Result<(), Outcome>> {
+    role.reach(Hook::Spawned);
+    gate.open();
+    role.reach(Hook::GateOpened);
+    let start = gate.outcome()?;
+    role.reach(Hook::Executed);
+    Ok(match start {
+        Start::Executed => Ok(()),
+        Start::Failed(failure) => Err(not_started(failure, spec)),
+    })
+}
+
+fn not_started(failure: ExecFailure, spec: &Spec) -> Outcome {
+    let program = spec
+        .argv
+        .first()
+        .map(|name| name.lossy())
+        .unwrap_or_default();
+    let error = io::Error::from_raw_os_error(failure.errno);
+    let found = error.kind() != io::ErrorKind::NotFound;
+    let (cause, reason) = match failure.step {
+        Step::Directory => (
+            NotStarted::NotExecutable,
+            format!(
+                "cannot change to the directory {}: {}",
+                spec.cwd.lossy(),
+                plain(&error)
+            ),
+        ),
+        Step::Execute if !found => (
+            NotStarted::NotFound,
+            format!("{program}: command not found"),
+        ),
+        Step::Execute if failure.errno == outlive_sys::child::NO_INTERPRETER => (
+            NotStarted::NotExecutable,
+            format!("{program}: the interpreter or loader it names is not there"),
+        ),
+        Step::Execute => (
+            NotStarted::NotExecutable,
+            format!("{program} cannot be executed: {}", plain(&error)),
+        ),
+    };
+    Outcome::NotStarted { reason, cause }
+}
+
+/// What Outlive itself failed at.
+pub fn failed(what: &str, error: &io::Error) -> Outcome {
+    Outcome::NotStarted {
+        reason: format!("{what}: {}", plain(error)),
+        cause: NotStarted::Failed,
+    }
+}
+
+/// The error without the number that the standard library appends.
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}

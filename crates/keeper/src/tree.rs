@@ -1,0 +1,136 @@
+//! Which processes are the job's.
+//!
+//! A keeper is a subreaper, so every descendant of the job is a descendant of the keeper: found by
+//! walking down from it, however the process detached itself. Walking stops at processes marked as
+//! another job's (a job may start jobs; those outlive it). After an adoption that no longer holds,
+//! since orphans of a dead pair went elsewhere; then all processes are searched for this job's mark
+//! and for the leader's session.
+
+use crate::MARK;
+use outlive_core::ProcRef;
+use outlive_sys::pidfd::{Delivered, PidFd};
+use outlive_sys::{own, procfs};
+use std::collections::HashSet;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// How the job's processes are told from others.
+#[derive(Debug)]
+pub struct Tree {
+    mark: Vec<u8>,
+    /// The leader, once it is known that not every process descends from this keeper.
+    adopted: Option<ProcRef>,
+}
+
+/// One process of the job.
+#[derive(Debug)]
+pub struct Member {
+    pub process: ProcRef,
+    pub pidfd: PidFd,
+}
+
+/// What became of a signal to the tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Signaled {
+    pub reached: u32,
+    pub denied: u32,
+}
+
+impl Tree {
+    pub fn new(directory: &Path, adopted: Option<ProcRef>) -> Tree {
+        Tree {
+            mark: directory.as_os_str().as_bytes().to_vec(),
+            adopted,
+        }
+    }
+
+    /// Whether members are children or grandchildren of this process, whose ends it hears of.
+    pub fn is_own(&self) -> bool {
+        self.adopted.is_none()
+    }
+
+    /// The processes of the job that run now.
+    pub fn members(&self) -> io::Result<Vec<Member>> {
+        let mut found = HashSet::new();
+        self.walk(own::pid(), &mut found)?;
+        if let Some(leader) = self.adopted {
+            self.search(leader, &mut found)?;
+        }
+        found
+            .into_iter()
+            .filter_map(|pid| member(pid).transpose())
+            .collect()
+    }
+
+    /// Adds the descendants of `parent`.
+    fn walk(&self, parent: i32, found: &mut HashSet<i32>) -> io::Result<()> {
+        let mut parents = vec![parent];
+        while let Some(parent) = parents.pop() {
+            for child in procfs::children(parent)? {
+                if self.is_foreign(child) || !found.insert(child) {
+                    continue;
+                }
+                parents.push(child);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_foreign(&self, pid: i32) -> bool {
+        procfs::started_with(pid, MARK).is_some_and(|mark| mark != self.mark)
+    }
+
+    /// Adds what bears this job's mark or is in the leader's session, with its descendants.
+    fn search(&self, leader: ProcRef, found: &mut HashSet<i32>) -> io::Result<()> {
+        for pid in procfs::all()? {
+            let Some(stat) = procfs::stat(pid) else {
+                continue;
+            };
+            // The keepers bear the mark too; they are what is alive, not what is kept.
+            let ours = stat.session == leader.pid && stat.started >= leader.started
+                || procfs::started_with(pid, MARK).is_some_and(|mark| mark == self.mark);
+            if ours && !is_keeper(pid) && found.insert(pid) {
+                self.walk(pid, found)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// This process and its standby.
+fn is_keeper(pid: i32) -> bool {
+    pid == own::pid() || own::parent_pid() == Some(pid)
+}
+
+fn member(pid: i32) -> io::Result<Option<Member>> {
+    let Some(pidfd) = PidFd::open(pid)? else {
+        return Ok(None);
+    };
+    // Read after opening, so that both speak of one process.
+    Ok(procfs::stat(pid)
+        .filter(|stat| !stat.is_zombie())
+        .map(|stat| Member {
+            process: ProcRef {
+                pid,
+                started: stat.started,
+            },
+            pidfd,
+        }))
+}
+
+/// Sends one signal to each.
+pub fn signal<'a>(
+    members: impl IntoIterator<Item = &'a Member>,
+    number: i32,
+) -> io::Result<Signaled> {
+    let mut signaled = Signaled::default();
+    for member in members {
+        match member.pidfd.signal(number)? {
+            Delivered::Yes => signaled.reached += 1,
+            Delivered::Denied => signaled.denied += 1,
+            Delivered::AlreadyGone => {}
+        }
+    }
+    Ok(signaled)
+}

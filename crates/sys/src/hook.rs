@@ -1,0 +1,41 @@
+//! Named places where a test can stop or kill a process, so that races are met by name and not by
+//! luck. In release builds there are none.
+//!
+//! `OUTLIVE_HOOKS=role:place=action,…` with the actions `kill` (this process), `kill-both` (its
+//! parent, then itself) and `stop` (until a test continues it).
+
+/// Does here what a test asked for.
+#[cfg(not(debug_assertions))]
+#[inline(always)]
+pub fn reach(_role: &str, _place: &str) {}
+
+/// Does here what a test asked for.
+#[cfg(debug_assertions)]
+pub fn reach(role: &str, place: &str) {
+    let Ok(hooks) = std::env::var("OUTLIVE_HOOKS") else {
+        return;
+    };
+    let here = format!("{role}:{place}");
+    for hook in hooks.split(',') {
+        match hook.split_once('=') {
+            Some((at, action)) if at == here => act(action),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(debug_assertions)]
+fn act(action: &str) {
+    use rustix::process::{Signal, getpid, getppid, kill_process};
+    let signal = if action == "stop" {
+        Signal::STOP
+    } else {
+        Signal::KILL
+    };
+    if action == "kill-both"
+        && let Some(parent) = getppid()
+    {
+        let _ = kill_process(parent, signal);
+    }
+    let _ = kill_process(getpid(), signal);
+}
