@@ -1,1 +1,34 @@
+//! Every verb of Outlive, for programs: start commands that outlive whoever started them, and ask
+//! about them later, from anywhere.
+//!
+//! ```no_run
+//! use outlive::{Outlive, verbs::run};
+//! let outlive = Outlive::open(None)?;
+//! let started = run::run(&outlive, run::Run::shell("make -j8 && make test"))?;
+//! let ended = outlive::verbs::wait::wait(&outlive, &[started.job.id.clone()], Default::default())?;
+//! # Ok::<(), outlive::Error>(())
+//! ```
+//! One verb is one file in [`verbs`]. Nothing here prints, and nothing is kept in memory: every call
+//! reads the job directory, so any process may make it.
+#![forbid(unsafe_code)]
 
+mod connection;
+pub mod environment;
+mod error;
+mod hooks;
+mod job;
+mod keeper_process;
+mod launch;
+mod moment;
+mod outlive;
+mod output;
+mod presence;
+mod shell;
+mod told;
+pub mod verbs;
+
+pub use error::Error;
+pub use job::{Job, JobOutput};
+pub use outlive::Outlive;
+pub use outlive_core::{JobId, Label, Leftovers, Notify, Outcome, signal::Signal, units};
+pub use output::{Chunk, Follow, LogText};

@@ -5,9 +5,10 @@
 //! `live/` until its line is here, so that no end can be missing from both.
 
 use crate::id::JobId;
-use crate::layout::Home;
+use crate::layout::{Home, PRIVATE};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -26,12 +27,13 @@ pub fn append(home: &Home, entry: &Entry) -> io::Result<()> {
     OpenOptions::new()
         .append(true)
         .create(true)
+        .mode(PRIVATE)
         .open(path)?
         .write_all(line.as_bytes())
 }
 
 /// The ends noted, newest first, read a day at a time as they are asked for.
-pub fn newest(home: &Home) -> io::Result<impl Iterator<Item = Entry>> {
+pub fn newest(home: &Home) -> io::Result<impl Iterator<Item = Entry> + use<>> {
     let days = days(home)?;
     Ok(days
         .into_iter()

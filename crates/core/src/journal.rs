@@ -7,10 +7,12 @@
 //! never mixed.
 
 use crate::event::{Event, FORMAT, Moment, Record};
+use crate::layout::PRIVATE;
 use crate::state::State;
 use serde::Deserialize;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// A journal as it was read.
@@ -89,7 +91,11 @@ pub enum WriterError {
 impl JournalWriter {
     /// Opens the journal to append to it. The caller holds the job's lock.
     pub fn open(path: &Path) -> Result<JournalWriter, WriterError> {
-        let file = OpenOptions::new().append(true).create(true).open(path)?;
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(PRIVATE)
+            .open(path)?;
         let journal = Journal::read(path)?;
         if journal.format > FORMAT {
             return Err(WriterError::Newer(journal.format));

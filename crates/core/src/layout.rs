@@ -23,6 +23,9 @@ use std::path::{Path, PathBuf};
 pub const NEW: &str = ".new-";
 pub const GONE: &str = ".gone-";
 
+/// The mode of every file below a home: its owner's alone.
+pub const PRIVATE: u32 = 0o600;
+
 /// The directory that holds all jobs of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home {

@@ -7,11 +7,13 @@
 //! end; a keeper that finds a hole nobody journaled knows that its predecessor died over it.
 
 use outlive_core::event::Event;
+use outlive_core::layout::PRIVATE;
 use outlive_core::{JobDir, State};
 use outlive_sys::{file, pipe, pipe::Moved};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt;
 
 /// Larger single moves are slower on the filesystems measured, smaller ones cost more calls.
 const CHUNK: usize = 128 * 1024;
@@ -49,6 +51,7 @@ impl Capture {
             .write(true)
             .create(true)
             .truncate(false)
+            .mode(PRIVATE)
             .open(job.output())?;
         let from = state.gaps.last().map_or(0, |gap| gap.end);
         let gap = file::next_hole(&output, from).unwrap_or(None);

@@ -45,5 +45,14 @@ mod wake;
 
 pub use pair::run;
 
+/// The whole program: one argument, the job directory. Returns the exit code.
+pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> i32 {
+    let arguments: Vec<_> = arguments.into_iter().skip(1).collect();
+    match arguments.as_slice() {
+        [directory] => run(directory.as_ref()),
+        _ => 2,
+    }
+}
+
 /// The variable that marks every process of a job, and its keepers, with the job's directory.
 pub const MARK: &str = "OUTLIVE_JOB_DIR";

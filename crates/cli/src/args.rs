@@ -1,0 +1,95 @@
+//! The command line as a whole.
+
+use crate::commands::{
+    self, completions, detach, doctor, list, log, man, prune, run, show, signal, stop, wait,
+};
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Runs long commands so that the job outlives whatever started it, its end is known exactly, and
+/// whoever asked is told exactly once.
+#[derive(Debug, Parser)]
+#[command(name = "outlive", version, max_term_width = 100)]
+#[command(
+    after_help = "Exit codes: the job's own for `wait` and `run --wait` (128+n after signal n); 124 out of time; \
+125 outlive failed or the outcome is unknown; 126/127 the command could not be executed / was not found; \
+2 wrong usage; 3 no such job."
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options every command takes.
+#[derive(Debug, clap::Args)]
+pub struct Global {
+    /// Where all jobs are [default: $OUTLIVE_HOME, else the user's state directory]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub home: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Print no words about it on stderr
+    #[arg(long, global = true)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Run(Box<run::Args>),
+    #[command(visible_alias = "ps")]
+    List(list::Args),
+    Show(show::Args),
+    Log(log::Args),
+    Wait(wait::Args),
+    #[command(visible_alias = "kill")]
+    Stop(stop::Args),
+    Signal(signal::Args),
+    Prune(prune::Args),
+    Detach(detach::Args),
+    Doctor(doctor::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let quiet = cli.global.quiet;
+    match Context::new(cli.global).and_then(|context| dispatch(&context, cli.command)) {
+        Ok(exit) => exit.into(),
+        Err(failure) => failure.report(quiet),
+    }
+}
+
+fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Run(args) => commands::run::run(context, *args),
+        Command::List(args) => commands::list::run(context, args),
+        Command::Show(args) => commands::show::run(context, args),
+        Command::Log(args) => commands::log::run(context, args),
+        Command::Wait(args) => commands::wait::run(context, args),
+        Command::Stop(args) => commands::stop::run(context, args),
+        Command::Signal(args) => commands::signal::run(context, args),
+        Command::Prune(args) => commands::prune::run(context, args),
+        Command::Detach(args) => commands::detach::run(context, args),
+        Command::Doctor(args) => commands::doctor::run(context, args),
+        Command::Completions(args) => commands::completions::run(context, args),
+        Command::Man(args) => commands::man::run(context, args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,41 @@
+//! `outlive detach`
+
+use super::run::{self, Options};
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use outlive::verbs::detach;
+use outlive::verbs::run::{Command, Started};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Start a job whose output also appends to a file; print `PID <n> LOG <path>`
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    options: Options,
+    /// The file; its directory is made
+    #[arg(value_name = "LOGFILE")]
+    log: PathBuf,
+    /// The command and its arguments
+    #[arg(value_name = "COMMAND", trailing_var_arg = true, required = true)]
+    command: Vec<OsString>,
+}
+
+pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let request = args.options.request(context, Command::Argv(args.command))?;
+    let (Started { job, pid, notes }, log) = detach::detach(&context.outlive, &args.log, request)?;
+    for note in notes {
+        context.say(&format!("outlive: note: {note}"));
+    }
+    if run::never_started(&job) {
+        return run::finish(context, &job);
+    }
+    match context.json {
+        true => context.print_json(&job)?,
+        false => {
+            let pid = pid.map_or_else(|| "-".to_owned(), |pid| pid.to_string());
+            context.print(&format!("PID {pid} LOG {}", log.display()))?;
+        }
+    }
+    Ok(Exit::Success)
+}

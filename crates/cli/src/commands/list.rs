@@ -1,0 +1,58 @@
+//! `outlive list`
+
+use crate::context::{Context, label};
+use crate::exit::{Exit, Failure};
+use crate::render;
+use clap::ValueEnum;
+use outlive::verbs::list::{self, Filter, Which};
+
+/// Running jobs, then the newest ended ones
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only those of this session
+    #[arg(long, value_name = "KEY")]
+    session: Option<String>,
+    /// Only those of this task
+    #[arg(long, value_name = "KEY")]
+    task: Option<String>,
+    /// Only those in this state
+    #[arg(long, value_enum, default_value_t = State::All)]
+    state: State,
+    /// At most this many ended ones
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum State {
+    Running,
+    Ended,
+    All,
+}
+
+pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let filter = Filter {
+        session: label("the session", args.session.as_deref())?,
+        task: label("the task", args.task.as_deref())?,
+        state: match args.state {
+            State::Running => Which::Running,
+            State::Ended => Which::Ended,
+            State::All => Which::All,
+        },
+        limit: args.limit,
+    };
+    let listing = list::list(&context.outlive, &filter)?;
+    for (id, error) in &listing.unreadable {
+        context.say(&format!(
+            "outlive: job {id} cannot be read: {error} (`outlive prune --force` removes it)"
+        ));
+    }
+    match context.json {
+        true => context.print_json(&render::Jobs {
+            jobs: &listing.jobs,
+        })?,
+        false if listing.jobs.is_empty() => context.say("no jobs"),
+        false => context.print(&render::table(&listing.jobs))?,
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,67 @@
+//! `outlive prune`
+
+use super::{duration, size};
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use outlive::units::show_size;
+use outlive::verbs::prune;
+use std::time::Duration;
+
+/// Remove ended jobs: those that any of these options names; without one, those older than 7 days
+///
+/// Never removes a job of which anything runs; never one whose session has not been told of its
+/// end, unless forced.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Ended longer ago than this
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    older_than: Option<Duration>,
+    /// All but the newest N
+    #[arg(long, value_name = "N")]
+    keep: Option<usize>,
+    /// The oldest, until the rest takes no more than this
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_size: Option<u64>,
+    /// All that have ended
+    #[arg(long)]
+    all: bool,
+    /// Also those whose end nobody was told, and directories that cannot be read
+    #[arg(long)]
+    force: bool,
+}
+
+pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let asked = prune::Prune {
+        older_than: args.older_than,
+        keep: args.keep,
+        max_size: args.max_size,
+        all: args.all,
+        force: args.force,
+    };
+    let pruned = prune::prune(&context.outlive, &asked)?;
+    if !pruned.untold.is_empty() {
+        context.say(&format!(
+            "outlive: kept {} whose end nobody has been told yet (--force removes them)",
+            pruned.untold.len()
+        ));
+    }
+    for id in &pruned.unreadable {
+        context.say(&format!(
+            "outlive: kept {id}, which cannot be read (--force removes it)"
+        ));
+    }
+    match context.json {
+        true => context.print_json(&serde_json::json!({
+            "removed": pruned.removed,
+            "freed_bytes": pruned.freed_bytes,
+            "untold": pruned.untold,
+            "unreadable": pruned.unreadable,
+        }))?,
+        false => context.print(&format!(
+            "removed {}, {}",
+            pruned.removed.len(),
+            show_size(pruned.freed_bytes)
+        ))?,
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,246 @@
+//! `outlive run`
+
+use super::duration;
+use crate::context::{Context, label};
+use crate::exit::{Exit, Failure};
+use crate::render;
+use clap::ValueEnum;
+use outlive::verbs::run::{self, Command, DEFAULT_GRACE, Run, Started};
+use outlive::verbs::{show, wait};
+use outlive::{Chunk, Follow, Job, JobId, Leftovers, Notify};
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Start a job in the background; print its id and return
+///
+/// Returns once the command has been executed, or could not be (126, 127). The job has its own
+/// session: nothing that happens to this process, its group or its terminal reaches it. No `&`,
+/// `nohup`, `setsid` or redirection is needed.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    pub options: Options,
+    /// Run this string with a shell (bash, else sh)
+    #[arg(long, value_name = "STRING", conflicts_with = "command")]
+    shell: Option<String>,
+    /// Stay and follow the output, end with the job's code; with a duration, at most that long
+    #[arg(long, value_name = "DUR", num_args = 0..=1, require_equals = true, value_parser = duration)]
+    wait: Option<Option<Duration>>,
+    /// The same as --wait
+    #[arg(long, conflicts_with = "wait")]
+    follow: bool,
+    /// The command and its arguments
+    #[arg(
+        value_name = "COMMAND",
+        trailing_var_arg = true,
+        required_unless_present = "shell"
+    )]
+    command: Vec<OsString>,
+}
+
+/// What can be asked of a job however it is started.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// A name to call it by
+    #[arg(long)]
+    name: Option<String>,
+    /// An id of your own; a second start with it is refused, so a start can be repeated safely
+    #[arg(long)]
+    id: Option<String>,
+    /// Who asks [default: $OUTLIVE_SESSION, else the agent's own session]
+    #[arg(long, value_name = "KEY")]
+    session: Option<String>,
+    /// The unit of work it belongs to
+    #[arg(long, value_name = "KEY")]
+    task: Option<String>,
+    /// Where to run it [default: here]
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// Add a variable to the environment, which is inherited; repeatable
+    #[arg(long, value_name = "K=V")]
+    env: Vec<OsString>,
+    /// Stop it after this long
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    timeout: Option<Duration>,
+    /// From TERM to KILL when it is stopped [default: 2s]
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    grace: Option<Duration>,
+    /// When its session is to be told
+    #[arg(long, value_enum, default_value_t = NotifyArg::End)]
+    notify: NotifyArg,
+    /// What becomes of processes that outlive the command
+    #[arg(long, value_enum, default_value_t = LeftoversArg::Keep)]
+    leftovers: LeftoversArg,
+    /// Hold off the machine's sleep while it runs (systemd-inhibit)
+    #[arg(long)]
+    keep_awake: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum NotifyArg {
+    End,
+    Failure,
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LeftoversArg {
+    Keep,
+    Stop,
+}
+
+impl Options {
+    /// What the verb is asked.
+    pub fn request(self, context: &Context, command: Command) -> Result<Run, Failure> {
+        Ok(Run {
+            id: self
+                .id
+                .as_deref()
+                .map(JobId::parse)
+                .transpose()
+                .map_err(outlive::Error::from)?,
+            name: label("the name", self.name.as_deref())?,
+            session: context.session(self.session.as_deref())?,
+            task: label("the task", self.task.as_deref())?,
+            cwd: self.cwd,
+            variables: self
+                .env
+                .into_iter()
+                .map(variable)
+                .collect::<Result<_, _>>()?,
+            timeout: self.timeout,
+            grace: self.grace.unwrap_or(DEFAULT_GRACE),
+            notify: match self.notify {
+                NotifyArg::End => Notify::End,
+                NotifyArg::Failure => Notify::Failure,
+                NotifyArg::Never => Notify::Never,
+            },
+            leftovers: match self.leftovers {
+                LeftoversArg::Keep => Leftovers::Keep,
+                LeftoversArg::Stop => Leftovers::Stop,
+            },
+            keep_awake: self.keep_awake,
+            ..Run::new(command)
+        })
+    }
+}
+
+fn variable(text: OsString) -> Result<(OsString, OsString), Failure> {
+    let bytes = text.as_bytes();
+    match bytes.iter().position(|byte| *byte == b'=') {
+        Some(place) if place > 0 => {
+            let part = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+            Ok((part(&bytes[..place]), part(&bytes[place + 1..])))
+        }
+        _ => Err(outlive::Error::BadVariable(text.to_string_lossy().into_owned()).into()),
+    }
+}
+
+/// How long to stay with the job.
+enum Stay {
+    No,
+    UntilItEnds,
+    AtMost(Duration),
+}
+
+pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let stay = match (args.wait, args.follow) {
+        (Some(Some(limit)), _) => Stay::AtMost(limit),
+        (Some(None), _) | (None, true) => Stay::UntilItEnds,
+        (None, false) => Stay::No,
+    };
+    let command = match args.shell {
+        Some(script) => Command::Shell(script),
+        None => Command::Argv(args.command),
+    };
+    let request = args.options.request(context, command)?;
+    let Started { job, notes, .. } = run::run(&context.outlive, request)?;
+    for note in notes {
+        context.say(&format!("outlive: note: {note}"));
+    }
+    match stay {
+        _ if never_started(&job) => finish(context, &job),
+        Stay::No => {
+            print_started(context, &job)?;
+            Ok(Exit::Success)
+        }
+        Stay::UntilItEnds => stay_with(context, &job, None),
+        Stay::AtMost(limit) => stay_with(context, &job, Some(limit)),
+    }
+}
+
+pub fn never_started(job: &Job) -> bool {
+    matches!(job.outcome, Some(outlive::Outcome::NotStarted { .. }))
+}
+
+fn print_started(context: &Context, job: &Job) -> Result<(), Failure> {
+    match context.json {
+        true => context.print_json(job),
+        false => context.print(job.id.as_str()),
+    }
+}
+
+/// For a job whose end is to be seen here.
+pub fn finish(context: &Context, job: &Job) -> Result<Exit, Failure> {
+    if context.json {
+        context.print_json(job)?;
+    }
+    if !job
+        .outcome
+        .as_ref()
+        .is_some_and(outlive::Outcome::is_success)
+    {
+        context.say(&format!("outlive: {}", render::line(job)));
+    }
+    Ok(Exit::of(job))
+}
+
+fn stay_with(context: &Context, job: &Job, limit: Option<Duration>) -> Result<Exit, Failure> {
+    let until = limit.map(|limit| Instant::now() + limit);
+    if !context.json && !follow(context, &job.id, limit)? {
+        return yielded(context, job);
+    }
+    let timeout = until.map(|until| until.saturating_duration_since(Instant::now()));
+    let how = wait::Wait {
+        timeout,
+        ..wait::Wait::default()
+    };
+    let waited = wait::wait(&context.outlive, std::slice::from_ref(&job.id), how)?;
+    match waited.jobs.first() {
+        Some(job) if job.has_ended() => finish(context, job),
+        _ => yielded(context, job),
+    }
+}
+
+/// Prints the output as it comes; says whether the job has ended.
+fn follow(context: &Context, id: &JobId, limit: Option<Duration>) -> Result<bool, Failure> {
+    let mut follow = Follow::new(&context.outlive, id, 0);
+    if let Some(limit) = limit {
+        follow = follow.at_most(limit);
+    }
+    loop {
+        match follow.next_chunk()? {
+            Chunk::Bytes { bytes, .. } => {
+                let mut out = io::stdout().lock();
+                out.write_all(&bytes)?;
+                out.flush()?;
+            }
+            Chunk::Ended => return Ok(true),
+            Chunk::OutOfTime => return Ok(false),
+        }
+    }
+}
+
+/// Time is up: the job goes on, and its id is all there is to say.
+fn yielded(context: &Context, job: &Job) -> Result<Exit, Failure> {
+    context.say(&format!(
+        "outlive: {} goes on in the background; `outlive wait {}` waits for it",
+        job.id, job.id
+    ));
+    let job = show::show(&context.outlive, &job.id)?;
+    print_started(context, &job)?;
+    Ok(Exit::Success)
+}

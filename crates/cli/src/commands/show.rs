@@ -1,0 +1,37 @@
+//! `outlive show`
+
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::render;
+use outlive::verbs::show;
+use serde::Serialize;
+
+/// One job now: state, outcome, the end of its output; changes nothing
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Its id, the beginning of it, or its name
+    id: String,
+}
+
+const PREVIEW_LINES: u64 = 10;
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    job: &'a outlive::Job,
+    preview: &'a str,
+}
+
+pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let id = context.find(&args.id)?;
+    let job = show::show(&context.outlive, &id)?;
+    let preview = show::preview(&context.outlive, &id, PREVIEW_LINES)?;
+    match context.json {
+        true => context.print_json(&Shown {
+            job: &job,
+            preview: &preview,
+        })?,
+        false => context.print(&render::details(&job, &preview))?,
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,38 @@
+//! `outlive signal`
+
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use outlive::Signal;
+use outlive::verbs::signal::{self, Signaled};
+
+/// Send one signal to every process of a job
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Its id, the beginning of it, or its name
+    id: String,
+    /// A name such as USR1 or SIGINT, or a number
+    #[arg(value_parser = Signal::parse)]
+    signal: Signal,
+}
+
+pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let id = context.find(&args.id)?;
+    let signaled = signal::signal(&context.outlive, &id, args.signal)?;
+    let (reached, denied) = match signaled {
+        Signaled::Sent { reached, denied } => (reached, denied),
+        Signaled::AlreadyEnded => (0, 0),
+    };
+    if signaled == Signaled::AlreadyEnded {
+        context.say(&format!("outlive: {id} had already ended"));
+    }
+    if denied > 0 {
+        context.say(&format!(
+            "outlive: {denied} of its processes belong to another user and were not reached"
+        ));
+    }
+    match context.json {
+        true => context.print_json(&serde_json::json!({ "id": id, "signal": args.signal, "reached": reached, "denied": denied }))?,
+        false => context.print(&format!("{id} {} to {reached}", args.signal))?,
+    }
+    Ok(Exit::Success)
+}

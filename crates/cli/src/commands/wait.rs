@@ -1,0 +1,90 @@
+//! `outlive wait`
+
+use super::duration;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use crate::render;
+use outlive::verbs::list::{self, Filter, Which};
+use outlive::verbs::wait::{self, Until, Waited};
+use outlive::{Job, JobId};
+use std::time::Duration;
+
+/// Block until jobs have ended; end with the job's own code
+///
+/// With several jobs the code is that of the first, in the order given, that did not end with 0.
+/// Without any, waits for all running jobs of this session, or all there are outside a session.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Ids, beginnings of ids, or names
+    ids: Vec<String>,
+    /// Until one of them has ended; the code is that job's
+    #[arg(long, conflicts_with = "all")]
+    any: bool,
+    /// Until all of them have ended (the default)
+    #[arg(long)]
+    all: bool,
+    /// At most this long (then 124, and the jobs are untouched)
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    timeout: Option<Duration>,
+}
+
+pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let ids = match args.ids.is_empty() {
+        true => running(context)?,
+        false => context.find_all(&args.ids)?,
+    };
+    let until = if args.any { Until::Any } else { Until::All };
+    let waited = wait::wait(
+        &context.outlive,
+        &ids,
+        wait::Wait {
+            until,
+            timeout: args.timeout,
+        },
+    )?;
+    print(context, &waited.jobs, ids.len() == 1)?;
+    if waited.out_of_time {
+        context.say("outlive: out of time; what has not ended goes on");
+        return Ok(Exit::OutOfTime);
+    }
+    Ok(exit(&waited, until))
+}
+
+fn running(context: &Context) -> Result<Vec<JobId>, Failure> {
+    let filter = Filter {
+        session: context.session(None)?,
+        state: Which::Running,
+        ..Filter::default()
+    };
+    let jobs = list::list(&context.outlive, &filter)?.jobs;
+    Ok(jobs.into_iter().map(|job| job.id).collect())
+}
+
+/// One job asked for is one job printed.
+pub fn print(context: &Context, jobs: &[Job], single: bool) -> Result<(), Failure> {
+    match (context.json, jobs) {
+        (true, [job]) if single => context.print_json(job),
+        (true, jobs) => context.print_json(&render::Jobs { jobs }),
+        (false, jobs) => jobs
+            .iter()
+            .try_for_each(|job| context.print(&render::line(job))),
+    }
+}
+
+fn exit(waited: &Waited, until: Until) -> Exit {
+    let mut ended = waited
+        .jobs
+        .iter()
+        .filter(|job| job.has_ended())
+        .map(Exit::of);
+    match until {
+        // Of several that have ended, the one that did so first.
+        Until::Any => waited
+            .jobs
+            .iter()
+            .filter(|job| job.has_ended())
+            .min_by_key(|job| &job.ended_at)
+            .map_or(Exit::Success, Exit::of),
+        Until::All => ended.find(|exit| exit.code() != 0).unwrap_or(Exit::Success),
+    }
+}

@@ -1,0 +1,80 @@
+//! What every command gets: the home, the session, where to print.
+
+use crate::args::Global;
+use crate::exit::Failure;
+use outlive::{Error, JobId, Label, Outlive, environment};
+use serde::Serialize;
+use std::io::{self, Write};
+
+#[derive(Debug)]
+pub struct Context {
+    pub outlive: Outlive,
+    pub json: bool,
+    quiet: bool,
+}
+
+impl Context {
+    pub fn new(global: Global) -> Result<Context, Failure> {
+        Ok(Context {
+            outlive: Outlive::open(global.home)?.as_own_keeper(),
+            json: global.json,
+            quiet: global.quiet,
+        })
+    }
+
+    /// Prints data.
+    pub fn print(&self, text: &str) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        if !text.ends_with('\n') && !text.is_empty() {
+            out.write_all(b"\n")?;
+        }
+        Ok(out.flush()?)
+    }
+
+    pub fn print_json(&self, value: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string(value).map_err(io::Error::from)?;
+        self.print(&text)
+    }
+
+    /// Says something about the data.
+    pub fn say(&self, text: &str) {
+        if !self.quiet {
+            // Words that cannot be said are no reason to fail.
+            let _ = writeln!(io::stderr(), "{text}");
+        }
+    }
+
+    pub fn find(&self, text: &str) -> Result<JobId, Failure> {
+        Ok(self.outlive.find(text)?)
+    }
+
+    pub fn find_all(&self, texts: &[String]) -> Result<Vec<JobId>, Failure> {
+        texts.iter().map(|text| self.find(text)).collect()
+    }
+
+    /// The session given, else the one this process runs in.
+    pub fn session(&self, given: Option<&str>) -> Result<Option<Label>, Failure> {
+        match given {
+            Some(text) => label("the session", Some(text)),
+            None => label(
+                "the session in the environment,",
+                environment::session().as_deref(),
+            ),
+        }
+    }
+}
+
+/// Checks a name, session or task.
+pub fn label(what: &'static str, text: Option<&str>) -> Result<Option<Label>, Failure> {
+    text.map(|text| {
+        Label::parse(text).map_err(|reason| {
+            Failure::from(Error::BadLabel {
+                what,
+                text: text.to_owned(),
+                reason,
+            })
+        })
+    })
+    .transpose()
+}

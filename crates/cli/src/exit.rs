@@ -1,0 +1,98 @@
+//! Exit codes, and failures on their way to one.
+
+use outlive::{Error, Job};
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+/// What a run of the program ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Success,
+    /// A job's own code.
+    Job(u8),
+    OutOfTime,
+    /// Outlive failed, or an outcome is unknown.
+    Unknown,
+    Usage,
+    NoSuchJob,
+}
+
+impl Exit {
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Success => 0,
+            Exit::Job(code) => code,
+            Exit::OutOfTime => 124,
+            Exit::Unknown => 125,
+            Exit::Usage => 2,
+            Exit::NoSuchJob => 3,
+        }
+    }
+
+    /// The code of an ended job; one whose outcome nobody knows is never a success.
+    pub fn of(job: &Job) -> Exit {
+        match job.exit_code.map(u8::try_from) {
+            Some(Ok(code)) => Exit::Job(code),
+            _ => Exit::Unknown,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
+    }
+}
+
+/// Why a command failed.
+#[derive(Debug)]
+pub enum Failure {
+    Outlive(Error),
+    /// What was to be printed could not be.
+    Output(io::Error),
+}
+
+impl Failure {
+    fn exit(&self) -> Exit {
+        match self {
+            Failure::Outlive(error) if error.is_no_such_job() => Exit::NoSuchJob,
+            Failure::Outlive(error) if error.is_bad_input() => Exit::Usage,
+            // Whoever read it has read enough.
+            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Success,
+            Failure::Outlive(_) | Failure::Output(_) => Exit::Unknown,
+        }
+    }
+
+    /// Says why, unless told to be quiet.
+    pub fn report(&self, quiet: bool) -> ExitCode {
+        let exit = self.exit();
+        if !quiet && exit != Exit::Success {
+            // Nowhere is left to say it if this fails.
+            let _ =
+                io::Write::write_all(&mut io::stderr(), format!("outlive: {self}\n").as_bytes());
+        }
+        exit.into()
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Outlive(error) => error.fmt(f),
+            Failure::Output(error) => write!(f, "cannot write the output: {error}"),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Outlive(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Output(error)
+    }
+}

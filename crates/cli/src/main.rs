@@ -1,0 +1,29 @@
+//! The `outlive` command line: arguments → one verb → text or JSON.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`args`] | the command line as a whole |
+//! | [`commands`] | one verb, one file: its arguments, its call, its words |
+//! | [`context`] | what every command gets: the home, the session, where to print |
+//! | [`exit`] | exit codes |
+//! | [`render`] | jobs as lines and tables |
+#![forbid(unsafe_code)]
+
+mod args;
+mod commands;
+mod context;
+mod exit;
+mod render;
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Without a keeper beside it, this program is its own: it is then called by that name.
+    let name = std::env::args_os().next().unwrap_or_default();
+    if Path::new(&name).file_name() == Some(OsStr::new("outlive-keeper")) {
+        std::process::exit(outlive_keeper::main(std::env::args_os()));
+    }
+    args::run()
+}

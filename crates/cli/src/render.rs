@@ -1,0 +1,146 @@
+//! Jobs as lines and tables.
+
+use outlive::Job;
+use outlive::units::show_size;
+use serde::Serialize;
+
+/// Several jobs in JSON.
+#[derive(Serialize)]
+pub struct Jobs<'a> {
+    pub jobs: &'a [Job],
+}
+
+/// One line about how a job is or ended.
+pub fn line(job: &Job) -> String {
+    let lingering = match job.lingering {
+        0 => String::new(),
+        count => format!(", {count} lingering"),
+    };
+    let after = if job.duration_ms.is_some() {
+        if job.has_ended() { " after " } else { " for " }
+    } else {
+        ""
+    };
+    let duration = job
+        .duration_ms
+        .map(|_| job.duration_text())
+        .unwrap_or_default();
+    format!(
+        "{} {}{after}{duration}{lingering}",
+        job.id,
+        job.outcome_text()
+    )
+}
+
+/// A table of jobs; empty text for none.
+pub fn table(jobs: &[Job]) -> String {
+    if jobs.is_empty() {
+        return String::new();
+    }
+    let mut rows = vec![["ID", "STATE", "TIME", "OUTPUT", "NAME", "COMMAND"].map(str::to_owned)];
+    rows.extend(jobs.iter().map(|job| {
+        [
+            job.id.to_string(),
+            short_state(job),
+            job.duration_text(),
+            show_size(job.output.bytes),
+            job.name
+                .as_ref()
+                .map_or_else(|| "-".to_owned(), ToString::to_string),
+            cut(&one_line(&job.command), 60),
+        ]
+    }));
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..5).map(width).collect();
+    rows.iter()
+        .map(|row| {
+            let cells: Vec<String> = row
+                .iter()
+                .zip(&widths)
+                .map(|(cell, width)| format!("{cell:width$}"))
+                .collect();
+            format!("{}  {}\n", cells.join("  "), row[5])
+        })
+        .collect()
+}
+
+fn short_state(job: &Job) -> String {
+    let text = match job.lingering {
+        0 => job.outcome_text(),
+        count => format!("{}, {count} lingering", job.outcome_text()),
+    };
+    cut(&one_line(&text), 40)
+}
+
+/// Everything about a job, for a person.
+pub fn details(job: &Job, preview: &str) -> String {
+    let mut rows = vec![
+        ("job", job.id.to_string()),
+        ("command", job.command.clone()),
+        (
+            "state",
+            line(job)
+                .split_once(' ')
+                .map(|(_, rest)| rest.to_owned())
+                .unwrap_or_default(),
+        ),
+        ("cwd", job.cwd.clone()),
+    ];
+    let mut add = |key, value: Option<String>| rows.extend(value.map(|value| (key, value)));
+    add("name", job.name.as_ref().map(ToString::to_string));
+    add("session", job.session.as_ref().map(ToString::to_string));
+    add("task", job.task.as_ref().map(ToString::to_string));
+    add("pid", job.pid.map(|pid| pid.to_string()));
+    add("started", job.started_at.clone());
+    add("ended", job.ended_at.clone());
+    add("asked by", job.ended_by_detail.clone());
+    add(
+        "used",
+        job.usage.map(|usage| {
+            let cpu = (usage.user_ms + usage.system_ms) as f64 / 1000.0;
+            format!(
+                "{cpu:.2} s of CPU, {} of memory at most",
+                show_size(usage.max_rss_bytes)
+            )
+        }),
+    );
+    let dropped = match job.output.dropped_bytes {
+        0 => String::new(),
+        bytes => format!(", {} of it could not be kept", show_size(bytes)),
+    };
+    rows.push((
+        "output",
+        format!(
+            "{}{dropped}, in {}",
+            show_size(job.output.bytes),
+            job.output.path.display()
+        ),
+    ));
+    let mut text: String = rows
+        .iter()
+        .map(|(key, value)| format!("{key:9} {value}\n"))
+        .collect();
+    if !preview.is_empty() {
+        text.push('\n');
+        text.push_str(preview);
+    }
+    text
+}
+
+fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

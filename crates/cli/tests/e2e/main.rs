@@ -1,0 +1,10 @@
+//! Black-box tests: the real programs, real processes, real kills.
+//!
+//! Each module holds one promise. Each test has a home of its own and leaves no process behind.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where and stop"
+)]
+
+mod basics;
+mod world;

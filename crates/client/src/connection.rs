@@ -1,0 +1,91 @@
+//! Talking to a keeper.
+
+use crate::error::Error;
+use outlive_core::control::{Reply, Request};
+use outlive_core::layout::CONTROL;
+use outlive_core::{JobDir, JobId};
+use outlive_sys::socket::{Read, Stream};
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// A connection to the keeper of one job.
+#[derive(Debug)]
+pub struct Connection {
+    stream: Stream,
+    input: Vec<u8>,
+}
+
+/// What came of asking.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Answer {
+    Reply(Reply),
+    /// This keeper is gone. The journal tells, and whoever keeps the job now can be asked again.
+    KeeperGone,
+}
+
+impl Connection {
+    /// Connects to whoever keeps the job; `None` when nobody listens.
+    pub fn open(job: &JobDir) -> Result<Option<Connection>, Error> {
+        let stream = Stream::connect(job.path(), CONTROL)
+            .map_err(Error::io("cannot connect to the keeper of", job.path()))?;
+        Ok(stream.map(|stream| Connection {
+            stream,
+            input: Vec::new(),
+        }))
+    }
+
+    /// Sends a request; the answer comes later.
+    pub fn send(&self, request: &Request) -> Result<(), Error> {
+        let mut line = serde_json::to_vec(request).map_err(|error| Error::Io {
+            what: "cannot encode",
+            path: "a request".into(),
+            source: error.into(),
+        })?;
+        line.push(b'\n');
+        // A keeper that is gone is found out when reading its answer.
+        let _ = self.stream.write(&line);
+        Ok(())
+    }
+
+    /// Waits for the answer to the last request.
+    pub fn receive(&mut self, id: &JobId) -> Result<Answer, Error> {
+        loop {
+            if let Some(end) = self.input.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.input.drain(..=end).collect();
+                return decode(&line, id);
+            }
+            let mut buffer = [0; 4096];
+            match self.stream.read(&mut buffer) {
+                Ok(Read::Bytes(count)) => self.input.extend_from_slice(&buffer[..count]),
+                Ok(Read::Empty) => {}
+                Ok(Read::End) | Err(_) => return Ok(Answer::KeeperGone),
+            }
+        }
+    }
+
+    pub fn ask(&mut self, id: &JobId, request: &Request) -> Result<Answer, Error> {
+        self.send(request)?;
+        self.receive(id)
+    }
+}
+
+fn decode(line: &[u8], id: &JobId) -> Result<Answer, Error> {
+    match serde_json::from_slice(line) {
+        Ok(Reply::Refused { reason }) => Err(Error::Refused {
+            id: id.clone(),
+            reason,
+        }),
+        Ok(reply) => Ok(Answer::Reply(reply)),
+        Err(error) => Err(Error::Refused {
+            id: id.clone(),
+            reason: format!(
+                "it answered in words this program does not know ({error}); are both of one version?"
+            ),
+        }),
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}

@@ -1,0 +1,40 @@
+//! Every environment variable Outlive reads or sets, in one place.
+
+use std::env;
+use std::ffi::OsString;
+
+/// Where all jobs are.
+pub const HOME: &str = "OUTLIVE_HOME";
+/// Who asks, unless `--session` says otherwise.
+pub const SESSION: &str = "OUTLIVE_SESSION";
+/// The keeper program, for embedders that ship it elsewhere.
+pub const KEEPER: &str = "OUTLIVE_KEEPER";
+/// In a job: its id.
+pub const JOB: &str = "OUTLIVE_JOB";
+/// In a job and in its keepers: its directory. It tells the processes of one job from those of
+/// another, so it is set anew for each.
+pub const JOB_DIR: &str = "OUTLIVE_JOB_DIR";
+/// Python holds its output back when it writes to a pipe; a job's output is wanted as it comes.
+pub const UNBUFFERED: &str = "PYTHONUNBUFFERED";
+
+/// Where agents put the id of the conversation they run a command for, in the order to look.
+const AGENT_SESSIONS: [&str; 5] = [
+    SESSION,
+    "CLAUDE_CODE_SESSION_ID",
+    "CODEX_THREAD_ID",
+    "CODEX_SESSION_ID",
+    "GEMINI_SESSION_ID",
+];
+
+/// The session this process runs in, if its environment tells.
+pub fn session() -> Option<String> {
+    AGENT_SESSIONS
+        .iter()
+        .filter_map(|name| env::var(name).ok())
+        .find(|value| !value.is_empty())
+}
+
+/// The value of a variable that is set and not empty.
+pub fn non_empty(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}

@@ -1,0 +1,170 @@
+//! A job as the faces show it: the interface's JSON object.
+
+use outlive_core::event::Moment;
+use outlive_core::outcome::{EndedBy, Outcome, Usage};
+use outlive_core::state::Tail;
+use outlive_core::units::show_duration;
+use outlive_core::{JobDir, JobId, Label, Phase, Spec, State};
+use outlive_sys::{clock, procfs};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// One job now.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Job {
+    pub id: JobId,
+    pub name: Option<Label>,
+    pub session: Option<Label>,
+    pub task: Option<Label>,
+    pub place: String,
+    pub command: String,
+    pub argv: Vec<String>,
+    pub cwd: String,
+    pub pty: bool,
+    pub state: &'static str,
+    /// While it runs; afterwards the number may be another process's.
+    pub pid: Option<i32>,
+    pub started_at: Option<String>,
+    pub ended_at: Option<String>,
+    pub duration_ms: Option<u64>,
+    pub outcome: Option<Outcome>,
+    pub exit_code: Option<i32>,
+    pub ended_by: Option<EndedBy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_by_detail: Option<String>,
+    pub lingering: u32,
+    pub output: JobOutput,
+    pub awaiting_input: bool,
+    pub ready: Option<bool>,
+    pub usage: Option<Usage>,
+}
+
+/// What a job has written.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JobOutput {
+    pub bytes: u64,
+    pub dropped_bytes: u64,
+    pub path: PathBuf,
+}
+
+impl Job {
+    /// Puts together what was asked and what has happened. `lingering` is what a keeper counts now.
+    pub(crate) fn new(dir: &JobDir, spec: &Spec, state: &State, lingering: u32) -> Job {
+        let started = state.phase.leader().map(|leader| leader.since);
+        let end = state.end();
+        Job {
+            id: spec.id.clone(),
+            name: spec.name.clone(),
+            session: spec.session.clone(),
+            task: spec.task.clone(),
+            place: spec.place.clone(),
+            command: spec.command.clone(),
+            argv: spec.argv.iter().map(|argument| argument.lossy()).collect(),
+            cwd: spec.cwd.lossy(),
+            pty: false,
+            state: state.phase.word(),
+            pid: state
+                .phase
+                .leader()
+                .filter(|_| end.is_none())
+                .map(|leader| leader.process.pid),
+            started_at: started.or(state.accepted).map(timestamp),
+            ended_at: state.ended_at().map(timestamp),
+            duration_ms: match end {
+                Some(end) => end.duration_ms,
+                None => started.and_then(|since| running_for(state, since)),
+            },
+            outcome: end.map(|end| end.outcome.clone()),
+            exit_code: end.and_then(|end| end.outcome.exit_code()),
+            ended_by: end.map(|end| end.ended_by),
+            ended_by_detail: end.and_then(|end| end.ended_by_detail.clone()),
+            lingering,
+            output: JobOutput::new(dir, state),
+            awaiting_input: false,
+            ready: None,
+            usage: end.and_then(|end| end.usage),
+        }
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.outcome.is_some()
+    }
+
+    /// The outcome in a few words: `exited 0`, `SIGKILL`, `not started: …`.
+    pub fn outcome_text(&self) -> String {
+        let by = match self.ended_by {
+            Some(EndedBy::Stop) => " (stopped)",
+            Some(EndedBy::Timeout) => " (timed out)",
+            Some(EndedBy::Memory) => " (out of memory)",
+            _ => "",
+        };
+        match &self.outcome {
+            None => self.state.to_owned(),
+            Some(Outcome::Exited { code }) => format!("exited {code}{by}"),
+            Some(Outcome::Signaled {
+                signal,
+                core_dumped,
+            }) => {
+                format!(
+                    "{signal}{}{by}",
+                    if *core_dumped { ", core dumped" } else { "" }
+                )
+            }
+            Some(Outcome::NotStarted { reason, .. }) => format!("not started: {reason}"),
+            Some(Outcome::Lost { reason }) => format!("lost: {reason}"),
+        }
+    }
+
+    pub fn duration_text(&self) -> String {
+        self.duration_ms.map_or_else(
+            || "-".to_owned(),
+            |ms| show_duration(Duration::from_millis(ms)),
+        )
+    }
+}
+
+impl JobOutput {
+    fn new(dir: &JobDir, state: &State) -> JobOutput {
+        let path = dir.output();
+        let (bytes, dropped_bytes) = match (&state.phase, state.end()) {
+            (
+                Phase::Ended {
+                    tail:
+                        Tail::Closed {
+                            output_bytes,
+                            dropped_bytes,
+                        },
+                    ..
+                },
+                _,
+            ) => (*output_bytes, *dropped_bytes),
+            (_, end) => {
+                let size = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
+                let dropped = end
+                    .map_or(0, |end| end.dropped_bytes)
+                    .max(state.dropped_bytes());
+                (size, dropped)
+            }
+        };
+        JobOutput {
+            bytes,
+            dropped_bytes,
+            path,
+        }
+    }
+}
+
+/// How long it has run, if that was in this boot.
+fn running_for(state: &State, since: Moment) -> Option<u64> {
+    let boot = state.boot.as_ref()?;
+    let same_boot = procfs::boot_id().is_ok_and(|now| now == boot.0);
+    same_boot.then(|| clock::boot_ms().saturating_sub(since.boot_ms))
+}
+
+/// RFC 3339 in UTC, always with milliseconds, so that text sorts as time does.
+fn timestamp(at: Moment) -> String {
+    let time =
+        jiff::Timestamp::from_millisecond(at.wall_ms as i64).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}

@@ -1,0 +1,178 @@
+//! Making a job directory and starting the pair that keeps it.
+//!
+//! The directory is made complete under another name and then given its own, which fails if there is
+//! one already: so an id is taken once, whatever races, and a directory that bears an id is whole.
+//! The launcher holds the job's lock from the first moment and hands it to the keeper, so nobody
+//! mistakes a job that is being started for one that was abandoned.
+
+use crate::error::Error;
+use crate::hooks::{self, Hook};
+use crate::keeper_process;
+use crate::moment::now;
+use crate::outlive::{Outlive, make_private};
+use outlive_core::event::Event;
+use outlive_core::layout::{NEW, PRIVATE};
+use outlive_core::{BootId, JobDir, JobId, JournalWriter, Spec};
+use outlive_sys::lock::{self, Lock, Locked};
+use outlive_sys::{file, own, pipe, procfs};
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+/// Whether an id was free.
+#[derive(Debug)]
+pub enum Named {
+    Yes(Lock),
+    Taken,
+}
+
+/// Makes the directory of a new job, unless its id is taken.
+pub fn make(outlive: &Outlive, spec: &Spec) -> Result<Named, Error> {
+    outlive.prepare()?;
+    let new = New::make(outlive, spec)?;
+    let job = outlive.job_dir(&spec.id);
+    hooks::reach(Hook::DirectoryMade);
+    let Some(lock) = new.name(job.path())? else {
+        return Ok(Named::Taken);
+    };
+    hooks::reach(Hook::Named);
+    link(outlive, spec)?;
+    hooks::reach(Hook::Linked);
+    Ok(Named::Yes(lock))
+}
+
+/// Starts the pair. Whatever becomes of it, the journal tells.
+pub fn start(
+    outlive: &Outlive,
+    spec: &Spec,
+    lock: Lock,
+    variables: &[(OsString, OsString)],
+) -> Result<(), Error> {
+    keeper_process::start(
+        outlive,
+        &outlive.job_dir(&spec.id),
+        &spec.id,
+        lock,
+        variables,
+    )
+    .map(drop)
+}
+
+/// A job directory that has not got its name yet; removed again unless it gets it.
+struct New {
+    path: PathBuf,
+    lock: Option<Lock>,
+}
+
+impl New {
+    fn make(outlive: &Outlive, spec: &Spec) -> Result<New, Error> {
+        let random = file::random_u16().map_err(Error::io("cannot read", "/dev/urandom"))?;
+        let path =
+            outlive
+                .home()
+                .jobs()
+                .join(format!("{NEW}{}-{}-{random:04x}", spec.id, own::pid()));
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&path)
+            .map_err(Error::io("cannot make the job directory", &path))?;
+        let mut new = New { path, lock: None };
+        new.lock = Some(
+            new.fill(spec)
+                .map_err(Error::io("cannot write the job directory", &new.path))?,
+        );
+        Ok(new)
+    }
+
+    fn fill(&self, spec: &Spec) -> io::Result<Lock> {
+        let job = JobDir::at(self.path.clone());
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(PRIVATE)
+            .open(job.lock())?;
+        let Locked::Mine(lock) = lock::take(file)? else {
+            return Err(io::ErrorKind::WouldBlock.into());
+        };
+        File::options()
+            .write(true)
+            .create_new(true)
+            .mode(PRIVATE)
+            .open(job.spec())?
+            .write_all(&serde_json::to_vec(spec)?)?;
+        pipe::make_fifo(&job.feed())?;
+        let mut journal = JournalWriter::open(&job.journal()).map_err(io::Error::other)?;
+        journal.append(
+            now(),
+            &[Event::Accepted {
+                boot: BootId(procfs::boot_id()?),
+            }],
+        )?;
+        Ok(lock)
+    }
+
+    /// Gives the directory its name; `None` if that is taken.
+    fn name(mut self, path: &Path) -> Result<Option<Lock>, Error> {
+        match file::rename_new(&self.path, path) {
+            Ok(()) => {
+                self.path = PathBuf::new();
+                Ok(self.lock.take())
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            Err(error) => Err(Error::io("cannot name the job directory", path)(error)),
+        }
+    }
+}
+
+impl Drop for New {
+    fn drop(&mut self) {
+        if !self.path.as_os_str().is_empty() {
+            // What is left behind here is found and removed by `prune`.
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Links the job where it will be looked for.
+fn link(outlive: &Outlive, spec: &Spec) -> Result<(), Error> {
+    let home = outlive.home();
+    make_link(
+        &Path::new("../jobs").join(spec.id.as_str()),
+        &home.live_link(&spec.id),
+    )?;
+    if let Some(session) = &spec.session {
+        let directory = home.session(session);
+        make_private(&directory)?;
+        make_link(
+            &Path::new("../../jobs").join(spec.id.as_str()),
+            &directory.join(spec.id.as_str()),
+        )?;
+    }
+    if let Some(name) = &spec.name {
+        replace_link(
+            &Path::new("../jobs").join(spec.id.as_str()),
+            &home.name(name),
+            &spec.id,
+        )?;
+    }
+    Ok(())
+}
+
+fn make_link(target: &Path, link: &Path) -> Result<(), Error> {
+    match symlink(target, link) {
+        // Left by a job of this id that was removed.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other.map_err(Error::io("cannot make the link", link)),
+    }
+}
+
+/// Points a link elsewhere in one step.
+fn replace_link(target: &Path, link: &Path, id: &JobId) -> Result<(), Error> {
+    let new = link.with_file_name(format!("{NEW}{id}"));
+    symlink(target, &new)
+        .and_then(|()| fs::rename(&new, link))
+        .map_err(Error::io("cannot make the link", link))
+}

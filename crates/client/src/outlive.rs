@@ -1,0 +1,161 @@
+//! The way in: a home, and the jobs in it.
+
+use crate::environment;
+use crate::error::Error;
+use etcetera::BaseStrategy;
+use outlive_core::{Home, JobDir, JobId, Label};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Everything this user runs: one home.
+#[derive(Clone, Debug)]
+pub struct Outlive {
+    home: Home,
+    /// Whether this program can be its own keeper.
+    pub(crate) is_keeper: bool,
+}
+
+impl Outlive {
+    /// Opens a home: the one given, else `$OUTLIVE_HOME`, else the state directory of the user.
+    /// It need not exist yet.
+    pub fn open(home: Option<PathBuf>) -> Result<Outlive, Error> {
+        let root =
+            match home.or_else(|| environment::non_empty(environment::HOME).map(PathBuf::from)) {
+                Some(root) => root,
+                None => default_home()?,
+            };
+        let root = std::path::absolute(&root).map_err(Error::io("cannot make sense of", &root))?;
+        check_owner(&root)?;
+        Ok(Outlive {
+            home: Home::at(root),
+            is_keeper: false,
+        })
+    }
+
+    /// For a program whose `main` runs the keeper when it is called `outlive-keeper`: where there is
+    /// no keeper beside it, it serves as its own.
+    pub fn as_own_keeper(mut self) -> Outlive {
+        self.is_keeper = true;
+        self
+    }
+
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    pub fn job_dir(&self, id: &JobId) -> JobDir {
+        self.home.job(id)
+    }
+
+    /// Makes the home ready to take jobs.
+    pub(crate) fn prepare(&self) -> Result<(), Error> {
+        if self.home.ended().is_dir() {
+            return Ok(());
+        }
+        // The last one made is the one looked for above, so that a half-made home is finished.
+        for path in [
+            self.home.root().to_owned(),
+            self.home.jobs(),
+            self.home.live(),
+            self.home.sessions(),
+            self.home.names(),
+            self.home.ended(),
+        ] {
+            make_private(&path)?;
+        }
+        Ok(())
+    }
+
+    /// Finds the job a person means: by its id, its name, or a beginning of its id that no other has.
+    pub fn find(&self, text: &str) -> Result<JobId, Error> {
+        let exact = JobId::parse(text).ok();
+        if let Some(id) = &exact
+            && self.job_dir(id).path().is_dir()
+        {
+            return Ok(id.clone());
+        }
+        if let Ok(name) = Label::parse(text)
+            && let Some(id) = self.named(&name)
+        {
+            return Ok(id);
+        }
+        if exact.is_none() {
+            return Err(Error::NoSuchJob(text.to_owned()));
+        }
+        let mut candidates = self.all_ids()?;
+        candidates.retain(|id| id.as_str().starts_with(text));
+        candidates.sort();
+        match candidates.len() {
+            0 => Err(Error::NoSuchJob(text.to_owned())),
+            1 => Ok(candidates.remove(0)),
+            _ => Err(Error::Ambiguous {
+                text: text.to_owned(),
+                candidates,
+            }),
+        }
+    }
+
+    /// The newest job of this name, if it is still there.
+    fn named(&self, name: &Label) -> Option<JobId> {
+        let target = fs::read_link(self.home.name(name)).ok()?;
+        let id = JobId::parse(target.file_name()?.to_str()?).ok()?;
+        self.job_dir(&id).path().is_dir().then_some(id)
+    }
+
+    pub(crate) fn all_ids(&self) -> Result<Vec<JobId>, Error> {
+        ids_in(&self.home.jobs())
+    }
+
+    pub(crate) fn live_ids(&self) -> Result<Vec<JobId>, Error> {
+        ids_in(&self.home.live())
+    }
+
+    pub(crate) fn session_ids(&self, session: &Label) -> Result<Vec<JobId>, Error> {
+        ids_in(&self.home.session(session))
+    }
+}
+
+/// The job ids among a directory's entries; none where there is no directory.
+fn ids_in(path: &Path) -> Result<Vec<JobId>, Error> {
+    let entries = match fs::read_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(Error::io("cannot read", path))?,
+    };
+    let mut ids = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(Error::io("cannot read", path))?.file_name();
+        ids.extend(name.to_str().and_then(|name| JobId::parse(name).ok()));
+    }
+    Ok(ids)
+}
+
+fn default_home() -> Result<PathBuf, Error> {
+    let strategy = etcetera::choose_base_strategy().map_err(|_| Error::NoHome)?;
+    let state = strategy.state_dir().ok_or(Error::NoHome)?;
+    Ok(state.join("outlive"))
+}
+
+/// What others own they can read and change, whatever its mode says.
+fn check_owner(root: &Path) -> Result<(), Error> {
+    match fs::metadata(root) {
+        Ok(metadata) if metadata.uid() != outlive_sys::own::user_id() => {
+            Err(Error::ForeignHome(root.to_owned()))
+        }
+        Ok(metadata) if metadata.permissions().mode() & 0o077 != 0 => {
+            fs::set_permissions(root, fs::Permissions::from_mode(0o700))
+                .map_err(Error::io("cannot make private", root))
+        }
+        // Not there yet, or not to be looked into: making or using it will tell.
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn make_private(path: &Path) -> Result<(), Error> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(Error::io("cannot make the directory", path))
+}

@@ -1,0 +1,280 @@
+//! Meeting a job: every verb comes through here, so that a job whose keepers died is never left so.
+//!
+//! ```text
+//!  journal says it is over ────────────────────────────► Over
+//!  its lock is held ───────────────────────────────────► Kept
+//!  nobody holds it: take the lock, look again, then
+//!     nothing can be running (never started, other boot) ─ record that ─► Over
+//!     something may be running ─ start a fresh pair: it adopts the job ─► Kept, or Over
+//! ```
+
+use crate::connection::{Answer, Connection};
+use crate::error::Error;
+use crate::keeper_process;
+use crate::moment::now;
+use crate::outlive::Outlive;
+use outlive_core::control::{Reply, Request};
+use outlive_core::ending;
+use outlive_core::event::Event;
+use outlive_core::layout::PRIVATE;
+use outlive_core::outcome::{End, NotStarted, Outcome};
+use outlive_core::{JobDir, JobId, JournalWriter, Phase, State};
+use outlive_sys::lock::{self, Lock, Locked};
+use outlive_sys::{clock, procfs};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::thread;
+use std::time::Duration;
+
+/// Whether anybody looks after a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// A keeper, or a launcher about to start one.
+    Kept,
+    /// Nothing of the job is left, so nobody needs to.
+    Over,
+}
+
+/// A few tries are plenty: each ends with a keeper that lives or a job that is over, unless
+/// something kills every keeper as it comes.
+const TRIES: usize = 5;
+
+/// Makes sure that the job is looked after or over, and reads its state.
+pub fn meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error> {
+    let job = outlive.job_dir(id);
+    for _ in 0..TRIES {
+        let state = job.read_journal()?.state;
+        if state.is_final() {
+            // Its last keeper may have died before it could clear up.
+            if is_linked(outlive, id) {
+                clear_up(&job, &state)?;
+            }
+            return Ok((Presence::Over, state));
+        }
+        let file = open_lock(&job)?;
+        if lock::is_taken(&file).map_err(Error::io("cannot look at the lock", job.lock()))? {
+            return Ok((Presence::Kept, state));
+        }
+        match lock::take(file).map_err(Error::io("cannot take the lock", job.lock()))? {
+            Locked::Taken => {}
+            Locked::Mine(lock) => mend(outlive, &job, id, lock)?,
+        }
+    }
+    Err(Error::KeeperFailed(id.clone()))
+}
+
+fn is_linked(outlive: &Outlive, id: &JobId) -> bool {
+    outlive.home().live_link(id).symlink_metadata().is_ok()
+}
+
+fn clear_up(job: &JobDir, state: &State) -> Result<(), Error> {
+    let failed = || Error::io("cannot clear up", job.path());
+    if let Some(at) = state.ended_at() {
+        ending::note(job, at.wall_ms).map_err(failed())?;
+    }
+    ending::retire(job).map_err(failed())
+}
+
+fn open_lock(job: &JobDir) -> Result<File, Error> {
+    File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(PRIVATE)
+        .open(job.lock())
+        .map_err(Error::io("cannot open", job.lock()))
+}
+
+/// What to do about a job that nobody looks after.
+#[derive(Debug, PartialEq, Eq)]
+enum Remedy {
+    /// It was over already.
+    Nothing,
+    Adopt,
+    /// It cannot be running, so how it ended is written down.
+    Settle(Outcome),
+    /// It had ended, and what lingered cannot be running.
+    Close,
+}
+
+fn remedy(state: &State, boot: &str) -> Remedy {
+    let this_boot = state.boot.as_ref().is_some_and(|then| then.0 == boot);
+    match &state.phase {
+        _ if state.is_final() => Remedy::Nothing,
+        Phase::Unwritten => Remedy::Settle(Outcome::Lost {
+            reason: "its journal is empty or damaged: nothing is known of it".to_owned(),
+        }),
+        Phase::Accepted => Remedy::Settle(Outcome::NotStarted {
+            reason: "whoever was starting it was killed first".to_owned(),
+            cause: NotStarted::Failed,
+        }),
+        Phase::Ended { .. } if !this_boot => Remedy::Close,
+        Phase::Spawned(_) | Phase::Running(_) | Phase::Stopping(..) if !this_boot => {
+            Remedy::Settle(Outcome::Lost {
+                reason: "the machine was restarted while it ran".to_owned(),
+            })
+        }
+        Phase::Spawned(_) | Phase::Running(_) | Phase::Stopping(..) | Phase::Ended { .. } => {
+            Remedy::Adopt
+        }
+    }
+}
+
+/// With the lock held, so that only one process does this.
+fn mend(outlive: &Outlive, job: &JobDir, id: &JobId, lock: Lock) -> Result<(), Error> {
+    let failed = || Error::io("cannot write the journal of", job.path());
+    let boot =
+        procfs::boot_id().map_err(Error::io("cannot read", "/proc/sys/kernel/random/boot_id"))?;
+    let mut journal = JournalWriter::open(&job.journal())?;
+    let at = now();
+    let output_bytes = std::fs::metadata(job.output()).map_or(0, |metadata| metadata.len());
+    let dropped_bytes = journal.state().dropped_bytes();
+    match remedy(journal.state(), &boot) {
+        Remedy::Nothing => Ok(()),
+        Remedy::Adopt => keeper_process::start(outlive, job, id, lock, &[]).map(drop),
+        Remedy::Settle(outcome) => {
+            let end = End::unseen(outcome, output_bytes, dropped_bytes);
+            ending::settle(job, &mut journal, at, end).map_err(failed())
+        }
+        Remedy::Close => {
+            let closed = Event::Closed {
+                output_bytes,
+                dropped_bytes,
+            };
+            journal
+                .append(at, &[closed])
+                .and_then(|()| journal.sync())
+                .and_then(|()| ending::retire(job))
+                .map_err(failed())
+        }
+    }
+}
+
+/// Records why a job whose keeper could not be started was not.
+pub fn abandon(outlive: &Outlive, id: &JobId, reason: &str) -> Result<(), Error> {
+    let job = outlive.job_dir(id);
+    let failed = || Error::io("cannot write the journal of", job.path());
+    let Locked::Mine(_lock) = lock::take(open_lock(&job)?).map_err(failed())? else {
+        return Ok(());
+    };
+    let mut journal = JournalWriter::open(&job.journal())?;
+    if journal.state().phase != Phase::Accepted {
+        return Ok(());
+    }
+    let outcome = Outcome::NotStarted {
+        reason: reason.to_owned(),
+        cause: NotStarted::Failed,
+    };
+    ending::settle(&job, &mut journal, now(), End::unseen(outcome, 0, 0)).map_err(failed())
+}
+
+/// Connects to the job's keeper; `None` once the job is over.
+pub fn reach(outlive: &Outlive, id: &JobId) -> Result<Option<Connection>, Error> {
+    let job = outlive.job_dir(id);
+    // Between taking the lock and listening a keeper is on its way, and nothing tells when it has
+    // come. That is a millisecond; a minute means that something is very wrong.
+    let give_up = clock::boot_ms() + 60_000;
+    loop {
+        if meet(outlive, id)?.0 == Presence::Over {
+            return Ok(None);
+        }
+        if let Some(connection) = Connection::open(&job)? {
+            return Ok(Some(connection));
+        }
+        if clock::boot_ms() > give_up {
+            return Err(Error::NoAnswer(id.clone()));
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// How many processes of the job run now.
+pub fn count(outlive: &Outlive, id: &JobId) -> Result<u32, Error> {
+    loop {
+        let Some(mut connection) = reach(outlive, id)? else {
+            return Ok(0);
+        };
+        match connection.ask(id, &Request::Count)? {
+            Answer::Reply(Reply::Count { processes }) => return Ok(processes),
+            Answer::Reply(_) => return Err(Error::NoAnswer(id.clone())),
+            Answer::KeeperGone => {}
+        }
+    }
+}
+
+/// For reading a lock file that may be missing in a damaged directory.
+pub fn is_kept(job: &JobDir) -> io::Result<bool> {
+    match File::open(job.lock()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        other => lock::is_taken(&other?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use outlive_core::event::{Moment, Record};
+    use outlive_core::{BootId, ProcRef};
+
+    fn state(events: &[Event]) -> State {
+        let mut state = State::default();
+        for (seq, event) in (1..).zip(events) {
+            let at = Moment {
+                wall_ms: 1,
+                boot_ms: 1,
+            };
+            state.apply(&Record {
+                v: 1,
+                seq,
+                at,
+                event: event.clone(),
+            });
+        }
+        state
+    }
+
+    #[test]
+    fn only_what_may_be_running_is_adopted() {
+        let accepted = Event::Accepted {
+            boot: BootId("now".into()),
+        };
+        let spawned = Event::Spawned {
+            leader: ProcRef { pid: 1, started: 1 },
+        };
+        let lost = Outcome::Lost {
+            reason: String::new(),
+        };
+        let ended = Event::Ended(End::unseen(lost, 0, 0));
+        let closed = Event::Closed {
+            output_bytes: 0,
+            dropped_bytes: 0,
+        };
+
+        let running = state(&[accepted.clone(), spawned.clone(), Event::Started]);
+        assert_eq!(remedy(&running, "now"), Remedy::Adopt);
+        assert!(matches!(
+            remedy(&running, "later"),
+            Remedy::Settle(Outcome::Lost { .. })
+        ));
+        let spawning = state(&[accepted.clone(), spawned.clone()]);
+        assert_eq!(remedy(&spawning, "now"), Remedy::Adopt);
+        let waiting = state(std::slice::from_ref(&accepted));
+        assert!(matches!(
+            remedy(&waiting, "now"),
+            Remedy::Settle(Outcome::NotStarted { .. })
+        ));
+        assert!(matches!(
+            remedy(&state(&[]), "now"),
+            Remedy::Settle(Outcome::Lost { .. })
+        ));
+        let lingering = state(&[accepted.clone(), spawned.clone(), ended.clone()]);
+        assert_eq!(remedy(&lingering, "now"), Remedy::Adopt);
+        assert_eq!(remedy(&lingering, "later"), Remedy::Close);
+        assert_eq!(
+            remedy(&state(&[accepted, spawned, ended, closed]), "later"),
+            Remedy::Nothing
+        );
+    }
+}

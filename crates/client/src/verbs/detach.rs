@@ -1,0 +1,26 @@
+//! Start a job whose output also appends to a file of the caller's.
+
+use crate::error::Error;
+use crate::outlive::Outlive;
+use crate::verbs::run::{self, Run, Started};
+use outlive_sys::lock;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// Makes sure that the log can be written, then starts the job.
+pub fn detach(outlive: &Outlive, log: &Path, mut asked: Run) -> Result<(Started, PathBuf), Error> {
+    let log = std::path::absolute(log).map_err(Error::io("cannot make sense of", log))?;
+    if let Some(directory) = log.parent() {
+        fs::create_dir_all(directory).map_err(Error::io("cannot make the directory", directory))?;
+    }
+    let file = File::options()
+        .append(true)
+        .create(true)
+        .open(&log)
+        .map_err(Error::io("cannot write the log", &log))?;
+    if lock::is_taken(&file).map_err(Error::io("cannot look at", &log))? {
+        return Err(Error::LogTaken(log));
+    }
+    asked.log = Some(log.clone());
+    Ok((run::run(outlive, asked)?, log))
+}

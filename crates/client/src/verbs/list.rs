@@ -1,0 +1,112 @@
+//! What runs, and what ended last. Costs what it shows, however much ever ran.
+
+use crate::error::Error;
+use crate::job::Job;
+use crate::outlive::Outlive;
+use crate::verbs::show;
+use outlive_core::{JobId, Label, history};
+use std::collections::HashSet;
+use std::io;
+
+/// Which jobs.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    pub session: Option<Label>,
+    pub task: Option<Label>,
+    pub state: Which,
+    /// At most this many ended ones.
+    pub limit: usize,
+}
+
+/// Jobs in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Which {
+    Running,
+    Ended,
+    #[default]
+    All,
+}
+
+/// What there is.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// Running ones by start, then ended ones, the newest end first.
+    pub jobs: Vec<Job>,
+    /// Jobs whose directories could not be read.
+    pub unreadable: Vec<(JobId, Error)>,
+}
+
+pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
+    let mut listing = Listing::default();
+    let allowed: Option<HashSet<JobId>> = match &filter.session {
+        Some(session) => Some(outlive.session_ids(session)?.into_iter().collect()),
+        None => None,
+    };
+    let allows = |id: &JobId| allowed.as_ref().is_none_or(|allowed| allowed.contains(id));
+    let mut seen = HashSet::new();
+
+    let mut live = outlive.live_ids()?;
+    live.retain(allows);
+    live.sort();
+    let mut ended = Vec::new();
+    for id in live {
+        let Some(job) = listing.read(outlive, &id, filter) else {
+            continue;
+        };
+        seen.insert(id);
+        // Still linked: it ended only now, or something of it lingers.
+        match job.has_ended() {
+            true => ended.push(job),
+            false if filter.state != Which::Ended => listing.jobs.push(job),
+            false => {}
+        }
+    }
+    listing
+        .jobs
+        .sort_by(|a, b| (&a.started_at, &a.id).cmp(&(&b.started_at, &b.id)));
+    if filter.state == Which::Running {
+        return Ok(listing);
+    }
+    for entry in newest(outlive)? {
+        if ended.len() >= filter.limit {
+            break;
+        }
+        if allows(&entry.id)
+            && seen.insert(entry.id.clone())
+            && outlive.job_dir(&entry.id).path().is_dir()
+            && let Some(job) = listing.read(outlive, &entry.id, filter)
+        {
+            ended.push(job);
+        }
+    }
+    ended.sort_by(|a, b| b.ended_at.cmp(&a.ended_at));
+    ended.truncate(filter.limit);
+    listing.jobs.append(&mut ended);
+    Ok(listing)
+}
+
+impl Listing {
+    fn read(&mut self, outlive: &Outlive, id: &JobId, filter: &Filter) -> Option<Job> {
+        match show::show(outlive, id) {
+            Ok(job) => filter
+                .task
+                .as_ref()
+                .is_none_or(|task| job.task.as_ref() == Some(task))
+                .then_some(job),
+            // Removed, or not made yet: its link is all there is.
+            Err(Error::NoSuchJob(_)) => None,
+            Err(error) => {
+                self.unreadable.push((id.clone(), error));
+                None
+            }
+        }
+    }
+}
+
+fn newest(outlive: &Outlive) -> Result<Box<dyn Iterator<Item = history::Entry>>, Error> {
+    match history::newest(outlive.home()) {
+        Ok(entries) => Ok(Box::new(entries)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Box::new(std::iter::empty())),
+        Err(error) => Err(Error::io("cannot read", outlive.home().ended())(error)),
+    }
+}

@@ -1,0 +1,246 @@
+//! Remove ended jobs by age, count or size.
+//!
+//! Never one of which anything runs; never one whose session has not been told of its end, unless
+//! forced. A directory is renamed before it is removed, so that nobody meets half of it.
+
+use crate::error::Error;
+use crate::outlive::Outlive;
+use crate::presence;
+use crate::told;
+use outlive_core::layout::{GONE, NEW};
+use outlive_core::{JobDir, JobId, Spec, history};
+use outlive_sys::{clock, file};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// What nothing else is asked for.
+pub const DEFAULT_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// A directory still without its name after this long was left by a launcher that died.
+const LAUNCH_TAKES: Duration = Duration::from_secs(60);
+
+/// Which ended jobs to remove: those that any of these names.
+#[derive(Clone, Debug, Default)]
+pub struct Prune {
+    /// Counted from the end.
+    pub older_than: Option<Duration>,
+    /// All but the newest so many.
+    pub keep: Option<usize>,
+    /// The oldest, until the rest takes no more than this.
+    pub max_size: Option<u64>,
+    pub all: bool,
+    /// Also those whose end nobody was told, and directories that cannot be read.
+    pub force: bool,
+}
+
+/// What was removed.
+#[derive(Clone, Debug, Default)]
+pub struct Pruned {
+    pub removed: Vec<JobId>,
+    pub freed_bytes: u64,
+    /// Would have been removed, but nobody has been told of their end.
+    pub untold: Vec<JobId>,
+    /// Cannot be read; removed only when forced.
+    pub unreadable: Vec<JobId>,
+}
+
+struct Ended {
+    id: JobId,
+    spec: Spec,
+    ended_ms: u64,
+    bytes: u64,
+}
+
+pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
+    let mut pruned = Pruned::default();
+    let mut ended = Vec::new();
+    for id in outlive.all_ids()? {
+        match read(outlive, &id) {
+            Ok(Some(job)) => ended.push(job),
+            Ok(None) => {}
+            Err(_) if asked.force && !presence::is_kept(&outlive.job_dir(&id)).unwrap_or(true) => {
+                pruned.freed_bytes += remove(outlive, &id, None)?;
+                pruned.removed.push(id);
+            }
+            Err(_) => pruned.unreadable.push(id),
+        }
+    }
+    for job in select(ended, asked, clock::wall_ms()) {
+        if !asked.force && told::is_awaited(&outlive.job_dir(&job.id), &job.spec) {
+            pruned.untold.push(job.id);
+            continue;
+        }
+        pruned.freed_bytes += remove(outlive, &job.id, Some(&job.spec))?;
+        pruned.removed.push(job.id);
+    }
+    sweep(outlive)?;
+    Ok(pruned)
+}
+
+/// A job of which nothing is left, or `None` for one that is not over.
+fn read(outlive: &Outlive, id: &JobId) -> Result<Option<Ended>, Error> {
+    let dir = outlive.job_dir(id);
+    let spec = dir.read_spec()?;
+    let (_, state) = presence::meet(outlive, id)?;
+    match state.ended_at() {
+        Some(at) if state.is_final() => Ok(Some(Ended {
+            id: id.clone(),
+            spec,
+            ended_ms: at.wall_ms,
+            bytes: disk_usage(&dir),
+        })),
+        _ => Ok(None),
+    }
+}
+
+fn disk_usage(dir: &JobDir) -> u64 {
+    let Ok(entries) = fs::read_dir(dir.path()) else {
+        return 0;
+    };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.metadata().ok())
+        .map(|metadata| metadata.blocks() * 512)
+        .sum()
+}
+
+/// Those to remove, oldest end first.
+fn select(mut ended: Vec<Ended>, asked: &Prune, now_ms: u64) -> Vec<Ended> {
+    ended.sort_by(|a, b| (b.ended_ms, &b.id).cmp(&(a.ended_ms, &a.id)));
+    let nothing_else = asked.keep.is_none() && asked.max_size.is_none() && !asked.all;
+    let age = asked.older_than.or(nothing_else.then_some(DEFAULT_AGE));
+    let mut size = 0;
+    let mut rank = 0;
+    ended.retain(|job| {
+        size += job.bytes;
+        rank += 1;
+        let too_old =
+            age.is_some_and(|age| now_ms.saturating_sub(job.ended_ms) > age.as_millis() as u64);
+        let too_many = asked.keep.is_some_and(|keep| rank > keep);
+        let too_large = asked.max_size.is_some_and(|most| size > most);
+        asked.all || too_old || too_many || too_large
+    });
+    ended.reverse();
+    ended
+}
+
+/// Removes a job's directory and its links; says how much that freed.
+fn remove(outlive: &Outlive, id: &JobId, spec: Option<&Spec>) -> Result<u64, Error> {
+    let dir = outlive.job_dir(id);
+    let bytes = disk_usage(&dir);
+    let random = file::random_u16().map_err(Error::io("cannot read", "/dev/urandom"))?;
+    let gone = dir
+        .path()
+        .with_file_name(format!("{GONE}{id}-{random:04x}"));
+    fs::rename(dir.path(), &gone).map_err(Error::io("cannot remove", dir.path()))?;
+    let home = outlive.home();
+    let session = spec
+        .and_then(|spec| spec.session.as_ref())
+        .map(|session| home.session(session));
+    let name = spec
+        .and_then(|spec| spec.name.as_ref())
+        .map(|name| home.name(name));
+    // Links that are left lead nowhere and are passed over.
+    let _ = fs::remove_file(home.live_link(id));
+    if let Some(session) = session {
+        let _ = fs::remove_file(session.join(id.as_str()));
+        let _ = fs::remove_dir(session);
+    }
+    if let Some(name) = name.filter(|name| leads_to(name, id)) {
+        let _ = fs::remove_file(name);
+    }
+    fs::remove_dir_all(&gone).map_err(Error::io("cannot remove", &gone))?;
+    Ok(bytes)
+}
+
+fn leads_to(link: &Path, id: &JobId) -> bool {
+    fs::read_link(link)
+        .is_ok_and(|target| target.file_name().is_some_and(|name| name == id.as_str()))
+}
+
+/// Removes what launchers and pruners left behind when they died.
+fn sweep(outlive: &Outlive) -> Result<(), Error> {
+    let Ok(entries) = fs::read_dir(outlive.home().jobs()) else {
+        return Ok(());
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let abandoned =
+            name.starts_with(GONE) || name.starts_with(NEW) && is_abandoned(&entry.path());
+        if abandoned {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    history::forget_days(outlive.home(), |id| outlive.job_dir(id).path().is_dir())
+        .map_err(Error::io("cannot tidy", outlive.home().ended()))
+}
+
+fn is_abandoned(path: &Path) -> bool {
+    let kept = presence::is_kept(&JobDir::at(path.to_owned())).unwrap_or(true);
+    let age = fs::metadata(path)
+        .and_then(|metadata| metadata.modified())
+        .map(|made| made.elapsed().unwrap_or_default());
+    !kept && age.is_ok_and(|age| age > LAUNCH_TAKES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(ended_ms: u64, bytes: u64) -> Ended {
+        let id = JobId::parse(&format!("j{ended_ms}")).expect("valid");
+        let spec = serde_json::json!({
+            "format": 1, "id": id, "place": "local", "command": "x", "argv": ["x"], "cwd": "/",
+            "grace_ms": 1, "notify": "end", "leftovers": "keep"
+        });
+        Ended {
+            id,
+            spec: serde_json::from_value(spec).expect("a spec"),
+            ended_ms,
+            bytes,
+        }
+    }
+
+    fn removed(asked: Prune) -> Vec<u64> {
+        let jobs = vec![job(100, 10), job(300, 10), job(200, 10), job(400, 10)];
+        select(jobs, &asked, 500)
+            .into_iter()
+            .map(|job| job.ended_ms)
+            .collect()
+    }
+
+    #[test]
+    fn oldest_ends_go_first() {
+        assert_eq!(
+            removed(Prune {
+                keep: Some(1),
+                ..Prune::default()
+            }),
+            [100, 200, 300]
+        );
+        assert_eq!(
+            removed(Prune {
+                max_size: Some(25),
+                ..Prune::default()
+            }),
+            [100, 200]
+        );
+        assert_eq!(
+            removed(Prune {
+                older_than: Some(Duration::from_millis(150)),
+                ..Prune::default()
+            }),
+            [100, 200, 300]
+        );
+        assert_eq!(
+            removed(Prune {
+                all: true,
+                ..Prune::default()
+            }),
+            [100, 200, 300, 400]
+        );
+        assert_eq!(removed(Prune::default()), [0u64; 0]);
+    }
+}

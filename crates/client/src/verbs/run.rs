@@ -1,0 +1,248 @@
+//! Start a job.
+
+use crate::environment;
+use crate::error::Error;
+use crate::job::Job;
+use crate::launch::{self, Named};
+use crate::outlive::Outlive;
+use crate::presence;
+use crate::shell;
+use crate::verbs::show;
+use outlive_core::os_text::OsText;
+use outlive_core::{JobId, Label, Leftovers, Notify, Spec, spec};
+use outlive_sys::{clock, file};
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// From asking a job to end to killing it.
+pub const DEFAULT_GRACE: Duration = Duration::from_secs(2);
+
+/// What to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    Argv(Vec<OsString>),
+    /// A string for a shell (bash, else sh).
+    Shell(String),
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub command: Command,
+    /// Chosen by the caller, a second start is refused; else one is made.
+    pub id: Option<JobId>,
+    pub name: Option<Label>,
+    pub session: Option<Label>,
+    pub task: Option<Label>,
+    /// Else where this process is.
+    pub cwd: Option<PathBuf>,
+    /// Added to the environment, which is inherited.
+    pub variables: Vec<(OsString, OsString)>,
+    pub timeout: Option<Duration>,
+    pub grace: Duration,
+    pub notify: Notify,
+    pub leftovers: Leftovers,
+    /// A file that the output is appended to as well.
+    pub log: Option<PathBuf>,
+    pub keep_awake: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Started {
+    /// Running, or ended already (`not_started` if it could not be).
+    pub job: Job,
+    /// Of its first process, which may have ended already.
+    pub pid: Option<i32>,
+    /// What was done otherwise than a reader of the command would expect.
+    pub notes: Vec<String>,
+}
+
+impl Run {
+    pub fn new(command: Command) -> Run {
+        Run {
+            command,
+            id: None,
+            name: None,
+            session: None,
+            task: None,
+            cwd: None,
+            variables: Vec::new(),
+            timeout: None,
+            grace: DEFAULT_GRACE,
+            notify: Notify::End,
+            leftovers: Leftovers::Keep,
+            log: None,
+            keep_awake: false,
+        }
+    }
+
+    pub fn argv<S: Into<OsString>>(argv: impl IntoIterator<Item = S>) -> Run {
+        Run::new(Command::Argv(argv.into_iter().map(Into::into).collect()))
+    }
+
+    pub fn shell(script: impl Into<String>) -> Run {
+        Run::new(Command::Shell(script.into()))
+    }
+}
+
+/// Starts a job; returns once its command has been executed or could not be.
+pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
+    let mut notes = Vec::new();
+    let (argv, command) = resolve(&asked, &mut notes)?;
+    let variables = variables(&asked)?;
+    let mut spec = Spec {
+        format: spec::FORMAT,
+        id: asked.id.clone().map_or_else(make_id, Ok)?,
+        name: asked.name,
+        session: asked.session,
+        task: asked.task,
+        place: "local".to_owned(),
+        command,
+        argv,
+        cwd: directory(asked.cwd)?.into(),
+        timeout_ms: asked.timeout.map(|timeout| timeout.as_millis() as u64),
+        grace_ms: asked.grace.as_millis() as u64,
+        notify: asked.notify,
+        leftovers: asked.leftovers,
+        log: asked.log.map(OsText::from),
+        keep_awake: if asked.keep_awake {
+            awake(&mut notes)
+        } else {
+            Vec::new()
+        },
+    };
+    refuse_nul(&spec)?;
+    let lock = loop {
+        match launch::make(outlive, &spec)? {
+            Named::Yes(lock) => break lock,
+            Named::Taken if asked.id.is_none() => spec.id = make_id()?,
+            Named::Taken => return Err(Error::IdTaken(Box::new(show::show(outlive, &spec.id)?))),
+        }
+    };
+    if let Err(error) = launch::start(outlive, &spec, lock, &variables) {
+        presence::abandon(outlive, &spec.id, &error.to_string())?;
+    }
+    let (job, _, state) = show::read(outlive, &spec.id)?;
+    let pid = state.phase.leader().map(|leader| leader.process.pid);
+    Ok(Started { job, pid, notes })
+}
+
+/// The arguments to execute, and the command as a person would write it.
+fn resolve(asked: &Run, notes: &mut Vec<String>) -> Result<(Vec<OsText>, String), Error> {
+    match &asked.command {
+        Command::Argv(argv) if argv.first().is_none_or(|name| name.is_empty()) => {
+            Err(Error::NoCommand)
+        }
+        Command::Argv(argv) => {
+            let words: Vec<String> = argv
+                .iter()
+                .map(|argument| argument.to_string_lossy().into_owned())
+                .collect();
+            let command = words
+                .iter()
+                .map(|word| quote(word))
+                .collect::<Vec<_>>()
+                .join(" ");
+            Ok((argv.iter().cloned().map(OsText).collect(), command))
+        }
+        Command::Shell(script) if script.trim().is_empty() => Err(Error::NoCommand),
+        Command::Shell(script) => {
+            let run = shell::foreground(script).unwrap_or_else(|| script.clone());
+            if run != *script {
+                notes.push("the trailing & was left out: the command itself is the job, and runs in the background as every job does".to_owned());
+            }
+            let shell = if on_path("bash", asked) { "bash" } else { "sh" };
+            let argv = [shell, "-c", &run].map(OsText::from).to_vec();
+            Ok((argv, script.clone()))
+        }
+    }
+}
+
+fn quote(word: &str) -> String {
+    // Only a NUL cannot be quoted, and that is refused elsewhere.
+    shlex::try_quote(word).map_or_else(|_| word.to_owned(), |quoted| quoted.into_owned())
+}
+
+fn on_path(program: &str, asked: &Run) -> bool {
+    let given = asked
+        .variables
+        .iter()
+        .rev()
+        .find(|(key, _)| key == "PATH")
+        .map(|(_, value)| value.clone());
+    let path = given
+        .or_else(|| env::var_os("PATH"))
+        .unwrap_or_else(|| "/usr/local/bin:/bin:/usr/bin".into());
+    env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}
+
+fn variables(asked: &Run) -> Result<Vec<(OsString, OsString)>, Error> {
+    for (key, value) in &asked.variables {
+        if key.is_empty() || key.as_bytes().contains(&b'=') {
+            return Err(Error::BadVariable(key.to_string_lossy().into_owned()));
+        }
+        // The value may be a secret: it is not shown.
+        if has_nul(key) || has_nul(value) {
+            return Err(Error::Nul(key.to_string_lossy().into_owned()));
+        }
+    }
+    let mut variables = asked.variables.clone();
+    let given = variables
+        .iter()
+        .any(|(key, _)| key == environment::UNBUFFERED);
+    if !given && env::var_os(environment::UNBUFFERED).is_none() {
+        variables.push((environment::UNBUFFERED.into(), "1".into()));
+    }
+    Ok(variables)
+}
+
+fn directory(asked: Option<PathBuf>) -> Result<PathBuf, Error> {
+    let here = || env::current_dir().map_err(Error::io("cannot tell the current directory", "."));
+    match asked {
+        None => here(),
+        // Not looked at here: the job's own attempt to go there is what counts, and is recorded.
+        Some(path) if path.is_absolute() => Ok(path),
+        Some(path) => Ok(here()?.join(path)),
+    }
+}
+
+fn refuse_nul(spec: &Spec) -> Result<(), Error> {
+    let mut all = spec.argv.iter().chain([&spec.cwd]).chain(&spec.log);
+    match all.find(|text| has_nul(text.as_os_str())) {
+        Some(text) => Err(Error::Nul(text.lossy())),
+        None => Ok(()),
+    }
+}
+
+fn has_nul(text: &OsStr) -> bool {
+    text.as_bytes().contains(&0)
+}
+
+fn make_id() -> Result<JobId, Error> {
+    let random = file::random_u16().map_err(Error::io("cannot read", "/dev/urandom"))?;
+    Ok(JobId::make(clock::wall_ms(), random))
+}
+
+/// The command that holds off sleep until its input ends.
+fn awake(notes: &mut Vec<String>) -> Vec<OsText> {
+    const INHIBIT: &str = "systemd-inhibit";
+    if !on_path(INHIBIT, &Run::shell("")) {
+        notes.push("there is no systemd-inhibit here, so the machine is not kept awake".to_owned());
+        return Vec::new();
+    }
+    let what = "--what=idle:sleep";
+    [
+        INHIBIT,
+        what,
+        "--who=outlive",
+        "--why=a job is running",
+        "--mode=block",
+        "cat",
+    ]
+    .map(OsText::from)
+    .to_vec()
+}

@@ -1,0 +1,45 @@
+//! One job now. Changes nothing about it, except that a job nobody looks after is looked after.
+
+use crate::error::Error;
+use crate::job::Job;
+use crate::outlive::Outlive;
+use crate::output::Output;
+use crate::presence::{self, Presence};
+use outlive_core::{JobId, Spec, State};
+
+/// The job as it is now.
+pub fn show(outlive: &Outlive, id: &JobId) -> Result<Job, Error> {
+    read(outlive, id).map(|(job, ..)| job)
+}
+
+/// The last lines of its output, for a glance.
+pub fn preview(outlive: &Outlive, id: &JobId, lines: u64) -> Result<String, Error> {
+    let state = outlive.job_dir(id).read_journal()?.state;
+    let output = Output::open(outlive, id, &state)?;
+    let failed = || Error::io("cannot read", outlive.job_dir(id).output());
+    // A line may be of any length; a glance is not.
+    const MOST: u64 = 4096;
+    let from = output
+        .tail(lines)
+        .map_err(failed())?
+        .max(output.size.saturating_sub(MOST));
+    output
+        .text(id, from..output.size)
+        .map(|log| log.text)
+        .map_err(failed())
+}
+
+/// The job with what it was made from.
+pub(crate) fn read(outlive: &Outlive, id: &JobId) -> Result<(Job, Spec, State), Error> {
+    let dir = outlive.job_dir(id);
+    if !dir.path().is_dir() {
+        return Err(Error::NoSuchJob(id.to_string()));
+    }
+    let spec = dir.read_spec()?;
+    let (presence, state) = presence::meet(outlive, id)?;
+    let lingering = match (presence, state.end()) {
+        (Presence::Kept, Some(_)) => presence::count(outlive, id)?,
+        _ => 0,
+    };
+    Ok((Job::new(&dir, &spec, &state, lingering), spec, state))
+}

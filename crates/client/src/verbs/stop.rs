@@ -1,0 +1,94 @@
+//! Stop jobs: TERM, grace, KILL, the whole tree of each.
+
+use crate::connection::{Answer, Connection};
+use crate::error::Error;
+use crate::job::Job;
+use crate::outlive::Outlive;
+use crate::presence;
+use crate::told;
+use crate::verbs::show;
+use outlive_core::JobId;
+use outlive_core::control::Request;
+use std::time::Duration;
+
+/// How to stop.
+#[derive(Clone, Debug, Default)]
+pub struct Stop {
+    /// Else the job's own.
+    pub grace: Option<Duration>,
+    /// Who asks, for the record.
+    pub detail: Option<String>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Stopped {
+    pub job: Job,
+    pub what: What,
+}
+
+/// What there was to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    TheJob,
+    /// It had ended; processes it had left behind were stopped.
+    Leftovers,
+    /// It was over.
+    AlreadyEnded,
+}
+
+/// Stops all of these at once; returns when nothing of any of them is left.
+pub fn stop(outlive: &Outlive, ids: &[JobId], how: &Stop) -> Result<Vec<Stopped>, Error> {
+    let request = Request::Stop {
+        grace_ms: how.grace.map(|grace| grace.as_millis() as u64),
+        detail: how.detail.clone(),
+    };
+    let mut asked = Vec::new();
+    for id in ids {
+        asked.push(ask(outlive, id, &request)?);
+    }
+    ids.iter()
+        .zip(asked)
+        .map(|(id, (what, connection))| finish(outlive, id, what, connection, &request))
+        .collect()
+}
+
+fn ask(
+    outlive: &Outlive,
+    id: &JobId,
+    request: &Request,
+) -> Result<(What, Option<Connection>), Error> {
+    let (_, state) = presence::meet(outlive, id)?;
+    let connection = presence::reach(outlive, id)?;
+    let what = match (&connection, state.end()) {
+        (None, _) => What::AlreadyEnded,
+        (Some(_), Some(_)) => What::Leftovers,
+        (Some(_), None) => What::TheJob,
+    };
+    if let Some(connection) = &connection {
+        connection.send(request)?;
+    }
+    Ok((what, connection))
+}
+
+fn finish(
+    outlive: &Outlive,
+    id: &JobId,
+    what: What,
+    mut connection: Option<Connection>,
+    request: &Request,
+) -> Result<Stopped, Error> {
+    while let Some(mut open) = connection {
+        if let Answer::Reply(_) = open.receive(id)? {
+            break;
+        }
+        // Another keeper has it now, which is asked again; or it is over.
+        connection = presence::reach(outlive, id)?;
+        if let Some(open) = &connection {
+            open.send(request)?;
+        }
+    }
+    let job = show::show(outlive, id)?;
+    told::mark(outlive, &job)?;
+    Ok(Stopped { job, what })
+}
