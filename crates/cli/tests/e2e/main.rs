@@ -6,5 +6,15 @@
     reason = "a test that cannot go on should say where and stop"
 )]
 
+mod adoption;
 mod basics;
+mod detach;
+mod ending;
+mod launch;
+mod listing;
+mod pair;
+mod pruning;
+mod scarcity;
+mod stopping;
+mod waiting;
 mod world;

@@ -1,0 +1,1 @@
+//! `detach`: a job whose output also appends to a file.

@@ -1,0 +1,1 @@
+//! Launching: what returns when, and what the job is born into.

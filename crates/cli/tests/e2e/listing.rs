@@ -1,0 +1,1 @@
+//! `list` costs what it shows; damaged jobs harm no others.

@@ -1,0 +1,1 @@
+//! SIGKILL of either of the pair at any step loses nothing.

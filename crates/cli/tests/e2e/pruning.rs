@@ -1,0 +1,1 @@
+//! `prune` removes what it may, and nothing else.

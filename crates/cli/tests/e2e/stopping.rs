@@ -1,0 +1,1 @@
+//! `stop`, `signal` and `--timeout`: the whole tree.

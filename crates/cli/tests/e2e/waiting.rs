@@ -1,0 +1,1 @@
+//! `wait` and `log --follow`: blocking, without polling, through everything.
