@@ -108,16 +108,12 @@ impl Output {
         Ok(0)
     }
 
-    /// How many lines begin in this range; an unfinished one counts.
-    fn count_lines(&self, range: Range<u64>) -> io::Result<u64> {
+    fn newlines(&self, range: Range<u64>) -> io::Result<u64> {
         let mut count = 0;
-        let mut last = b'\n';
         for chunk in self.chunks(range) {
-            let chunk = chunk?;
-            count += memchr_iter(b'\n', &chunk).count() as u64;
-            last = chunk.last().copied().unwrap_or(last);
+            count += memchr_iter(b'\n', &chunk?).count() as u64;
         }
-        Ok(count + u64::from(last != b'\n'))
+        Ok(count)
     }
 
     /// A range as text, with where it lies.
@@ -127,21 +123,22 @@ impl Output {
         for chunk in self.chunks(range.clone()) {
             bytes.extend(chunk?);
         }
-        let before = self.count_lines(0..range.start)?;
-        let within = self.count_lines(range.clone())?;
-        let after = self.count_lines(range.end..self.size)?;
-        // A range that begins or ends inside a line shares that line with its neighbour.
-        let shares = |at: u64| -> io::Result<u64> {
-            let inside = at > 0 && at < self.size && self.read(at - 1, 1)? != b"\n";
-            Ok(u64::from(inside))
+        // The line a byte is in is one more than the newlines before it.
+        let from_line = 1 + self.newlines(0..range.start)?;
+        let to_line = match range.is_empty() {
+            true => from_line - 1,
+            false => from_line + self.newlines(range.start..range.end - 1)?,
         };
-        let from_line = before + 1 - shares(range.start)?;
+        let total_lines = match self.size {
+            0 => 0,
+            size => 1 + self.newlines(0..size - 1)?,
+        };
         Ok(LogText {
             id: id.clone(),
             text: String::from_utf8_lossy(&bytes).into_owned(),
             from_line,
-            to_line: (from_line + within).saturating_sub(1),
-            total_lines: (from_line + within + after).saturating_sub(1 + shares(range.end)?),
+            to_line,
+            total_lines,
             from_byte: range.start,
             to_byte: range.end,
             total_bytes: self.size,

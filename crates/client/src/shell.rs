@@ -535,7 +535,7 @@ mod tests {
             .args(["-O", "extglob", "-n", "-c", script])
             .stderr(Stdio::null())
             .status()
-            .unwrap();
+            .expect("bash runs");
         status.success()
     }
 

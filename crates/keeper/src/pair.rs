@@ -66,7 +66,7 @@ pub fn run(directory: &Path) -> i32 {
 fn enter(directory: &Path) -> io::Result<()> {
     let job = JobDir::at(std::path::absolute(directory)?);
     let handed = own::take_handed_down()?;
-    own::block_signals()?;
+    own::quiet_signals()?;
     // Fails only for a process that leads a group already, and is as good as in a session then.
     let _ = own::new_session();
     own::become_subreaper()?;

@@ -8,7 +8,7 @@
 //!
 //! **Between fork and exec nothing here allocates or locks**: [`Program`] holds everything ready.
 
-use crate::own::{OpenFileLimit, SIGNAL_SET_BYTES, check, set_signal_mask};
+use crate::own::{OpenFileLimit, check, set_signal_mask};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
 };
@@ -157,7 +157,7 @@ impl Program {
         })
     }
 
-    /// Forks; the child gets a session of its own, default signals, `input` as standard input and
+    /// Forks; the child gets a session of its own, an empty signal mask, `input` as standard input and
     /// `output` as standard output and error, and waits at the gate.
     pub fn spawn(&self, input: &File, output: &File, gate: GateInside) -> io::Result<i32> {
         let mut argv: Vec<*const libc::c_char> =
@@ -215,7 +215,6 @@ impl Plan<'_> {
         if !self.wait_at_gate() {
             return 125;
         }
-        default_signals();
         self.restore_limit();
         // SAFETY: the string is valid; from here on only this process's directory changes.
         if unsafe { libc::chdir(self.program.directory.as_ptr()) } == -1 {
@@ -319,24 +318,6 @@ unsafe extern "C" {
 fn errno() -> i32 {
     // SAFETY: the location is this thread's own.
     unsafe { *libc::__errno_location() }
-}
-
-/// Ignored signals would stay ignored in the program; caught ones are reset by exec itself.
-fn default_signals() {
-    let default = [0u64; 4];
-    for signal in 1..=64 {
-        // SAFETY: an all-zero kernel `sigaction` means the default action. The raw call reaches the
-        // two signals that libc keeps back; what cannot be set (KILL, STOP) is refused harmlessly.
-        unsafe {
-            libc::syscall(
-                libc::SYS_rt_sigaction,
-                signal,
-                default.as_ptr(),
-                ptr::null_mut::<u64>(),
-                SIGNAL_SET_BYTES,
-            );
-        }
-    }
 }
 
 /// A belt to the braces: everything is opened close-on-exec already.

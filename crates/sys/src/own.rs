@@ -5,8 +5,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// The kernel's signal set, as its system calls take it.
-pub(crate) const ALL_SIGNALS: u64 = !0;
-pub(crate) const SIGNAL_SET_BYTES: usize = 8;
+const ALL_SIGNALS: u64 = !0;
+const SIGNAL_SET_BYTES: usize = 8;
+const LAST_SIGNAL: i32 = 64;
 
 /// Leaves the parent's session, process group and terminal for a session of one's own.
 pub fn new_session() -> io::Result<()> {
@@ -32,9 +33,26 @@ pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Blocks every signal that can be blocked, so that only what is asked for is ever acted on.
-pub fn block_signals() -> io::Result<()> {
-    set_signal_mask(ALL_SIGNALS)
+/// Gives every signal its default action and blocks it, so that nothing an ancestor ignored is
+/// ignored here or by a child (an ignored SIGCHLD, say, loses every exit status), and only what is
+/// asked for is ever acted on.
+pub fn quiet_signals() -> io::Result<()> {
+    set_signal_mask(ALL_SIGNALS)?;
+    let default = [0u64; 4];
+    for signal in 1..=LAST_SIGNAL {
+        // SAFETY: an all-zero kernel `sigaction` means the default action. The raw call reaches the
+        // two signals that libc keeps back; what cannot be set (KILL, STOP) is refused harmlessly.
+        unsafe {
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                signal,
+                default.as_ptr(),
+                std::ptr::null_mut::<u64>(),
+                SIGNAL_SET_BYTES,
+            );
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn set_signal_mask(mask: u64) -> io::Result<()> {

@@ -1,1 +1,134 @@
-//! What this machine offers.
+//! What this machine offers: each answer is found by trying.
+
+use crate::child::fork;
+use crate::lock::{self, Locked};
+use crate::pidfd::{PidFd, Status, wait_for_child};
+use crate::pipe::{self, Moved};
+use crate::socket::{Listener, Stream};
+use crate::{file, procfs};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// The kernel's own name for itself.
+pub fn kernel() -> String {
+    let release = rustix::system::uname();
+    release.release().to_string_lossy().into_owned()
+}
+
+/// Whether the exit status of a process can be learned by one that is not its parent.
+pub fn exit_records() -> io::Result<bool> {
+    const CODE: i32 = 7;
+    let pid = fork(|| CODE)?;
+    let pidfd = PidFd::open(pid)?;
+    wait_for_child(pid)?;
+    let record = pidfd.and_then(|pidfd| pidfd.exit_record());
+    Ok(record == Some(Status::Exited { code: CODE }))
+}
+
+/// Whether orphans can be adopted by a process of choice.
+pub fn subreaper() -> bool {
+    rustix::process::child_subreaper().is_ok()
+}
+
+/// Whether the kernel lists a process's children.
+pub fn child_lists() -> bool {
+    let me = crate::own::pid();
+    Path::new(&format!("/proc/{me}/task/{me}/children")).exists()
+}
+
+/// Whether bytes can be moved from a FIFO to a file here without a copy.
+pub fn splice(directory: &Path) -> io::Result<bool> {
+    let path = directory.join("probe-fifo");
+    pipe::make_fifo(&path)?;
+    let both = pipe::open_both(&path);
+    fs::remove_file(&path)?;
+    let mut both = both?;
+    both.write_all(b"probe")?;
+    let mut file = scratch(directory)?;
+    let moved = pipe::move_bytes(&both, &file, 5)?;
+    let mut text = String::new();
+    io::Seek::rewind(&mut file)?;
+    file.read_to_string(&mut text)?;
+    Ok(moved == Moved::Bytes(5) && text == "probe")
+}
+
+/// Whether the middle of a file here can be given back to the disk.
+pub fn holes(directory: &Path) -> io::Result<bool> {
+    let mut file = scratch(directory)?;
+    file.write_all(&[1; 64 * 1024])?;
+    Ok(file::punch(&file, 0, 32 * 1024).is_ok())
+}
+
+/// Whether space can be set aside in a file here.
+pub fn reserve(directory: &Path) -> io::Result<bool> {
+    Ok(file::reserve(&scratch(directory)?, 4096).is_ok())
+}
+
+/// Whether locks work here.
+pub fn locks(directory: &Path) -> io::Result<bool> {
+    let path = directory.join("probe-lock");
+    let open = || {
+        File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+    };
+    let first = lock::take(open()?);
+    let second = open().and_then(|file| lock::is_taken(&file));
+    fs::remove_file(&path)?;
+    Ok(matches!(first?, Locked::Mine(_)) && second?)
+}
+
+/// Whether sockets can be made here, however long the path.
+pub fn sockets(directory: &Path) -> io::Result<bool> {
+    const NAME: &str = "probe-socket";
+    let listener = Listener::bind(directory, NAME);
+    let connected = Stream::connect(directory, NAME);
+    let _ = fs::remove_file(directory.join(NAME));
+    Ok(listener.is_ok() && connected?.is_some())
+}
+
+fn scratch(directory: &Path) -> io::Result<File> {
+    let path = directory.join("probe-file");
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(&path)?;
+    fs::remove_file(&path)?;
+    Ok(file)
+}
+
+/// The control group this process is in, as the kernel words it.
+pub fn cgroup() -> Option<String> {
+    let text = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let unified = text.lines().find_map(|line| line.strip_prefix("0::"));
+    let systemd = text
+        .lines()
+        .find_map(|line| line.split_once(":name=systemd:").map(|(_, path)| path));
+    unified.or(systemd).map(str::to_owned)
+}
+
+/// Whether a systemd manages this machine.
+pub fn systemd() -> bool {
+    Path::new("/run/systemd/system").is_dir()
+}
+
+/// The most files this process may open.
+pub fn open_files() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum
+}
+
+/// The most processes this user may have.
+pub fn processes() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Nproc).maximum
+}
+
+/// Whether this boot can be told from others.
+pub fn boot_id() -> bool {
+    procfs::boot_id().is_ok_and(|id| !id.is_empty())
+}

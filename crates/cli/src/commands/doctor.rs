@@ -2,12 +2,35 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use outlive::verbs::doctor::{self, Verdict};
 
 /// What this machine offers, and what follows
+///
+/// Ends with 125 if jobs cannot be run here.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
 pub fn run(context: &Context, _args: Args) -> Result<Exit, Failure> {
-    context.say("todo");
-    Ok(Exit::Success)
+    let report = doctor::doctor(&context.outlive)?;
+    match context.json {
+        true => context.print_json(&report)?,
+        false => {
+            for check in &report.checks {
+                let mark = match check.verdict {
+                    Verdict::Good => "good",
+                    Verdict::Less => "LESS",
+                    Verdict::Broken => "BROKEN",
+                };
+                context.print(&format!(
+                    "{mark:6} {:15} {}\n{:22} {}",
+                    check.name, check.found, "", check.means
+                ))?;
+            }
+        }
+    }
+    Ok(if report.is_broken() {
+        Exit::Unknown
+    } else {
+        Exit::Success
+    })
 }

@@ -1,1 +1,259 @@
-//! What this machine offers, and what follows.
+//! What this machine offers, and what follows for jobs here.
+
+use crate::error::Error;
+use crate::keeper_process;
+use crate::outlive::{Outlive, make_private};
+use outlive_core::layout::NEW;
+use outlive_sys::{own, probe};
+use serde::Serialize;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// One thing looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    pub name: &'static str,
+    pub verdict: Verdict,
+    /// What was found.
+    pub found: String,
+    /// What follows from it.
+    pub means: &'static str,
+}
+
+/// What it comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Good,
+    /// Works, with less than the full promise.
+    Less,
+    /// Jobs cannot be run like this.
+    Broken,
+}
+
+/// Everything looked at.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub checks: Vec<Check>,
+}
+
+impl Report {
+    pub fn is_broken(&self) -> bool {
+        self.checks
+            .iter()
+            .any(|check| check.verdict == Verdict::Broken)
+    }
+}
+
+/// Looks. Everything is tried in the home itself, since filesystems differ.
+pub fn doctor(outlive: &Outlive) -> Result<Report, Error> {
+    outlive.prepare()?;
+    let directory = outlive
+        .home()
+        .jobs()
+        .join(format!("{NEW}doctor-{}", own::pid()));
+    make_private(&directory)?;
+    let checks = look(outlive, &directory);
+    fs::remove_dir_all(&directory).map_err(Error::io("cannot remove", &directory))?;
+    Ok(Report { checks })
+}
+
+fn look(outlive: &Outlive, scratch: &Path) -> Vec<Check> {
+    vec![
+        home(outlive),
+        keeper(outlive),
+        kernel(),
+        subreaper(),
+        offers(
+            "splice",
+            probe::splice(scratch),
+            Verdict::Broken,
+            "output is captured exactly, even if a keeper is killed while it is",
+            "output cannot be captured: this kernel or filesystem is not supported",
+        ),
+        offers(
+            "locks",
+            probe::locks(scratch),
+            Verdict::Broken,
+            "a job is kept by one pair of keepers at a time",
+            "two keepers could keep one job: put the home on a local filesystem",
+        ),
+        offers(
+            "sockets",
+            probe::sockets(scratch),
+            Verdict::Broken,
+            "keepers can be asked",
+            "keepers cannot be asked: put the home on a filesystem with sockets",
+        ),
+        offers(
+            "reserved space",
+            probe::reserve(scratch),
+            Verdict::Less,
+            "a full disk cannot swallow an outcome",
+            "on a full disk an outcome is recorded only once there is room again",
+        ),
+        offers(
+            "hole punching",
+            probe::holes(scratch),
+            Verdict::Less,
+            "the middle of a large output can be given back to the disk",
+            "large outputs cannot be shortened in place",
+        ),
+        boot(),
+        limits(),
+        service(),
+    ]
+}
+
+fn home(outlive: &Outlive) -> Check {
+    Check {
+        name: "home",
+        verdict: Verdict::Good,
+        found: outlive.home().root().display().to_string(),
+        means: "everything about every job is here, readable by its owner only",
+    }
+}
+
+fn keeper(outlive: &Outlive) -> Check {
+    let (verdict, found) = match keeper_process::describe(outlive) {
+        Ok(path) => (Verdict::Good, path.display().to_string()),
+        Err(error) => (Verdict::Broken, error.to_string()),
+    };
+    Check {
+        name: "keeper",
+        verdict,
+        found,
+        means: "this program supervises each job",
+    }
+}
+
+fn kernel() -> Check {
+    let exact = probe::exit_records().unwrap_or(false);
+    let (verdict, means) = match exact {
+        true => (
+            Verdict::Good,
+            "an outcome is exact even after both keepers of a running job were killed (PIDFD_GET_INFO)",
+        ),
+        false => (
+            Verdict::Less,
+            "if both keepers of a running job are killed its outcome is lost (Linux 6.15 and later tell it to others)",
+        ),
+    };
+    Check {
+        name: "exit records",
+        verdict,
+        found: format!("{} on Linux {}", yes(exact), probe::kernel()),
+        means,
+    }
+}
+
+fn subreaper() -> Check {
+    let (found, lists) = (probe::subreaper(), probe::child_lists());
+    let verdict = match (found, lists) {
+        (true, true) => Verdict::Good,
+        (true, false) => Verdict::Less,
+        (false, _) => Verdict::Broken,
+    };
+    Check {
+        name: "subreaper",
+        verdict,
+        found: format!("{}, child lists {}", yes(found), yes(lists)),
+        means: match verdict {
+            Verdict::Good => "no process of a job can escape a stop by detaching itself",
+            Verdict::Less => {
+                "no process can escape a stop, but finding them takes a look at every process"
+            }
+            Verdict::Broken => "processes that detach themselves would escape a stop",
+        },
+    }
+}
+
+fn boot() -> Check {
+    let (verdict, found) = match probe::boot_id() {
+        true => (Verdict::Good, "yes"),
+        false => (Verdict::Broken, "no: is /proc mounted?"),
+    };
+    Check {
+        name: "boot id",
+        verdict,
+        found: found.to_owned(),
+        means: "a job of before a restart is never taken for a process of after it",
+    }
+}
+
+fn limits() -> Check {
+    let show = |limit: Option<u64>| {
+        limit.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string())
+    };
+    let processes = probe::processes();
+    // Three processes a job at least: its pair and itself.
+    const FEW: u64 = 100;
+    Check {
+        name: "limits",
+        verdict: if processes.is_some_and(|most| most < FEW) {
+            Verdict::Less
+        } else {
+            Verdict::Good
+        },
+        found: format!(
+            "{} open files, {} processes",
+            show(probe::open_files()),
+            show(processes)
+        ),
+        means: "a job takes two processes besides its own",
+    }
+}
+
+/// A service manager that stops a service kills all that is in its control group.
+fn service() -> Check {
+    let cgroup = probe::cgroup();
+    let in_service = cgroup
+        .as_ref()
+        .is_some_and(|path| path.split('/').any(|part| part.ends_with(".service")));
+    let found = format!(
+        "{}, systemd {}",
+        cgroup.as_deref().unwrap_or("none"),
+        yes(probe::systemd())
+    );
+    let (verdict, means) = match (in_service, probe::systemd()) {
+        (true, true) => (
+            Verdict::Good,
+            "this is inside a service: keepers are started in a scope of their own, out of its reach",
+        ),
+        (true, false) => (
+            Verdict::Less,
+            "this is inside a service's control group: stopping the service may kill its jobs",
+        ),
+        (false, _) => (
+            Verdict::Good,
+            "no service owns this control group, so none takes jobs down with it",
+        ),
+    };
+    Check {
+        name: "control group",
+        verdict,
+        found,
+        means,
+    }
+}
+
+fn offers(
+    name: &'static str,
+    found: io::Result<bool>,
+    without: Verdict,
+    good: &'static str,
+    bad: &'static str,
+) -> Check {
+    let works = matches!(found, Ok(true));
+    Check {
+        name,
+        verdict: if works { Verdict::Good } else { without },
+        found: found.map_or_else(|error| error.to_string(), |found| yes(found).to_owned()),
+        means: if works { good } else { bad },
+    }
+}
+
+fn yes(found: bool) -> &'static str {
+    if found { "yes" } else { "no" }
+}
