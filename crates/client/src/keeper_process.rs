@@ -7,9 +7,11 @@ use crate::environment;
 use crate::error::Error;
 use crate::hooks::{self, Hook};
 use crate::outlive::Outlive;
+use crate::scope::{self, Surroundings};
 use outlive_core::{JobDir, JobId};
 use outlive_sys::lock::Lock;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -38,29 +40,59 @@ pub fn start(
     lock: Lock,
     variables: &[(OsString, OsString)],
 ) -> Result<Begun, Error> {
-    let mut command = command(outlive)?;
-    let path = job.path();
-    command
-        .arg(path)
-        .envs(variables.iter().cloned())
-        .env(environment::JOB, id.as_str())
-        .env(environment::JOB_DIR, path);
-    let (mut ready, bell) = io::pipe().map_err(Error::io("cannot make a pipe for", path))?;
-    command
-        .stdin(Stdio::from(lock.into_file()))
-        .stdout(bell)
-        .stderr(Stdio::null());
-    let child = command
-        .spawn()
-        .map_err(Error::io("cannot start", command.get_program()))?;
-    // It holds this process's copies of the lock and of the pipe.
-    drop(command);
-    remember(child);
-    hooks::reach(Hook::KeeperSpawned);
-    let mut byte = [0];
-    match ready.read(&mut byte) {
-        Ok(1) => Ok(Begun::Ready),
-        _ => Ok(Begun::Died),
+    let keeper = Keeper {
+        job,
+        id,
+        variables,
+        lock: lock.into_file(),
+    };
+    if let Surroundings::Escapable(manager) = scope::surroundings() {
+        let mut command = scope::command(manager);
+        let inner = command_line(outlive)?;
+        command.arg(inner.get_program());
+        // A manager that refuses is no reason not to run: the keeper is then started here.
+        if keeper.run(command)? == Begun::Ready {
+            return Ok(Begun::Ready);
+        }
+    }
+    keeper.run(command_line(outlive)?)
+}
+
+/// A keeper to be started, perhaps in more than one way.
+struct Keeper<'a> {
+    job: &'a JobDir,
+    id: &'a JobId,
+    variables: &'a [(OsString, OsString)],
+    /// Held here until the start is decided, so that nobody takes the job for abandoned meanwhile.
+    lock: File,
+}
+
+impl Keeper<'_> {
+    fn run(&self, mut command: Command) -> Result<Begun, Error> {
+        let path = self.job.path();
+        let failed = || Error::io("cannot prepare the keeper of", path);
+        command
+            .arg(path)
+            .envs(self.variables.iter().cloned())
+            .env(environment::JOB, self.id.as_str())
+            .env(environment::JOB_DIR, path);
+        let (mut ready, bell) = io::pipe().map_err(failed())?;
+        command
+            .stdin(self.lock.try_clone().map_err(failed())?)
+            .stdout(bell)
+            .stderr(Stdio::null());
+        let child = command
+            .spawn()
+            .map_err(Error::io("cannot start", command.get_program()))?;
+        // It holds this process's copy of the pipe's other end.
+        drop(command);
+        remember(child);
+        hooks::reach(Hook::KeeperSpawned);
+        let mut byte = [0];
+        match ready.read(&mut byte) {
+            Ok(1) => Ok(Begun::Ready),
+            _ => Ok(Begun::Died),
+        }
     }
 }
 
@@ -72,7 +104,7 @@ fn remember(child: Child) {
 }
 
 /// The keeper beside this program, or on the way to any program, or this program itself.
-fn command(outlive: &Outlive) -> Result<Command, Error> {
+fn command_line(outlive: &Outlive) -> Result<Command, Error> {
     if let Some(path) = environment::non_empty(environment::KEEPER) {
         return Ok(Command::new(path));
     }
@@ -99,7 +131,7 @@ fn on_path() -> Option<PathBuf> {
 
 /// Where the keeper of new jobs is, for `doctor`.
 pub fn describe(outlive: &Outlive) -> Result<PathBuf, Error> {
-    let command = command(outlive)?;
+    let command = command_line(outlive)?;
     let program = PathBuf::from(command.get_program());
     Ok(std::fs::read_link(&program).unwrap_or(program))
 }

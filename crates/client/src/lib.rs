@@ -23,6 +23,7 @@ mod moment;
 mod outlive;
 mod output;
 mod presence;
+mod scope;
 mod shell;
 mod told;
 pub mod verbs;

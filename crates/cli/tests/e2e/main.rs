@@ -15,6 +15,7 @@ mod listing;
 mod pair;
 mod pruning;
 mod scarcity;
+mod service;
 mod stopping;
 mod waiting;
 mod world;

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::keeper_process;
 use crate::outlive::{Outlive, make_private};
+use crate::scope::{self, Surroundings};
 use outlive_core::layout::NEW;
 use outlive_sys::{own, probe};
 use serde::Serialize;
@@ -205,29 +206,24 @@ fn limits() -> Check {
     }
 }
 
-/// A service manager that stops a service kills all that is in its control group.
 fn service() -> Check {
-    let cgroup = probe::cgroup();
-    let in_service = cgroup
-        .as_ref()
-        .is_some_and(|path| path.split('/').any(|part| part.ends_with(".service")));
     let found = format!(
         "{}, systemd {}",
-        cgroup.as_deref().unwrap_or("none"),
+        probe::cgroup().as_deref().unwrap_or("none"),
         yes(probe::systemd())
     );
-    let (verdict, means) = match (in_service, probe::systemd()) {
-        (true, true) => (
+    let (verdict, means) = match scope::surroundings() {
+        Surroundings::Free => (
+            Verdict::Good,
+            "no service owns this control group, so none takes jobs down with it",
+        ),
+        Surroundings::Escapable(_) => (
             Verdict::Good,
             "this is inside a service: keepers are started in a scope of their own, out of its reach",
         ),
-        (true, false) => (
+        Surroundings::Captive => (
             Verdict::Less,
-            "this is inside a service's control group: stopping the service may kill its jobs",
-        ),
-        (false, _) => (
-            Verdict::Good,
-            "no service owns this control group, so none takes jobs down with it",
+            "this is inside a service and no systemd can be asked: stopping the service kills its jobs",
         ),
     };
     Check {
