@@ -1,0 +1,134 @@
+//! Who may depend on whom, and which crate may have `unsafe`.
+//!
+//! The table is the architecture; `cargo metadata` says what is so.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// What a crate may use, besides the standard library.
+struct Layer {
+    name: &'static str,
+    /// Crates of this workspace.
+    inside: &'static [&'static str],
+    /// Crates of others; `None` for any.
+    outside: Option<&'static [&'static str]>,
+    has_unsafe: bool,
+}
+
+const LAYERS: [Layer; 6] = [
+    // The model is pure: no system, no face.
+    Layer {
+        name: "outlive-core",
+        inside: &[],
+        outside: Some(&["serde", "serde_json", "thiserror"]),
+        has_unsafe: false,
+    },
+    // The system knows nothing of jobs.
+    Layer {
+        name: "outlive-sys",
+        inside: &[],
+        outside: Some(&["libc", "rustix"]),
+        has_unsafe: true,
+    },
+    // The keeper stays small.
+    Layer {
+        name: "outlive-keeper",
+        inside: &["outlive-core", "outlive-sys"],
+        outside: Some(&["serde_json"]),
+        has_unsafe: false,
+    },
+    // The client knows no face, and stays of one colour: no async runtime.
+    Layer {
+        name: "outlive",
+        inside: &["outlive-core", "outlive-sys"],
+        outside: Some(&[
+            "brush-parser",
+            "etcetera",
+            "jiff",
+            "memchr",
+            "serde",
+            "serde_json",
+            "shlex",
+            "thiserror",
+        ]),
+        has_unsafe: false,
+    },
+    // A face calls verbs; it does not touch the store.
+    Layer {
+        name: "outlive-cli",
+        inside: &["outlive", "outlive-keeper"],
+        outside: None,
+        has_unsafe: false,
+    },
+    Layer {
+        name: "xtask",
+        inside: &[],
+        outside: Some(&["serde_json"]),
+        has_unsafe: false,
+    },
+];
+
+pub fn check() -> Result<(), String> {
+    let packages = packages()?;
+    let mut wrong = Vec::new();
+    for package in &packages {
+        let name = package["name"].as_str().unwrap_or_default();
+        match LAYERS.iter().find(|layer| layer.name == name) {
+            Some(layer) => wrong.extend(layer.check(package)),
+            None => wrong.push(format!(
+                "{name} is not in the table of layers (xtask/src/layers.rs)"
+            )),
+        }
+    }
+    match wrong.is_empty() {
+        true => {
+            println!("\nlayers: {} crates, each within its own", packages.len());
+            Ok(())
+        }
+        false => Err(wrong.join("\n")),
+    }
+}
+
+fn packages() -> Result<Vec<Value>, String> {
+    let output = Command::new("cargo")
+        .args(["metadata", "--format-version=1", "--no-deps", "--locked"])
+        .output()
+        .map_err(|error| error.to_string())?;
+    let metadata: Value = serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("cargo metadata: {error}"))?;
+    metadata["packages"]
+        .as_array()
+        .cloned()
+        .ok_or_else(|| "cargo metadata lists no packages".to_owned())
+}
+
+impl Layer {
+    fn check(&self, package: &Value) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let dependencies = package["dependencies"].as_array().into_iter().flatten();
+        for dependency in dependencies.filter(|dependency| dependency["kind"].is_null()) {
+            let name = dependency["name"].as_str().unwrap_or_default();
+            let allowed = match dependency["path"].is_string() {
+                true => self.inside.contains(&name),
+                false => self.outside.is_none_or(|outside| outside.contains(&name)),
+            };
+            if !allowed {
+                wrong.push(format!("{} must not depend on {name}", self.name));
+            }
+        }
+        let targets = package["targets"].as_array().into_iter().flatten();
+        for target in targets.filter(|target| target["kind"][0] != "test") {
+            let root = target["src_path"].as_str().unwrap_or_default();
+            if !self.has_unsafe && !forbids_unsafe(Path::new(root)) {
+                wrong.push(format!("{root} must say #![forbid(unsafe_code)]"));
+            }
+        }
+        wrong
+    }
+}
+
+fn forbids_unsafe(root: &Path) -> bool {
+    fs::read_to_string(root).is_ok_and(|text| text.contains("#![forbid(unsafe_code)]"))
+}
