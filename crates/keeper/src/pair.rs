@@ -189,7 +189,7 @@ fn start_leader(
     let Shared {
         job, spec, limit, ..
     } = &*shared;
-    if let Err(error) = start::spawn(role, job, spec, ledger, inside, *limit) {
+    if let Err(error) = start::spawn(role, job, spec, ledger, (&shared.gate, inside), *limit) {
         return Ok(Leader::NotStarted(start::failed(
             "cannot start a process",
             &error,

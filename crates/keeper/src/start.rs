@@ -23,7 +23,7 @@ pub fn spawn(
     job: &JobDir,
     spec: &Spec,
     ledger: &mut Ledger,
-    inside: GateInside,
+    (gate, inside): (&Gate, GateInside),
     limit: Option<OpenFileLimit>,
 ) -> io::Result<()> {
     let argv: Vec<&OsStr> = spec
@@ -35,7 +35,7 @@ pub fn spawn(
     let program = Program::new(&argv, spec.cwd.as_os_str(), path.as_deref(), limit)?;
     let input = File::open("/dev/null")?;
     let output = pipe::open_both(&job.feed())?;
-    let pid = program.spawn(&input, &output, inside)?;
+    let pid = program.spawn(&input, &output, gate, inside)?;
     role.reach(Hook::Forked);
     let stat = procfs::stat(pid)
         .ok_or_else(|| io::Error::other("the new process cannot be seen in /proc"))?;

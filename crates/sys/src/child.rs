@@ -158,8 +158,15 @@ impl Program {
     }
 
     /// Forks; the child gets a session of its own, an empty signal mask, `input` as standard input and
-    /// `output` as standard output and error, and waits at the gate.
-    pub fn spawn(&self, input: &File, output: &File, gate: GateInside) -> io::Result<i32> {
+    /// `output` as standard output and error, and waits at the gate, whose other side is the maker's
+    /// alone: if that goes, the child must see it.
+    pub fn spawn(
+        &self,
+        input: &File,
+        output: &File,
+        gate: &Gate,
+        inside: GateInside,
+    ) -> io::Result<i32> {
         let mut argv: Vec<*const libc::c_char> =
             self.arguments.iter().map(|a| a.as_ptr()).collect();
         argv.push(ptr::null());
@@ -168,7 +175,8 @@ impl Program {
             argv,
             input: input.as_raw_fd(),
             output: output.as_raw_fd(),
-            gate: gate.0.as_raw_fd(),
+            outside: gate.0.as_raw_fd(),
+            gate: inside.0.as_raw_fd(),
         };
         fork(|| plan.run())
     }
@@ -198,6 +206,7 @@ struct Plan<'a> {
     argv: Vec<*const libc::c_char>,
     input: RawFd,
     output: RawFd,
+    outside: RawFd,
     gate: RawFd,
 }
 
@@ -211,6 +220,7 @@ impl Plan<'_> {
             libc::dup2(self.input, 0);
             libc::dup2(self.output, 1);
             libc::dup2(self.output, 2);
+            libc::close(self.outside);
         }
         if !self.wait_at_gate() {
             return 125;
