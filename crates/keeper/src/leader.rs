@@ -49,6 +49,8 @@ pub struct Ended {
 const NO_RECORD: &str = "its keepers were killed, and this kernel keeps no exit record for others (Linux 6.15 and later do)";
 const ENDED_ALONE: &str = "it ended while no keeper was alive to see how";
 pub const UNREADABLE: &str = "its journal is damaged: the process it ran is not in it";
+pub const STARTING: &str =
+    "its keepers were killed while it was being started, so nobody knows whether it ran";
 const OTHER_BOOT: &str = "the machine was restarted while it ran";
 
 impl Leader {

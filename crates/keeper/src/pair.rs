@@ -19,8 +19,8 @@ use outlive_sys::child::{self, Gate, GateInside};
 use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::own::{self, OpenFileLimit};
 use outlive_sys::pidfd::{self, Status};
-use outlive_sys::pipe;
 use outlive_sys::socket::Listener;
+use outlive_sys::{pipe, procfs};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -208,12 +208,14 @@ fn finish_start(
     match role {
         Role::Heir => pass_gate(role, &shared.gate, &shared.spec, ledger),
         Role::Keeper => {
-            // Both died. Until the leader has executed its program it holds their lock as well, so
-            // it has: this keeper has the lock now.
-            let found = find_leader(ledger, Some(leader))?;
-            if !matches!(found, Leader::Gone(_)) {
-                let _ = ledger.write(&[Event::Started]);
+            // Both died. A leader at the gate holds their lock as well and ends without having run,
+            // so one that runs now, while this keeper has the lock, has executed its program. Of one
+            // that has ended nobody can tell.
+            if !procfs::is_executing(leader.pid) {
+                return Ok(Leader::Gone(leader::STARTING));
             }
+            let found = find_leader(ledger, Some(leader))?;
+            ledger.journal().append(now(), &[Event::Started])?;
             Ok(found)
         }
     }

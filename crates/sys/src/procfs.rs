@@ -97,6 +97,15 @@ pub fn started_with(pid: i32, variable: &str) -> Option<Vec<u8>> {
         .map(<[u8]>::to_vec)
 }
 
+/// Whether a process is executing a program; one that is ending or has ended is not.
+pub fn is_executing(pid: i32) -> bool {
+    match fs::read_link(format!("/proc/{pid}/exe")) {
+        Ok(_) => true,
+        // Somebody else's, but there.
+        Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+    }
+}
+
 /// The id of this boot of the machine.
 pub fn boot_id() -> io::Result<String> {
     Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?

@@ -126,7 +126,8 @@ fn a_second_stop_may_not_delay_the_first() {
 #[test]
 fn what_a_trap_starts_in_order_to_clean_up_is_let_do_so() {
     let world = World::new();
-    let script = "trap 'sleep 0.3 && echo cleaned; exit 5' TERM; echo up; read -u 9";
+    // The orphan ends at once, so that the keeper looks at the tree again while they clean up.
+    let script = "(sleep 60 &); trap 'sleep 0.3 && echo cleaned; exit 5' TERM; echo up; read -u 9";
     let script = with_silence(&world, script);
     let ids: Vec<String> = (0..16)
         .map(|_| started(&world, &["--grace", "20s"], &script))
@@ -158,11 +159,8 @@ fn what_a_trap_starts_is_killed_with_the_rest_when_the_grace_is_over() {
 #[test]
 fn a_suspended_job_is_stopped_too() {
     let world = World::new();
-    let id = started(
-        &world,
-        &["--grace", "60s"],
-        "trap 'echo asked; exit 3' TERM; echo up; read -u 9 9<>/dev/zero; while :; do sleep 0.05; done",
-    );
+    let script = "trap 'echo asked; exit 3' TERM; echo up; while :; do read -u 9; done";
+    let id = started(&world, &["--grace", "20s"], &with_silence(&world, script));
     let leader = leader(&world, &id);
     kill(leader, 19);
     until("it is suspended", || state_of(leader) == Some(b'T'));
