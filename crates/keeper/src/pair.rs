@@ -215,7 +215,9 @@ fn finish_start(
                 return Ok(Leader::Gone(leader::STARTING));
             }
             let found = find_leader(ledger, Some(leader))?;
-            ledger.journal().append(now(), &[Event::Started])?;
+            if found.awaited().is_some() {
+                ledger.journal().append(now(), &[Event::Started])?;
+            }
             Ok(found)
         }
     }

@@ -27,7 +27,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     for note in notes {
         context.say(&format!("outlive: note: {note}"));
     }
-    if run::never_started(&job) {
+    if run::is_not_known_to_run(&job) {
         return run::finish(context, &job);
     }
     match context.json {

@@ -162,7 +162,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         context.say(&format!("outlive: note: {note}"));
     }
     match stay {
-        _ if never_started(&job) => finish(context, &job),
+        _ if is_not_known_to_run(&job) => finish(context, &job),
         Stay::No => {
             print_started(context, &job)?;
             Ok(Exit::Success)
@@ -172,8 +172,10 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     }
 }
 
-pub fn never_started(job: &Job) -> bool {
-    matches!(job.outcome, Some(outlive::Outcome::NotStarted { .. }))
+/// The command could not be executed, or nobody can tell whether it was.
+pub fn is_not_known_to_run(job: &Job) -> bool {
+    use outlive::Outcome::{Lost, NotStarted};
+    matches!(job.outcome, Some(NotStarted { .. } | Lost { .. }))
 }
 
 fn print_started(context: &Context, job: &Job) -> Result<(), Failure> {
