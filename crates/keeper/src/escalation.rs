@@ -90,9 +90,11 @@ impl Escalation {
 
     /// Signals those that have not been; says whether there were any.
     fn signal_new(&mut self, members: &[Member]) -> io::Result<bool> {
+        let first_look = self.sent.is_empty();
         let mut any = false;
         for member in members {
-            if self.is_cleaning_up(member) || !self.sent.insert(member.process) {
+            let spared = !first_look && self.is_cleaning_up(member);
+            if spared || !self.sent.insert(member.process) {
                 continue;
             }
             any = true;
@@ -105,8 +107,8 @@ impl Escalation {
 
     /// What a process starts after having been asked to end is how it ends: it has until the KILL.
     fn is_cleaning_up(&self, member: &Member) -> bool {
-        matches!(self.step, Step::Asking { .. })
-            && member.process.started * MS_PER_TICK > self.begun_ms
+        let since_asked = member.process.started >= self.begun_ms / MS_PER_TICK;
+        matches!(self.step, Step::Asking { .. }) && since_asked
     }
 
     fn signal(&self, member: &Member) -> io::Result<Delivered> {

@@ -1,6 +1,9 @@
-//! A job from start to end.
+//! A job from start to end, and the programs themselves.
 
-use crate::world::World;
+use crate::world::{Ran, World};
+use serde_json::json;
+use std::fs;
+use std::process::Command;
 
 #[test]
 fn a_job_runs_from_start_to_end() {
@@ -8,12 +11,98 @@ fn a_job_runs_from_start_to_end() {
     let id = world.shell("echo hello; exit 3");
     let job = world.wait(&id);
     assert_eq!(job["state"], "ended");
-    assert_eq!(
-        job["outcome"],
-        serde_json::json!({ "kind": "exited", "code": 3 })
-    );
+    assert_eq!(job["outcome"], json!({ "kind": "exited", "code": 3 }));
     assert_eq!(job["exit_code"], 3);
     assert_eq!(job["ended_by"], "itself");
     assert_eq!(world.output(&id), b"hello\n");
     assert_eq!(world.events(&id, "ended").len(), 1);
+}
+
+/// `cargo run` builds no keeper, and a person may copy one program without the other.
+#[test]
+fn without_a_keeper_beside_it_outlive_is_its_own() {
+    let world = World::new();
+    let alone = world.path("outlive");
+    fs::copy(env!("CARGO_BIN_EXE_outlive"), &alone).unwrap();
+    let ran = Ran::of(
+        Command::new(&alone)
+            .args(["run", "--wait", "--shell", "echo alone; exit 4"])
+            .env("OUTLIVE_HOME", world.home()),
+    );
+    assert_eq!((ran.code, ran.stdout.as_str()), (4, "alone\n"));
+}
+
+#[test]
+fn an_embedder_names_its_keeper() {
+    let world = World::new();
+    let keeper = env!("CARGO_BIN_EXE_outlive-keeper");
+    let run = |keeper: &str| {
+        Ran::of(
+            world
+                .command(["run", "--wait", "--", "echo", "hi"])
+                .env("OUTLIVE_KEEPER", keeper),
+        )
+    };
+    assert_eq!(run(keeper).stdout, "hi\n");
+    let missing = run("/nonexistent/keeper");
+    assert_eq!(missing.code, 125);
+    assert!(
+        missing.stderr.contains("/nonexistent/keeper"),
+        "{missing:?}"
+    );
+}
+
+#[test]
+fn doctor_says_what_this_machine_offers() {
+    let world = World::new();
+    let report = world.json(&["doctor", "--json"]);
+    let verdict = |name: &str| {
+        let checks = report["checks"].as_array().unwrap();
+        checks
+            .iter()
+            .find(|check| check["name"] == name)
+            .map(|check| check["verdict"].clone())
+    };
+    for name in [
+        "home",
+        "keeper",
+        "exit records",
+        "subreaper",
+        "splice",
+        "locks",
+        "sockets",
+        "reserved space",
+        "hole punching",
+        "boot id",
+        "limits",
+        "control group",
+    ] {
+        assert_eq!(verdict(name), Some(json!("good")), "{name} in {report}");
+    }
+    assert!(
+        fs::read_dir(world.home().join("jobs"))
+            .unwrap()
+            .next()
+            .is_none(),
+        "doctor left something behind"
+    );
+}
+
+#[test]
+fn wrong_usage_is_2_and_names_the_fix() {
+    let world = World::new();
+    for (args, word) in [
+        (&["run"][..], "COMMAND"),
+        (&["run", "--timeout", "soon", "--", "true"], "30s"),
+        (&["run", "--env", "novalue", "--", "true"], "KEY=VALUE"),
+        (&["run", "--shell", "  "], "no command"),
+        (&["run", "--bogus", "--", "true"], "--bogus"),
+        (&["log", "x", "--bytes", "9:3"], "ends before it begins"),
+        (&["frobnicate"], "frobnicate"),
+    ] {
+        let ran = world.outlive(args);
+        assert_eq!(ran.code, 2, "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains(word), "{args:?}: {ran:?}");
+    }
+    assert!(!world.home().exists(), "a refused command made a home");
 }
