@@ -67,8 +67,9 @@ pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
     if filter.state == Which::Running {
         return Ok(listing);
     }
+    let mut from_history = 0;
     for entry in newest(outlive)? {
-        if ended.len() >= filter.limit {
+        if from_history >= filter.limit {
             break;
         }
         if allows(&entry.id)
@@ -77,6 +78,7 @@ pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
             && let Some(job) = listing.read(outlive, &entry.id, filter)
         {
             ended.push(job);
+            from_history += 1;
         }
     }
     ended.sort_by(|a, b| b.ended_at.cmp(&a.ended_at));
