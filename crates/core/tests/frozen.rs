@@ -20,7 +20,7 @@ fn a_job_of_0_1_0_loads() {
     let state = journal.state;
     assert_eq!(
         (state.seq, state.gaps.as_slice(), state.log_base),
-        (10, [100..164].as_slice(), Some(12))
+        (10, std::slice::from_ref(&(100..164)), Some(12))
     );
     let Phase::Ended {
         leader, end, tail, ..

@@ -218,7 +218,7 @@ fn bash_reads(script: &str) -> bool {
         .args(["-O", "extglob", "-n", "-c", script])
         .stderr(Stdio::null())
         .status()
-        .unwrap();
+        .expect("bash runs");
     status.success()
 }
 
