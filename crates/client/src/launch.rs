@@ -145,11 +145,13 @@ fn link(outlive: &Outlive, spec: &Spec) -> Result<(), Error> {
     )?;
     if let Some(session) = &spec.session {
         let directory = home.session(session);
+        let target = Path::new("../../jobs").join(spec.id.as_str());
+        let link = directory.join(spec.id.as_str());
         make_private(&directory)?;
-        make_link(
-            &Path::new("../../jobs").join(spec.id.as_str()),
-            &directory.join(spec.id.as_str()),
-        )?;
+        // `prune` removes an empty one, perhaps just now.
+        while !make_link(&target, &link)? {
+            make_private(&directory)?;
+        }
     }
     if let Some(name) = &spec.name {
         replace_link(
@@ -161,11 +163,15 @@ fn link(outlive: &Outlive, spec: &Spec) -> Result<(), Error> {
     Ok(())
 }
 
-fn make_link(target: &Path, link: &Path) -> Result<(), Error> {
+/// Makes a link; says whether its directory was there.
+fn make_link(target: &Path, link: &Path) -> Result<bool, Error> {
     match symlink(target, link) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         // Left by a job of this id that was removed.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        other => other.map_err(Error::io("cannot make the link", link)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(true),
+        other => other
+            .map(|()| true)
+            .map_err(Error::io("cannot make the link", link)),
     }
 }
 

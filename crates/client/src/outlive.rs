@@ -104,6 +104,14 @@ impl Outlive {
         self.job_dir(&id).path().is_dir().then_some(id)
     }
 
+    /// A job that is removed while it is being read was not damaged: it is no more.
+    pub(crate) fn unless_removed(&self, id: &JobId, error: Error) -> Error {
+        match self.job_dir(id).path().is_dir() {
+            true => error,
+            false => Error::NoSuchJob(id.to_string()),
+        }
+    }
+
     pub(crate) fn all_ids(&self) -> Result<Vec<JobId>, Error> {
         ids_in(&self.home.jobs())
     }

@@ -42,6 +42,10 @@ const TRIES: usize = 5;
 
 /// Makes sure that the job is looked after or over, and reads its state.
 pub fn meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error> {
+    try_to_meet(outlive, id).map_err(|error| outlive.unless_removed(id, error))
+}
+
+fn try_to_meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error> {
     let job = outlive.job_dir(id);
     for _ in 0..TRIES {
         let state = job.read_journal()?.state;

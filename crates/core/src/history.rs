@@ -51,13 +51,18 @@ pub fn forget_days(home: &Home, exists: impl Fn(&JobId) -> bool) -> io::Result<(
     let days = days(home)?;
     // Keepers still append to the newest day.
     for (_, path) in days.iter().rev().skip(1) {
-        let text = fs::read_to_string(path)?;
-        if !text
-            .lines()
-            .filter_map(parse)
-            .any(|entry| exists(&entry.id))
-        {
-            fs::remove_file(path)?;
+        let used = |text: String| {
+            text.lines()
+                .filter_map(parse)
+                .any(|entry| exists(&entry.id))
+        };
+        match fs::read_to_string(path).and_then(|text| match used(text) {
+            true => Ok(()),
+            false => fs::remove_file(path),
+        }) {
+            // Somebody else did.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => other?,
         }
     }
     Ok(())

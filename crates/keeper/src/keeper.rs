@@ -15,7 +15,7 @@ use crate::pair::Shared;
 use crate::tree::{self, Member, Tree};
 use crate::wake::Wake;
 use outlive_core::control::{Reply, Request};
-use outlive_core::event::{Event, StopCause};
+use outlive_core::event::{Event, Keeping, StopCause};
 use outlive_core::{Leftovers, Phase, State};
 use outlive_sys::own::{self, ChildBell};
 use outlive_sys::poll::{self, Interest};
@@ -71,6 +71,7 @@ impl<'a> Keeper<'a> {
         shared: &'a Shared,
         mut ledger: Ledger,
         leader: Leader,
+        how: Keeping,
     ) -> io::Result<Keeper<'a>> {
         let capture = Capture::resume(&shared.job, ledger.state())?;
         let mirror = Mirror::resume(&shared.spec, ledger.state()).map(|(mirror, begun)| {
@@ -79,7 +80,10 @@ impl<'a> Keeper<'a> {
             mirror
         });
         let state = ledger.state();
-        let adopted = state.kept.as_ref().is_some_and(|kept| kept.adopted);
+        // The journal may not say so: a full disk, or a predecessor that died first.
+        let adopted = state.kept.as_ref().is_some_and(|kept| kept.adopted)
+            || matches!(leader, Leader::Stranger { .. })
+            || how == Keeping::Adopted;
         let tree = Tree::new(
             shared.job.path(),
             state
@@ -453,10 +457,11 @@ pub fn identify(pid: i32) -> io::Result<outlive_core::ProcRef> {
 }
 
 /// This process and its standby, as the journal names them.
-pub fn kept(how: outlive_core::event::Keeping, standby: Option<i32>) -> io::Result<Event> {
+pub fn kept(how: Keeping, standby: Option<i32>) -> io::Result<Event> {
     Ok(Event::Kept {
         how,
         keeper: identify(own::pid())?,
-        standby: standby.map(identify).transpose()?,
+        // One that is gone already is none.
+        standby: standby.and_then(|pid| identify(pid).ok()),
     })
 }

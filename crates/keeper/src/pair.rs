@@ -168,7 +168,7 @@ fn act(
     if leader.awaited().is_some() {
         shared.ring_ready();
     }
-    Keeper::new(role, shared, ledger, leader)?.run()
+    Keeper::new(role, shared, ledger, leader, how)?.run()
 }
 
 fn start_leader(

@@ -4,7 +4,7 @@
 //! walking down from it, however the process detached itself. Walking stops at processes marked as
 //! another job's (a job may start jobs; those outlive it). After an adoption that no longer holds,
 //! since orphans of a dead pair went elsewhere; then all processes are searched for this job's mark
-//! and for the leader's session.
+//! and, while the leader lives, for its session.
 
 use crate::MARK;
 use outlive_core::ProcRef;
@@ -83,13 +83,16 @@ impl Tree {
 
     /// Adds what bears this job's mark or is in the leader's session, with its descendants.
     fn search(&self, leader: ProcRef, found: &mut HashSet<i32>) -> io::Result<()> {
+        // Once the leader is gone its number may be another session's.
+        let leads = procfs::stat(leader.pid).is_some_and(|stat| stat.started == leader.started);
         for pid in procfs::all()? {
-            let Some(stat) = procfs::stat(pid) else {
-                continue;
+            let in_session =
+                || leads && procfs::stat(pid).is_some_and(|stat| stat.session == leader.pid);
+            let ours = match procfs::started_with(pid, MARK) {
+                Some(mark) => mark == self.mark,
+                None => in_session(),
             };
-            // The keepers bear the mark too; they are what is alive, not what is kept.
-            let ours = stat.session == leader.pid && stat.started >= leader.started
-                || procfs::started_with(pid, MARK).is_some_and(|mark| mark == self.mark);
+            // The keepers bear the mark too; they are what keeps, not what is kept.
             if ours && !is_keeper(pid) && found.insert(pid) {
                 self.walk(pid, found)?;
             }

@@ -11,6 +11,7 @@ use outlive_core::layout::{GONE, NEW};
 use outlive_core::{JobDir, JobId, Spec, history};
 use outlive_sys::{clock, file};
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
@@ -58,10 +59,10 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
     for id in outlive.all_ids()? {
         match read(outlive, &id) {
             Ok(Some(job)) => ended.push(job),
-            Ok(None) => {}
+            // Not over, or removed by somebody else just now.
+            Ok(None) | Err(Error::NoSuchJob(_)) => {}
             Err(_) if asked.force && !presence::is_kept(&outlive.job_dir(&id)).unwrap_or(true) => {
-                pruned.freed_bytes += remove(outlive, &id, None)?;
-                pruned.removed.push(id);
+                pruned.remove(outlive, id, None)?;
             }
             Err(_) => pruned.unreadable.push(id),
         }
@@ -71,8 +72,7 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
             pruned.untold.push(job.id);
             continue;
         }
-        pruned.freed_bytes += remove(outlive, &job.id, Some(&job.spec))?;
-        pruned.removed.push(job.id);
+        pruned.remove(outlive, job.id, Some(&job.spec))?;
     }
     sweep(outlive)?;
     Ok(pruned)
@@ -81,7 +81,9 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
 /// A job of which nothing is left, or `None` for one that is not over.
 fn read(outlive: &Outlive, id: &JobId) -> Result<Option<Ended>, Error> {
     let dir = outlive.job_dir(id);
-    let spec = dir.read_spec()?;
+    let spec = dir
+        .read_spec()
+        .map_err(|error| outlive.unless_removed(id, error.into()))?;
     let (_, state) = presence::meet(outlive, id)?;
     match state.ended_at() {
         Some(at) if state.is_final() => Ok(Some(Ended {
@@ -125,15 +127,29 @@ fn select(mut ended: Vec<Ended>, asked: &Prune, now_ms: u64) -> Vec<Ended> {
     ended
 }
 
-/// Removes a job's directory and its links; says how much that freed.
-fn remove(outlive: &Outlive, id: &JobId, spec: Option<&Spec>) -> Result<u64, Error> {
+impl Pruned {
+    fn remove(&mut self, outlive: &Outlive, id: JobId, spec: Option<&Spec>) -> Result<(), Error> {
+        if let Some(bytes) = remove(outlive, &id, spec)? {
+            self.freed_bytes += bytes;
+            self.removed.push(id);
+        }
+        Ok(())
+    }
+}
+
+/// Removes a job's directory and its links; says how much that freed, or `None` if somebody else
+/// was first.
+fn remove(outlive: &Outlive, id: &JobId, spec: Option<&Spec>) -> Result<Option<u64>, Error> {
     let dir = outlive.job_dir(id);
     let bytes = disk_usage(&dir);
     let random = file::random_u16().map_err(Error::io("cannot read", "/dev/urandom"))?;
     let gone = dir
         .path()
         .with_file_name(format!("{GONE}{id}-{random:04x}"));
-    fs::rename(dir.path(), &gone).map_err(Error::io("cannot remove", dir.path()))?;
+    match fs::rename(dir.path(), &gone) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(Error::io("cannot remove", dir.path()))?,
+    }
     let home = outlive.home();
     let session = spec
         .and_then(|spec| spec.session.as_ref())
@@ -150,8 +166,12 @@ fn remove(outlive: &Outlive, id: &JobId, spec: Option<&Spec>) -> Result<u64, Err
     if let Some(name) = name.filter(|name| leads_to(name, id)) {
         let _ = fs::remove_file(name);
     }
-    fs::remove_dir_all(&gone).map_err(Error::io("cannot remove", &gone))?;
-    Ok(bytes)
+    match fs::remove_dir_all(&gone) {
+        // Another pruner swept it up.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        other => other.map_err(Error::io("cannot remove", &gone))?,
+    }
+    Ok(Some(bytes))
 }
 
 fn leads_to(link: &Path, id: &JobId) -> bool {

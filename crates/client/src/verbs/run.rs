@@ -9,10 +9,12 @@ use crate::presence;
 use crate::shell;
 use crate::verbs::show;
 use outlive_core::os_text::OsText;
-use outlive_core::{JobId, Label, Leftovers, Notify, Spec, spec};
+use outlive_core::{JobId, Journal, Label, Leftovers, Notify, Spec, State, spec};
 use outlive_sys::{clock, file};
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -123,12 +125,29 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
             Named::Taken => return Err(Error::IdTaken(Box::new(show::show(outlive, &spec.id)?))),
         }
     };
+    // Open from before the start: a job that ends at once may be pruned before it is looked at.
+    let journal = outlive.job_dir(&spec.id).journal();
+    let opened = File::open(&journal).map_err(Error::io("cannot open", &journal))?;
     if let Err(error) = launch::start(outlive, &spec, lock, &variables) {
         presence::abandon(outlive, &spec.id, &error.to_string())?;
     }
-    let (job, _, state) = show::read(outlive, &spec.id)?;
+    let (job, state) = match show::read(outlive, &spec.id) {
+        Err(Error::NoSuchJob(_)) => read_removed(outlive, &spec, opened)?,
+        other => other.map(|(job, _, state)| (job, state))?,
+    };
     let pid = state.phase.leader().map(|leader| leader.process.pid);
     Ok(Started { job, pid, notes })
+}
+
+/// The job as its journal told it last.
+fn read_removed(outlive: &Outlive, spec: &Spec, mut journal: File) -> Result<(Job, State), Error> {
+    let dir = outlive.job_dir(&spec.id);
+    let mut bytes = Vec::new();
+    journal
+        .read_to_end(&mut bytes)
+        .map_err(Error::io("cannot read", dir.journal()))?;
+    let state = Journal::parse(&bytes).state;
+    Ok((Job::new(&dir, spec, &state, 0), state))
 }
 
 /// The arguments to execute, and the command as a person would write it.
