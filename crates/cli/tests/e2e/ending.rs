@@ -44,7 +44,8 @@ fn the_duration_is_from_start_to_end() {
     world.wait(&id);
     let job = world.show(&id);
     let duration = job["duration_ms"].as_u64().unwrap();
-    assert!((400..10_000).contains(&duration), "{duration} ms");
+    // A start is noticed a moment after it has happened, on a busy machine a longer one.
+    assert!((200..10_000).contains(&duration), "{duration} ms");
     let (started, ended) = (moment(&job["started_at"]), moment(&job["ended_at"]));
     assert!(started < ended, "{started} {ended}");
     let at = |kind| event_at(&world, &id, kind)["boot_ms"].as_u64().unwrap();
@@ -383,11 +384,7 @@ fn a_job_that_exits_while_the_stop_is_written_has_one_end() {
 #[test]
 fn a_timeout_that_passes_while_stopping_changes_nothing() {
     let world = World::new();
-    let id = started(
-        &world,
-        &["--timeout", "700ms", "--grace", "1200ms"],
-        IGNORES,
-    );
+    let id = started(&world, &["--timeout", "1s", "--grace", "1500ms"], IGNORES);
     world.ok(&["stop", &id]);
     let end = only_end(&world, &id);
     assert_eq!(end["outcome"]["signal"], "SIGKILL");
@@ -395,13 +392,13 @@ fn a_timeout_that_passes_while_stopping_changes_nothing() {
     let asked = world.events(&id, "stop_requested");
     assert_eq!(asked.len(), 1, "{asked:?}");
     assert_eq!(asked[0]["by"], "stop");
-    assert!(end["duration_ms"].as_u64().unwrap() > 700, "{end}");
+    assert!(end["duration_ms"].as_u64().unwrap() > 1000, "{end}");
 }
 
 #[test]
 fn a_stop_while_timing_out_changes_nothing() {
     let world = World::new();
-    let id = started(&world, &["--timeout", "50ms", "--grace", "1s"], IGNORES);
+    let id = started(&world, &["--timeout", "500ms", "--grace", "1s"], IGNORES);
     until("the time is up", || {
         world.events(&id, "stop_requested").len() == 1
     });

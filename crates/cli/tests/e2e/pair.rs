@@ -7,7 +7,7 @@ use std::fmt::Display;
 use std::fs;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ScopedJoinHandle};
@@ -101,7 +101,7 @@ const KINDS: [Kind; 5] = [
     Kind {
         name: "stubborn",
         options: &["--grace", "100ms"],
-        script: "trap '' TERM; echo up; while :; do sleep 60; done",
+        script: "trap '' TERM; echo up; exec sleep 60",
         course: Course::Stop,
         output: || b"up\n".to_vec(),
         exit_code: 137,
@@ -467,59 +467,67 @@ fn output_len(world: &World, id: &str) -> u64 {
     fs::metadata(world.job_dir(id).join("output")).map_or(0, |metadata| metadata.len())
 }
 
-/// Waits, as closely as can be, until the job has written so much or has ended.
-fn until_written(world: &World, id: &str, bytes: u64) {
-    while output_len(world, id) < bytes && world.events(id, "ended").is_empty() {
+/// Starts a job that writes `numbers(300_000)` as fast as it can once `$GO` is there, and ends once
+/// `$GO.end` is.
+pub fn start_stream(world: &World) -> String {
+    let wait_for = |file: &str| format!("until [ -e \"{file}\" ]; do sleep 0.02; done");
+    let (begin, end) = (wait_for("$GO"), wait_for("$GO.end"));
+    start(world, &format!("{begin}; seq 1 300000; {end}; exit 7"))
+}
+
+/// Lets the stream flow until so much of it is written.
+pub fn stream_to(world: &World, id: &str, bytes: u64) {
+    fs::write(go(world), "").unwrap();
+    while output_len(world, id) < bytes {
         thread::yield_now();
     }
 }
 
+/// Lets the streaming job end, and checks that it did so with all it wrote.
+pub fn assert_whole_stream(world: &World, id: &str) {
+    fs::write(go(world).with_extension("end"), "").unwrap();
+    assert_eq!(world.outlive(&["wait", id]).code, 7);
+    assert_same_bytes("output", &world.output(id), &numbers(300_000));
+    assert_eq!(world.events(id, "ended").len(), 1);
+    assert_nothing_is_left(world, id);
+}
+
+/// So many places in the stream, others each time.
+pub fn places_in_the_stream(count: usize) -> Vec<u64> {
+    const LENGTH: u64 = 1_988_895;
+    (0..count).map(|_| any_below(LENGTH)).collect()
+}
+
 #[test]
 fn a_keeper_killed_at_any_moment_of_a_fast_stream_loses_and_doubles_nothing() {
-    let expected = numbers(300_000);
-    let taken_over = AtomicUsize::new(0);
-    let rounds: Vec<u64> = (0..30)
-        .map(|_| any_below(expected.len() as u64 * 4 / 5))
-        .collect();
     every(
-        &rounds,
+        &places_in_the_stream(30),
         |at| format!("killed at byte {at}"),
         |at| {
             let world = World::new();
-            let id = world.ok(&["run", "--", "seq", "1", "300000"]);
-            until_written(&world, &id, *at);
-            kill(world.pair(&id).keeper, KILL);
-            assert_eq!(world.wait(&id)["exit_code"], 0);
-            assert_same_bytes("output", &world.output(&id), &expected);
-            assert_eq!(world.events(&id, "ended").len(), 1);
-            assert_nothing_is_left(&world, &id);
-            if keepings(&world, &id).len() == 2 {
-                taken_over.fetch_add(1, Ordering::Relaxed);
-            }
+            let id = start_stream(&world);
+            let keeper = world.pair(&id).keeper;
+            stream_to(&world, &id, *at);
+            kill(keeper, KILL);
+            assert_whole_stream(&world, &id);
+            assert_eq!(keepings(&world, &id), ["launched", "taken_over"]);
         },
     );
-    // Some jobs are over before their kill; were all of them, nothing would have been tested.
-    assert!(taken_over.load(Ordering::Relaxed) >= 10, "{taken_over:?}");
 }
 
 #[test]
 fn a_standby_killed_at_any_moment_of_a_fast_stream_changes_nothing() {
-    let expected = numbers(300_000);
-    let rounds: Vec<u64> = (0..8)
-        .map(|_| any_below(expected.len() as u64 / 2))
-        .collect();
     every(
-        &rounds,
+        &places_in_the_stream(8),
         |at| format!("killed at byte {at}"),
         |at| {
             let world = World::new();
-            let id = world.ok(&["run", "--", "seq", "1", "300000"]);
-            until_written(&world, &id, *at);
-            kill(world.pair(&id).standby.unwrap(), KILL);
-            assert_eq!(world.wait(&id)["exit_code"], 0);
-            assert_same_bytes("output", &world.output(&id), &expected);
+            let id = start_stream(&world);
+            let standby = world.pair(&id).standby.unwrap();
+            stream_to(&world, &id, *at);
+            kill(standby, KILL);
+            assert_whole_stream(&world, &id);
             assert_eq!(keepings(&world, &id), ["launched"]);
-            assert_nothing_is_left(&world, &id);
         },
     );
 }
@@ -527,23 +535,24 @@ fn a_standby_killed_at_any_moment_of_a_fast_stream_changes_nothing() {
 #[test]
 fn a_keeper_that_is_paused_in_mid_stream_loses_nothing() {
     let world = World::new();
-    let id = world.ok(&["run", "--", "seq", "1", "1000000"]);
+    let waits = "until [ -e \"$GO\" ]; do sleep 0.02; done";
+    let id = start(&world, &format!("echo up; {waits}; exec seq 1 100000"));
     let leader = world.show(&id)["pid"].as_i64().unwrap() as i32;
     let keeper = world.pair(&id).keeper;
-    until_written(&world, &id, 100_000);
+    let state = |pid| procfs::stat(pid).map(|stat| stat.state);
+    until_output(&world, &id, "up\n");
     kill(keeper, STOP);
-    until("the keeper stands still", || {
-        procfs::stat(keeper).unwrap().state == b'T'
-    });
+    until("the keeper stands still", || state(keeper) == Some(b'T'));
+    fs::write(go(&world), "").unwrap();
     until("the job waits for it", || {
-        procfs::stat(leader).is_some_and(|stat| stat.state == b'S')
+        fs::read(format!("/proc/{leader}/comm")).is_ok_and(|name| name == b"seq\n")
+            && state(leader) == Some(b'S')
     });
-    let written = output_len(&world, &id);
-    assert!(written < numbers(1_000_000).len() as u64);
-    assert!(world.events(&id, "ended").is_empty());
+    assert_eq!(world.output(&id), b"up\n");
     kill(keeper, CONT);
     assert_eq!(world.wait(&id)["exit_code"], 0);
-    assert_same_bytes("output", &world.output(&id), &numbers(1_000_000));
+    let expected = [b"up\n".to_vec(), numbers(100_000)].concat();
+    assert_same_bytes("output", &world.output(&id), &expected);
     assert_eq!(keepings(&world, &id), ["launched"]);
 }
 
@@ -616,7 +625,7 @@ fn a_heir_keeps_stopping_what_the_keeper_began_to_stop() {
     until_output(&world, &id, "up\n");
     let mut stop = world
         .command(["stop", &id, "--grace", "1s"])
-        .stdout(std::process::Stdio::null())
+        .stdout(Stdio::null())
         .spawn()
         .unwrap();
     until("the stop is written", || {
@@ -633,4 +642,63 @@ fn a_heir_keeps_stopping_what_the_keeper_began_to_stop() {
     let ms = job["duration_ms"].as_u64().unwrap();
     assert!(ms >= 1000, "{ms}");
     assert_nothing_is_left(&world, &id);
+}
+
+#[test]
+fn many_stoppers_and_a_killed_keeper_make_one_stop_and_one_end() {
+    let world = World::new();
+    let id = world.shell("trap '' TERM; echo up; exec sleep 60");
+    until_output(&world, &id, "up\n");
+    let stop = |_| {
+        let mut command = world.command(["stop", &id, "--grace", "300ms"]);
+        command.stdout(Stdio::null()).spawn().unwrap()
+    };
+    let stops: Vec<Child> = (0..8).map(stop).collect();
+    until("a stop is written", || {
+        !world.events(&id, "stop_requested").is_empty()
+    });
+    kill(world.pair(&id).keeper, KILL);
+    for mut stop in stops {
+        assert_eq!(stop.wait().unwrap().code(), Some(0));
+    }
+    assert_eq!(world.events(&id, "stop_requested").len(), 1);
+    assert_eq!(world.events(&id, "ended").len(), 1);
+    assert_eq!(world.show(&id)["exit_code"], 137);
+    assert_nothing_is_left(&world, &id);
+}
+
+#[test]
+fn a_heir_finishes_an_end_without_any_verb_being_called() {
+    let hooks = [
+        "LeaderEnded",
+        "Drained",
+        "OutputSynced",
+        "EndedRecorded",
+        "Noted",
+        "Told",
+        "Reaped",
+        "Retired",
+    ];
+    every(
+        &hooks,
+        |hook| (*hook).to_owned(),
+        |hook| {
+            let world = World::new();
+            let script = "until [ -e \"$GO\" ]; do sleep 0.02; done; echo hello; exit 7";
+            let hooks = format!("keeper:{hook}=kill");
+            let mut run = with_go(&world, &["run", "--id", "job", "--shell", script]);
+            assert_eq!(Ran::of(run.env("OUTLIVE_HOOKS", hooks)).code, 0);
+            fs::write(go(&world), "").unwrap();
+            assert_nothing_is_left(&world, "job");
+            assert_eq!(keepings(&world, "job"), ["launched", "taken_over"]);
+            assert_eq!(world.events("job", "ended").len(), 1);
+            assert_eq!(
+                world.events("job", "ended")[0]["outcome"],
+                json!({ "kind": "exited", "code": 7 })
+            );
+            assert_eq!(world.output("job"), b"hello\n");
+            let list = world.json(&["list", "--json"]);
+            assert_eq!(list["jobs"].as_array().unwrap().len(), 1, "{list}");
+        },
+    );
 }

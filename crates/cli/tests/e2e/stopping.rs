@@ -71,7 +71,7 @@ fn term_comes_once_and_before_the_kill() {
     let world = World::new();
     let script = "trap 'echo asked' TERM; echo up; while :; do read -t 60 -u 9; done";
     let id = started(&world, &[], &with_silence(&world, script));
-    let job = world.json(&["stop", &id, "--grace", "500ms", "--json"]);
+    let job = world.json(&["stop", &id, "--grace", "700ms", "--json"]);
     assert_eq!(job["outcome"], signaled("SIGKILL"));
     assert_eq!(world.output(&id), b"up\nasked\n");
 }
@@ -151,7 +151,7 @@ fn what_a_trap_starts_is_killed_with_the_rest_when_the_grace_is_over() {
     let helper = format!("sh -c \"echo \\$\\$ > {}; exec sleep 60\"", pid.display());
     let script = format!("trap '{helper}' TERM; echo up; while :; do read -u 9; done");
     let id = started(&world, &[], &with_silence(&world, &script));
-    let job = world.json(&["stop", &id, "--grace", "600ms", "--json"]);
+    let job = world.json(&["stop", &id, "--grace", "1s", "--json"]);
     assert_eq!(job["outcome"], signaled("SIGKILL"));
     assert!(!is_alive(pid_in(&pid)));
 }
@@ -284,7 +284,7 @@ fn stop_kills_every_descendant_that_does_not_listen() {
 #[test]
 fn a_timeout_ends_every_descendant_too() {
     let world = World::new();
-    let (id, pids) = started_family(&world, &["--grace", "20s", "--timeout", "3s"], "");
+    let (id, pids) = started_family(&world, &["--grace", "20s", "--timeout", "4s"], "");
     let job = world.wait(&id);
     assert_eq!(job["ended_by"], "timeout");
     until("nothing is left", || world.processes().is_empty());
@@ -607,11 +607,11 @@ fn a_timeout_stops_a_job_and_is_what_ended_it() {
 #[test]
 fn a_timeout_kills_a_job_that_ignores_term_after_the_grace() {
     let world = World::new();
-    let id = started(&world, &["--timeout", "300ms", "--grace", "250ms"], IGNORES);
+    let id = started(&world, &["--timeout", "500ms", "--grace", "250ms"], IGNORES);
     let job = world.wait(&id);
     assert_eq!(job["outcome"], signaled("SIGKILL"));
     assert_eq!(job["ended_by"], "timeout");
-    assert!(job["duration_ms"].as_u64().unwrap() >= 550, "{job}");
+    assert!(job["duration_ms"].as_u64().unwrap() >= 750, "{job}");
     assert!(grace_taken(&world, &id) >= 250);
 }
 
@@ -619,7 +619,7 @@ fn a_timeout_kills_a_job_that_ignores_term_after_the_grace() {
 fn a_job_that_answers_a_timeout_with_exit_0_exited_0_ended_by_timeout() {
     let world = World::new();
     let script = with_silence(&world, "trap 'echo bye; exit 0' TERM; echo up; read -u 9");
-    let id = started(&world, &["--timeout", "300ms"], &script);
+    let id = started(&world, &["--timeout", "500ms"], &script);
     let job = world.wait(&id);
     assert_eq!(job["outcome"], json!({ "kind": "exited", "code": 0 }));
     assert_eq!(job["ended_by"], "timeout");
