@@ -40,8 +40,9 @@ pub fn newest(home: &Home) -> io::Result<impl Iterator<Item = Entry> + use<>> {
         .rev()
         .filter_map(|(_, path)| fs::read_to_string(path).ok())
         .flat_map(|text| {
+            // An end can be noted late, by whoever goes on for a keeper that died.
             let mut entries: Vec<Entry> = text.lines().filter_map(parse).collect();
-            entries.reverse();
+            entries.sort_by_key(|entry| std::cmp::Reverse(entry.ended_ms));
             entries
         }))
 }
@@ -79,7 +80,12 @@ fn parse(line: &str) -> Option<Entry> {
 /// The day files, oldest first.
 fn days(home: &Home) -> io::Result<Vec<(u64, PathBuf)>> {
     let mut days = Vec::new();
-    for entry in fs::read_dir(home.ended())? {
+    let entries = match fs::read_dir(home.ended()) {
+        // Nothing has ever run here.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(days),
+        other => other?,
+    };
+    for entry in entries {
         let entry = entry?;
         if let Some(day) = entry
             .file_name()

@@ -5,8 +5,14 @@
 
 use crate::MARK;
 use outlive_core::{JobDir, Spec};
-use std::ffi::OsString;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::process::{ChildStdin, Command, Stdio};
+
+/// The mark of the helper of the job with this mark.
+pub fn mark(job: &[u8]) -> Vec<u8> {
+    [job, b"#keep-awake"].concat()
+}
 
 /// As long as this is open, here or in a forked process, the machine is kept awake.
 #[derive(Debug)]
@@ -18,11 +24,10 @@ impl KeepAwake {
     /// Starts the helper the spec names. A job is not refused for want of it.
     pub fn begin(job: &JobDir, spec: &Spec) -> Option<KeepAwake> {
         let (program, arguments) = spec.keep_awake.split_first()?;
-        let mut mark = OsString::from(job.path());
-        mark.push("#keep-awake");
+        let mark = mark(job.path().as_os_str().as_bytes());
         let child = Command::new(program.as_os_str())
             .args(arguments.iter().map(|argument| argument.as_os_str()))
-            .env(MARK, mark)
+            .env(MARK, OsStr::from_bytes(&mark))
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -6,11 +6,13 @@
 //! since orphans of a dead pair went elsewhere; then all processes are searched for this job's mark
 //! and, while the leader lives, for its session.
 
-use crate::MARK;
-use outlive_core::ProcRef;
+use crate::{MARK, keep_awake};
+use outlive_core::{JobDir, ProcRef};
 use outlive_sys::pidfd::{Delivered, PidFd};
-use outlive_sys::{own, procfs};
+use outlive_sys::{lock, own, procfs};
 use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -77,8 +79,13 @@ impl Tree {
         Ok(())
     }
 
+    /// Whether a process is another job's. A mark is believed only where there is such a job.
     fn is_foreign(&self, pid: i32) -> bool {
-        procfs::started_with(pid, MARK).is_some_and(|mark| mark != self.mark)
+        match procfs::started_with(pid, MARK) {
+            Some(mark) if mark == self.mark => false,
+            Some(mark) => mark == keep_awake::mark(&self.mark) || is_kept(&mark),
+            None => false,
+        }
     }
 
     /// Adds what bears this job's mark or is in the leader's session, with its descendants.
@@ -99,6 +106,14 @@ impl Tree {
         }
         Ok(())
     }
+}
+
+/// Whether this directory is a job's that somebody keeps.
+fn is_kept(mark: &[u8]) -> bool {
+    let job = JobDir::at(OsStr::from_bytes(mark).into());
+    File::open(job.lock())
+        .and_then(|file| lock::is_taken(&file))
+        .unwrap_or(false)
 }
 
 /// This process and its standby.

@@ -686,6 +686,7 @@ fn an_adopting_keeper_left_alone_at_once_still_reaches_every_descendant() {
 fn kill_both_at_once(pair: Pair) {
     pair.standby.into_iter().for_each(|pid| kill(pid, KILL));
     kill_for_good(pair.keeper);
+    pair.standby.into_iter().for_each(kill_for_good);
 }
 
 #[test]

@@ -6,7 +6,6 @@ use crate::outlive::Outlive;
 use crate::verbs::show;
 use outlive_core::{JobId, Label, history};
 use std::collections::HashSet;
-use std::io;
 
 /// Which jobs.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +67,8 @@ pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
         return Ok(listing);
     }
     let mut from_history = 0;
-    for entry in newest(outlive)? {
+    let newest = history::newest(outlive.home());
+    for entry in newest.map_err(Error::io("cannot read", outlive.home().ended()))? {
         if from_history >= filter.limit {
             break;
         }
@@ -102,13 +102,5 @@ impl Listing {
                 None
             }
         }
-    }
-}
-
-fn newest(outlive: &Outlive) -> Result<Box<dyn Iterator<Item = history::Entry>>, Error> {
-    match history::newest(outlive.home()) {
-        Ok(entries) => Ok(Box::new(entries)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Box::new(std::iter::empty())),
-        Err(error) => Err(Error::io("cannot read", outlive.home().ended())(error)),
     }
 }

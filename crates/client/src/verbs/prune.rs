@@ -8,7 +8,7 @@ use crate::outlive::Outlive;
 use crate::presence;
 use crate::told;
 use outlive_core::layout::{GONE, NEW};
-use outlive_core::{JobDir, JobId, Spec, history};
+use outlive_core::{JobDir, JobId, Outcome, Spec, history};
 use outlive_sys::{clock, file};
 use std::fs;
 use std::io;
@@ -49,6 +49,7 @@ pub struct Pruned {
 struct Ended {
     id: JobId,
     spec: Spec,
+    outcome: Outcome,
     ended_ms: u64,
     bytes: u64,
 }
@@ -68,7 +69,7 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
         }
     }
     for job in select(ended, asked, clock::wall_ms()) {
-        if !asked.force && told::is_awaited(&outlive.job_dir(&job.id), &job.spec) {
+        if !asked.force && told::is_awaited(&outlive.job_dir(&job.id), &job.spec, &job.outcome) {
             pruned.untold.push(job.id);
             continue;
         }
@@ -85,10 +86,11 @@ fn read(outlive: &Outlive, id: &JobId) -> Result<Option<Ended>, Error> {
         .read_spec()
         .map_err(|error| outlive.unless_removed(id, error.into()))?;
     let (_, state) = presence::meet(outlive, id)?;
-    match state.ended_at() {
-        Some(at) if state.is_final() => Ok(Some(Ended {
+    match (state.ended_at(), state.end()) {
+        (Some(at), Some(end)) if state.is_final() => Ok(Some(Ended {
             id: id.clone(),
             spec,
+            outcome: end.outcome.clone(),
             ended_ms: at.wall_ms,
             bytes: disk_usage(&dir),
         })),
@@ -218,6 +220,7 @@ mod tests {
         Ended {
             id,
             spec: serde_json::from_value(spec).expect("a spec"),
+            outcome: Outcome::Exited { code: 0 },
             ended_ms,
             bytes,
         }

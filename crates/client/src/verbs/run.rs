@@ -7,9 +7,10 @@ use crate::launch::{self, Named};
 use crate::outlive::Outlive;
 use crate::presence;
 use crate::shell;
+use crate::told;
 use crate::verbs::show;
 use outlive_core::os_text::OsText;
-use outlive_core::{JobId, Journal, Label, Leftovers, Notify, Spec, State, spec};
+use outlive_core::{JobId, Journal, Label, Leftovers, Notify, Outcome, Spec, State, spec};
 use outlive_sys::{clock, file};
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -135,6 +136,9 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         Err(Error::NoSuchJob(_)) => read_removed(outlive, &spec, opened)?,
         other => other.map(|(job, _, state)| (job, state))?,
     };
+    if matches!(job.outcome, Some(Outcome::NotStarted { .. })) {
+        told::mark(outlive, &job)?;
+    }
     let pid = state.phase.leader().map(|leader| leader.process.pid);
     Ok(Started { job, pid, notes })
 }
