@@ -6,8 +6,8 @@ use outlive_sys::hook;
 #[derive(Clone, Copy, Debug)]
 pub enum Hook {
     DirectoryMade,
-    Named,
     Linked,
+    Named,
     KeeperSpawned,
 }
 

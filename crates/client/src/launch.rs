@@ -7,7 +7,7 @@
 
 use crate::error::Error;
 use crate::hooks::{self, Hook};
-use crate::keeper_process;
+use crate::keeper_process::{self, Begun};
 use crate::moment::now;
 use crate::outlive::{Outlive, make_private};
 use outlive_core::event::Event;
@@ -32,14 +32,17 @@ pub enum Named {
 pub fn make(outlive: &Outlive, spec: &Spec) -> Result<Named, Error> {
     outlive.prepare()?;
     let new = New::make(outlive, spec)?;
-    let job = outlive.job_dir(&spec.id);
     hooks::reach(Hook::DirectoryMade);
-    let Some(lock) = new.name(job.path())? else {
+    link(outlive, spec)?;
+    hooks::reach(Hook::Linked);
+    let Some(lock) = new.name(outlive.job_dir(&spec.id).path())? else {
         return Ok(Named::Taken);
     };
     hooks::reach(Hook::Named);
-    link(outlive, spec)?;
-    hooks::reach(Hook::Linked);
+    if let Some(name) = &spec.name {
+        let target = Path::new("../jobs").join(spec.id.as_str());
+        replace_link(&target, &outlive.home().name(name), &spec.id)?;
+    }
     Ok(Named::Yes(lock))
 }
 
@@ -49,7 +52,7 @@ pub fn start(
     spec: &Spec,
     lock: Lock,
     variables: &[(OsString, OsString)],
-) -> Result<(), Error> {
+) -> Result<Begun, Error> {
     keeper_process::start(
         outlive,
         &outlive.job_dir(&spec.id),
@@ -57,7 +60,6 @@ pub fn start(
         lock,
         variables,
     )
-    .map(drop)
 }
 
 /// A job directory that has not got its name yet; removed again unless it gets it.
@@ -103,6 +105,11 @@ impl New {
             .mode(PRIVATE)
             .open(job.spec())?
             .write_all(&serde_json::to_vec(spec)?)?;
+        File::options()
+            .write(true)
+            .create_new(true)
+            .mode(PRIVATE)
+            .open(job.output())?;
         pipe::make_fifo(&job.feed())?;
         let mut journal = JournalWriter::open(&job.journal()).map_err(io::Error::other)?;
         journal.append(
@@ -136,7 +143,8 @@ impl Drop for New {
     }
 }
 
-/// Links the job where it will be looked for.
+/// Links the job where it will be looked for: before it has its name, so that no job that has one is
+/// missing there. A link that leads nowhere, or to another job that has the id, is passed over.
 fn link(outlive: &Outlive, spec: &Spec) -> Result<(), Error> {
     let home = outlive.home();
     make_link(
@@ -153,13 +161,6 @@ fn link(outlive: &Outlive, spec: &Spec) -> Result<(), Error> {
             make_private(&directory)?;
         }
     }
-    if let Some(name) = &spec.name {
-        replace_link(
-            &Path::new("../jobs").join(spec.id.as_str()),
-            &home.name(name),
-            &spec.id,
-        )?;
-    }
     Ok(())
 }
 
@@ -167,7 +168,7 @@ fn link(outlive: &Outlive, spec: &Spec) -> Result<(), Error> {
 fn make_link(target: &Path, link: &Path) -> Result<bool, Error> {
     match symlink(target, link) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        // Left by a job of this id that was removed.
+        // Left by a job of this id, or made by another launcher that wants it.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(true),
         other => other
             .map(|()| true)

@@ -3,7 +3,7 @@
 use crate::environment;
 use crate::error::Error;
 use etcetera::BaseStrategy;
-use outlive_core::{Home, JobDir, JobId, Label};
+use outlive_core::{Home, JobDir, JobId, Label, Spec};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
@@ -109,6 +109,16 @@ impl Outlive {
         match self.job_dir(id).path().is_dir() {
             true => error,
             false => Error::NoSuchJob(id.to_string()),
+        }
+    }
+
+    /// What was asked of a job.
+    pub(crate) fn read_spec(&self, id: &JobId) -> Result<Spec, Error> {
+        let spec = self.job_dir(id).read_spec();
+        let spec = spec.map_err(|error| self.unless_removed(id, error.into()))?;
+        match spec.id == *id {
+            true => Ok(spec),
+            false => Err(Error::ForeignSpec(id.clone(), spec.id)),
         }
     }
 

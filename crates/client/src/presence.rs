@@ -40,6 +40,9 @@ pub enum Presence {
 /// something kills every keeper as it comes.
 const TRIES: usize = 5;
 
+/// For the short whiles whose end nothing tells.
+const MOMENT: Duration = Duration::from_millis(1);
+
 /// Makes sure that the job is looked after or over, and reads its state.
 pub fn meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error> {
     try_to_meet(outlive, id).map_err(|error| outlive.unless_removed(id, error))
@@ -50,9 +53,10 @@ fn try_to_meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error
     for _ in 0..TRIES {
         let state = job.read_journal()?.state;
         if state.is_final() {
-            // Its last keeper may have died before it could clear up.
+            // Its last keeper may have died before it could clear up, or found the disk full. That
+            // may be so still, and is no reason not to tell how the job ended.
             if is_linked(outlive, id) {
-                clear_up(&job, &state)?;
+                let _ = clear_up(&job, &state);
             }
             return Ok((Presence::Over, state));
         }
@@ -72,12 +76,11 @@ fn is_linked(outlive: &Outlive, id: &JobId) -> bool {
     outlive.home().live_link(id).symlink_metadata().is_ok()
 }
 
-fn clear_up(job: &JobDir, state: &State) -> Result<(), Error> {
-    let failed = || Error::io("cannot clear up", job.path());
+fn clear_up(job: &JobDir, state: &State) -> io::Result<()> {
     if let Some(at) = state.ended_at() {
-        ending::note(job, at.wall_ms).map_err(failed())?;
+        ending::note(job, at.wall_ms)?;
     }
-    ending::retire(job).map_err(failed())
+    ending::retire(job)
 }
 
 fn open_lock(job: &JobDir) -> Result<File, Error> {
@@ -156,12 +159,19 @@ fn mend(outlive: &Outlive, job: &JobDir, id: &JobId, lock: Lock) -> Result<(), E
     }
 }
 
-/// Records why a job whose keeper could not be started was not.
+/// Records why a job was not started whose keepers could not be, or died.
 pub fn abandon(outlive: &Outlive, id: &JobId, reason: &str) -> Result<(), Error> {
     let job = outlive.job_dir(id);
     let failed = || Error::io("cannot write the journal of", job.path());
-    let Locked::Mine(_lock) = lock::take(open_lock(&job)?).map_err(failed())? else {
-        return Ok(());
+    let _lock = loop {
+        if job.read_journal()?.state.phase != Phase::Accepted {
+            return Ok(());
+        }
+        match lock::take(open_lock(&job)?).map_err(failed())? {
+            Locked::Mine(lock) => break lock,
+            // Its keepers, which are about to be gone.
+            Locked::Taken => thread::sleep(MOMENT),
+        }
     };
     let mut journal = JournalWriter::open(&job.journal())?;
     if journal.state().phase != Phase::Accepted {
@@ -190,7 +200,7 @@ pub fn reach(outlive: &Outlive, id: &JobId) -> Result<Option<Connection>, Error>
         if clock::boot_ms() > give_up {
             return Err(Error::NoAnswer(id.clone()));
         }
-        thread::sleep(Duration::from_millis(1));
+        thread::sleep(MOMENT);
     }
 }
 

@@ -4,23 +4,23 @@
 //! file, made by whoever was told: `wait`; `stop`, whose caller sees the end it asked for; and `run`,
 //! of a job that could not be started.
 
-use crate::error::Error;
 use crate::job::Job;
 use crate::outlive::Outlive;
+use outlive_core::layout::PRIVATE;
 use outlive_core::{JobDir, Notify, Outcome, Spec};
 use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
 
-/// Notes that the end of this job has been told.
-pub fn mark(outlive: &Outlive, job: &Job) -> Result<(), Error> {
-    if !job.has_ended() {
-        return Ok(());
-    }
-    let path = outlive.job_dir(&job.id).told();
-    match File::create_new(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-            Err(Error::io("cannot write", path)(error))
-        }
-        _ => Ok(()),
+/// Notes that the end of this job has been told. Where that cannot be written down, a full disk say,
+/// the job is only kept longer than it need be: whoever asks is to hear of the end all the same.
+pub fn mark(outlive: &Outlive, job: &Job) {
+    if job.has_ended() {
+        let path = outlive.job_dir(&job.id).told();
+        let _ = File::options()
+            .write(true)
+            .create_new(true)
+            .mode(PRIVATE)
+            .open(path);
     }
 }
 

@@ -53,8 +53,8 @@ pub enum Event {
     },
     /// Output between these offsets could not be kept.
     Gap { from: u64, to: u64 },
-    /// The caller's own log begins to hold the output at this offset of that file.
-    LogBase { offset: u64 },
+    /// Byte `n` of the output is at byte `offset + n` of the caller's own log, from byte `from` on.
+    LogBase { offset: u64, from: u64 },
     /// The leader has ended. There is at most one.
     Ended(End),
     /// What lingered after the end is gone too, and the output is final.

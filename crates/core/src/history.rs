@@ -1,6 +1,6 @@
 //! Which jobs ended, in order: so that the newest ended ones are found without reading them all.
 //!
-//! One file a day (days since 1970), one line an end: `<unix ms> <id>`. Keepers append; nobody
+//! One file a day (days since 1970), one line an end, blank lines between: `<unix ms> <id>`. Keepers append; nobody
 //! rewrites. It is a cache: a line for a removed job is passed over, and a job stays linked in
 //! `live/` until its line is here, so that no end can be missing from both.
 
@@ -23,7 +23,8 @@ pub struct Entry {
 /// Notes an end.
 pub fn append(home: &Home, entry: &Entry) -> io::Result<()> {
     let path = home.ended().join((entry.ended_ms / DAY_MS).to_string());
-    let line = format!("{} {}\n", entry.ended_ms, entry.id);
+    // It begins with a newline too, so that a line torn by a full disk spoils only itself.
+    let line = format!("\n{} {}\n", entry.ended_ms, entry.id);
     OpenOptions::new()
         .append(true)
         .create(true)
@@ -38,10 +39,10 @@ pub fn newest(home: &Home) -> io::Result<impl Iterator<Item = Entry> + use<>> {
     Ok(days
         .into_iter()
         .rev()
-        .filter_map(|(_, path)| fs::read_to_string(path).ok())
+        .filter_map(|(_, path)| fs::read(path).ok())
         .flat_map(|text| {
             // An end can be noted late, by whoever goes on for a keeper that died.
-            let mut entries: Vec<Entry> = text.lines().filter_map(parse).collect();
+            let mut entries: Vec<Entry> = lines(&text).collect();
             entries.sort_by_key(|entry| std::cmp::Reverse(entry.ended_ms));
             entries
         }))
@@ -52,12 +53,8 @@ pub fn forget_days(home: &Home, exists: impl Fn(&JobId) -> bool) -> io::Result<(
     let days = days(home)?;
     // Keepers still append to the newest day.
     for (_, path) in days.iter().rev().skip(1) {
-        let used = |text: String| {
-            text.lines()
-                .filter_map(parse)
-                .any(|entry| exists(&entry.id))
-        };
-        match fs::read_to_string(path).and_then(|text| match used(text) {
+        let used = |text: Vec<u8>| lines(&text).any(|entry| exists(&entry.id));
+        match fs::read(path).and_then(|text| match used(text) {
             true => Ok(()),
             false => fs::remove_file(path),
         }) {
@@ -69,7 +66,13 @@ pub fn forget_days(home: &Home, exists: impl Fn(&JobId) -> bool) -> io::Result<(
     Ok(())
 }
 
-fn parse(line: &str) -> Option<Entry> {
+/// The entries in a file; what is no entry is passed over.
+fn lines(text: &[u8]) -> impl Iterator<Item = Entry> + '_ {
+    text.split(|byte| *byte == b'\n').filter_map(parse)
+}
+
+fn parse(line: &[u8]) -> Option<Entry> {
+    let line = str::from_utf8(line).ok()?;
     let (ended_ms, id) = line.split_once(' ')?;
     Some(Entry {
         ended_ms: ended_ms.parse().ok()?,

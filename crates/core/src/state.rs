@@ -25,8 +25,15 @@ pub struct State {
     pub phase: Phase,
     /// Ranges of the output that could not be kept, in order.
     pub gaps: Vec<Range<u64>>,
-    /// Where the output begins in the caller's own log.
-    pub log_base: Option<u64>,
+    /// Where the output is in the caller's own log.
+    pub log_base: Option<LogBase>,
+}
+
+/// Byte `n` of the output is at byte `offset + n` of the caller's own log, from byte `from` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogBase {
+    pub offset: u64,
+    pub from: u64,
 }
 
 /// Who keeps the job.
@@ -193,8 +200,11 @@ impl State {
                 self.gaps.push(*from..*to);
                 return Applied::Taken;
             }
-            (Event::LogBase { offset }, _) => {
-                self.log_base = Some(*offset);
+            (Event::LogBase { offset, from }, _) => {
+                self.log_base = Some(LogBase {
+                    offset: *offset,
+                    from: *from,
+                });
                 return Applied::Taken;
             }
             // Out of phase: named one by one, so that a new event cannot be forgotten here.

@@ -2,7 +2,7 @@
 //! change one.
 
 use outlive_core::outcome::{EndedBy, Outcome};
-use outlive_core::state::Tail;
+use outlive_core::state::{LogBase, Tail};
 use outlive_core::{JobDir, Phase};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -20,7 +20,14 @@ fn a_job_of_0_1_0_loads() {
     let state = journal.state;
     assert_eq!(
         (state.seq, state.gaps.as_slice(), state.log_base),
-        (10, std::slice::from_ref(&(100..164)), Some(12))
+        (
+            10,
+            std::slice::from_ref(&(100..164)),
+            Some(LogBase {
+                offset: 12,
+                from: 0
+            })
+        )
     );
     let Phase::Ended {
         leader, end, tail, ..

@@ -55,9 +55,15 @@ impl Clients {
             .map(|client| (client.id, client.stream.as_fd()))
     }
 
-    /// Takes everyone who is at the door.
-    pub fn accept(&mut self, listener: &Listener) -> io::Result<()> {
-        while let Some(stream) = listener.accept()? {
+    pub fn count(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Takes those who are at the door, as long as there are no more than `most`.
+    pub fn accept(&mut self, listener: &Listener, most: usize) -> io::Result<()> {
+        while self.count() < most
+            && let Some(stream) = listener.accept()?
+        {
             let id = ClientId(self.next);
             self.next += 1;
             self.list.push(Client {

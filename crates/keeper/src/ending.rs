@@ -64,7 +64,7 @@ impl Synced {
         role: Role,
         ledger: &mut Ledger,
         capture: &mut Capture,
-        lingering: u32,
+        lingering: Option<u32>,
     ) -> io::Result<Recorded> {
         let Exited { at, ended } = self.0;
         let dropped_bytes = journal_gap(ledger, capture);
@@ -82,7 +82,7 @@ impl Synced {
                 .map(|leader| at.boot_ms.saturating_sub(leader.since.boot_ms)),
         };
         let after = match (lingering, capture.feed()) {
-            (0, Feed::Ended) => After::Nothing,
+            (Some(0), Feed::Ended) => After::Nothing,
             _ => After::Lingering,
         };
         let end = End {
@@ -92,7 +92,7 @@ impl Synced {
             duration_ms,
             output_bytes: capture.size(),
             dropped_bytes,
-            lingering,
+            lingering: lingering.unwrap_or(0),
             usage: ended.usage,
         };
         ending::record(ledger.journal(), at, end, after)?;

@@ -22,9 +22,10 @@ use outlive_sys::poll::{self, Interest};
 use outlive_sys::{clock, clock::Timer, pidfd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 /// How long a keeper leaves what failed alone before it tries again.
-const HOLD_OFF_MS: u64 = 100;
+const HOLD_OFF: Duration = Duration::from_millis(100);
 /// Watched processes beyond this are found when one of those watched has ended.
 const MOST_WATCHED: usize = 256;
 
@@ -35,7 +36,7 @@ pub struct Keeper<'a> {
     shared: &'a Shared,
     ledger: Ledger,
     capture: Capture,
-    mirror: Option<Mirror>,
+    mirror: Option<Mirror<'a>>,
     leader: Leader,
     tree: Tree,
     bell: ChildBell,
@@ -47,10 +48,14 @@ pub struct Keeper<'a> {
     timer: Option<Timer>,
     /// What the timer is set to.
     timer_at: Option<u64>,
-    /// Something failed; until then only time is waited for.
-    hold_off: Option<u64>,
+    /// Something failed; for a moment only time is waited for.
+    hold_off: Option<HoldOff>,
     tail: Tail,
 }
+
+/// That something is to be tried again after a while.
+#[derive(Clone, Copy, Debug)]
+struct HoldOff;
 
 /// What is known of the processes that may outlive the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,34 +70,54 @@ enum Tail {
     Stopped,
 }
 
+/// What a keeper cannot do without, made before there is a job that would have to do without it.
+#[derive(Debug)]
+pub struct Tools {
+    capture: Capture,
+    bell: ChildBell,
+}
+
+impl Tools {
+    pub fn new(shared: &Shared, state: &State) -> io::Result<Tools> {
+        Ok(Tools {
+            capture: Capture::resume(&shared.job, state)?,
+            bell: ChildBell::new()?,
+        })
+    }
+}
+
+/// The copy to the caller's log; none where it cannot be begun.
+fn begin_mirror<'a>(
+    shared: &'a Shared,
+    ledger: &mut Ledger,
+    capture: &Capture,
+) -> Option<Mirror<'a>> {
+    let log = shared.log.as_ref()?;
+    let (mirror, begun) = Mirror::resume(log, ledger.state(), capture.output()).ok()?;
+    // Unwritten on a full disk, a later keeper would take the log's size then for its base.
+    let _ = begun.map(|event| ledger.write(&[event]));
+    Some(mirror)
+}
+
 impl<'a> Keeper<'a> {
     pub fn new(
         role: Role,
         shared: &'a Shared,
         mut ledger: Ledger,
+        tools: Tools,
         leader: Leader,
         how: Keeping,
-    ) -> io::Result<Keeper<'a>> {
-        let capture = Capture::resume(&shared.job, ledger.state())?;
-        let mirror = Mirror::resume(&shared.spec, ledger.state()).map(|(mirror, begun)| {
-            // Unwritten on a full disk, a later keeper would take the log's size then for its base.
-            let _ = begun.map(|event| ledger.write(&[event]));
-            mirror
-        });
+    ) -> Keeper<'a> {
+        let Tools { capture, bell } = tools;
+        let mirror = begin_mirror(shared, &mut ledger, &capture);
         let state = ledger.state();
         // The journal may not say so: a full disk, or a predecessor that died first.
         let adopted = state.kept.as_ref().is_some_and(|kept| kept.adopted)
             || matches!(leader, Leader::Stranger { .. })
             || how == Keeping::Adopted;
-        let tree = Tree::new(
-            shared.job.path(),
-            state
-                .phase
-                .leader()
-                .map(|leader| leader.process)
-                .filter(|_| adopted),
-        );
-        Ok(Keeper {
+        let process = state.phase.leader().map(|leader| leader.process);
+        let tree = Tree::new(shared.job.path(), process.filter(|_| adopted));
+        Keeper {
             role,
             shared,
             ledger,
@@ -100,7 +125,7 @@ impl<'a> Keeper<'a> {
             mirror,
             leader,
             tree,
-            bell: ChildBell::new()?,
+            bell,
             clients: Clients::default(),
             escalation: None,
             watched: Vec::new(),
@@ -108,7 +133,7 @@ impl<'a> Keeper<'a> {
             timer_at: None,
             hold_off: None,
             tail: Tail::Unknown,
-        })
+        }
     }
 
     /// Keeps the job until nothing of it is left.
@@ -151,7 +176,7 @@ impl<'a> Keeper<'a> {
     /// Remembers to try again where something failed.
     fn attempt(&mut self, result: io::Result<()>) {
         if result.is_err() {
-            self.hold_off = Some(clock::boot_ms() + HOLD_OFF_MS);
+            self.hold_off = Some(HoldOff);
         }
     }
 
@@ -169,7 +194,9 @@ impl<'a> Keeper<'a> {
             Wake::LeaderEnded => self.look_at_leader(),
             Wake::ProcessEnded => self.process_ended(),
             Wake::Deadline => self.deadline(),
-            Wake::Connection => self.clients.accept(&self.shared.listener),
+            Wake::Connection => self
+                .clients
+                .accept(&self.shared.listener, self.shared.most_clients),
             Wake::Client(id) => self.serve(id),
         }
     }
@@ -187,11 +214,13 @@ impl<'a> Keeper<'a> {
     }
 
     fn copy_to_log(&mut self) {
-        if let Some(mirror) = &mut self.mirror
-            && let Ok(Some(moved)) = mirror.copy(self.capture.output(), self.capture.size())
-        {
+        let Some(mirror) = &mut self.mirror else {
+            return;
+        };
+        if let Ok(Some(moved)) = mirror.step_behind_others() {
             let _ = self.ledger.write(&[moved]);
         }
+        let _ = mirror.copy(self.capture.output(), self.capture.size());
     }
 
     /// Records the end if the leader has come to it.
@@ -207,7 +236,8 @@ impl<'a> Keeper<'a> {
             .drain(self.role, &mut self.capture, &self.shared.feed)
             .sync(self.role, &self.capture);
         self.copy_to_log();
-        let lingering = self.tree.members()?.len() as u32;
+        // A count that cannot be had must not keep the end from being recorded.
+        let lingering = self.tree.members().ok().map(|members| members.len() as u32);
         let recorded = synced.record(self.role, &mut self.ledger, &mut self.capture, lingering)?;
         let _ = recorded.publish(self.role, &self.shared.job, &self.ledger);
         self.clients
@@ -252,8 +282,7 @@ impl<'a> Keeper<'a> {
 
     fn deadline(&mut self) -> io::Result<()> {
         let now = clock::boot_ms();
-        if self.hold_off.is_some_and(|until| until <= now) {
-            self.hold_off = None;
+        if self.hold_off.take().is_some() {
             self.look_at_leader()?;
         }
         if self.timeout_at().is_some_and(|at| at <= now) {
@@ -388,7 +417,9 @@ impl<'a> Keeper<'a> {
 
     /// Sleeps until something has happened.
     fn sleep(&mut self) -> io::Result<Vec<Wake>> {
-        self.set_timer()?;
+        if self.set_timer().is_err() {
+            self.hold_off = Some(HoldOff);
+        }
         let mut wakes: Vec<Wake> = Vec::new();
         let mut on: Vec<(BorrowedFd<'_>, Interest)> = Vec::new();
         let mut add = |wake, fd, interest| {
@@ -406,19 +437,26 @@ impl<'a> Keeper<'a> {
             for member in &self.watched {
                 add(Wake::ProcessEnded, member.pidfd.as_fd(), Interest::Readable);
             }
-            add(
-                Wake::Connection,
-                self.shared.listener.as_fd(),
-                Interest::Readable,
-            );
+            if self.clients.count() < self.shared.most_clients {
+                add(
+                    Wake::Connection,
+                    self.shared.listener.as_fd(),
+                    Interest::Readable,
+                );
+            }
             for (id, fd) in self.clients.fds() {
                 add(Wake::Client(id), fd, Interest::Readable);
             }
         }
-        if let Some(timer) = &self.timer {
+        if let (Some(timer), None) = (&self.timer, self.hold_off) {
             add(Wake::Deadline, timer.as_fd(), Interest::Readable);
         }
-        let ready = poll::wait(&on, None)?;
+        // Needs no descriptor, which may be what there is too few of.
+        let limit = self.hold_off.map(|HoldOff| HOLD_OFF);
+        let ready = poll::wait(&on, limit)?;
+        if self.hold_off.is_some() {
+            return Ok(vec![Wake::Deadline]);
+        }
         Ok(wakes
             .into_iter()
             .zip(ready)
@@ -429,10 +467,7 @@ impl<'a> Keeper<'a> {
     /// Sets the timer to the next thing that is due, if anything is.
     fn set_timer(&mut self) -> io::Result<()> {
         let escalation = self.escalation.as_ref().and_then(Escalation::deadline);
-        let next = [self.hold_off, self.timeout_at(), escalation]
-            .into_iter()
-            .flatten()
-            .min();
+        let next = [self.timeout_at(), escalation].into_iter().flatten().min();
         if next == self.timer_at {
             return Ok(());
         }

@@ -1,80 +1,115 @@
 //! The caller's own log: a copy of the output, appended to a file of theirs.
 //!
-//! Byte `n` of the output goes to byte `base + n` of that file, where `base` was its size when the
-//! job started. Writing a byte twice to its own place changes nothing, so a keeper that dies here
-//! loses and doubles nothing. If somebody else appends to the file meanwhile, the base moves behind
-//! what they wrote, and that is journaled. The log is a convenience: failing to write it never holds
-//! up the job, and the output is the truth. It is locked, so that two jobs never write to one.
+//! From some byte of the output on, byte `n` goes to byte `base + n` of that file. Writing a byte twice
+//! to its own place changes nothing, so a keeper that dies here loses and doubles nothing: its heir
+//! compares what is there with the output, and goes on where they part. If somebody else appends to
+//! the file meanwhile, the base moves behind what they wrote, and that is journaled first. The log is a
+//! convenience: failing to write it never holds up the job, and the output is the truth. It is locked
+//! while the job is kept, so that two jobs never write to one.
 
 use outlive_core::event::Event;
+use outlive_core::state::LogBase;
 use outlive_core::{Spec, State};
 use outlive_sys::file;
 use outlive_sys::lock::{self, Locked};
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 
 const CHUNK: usize = 1024 * 1024;
 
 /// The copy under way.
 #[derive(Debug)]
-pub struct Mirror {
-    log: File,
+pub struct Mirror<'a> {
+    log: &'a File,
     base: u64,
     copied: u64,
 }
 
-impl Mirror {
-    /// Goes on with the log the spec names, if it names one and it can be opened.
-    pub fn resume(spec: &Spec, state: &State) -> Option<(Mirror, Option<Event>)> {
-        let path = spec.log.as_ref()?.as_path();
-        let log = File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .ok()?;
-        let Ok(Locked::Mine(lock)) = lock::take(log) else {
-            return None;
-        };
-        let log = lock.into_file();
-        let size = log.metadata().ok()?.len();
-        let base = state.log_base.unwrap_or(size);
-        let begun = state
-            .log_base
-            .is_none()
-            .then_some(Event::LogBase { offset: base });
-        let copied = size.saturating_sub(base);
-        Some((Mirror { log, base, copied }, begun))
+/// Opens and locks the log that the spec names, for the pair to share.
+pub fn open_log(spec: &Spec) -> io::Result<Option<File>> {
+    let Some(path) = &spec.log else {
+        return Ok(None);
+    };
+    let options = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path.as_path());
+    let log = options?;
+    // Only files have places; nothing is kept of what goes to /dev/null, by however many.
+    if !log.metadata()?.is_file() {
+        return Ok(Some(log));
+    }
+    match lock::take(log)? {
+        Locked::Mine(lock) => Ok(Some(lock.into_file())),
+        Locked::Taken => Err(io::Error::other("the log is being written by another job")),
+    }
+}
+
+impl<'a> Mirror<'a> {
+    /// Goes on where a predecessor was, or begins; then there is something to journal.
+    pub fn resume(
+        log: &'a File,
+        state: &State,
+        output: &File,
+    ) -> io::Result<(Mirror<'a>, Option<Event>)> {
+        let size = log.metadata()?.len();
+        let begun = state.log_base.is_none().then_some(Event::LogBase {
+            offset: size,
+            from: 0,
+        });
+        let LogBase { offset: base, from } = state.log_base.unwrap_or(LogBase {
+            offset: size,
+            from: 0,
+        });
+        let copied = from + same_bytes(log, base + from, output, from)?;
+        Ok((Mirror { log, base, copied }, begun))
     }
 
-    /// Brings the log up to `size` bytes of the output. Says when the base had to move.
-    pub fn copy(&mut self, output: &File, size: u64) -> io::Result<Option<Event>> {
-        // A predecessor cannot have copied more than there is.
-        self.copied = self.copied.min(size);
-        let moved = self.step_behind_others()?;
-        while self.copied < size {
-            let most = (size - self.copied).min(CHUNK as u64) as usize;
-            match file::copy_range(
-                output,
-                self.copied,
-                &self.log,
-                self.base + self.copied,
-                most,
-            )? {
-                0 => break,
-                count => self.copied += count as u64,
-            }
-        }
-        Ok(moved)
-    }
-
-    fn step_behind_others(&mut self) -> io::Result<Option<Event>> {
+    /// What to journal before the next copy, because somebody else has appended since the last.
+    pub fn step_behind_others(&mut self) -> io::Result<Option<Event>> {
         let end = self.base + self.copied;
         let size = self.log.metadata()?.len();
         if size <= end {
             return Ok(None);
         }
         self.base += size - end;
-        Ok(Some(Event::LogBase { offset: self.base }))
+        Ok(Some(Event::LogBase {
+            offset: self.base,
+            from: self.copied,
+        }))
+    }
+
+    /// Brings the log up to `size` bytes of the output.
+    pub fn copy(&mut self, output: &File, size: u64) -> io::Result<()> {
+        while self.copied < size {
+            let most = (size - self.copied).min(CHUNK as u64) as usize;
+            match file::copy_range(output, self.copied, self.log, self.base + self.copied, most)? {
+                0 => break,
+                count => self.copied += count as u64,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many bytes two files have in common from these places on.
+fn same_bytes(a: &File, mut at_a: u64, b: &File, mut at_b: u64) -> io::Result<u64> {
+    let (mut bytes_a, mut bytes_b) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
+    let mut same = 0;
+    loop {
+        let count = a
+            .read_at(&mut bytes_a, at_a)?
+            .min(b.read_at(&mut bytes_b, at_b)?);
+        let pairs = bytes_a[..count].iter().zip(&bytes_b[..count]);
+        let alike = pairs.take_while(|(a, b)| a == b).count();
+        same += alike as u64;
+        if count == 0 || alike < count {
+            return Ok(same);
+        }
+        at_a += count as u64;
+        at_b += count as u64;
     }
 }

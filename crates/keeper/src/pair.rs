@@ -6,9 +6,10 @@
 
 use crate::hooks::{Hook, Role};
 use crate::keep_awake::KeepAwake;
-use crate::keeper::{self, Keeper};
+use crate::keeper::{self, Keeper, Tools};
 use crate::leader::{self, Leader};
 use crate::ledger::{Ledger, now};
+use crate::mirror;
 use crate::start;
 use outlive_core::ending;
 use outlive_core::event::{Event, Keeping};
@@ -26,6 +27,11 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+/// Descriptors kept free of clients, for the keeper's own work.
+const SPARE_FILES: usize = 16;
+/// Where the limit cannot be learned.
+const MOST_CLIENTS: usize = 128;
+
 /// What a keeper needs and its heir could not make again.
 #[derive(Debug)]
 pub struct Shared {
@@ -37,6 +43,9 @@ pub struct Shared {
     gate: Gate,
     /// Who started this pair hears through it that the start is decided.
     ready: File,
+    /// The caller's own log, locked.
+    pub log: Option<File>,
+    pub most_clients: usize,
     limit: Option<OpenFileLimit>,
     /// What holds off sleep does so until this closes.
     _awake: Option<KeepAwake>,
@@ -106,8 +115,18 @@ fn open_shared(
     lock: Lock,
 ) -> io::Result<(Shared, GateInside)> {
     let (gate, inside) = child::gate()?;
+    let begun = job.read_journal().map_err(io::Error::other)?.state.phase != Phase::Accepted;
+    let log = match mirror::open_log(&spec) {
+        // A job that runs already is kept all the same.
+        Err(_) if begun => None,
+        other => other?,
+    };
     let shared = Shared {
-        feed: pipe::open_reader(&job.feed())?,
+        log,
+        most_clients: limit.map_or(MOST_CLIENTS, |limit| {
+            limit.most().saturating_sub(SPARE_FILES).max(1)
+        }),
+        feed: open_feed(&job)?,
         listener: Listener::bind(job.path(), CONTROL)?,
         _awake: KeepAwake::begin(&job, &spec),
         job,
@@ -118,6 +137,17 @@ fn open_shared(
         _lock: lock,
     };
     Ok((shared, inside))
+}
+
+/// The reading end of the feed. One that is gone went with its writers, or by somebody's hand.
+fn open_feed(job: &JobDir) -> io::Result<File> {
+    match pipe::open_reader(&job.feed()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            pipe::make_fifo(&job.feed())?;
+            pipe::open_reader(&job.feed())
+        }
+        other => other,
+    }
 }
 
 fn pair(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
@@ -159,6 +189,13 @@ fn act(
     };
     // Who keeps it is good to know and nothing hangs on it: a full disk must not end this here.
     let _ = keeper::kept(how, standby).and_then(|event| ledger.write(&[event]));
+    let tools = match Tools::new(shared, ledger.state()) {
+        // Nothing has run yet, so why it cannot is the outcome.
+        Err(error) if ledger.state().phase == Phase::Accepted => {
+            return give_up(&shared.job, &error);
+        }
+        other => other?,
+    };
     let leader = match ledger.state().phase.clone() {
         Phase::Accepted => start_leader(role, shared, &mut ledger, inside)?,
         Phase::Spawned(leader) => finish_start(role, shared, &mut ledger, leader.process)?,
@@ -168,7 +205,7 @@ fn act(
     if leader.awaited().is_some() {
         shared.ring_ready();
     }
-    Keeper::new(role, shared, ledger, leader, how)?.run()
+    Keeper::new(role, shared, ledger, tools, leader, how).run()
 }
 
 fn start_leader(

@@ -147,6 +147,13 @@ fn close_range(first: i32, last: i32) -> io::Result<()> {
 #[derive(Clone, Copy, Debug)]
 pub struct OpenFileLimit(pub(crate) libc::rlimit);
 
+impl OpenFileLimit {
+    /// As far as it may be raised.
+    pub fn most(&self) -> usize {
+        usize::try_from(self.0.rlim_max).unwrap_or(usize::MAX)
+    }
+}
+
 /// Raises this process's limit on open files as far as it may; returns what it was.
 pub fn raise_open_file_limit() -> io::Result<OpenFileLimit> {
     let mut limit = libc::rlimit {

@@ -18,7 +18,14 @@ pub fn detach(outlive: &Outlive, log: &Path, mut asked: Run) -> Result<(Started,
         .create(true)
         .open(&log)
         .map_err(Error::io("cannot write the log", &log))?;
-    if lock::is_taken(&file).map_err(Error::io("cannot look at", &log))? {
+    let kind = file
+        .metadata()
+        .map_err(Error::io("cannot look at", &log))?
+        .file_type();
+    if !kind.is_file() && log != Path::new("/dev/null") {
+        return Err(Error::NotALog(log));
+    }
+    if kind.is_file() && lock::is_taken(&file).map_err(Error::io("cannot look at", &log))? {
         return Err(Error::LogTaken(log));
     }
     asked.log = Some(log.clone());

@@ -17,6 +17,14 @@ pub struct Filter {
     pub limit: usize,
 }
 
+impl Filter {
+    /// Links are a first choice; the job itself decides.
+    fn admits(&self, job: &Job) -> bool {
+        let same = |asked: &Option<Label>, has: &Option<Label>| asked.is_none() || asked == has;
+        same(&self.session, &job.session) && same(&self.task, &job.task)
+    }
+}
+
 /// Jobs in which state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Which {
@@ -90,11 +98,7 @@ pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
 impl Listing {
     fn read(&mut self, outlive: &Outlive, id: &JobId, filter: &Filter) -> Option<Job> {
         match show::show(outlive, id) {
-            Ok(job) => filter
-                .task
-                .as_ref()
-                .is_none_or(|task| job.task.as_ref() == Some(task))
-                .then_some(job),
+            Ok(job) => filter.admits(&job).then_some(job),
             // Removed, or not made yet: its link is all there is.
             Err(Error::NoSuchJob(_)) => None,
             Err(error) => {

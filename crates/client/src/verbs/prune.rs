@@ -82,9 +82,7 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
 /// A job of which nothing is left, or `None` for one that is not over.
 fn read(outlive: &Outlive, id: &JobId) -> Result<Option<Ended>, Error> {
     let dir = outlive.job_dir(id);
-    let spec = dir
-        .read_spec()
-        .map_err(|error| outlive.unless_removed(id, error.into()))?;
+    let spec = outlive.read_spec(id)?;
     let (_, state) = presence::meet(outlive, id)?;
     match (state.ended_at(), state.end()) {
         (Some(at), Some(end)) if state.is_final() => Ok(Some(Ended {
@@ -195,16 +193,26 @@ fn sweep(outlive: &Outlive) -> Result<(), Error> {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
+    for id in outlive.live_ids()? {
+        let link = outlive.home().live_link(&id);
+        let leads_nowhere = !outlive.job_dir(&id).path().exists();
+        if leads_nowhere && is_old(&link) {
+            let _ = fs::remove_file(link);
+        }
+    }
     history::forget_days(outlive.home(), |id| outlive.job_dir(id).path().is_dir())
         .map_err(Error::io("cannot tidy", outlive.home().ended()))
 }
 
 fn is_abandoned(path: &Path) -> bool {
     let kept = presence::is_kept(&JobDir::at(path.to_owned())).unwrap_or(true);
-    let age = fs::metadata(path)
-        .and_then(|metadata| metadata.modified())
-        .map(|made| made.elapsed().unwrap_or_default());
-    !kept && age.is_ok_and(|age| age > LAUNCH_TAKES)
+    !kept && is_old(path)
+}
+
+/// Older than a launch takes.
+fn is_old(path: &Path) -> bool {
+    let made = fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
+    made.is_ok_and(|made| made.elapsed().unwrap_or_default() > LAUNCH_TAKES)
 }
 
 #[cfg(test)]

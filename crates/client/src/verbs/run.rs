@@ -3,6 +3,7 @@
 use crate::environment;
 use crate::error::Error;
 use crate::job::Job;
+use crate::keeper_process::Begun;
 use crate::launch::{self, Named};
 use crate::outlive::Outlive;
 use crate::presence;
@@ -22,6 +23,9 @@ use std::time::Duration;
 
 /// From asking a job to end to killing it.
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(2);
+
+const KEEPERS_DIED: &str =
+    "its keepers ended before they could start it: too few descriptors, processes or memory?";
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,15 +133,17 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     // Open from before the start: a job that ends at once may be pruned before it is looked at.
     let journal = outlive.job_dir(&spec.id).journal();
     let opened = File::open(&journal).map_err(Error::io("cannot open", &journal))?;
-    if let Err(error) = launch::start(outlive, &spec, lock, &variables) {
-        presence::abandon(outlive, &spec.id, &error.to_string())?;
+    match launch::start(outlive, &spec, lock, &variables) {
+        Ok(Begun::Ready) => {}
+        Ok(Begun::Died) => presence::abandon(outlive, &spec.id, KEEPERS_DIED)?,
+        Err(error) => presence::abandon(outlive, &spec.id, &error.to_string())?,
     }
     let (job, state) = match show::read(outlive, &spec.id) {
         Err(Error::NoSuchJob(_)) => read_removed(outlive, &spec, opened)?,
         other => other.map(|(job, _, state)| (job, state))?,
     };
     if matches!(job.outcome, Some(Outcome::NotStarted { .. })) {
-        told::mark(outlive, &job)?;
+        told::mark(outlive, &job);
     }
     let pid = state.phase.leader().map(|leader| leader.process.pid);
     Ok(Started { job, pid, notes })
@@ -179,8 +185,13 @@ fn resolve(asked: &Run, notes: &mut Vec<String>) -> Result<(Vec<OsText>, String)
                 notes.push("the trailing & was left out: the command itself is the job, and runs in the background as every job does".to_owned());
             }
             let shell = if on_path("bash", asked) { "bash" } else { "sh" };
-            let argv = [shell, "-c", &run].map(OsText::from).to_vec();
-            Ok((argv, script.clone()))
+            let mut argv = vec![shell, "-c"];
+            // It would be taken for options.
+            if run.starts_with(['-', '+']) {
+                argv.push("--");
+            }
+            argv.push(&run);
+            Ok((argv.into_iter().map(OsText::from).collect(), script.clone()))
         }
     }
 }

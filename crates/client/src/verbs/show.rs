@@ -35,9 +35,7 @@ pub(crate) fn read(outlive: &Outlive, id: &JobId) -> Result<(Job, Spec, State), 
     if !dir.path().is_dir() {
         return Err(Error::NoSuchJob(id.to_string()));
     }
-    let spec = dir
-        .read_spec()
-        .map_err(|error| outlive.unless_removed(id, error.into()))?;
+    let spec = outlive.read_spec(id)?;
     let (presence, state) = presence::meet(outlive, id)?;
     let lingering = match (presence, state.end()) {
         (Presence::Kept, Some(_)) => presence::count(outlive, id)?,

@@ -89,6 +89,6 @@ fn finish(
         }
     }
     let job = show::show(outlive, id)?;
-    told::mark(outlive, &job)?;
+    told::mark(outlive, &job);
     Ok(Stopped { job, what })
 }

@@ -31,7 +31,7 @@ fn event() -> impl Strategy<Value = Event> {
             grace_ms: 0
         }),
         (0..50u64, 0..50u64).prop_map(|(from, to)| Event::Gap { from, to }),
-        Just(Event::LogBase { offset: 3 }),
+        Just(Event::LogBase { offset: 3, from: 0 }),
         (0..300i32).prop_map(|code| Event::Ended(end(code))),
         Just(Event::Closed {
             output_bytes: 9,
