@@ -107,17 +107,22 @@ impl Recorded {
         Recorded { at }
     }
 
-    /// Lets everyone find it. Where this fails the live link stays for others to mend.
-    pub fn publish(self, role: Role, job: &JobDir, ledger: &Ledger) -> io::Result<()> {
+    /// Lets everyone find it. Where this fails, on a full disk say, the live link stays for others to
+    /// mend.
+    pub fn publish(&self, role: Role, job: &JobDir, ledger: &Ledger) -> io::Result<Noted> {
         ending::note(job, self.at.wall_ms)?;
         role.reach(Hook::Noted);
         if ledger.state().is_final() {
             ending::retire(job)?;
             role.reach(Hook::Retired);
         }
-        Ok(())
+        Ok(Noted)
     }
 }
+
+/// That the end is where `list` looks for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Noted;
 
 /// The last thing a keeper does for a job that lingered: the output is final.
 pub fn close(
@@ -125,6 +130,7 @@ pub fn close(
     job: &JobDir,
     ledger: &mut Ledger,
     capture: &mut Capture,
+    noted: Option<Noted>,
 ) -> io::Result<()> {
     let _ = capture.sync();
     let dropped_bytes = journal_gap(ledger, capture);
@@ -135,6 +141,9 @@ pub fn close(
     ledger.journal().append(now(), &[closed])?;
     ledger.journal().sync()?;
     role.reach(Hook::Closed);
+    if let (None, Some(at)) = (noted, ledger.state().ended_at()) {
+        ending::note(job, at.wall_ms)?;
+    }
     ending::retire(job)?;
     role.reach(Hook::Retired);
     Ok(())

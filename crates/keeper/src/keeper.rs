@@ -5,7 +5,7 @@
 
 use crate::capture::{Capture, Feed};
 use crate::clients::{Asked, ClientId, Clients};
-use crate::ending::{self, Exited, Recorded};
+use crate::ending::{self, Exited, Noted, Recorded};
 use crate::escalation::{Escalation, Progress};
 use crate::hooks::{Hook, Role};
 use crate::leader::Leader;
@@ -51,6 +51,7 @@ pub struct Keeper<'a> {
     /// Something failed; for a moment only time is waited for.
     hold_off: Option<HoldOff>,
     tail: Tail,
+    noted: Option<Noted>,
 }
 
 /// That something is to be tried again after a while.
@@ -133,6 +134,7 @@ impl<'a> Keeper<'a> {
             timer_at: None,
             hold_off: None,
             tail: Tail::Unknown,
+            noted: None,
         }
     }
 
@@ -161,7 +163,10 @@ impl<'a> Keeper<'a> {
     fn resume(&mut self) -> io::Result<()> {
         match self.ledger.state().phase.clone() {
             Phase::Ended { at, .. } => {
-                let _ = Recorded::found(at).publish(self.role, &self.shared.job, &self.ledger);
+                let found = Recorded::found(at);
+                self.noted = found
+                    .publish(self.role, &self.shared.job, &self.ledger)
+                    .ok();
                 self.stop_leftovers()
             }
             Phase::Stopping(_, stop) => self
@@ -237,9 +242,14 @@ impl<'a> Keeper<'a> {
             .sync(self.role, &self.capture);
         self.copy_to_log();
         // A count that cannot be had must not keep the end from being recorded.
-        let lingering = self.tree.members().ok().map(|members| members.len() as u32);
+        let lingering = match self.leader {
+            Leader::NotStarted(_) => Some(0),
+            _ => self.tree.members().ok().map(|members| members.len() as u32),
+        };
         let recorded = synced.record(self.role, &mut self.ledger, &mut self.capture, lingering)?;
-        let _ = recorded.publish(self.role, &self.shared.job, &self.ledger);
+        self.noted = recorded
+            .publish(self.role, &self.shared.job, &self.ledger)
+            .ok();
         self.clients
             .tell_news(self.ledger.state().seq, self.capture.size());
         self.role.reach(Hook::Told);
@@ -350,7 +360,8 @@ impl<'a> Keeper<'a> {
             let _ = self.capture.drain(&self.shared.feed);
             self.copy_to_log();
             let job = &self.shared.job;
-            ending::close(self.role, job, &mut self.ledger, &mut self.capture)?;
+            let noted = self.noted;
+            ending::close(self.role, job, &mut self.ledger, &mut self.capture, noted)?;
         }
         Ok(())
     }

@@ -31,6 +31,8 @@ use std::path::Path;
 const SPARE_FILES: usize = 16;
 /// Where the limit cannot be learned.
 const MOST_CLIENTS: usize = 128;
+/// With fewer a job could be started and then not be looked after.
+const FEWEST_FILES: usize = 24;
 
 /// What a keeper needs and its heir could not make again.
 #[derive(Debug)]
@@ -114,6 +116,11 @@ fn open_shared(
     limit: Option<OpenFileLimit>,
     lock: Lock,
 ) -> io::Result<(Shared, GateInside)> {
+    if limit.is_some_and(|limit| limit.most() < FEWEST_FILES) {
+        let reason =
+            format!("too few files may be open here; `ulimit -n` must be {FEWEST_FILES} at least");
+        return Err(io::Error::other(reason));
+    }
     let (gate, inside) = child::gate()?;
     let begun = job.read_journal().map_err(io::Error::other)?.state.phase != Phase::Accepted;
     let log = match mirror::open_log(&spec) {
