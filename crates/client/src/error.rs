@@ -46,10 +46,6 @@ pub enum Error {
     NoAnswer(JobId),
     #[error("the keeper of job {id} refused: {reason}")]
     Refused { id: JobId, reason: String },
-    #[error(
-        "the directory of job {0} holds what was asked of another job, {1}; `outlive prune --force` removes it"
-    )]
-    ForeignSpec(JobId, JobId),
     #[error("{} cannot be a log; name a regular file", .0.display())]
     NotALog(PathBuf),
     #[error("{} is being written by another job; choose another log", .0.display())]

@@ -116,10 +116,11 @@ impl Outlive {
     pub(crate) fn read_spec(&self, id: &JobId) -> Result<Spec, Error> {
         let spec = self.job_dir(id).read_spec();
         let spec = spec.map_err(|error| self.unless_removed(id, error.into()))?;
-        match spec.id == *id {
-            true => Ok(spec),
-            false => Err(Error::ForeignSpec(id.clone(), spec.id)),
-        }
+        // A directory is called what its job is.
+        Ok(Spec {
+            id: id.clone(),
+            ..spec
+        })
     }
 
     pub(crate) fn all_ids(&self) -> Result<Vec<JobId>, Error> {

@@ -106,12 +106,16 @@ enum Remedy {
     Close,
 }
 
-fn remedy(state: &State, boot: &str) -> Remedy {
+fn remedy(state: &State, damaged: bool, boot: &str) -> Remedy {
     let this_boot = state.boot.as_ref().is_some_and(|then| then.0 == boot);
     match &state.phase {
         _ if state.is_final() => Remedy::Nothing,
         Phase::Unwritten => Remedy::Settle(Outcome::Lost {
             reason: "its journal is empty or damaged: nothing is known of it".to_owned(),
+        }),
+        // What is missing may have been its start.
+        Phase::Accepted if damaged => Remedy::Settle(Outcome::Lost {
+            reason: "its journal is damaged: whether it ran is not known".to_owned(),
         }),
         Phase::Accepted => Remedy::Settle(Outcome::NotStarted {
             reason: "whoever was starting it was killed first".to_owned(),
@@ -138,7 +142,7 @@ fn mend(outlive: &Outlive, job: &JobDir, id: &JobId, lock: Lock) -> Result<(), E
     let at = now();
     let output_bytes = std::fs::metadata(job.output()).map_or(0, |metadata| metadata.len());
     let dropped_bytes = journal.state().dropped_bytes();
-    match remedy(journal.state(), &boot) {
+    match remedy(journal.state(), journal.is_damaged(), &boot) {
         Remedy::Nothing => Ok(()),
         Remedy::Adopt => keeper_process::start(outlive, job, id, lock, &[]).map(drop),
         Remedy::Settle(outcome) => {
@@ -267,27 +271,31 @@ mod tests {
         };
 
         let running = state(&[accepted.clone(), spawned.clone(), Event::Started]);
-        assert_eq!(remedy(&running, "now"), Remedy::Adopt);
+        assert_eq!(remedy(&running, false, "now"), Remedy::Adopt);
         assert!(matches!(
-            remedy(&running, "later"),
+            remedy(&running, false, "later"),
             Remedy::Settle(Outcome::Lost { .. })
         ));
         let spawning = state(&[accepted.clone(), spawned.clone()]);
-        assert_eq!(remedy(&spawning, "now"), Remedy::Adopt);
+        assert_eq!(remedy(&spawning, false, "now"), Remedy::Adopt);
         let waiting = state(std::slice::from_ref(&accepted));
         assert!(matches!(
-            remedy(&waiting, "now"),
+            remedy(&waiting, true, "now"),
+            Remedy::Settle(Outcome::Lost { .. })
+        ));
+        assert!(matches!(
+            remedy(&waiting, false, "now"),
             Remedy::Settle(Outcome::NotStarted { .. })
         ));
         assert!(matches!(
-            remedy(&state(&[]), "now"),
+            remedy(&state(&[]), false, "now"),
             Remedy::Settle(Outcome::Lost { .. })
         ));
         let lingering = state(&[accepted.clone(), spawned.clone(), ended.clone()]);
-        assert_eq!(remedy(&lingering, "now"), Remedy::Adopt);
-        assert_eq!(remedy(&lingering, "later"), Remedy::Close);
+        assert_eq!(remedy(&lingering, false, "now"), Remedy::Adopt);
+        assert_eq!(remedy(&lingering, false, "later"), Remedy::Close);
         assert_eq!(
-            remedy(&state(&[accepted, spawned, ended, closed]), "later"),
+            remedy(&state(&[accepted, spawned, ended, closed]), false, "later"),
             Remedy::Nothing
         );
     }

@@ -74,6 +74,7 @@ impl Journal {
 pub struct JournalWriter {
     file: File,
     torn: bool,
+    damaged: bool,
     state: State,
 }
 
@@ -89,6 +90,11 @@ pub enum WriterError {
 }
 
 impl JournalWriter {
+    /// Whether something that was written here cannot be read.
+    pub fn is_damaged(&self) -> bool {
+        self.damaged
+    }
+
     /// Opens the journal to append to it. The caller holds the job's lock.
     pub fn open(path: &Path) -> Result<JournalWriter, WriterError> {
         let file = OpenOptions::new()
@@ -103,6 +109,7 @@ impl JournalWriter {
         Ok(JournalWriter {
             file,
             torn: journal.torn,
+            damaged: journal.torn || journal.damaged > 0,
             state: journal.state,
         })
     }

@@ -89,6 +89,7 @@ fn can_boot() -> bool {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "whoever reads the log should know")]
 fn a_job_outlives_the_service_that_started_it() {
     if !can_boot() {
         eprintln!("skipped: no systemd can be booted in a namespace here");
