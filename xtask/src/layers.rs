@@ -52,6 +52,7 @@ const LAYERS: [Layer; 6] = [
             "serde_json",
             "shlex",
             "thiserror",
+            "vt100",
         ]),
         has_unsafe: false,
     },

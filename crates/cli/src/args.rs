@@ -1,7 +1,8 @@
 //! The command line as a whole.
 
 use crate::commands::{
-    self, completions, detach, doctor, list, log, man, prune, run, show, signal, stop, wait,
+    self, attach, completions, detach, doctor, list, log, man, prune, resize, run, send, show,
+    signal, stop, wait,
 };
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -50,6 +51,9 @@ pub enum Command {
     #[command(visible_alias = "kill")]
     Stop(stop::Args),
     Signal(signal::Args),
+    Send(send::Args),
+    Attach(attach::Args),
+    Resize(resize::Args),
     Prune(prune::Args),
     Detach(detach::Args),
     Doctor(doctor::Args),
@@ -75,6 +79,9 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Wait(args) => commands::wait::run(context, args),
         Command::Stop(args) => commands::stop::run(context, args),
         Command::Signal(args) => commands::signal::run(context, args),
+        Command::Send(args) => commands::send::run(context, args),
+        Command::Attach(args) => commands::attach::run(context, args),
+        Command::Resize(args) => commands::resize::run(context, args),
         Command::Prune(args) => commands::prune::run(context, args),
         Command::Detach(args) => commands::detach::run(context, args),
         Command::Doctor(args) => commands::doctor::run(context, args),

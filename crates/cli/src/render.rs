@@ -113,10 +113,14 @@ pub fn details(job: &Job, preview: &str) -> String {
         0 => String::new(),
         bytes => format!(", {} of it could not be kept", show_size(bytes)),
     };
+    let missing = match job.output.complete {
+        true => "",
+        false => ", what it wrote last may be missing",
+    };
     rows.push((
         "output",
         format!(
-            "{}{dropped}, in {}",
+            "{}{dropped}{missing}, in {}",
             show_size(job.output.bytes),
             job.output.path.display()
         ),

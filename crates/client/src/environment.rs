@@ -17,6 +17,26 @@ pub const JOB_DIR: &str = "OUTLIVE_JOB_DIR";
 /// Python holds its output back when it writes to a pipe; a job's output is wanted as it comes.
 pub const UNBUFFERED: &str = "PYTHONUNBUFFERED";
 
+/// What a job's own terminal is, unless it is told otherwise.
+pub const TERM: &str = "xterm-256color";
+/// What `--plain` sets, unless it is given: no colours, no pagers, no editors, no questions.
+pub const PLAIN: [(&str, &str); 14] = [
+    ("NO_COLOR", "1"),
+    ("TERM", "dumb"),
+    ("CI", "1"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("MANPAGER", "cat"),
+    ("SYSTEMD_PAGER", "cat"),
+    ("GH_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_EDITOR", "true"),
+    ("EDITOR", "true"),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+    ("PIP_NO_INPUT", "1"),
+    ("PYTHON_COLORS", "0"),
+];
+
 /// Where agents put the id of the conversation they run a command for, in the order to look.
 const AGENT_SESSIONS: [&str; 5] = [
     SESSION,

@@ -1,6 +1,7 @@
 //! What can go wrong, each with what to do about it.
 
 use crate::job::Job;
+use outlive_core::control::BadWriteId;
 use outlive_core::id::BadId;
 use outlive_core::layout::ReadError;
 use outlive_core::{JobId, journal};
@@ -44,8 +45,12 @@ pub enum Error {
         "job {0} is held by a process that does not answer; `outlive show {0}` tells its state"
     )]
     NoAnswer(JobId),
-    #[error("the keeper of job {id} refused: {reason}")]
+    #[error("job {id}: {reason}")]
     Refused { id: JobId, reason: String },
+    #[error("job {0} has no terminal, so it has no screen; start it with --pty to give it one")]
+    NoTerminal(JobId),
+    #[error(transparent)]
+    BadWriteId(#[from] BadWriteId),
     #[error("{} cannot be a log; name a regular file", .0.display())]
     NotALog(PathBuf),
     #[error("{} is being written by another job; choose another log", .0.display())]
@@ -85,6 +90,7 @@ impl Error {
         matches!(
             self,
             Error::BadId(_)
+                | Error::BadWriteId(_)
                 | Error::BadLabel { .. }
                 | Error::NoCommand
                 | Error::Nul(_)

@@ -1,10 +1,11 @@
 //! A job as the faces show it: the interface's JSON object.
 
+use outlive_core::control::Awaiting;
 use outlive_core::event::Moment;
 use outlive_core::outcome::{EndedBy, Outcome, Usage};
 use outlive_core::state::Tail;
 use outlive_core::units::show_duration;
-use outlive_core::{JobDir, JobId, Label, Phase, Spec, State};
+use outlive_core::{Input, JobDir, JobId, Label, Phase, Spec, State};
 use outlive_sys::{clock, procfs};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -36,8 +37,18 @@ pub struct Job {
     pub lingering: u32,
     pub output: JobOutput,
     pub awaiting_input: bool,
+    /// What it waits for: `line`, `password`, `keys`, or `data` on a pipe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_kind: Option<Awaiting>,
     pub ready: Option<bool>,
     pub usage: Option<Usage>,
+}
+
+/// What a keeper sees of its job.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    pub processes: u32,
+    pub awaiting: Option<Awaiting>,
 }
 
 /// What a job has written.
@@ -45,12 +56,14 @@ pub struct Job {
 pub struct JobOutput {
     pub bytes: u64,
     pub dropped_bytes: u64,
+    /// `false` when it ended while nobody kept it: what it wrote last may be missing.
+    pub complete: bool,
     pub path: PathBuf,
 }
 
 impl Job {
-    /// Puts together what was asked and what has happened. `lingering` is what a keeper counts now.
-    pub(crate) fn new(dir: &JobDir, spec: &Spec, state: &State, lingering: u32) -> Job {
+    /// Puts together what was asked, what has happened and what its keeper sees now.
+    pub(crate) fn new(dir: &JobDir, spec: &Spec, state: &State, seen: Seen) -> Job {
         let started = state.phase.leader().map(|leader| leader.since);
         let end = state.end();
         Job {
@@ -62,7 +75,7 @@ impl Job {
             command: spec.command.clone(),
             argv: spec.argv.iter().map(|argument| argument.lossy()).collect(),
             cwd: spec.cwd.lossy(),
-            pty: false,
+            pty: matches!(spec.input, Input::Pty(_)),
             state: state.phase.word(),
             pid: state
                 .phase
@@ -79,9 +92,10 @@ impl Job {
             exit_code: end.and_then(|end| end.outcome.exit_code()),
             ended_by: end.map(|end| end.ended_by),
             ended_by_detail: end.and_then(|end| end.ended_by_detail.clone()),
-            lingering,
+            lingering: if end.is_some() { seen.processes } else { 0 },
             output: JobOutput::new(dir, state),
-            awaiting_input: false,
+            awaiting_input: seen.awaiting.is_some(),
+            input_kind: seen.awaiting,
             ready: None,
             usage: end.and_then(|end| end.usage),
         }
@@ -150,6 +164,7 @@ impl JobOutput {
         JobOutput {
             bytes,
             dropped_bytes,
+            complete: state.end().is_none_or(|end| end.output_complete),
             path,
         }
     }

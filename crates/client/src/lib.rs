@@ -18,18 +18,26 @@ mod error;
 mod hooks;
 mod job;
 mod keeper_process;
+pub mod keys;
 mod launch;
 mod moment;
 mod outlive;
 mod output;
 mod presence;
+mod random;
 mod scope;
+mod screen;
 mod shell;
+pub mod terminal;
 mod told;
 pub mod verbs;
 
 pub use error::Error;
 pub use job::{Job, JobOutput};
 pub use outlive::Outlive;
-pub use outlive_core::{JobId, Label, Leftovers, Notify, Outcome, signal::Signal, units};
+pub use outlive_core::control::{Awaiting, WriteId};
+pub use outlive_core::{
+    Input, JobId, Label, Leftovers, Notify, Outcome, Size, signal::Signal, units,
+};
 pub use output::{Chunk, Follow, LogText};
+pub use screen::{Cursor, Screen};

@@ -10,6 +10,7 @@
 
 use crate::connection::{Answer, Connection};
 use crate::error::Error;
+use crate::job::Seen;
 use crate::keeper_process;
 use crate::moment::now;
 use crate::outlive::Outlive;
@@ -208,14 +209,22 @@ pub fn reach(outlive: &Outlive, id: &JobId) -> Result<Option<Connection>, Error>
     }
 }
 
-/// How many processes of the job run now.
-pub fn count(outlive: &Outlive, id: &JobId) -> Result<u32, Error> {
+/// What the job's keeper sees of it now; nothing once it is over.
+pub fn look(outlive: &Outlive, id: &JobId) -> Result<Seen, Error> {
     loop {
         let Some(mut connection) = reach(outlive, id)? else {
-            return Ok(0);
+            return Ok(Seen::default());
         };
-        match connection.ask(id, &Request::Count)? {
-            Answer::Reply(Reply::Count { processes }) => return Ok(processes),
+        match connection.ask(id, &Request::Look)? {
+            Answer::Reply(Reply::Look {
+                processes,
+                awaiting,
+            }) => {
+                return Ok(Seen {
+                    processes,
+                    awaiting,
+                });
+            }
             Answer::Reply(_) => return Err(Error::NoAnswer(id.clone())),
             Answer::KeeperGone => {}
         }

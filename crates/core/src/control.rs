@@ -5,7 +5,9 @@
 //! keeper is gone: the journal tells what became of the job, and the next connection reaches
 //! whoever keeps it now. So every request can be repeated.
 
+use crate::os_text::OsText;
 use crate::signal::Signal;
+use crate::spec::Size;
 use serde::{Deserialize, Serialize};
 
 /// What a client asks.
@@ -21,20 +23,108 @@ pub enum Request {
     },
     /// Send one signal to every process of the tree.
     Signal { signal: Signal },
-    /// Count the processes of the tree.
-    Count,
+    /// Count the processes of the tree, and see whether one waits for input.
+    Look,
+    /// Write to the job's input; answer when it is accepted and there is room for more.
+    Write(Write),
+    /// Give the job's terminal another size.
+    Resize { size: Size },
+    /// Answer when a process of the job waits for input.
+    AwaitInput,
+}
+
+/// A piece of input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Write {
+    /// A second write of this id is taken for a repetition of the first, and not written.
+    pub id: WriteId,
+    pub data: OsText,
+    /// The next piece follows, and nobody else's comes in between.
+    pub more: bool,
+    /// Afterwards the input is at its end.
+    pub eof: bool,
+}
+
+/// What tells a repeated write from a new one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct WriteId(String);
+
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("a write id has 1 to {max} bytes, this one has {0}", max = WriteId::MAX)]
+pub struct BadWriteId(usize);
+
+impl WriteId {
+    /// What fits the place a keeper remembers it in.
+    pub const MAX: usize = 42;
+
+    pub fn parse(text: &str) -> Result<WriteId, BadWriteId> {
+        match text.len() {
+            1..=WriteId::MAX => Ok(WriteId(text.to_owned())),
+            length => Err(BadWriteId(length)),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<WriteId> for String {
+    fn from(id: WriteId) -> String {
+        id.0
+    }
+}
+
+impl TryFrom<String> for WriteId {
+    type Error = BadWriteId;
+    fn try_from(text: String) -> Result<WriteId, BadWriteId> {
+        WriteId::parse(&text)
+    }
+}
+
+/// What a process waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Awaiting {
+    /// A line that will not be shown.
+    Password,
+    /// A line.
+    Line,
+    /// Single keys: the program reads them as they are typed.
+    Keys,
+    /// Bytes on a pipe.
+    Data,
 }
 
 /// What a keeper answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    News { seq: u64, output: u64 },
+    News {
+        seq: u64,
+        output: u64,
+    },
     Stopped,
-    Signaled { reached: u32, denied: u32 },
-    Count { processes: u32 },
-    Refused { reason: String },
+    Signaled {
+        reached: u32,
+        denied: u32,
+    },
+    Look {
+        processes: u32,
+        awaiting: Option<Awaiting>,
+    },
+    Written,
+    Resized,
+    InputAwaited {
+        awaiting: Awaiting,
+    },
+    Refused {
+        reason: String,
+    },
 }
 
-/// Longer requests are not ours.
-pub const MAX_LINE: usize = 64 * 1024;
+/// The most data in one write; longer input is written in pieces.
+pub const MAX_DATA: usize = 128 * 1024;
+/// Longer requests are not ours: [`MAX_DATA`] bytes, each written as a number.
+pub const MAX_LINE: usize = 1024 * 1024;

@@ -2,6 +2,7 @@
 
 use crate::outcome::End;
 use crate::process::{BootId, ProcRef};
+use crate::spec::Size;
 use serde::{Deserialize, Serialize};
 
 /// The newest format this program writes.
@@ -53,6 +54,8 @@ pub enum Event {
     },
     /// Output between these offsets could not be kept.
     Gap { from: u64, to: u64 },
+    /// The job's terminal has this size from this offset of the output on.
+    Resized { size: Size, output: u64 },
     /// Byte `n` of the output is at byte `offset + n` of the caller's own log, from byte `from` on.
     LogBase { offset: u64, from: u64 },
     /// The leader has ended. There is at most one.

@@ -46,5 +46,5 @@ pub use label::Label;
 pub use layout::{Home, JobDir};
 pub use outcome::{End, EndedBy, Outcome, Usage};
 pub use process::{BootId, ProcRef};
-pub use spec::{Leftovers, Notify, Spec};
+pub use spec::{Input, Leftovers, Notify, Size, Spec};
 pub use state::{Phase, State};

@@ -100,19 +100,31 @@ pub struct End {
     pub duration_ms: Option<u64>,
     pub output_bytes: u64,
     pub dropped_bytes: u64,
+    /// `false` when it ended while nobody kept it: what it wrote last may be missing.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub output_complete: bool,
     /// Processes of the job that were still there when its leader had ended.
     pub lingering: u32,
     pub usage: Option<Usage>,
 }
 
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
 impl End {
     /// An end that nobody saw happen, with what is left of the output.
     pub fn unseen(outcome: Outcome, output_bytes: u64, dropped_bytes: u64) -> End {
-        let ended_by = match outcome {
-            Outcome::Lost { .. } => EndedBy::Unknown,
-            _ => EndedBy::Itself,
+        let (ended_by, output_complete) = match outcome {
+            Outcome::Lost { .. } => (EndedBy::Unknown, false),
+            _ => (EndedBy::Itself, true),
         };
         End {
+            output_complete,
             outcome,
             ended_by,
             ended_by_detail: None,

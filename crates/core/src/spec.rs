@@ -26,6 +26,9 @@ pub struct Spec {
     pub command: String,
     pub argv: Vec<OsText>,
     pub cwd: OsText,
+    /// What it reads from.
+    #[serde(default)]
+    pub input: Input,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     pub grace_ms: u64,
@@ -56,4 +59,72 @@ pub enum Leftovers {
     #[default]
     Keep,
     Stop,
+}
+
+/// What a job reads from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Input {
+    /// Nothing: it is at its end from the beginning.
+    #[default]
+    Null,
+    /// A pipe that stays open until it is closed by request, or the job ends.
+    Pipe,
+    /// A terminal of its own, for output too.
+    Pty(Size),
+}
+
+/// The size of a terminal, in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Size {
+    pub rows: u16,
+    pub cols: u16,
+}
+
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error(
+    "{0:?} is not a terminal size; write ROWSxCOLS, such as 30x120 (each from 1 to {MAX_SIDE})"
+)]
+pub struct BadSize(String);
+
+/// Larger screens are nobody's, and emulating them costs memory.
+const MAX_SIDE: u16 = 1000;
+
+impl Size {
+    pub const DEFAULT: Size = Size {
+        rows: 30,
+        cols: 120,
+    };
+
+    /// `30x120`.
+    pub fn parse(text: &str) -> Result<Size, BadSize> {
+        let side = |text: &str| {
+            text.parse::<u16>()
+                .ok()
+                .filter(|side| (1..=MAX_SIDE).contains(side))
+        };
+        text.split_once('x')
+            .and_then(|(rows, cols)| {
+                Some(Size {
+                    rows: side(rows)?,
+                    cols: side(cols)?,
+                })
+            })
+            .ok_or_else(|| BadSize(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_rows_by_columns() {
+        assert_eq!(Size::parse("24x80"), Ok(Size { rows: 24, cols: 80 }));
+        for bad in [
+            "", "x", "24", "24x", "x80", "0x80", "24x1001", "-1x5", "24x80x2", "a x b",
+        ] {
+            assert!(Size::parse(bad).is_err(), "{bad:?} was accepted");
+        }
+    }
 }

@@ -12,6 +12,7 @@
 use crate::event::{Event, Keeping, Moment, Record, StopCause};
 use crate::outcome::{End, EndedBy};
 use crate::process::{BootId, ProcRef};
+use crate::spec::Size;
 use std::ops::Range;
 
 /// A job's state: the fold of its journal.
@@ -27,6 +28,8 @@ pub struct State {
     pub gaps: Vec<Range<u64>>,
     /// Where the output is in the caller's own log.
     pub log_base: Option<LogBase>,
+    /// Sizes the terminal was given later on, each from an offset of the output.
+    pub sizes: Vec<(u64, Size)>,
 }
 
 /// Byte `n` of the output is at byte `offset + n` of the caller's own log, from byte `from` on.
@@ -109,6 +112,7 @@ impl Default for State {
             phase: Phase::Unwritten,
             gaps: Vec::new(),
             log_base: None,
+            sizes: Vec::new(),
         }
     }
 }
@@ -198,6 +202,10 @@ impl State {
             }
             (Event::Gap { from, to }, _) if from < to => {
                 self.gaps.push(*from..*to);
+                return Applied::Taken;
+            }
+            (Event::Resized { size, output }, _) => {
+                self.sizes.push((*output, *size));
                 return Applied::Taken;
             }
             (Event::LogBase { offset, from }, _) => {

@@ -6,6 +6,7 @@
 //! offsets stay true. The hole is journaled as a gap once something can be written again, or at the
 //! end; a keeper that finds a hole nobody journaled knows that its predecessor died over it.
 
+use crate::channel::Terminal;
 use outlive_core::event::Event;
 use outlive_core::layout::PRIVATE;
 use outlive_core::{JobDir, State};
@@ -19,6 +20,8 @@ use std::os::unix::fs::OpenOptionsExt;
 const CHUNK: usize = 128 * 1024;
 /// Then others get their turn; a fast writer must not keep a stop waiting.
 const CHUNKS_A_TURN: usize = 32;
+/// More gaps than this at once are told as fewer and larger ones.
+const MOST_GAPS: usize = 16;
 /// No pipe of ours holds more than this, so draining this much takes all that an ended leader wrote.
 const LARGEST_FEED: usize = 1024 * 1024;
 
@@ -29,9 +32,17 @@ pub struct Capture {
     /// The end of the output, and where the file is positioned.
     size: u64,
     feed: Feed,
-    /// The gap at the end of the output, not yet journaled.
-    gap: Option<Range<u64>>,
+    /// What could not be kept and is not journaled yet, in order.
+    gaps: Vec<Range<u64>>,
     null: File,
+}
+
+/// Where output comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    pub feed: &'a File,
+    /// The terminal that feeds the feed, where the job has one.
+    pub terminal: Option<&'a Terminal>,
 }
 
 /// What the feed had when last looked at.
@@ -54,13 +65,13 @@ impl Capture {
             .mode(PRIVATE)
             .open(job.output())?;
         let from = state.gaps.last().map_or(0, |gap| gap.end);
-        let gap = file::next_hole(&output, from).unwrap_or(None);
+        let hole = file::next_hole(&output, from).unwrap_or(None);
         let size = file::seek_end(&output)?;
         Ok(Capture {
             output,
             size,
             feed: Feed::Open,
-            gap,
+            gaps: hole.into_iter().collect(),
             null: File::options().write(true).open("/dev/null")?,
         })
     }
@@ -78,22 +89,25 @@ impl Capture {
     }
 
     /// Moves what is there, up to a turn's worth. Says whether anything came.
-    pub fn turn(&mut self, feed: &File) -> io::Result<bool> {
-        self.move_up_to(feed, CHUNK * CHUNKS_A_TURN)
+    pub fn turn(&mut self, source: Source<'_>) -> io::Result<bool> {
+        self.move_up_to(source, CHUNK * CHUNKS_A_TURN)
     }
 
-    /// Moves everything an ended leader can have left in the feed.
-    pub fn drain(&mut self, feed: &File) -> io::Result<()> {
-        self.move_up_to(feed, LARGEST_FEED).map(drop)
+    /// Moves everything an ended leader can have left.
+    pub fn drain(&mut self, source: Source<'_>) -> io::Result<()> {
+        self.move_up_to(source, LARGEST_FEED).map(drop)
     }
 
-    fn move_up_to(&mut self, feed: &File, most: usize) -> io::Result<bool> {
+    fn move_up_to(&mut self, source: Source<'_>, most: usize) -> io::Result<bool> {
         let mut moved = 0;
         while moved < most && self.feed == Feed::Open {
-            match self.move_chunk(feed)? {
-                Moved::Bytes(count) => moved += count,
-                Moved::Empty => break,
-                Moved::End => self.feed = Feed::Ended,
+            // What a terminal has goes through the feed, of which its keepers are the only writers.
+            let upstream = source.terminal.map(Terminal::fill_feed).transpose()?;
+            match (self.move_chunk(source.feed)?, upstream) {
+                (Moved::Bytes(count), _) => moved += count,
+                (Moved::Empty, Some(Moved::Bytes(_))) => {}
+                (Moved::Empty, Some(Moved::End)) | (Moved::End, _) => self.feed = Feed::Ended,
+                (Moved::Empty, Some(Moved::Empty) | None) => break,
             }
         }
         Ok(moved > 0)
@@ -117,11 +131,7 @@ impl Capture {
         if let Moved::Bytes(count) = moved {
             let from = self.size;
             self.size += count as u64;
-            self.gap = match self.gap.take() {
-                Some(gap) if gap.end == from => Some(gap.start..self.size),
-                // Bytes were kept since the last one, which the keeper has journaled by now.
-                _ => Some(from..self.size),
-            };
+            self.note_gap(from..self.size);
             // Best effort on a disk that just failed; the size in memory stays right.
             let _ = file::extend_with_hole(&self.output, self.size);
             file::seek_end(&self.output)?;
@@ -129,28 +139,36 @@ impl Capture {
         Ok(moved)
     }
 
-    /// The gap not yet journaled, once it is complete: bytes have been kept after it.
-    pub fn complete_gap(&self) -> Option<Event> {
-        self.gap()
-            .filter(|_| self.gap.as_ref().is_some_and(|gap| gap.end < self.size))
+    /// Joins it to the last one where they meet, or where there are too many to name each.
+    fn note_gap(&mut self, gap: Range<u64>) {
+        let crowded = self.gaps.len() >= MOST_GAPS;
+        match self.gaps.last_mut() {
+            Some(last) if last.end == gap.start || crowded => last.end = gap.end,
+            _ => self.gaps.push(gap),
+        }
     }
 
-    /// The gap not yet journaled, complete or not.
-    pub fn gap(&self) -> Option<Event> {
-        let gap = self.gap.as_ref()?;
-        Some(Event::Gap {
+    /// Whether a gap not yet journaled is complete: bytes have been kept after it.
+    pub fn has_complete_gap(&self) -> bool {
+        self.gaps.first().is_some_and(|gap| gap.end < self.size)
+    }
+
+    /// The gaps not yet journaled, complete or not.
+    pub fn gaps(&self) -> Vec<Event> {
+        let event = |gap: &Range<u64>| Event::Gap {
             from: gap.start,
             to: gap.end,
-        })
+        };
+        self.gaps.iter().map(event).collect()
     }
 
-    pub fn gap_is_journaled(&mut self) {
-        self.gap = None;
+    pub fn gaps_are_journaled(&mut self) {
+        self.gaps.clear();
     }
 
     /// Bytes dropped and not yet journaled.
     pub fn unjournaled(&self) -> u64 {
-        self.gap.as_ref().map_or(0, |gap| gap.end - gap.start)
+        self.gaps.iter().map(|gap| gap.end - gap.start).sum()
     }
 
     pub fn sync(&self) -> io::Result<()> {

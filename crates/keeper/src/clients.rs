@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// A connection's place in [`Clients`], for as long as it lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ClientId(u64);
 
 /// Everyone connected.
@@ -39,6 +39,10 @@ enum WaitsFor {
     },
     /// That nothing of the tree is left.
     Stopped,
+    /// That its turn to write comes, or room for what it has written.
+    Room,
+    /// That a process of the job waits for input.
+    Input,
 }
 
 /// A request to answer.
@@ -76,7 +80,7 @@ impl Clients {
         Ok(())
     }
 
-    /// Reads what a client sent.
+    /// Reads what a client sent. One that has left is not there any more afterwards.
     pub fn read(&mut self, id: ClientId) -> Vec<Asked> {
         let Some(client) = self.list.iter_mut().find(|client| client.id == id) else {
             return Vec::new();
@@ -98,6 +102,24 @@ impl Clients {
 
     pub fn await_news(&mut self, id: ClientId, seq: u64, output: Option<u64>) {
         self.set(id, WaitsFor::News { seq, output });
+    }
+
+    pub fn await_room(&mut self, id: ClientId) {
+        self.set(id, WaitsFor::Room);
+    }
+
+    pub fn await_input(&mut self, id: ClientId) {
+        self.set(id, WaitsFor::Input);
+    }
+
+    pub fn is_input_awaited(&self) -> bool {
+        self.list
+            .iter()
+            .any(|client| client.waits_for == WaitsFor::Input)
+    }
+
+    pub fn is_there(&self, id: ClientId) -> bool {
+        self.list.iter().any(|client| client.id == id)
     }
 
     pub fn await_stopped(&mut self, id: ClientId) {
@@ -127,12 +149,21 @@ impl Clients {
                 seq: known,
                 output: read,
             } => seq > known || read.is_some_and(|read| output > read),
-            WaitsFor::Nothing | WaitsFor::Stopped => false,
+            WaitsFor::Nothing | WaitsFor::Stopped | WaitsFor::Room | WaitsFor::Input => false,
         });
     }
 
     pub fn tell_stopped(&mut self) {
         self.answer(&Reply::Stopped, |waits_for| waits_for == WaitsFor::Stopped);
+    }
+
+    /// Answers those who wait for room, or says why there will be none.
+    pub fn tell_room(&mut self, reply: &Reply) {
+        self.answer(reply, |waits_for| waits_for == WaitsFor::Room);
+    }
+
+    pub fn tell_input(&mut self, reply: &Reply) {
+        self.answer(reply, |waits_for| waits_for == WaitsFor::Input);
     }
 
     fn answer(&mut self, reply: &Reply, due: impl Fn(WaitsFor) -> bool) {

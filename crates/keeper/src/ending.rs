@@ -5,7 +5,7 @@
 //! ```
 //! Nothing is told before it is synced, and nothing is synced before it is complete.
 
-use crate::capture::{Capture, Feed};
+use crate::capture::{Capture, Feed, Source};
 use crate::hooks::{Hook, Role};
 use crate::leader::Ended;
 use crate::ledger::{Ledger, now};
@@ -13,7 +13,6 @@ use outlive_core::JobDir;
 use outlive_core::ending::{self, After};
 use outlive_core::event::{Event, Moment};
 use outlive_core::outcome::{End, EndedBy, Outcome};
-use std::fs::File;
 use std::io;
 
 /// The leader has ended; when, and how.
@@ -21,6 +20,8 @@ use std::io;
 pub struct Exited {
     pub at: Moment,
     pub ended: Ended,
+    /// Somebody kept it to the end.
+    pub kept: bool,
 }
 
 /// Everything it wrote is in the output file.
@@ -38,10 +39,10 @@ pub struct Recorded {
 }
 
 impl Exited {
-    pub fn drain(self, role: Role, capture: &mut Capture, feed: &File) -> Drained {
+    pub fn drain(self, role: Role, capture: &mut Capture, source: Source<'_>) -> Drained {
         role.reach(Hook::LeaderEnded);
         // A feed that cannot be read has nothing to lose; the end must be recorded all the same.
-        let _ = capture.drain(feed);
+        let _ = capture.drain(source);
         role.reach(Hook::Drained);
         Drained(self)
     }
@@ -66,8 +67,8 @@ impl Synced {
         capture: &mut Capture,
         lingering: Option<u32>,
     ) -> io::Result<Recorded> {
-        let Exited { at, ended } = self.0;
-        let dropped_bytes = journal_gap(ledger, capture);
+        let Exited { at, ended, kept } = self.0;
+        let dropped_bytes = journal_gaps(ledger, capture);
         let state = ledger.state();
         let (ended_by, ended_by_detail) = match &ended.outcome {
             Outcome::Lost { .. } => (EndedBy::Unknown, None),
@@ -92,6 +93,7 @@ impl Synced {
             duration_ms,
             output_bytes: capture.size(),
             dropped_bytes,
+            output_complete: kept,
             lingering: lingering.unwrap_or(0),
             usage: ended.usage,
         };
@@ -133,7 +135,7 @@ pub fn close(
     noted: Option<Noted>,
 ) -> io::Result<()> {
     let _ = capture.sync();
-    let dropped_bytes = journal_gap(ledger, capture);
+    let dropped_bytes = journal_gaps(ledger, capture);
     let closed = Event::Closed {
         output_bytes: capture.size(),
         dropped_bytes,
@@ -149,13 +151,12 @@ pub fn close(
     Ok(())
 }
 
-/// Journals the gap at the end if there is one and there is room; says how much was dropped in all.
-fn journal_gap(ledger: &mut Ledger, capture: &mut Capture) -> u64 {
+/// Journals the gaps that are not yet, if there is room; says how much was dropped in all.
+fn journal_gaps(ledger: &mut Ledger, capture: &mut Capture) -> u64 {
     let dropped = ledger.state().dropped_bytes() + capture.unjournaled();
-    if let Some(gap) = capture.gap()
-        && ledger.write(&[gap]).is_ok()
-    {
-        capture.gap_is_journaled();
+    let gaps = capture.gaps();
+    if !gaps.is_empty() && ledger.write(&gaps).is_ok() {
+        capture.gaps_are_journaled();
     }
     dropped
 }

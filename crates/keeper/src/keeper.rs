@@ -4,63 +4,72 @@
 //! (no descriptors, no memory) it tries again a moment later; the job never waits for it.
 
 use crate::capture::{Capture, Feed};
-use crate::clients::{Asked, ClientId, Clients};
+use crate::clients::Clients;
 use crate::ending::{self, Exited, Noted, Recorded};
 use crate::escalation::{Escalation, Progress};
 use crate::hooks::{Hook, Role};
+use crate::input::Desk;
 use crate::leader::Leader;
 use crate::ledger::{Ledger, now};
 use crate::mirror::Mirror;
-use crate::pair::Shared;
-use crate::tree::{self, Member, Tree};
+use crate::shared::Shared;
+use crate::tools::{self, Tools};
+use crate::tree::{Member, Tree};
 use crate::wake::Wake;
-use outlive_core::control::{Reply, Request};
 use outlive_core::event::{Event, Keeping, StopCause};
 use outlive_core::{Leftovers, Phase, State};
-use outlive_sys::own::{self, ChildBell};
-use outlive_sys::poll::{self, Interest};
+use outlive_sys::own::Bell;
 use outlive_sys::{clock, clock::Timer, pidfd};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 /// How long a keeper leaves what failed alone before it tries again.
-const HOLD_OFF: Duration = Duration::from_millis(100);
+pub(crate) const HOLD_OFF: Duration = Duration::from_millis(100);
 /// Watched processes beyond this are found when one of those watched has ended.
 const MOST_WATCHED: usize = 256;
 
 /// One keeper at work.
 #[derive(Debug)]
 pub struct Keeper<'a> {
-    role: Role,
-    shared: &'a Shared,
-    ledger: Ledger,
-    capture: Capture,
-    mirror: Option<Mirror<'a>>,
-    leader: Leader,
-    tree: Tree,
-    bell: ChildBell,
-    clients: Clients,
+    pub(crate) role: Role,
+    pub(crate) shared: &'a mut Shared,
+    pub(crate) ledger: Ledger,
+    pub(crate) capture: Capture,
+    pub(crate) desk: Desk,
+    pub(crate) mirror: Option<Mirror>,
+    pub(crate) leader: Leader,
+    pub(crate) tree: Tree,
+    pub(crate) bell: Bell,
+    pub(crate) clients: Clients,
     /// While the tree is being stopped.
-    escalation: Option<Escalation>,
+    pub(crate) escalation: Option<Escalation>,
     /// Processes of an adopted tree, whose ends no bell rings for.
-    watched: Vec<Member>,
-    timer: Option<Timer>,
+    pub(crate) watched: Vec<Member>,
+    pub(crate) timer: Option<Timer>,
     /// What the timer is set to.
-    timer_at: Option<u64>,
+    pub(crate) timer_at: Option<u64>,
     /// Something failed; for a moment only time is waited for.
-    hold_off: Option<HoldOff>,
-    tail: Tail,
-    noted: Option<Noted>,
+    pub(crate) hold_off: Option<HoldOff>,
+    pub(crate) tail: Tail,
+    pub(crate) noted: Option<Noted>,
+    pub(crate) watch: Watch,
+}
+
+/// Whether somebody has held the feed all along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Watch {
+    Unbroken,
+    /// The job ended while nobody did, and what was in the feed went with its last holder.
+    Broken,
 }
 
 /// That something is to be tried again after a while.
 #[derive(Clone, Copy, Debug)]
-struct HoldOff;
+pub(crate) struct HoldOff;
 
 /// What is known of the processes that may outlive the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tail {
+pub(crate) enum Tail {
     /// Something may have changed since they were last looked for.
     Unknown,
     /// Some are left, or the leader itself is.
@@ -71,46 +80,25 @@ enum Tail {
     Stopped,
 }
 
-/// What a keeper cannot do without, made before there is a job that would have to do without it.
-#[derive(Debug)]
-pub struct Tools {
-    capture: Capture,
-    bell: ChildBell,
-}
-
-impl Tools {
-    pub fn new(shared: &Shared, state: &State) -> io::Result<Tools> {
-        Ok(Tools {
-            capture: Capture::resume(&shared.job, state)?,
-            bell: ChildBell::new()?,
-        })
-    }
-}
-
-/// The copy to the caller's log; none where it cannot be begun.
-fn begin_mirror<'a>(
-    shared: &'a Shared,
-    ledger: &mut Ledger,
-    capture: &Capture,
-) -> Option<Mirror<'a>> {
-    let log = shared.log.as_ref()?;
-    let (mirror, begun) = Mirror::resume(log, ledger.state(), capture.output()).ok()?;
-    // Unwritten on a full disk, a later keeper would take the log's size then for its base.
-    let _ = begun.map(|event| ledger.write(&[event]));
-    Some(mirror)
-}
-
 impl<'a> Keeper<'a> {
     pub fn new(
         role: Role,
-        shared: &'a Shared,
+        shared: &'a mut Shared,
         mut ledger: Ledger,
         tools: Tools,
         leader: Leader,
         how: Keeping,
     ) -> Keeper<'a> {
-        let Tools { capture, bell } = tools;
-        let mirror = begin_mirror(shared, &mut ledger, &capture);
+        let Tools {
+            mut capture,
+            desk,
+            bell,
+        } = tools;
+        let mirror = tools::begin_mirror(shared, &mut ledger, &capture);
+        let watch = match how {
+            Keeping::Adopted => tools::look_back(shared, &ledger, &mut capture),
+            Keeping::Launched | Keeping::TakenOver => Watch::Unbroken,
+        };
         let state = ledger.state();
         // The journal may not say so: a full disk, or a predecessor that died first.
         let adopted = state.kept.as_ref().is_some_and(|kept| kept.adopted)
@@ -123,6 +111,7 @@ impl<'a> Keeper<'a> {
             shared,
             ledger,
             capture,
+            desk,
             mirror,
             leader,
             tree,
@@ -135,6 +124,7 @@ impl<'a> Keeper<'a> {
             hold_off: None,
             tail: Tail::Unknown,
             noted: None,
+            watch,
         }
     }
 
@@ -161,6 +151,8 @@ impl<'a> Keeper<'a> {
 
     /// Takes up what a predecessor left unfinished.
     fn resume(&mut self) -> io::Result<()> {
+        self.take_output()?;
+        self.deliver()?;
         match self.ledger.state().phase.clone() {
             Phase::Ended { at, .. } => {
                 let found = Recorded::found(at);
@@ -185,19 +177,20 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    fn state(&self) -> &State {
+    pub(crate) fn state(&self) -> &State {
         self.ledger.state()
     }
 
-    fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.state().is_final()
     }
 
-    fn handle(&mut self, wake: Wake) -> io::Result<()> {
+    pub(crate) fn handle(&mut self, wake: Wake) -> io::Result<()> {
         match wake {
             Wake::Output => self.take_output(),
             Wake::LeaderEnded => self.look_at_leader(),
             Wake::ProcessEnded => self.process_ended(),
+            Wake::Room => self.deliver(),
             Wake::Deadline => self.deadline(),
             Wake::Connection => self
                 .clients
@@ -207,12 +200,12 @@ impl<'a> Keeper<'a> {
     }
 
     fn take_output(&mut self) -> io::Result<()> {
-        self.capture.turn(&self.shared.feed)?;
+        self.capture.turn(self.shared.source())?;
+        self.look_soon();
         self.role.reach(Hook::Captured);
-        if let Some(gap) = self.capture.complete_gap()
-            && self.ledger.write(&[gap]).is_ok()
-        {
-            self.capture.gap_is_journaled();
+        // One that still grows is journaled once it does not.
+        if self.capture.has_complete_gap() && self.ledger.write(&self.capture.gaps()).is_ok() {
+            self.capture.gaps_are_journaled();
         }
         self.copy_to_log();
         Ok(())
@@ -236,9 +229,13 @@ impl<'a> Keeper<'a> {
         let Some(ended) = self.leader.look()? else {
             return Ok(());
         };
-        let exited = Exited { at: now(), ended };
+        let exited = Exited {
+            at: now(),
+            ended,
+            kept: self.watch == Watch::Unbroken,
+        };
         let synced = exited
-            .drain(self.role, &mut self.capture, &self.shared.feed)
+            .drain(self.role, &mut self.capture, self.shared.source())
             .sync(self.role, &self.capture);
         self.copy_to_log();
         // A count that cannot be had must not keep the end from being recorded.
@@ -252,6 +249,7 @@ impl<'a> Keeper<'a> {
             .ok();
         self.clients
             .tell_news(self.ledger.state().seq, self.capture.size());
+        self.look_for_input()?;
         self.role.reach(Hook::Told);
         self.leader.reap();
         self.role.reach(Hook::Reaped);
@@ -299,12 +297,15 @@ impl<'a> Keeper<'a> {
             let grace_ms = self.shared.spec.grace_ms;
             self.stop(StopCause::Timeout, None, grace_ms)?;
         }
+        if self.desk.look_at.is_some_and(|at| at <= now) {
+            self.look_for_input()?;
+        }
         self.tail = Tail::Unknown;
         Ok(())
     }
 
     /// When a running job has had its time.
-    fn timeout_at(&self) -> Option<u64> {
+    pub(crate) fn timeout_at(&self) -> Option<u64> {
         match &self.state().phase {
             Phase::Running(leader) => Some(
                 leader
@@ -316,7 +317,12 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    fn stop(&mut self, by: StopCause, detail: Option<String>, grace_ms: u64) -> io::Result<()> {
+    pub(crate) fn stop(
+        &mut self,
+        by: StopCause,
+        detail: Option<String>,
+        grace_ms: u64,
+    ) -> io::Result<()> {
         // If it ended before it was asked, then it ended by itself.
         self.look_at_leader()?;
         self.role.reach(Hook::StopAsked);
@@ -357,7 +363,7 @@ impl<'a> Keeper<'a> {
             Tail::Stopped => true,
         };
         if over && self.state().end().is_some() && !self.is_done() {
-            let _ = self.capture.drain(&self.shared.feed);
+            let _ = self.capture.drain(self.shared.source());
             self.copy_to_log();
             let job = &self.shared.job;
             let noted = self.noted;
@@ -393,121 +399,4 @@ impl<'a> Keeper<'a> {
         };
         Ok(tail)
     }
-
-    fn serve(&mut self, id: ClientId) -> io::Result<()> {
-        for asked in self.clients.read(id) {
-            self.answer(asked)?;
-        }
-        Ok(())
-    }
-
-    fn answer(&mut self, Asked { client, request }: Asked) -> io::Result<()> {
-        match request {
-            Request::News { seq, output } => self.clients.await_news(client, seq, output),
-            Request::Stop { grace_ms, detail } => {
-                self.clients.await_stopped(client);
-                self.stop(
-                    StopCause::Stop,
-                    detail,
-                    grace_ms.unwrap_or(self.shared.spec.grace_ms),
-                )?;
-            }
-            Request::Signal { signal } => {
-                let signaled = tree::signal(&self.tree.members()?, signal.number())?;
-                let (reached, denied) = (signaled.reached, signaled.denied);
-                self.clients
-                    .reply(client, &Reply::Signaled { reached, denied });
-            }
-            Request::Count => {
-                let processes = self.tree.members()?.len() as u32;
-                self.clients.reply(client, &Reply::Count { processes });
-            }
-        }
-        Ok(())
-    }
-
-    /// Sleeps until something has happened.
-    fn sleep(&mut self) -> io::Result<Vec<Wake>> {
-        if self.set_timer().is_err() {
-            self.hold_off = Some(HoldOff);
-        }
-        let mut wakes: Vec<Wake> = Vec::new();
-        let mut on: Vec<(BorrowedFd<'_>, Interest)> = Vec::new();
-        let mut add = |wake, fd, interest| {
-            wakes.push(wake);
-            on.push((fd, interest));
-        };
-        if self.hold_off.is_none() {
-            if self.capture.feed() == Feed::Open {
-                add(Wake::Output, self.shared.feed.as_fd(), Interest::Readable);
-            }
-            if let (Some((pidfd, interest)), None) = (self.leader.awaited(), self.state().end()) {
-                add(Wake::LeaderEnded, pidfd.as_fd(), interest);
-            }
-            add(Wake::ProcessEnded, self.bell.as_fd(), Interest::Readable);
-            for member in &self.watched {
-                add(Wake::ProcessEnded, member.pidfd.as_fd(), Interest::Readable);
-            }
-            if self.clients.count() < self.shared.most_clients {
-                add(
-                    Wake::Connection,
-                    self.shared.listener.as_fd(),
-                    Interest::Readable,
-                );
-            }
-            for (id, fd) in self.clients.fds() {
-                add(Wake::Client(id), fd, Interest::Readable);
-            }
-        }
-        if let (Some(timer), None) = (&self.timer, self.hold_off) {
-            add(Wake::Deadline, timer.as_fd(), Interest::Readable);
-        }
-        // Needs no descriptor, which may be what there is too few of.
-        let limit = self.hold_off.map(|HoldOff| HOLD_OFF);
-        let ready = poll::wait(&on, limit)?;
-        if self.hold_off.is_some() {
-            return Ok(vec![Wake::Deadline]);
-        }
-        Ok(wakes
-            .into_iter()
-            .zip(ready)
-            .filter_map(|(wake, ready)| ready.then_some(wake))
-            .collect())
-    }
-
-    /// Sets the timer to the next thing that is due, if anything is.
-    fn set_timer(&mut self) -> io::Result<()> {
-        let escalation = self.escalation.as_ref().and_then(Escalation::deadline);
-        let next = [self.timeout_at(), escalation].into_iter().flatten().min();
-        if next == self.timer_at {
-            return Ok(());
-        }
-        if self.timer.is_none() {
-            self.timer = Some(Timer::new()?);
-        }
-        if let Some(timer) = &self.timer {
-            next.map_or_else(|| timer.clear(), |at| timer.set(at))?;
-        }
-        self.timer_at = next;
-        Ok(())
-    }
-}
-
-/// This process, as others can find it again.
-pub fn identify(pid: i32) -> io::Result<outlive_core::ProcRef> {
-    let stat = outlive_sys::procfs::stat(pid).ok_or(io::ErrorKind::NotFound)?;
-    Ok(outlive_core::ProcRef {
-        pid,
-        started: stat.started,
-    })
-}
-
-/// This process and its standby, as the journal names them.
-pub fn kept(how: Keeping, standby: Option<i32>) -> io::Result<Event> {
-    Ok(Event::Kept {
-        how,
-        keeper: identify(own::pid())?,
-        // One that is gone already is none.
-        standby: standby.and_then(|pid| identify(pid).ok()),
-    })
 }

@@ -13,10 +13,18 @@
 //! | module | owns |
 //! |---|---|
 //! | [`pair`] | how the two processes come about, and taking over |
+//! | [`shared`] | what both hold |
 //! | [`keeper`] | the loop: every source becomes a [`wake::Wake`], handled in order |
+//! | [`tools`] | what a keeper begins with |
+//! | [`serving`] | answering those who are connected |
 //! | [`wake`] | what a keeper sleeps on |
 //! | [`start`] | bringing the leader to its program |
 //! | [`capture`] | the job's output, byte for byte |
+//! | [`channel`] | the job's input, and its terminal |
+//! | [`spool`] | input accepted and not delivered yet |
+//! | [`typing`] | typing into a terminal so that nothing is cut |
+//! | [`input`] | serving writes, in turn |
+//! | [`awaiting`] | whether the job waits for input |
 //! | [`mirror`] | the caller's own log |
 //! | [`leader`] | the job's first process and how it ended |
 //! | [`tree`] | which processes are the job's |
@@ -28,19 +36,27 @@
 //! | [`hooks`] | where tests can stop or kill a keeper |
 #![forbid(unsafe_code)]
 
+mod awaiting;
 mod capture;
+mod channel;
 mod clients;
 mod ending;
 mod escalation;
 mod hooks;
+mod input;
 mod keep_awake;
 mod keeper;
 mod leader;
 mod ledger;
 mod mirror;
 mod pair;
+mod serving;
+mod shared;
+mod spool;
 mod start;
+mod tools;
 mod tree;
+mod typing;
 mod wake;
 
 pub use pair::run;

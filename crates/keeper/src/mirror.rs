@@ -20,8 +20,8 @@ const CHUNK: usize = 1024 * 1024;
 
 /// The copy under way.
 #[derive(Debug)]
-pub struct Mirror<'a> {
-    log: &'a File,
+pub struct Mirror {
+    log: File,
     base: u64,
     copied: u64,
 }
@@ -48,13 +48,9 @@ pub fn open_log(spec: &Spec) -> io::Result<Option<File>> {
     }
 }
 
-impl<'a> Mirror<'a> {
+impl Mirror {
     /// Goes on where a predecessor was, or begins; then there is something to journal.
-    pub fn resume(
-        log: &'a File,
-        state: &State,
-        output: &File,
-    ) -> io::Result<(Mirror<'a>, Option<Event>)> {
+    pub fn resume(log: File, state: &State, output: &File) -> io::Result<(Mirror, Option<Event>)> {
         let size = log.metadata()?.len();
         let begun = state.log_base.is_none().then_some(Event::LogBase {
             offset: size,
@@ -64,7 +60,7 @@ impl<'a> Mirror<'a> {
             offset: size,
             from: 0,
         });
-        let copied = from + same_bytes(log, base + from, output, from)?;
+        let copied = from + same_bytes(&log, base + from, output, from)?;
         Ok((Mirror { log, base, copied }, begun))
     }
 
@@ -86,7 +82,13 @@ impl<'a> Mirror<'a> {
     pub fn copy(&mut self, output: &File, size: u64) -> io::Result<()> {
         while self.copied < size {
             let most = (size - self.copied).min(CHUNK as u64) as usize;
-            match file::copy_range(output, self.copied, self.log, self.base + self.copied, most)? {
+            match file::copy_range(
+                output,
+                self.copied,
+                &self.log,
+                self.base + self.copied,
+                most,
+            )? {
                 0 => break,
                 count => self.copied += count as u64,
             }

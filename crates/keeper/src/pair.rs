@@ -4,63 +4,29 @@
 //! the keeper. Then it sleeps in `wait`: it is the standby. If the keeper ends any other way than by
 //! having finished, the standby does what the keeper did: [`act`].
 
+use crate::channel::Channel;
 use crate::hooks::{Hook, Role};
-use crate::keep_awake::KeepAwake;
-use crate::keeper::{self, Keeper, Tools};
+use crate::keeper::Keeper;
 use crate::leader::{self, Leader};
 use crate::ledger::{Ledger, now};
-use crate::mirror;
+use crate::shared::Shared;
 use crate::start;
+use crate::tools::{self, Tools};
 use outlive_core::ending;
 use outlive_core::event::{Event, Keeping};
-use outlive_core::layout::CONTROL;
 use outlive_core::outcome::End;
 use outlive_core::{JobDir, Phase, ProcRef, Spec};
 use outlive_sys::child::{self, Gate, GateInside};
 use outlive_sys::lock::{self, Lock, Locked};
-use outlive_sys::own::{self, OpenFileLimit};
-use outlive_sys::pidfd::{self, Status};
-use outlive_sys::socket::Listener;
-use outlive_sys::{pipe, procfs};
+use outlive_sys::own::{self};
+use outlive_sys::pidfd::{self, PidFd, Status};
+use outlive_sys::poll::{self, Interest};
+use outlive_sys::procfs;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-
-/// Descriptors kept free of clients, for the keeper's own work.
-const SPARE_FILES: usize = 16;
-/// Where the limit cannot be learned.
-const MOST_CLIENTS: usize = 128;
-/// With fewer a job could be started and then not be looked after.
-const FEWEST_FILES: usize = 24;
-
-/// What a keeper needs and its heir could not make again.
-#[derive(Debug)]
-pub struct Shared {
-    pub job: JobDir,
-    pub spec: Spec,
-    pub feed: File,
-    pub listener: Listener,
-    /// The maker's side of the gate the leader starts through.
-    gate: Gate,
-    /// Who started this pair hears through it that the start is decided.
-    ready: File,
-    /// The caller's own log, locked.
-    pub log: Option<File>,
-    pub most_clients: usize,
-    limit: Option<OpenFileLimit>,
-    /// What holds off sleep does so until this closes.
-    _awake: Option<KeepAwake>,
-    /// Held as long as one of the two lives.
-    _lock: Lock,
-}
-
-impl Shared {
-    /// Tells whoever started this pair that the start is decided. Nobody may be there any more.
-    pub fn ring_ready(&self) {
-        let _ = (&self.ready).write_all(b"r");
-    }
-}
 
 /// Supervises the job in this directory until nothing of it is left; returns the exit code.
 ///
@@ -82,12 +48,14 @@ fn enter(directory: &Path) -> io::Result<()> {
     let _ = own::new_session();
     own::become_subreaper()?;
     std::env::set_current_dir("/")?;
-    let Some(lock) = take_lock(&job, handed.input)? else {
+    // Both are held until this process ends, so whatever is to be written down is by then.
+    let Some(_lock) = take_lock(&job, handed.input)? else {
         return Ok(());
     };
+    let ready = handed.output;
     let spec = job.read_spec().map_err(io::Error::other)?;
     let limit = own::raise_open_file_limit().ok();
-    match open_shared(job.clone(), spec, handed.output, limit, lock) {
+    match Shared::open(job.clone(), spec, &ready, limit) {
         Ok((mut shared, inside)) => pair(&mut shared, inside),
         Err(error) => give_up(&job, &error),
     }
@@ -109,54 +77,6 @@ fn take_lock(job: &JobDir, handed: File) -> io::Result<Option<Lock>> {
     })
 }
 
-fn open_shared(
-    job: JobDir,
-    spec: Spec,
-    ready: File,
-    limit: Option<OpenFileLimit>,
-    lock: Lock,
-) -> io::Result<(Shared, GateInside)> {
-    if limit.is_some_and(|limit| limit.most() < FEWEST_FILES) {
-        let reason =
-            format!("too few files may be open here; `ulimit -n` must be {FEWEST_FILES} at least");
-        return Err(io::Error::other(reason));
-    }
-    let (gate, inside) = child::gate()?;
-    let begun = job.read_journal().map_err(io::Error::other)?.state.phase != Phase::Accepted;
-    let log = match mirror::open_log(&spec) {
-        // A job that runs already is kept all the same.
-        Err(_) if begun => None,
-        other => other?,
-    };
-    let shared = Shared {
-        log,
-        most_clients: limit.map_or(MOST_CLIENTS, |limit| {
-            limit.most().saturating_sub(SPARE_FILES).max(1)
-        }),
-        feed: open_feed(&job)?,
-        listener: Listener::bind(job.path(), CONTROL)?,
-        _awake: KeepAwake::begin(&job, &spec),
-        job,
-        spec,
-        gate,
-        ready,
-        limit,
-        _lock: lock,
-    };
-    Ok((shared, inside))
-}
-
-/// The reading end of the feed. One that is gone went with its writers, or by somebody's hand.
-fn open_feed(job: &JobDir) -> io::Result<File> {
-    match pipe::open_reader(&job.feed()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            pipe::make_fifo(&job.feed())?;
-            pipe::open_reader(&job.feed())
-        }
-        other => other,
-    }
-}
-
 fn pair(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
     let standby = own::pid();
     let forked = child::fork(|| {
@@ -174,10 +94,30 @@ fn pair(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
 
 /// Sleeps as long as the keeper lives, and takes its place if it dies before its time.
 fn stand_by(keeper: i32, shared: &mut Shared) -> io::Result<()> {
+    heed(keeper, &mut shared.channel)?;
     match pidfd::wait_for_child(keeper)? {
         Status::Exited { code: 0 } => Ok(()),
         _ => act(Role::Heir, shared, None, None),
     }
+}
+
+/// Does what the keeper asks as long as it lives, where there is anything it may ask.
+fn heed(keeper: i32, channel: &mut Channel) -> io::Result<()> {
+    let Some(pidfd) = PidFd::open(keeper)? else {
+        return Ok(());
+    };
+    while let Some(leash) = channel.leash() {
+        let on = [
+            (pidfd.as_fd(), Interest::Readable),
+            (leash.as_fd(), Interest::Readable),
+        ];
+        match poll::wait(&on, None)?.as_slice() {
+            [true, _] => break,
+            [false, true] => channel.obey(),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Reads the journal and goes on from there. Every keeper comes through here.
@@ -195,7 +135,7 @@ fn act(
         (Role::Keeper, _) => Keeping::Adopted,
     };
     // Who keeps it is good to know and nothing hangs on it: a full disk must not end this here.
-    let _ = keeper::kept(how, standby).and_then(|event| ledger.write(&[event]));
+    let _ = tools::kept(how, standby).and_then(|event| ledger.write(&[event]));
     let tools = match Tools::new(shared, ledger.state()) {
         // Nothing has run yet, so why it cannot is the outcome.
         Err(error) if ledger.state().phase == Phase::Accepted => {
@@ -230,16 +170,17 @@ fn start_leader(
             inside
         }
     };
-    let Shared {
-        job, spec, limit, ..
-    } = &*shared;
-    if let Err(error) = start::spawn(role, job, spec, ledger, (&shared.gate, inside), *limit) {
-        return Ok(Leader::NotStarted(start::failed(
+    let spawned = shared
+        .channel
+        .leader_ends(&shared.job)
+        .and_then(|ends| start::spawn(role, shared, ledger, inside, ends));
+    match spawned {
+        Ok(()) => pass_gate(role, &shared.gate, &shared.spec, ledger),
+        Err(error) => Ok(Leader::NotStarted(start::failed(
             "cannot start a process",
             &error,
-        )));
+        ))),
     }
-    pass_gate(role, &shared.gate, spec, ledger)
 }
 
 /// A predecessor died between writing the leader down and hearing that it runs.

@@ -6,36 +6,35 @@
 
 use crate::hooks::{Hook, Role};
 use crate::ledger::Ledger;
+use crate::shared::Shared;
+use outlive_core::Spec;
 use outlive_core::event::Event;
 use outlive_core::outcome::{NotStarted, Outcome};
 use outlive_core::process::ProcRef;
-use outlive_core::{JobDir, Spec};
 use outlive_sys::child::{ExecFailure, Gate, GateInside, Program, Start, Step};
-use outlive_sys::own::OpenFileLimit;
-use outlive_sys::{pidfd, pipe, procfs};
+use outlive_sys::{pidfd, procfs};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 
-/// Forks the leader and writes it down; it waits at the gate.
+/// Forks the leader, with these as its standard input and output, and writes it down; it waits at
+/// the gate.
 pub fn spawn(
     role: Role,
-    job: &JobDir,
-    spec: &Spec,
+    shared: &Shared,
     ledger: &mut Ledger,
-    (gate, inside): (&Gate, GateInside),
-    limit: Option<OpenFileLimit>,
+    inside: GateInside,
+    (input, output): (File, File),
 ) -> io::Result<()> {
+    let spec = &shared.spec;
     let argv: Vec<&OsStr> = spec
         .argv
         .iter()
         .map(|argument| argument.as_os_str())
         .collect();
     let path = std::env::var_os("PATH");
-    let program = Program::new(&argv, spec.cwd.as_os_str(), path.as_deref(), limit)?;
-    let input = File::open("/dev/null")?;
-    let output = pipe::open_both(&job.feed())?;
-    let pid = program.spawn(&input, &output, gate, inside)?;
+    let program = Program::new(&argv, spec.cwd.as_os_str(), path.as_deref(), shared.limit)?;
+    let pid = program.spawn(&input, &output, &shared.gate, inside)?;
     role.reach(Hook::Forked);
     let stat = procfs::stat(pid)
         .ok_or_else(|| io::Error::other("the new process cannot be seen in /proc"))?;

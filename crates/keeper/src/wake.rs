@@ -1,6 +1,13 @@
 //! What a keeper sleeps on.
 
+use crate::capture::Feed;
 use crate::clients::ClientId;
+use crate::escalation::Escalation;
+use crate::keeper::{HOLD_OFF, HoldOff, Keeper};
+use outlive_sys::clock::Timer;
+use outlive_sys::poll::{self, Interest};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// Why a keeper woke. They are handled in this order: an end that has happened comes before a stop
 /// that is asked for, and output before both.
@@ -10,7 +17,91 @@ pub enum Wake {
     LeaderEnded,
     /// A child, or a process of the tree that is watched, has ended.
     ProcessEnded,
+    /// There is room for more input.
+    Room,
     Deadline,
     Connection,
     Client(ClientId),
+}
+
+impl Keeper<'_> {
+    /// Sleeps until something has happened.
+    pub fn sleep(&mut self) -> io::Result<Vec<Wake>> {
+        if self.set_timer().is_err() {
+            self.hold_off = Some(HoldOff);
+        }
+        let mut wakes: Vec<Wake> = Vec::new();
+        let mut on: Vec<(BorrowedFd<'_>, Interest)> = Vec::new();
+        let mut add = |wake, fd, interest| {
+            wakes.push(wake);
+            on.push((fd, interest));
+        };
+        if self.hold_off.is_none() {
+            if self.capture.feed() == Feed::Open {
+                add(Wake::Output, self.output_fd(), Interest::Readable);
+            }
+            if let (true, Some(fd)) = (self.desk.is_busy(), self.shared.channel.writable()) {
+                add(Wake::Room, fd, Interest::Writable);
+            }
+            if let (Some((pidfd, interest)), None) = (self.leader.awaited(), self.state().end()) {
+                add(Wake::LeaderEnded, pidfd.as_fd(), interest);
+            }
+            add(Wake::ProcessEnded, self.bell.as_fd(), Interest::Readable);
+            for member in &self.watched {
+                add(Wake::ProcessEnded, member.pidfd.as_fd(), Interest::Readable);
+            }
+            if self.clients.count() < self.shared.most_clients {
+                add(
+                    Wake::Connection,
+                    self.shared.listener.as_fd(),
+                    Interest::Readable,
+                );
+            }
+            for (id, fd) in self.clients.fds() {
+                add(Wake::Client(id), fd, Interest::Readable);
+            }
+        }
+        if let (Some(timer), None) = (&self.timer, self.hold_off) {
+            add(Wake::Deadline, timer.as_fd(), Interest::Readable);
+        }
+        // Needs no descriptor, which may be what there is too few of.
+        let limit = self.hold_off.map(|HoldOff| HOLD_OFF);
+        let ready = poll::wait(&on, limit)?;
+        if self.hold_off.is_some() {
+            return Ok(vec![Wake::Deadline]);
+        }
+        Ok(wakes
+            .into_iter()
+            .zip(ready)
+            .filter_map(|(wake, ready)| ready.then_some(wake))
+            .collect())
+    }
+
+    /// What becomes readable when the job has written something.
+    fn output_fd(&self) -> BorrowedFd<'_> {
+        match self.shared.source().terminal {
+            Some(terminal) => terminal.master.as_fd(),
+            None => self.shared.feed.as_fd(),
+        }
+    }
+
+    /// Sets the timer to the next thing that is due, if anything is.
+    fn set_timer(&mut self) -> io::Result<()> {
+        let escalation = self.escalation.as_ref().and_then(Escalation::deadline);
+        let next = [self.timeout_at(), escalation, self.desk.look_at]
+            .into_iter()
+            .flatten()
+            .min();
+        if next == self.timer_at {
+            return Ok(());
+        }
+        if self.timer.is_none() {
+            self.timer = Some(Timer::new()?);
+        }
+        if let Some(timer) = &self.timer {
+            next.map_or_else(|| timer.clear(), |at| timer.set(at))?;
+        }
+        self.timer_at = next;
+        Ok(())
+    }
 }

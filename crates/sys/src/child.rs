@@ -158,7 +158,7 @@ impl Program {
     }
 
     /// Forks; the child gets a session of its own, an empty signal mask, `input` as standard input and
-    /// `output` as standard output and error, and waits at the gate, whose other side is the maker's
+    /// `output` as standard output and error (a terminal becomes its controlling one), and waits at the gate, whose other side is the maker's
     /// alone: if that goes, the child must see it.
     pub fn spawn(
         &self,
@@ -217,6 +217,8 @@ impl Plan<'_> {
         // process has its own copy of.
         unsafe {
             libc::setsid();
+            // Refused, as it should be, for anything but a terminal.
+            libc::ioctl(self.input, libc::TIOCSCTTY as _, 0);
             libc::dup2(self.input, 0);
             libc::dup2(self.output, 1);
             libc::dup2(self.output, 2);

@@ -42,6 +42,11 @@ pub fn next_hole(file: &File, from: u64) -> io::Result<Option<std::ops::Range<u6
     Ok(Some(start..end))
 }
 
+/// Where the file will be read from next.
+pub fn position(file: &File) -> io::Result<u64> {
+    Ok(seek(file, SeekFrom::Current(0))?)
+}
+
 /// Positions the file at its end and says where that is.
 pub fn seek_end(file: &File) -> io::Result<u64> {
     Ok(seek(file, SeekFrom::End(0))?)
@@ -87,9 +92,9 @@ pub fn is_full(error: &io::Error) -> bool {
     )
 }
 
-/// Sixteen random bits.
-pub fn random_u16() -> io::Result<u16> {
-    let mut bytes = [0u8; 2];
+/// Random bits.
+pub fn random<const BYTES: usize>() -> io::Result<[u8; BYTES]> {
+    let mut bytes = [0; BYTES];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-    Ok(u16::from_ne_bytes(bytes))
+    Ok(bytes)
 }

@@ -5,28 +5,34 @@
 //!
 //! | module | owns |
 //! |---|---|
+//! | [`blocked`] | what a process waits to read from |
 //! | [`child`] | fork, and the way from fork to exec |
 //! | [`clock`] | both clocks, and a timer that runs through suspend |
 //! | [`file`] | reserving space, finding holes, renaming without replacing |
 //! | [`hook`] | named places where a test can stop or kill a process |
 //! | [`lock`] | locks that a forked process shares |
+//! | [`memory`] | files that are nowhere but in memory |
 //! | [`own`] | what a process does to itself: session, signals, descriptors, limits |
 //! | [`pidfd`] | one process, addressed so that it cannot be another |
 //! | [`pipe`] | FIFOs, and moving bytes without a copy |
 //! | [`poll`] | sleeping until the kernel has something |
 //! | [`probe`] | what this machine offers |
 //! | [`procfs`] | what the kernel tells of processes |
+//! | [`pty`] | terminals, from both ends |
 //! | [`socket`] | local sockets with a known peer |
 
+pub mod blocked;
 pub mod child;
 pub mod clock;
 pub mod file;
 pub mod hook;
 pub mod lock;
+pub mod memory;
 pub mod own;
 pub mod pidfd;
 pub mod pipe;
 pub mod poll;
 pub mod probe;
 pub mod procfs;
+pub mod pty;
 pub mod socket;

@@ -70,24 +70,43 @@ pub(crate) fn set_signal_mask(mask: u64) -> io::Result<()> {
     check(result).map(drop)
 }
 
-/// Becomes readable when a child of this process has ended (needs the signals blocked).
+/// Becomes readable when one of its signals has come (needs them blocked).
 #[derive(Debug)]
-pub struct ChildBell(OwnedFd);
+pub struct Bell(OwnedFd);
 
-impl ChildBell {
-    pub fn new() -> io::Result<ChildBell> {
-        // SAFETY: an all-zero signal set is valid storage, and the calls only fill it.
-        let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
-        // SAFETY: `set` is a valid, exclusively borrowed signal set.
-        unsafe {
-            libc::sigemptyset(&mut set);
-            libc::sigaddset(&mut set, libc::SIGCHLD);
+impl Bell {
+    /// Rings when a child of this process has ended.
+    pub fn for_children() -> io::Result<Bell> {
+        Bell::new(&[libc::SIGCHLD])
+    }
+
+    /// Rings when this process's terminal has another size.
+    pub fn for_resizes() -> io::Result<Bell> {
+        Bell::blocking(&[libc::SIGWINCH])
+    }
+
+    /// Rings when this process is asked to end; it does not end by itself any more.
+    pub fn for_leaving() -> io::Result<Bell> {
+        Bell::blocking(&[libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT])
+    }
+
+    fn blocking(signals: &[i32]) -> io::Result<Bell> {
+        let set = signal_set(signals);
+        // SAFETY: `set` is a valid signal set that outlives the call; no old one is asked for.
+        let result = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) };
+        match result {
+            0 => Bell::new(signals),
+            errno => Err(io::Error::from_raw_os_error(errno)),
         }
+    }
+
+    fn new(signals: &[i32]) -> io::Result<Bell> {
+        let set = signal_set(signals);
         // SAFETY: `set` is initialised; the call returns a new descriptor or -1.
         let fd = unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
         check(i64::from(fd))?;
         // SAFETY: the descriptor is new, so nobody else owns it.
-        Ok(ChildBell(unsafe { OwnedFd::from_raw_fd(fd) }))
+        Ok(Bell(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
     /// Takes the rings so far.
@@ -97,7 +116,19 @@ impl ChildBell {
     }
 }
 
-impl AsFd for ChildBell {
+fn signal_set(signals: &[i32]) -> libc::sigset_t {
+    // SAFETY: an all-zero signal set is valid storage, and the calls only fill it.
+    let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `set` is a valid, exclusively borrowed signal set.
+    unsafe { libc::sigemptyset(&mut set) };
+    for signal in signals {
+        // SAFETY: as above; a number that is no signal is refused without effect.
+        unsafe { libc::sigaddset(&mut set, *signal) };
+    }
+    set
+}
+
+impl AsFd for Bell {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

@@ -1,7 +1,8 @@
 //! FIFOs, and moving bytes without a copy.
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
-use rustix::pipe::{SpliceFlags, splice};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{CWD, FileType, Mode, OFlags, Timespec, mknodat, open};
+use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -30,6 +31,38 @@ pub fn open_both(path: &Path) -> io::Result<File> {
     Ok(File::from(open(path, flags, Mode::empty())?))
 }
 
+/// A new pipe: its reading and its writing end, neither of which waits.
+pub fn new_pipe() -> io::Result<(File, File)> {
+    let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+    Ok((File::from(reader), File::from(writer)))
+}
+
+/// Opens a FIFO for writing, and writes without waiting; it need not have a reader.
+pub fn open_writer(path: &Path) -> io::Result<File> {
+    // Without a reader it could not be opened at all.
+    let _reader = open_reader(path)?;
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    Ok(File::from(open(path, flags, Mode::empty())?))
+}
+
+/// Opens a FIFO for reading as programs expect it: a read waits. There must be a writer.
+pub fn open_waiting_reader(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NOCTTY;
+    Ok(File::from(open(path, flags, Mode::empty())?))
+}
+
+/// How many bytes wait in a pipe.
+pub fn queued(pipe: &File) -> io::Result<u64> {
+    Ok(rustix::io::ioctl_fionread(pipe)?)
+}
+
+/// Whether nobody can ever read what is written to this pipe.
+pub fn has_no_reader(writer: &File) -> io::Result<bool> {
+    let mut fds = [PollFd::new(writer, PollFlags::empty())];
+    poll(&mut fds, Some(&Timespec::default()))?;
+    Ok(fds[0].revents().contains(PollFlags::ERR))
+}
+
 /// What a move found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moved {
@@ -42,7 +75,8 @@ pub enum Moved {
 
 /// Moves up to `most` bytes out of a pipe to where `to` is positioned, without waiting. Each byte
 /// is taken from the pipe and written in one step: a process killed here loses and doubles none.
-/// `to` must not be in append mode, which the kernel refuses.
+/// `to` must not be in append mode, which the kernel refuses. With `from` a file and `to` a pipe,
+/// the place the file is read from moves on in the same step.
 pub fn move_bytes(from: impl AsFd, to: impl AsFd, most: usize) -> io::Result<Moved> {
     loop {
         return match splice(
@@ -56,8 +90,14 @@ pub fn move_bytes(from: impl AsFd, to: impl AsFd, most: usize) -> io::Result<Mov
             Ok(0) => Ok(Moved::End),
             Ok(count) => Ok(Moved::Bytes(count)),
             Err(rustix::io::Errno::AGAIN) => Ok(Moved::Empty),
+            // A terminal that no program has open any more.
+            Err(rustix::io::Errno::IO) if is_terminal(&from) => Ok(Moved::End),
             Err(rustix::io::Errno::INTR) => continue,
             Err(error) => Err(error.into()),
         };
     }
+}
+
+fn is_terminal(fd: impl AsFd) -> bool {
+    rustix::termios::isatty(fd)
 }

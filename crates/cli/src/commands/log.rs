@@ -2,9 +2,9 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use outlive::Chunk;
 use outlive::units::show_size;
 use outlive::verbs::log::{self, Log, Part};
+use outlive::{Chunk, JobId};
 use std::io::{self, Write};
 
 /// A job's output: the last 200 lines, or the part asked for
@@ -21,6 +21,9 @@ pub struct Args {
     /// Then what comes, as it comes, until the job ends
     #[arg(long, short)]
     follow: bool,
+    /// What a person would see on its terminal now
+    #[arg(long, conflicts_with_all = ["bytes", "lines", "follow", "raw"])]
+    screen: bool,
     /// The bytes as they are (plain text is not changed yet either)
     #[arg(long)]
     raw: bool,
@@ -50,6 +53,9 @@ fn byte_range(text: &str) -> Result<Bytes, String> {
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let id = context.find(&args.id)?;
+    if args.screen {
+        return screen(context, &id);
+    }
     let part = match args.bytes {
         Some(Bytes { from, to }) => Part::Bytes { from, to },
         None => Part::LastLines(args.lines),
@@ -80,6 +86,15 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     }
     if args.follow {
         follow(context, &log, &mut emit)?;
+    }
+    Ok(Exit::Success)
+}
+
+fn screen(context: &Context, id: &JobId) -> Result<Exit, Failure> {
+    let screen = log::screen(&context.outlive, id)?;
+    match context.json {
+        true => context.print_json(&screen)?,
+        false => context.print(&screen.text)?,
     }
     Ok(Exit::Success)
 }

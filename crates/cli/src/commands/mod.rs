@@ -1,5 +1,6 @@
 //! One verb, one file: its arguments, its call, its words.
 
+pub mod attach;
 pub mod completions;
 pub mod detach;
 pub mod doctor;
@@ -7,7 +8,9 @@ pub mod list;
 pub mod log;
 pub mod man;
 pub mod prune;
+pub mod resize;
 pub mod run;
+pub mod send;
 pub mod show;
 pub mod signal;
 pub mod stop;

@@ -7,7 +7,7 @@ use crate::render;
 use clap::ValueEnum;
 use outlive::verbs::run::{self, Command, DEFAULT_GRACE, Run, Started};
 use outlive::verbs::{show, wait};
-use outlive::{Chunk, Follow, Job, JobId, Leftovers, Notify};
+use outlive::{Chunk, Follow, Input, Job, JobId, Leftovers, Notify, Size};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -59,6 +59,15 @@ pub struct Options {
     /// Where to run it [default: here]
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
+    /// Give it a terminal of its own [default size: 30x120]
+    #[arg(long, value_name = "ROWSxCOLS", num_args = 0..=1, require_equals = true, value_parser = Size::parse, conflicts_with = "stdin")]
+    pty: Option<Option<Size>>,
+    /// What it reads from: nothing, or what is sent to it
+    #[arg(long, value_enum, default_value_t = StdinArg::Null)]
+    stdin: StdinArg,
+    /// Have programs talk plainly: no colours, pagers, editors or questions (unless --env says so)
+    #[arg(long)]
+    plain: bool,
     /// Add a variable to the environment, which is inherited; repeatable
     #[arg(long, value_name = "K=V")]
     env: Vec<OsString>,
@@ -87,6 +96,12 @@ enum NotifyArg {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
+enum StdinArg {
+    Null,
+    Pipe,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum LeftoversArg {
     Keep,
     Stop,
@@ -106,6 +121,12 @@ impl Options {
             session: context.session(self.session.as_deref())?,
             task: label("the task", self.task.as_deref())?,
             cwd: self.cwd,
+            input: match (self.pty, self.stdin) {
+                (Some(size), _) => Input::Pty(size.unwrap_or(Size::DEFAULT)),
+                (None, StdinArg::Pipe) => Input::Pipe,
+                (None, StdinArg::Null) => Input::Null,
+            },
+            plain: self.plain,
             variables: self
                 .env
                 .into_iter()

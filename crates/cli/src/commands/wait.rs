@@ -4,8 +4,9 @@ use super::duration;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
+use clap::ValueEnum;
 use outlive::verbs::list::{self, Filter, Which};
-use outlive::verbs::wait::{self, Until, Waited};
+use outlive::verbs::wait::{self, Until, Waited, What};
 use outlive::{Job, JobId};
 use std::time::Duration;
 
@@ -23,9 +24,19 @@ pub struct Args {
     /// Until all of them have ended (the default)
     #[arg(long)]
     all: bool,
+    /// What to wait for. For `input`: until a process of the job waits for some, or the job ends,
+    /// which is never 0
+    #[arg(long = "for", value_enum, default_value_t = For::End)]
+    what: For,
     /// At most this long (then 124, and the jobs are untouched)
     #[arg(long, value_name = "DUR", value_parser = duration)]
     timeout: Option<Duration>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum For {
+    End,
+    Input,
 }
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
@@ -38,6 +49,10 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         &context.outlive,
         &ids,
         wait::Wait {
+            what: match args.what {
+                For::End => What::End,
+                For::Input => What::Input,
+            },
             until,
             timeout: args.timeout,
         },
@@ -47,7 +62,24 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         context.say("outlive: out of time; what has not ended goes on");
         return Ok(Exit::OutOfTime);
     }
-    Ok(exit(&waited, until))
+    Ok(match args.what {
+        For::End => exit(&waited, until),
+        For::Input => exit_for_input(&waited, until),
+    })
+}
+
+/// Success is that one (or all) of them waits for input; an end is something else, even a good one.
+fn exit_for_input(waited: &Waited, until: Until) -> Exit {
+    let waiting = |job: &&Job| !job.has_ended();
+    let met = match until {
+        Until::All => waited.jobs.iter().all(|job| waiting(&job)),
+        Until::Any => waited.jobs.iter().any(|job| waiting(&job)),
+    };
+    match (met, exit(waited, until)) {
+        (true, _) => Exit::Success,
+        (false, exit) if exit.code() == 0 => Exit::Unknown,
+        (false, exit) => exit,
+    }
 }
 
 fn running(context: &Context) -> Result<Vec<JobId>, Failure> {

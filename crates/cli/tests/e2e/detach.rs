@@ -351,6 +351,8 @@ fn others_who_append_while_the_keepers_are_dead_lose_and_cost_nothing() {
         until("it is gone", || !is_alive(pid));
     }
     append(&log, "somebody else\n");
+    // Adopted before it ends: what a job writes last, kept by nobody, is nobody's.
+    assert_eq!(world.show("d")["state"], "running");
     File::create(go).unwrap();
     assert_eq!(world.wait("d")["exit_code"], 0);
     until_closed(&world, "d");

@@ -191,7 +191,10 @@ fn every_job_in_json_has_every_key_of_the_interface() {
             .keys()
             .map(String::as_str)
             .collect();
-        assert_eq!(output, BTreeSet::from(["bytes", "dropped_bytes", "path"]));
+        assert_eq!(
+            output,
+            BTreeSet::from(["bytes", "complete", "dropped_bytes", "path"])
+        );
     }
     let jobs = [&answer["jobs"][0], &answer["jobs"][1]];
     assert_eq!(

@@ -7,6 +7,8 @@
 )]
 
 mod adoption;
+mod attaching;
+mod awaiting;
 mod basics;
 mod detach;
 mod ending;
@@ -16,6 +18,8 @@ mod pair;
 mod pruning;
 mod scarcity;
 mod service;
+mod stdin;
 mod stopping;
+mod terminal;
 mod waiting;
 mod world;

@@ -4,6 +4,8 @@ use crate::error::Error;
 use crate::outlive::Outlive;
 use crate::output::{Follow, LogText, Output};
 use crate::presence;
+use crate::screen::{Emulation, Screen};
+use crate::verbs::show;
 use outlive_core::JobId;
 use std::ops::Range;
 
@@ -20,6 +22,12 @@ pub struct Log {
     id: JobId,
     output: Output,
     range: Range<u64>,
+}
+
+/// What a person would see on the job's terminal now.
+pub fn screen(outlive: &Outlive, id: &JobId) -> Result<Screen, Error> {
+    let (_, spec, state) = show::read(outlive, id)?;
+    Ok(Emulation::of(outlive, &spec, &state)?.screen(id))
 }
 
 /// Finds the part that was asked for.

@@ -9,7 +9,7 @@ use crate::presence;
 use crate::told;
 use outlive_core::layout::{GONE, NEW};
 use outlive_core::{JobDir, JobId, Outcome, Spec, history};
-use outlive_sys::{clock, file};
+use outlive_sys::clock;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -142,7 +142,7 @@ impl Pruned {
 fn remove(outlive: &Outlive, id: &JobId, spec: Option<&Spec>) -> Result<Option<u64>, Error> {
     let dir = outlive.job_dir(id);
     let bytes = disk_usage(&dir);
-    let random = file::random_u16().map_err(Error::io("cannot read", "/dev/urandom"))?;
+    let random = crate::random::number()?;
     let gone = dir
         .path()
         .with_file_name(format!("{GONE}{id}-{random:04x}"));

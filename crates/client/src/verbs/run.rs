@@ -2,7 +2,7 @@
 
 use crate::environment;
 use crate::error::Error;
-use crate::job::Job;
+use crate::job::{Job, Seen};
 use crate::keeper_process::Begun;
 use crate::launch::{self, Named};
 use crate::outlive::Outlive;
@@ -11,8 +11,8 @@ use crate::shell;
 use crate::told;
 use crate::verbs::show;
 use outlive_core::os_text::OsText;
-use outlive_core::{JobId, Journal, Label, Leftovers, Notify, Outcome, Spec, State, spec};
-use outlive_sys::{clock, file};
+use outlive_core::{Input, JobId, Journal, Label, Leftovers, Notify, Outcome, Spec, State, spec};
+use outlive_sys::clock;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -46,6 +46,9 @@ pub struct Run {
     pub task: Option<Label>,
     /// Else where this process is.
     pub cwd: Option<PathBuf>,
+    pub input: Input,
+    /// Set the variables that make programs talk plainly, unless they are given.
+    pub plain: bool,
     /// Added to the environment, which is inherited.
     pub variables: Vec<(OsString, OsString)>,
     pub timeout: Option<Duration>,
@@ -77,6 +80,8 @@ impl Run {
             session: None,
             task: None,
             cwd: None,
+            input: Input::Null,
+            plain: false,
             variables: Vec::new(),
             timeout: None,
             grace: DEFAULT_GRACE,
@@ -111,6 +116,7 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         command,
         argv,
         cwd: directory(asked.cwd)?.into(),
+        input: asked.input,
         timeout_ms: asked.timeout.map(|timeout| timeout.as_millis() as u64),
         grace_ms: asked.grace.as_millis() as u64,
         notify: asked.notify,
@@ -157,7 +163,7 @@ fn read_removed(outlive: &Outlive, spec: &Spec, mut journal: File) -> Result<(Jo
         .read_to_end(&mut bytes)
         .map_err(Error::io("cannot read", dir.journal()))?;
     let state = Journal::parse(&bytes).state;
-    Ok((Job::new(&dir, spec, &state, 0), state))
+    Ok((Job::new(&dir, spec, &state, Seen::default()), state))
 }
 
 /// The arguments to execute, and the command as a person would write it.
@@ -225,10 +231,23 @@ fn variables(asked: &Run) -> Result<Vec<(OsString, OsString)>, Error> {
         }
     }
     let mut variables = asked.variables.clone();
-    let given = variables
-        .iter()
-        .any(|(key, _)| key == environment::UNBUFFERED);
-    if !given && env::var_os(environment::UNBUFFERED).is_none() {
+    let is_given = |variables: &[(OsString, OsString)], key: &str| {
+        variables.iter().any(|(given, _)| given == key)
+    };
+    if matches!(asked.input, Input::Pty(_)) && !asked.plain && !is_given(&variables, "TERM") {
+        // Whatever terminal this process has, the job's is another.
+        variables.push(("TERM".into(), environment::TERM.into()));
+    }
+    if asked.plain {
+        for (key, value) in environment::PLAIN {
+            if !is_given(&variables, key) {
+                variables.push((key.into(), value.into()));
+            }
+        }
+    }
+    if !is_given(&variables, environment::UNBUFFERED)
+        && env::var_os(environment::UNBUFFERED).is_none()
+    {
         variables.push((environment::UNBUFFERED.into(), "1".into()));
     }
     Ok(variables)
@@ -257,7 +276,7 @@ fn has_nul(text: &OsStr) -> bool {
 }
 
 fn make_id() -> Result<JobId, Error> {
-    let random = file::random_u16().map_err(Error::io("cannot read", "/dev/urandom"))?;
+    let random = crate::random::number()?;
     Ok(JobId::make(clock::wall_ms(), random))
 }
 

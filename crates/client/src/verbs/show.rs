@@ -1,11 +1,11 @@
 //! One job now. Changes nothing about it, except that a job nobody looks after is looked after.
 
 use crate::error::Error;
-use crate::job::Job;
+use crate::job::{Job, Seen};
 use crate::outlive::Outlive;
 use crate::output::Output;
 use crate::presence::{self, Presence};
-use outlive_core::{JobId, Spec, State};
+use outlive_core::{Input, JobId, Spec, State};
 
 /// The job as it is now.
 pub fn show(outlive: &Outlive, id: &JobId) -> Result<Job, Error> {
@@ -37,9 +37,11 @@ pub(crate) fn read(outlive: &Outlive, id: &JobId) -> Result<(Job, Spec, State), 
     }
     let spec = outlive.read_spec(id)?;
     let (presence, state) = presence::meet(outlive, id)?;
-    let lingering = match (presence, state.end()) {
-        (Presence::Kept, Some(_)) => presence::count(outlive, id)?,
-        _ => 0,
+    // Only a keeper can tell what lingers, or waits for input.
+    let worth_asking = state.end().is_some() || spec.input != Input::Null;
+    let seen = match presence {
+        Presence::Kept if worth_asking => presence::look(outlive, id)?,
+        Presence::Kept | Presence::Over => Seen::default(),
     };
-    Ok((Job::new(&dir, &spec, &state, lingering), spec, state))
+    Ok((Job::new(&dir, &spec, &state, seen), spec, state))
 }

@@ -1,7 +1,7 @@
 //! Block until jobs have ended, without polling: each keeper rings when there is news of its job,
 //! and the journal tells what.
 
-use crate::connection::Connection;
+use crate::connection::{Answer, Connection};
 use crate::error::Error;
 use crate::job::Job;
 use crate::outlive::Outlive;
@@ -9,7 +9,7 @@ use crate::presence;
 use crate::told;
 use crate::verbs::show;
 use outlive_core::JobId;
-use outlive_core::control::Request;
+use outlive_core::control::{Reply, Request};
 use outlive_sys::clock;
 use outlive_sys::poll::{self, Interest};
 use std::os::fd::AsFd;
@@ -18,8 +18,18 @@ use std::time::Duration;
 /// How to wait.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wait {
+    pub what: What,
     pub until: Until,
     pub timeout: Option<Duration>,
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum What {
+    #[default]
+    End,
+    /// That a process of the job waits for input; or the end, whichever comes first.
+    Input,
 }
 
 /// When waiting is over.
@@ -45,14 +55,14 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
         .map(|timeout| clock::boot_ms().saturating_add(timeout.as_millis() as u64));
     let mut watches = Vec::new();
     for id in ids {
-        watches.push(Watch::arm(outlive, id)?);
+        watches.push(Watch::arm(outlive, id, how.what)?);
     }
     let mut out_of_time = false;
     while !is_enough(&watches, how.until) && !out_of_time {
         let ready = sleep(&watches, deadline)?;
         out_of_time = ready.is_empty();
         for place in ready {
-            watches[place] = Watch::arm(outlive, &ids[place])?;
+            watches[place] = watches[place].look(outlive, &ids[place], how.what)?;
         }
     }
     let jobs = ids
@@ -67,34 +77,47 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
 
 /// One job that is waited for.
 enum Watch {
-    Ended,
+    Met,
     /// Its keeper will write to this when there is news, or close it when it dies.
     Armed(Connection),
 }
 
 impl Watch {
-    fn arm(outlive: &Outlive, id: &JobId) -> Result<Watch, Error> {
+    fn arm(outlive: &Outlive, id: &JobId, what: What) -> Result<Watch, Error> {
         loop {
             let (_, state) = presence::meet(outlive, id)?;
             if state.end().is_some() {
-                return Ok(Watch::Ended);
+                return Ok(Watch::Met);
             }
             if let Some(connection) = presence::reach(outlive, id)? {
-                connection.send(&Request::News {
-                    seq: state.seq,
-                    output: None,
+                connection.send(&match what {
+                    What::End => Request::News {
+                        seq: state.seq,
+                        output: None,
+                    },
+                    What::Input => Request::AwaitInput,
                 })?;
                 return Ok(Watch::Armed(connection));
             }
         }
     }
+
+    /// Its keeper has said something, or gone.
+    fn look(&mut self, outlive: &Outlive, id: &JobId, what: What) -> Result<Watch, Error> {
+        if let (Watch::Armed(connection), What::Input) = (self, what)
+            && let Ok(Answer::Reply(Reply::InputAwaited { .. })) = connection.receive(id)
+        {
+            return Ok(Watch::Met);
+        }
+        Watch::arm(outlive, id, what)
+    }
 }
 
 fn is_enough(watches: &[Watch], until: Until) -> bool {
-    let mut ended = watches.iter().map(|watch| matches!(watch, Watch::Ended));
+    let mut met = watches.iter().map(|watch| matches!(watch, Watch::Met));
     match until {
-        Until::All => ended.all(|ended| ended),
-        Until::Any => watches.is_empty() || ended.any(|ended| ended),
+        Until::All => met.all(|met| met),
+        Until::Any => watches.is_empty() || met.any(|met| met),
     }
 }
 
@@ -105,7 +128,7 @@ fn sleep(watches: &[Watch], deadline: Option<u64>) -> Result<Vec<usize>, Error> 
         .enumerate()
         .filter_map(|(place, watch)| match watch {
             Watch::Armed(connection) => Some((place, connection)),
-            Watch::Ended => None,
+            Watch::Met => None,
         })
         .collect();
     let on: Vec<_> = armed

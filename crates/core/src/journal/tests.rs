@@ -33,6 +33,7 @@ fn life() -> Vec<Event> {
             duration_ms: Some(12),
             output_bytes: 7,
             dropped_bytes: 0,
+            output_complete: true,
             lingering: 0,
             usage: None,
         }),

@@ -32,6 +32,10 @@ fn event() -> impl Strategy<Value = Event> {
         }),
         (0..50u64, 0..50u64).prop_map(|(from, to)| Event::Gap { from, to }),
         Just(Event::LogBase { offset: 3, from: 0 }),
+        (0..50u64).prop_map(|output| Event::Resized {
+            size: Size::DEFAULT,
+            output
+        }),
         (0..300i32).prop_map(|code| Event::Ended(end(code))),
         Just(Event::Closed {
             output_bytes: 9,
@@ -48,6 +52,7 @@ fn end(code: i32) -> End {
         duration_ms: Some(1),
         output_bytes: 9,
         dropped_bytes: 0,
+        output_complete: true,
         lingering: 0,
         usage: None,
     }

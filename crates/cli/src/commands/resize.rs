@@ -1,0 +1,26 @@
+//! `outlive resize`
+
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use outlive::Size;
+use outlive::verbs::resize;
+
+/// Give a job's terminal another size
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Its id, the beginning of it, or its name
+    id: String,
+    #[arg(value_name = "ROWSxCOLS", value_parser = Size::parse)]
+    size: Size,
+}
+
+pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let id = context.find(&args.id)?;
+    resize::resize(&context.outlive, &id, args.size)?;
+    if context.json {
+        context.print_json(
+            &serde_json::json!({ "id": id, "rows": args.size.rows, "cols": args.size.cols }),
+        )?;
+    }
+    Ok(Exit::Success)
+}

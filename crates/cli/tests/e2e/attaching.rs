@@ -1,0 +1,1 @@
+//! `attach`: a person at a terminal, scripted under tmux.

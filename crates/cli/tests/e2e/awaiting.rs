@@ -1,0 +1,1 @@
+//! Whether a job waits for input, learned from the kernel.

@@ -1,0 +1,1 @@
+//! Jobs with a terminal of their own: keys, screens, sizes.

@@ -1,0 +1,159 @@
+//! What a person would see on a job's terminal now: its output, emulated.
+
+use crate::error::Error;
+use crate::outlive::Outlive;
+use crate::output::Output;
+use outlive_core::{Input, JobId, Size, Spec, State};
+use serde::Serialize;
+use std::num::NonZeroU16;
+
+/// A screen is made of what was written last. This much is emulated at most; programs that paint
+/// screens repaint them far more often.
+const MOST: u64 = 64 * 1024 * 1024;
+
+/// A terminal's screen in the interface's JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Screen {
+    pub id: JobId,
+    /// What the rows show, without the blanks at their ends.
+    pub text: String,
+    pub rows: u16,
+    pub cols: u16,
+    pub cursor: Cursor,
+    /// A full-screen program has the screen.
+    pub alternate: bool,
+}
+
+/// Where the cursor is, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Cursor {
+    pub row: u16,
+    pub col: u16,
+    pub visible: bool,
+}
+
+/// A terminal being emulated.
+pub(crate) struct Emulation {
+    parser: vt100::Parser,
+    /// How far the output has been fed to it.
+    pub position: u64,
+}
+
+fn side(length: u16) -> NonZeroU16 {
+    NonZeroU16::new(length).unwrap_or(NonZeroU16::MIN)
+}
+
+impl Emulation {
+    /// Feeds a job's output so far to a terminal of its size.
+    pub fn of(outlive: &Outlive, spec: &Spec, state: &State) -> Result<Emulation, Error> {
+        let Input::Pty(size) = spec.input else {
+            return Err(Error::NoTerminal(spec.id.clone()));
+        };
+        let output = Output::open(outlive, &spec.id, state)?;
+        let mut emulation = Emulation {
+            parser: vt100::Parser::new(side(size.rows), side(size.cols), 0),
+            position: output.size.saturating_sub(MOST),
+        };
+        for (offset, size) in &state.sizes {
+            emulation.feed(outlive, &output, &spec.id, *offset)?;
+            emulation.resize(*size);
+        }
+        emulation.feed(outlive, &output, &spec.id, output.size)?;
+        Ok(emulation)
+    }
+
+    fn feed(
+        &mut self,
+        outlive: &Outlive,
+        output: &Output,
+        id: &JobId,
+        until: u64,
+    ) -> Result<(), Error> {
+        for chunk in output.chunks(self.position..until) {
+            let chunk = chunk.map_err(Error::io("cannot read", outlive.job_dir(id).output()))?;
+            self.parser.process(&chunk);
+            self.position += chunk.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn resize(&mut self, size: Size) {
+        self.parser
+            .screen_mut()
+            .set_size(side(size.rows), side(size.cols));
+    }
+
+    /// What to send to a terminal of the same size so that it shows the same.
+    pub fn repaint(&self) -> Vec<u8> {
+        let screen = self.parser.screen();
+        let enter: &[u8] = if screen.alternate_screen() {
+            b"\x1b[?1049h"
+        } else {
+            b""
+        };
+        [enter, screen.state_formatted().as_bytes()].concat()
+    }
+
+    /// The program reads arrow keys in their other form.
+    pub fn application_cursor(&self) -> bool {
+        self.parser.screen().application_cursor()
+    }
+
+    /// The program wants to know what is pasted.
+    pub fn bracketed_paste(&self) -> bool {
+        self.parser.screen().bracketed_paste()
+    }
+
+    pub fn screen(&self, id: &JobId) -> Screen {
+        let screen = self.parser.screen();
+        let (rows, cols) = screen.size();
+        let (row, col) = screen.cursor_position();
+        Screen {
+            id: id.clone(),
+            text: screen.contents(),
+            rows: rows.get(),
+            cols: cols.get(),
+            cursor: Cursor {
+                row,
+                col,
+                visible: !screen.hide_cursor(),
+            },
+            alternate: screen.alternate_screen(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(rows: u16, cols: u16, bytes: &str) -> Screen {
+        let mut emulation = Emulation {
+            parser: vt100::Parser::new(side(rows), side(cols), 0),
+            position: 0,
+        };
+        emulation.parser.process(bytes.as_bytes());
+        emulation.screen(&JobId::parse("x").expect("valid"))
+    }
+
+    #[test]
+    fn shows_what_a_person_would_see() {
+        for (bytes, text, row, col) in [
+            ("one\r\ntwo", "one\ntwo", 1, 3),
+            ("0123456789abc", "0123456789abc", 1, 3),
+            ("old\x1b[2J\x1b[Hnew", "new", 0, 3),
+            ("50%\r100%", "100%", 0, 4),
+            ("shell\x1b[?1049h\x1b[Heditor", "editor", 0, 6),
+            ("shell\x1b[?1049heditor\x1b[?1049l", "shell", 0, 5),
+            ("日本", "日本", 0, 4),
+            ("a\x1b[31mred\x1b[0m", "ared", 0, 4),
+        ] {
+            let screen = shown(3, 10, bytes);
+            assert_eq!(
+                (screen.text.as_str(), screen.cursor.row, screen.cursor.col),
+                (text, row, col),
+                "{bytes:?}"
+            );
+        }
+    }
+}

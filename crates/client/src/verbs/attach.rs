@@ -1,0 +1,138 @@
+//! A job's terminal on somebody's own: what it shows, what comes, what is typed.
+//!
+//! Several may be attached to one job. Leaving, or being killed, is nothing to the job: it is only no
+//! longer watched.
+
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::outlive::Outlive;
+use crate::output::{Chunk, Output};
+use crate::presence;
+use crate::random;
+use crate::screen::Emulation;
+use crate::verbs::resize;
+use crate::verbs::send::Sender;
+use crate::verbs::show;
+use outlive_core::control::{Request, Write, WriteId};
+use outlive_core::os_text::OsText;
+use outlive_core::{Input, JobId, Size, State};
+use std::ffi::OsString;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStringExt;
+
+/// A view of one job.
+pub struct Attach<'a> {
+    outlive: &'a Outlive,
+    id: JobId,
+    pub input: Input,
+    position: u64,
+    /// Rings when there is more; `None` once the job is over.
+    bell: Option<Connection>,
+    sender: Sender<'a>,
+    token: String,
+    typed: u64,
+}
+
+impl std::fmt::Debug for Attach<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Attach")
+            .field("id", &self.id)
+            .field("position", &self.position)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Attach<'a> {
+    /// Attaches; gives what to show first. `size` is that of the terminal it is shown on, which the
+    /// job's is made to have.
+    pub fn open(
+        outlive: &'a Outlive,
+        id: &JobId,
+        size: Option<Size>,
+    ) -> Result<(Attach<'a>, Vec<u8>), Error> {
+        let (job, spec, _) = show::read(outlive, id)?;
+        if let (Some(size), Input::Pty(_), false) = (size, spec.input, job.has_ended()) {
+            resize::resize(outlive, id, size)?;
+        }
+        let (_, spec, state) = show::read(outlive, id)?;
+        let (position, first) = match spec.input {
+            Input::Pty(_) => {
+                let emulation = Emulation::of(outlive, &spec, &state)?;
+                (emulation.position, emulation.repaint())
+            }
+            Input::Null | Input::Pipe => recent(outlive, id, &state)?,
+        };
+        let attach = Attach {
+            outlive,
+            id: id.clone(),
+            input: spec.input,
+            position,
+            bell: None,
+            sender: Sender::new(outlive, id),
+            token: random::token()?,
+            typed: 0,
+        };
+        Ok((attach, first))
+    }
+
+    /// What there is now; arms the bell when that is nothing.
+    pub fn output(&mut self) -> Result<Option<Chunk>, Error> {
+        let (_, state) = presence::meet(self.outlive, &self.id)?;
+        let output = Output::open(self.outlive, &self.id, &state)?;
+        let at = self.position;
+        if let Some(bytes) = output.chunks(at..output.size).next() {
+            let bytes = bytes.map_err(Error::io(
+                "cannot read",
+                self.outlive.job_dir(&self.id).output(),
+            ))?;
+            self.position += bytes.len() as u64;
+            return Ok(Some(Chunk::Bytes { at, bytes }));
+        }
+        if state.end().is_some() {
+            return Ok(Some(Chunk::Ended));
+        }
+        self.bell = presence::reach(self.outlive, &self.id)?;
+        match &self.bell {
+            Some(bell) => bell.send(&Request::News {
+                seq: state.seq,
+                output: Some(self.position),
+            })?,
+            // It is over by now, and the next look will tell.
+            None => return self.output(),
+        }
+        Ok(None)
+    }
+
+    /// Becomes readable when there may be more output.
+    pub fn bell(&self) -> Option<BorrowedFd<'_>> {
+        self.bell.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Hands on what was typed.
+    pub fn type_in(&mut self, bytes: Vec<u8>) -> Result<(), Error> {
+        self.typed += 1;
+        self.sender.write(Write {
+            id: WriteId::parse(&format!("{}#{}", self.token, self.typed))?,
+            data: OsText(OsString::from_vec(bytes)),
+            more: false,
+            eof: false,
+        })
+    }
+
+    pub fn resize(&self, size: Size) -> Result<(), Error> {
+        resize::resize(self.outlive, &self.id, size)
+    }
+}
+
+/// The last lines of a job without a terminal, and where they end.
+fn recent(outlive: &Outlive, id: &JobId, state: &State) -> Result<(u64, Vec<u8>), Error> {
+    const LINES: u64 = 20;
+    let failed = || Error::io("cannot read", outlive.job_dir(id).output());
+    let output = Output::open(outlive, id, state)?;
+    let from = output.tail(LINES).map_err(failed())?;
+    let mut bytes = Vec::new();
+    for chunk in output.chunks(from..output.size) {
+        bytes.extend(chunk.map_err(failed())?);
+    }
+    Ok((output.size, bytes))
+}

@@ -1,0 +1,27 @@
+//! Give a job's terminal another size.
+
+use crate::connection::Answer;
+use crate::error::Error;
+use crate::outlive::Outlive;
+use crate::presence;
+use outlive_core::control::{Reply, Request};
+use outlive_core::{JobId, Size};
+
+/// Programs on the terminal are told by SIGWINCH.
+pub fn resize(outlive: &Outlive, id: &JobId, size: Size) -> Result<(), Error> {
+    loop {
+        let Some(mut connection) = presence::reach(outlive, id)? else {
+            let reason = "it has ended".to_owned();
+            return Err(Error::Refused {
+                id: id.clone(),
+                reason,
+            });
+        };
+        match connection.ask(id, &Request::Resize { size })? {
+            Answer::Reply(Reply::Resized) => return Ok(()),
+            Answer::Reply(_) => return Err(Error::NoAnswer(id.clone())),
+            // A size set twice is the same size.
+            Answer::KeeperGone => {}
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Write to a job's input.
+//!
+//! Each piece has an id, and a piece whose keeper died before it answered is sent again under the
+//! same id to whoever keeps the job now: it arrives once.
+
+use crate::connection::Answer;
+use crate::error::Error;
+use crate::keys::Key;
+use crate::outlive::Outlive;
+use crate::presence;
+use crate::random;
+use crate::screen::Emulation;
+use crate::verbs::show;
+use outlive_core::control::{MAX_DATA, Reply, Request, Write, WriteId};
+use outlive_core::os_text::OsText;
+use outlive_core::{Input, JobId};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+/// What to write, in this order: text, keys, the end.
+#[derive(Clone, Debug, Default)]
+pub struct Send {
+    pub text: Vec<u8>,
+    /// The text is pasted: a program that asked to know is told.
+    pub paste: bool,
+    pub enter: bool,
+    pub keys: Vec<Key>,
+    pub eof: bool,
+    /// A second send with this id writes nothing.
+    pub id: Option<WriteId>,
+}
+
+/// Room is left in an id for the number of a piece.
+pub const MAX_ID: usize = WriteId::MAX - 8;
+
+pub fn send(outlive: &Outlive, id: &JobId, what: &Send) -> Result<(), Error> {
+    let bytes = resolve(outlive, id, what)?;
+    let token = match &what.id {
+        Some(token) => token.as_str().to_owned(),
+        None => random::token()?,
+    };
+    let mut pieces: Vec<&[u8]> = bytes.chunks(MAX_DATA).collect();
+    if pieces.is_empty() {
+        pieces.push(b"");
+    }
+    let last = pieces.len() - 1;
+    let mut sender = Sender::new(outlive, id);
+    for (number, piece) in pieces.into_iter().enumerate() {
+        let name = if number == 0 {
+            token.clone()
+        } else {
+            format!("{token}#{number}")
+        };
+        sender.write(Write {
+            id: WriteId::parse(&name)?,
+            data: OsText(OsString::from_vec(piece.to_vec())),
+            more: number < last,
+            eof: what.eof && number == last,
+        })?;
+    }
+    Ok(())
+}
+
+/// The bytes to write, as the program wants to read them now.
+fn resolve(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<u8>, Error> {
+    let (_, spec, state) = show::read(outlive, id)?;
+    let terminal = matches!(spec.input, Input::Pty(_));
+    // Only a terminal's screen knows what a program has asked for.
+    let emulation = match terminal && (what.paste || !what.keys.is_empty()) {
+        true => Some(Emulation::of(outlive, &spec, &state)?),
+        false => None,
+    };
+    let bracketed = what.paste && emulation.as_ref().is_some_and(Emulation::bracketed_paste);
+    let application = emulation
+        .as_ref()
+        .is_some_and(Emulation::application_cursor);
+    let mut bytes = match bracketed {
+        true => [b"\x1b[200~", what.text.as_slice(), b"\x1b[201~"].concat(),
+        false => what.text.clone(),
+    };
+    if what.enter {
+        // The key on a terminal is a carriage return, which it makes a newline where one is wanted.
+        bytes.push(if terminal { b'\r' } else { b'\n' });
+    }
+    for key in &what.keys {
+        bytes.extend_from_slice(key.bytes(application));
+    }
+    Ok(bytes)
+}
+
+/// Writes pieces over one connection, as long as that lasts.
+pub(crate) struct Sender<'a> {
+    outlive: &'a Outlive,
+    id: JobId,
+    connection: Option<crate::connection::Connection>,
+}
+
+impl<'a> Sender<'a> {
+    pub fn new(outlive: &'a Outlive, id: &JobId) -> Sender<'a> {
+        Sender {
+            outlive,
+            id: id.clone(),
+            connection: None,
+        }
+    }
+
+    pub fn write(&mut self, write: Write) -> Result<(), Error> {
+        let request = Request::Write(write);
+        loop {
+            let connection = match &mut self.connection {
+                Some(connection) => connection,
+                none => match presence::reach(self.outlive, &self.id)? {
+                    Some(connection) => none.insert(connection),
+                    None => return Err(self.refused("it has ended")),
+                },
+            };
+            match connection.ask(&self.id, &request)? {
+                Answer::Reply(Reply::Written) => return Ok(()),
+                Answer::Reply(_) => return Err(Error::NoAnswer(self.id.clone())),
+                Answer::KeeperGone => self.connection = None,
+            }
+        }
+    }
+
+    fn refused(&self, reason: &str) -> Error {
+        Error::Refused {
+            id: self.id.clone(),
+            reason: reason.to_owned(),
+        }
+    }
+}

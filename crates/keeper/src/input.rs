@@ -1,0 +1,213 @@
+//! Serving writes: in turn, each once, as fast as the job takes them.
+
+use crate::awaiting;
+use crate::channel::Channel;
+use crate::clients::ClientId;
+use crate::keeper::Keeper;
+use crate::spool::Writes;
+use crate::typing::Line;
+use outlive_core::control::{Awaiting, Reply, Write};
+use outlive_core::event::Event;
+use outlive_core::spec::Size;
+use outlive_sys::{clock, pty};
+use std::collections::VecDeque;
+use std::io;
+
+/// A writer is answered once no more than this waits for the job to read it.
+const ROOM: u64 = 1024 * 1024;
+/// While somebody waits for the job to wait for input, it is looked at after each sign of life, and
+/// then less and less often: the kernel tells what a process is blocked in, but not when.
+const FIRST_LOOK_MS: u64 = 20;
+const LONGEST_LOOK_MS: u64 = 1000;
+
+/// What the acting keeper knows of the job's input.
+#[derive(Debug, Default)]
+pub struct Desk {
+    writes: Writes,
+    line: Line,
+    /// Whose write has more pieces to come.
+    turn: Option<ClientId>,
+    /// Writes that wait for their turn.
+    queue: VecDeque<(ClientId, Write)>,
+    /// Accepted and not yet taken by the job.
+    pending: u64,
+    look_gap: u64,
+    pub look_at: Option<u64>,
+}
+
+impl Desk {
+    /// Goes on where a predecessor was.
+    pub fn resume(channel: &Channel) -> io::Result<Desk> {
+        let writes = channel
+            .spool()
+            .map(|spool| spool.resume())
+            .transpose()?
+            .unwrap_or_default();
+        Ok(Desk {
+            pending: channel.pending(writes.committed)?,
+            writes,
+            ..Desk::default()
+        })
+    }
+
+    /// Whether there is something to deliver or to end.
+    pub fn is_busy(&self) -> bool {
+        self.pending > 0
+    }
+}
+
+impl Keeper<'_> {
+    /// Takes a write, or has it wait for its turn.
+    pub fn take_write(&mut self, client: ClientId, write: Write) -> io::Result<()> {
+        if self.desk.turn.is_some_and(|holder| holder != client) {
+            self.desk.queue.push_back((client, write));
+            return Ok(());
+        }
+        if let Some(reason) = self.refusal() {
+            let reason = reason.to_owned();
+            self.clients.reply(client, &Reply::Refused { reason });
+            return Ok(());
+        }
+        self.accept(&write)?;
+        self.desk.turn = write.more.then_some(client);
+        self.clients.await_room(client);
+        self.deliver()
+    }
+
+    /// Why nothing can be written now, if nothing can.
+    fn refusal(&self) -> Option<&'static str> {
+        match self.ledger.state().end() {
+            Some(_) => Some("it has ended"),
+            None => self.shared.channel.refusal(),
+        }
+    }
+
+    fn accept(&mut self, write: &Write) -> io::Result<()> {
+        let Desk { writes, line, .. } = &mut self.desk;
+        let Some(spool) = self.shared.channel.spool() else {
+            return Ok(());
+        };
+        if writes.knows(&write.id) {
+            return Ok(());
+        }
+        let data = std::os::unix::ffi::OsStrExt::as_bytes(write.data.as_os_str());
+        match &self.shared.channel {
+            Channel::Terminal(terminal) => {
+                let typed = line.type_in(data, write.eof, terminal.master.mode()?);
+                spool.accept(writes, &write.id, &typed, false)
+            }
+            Channel::None | Channel::Pipe(_) | Channel::Lost => {
+                spool.accept(writes, &write.id, data, write.eof)
+            }
+        }
+    }
+
+    /// Hands the job what it takes, and answers those who waited for that.
+    pub fn deliver(&mut self) -> io::Result<()> {
+        let committed = self.desk.writes.committed;
+        if self.shared.channel.deliver(committed).is_err() {
+            return self.give_up_input();
+        }
+        self.desk.pending = self.shared.channel.pending(committed)?;
+        if self.desk.pending == 0 && self.desk.writes.eof {
+            self.shared.channel.close();
+        }
+        self.look_soon();
+        if self.desk.pending <= ROOM {
+            self.clients.tell_room(&Reply::Written);
+        }
+        self.serve_queue()
+    }
+
+    /// The job reads no more: what waits for it never will be read.
+    fn give_up_input(&mut self) -> io::Result<()> {
+        self.shared.channel.close();
+        self.desk.pending = 0;
+        let reason = "it has closed its standard input".to_owned();
+        self.clients.tell_room(&Reply::Refused { reason });
+        self.serve_queue()
+    }
+
+    /// Lets the next in turn write, once nobody is in the middle of a write.
+    pub fn serve_queue(&mut self) -> io::Result<()> {
+        if self
+            .desk
+            .turn
+            .is_some_and(|holder| !self.clients.is_there(holder))
+        {
+            self.desk.turn = None;
+        }
+        match self.desk.turn {
+            Some(_) => Ok(()),
+            None => match self.desk.queue.pop_front() {
+                Some((client, write)) if self.clients.is_there(client) => {
+                    self.take_write(client, write)
+                }
+                Some(_) => self.serve_queue(),
+                None => Ok(()),
+            },
+        }
+    }
+
+    pub fn resize(&mut self, client: ClientId, size: Size) -> io::Result<()> {
+        let Channel::Terminal(terminal) = &self.shared.channel else {
+            let reason = "it has no terminal; start it with --pty to give it one".to_owned();
+            self.clients.reply(client, &Reply::Refused { reason });
+            return Ok(());
+        };
+        // What was written before was written for the old size.
+        self.capture.turn(self.shared.source())?;
+        terminal.master.resize(pty::Size {
+            rows: size.rows,
+            cols: size.cols,
+        })?;
+        self.ledger.write(&[Event::Resized {
+            size,
+            output: self.capture.size(),
+        }])?;
+        self.clients.reply(client, &Reply::Resized);
+        Ok(())
+    }
+
+    /// Whether a process of the job waits for input now.
+    pub fn awaiting(&self) -> io::Result<Option<Awaiting>> {
+        if self.ledger.state().end().is_some() {
+            return Ok(None);
+        }
+        awaiting::look(
+            &self.shared.job,
+            &self.shared.channel,
+            &self.tree,
+            self.desk.pending,
+        )
+    }
+
+    /// There was a sign of life: whoever waits for a prompt may soon have one.
+    pub fn look_soon(&mut self) {
+        if self.clients.is_input_awaited() {
+            self.desk.look_gap = FIRST_LOOK_MS;
+            self.desk.look_at = Some(clock::boot_ms() + FIRST_LOOK_MS);
+        }
+    }
+
+    /// Looks on behalf of those who wait for it.
+    pub fn look_for_input(&mut self) -> io::Result<()> {
+        self.desk.look_at = None;
+        if !self.clients.is_input_awaited() {
+            return Ok(());
+        }
+        if self.ledger.state().end().is_some() {
+            let reason = "it has ended".to_owned();
+            self.clients.tell_input(&Reply::Refused { reason });
+            return Ok(());
+        }
+        match self.awaiting()? {
+            Some(awaiting) => self.clients.tell_input(&Reply::InputAwaited { awaiting }),
+            None => {
+                self.desk.look_gap = (self.desk.look_gap * 2).clamp(FIRST_LOOK_MS, LONGEST_LOOK_MS);
+                self.desk.look_at = Some(clock::boot_ms() + self.desk.look_gap);
+            }
+        }
+        Ok(())
+    }
+}

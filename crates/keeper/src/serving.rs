@@ -1,0 +1,55 @@
+//! Answering those who are connected.
+
+use crate::clients::{Asked, ClientId};
+use crate::keeper::Keeper;
+use crate::tree;
+use outlive_core::control::{Reply, Request};
+use outlive_core::event::StopCause;
+use std::io;
+
+impl Keeper<'_> {
+    /// Takes what a client sent.
+    pub fn serve(&mut self, id: ClientId) -> io::Result<()> {
+        for asked in self.clients.read(id) {
+            self.answer(asked)?;
+        }
+        // It may have left in the middle of a write.
+        self.serve_queue()
+    }
+
+    fn answer(&mut self, Asked { client, request }: Asked) -> io::Result<()> {
+        match request {
+            Request::News { seq, output } => self.clients.await_news(client, seq, output),
+            Request::Stop { grace_ms, detail } => {
+                self.clients.await_stopped(client);
+                self.stop(
+                    StopCause::Stop,
+                    detail,
+                    grace_ms.unwrap_or(self.shared.spec.grace_ms),
+                )?;
+            }
+            Request::Signal { signal } => {
+                let signaled = tree::signal(&self.tree.members()?, signal.number())?;
+                let (reached, denied) = (signaled.reached, signaled.denied);
+                self.clients
+                    .reply(client, &Reply::Signaled { reached, denied });
+            }
+            Request::Look => {
+                let processes = self.tree.members()?.len() as u32;
+                let awaiting = self.awaiting()?;
+                let look = Reply::Look {
+                    processes,
+                    awaiting,
+                };
+                self.clients.reply(client, &look);
+            }
+            Request::Write(write) => self.take_write(client, write)?,
+            Request::Resize { size } => self.resize(client, size)?,
+            Request::AwaitInput => {
+                self.clients.await_input(client);
+                self.look_for_input()?;
+            }
+        }
+        Ok(())
+    }
+}

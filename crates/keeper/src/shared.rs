@@ -1,0 +1,113 @@
+//! What a keeper needs and its heir could not make again: opened before the pair is two.
+
+use crate::capture::Source;
+use crate::channel::Channel;
+use crate::keep_awake::KeepAwake;
+use crate::mirror;
+use outlive_core::layout::CONTROL;
+use outlive_core::{Input, JobDir, Phase, Spec};
+use outlive_sys::child::{self, Gate, GateInside};
+use outlive_sys::own::OpenFileLimit;
+use outlive_sys::pipe;
+use outlive_sys::socket::Listener;
+use std::fs::File;
+use std::io::{self, Write};
+
+/// Descriptors kept free of clients, for the keeper's own work.
+const SPARE_FILES: usize = 16;
+/// Where the limit cannot be learned.
+const MOST_CLIENTS: usize = 128;
+/// With fewer a job could be started and then not be looked after.
+const FEWEST_FILES: usize = 24;
+/// And a job that is talked to needs these.
+const CHANNEL_FILES: usize = 8;
+
+/// What a keeper needs and its heir could not make again.
+#[derive(Debug)]
+pub struct Shared {
+    pub job: JobDir,
+    pub spec: Spec,
+    pub feed: File,
+    pub listener: Listener,
+    pub channel: Channel,
+    /// The maker's side of the gate the leader starts through.
+    pub gate: Gate,
+    /// The caller's own log, locked.
+    pub log: Option<File>,
+    pub most_clients: usize,
+    pub limit: Option<OpenFileLimit>,
+    /// What holds off sleep does so until this closes.
+    _awake: Option<KeepAwake>,
+    /// Who started this pair hears through it that the start is decided.
+    ready: File,
+}
+
+impl Shared {
+    /// Opens all of it, and the leader's side of the gate.
+    pub fn open(
+        job: JobDir,
+        spec: Spec,
+        ready: &File,
+        limit: Option<OpenFileLimit>,
+    ) -> io::Result<(Shared, GateInside)> {
+        let fewest = match spec.input {
+            Input::Null => FEWEST_FILES,
+            Input::Pipe | Input::Pty(_) => FEWEST_FILES + CHANNEL_FILES,
+        };
+        if limit.is_some_and(|limit| limit.most() < fewest) {
+            let reason =
+                format!("too few files may be open here; `ulimit -n` must be {fewest} at least");
+            return Err(io::Error::other(reason));
+        }
+        let (gate, inside) = child::gate()?;
+        let begun = job.read_journal().map_err(io::Error::other)?.state.phase != Phase::Accepted;
+        let log = match mirror::open_log(&spec) {
+            // A job that runs already is kept all the same.
+            Err(_) if begun => None,
+            other => other?,
+        };
+        let shared = Shared {
+            log,
+            most_clients: limit.map_or(MOST_CLIENTS, |limit| {
+                limit.most().saturating_sub(SPARE_FILES).max(1)
+            }),
+            feed: open_feed(&job)?,
+            listener: Listener::bind(job.path(), CONTROL)?,
+            channel: Channel::open(&job, &spec, begun)?,
+            _awake: KeepAwake::begin(&job, &spec),
+            job,
+            spec,
+            gate,
+            ready: ready.try_clone()?,
+            limit,
+        };
+        Ok((shared, inside))
+    }
+
+    /// Where the job's output comes from.
+    pub fn source(&self) -> Source<'_> {
+        Source {
+            feed: &self.feed,
+            terminal: match &self.channel {
+                Channel::Terminal(terminal) => Some(terminal),
+                Channel::None | Channel::Pipe(_) | Channel::Lost => None,
+            },
+        }
+    }
+
+    /// Tells whoever started this pair that the start is decided. Nobody may be there any more.
+    pub fn ring_ready(&self) {
+        let _ = (&self.ready).write_all(b"r");
+    }
+}
+
+/// The reading end of the feed. One that is gone went with its writers, or by somebody's hand.
+fn open_feed(job: &JobDir) -> io::Result<File> {
+    match pipe::open_reader(&job.feed()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            pipe::make_fifo(&job.feed())?;
+            pipe::open_reader(&job.feed())
+        }
+        other => other,
+    }
+}

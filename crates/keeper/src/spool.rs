@@ -1,0 +1,247 @@
+//! Input that was accepted and not delivered yet: in memory, shared by the pair, never on disk.
+//!
+//! Two files that exist only in memory. One holds the bytes; how far they are delivered is the place
+//! the file is read from, which the kernel moves on in the same step that delivers them. The other
+//! holds a record for each of the last writes: a write counts once its record is there, which is one
+//! step too. So a write is delivered exactly once, whichever keeper dies when, and a repeated write
+//! is known by its id.
+
+use outlive_core::control::WriteId;
+use outlive_sys::{file, memory, pipe, pipe::Moved};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// How many writes are remembered.
+const REMEMBERED: u64 = 4096;
+const RECORD: usize = 64;
+/// Delivered bytes are given back in steps of this.
+const GIVE_BACK: u64 = 1024 * 1024;
+const PAGE: u64 = 4096;
+
+/// What both keepers hold.
+#[derive(Debug)]
+pub struct Spool {
+    bytes: File,
+    records: File,
+}
+
+/// What the acting keeper knows of it.
+#[derive(Debug, Default)]
+pub struct Writes {
+    /// Records written so far.
+    count: u64,
+    /// Bytes up to here are accepted.
+    pub committed: u64,
+    /// The input is to end once everything accepted is delivered.
+    pub eof: bool,
+    ids: HashMap<String, u64>,
+    given_back: u64,
+}
+
+impl Spool {
+    pub fn new() -> io::Result<Spool> {
+        Ok(Spool {
+            bytes: memory::file("outlive input")?,
+            records: memory::file("outlive writes")?,
+        })
+    }
+
+    /// Reads what a predecessor accepted.
+    pub fn resume(&self) -> io::Result<Writes> {
+        let size = self.records.metadata()?.len();
+        let mut bytes = vec![0; size as usize];
+        self.records.read_exact_at(&mut bytes, 0)?;
+        let mut records: Vec<Record> = bytes
+            .chunks_exact(RECORD)
+            .filter_map(Record::decode)
+            .collect();
+        records.sort_by_key(|record| record.number);
+        let mut writes = Writes::default();
+        for record in records {
+            writes.take(record);
+        }
+        Ok(writes)
+    }
+
+    pub fn delivered(&self) -> io::Result<u64> {
+        file::position(&self.bytes)
+    }
+
+    /// Moves accepted bytes into a pipe, as far as there is room.
+    pub fn deliver(&self, to: &File, committed: u64) -> io::Result<()> {
+        loop {
+            let left = committed.saturating_sub(self.delivered()?);
+            if left == 0 {
+                return Ok(());
+            }
+            match pipe::move_bytes(&self.bytes, to, left as usize)? {
+                Moved::Bytes(_) => {}
+                Moved::Empty | Moved::End => return Ok(()),
+            }
+        }
+    }
+
+    /// Accepts a write, once and for all. An id that was seen before is not written again.
+    pub fn accept(
+        &self,
+        writes: &mut Writes,
+        id: &WriteId,
+        data: &[u8],
+        eof: bool,
+    ) -> io::Result<()> {
+        if writes.knows(id) {
+            return Ok(());
+        }
+        // Beyond what is committed there may be bytes of a write whose keeper died over it.
+        self.bytes.write_all_at(data, writes.committed)?;
+        let record = Record {
+            number: writes.count + 1,
+            committed: writes.committed + data.len() as u64,
+            eof: eof || writes.eof,
+            id: id.as_str().to_owned(),
+        };
+        let place = (record.number % REMEMBERED) * RECORD as u64;
+        self.records.write_all_at(&record.encode(), place)?;
+        writes.take(record);
+        self.give_back(writes)
+    }
+
+    /// Frees the memory of whole pages that were delivered. A page of which the pipe still has a part
+    /// stays as it is for the pipe.
+    fn give_back(&self, writes: &mut Writes) -> io::Result<()> {
+        let until = self.delivered()? / PAGE * PAGE;
+        if until - writes.given_back >= GIVE_BACK {
+            file::punch(&self.bytes, 0, until)?;
+            writes.given_back = until;
+        }
+        Ok(())
+    }
+}
+
+impl Writes {
+    pub fn knows(&self, id: &WriteId) -> bool {
+        self.ids.contains_key(id.as_str())
+    }
+
+    fn take(&mut self, record: Record) {
+        self.count = record.number;
+        self.committed = record.committed;
+        self.eof = record.eof;
+        self.ids.insert(record.id, record.number);
+        if self.ids.len() as u64 > REMEMBERED {
+            let oldest = self.count - REMEMBERED;
+            self.ids.retain(|_, number| *number > oldest);
+        }
+    }
+}
+
+/// One write: eight bytes of number, eight of offset, one of end, one of length, the id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Record {
+    number: u64,
+    committed: u64,
+    eof: bool,
+    id: String,
+}
+
+impl Record {
+    fn encode(&self) -> [u8; RECORD] {
+        let mut bytes = [0; RECORD];
+        bytes[..8].copy_from_slice(&self.number.to_ne_bytes());
+        bytes[8..16].copy_from_slice(&self.committed.to_ne_bytes());
+        bytes[16] = u8::from(self.eof);
+        bytes[17] = self.id.len() as u8;
+        bytes[18..18 + self.id.len()].copy_from_slice(self.id.as_bytes());
+        bytes
+    }
+
+    /// `None` for a place that was never written.
+    fn decode(bytes: &[u8]) -> Option<Record> {
+        let number = |from: usize| {
+            Some(u64::from_ne_bytes(
+                bytes.get(from..from + 8)?.try_into().ok()?,
+            ))
+        };
+        let length = usize::from(*bytes.get(17)?);
+        let record = Record {
+            number: number(0)?,
+            committed: number(8)?,
+            eof: bytes.get(16)? == &1,
+            id: String::from_utf8(bytes.get(18..18 + length)?.to_vec()).ok()?,
+        };
+        (record.number > 0).then_some(record)
+    }
+}
+
+const _: () = assert!(18 + WriteId::MAX <= RECORD);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    fn id(number: usize) -> WriteId {
+        WriteId::parse(&format!("w{number}")).expect("valid")
+    }
+
+    #[test]
+    fn what_is_accepted_is_delivered_once_whoever_goes_on() {
+        let spool = Spool::new().expect("made");
+        let (mut reader, writer) = pipe::new_pipe().expect("made");
+        let mut writes = spool.resume().expect("empty");
+        let mut expected = Vec::new();
+        let mut received = Vec::new();
+        for number in 0..9000 {
+            let data = format!("line {number}\n").into_bytes();
+            spool
+                .accept(&mut writes, &id(number), &data, false)
+                .expect("accepted");
+            spool
+                .accept(&mut writes, &id(number), b"twice", false)
+                .expect("known");
+            expected.extend_from_slice(&data);
+            spool.deliver(&writer, writes.committed).expect("delivered");
+            if number % 100 == 0 {
+                // As an heir would.
+                writes = spool.resume().expect("resumed");
+                let _ = reader.read_to_end(&mut received);
+            }
+        }
+        while spool.delivered().expect("known") < writes.committed {
+            spool.deliver(&writer, writes.committed).expect("delivered");
+            let _ = reader.read_to_end(&mut received);
+        }
+        assert!(
+            received == expected,
+            "{} of {} bytes",
+            received.len(),
+            expected.len()
+        );
+    }
+
+    #[test]
+    fn an_uncommitted_write_is_as_if_never_made() {
+        let spool = Spool::new().expect("made");
+        let (mut reader, writer) = pipe::new_pipe().expect("made");
+        let mut writes = spool.resume().expect("empty");
+        spool
+            .accept(&mut writes, &id(1), b"kept ", false)
+            .expect("accepted");
+        // A keeper died between bytes and record.
+        spool
+            .bytes
+            .write_all_at(b"half a wri", writes.committed)
+            .expect("written");
+        let mut heir = spool.resume().expect("resumed");
+        spool
+            .accept(&mut heir, &id(2), b"again", true)
+            .expect("accepted");
+        spool.deliver(&writer, heir.committed).expect("delivered");
+        let mut received = Vec::new();
+        let _ = reader.read_to_end(&mut received);
+        assert_eq!(received, b"kept again");
+        assert!(spool.resume().expect("resumed").eof);
+    }
+}

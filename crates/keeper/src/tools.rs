@@ -1,0 +1,74 @@
+//! What a keeper begins with.
+
+use crate::capture::{Capture, Feed};
+use crate::input::Desk;
+use crate::keeper::Watch;
+use crate::ledger::Ledger;
+use crate::mirror::Mirror;
+use crate::shared::Shared;
+use outlive_core::event::{Event, Keeping};
+use outlive_core::{ProcRef, State};
+use outlive_sys::own::{self, Bell};
+use outlive_sys::procfs;
+use std::io;
+
+/// What a keeper cannot do without, made before there is a job that would have to do without it.
+#[derive(Debug)]
+pub struct Tools {
+    pub capture: Capture,
+    pub desk: Desk,
+    pub bell: Bell,
+}
+
+impl Tools {
+    pub fn new(shared: &Shared, state: &State) -> io::Result<Tools> {
+        Ok(Tools {
+            capture: Capture::resume(&shared.job, state)?,
+            desk: Desk::resume(&shared.channel)?,
+            bell: Bell::for_children()?,
+        })
+    }
+}
+
+/// Whether an adopted job was still running, or its feed still held, when this keeper opened it.
+pub fn look_back(shared: &Shared, ledger: &Ledger, capture: &mut Capture) -> Watch {
+    let ended = ledger.state().end().is_some();
+    let runs = ledger
+        .state()
+        .phase
+        .leader()
+        .is_some_and(|leader| procfs::is_executing(leader.process.pid));
+    let _ = capture.turn(shared.source());
+    match !ended && !runs && capture.feed() == Feed::Ended {
+        true => Watch::Broken,
+        false => Watch::Unbroken,
+    }
+}
+
+/// The copy to the caller's log; none where it cannot be begun.
+pub fn begin_mirror(shared: &Shared, ledger: &mut Ledger, capture: &Capture) -> Option<Mirror> {
+    let log = shared.log.as_ref()?.try_clone().ok()?;
+    let (mirror, begun) = Mirror::resume(log, ledger.state(), capture.output()).ok()?;
+    // Unwritten on a full disk, a later keeper would take the log's size then for its base.
+    let _ = begun.map(|event| ledger.write(&[event]));
+    Some(mirror)
+}
+
+/// This process, as others can find it again.
+pub fn identify(pid: i32) -> io::Result<ProcRef> {
+    let stat = procfs::stat(pid).ok_or(io::ErrorKind::NotFound)?;
+    Ok(ProcRef {
+        pid,
+        started: stat.started,
+    })
+}
+
+/// This process and its standby, as the journal names them.
+pub fn kept(how: Keeping, standby: Option<i32>) -> io::Result<Event> {
+    Ok(Event::Kept {
+        how,
+        keeper: identify(own::pid())?,
+        // One that is gone already is none.
+        standby: standby.and_then(|pid| identify(pid).ok()),
+    })
+}

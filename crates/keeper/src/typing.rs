@@ -1,0 +1,83 @@
+//! Typing into a terminal so that nothing is cut.
+//!
+//! A terminal that hands over whole lines keeps at most 4,095 bytes of one and drops the rest
+//! silently. Its end-of-file character within a line hands over what is there so far, and the program
+//! reads on; so long lines are typed in stretches with that character between them.
+
+use outlive_sys::pty::Mode;
+
+/// Below the kernel's limit of 4,095, which counts the end of the line too.
+const STRETCH: usize = 4000;
+
+/// How much of a line has been typed since it began, or was last handed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Line(usize);
+
+impl Line {
+    /// The bytes to type so that the program reads `data`, and with `eof` the end of its input.
+    pub fn type_in(&mut self, data: &[u8], eof: bool, mode: Mode) -> Vec<u8> {
+        let mut typed = Vec::with_capacity(data.len() + 2);
+        for byte in data {
+            if mode.lines && self.0 >= STRETCH {
+                typed.push(mode.end_of_file);
+                self.0 = 0;
+            }
+            typed.push(*byte);
+            self.0 = if matches!(byte, b'\n' | b'\r') {
+                0
+            } else {
+                self.0 + 1
+            };
+        }
+        if eof {
+            // Within a line the first one only hands the line over.
+            typed.extend(std::iter::repeat_n(
+                mode.end_of_file,
+                if self.0 > 0 { 2 } else { 1 },
+            ));
+            self.0 = 0;
+        }
+        typed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINES: Mode = Mode {
+        lines: true,
+        echo: true,
+        end_of_file: 4,
+    };
+    const KEYS: Mode = Mode {
+        lines: false,
+        echo: false,
+        end_of_file: 4,
+    };
+
+    #[test]
+    fn no_stretch_is_longer_than_a_terminal_keeps() {
+        let mut line = Line::default();
+        let data = [vec![b'x'; 10_000], b"\nshort\n".to_vec()].concat();
+        let typed: Vec<u8> = data
+            .chunks(777)
+            .flat_map(|piece| line.type_in(piece, false, LINES))
+            .collect();
+        assert!(
+            typed
+                .split(|byte| *byte == b'\n' || *byte == 4)
+                .all(|stretch| stretch.len() < 4095)
+        );
+        let read: Vec<u8> = typed.into_iter().filter(|byte| *byte != 4).collect();
+        assert_eq!(read, data);
+        assert_eq!(line.type_in(&[b'x'; 10_000], false, KEYS).len(), 10_000);
+    }
+
+    #[test]
+    fn the_end_comes_after_what_was_typed() {
+        assert_eq!(Line::default().type_in(b"", true, LINES), [4]);
+        assert_eq!(Line::default().type_in(b"a\n", true, LINES), b"a\n\x04");
+        assert_eq!(Line::default().type_in(b"a", true, LINES), b"a\x04\x04");
+    }
+}

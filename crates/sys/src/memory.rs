@@ -1,0 +1,10 @@
+//! Files that are nowhere but in memory, and go with the last process that has them open.
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::File;
+use std::io;
+
+/// A new empty one. A forked process shares it, with the place it is read from.
+pub fn file(name: &str) -> io::Result<File> {
+    Ok(File::from(memfd_create(name, MemfdFlags::CLOEXEC)?))
+}

@@ -1,0 +1,131 @@
+//! Terminals, from both ends.
+
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, Winsize, isatty, tcgetattr,
+    tcgetwinsize, tcsetattr, tcsetwinsize,
+};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+
+/// The keeping end of a terminal: what is read here was written by the program, and the other way
+/// round. It never waits.
+#[derive(Debug)]
+pub struct Master {
+    file: File,
+    /// The device the program has it as.
+    device: u64,
+}
+
+/// How a program has set its terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mode {
+    /// Input is handed over a line at a time.
+    pub lines: bool,
+    /// What is typed is shown.
+    pub echo: bool,
+    /// Typed at the beginning of a line it ends the input; within one it hands over what is there.
+    pub end_of_file: u8,
+}
+
+/// Rows and columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    pub rows: u16,
+    pub cols: u16,
+}
+
+impl Master {
+    pub fn open(size: Size) -> io::Result<Master> {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let master = openpt(flags)?;
+        grantpt(&master)?;
+        unlockpt(&master)?;
+        rustix::io::ioctl_fionbio(&master, true)?;
+        let file = File::from(master);
+        let device = File::from(peer(&file)?).metadata()?.rdev();
+        let master = Master { file, device };
+        master.resize(size)?;
+        Ok(master)
+    }
+
+    /// The program's end.
+    pub fn open_program_end(&self) -> io::Result<File> {
+        Ok(File::from(peer(&self.file)?))
+    }
+
+    /// Programs on the terminal are told of a change by SIGWINCH.
+    pub fn resize(&self, size: Size) -> io::Result<()> {
+        let size = Winsize {
+            ws_row: size.rows,
+            ws_col: size.cols,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        Ok(tcsetwinsize(&self.file, size)?)
+    }
+
+    pub fn mode(&self) -> io::Result<Mode> {
+        let termios = tcgetattr(&self.file)?;
+        Ok(Mode {
+            lines: termios.local_modes.contains(LocalModes::ICANON),
+            echo: termios.local_modes.contains(LocalModes::ECHO),
+            end_of_file: termios.special_codes[SpecialCodeIndex::VEOF],
+        })
+    }
+
+    pub fn device(&self) -> u64 {
+        self.device
+    }
+}
+
+impl AsFd for Master {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+fn peer(master: &File) -> io::Result<OwnedFd> {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    Ok(ioctl_tiocgptpeer(master, flags)?)
+}
+
+/// The terminal this process was started on, with every key handed over as it is typed; as it was
+/// before once this is dropped.
+#[derive(Debug)]
+pub struct RawTerminal {
+    before: Termios,
+}
+
+impl RawTerminal {
+    /// `None` when standard input is no terminal.
+    pub fn enter() -> io::Result<Option<RawTerminal>> {
+        let stdin = io::stdin();
+        if !isatty(&stdin) {
+            return Ok(None);
+        }
+        let before = tcgetattr(&stdin)?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        tcsetattr(&stdin, OptionalActions::Now, &raw)?;
+        Ok(Some(RawTerminal { before }))
+    }
+}
+
+impl Drop for RawTerminal {
+    fn drop(&mut self) {
+        // What was typed and not read belongs to nobody any more.
+        let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.before);
+    }
+}
+
+/// The size of the terminal this process was started on, if it was.
+pub fn own_size() -> Option<Size> {
+    let size = tcgetwinsize(io::stdout()).ok()?;
+    (size.ws_row > 0 && size.ws_col > 0).then_some(Size {
+        rows: size.ws_row,
+        cols: size.ws_col,
+    })
+}
