@@ -5,7 +5,7 @@ use crate::channel::Channel;
 use crate::clients::ClientId;
 use crate::keeper::Keeper;
 use crate::spool::Writes;
-use crate::typing::Line;
+use crate::typing::{Line, STRETCH};
 use outlive_core::control::{Awaiting, Reply, Write};
 use outlive_core::event::Event;
 use outlive_core::spec::Size;
@@ -43,9 +43,17 @@ impl Desk {
             .map(|spool| spool.resume())
             .transpose()?
             .unwrap_or_default();
+        let line = match channel {
+            Channel::Terminal(terminal) => {
+                let typed = terminal.spool.last(&writes, STRETCH)?;
+                Line::after(&typed, terminal.master.mode()?)
+            }
+            Channel::None | Channel::Pipe(_) | Channel::Lost => Line::default(),
+        };
         Ok(Desk {
             pending: channel.pending(writes.committed)?,
             writes,
+            line,
             ..Desk::default()
         })
     }

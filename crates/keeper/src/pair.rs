@@ -1,7 +1,7 @@
 //! How the two processes come about, and taking over.
 //!
 //! The launched process makes itself a clean place to live in, opens what both will share, and forks
-//! the keeper. Then it sleeps in `wait`: it is the standby. If the keeper ends any other way than by
+//! the keeper. Then it sleeps until that ends: it is the standby. If the keeper ends any other way than by
 //! having finished, the standby does what the keeper did: [`act`].
 
 use crate::channel::Channel;
@@ -18,7 +18,7 @@ use outlive_core::outcome::End;
 use outlive_core::{JobDir, Phase, ProcRef, Spec};
 use outlive_sys::child::{self, Gate, GateInside};
 use outlive_sys::lock::{self, Lock, Locked};
-use outlive_sys::own::{self};
+use outlive_sys::own;
 use outlive_sys::pidfd::{self, PidFd, Status};
 use outlive_sys::poll::{self, Interest};
 use outlive_sys::procfs;
@@ -103,6 +103,9 @@ fn stand_by(keeper: i32, shared: &mut Shared) -> io::Result<()> {
 
 /// Does what the keeper asks as long as it lives, where there is anything it may ask.
 fn heed(keeper: i32, channel: &mut Channel) -> io::Result<()> {
+    if channel.leash().is_none() {
+        return Ok(());
+    }
     let Some(pidfd) = PidFd::open(keeper)? else {
         return Ok(());
     };

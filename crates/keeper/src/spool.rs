@@ -69,6 +69,15 @@ impl Spool {
         file::position(&self.bytes)
     }
 
+    /// The last bytes accepted, at most this many.
+    pub fn last(&self, writes: &Writes, most: usize) -> io::Result<Vec<u8>> {
+        let length = (most as u64).min(writes.committed);
+        let mut bytes = vec![0; length as usize];
+        self.bytes
+            .read_exact_at(&mut bytes, writes.committed - length)?;
+        Ok(bytes)
+    }
+
     /// Moves accepted bytes into a pipe, as far as there is room.
     pub fn deliver(&self, to: &File, committed: u64) -> io::Result<()> {
         loop {

@@ -7,13 +7,20 @@
 use outlive_sys::pty::Mode;
 
 /// Below the kernel's limit of 4,095, which counts the end of the line too.
-const STRETCH: usize = 4000;
+pub const STRETCH: usize = 4000;
 
 /// How much of a line has been typed since it began, or was last handed over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Line(usize);
 
 impl Line {
+    /// After these bytes, the last that were typed. One that cannot be told from a character of the
+    /// line is taken for one: handing over too early does no harm.
+    pub fn after(typed: &[u8], mode: Mode) -> Line {
+        let ends = |byte: &u8| matches!(byte, b'\n' | b'\r') || *byte == mode.end_of_file;
+        Line(typed.iter().rev().take_while(|byte| !ends(byte)).count())
+    }
+
     /// The bytes to type so that the program reads `data`, and with `eof` the end of its input.
     pub fn type_in(&mut self, data: &[u8], eof: bool, mode: Mode) -> Vec<u8> {
         let mut typed = Vec::with_capacity(data.len() + 2);
@@ -72,6 +79,21 @@ mod tests {
         let read: Vec<u8> = typed.into_iter().filter(|byte| *byte != 4).collect();
         assert_eq!(read, data);
         assert_eq!(line.type_in(&[b'x'; 10_000], false, KEYS).len(), 10_000);
+    }
+
+    #[test]
+    fn an_heir_goes_on_in_the_middle_of_a_line() {
+        let typed = [b"old\n".as_slice(), &[b'x'; 3000]].concat();
+        let mut line = Line::after(&typed, LINES);
+        assert_eq!(line, Line(3000));
+        assert_eq!(
+            line.type_in(&[b'x'; 2000], false, LINES)
+                .iter()
+                .filter(|byte| **byte == 4)
+                .count(),
+            1
+        );
+        assert_eq!(Line::after(b"a\x04bc", LINES), Line(2));
     }
 
     #[test]
