@@ -1,6 +1,7 @@
 //! Black-box tests: the real programs, real processes, real kills.
 //!
-//! Each module holds one promise. Each test has a home of its own and leaves no process behind.
+//! Each module holds one promise; `world`, `scripts`, `processes`, `checks` and `trace` hold what
+//! their tests have in common. Each test has a home of its own and leaves no process behind.
 #![expect(
     clippy::unwrap_used,
     reason = "a test that cannot go on should say where and stop"
@@ -10,16 +11,20 @@ mod adoption;
 mod attaching;
 mod awaiting;
 mod basics;
+mod checks;
 mod detach;
 mod ending;
 mod launch;
 mod listing;
 mod pair;
+mod processes;
 mod pruning;
 mod scarcity;
+mod scripts;
 mod service;
 mod stdin;
 mod stopping;
 mod terminal;
+mod trace;
 mod waiting;
 mod world;

@@ -1,5 +1,6 @@
 //! A home of its own for each test, and ways to look at what happens in it.
 
+use crate::processes::{kill_for_good, until_stopped};
 use outlive_sys::pidfd::PidFd;
 use outlive_sys::procfs;
 use serde_json::Value;
@@ -7,8 +8,8 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Everything a test asks for should happen within this; more means that it never will.
@@ -162,6 +163,76 @@ impl World {
         }
     }
 
+    /// The pid of the job's first process, as `show` tells it.
+    pub fn leader(&self, id: &str) -> i32 {
+        self.show(id)["pid"].as_i64().unwrap() as i32
+    }
+
+    /// The link that a job has as long as anything of it runs.
+    pub fn live(&self, id: &str) -> PathBuf {
+        self.home().join("live").join(id)
+    }
+
+    /// When the first event of this kind happened, in milliseconds since the machine was started.
+    pub fn boot_ms(&self, id: &str, kind: &str) -> u64 {
+        let journal = self.journal(id);
+        let of_kind =
+            |record: &&Value| record["event"] == kind || record["event"].get(kind).is_some();
+        let record = journal.iter().find(of_kind).unwrap();
+        record["at"]["boot_ms"].as_u64().unwrap()
+    }
+
+    /// Waits until nothing of the job is left but its record.
+    pub fn until_over(&self, id: &str) {
+        until("it is over", || self.live(id).symlink_metadata().is_err());
+    }
+
+    /// Waits until no process of this home is left.
+    pub fn until_nothing_runs(&self) {
+        until("nothing is left running", || self.processes().is_empty());
+    }
+
+    /// Waits until the job's keeper stands still at a hook; returns it.
+    pub fn until_keeper_stops(&self, id: &str) -> i32 {
+        let keeper = self.pair(id).keeper;
+        until_stopped(keeper);
+        keeper
+    }
+
+    /// Kills whoever keeps the job: the standby first, so that nobody takes over.
+    pub fn kill_both(&self, id: &str) {
+        let pair = self.pair(id);
+        kill_for_good(pair.standby.unwrap());
+        kill_for_good(pair.keeper);
+    }
+
+    /// The ids that `list` with these options shows, in its order.
+    pub fn listed(&self, options: &[&str]) -> Vec<String> {
+        ids_of(&self.json(&[&["list", "--json"], options].concat()))
+    }
+
+    /// `stop` in the background.
+    pub fn stopping<S: AsRef<OsStr>>(&self, ids: &[S], grace: &str) -> Child {
+        self.command(["stop", "--grace", grace])
+            .args(ids)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    /// Another program with the environment that `outlive` has here.
+    pub fn within<S: AsRef<OsStr>>(
+        &self,
+        program: &str,
+        args: impl IntoIterator<Item = S>,
+    ) -> Command {
+        let mut command = Command::new(program);
+        command.args(args).stdin(Stdio::null());
+        give_environment(&self.command::<&str>([]), &mut command);
+        command
+    }
+
     /// Every running process marked as belonging to a job of this home: leaders, descendants and
     /// keepers.
     pub fn processes(&self) -> Vec<i32> {
@@ -186,7 +257,17 @@ impl Drop for World {
 
 impl Ran {
     pub fn of(command: &mut Command) -> Ran {
-        let output = command.output().unwrap();
+        Ran::from(command.output().unwrap())
+    }
+
+    /// What a process that was started with its output to be read ends with.
+    pub fn end_of(child: Child) -> Ran {
+        Ran::from(child.wait_with_output().unwrap())
+    }
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Ran {
         Ran {
             code: output
                 .status
@@ -216,4 +297,45 @@ pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
         assert!(start.elapsed() < PATIENCE, "never came true: {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// A program that runs another command, with that command's environment.
+pub fn behind<S: AsRef<OsStr>>(
+    program: &str,
+    words: impl IntoIterator<Item = S>,
+    command: &Command,
+) -> Command {
+    let mut outer = Command::new(program);
+    outer
+        .args(words)
+        .arg(command.get_program())
+        .args(command.get_args())
+        .stdin(Stdio::null());
+    give_environment(command, &mut outer);
+    outer
+}
+
+fn give_environment(from: &Command, to: &mut Command) {
+    for (key, value) in from.get_envs() {
+        match value {
+            Some(value) => to.env(key, value),
+            None => to.env_remove(key),
+        };
+    }
+}
+
+/// The ids of the jobs in an answer, in its order.
+pub fn ids_of(answer: &Value) -> Vec<String> {
+    let id = |job: &Value| job["id"].as_str().unwrap().to_owned();
+    answer["jobs"].as_array().unwrap().iter().map(id).collect()
+}
+
+/// The names in a directory, sorted.
+pub fn names_in(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
 }

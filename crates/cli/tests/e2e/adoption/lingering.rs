@@ -1,0 +1,45 @@
+//! What lingers of a job that nobody keeps.
+
+use crate::checks::{assert_nothing_is_left, keepings, until_output};
+use crate::scripts::{WAITS, let_go, start};
+use crate::world::World;
+
+#[test]
+fn what_lingers_of_an_unkept_job_is_adopted_and_can_be_stopped() {
+    let world = World::new();
+    let id = start(
+        &world,
+        &format!("({WAITS} echo late; exec sleep 60) & echo main; exit 5"),
+    );
+    assert_eq!(world.outlive(&["wait", &id]).code, 5);
+    world.kill_both(&id);
+    let job = world.show(&id);
+    assert_eq!(job["state"], "ended");
+    assert_eq!(job["exit_code"], 5);
+    assert_eq!(keepings(&world, &id), ["launched", "adopted"]);
+    let_go(&world);
+    until_output(&world, &id, "main\nlate\n");
+    assert_eq!(world.show(&id)["lingering"], 1);
+    let job = world.json(&["stop", &id, "--json"]);
+    assert_eq!(job["exit_code"], 5);
+    assert_eq!(job["ended_by"], "itself");
+    assert_eq!(world.events(&id, "ended").len(), 1);
+    assert_eq!(world.events(&id, "closed")[0]["output_bytes"], 10);
+    assert_nothing_is_left(&world, &id);
+}
+
+#[test]
+fn what_lingers_of_an_adopted_job_ends_it_when_it_ends_by_itself() {
+    let world = World::new();
+    let id = start(
+        &world,
+        &format!("(setsid sh -c '{WAITS} echo late') & echo main; exit 5"),
+    );
+    assert_eq!(world.outlive(&["wait", &id]).code, 5);
+    world.kill_both(&id);
+    world.show(&id);
+    let_go(&world);
+    assert_nothing_is_left(&world, &id);
+    assert_eq!(world.output(&id), b"main\nlate\n");
+    assert_eq!(world.show(&id)["lingering"], 0);
+}

@@ -1,0 +1,66 @@
+//! Adoption: with both keepers killed the job goes on, and the next verb looks after it.
+
+mod going_on;
+mod hooks;
+mod lingering;
+mod nested;
+mod races;
+mod strangers;
+
+use crate::processes::state_of;
+use crate::scripts::start;
+use crate::world::{World, until};
+use serde_json::Value;
+use std::fs;
+
+/// Starts a job and kills both its keepers.
+fn unkept(world: &World, script: &str) -> String {
+    let id = start(world, script);
+    world.kill_both(&id);
+    id
+}
+
+/// The job's first process, from its journal: to ask would be to have it adopted.
+fn leader(world: &World, id: &str) -> i32 {
+    world.events(id, "spawned")[0]["leader"]["pid"]
+        .as_i64()
+        .unwrap() as i32
+}
+
+/// The processes of this home that are keepers.
+fn keepers(world: &World) -> Vec<i32> {
+    let is_keeper = |pid: &i32| {
+        fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|path| path.ends_with("outlive-keeper"))
+    };
+    world.processes().into_iter().filter(is_keeper).collect()
+}
+
+/// The processes of this home that run this program.
+fn running(world: &World, program: &str) -> Vec<i32> {
+    let name = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    world
+        .processes()
+        .into_iter()
+        .filter(|pid| name(pid).trim_end() == program)
+        .collect()
+}
+
+/// Changes the event of this kind in a journal that nobody writes to.
+fn rewrite(world: &World, id: &str, kind: &str, change: impl Fn(&mut Value)) {
+    let path = world.job_dir(id).join("journal");
+    let mut lines = world.journal(id);
+    let line = lines
+        .iter_mut()
+        .find(|line| line["event"].get(kind).is_some());
+    change(&mut line.unwrap()["event"][kind]);
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    fs::write(path, text).unwrap();
+}
+
+/// Waits until a job that runs `seq` has filled its pipe.
+fn until_pipe_is_full(world: &World) {
+    until("the job waits at a full pipe", || {
+        let seqs = running(world, "seq");
+        seqs.iter().any(|pid| state_of(*pid) == Some(b'S'))
+    });
+}

@@ -1,0 +1,73 @@
+//! Jobs below the keeper of another.
+
+use super::leader;
+use crate::checks::{assert_nothing_is_left, every, exited, keepings, until_output};
+use crate::processes::{CONT, STOP};
+use crate::scripts::{WAITS, go, let_go};
+use crate::world::{World, is_alive, kill, until};
+use outlive_sys::procfs;
+
+/// Starts `job` in `world` as a descendant of another job's keeper, which inherits its orphans.
+/// Returns that keeper.
+fn start_below(outer: &World, world: &World, script: &str) -> i32 {
+    let outlive = env!("CARGO_BIN_EXE_outlive");
+    let inner = format!("{outlive} run --id job --shell '{script}' && exec sleep 60");
+    let variables = [
+        format!("OUTLIVE_HOME={}", world.home().display()),
+        format!("GO={}", go(world).display()),
+    ];
+    outer.ok(&[
+        "run",
+        "--id",
+        "outer",
+        "--env",
+        &variables[0],
+        "--env",
+        &variables[1],
+        "--shell",
+        &inner,
+    ]);
+    until_output(outer, "outer", "job\n");
+    outer.pair("outer").keeper
+}
+
+#[test]
+fn a_leader_that_its_new_parent_has_not_let_go_is_told_exactly_and_never_guessed() {
+    every(
+        &[0, 7],
+        |code| format!("exit {code}"),
+        |code| {
+            let (outer, world) = (World::new(), World::new());
+            let parent = start_below(&outer, &world, &format!("{WAITS} exit {code}"));
+            let leader = leader(&world, "job");
+            world.kill_both("job");
+            until("the orphan has its new parent", || {
+                procfs::stat(leader).unwrap().parent == parent
+            });
+            kill(parent, STOP);
+            let_go(&world);
+            until("it has ended", || procfs::stat(leader).unwrap().is_zombie());
+            if *code == 0 {
+                // An end with 0 looks like one that may not be told, until it is let go.
+                let waited = world.outlive(&["wait", "job", "--timeout", "200ms"]);
+                assert_eq!(waited.code, 124, "{waited:?}");
+                kill(parent, CONT);
+            }
+            assert_eq!(world.outlive(&["wait", "job"]).code, *code);
+            assert_eq!(world.show("job")["outcome"], exited(*code));
+            assert_nothing_is_left(&world, "job");
+        },
+    );
+}
+
+#[test]
+fn an_adoption_leaves_jobs_alone_that_the_job_started() {
+    let (outer, world) = (World::new(), World::new());
+    start_below(&outer, &world, "exec sleep 60");
+    outer.kill_both("outer");
+    assert_eq!(outer.json(&["stop", "outer", "--json"])["exit_code"], 143);
+    assert_nothing_is_left(&outer, "outer");
+    assert_eq!(world.show("job")["state"], "running");
+    assert_eq!(keepings(&world, "job"), ["launched"]);
+    assert!(is_alive(leader(&world, "job")));
+}

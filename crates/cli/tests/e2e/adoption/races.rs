@@ -1,0 +1,68 @@
+//! Many who adopt at once, and kills at any moment.
+
+use super::{keepers, unkept};
+use crate::checks::{assert_nothing_is_left, every, keepings};
+use crate::pair::{assert_whole_stream, places_in_the_stream, start_stream, stream_to};
+use crate::processes::{KILL, kill_for_good};
+use crate::scripts::{WAITS, let_go};
+use crate::world::{Pair, World, kill};
+use std::process::{Child, Stdio};
+
+#[test]
+fn many_verbs_at_once_adopt_a_job_once() {
+    let world = World::new();
+    let id = unkept(&world, &format!("{WAITS} echo done; exit 7"));
+    let spawn = |_| {
+        world
+            .command(["show", &id, "--json"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let verbs: Vec<Child> = (0..20).map(spawn).collect();
+    for mut verb in verbs {
+        assert_eq!(verb.wait().unwrap().code(), Some(0));
+    }
+    assert_eq!(keepings(&world, &id), ["launched", "adopted"]);
+    let pair = world.pair(&id);
+    let mut expected = vec![pair.keeper, pair.standby.unwrap()];
+    let mut alive = keepers(&world);
+    expected.sort_unstable();
+    alive.sort_unstable();
+    assert_eq!(alive, expected);
+    let_go(&world);
+    assert_eq!(world.outlive(&["wait", &id]).code, 7);
+    assert_eq!(world.output(&id), b"done\n");
+    assert_eq!(world.events(&id, "ended").len(), 1);
+    assert_nothing_is_left(&world, &id);
+}
+
+/// Kills both in one breath; a standby that has been killed cannot take over.
+fn kill_both_at_once(pair: Pair) {
+    pair.standby.into_iter().for_each(|pid| kill(pid, KILL));
+    kill_for_good(pair.keeper);
+    pair.standby.into_iter().for_each(kill_for_good);
+}
+
+#[test]
+fn both_killed_at_any_moment_of_a_fast_stream_lose_and_double_nothing() {
+    const KILLS: usize = 6;
+    let mut streams: Vec<Vec<u64>> = (0..10).map(|_| places_in_the_stream(KILLS)).collect();
+    streams.iter_mut().for_each(|places| places.sort_unstable());
+    every(
+        &streams,
+        |places| format!("killed at bytes {places:?}"),
+        |places| {
+            let world = World::new();
+            let id = start_stream(&world);
+            for at in places {
+                let pair = world.pair(&id);
+                stream_to(&world, &id, *at);
+                kill_both_at_once(pair);
+                assert_eq!(world.show(&id)["state"], "running");
+            }
+            assert_whole_stream(&world, &id);
+            assert_eq!(keepings(&world, &id).len(), 1 + KILLS);
+        },
+    );
+}

@@ -1,0 +1,89 @@
+//! What tests of several promises check, and how they check many cases at once.
+
+use crate::world::{World, until};
+use serde_json::{Value, json};
+use std::fmt::Display;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// Cells of a matrix mostly wait for processes, so more run at once than there are processors.
+const AT_ONCE: usize = 6;
+
+/// Checks every cell, several at once, and names all that fail.
+pub fn every<C: Sync>(cells: &[C], name: impl Fn(&C) -> String + Sync, check: impl Fn(&C) + Sync) {
+    let next = AtomicUsize::new(0);
+    let failed = Mutex::new(Vec::new());
+    let work = || {
+        while let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(panic) = panic::catch_unwind(AssertUnwindSafe(|| check(cell))) {
+                let why = panic.downcast_ref::<String>().cloned();
+                let why = why.unwrap_or_else(|| "(see above)".to_owned());
+                failed
+                    .lock()
+                    .unwrap()
+                    .push(format!("{}: {why}", name(cell)));
+            }
+        }
+    };
+    thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(work))));
+    let failed = failed.into_inner().unwrap();
+    assert!(
+        failed.is_empty(),
+        "{} of {} cells failed:\n{}",
+        failed.len(),
+        cells.len(),
+        failed.join("\n")
+    );
+}
+
+/// The outcome of a job that exited.
+pub fn exited(code: i32) -> Value {
+    json!({ "kind": "exited", "code": code })
+}
+
+/// The outcome of a job that a signal ended.
+pub fn signaled(signal: &str) -> Value {
+    json!({ "kind": "signaled", "signal": signal, "core_dumped": false })
+}
+
+/// How each keeper came to act.
+pub fn keepings(world: &World, id: &str) -> Vec<String> {
+    let word = |kept: &Value| kept["how"].as_str().unwrap().to_owned();
+    world.events(id, "kept").iter().map(word).collect()
+}
+
+/// Waits until the job has written exactly this.
+pub fn until_output(world: &World, id: &str, expected: &str) {
+    until(&format!("{id} has written {expected:?}"), || {
+        world.output(id) == expected.as_bytes()
+    });
+}
+
+/// Nothing of the job is left but its record.
+pub fn assert_nothing_is_left(world: &World, id: &str) {
+    until("no process is left", || world.processes().is_empty());
+    let dir = world.job_dir(id);
+    let link = world.home().join("live").join(id);
+    until("feed, control and live link are gone", || {
+        [dir.join("feed"), dir.join("control"), link.clone()]
+            .iter()
+            .all(|path| path.symlink_metadata().is_err())
+    });
+}
+
+/// Bytes compared without printing megabytes.
+pub fn assert_same_bytes(what: impl Display, actual: &[u8], expected: &[u8]) {
+    let same = actual
+        .iter()
+        .zip(expected)
+        .take_while(|(a, b)| a == b)
+        .count();
+    assert!(
+        actual == expected,
+        "{what}: {} bytes for {}, the same up to {same}",
+        actual.len(),
+        expected.len()
+    );
+}

@@ -1,0 +1,136 @@
+//! Keeping the machine awake.
+
+use super::{read, take_over, until_closed};
+use crate::processes::pid_in;
+use crate::scripts::loop_until;
+use crate::world::{Ran, World, is_alive, until};
+use serde_json::json;
+use std::fs::{self, File};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+/// A `systemd-inhibit` that writes down how it was called and then does as the real one does.
+fn fake_inhibit(world: &World, script: &str) -> String {
+    let bin = world.path("bin");
+    fs::create_dir(&bin).unwrap();
+    let path = bin.join("systemd-inhibit");
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", bin.display(), std::env::var("PATH").unwrap())
+}
+
+fn honest_inhibit(world: &World) -> String {
+    let (called, held) = (world.path("called"), world.path("held-by"));
+    fake_inhibit(
+        world,
+        &format!(
+            "printf '%s\\n' \"$@\" > {0}.new; mv {0}.new {0}\n\
+             while [ $# -gt 1 ]; do shift; done\n\
+             echo $$ > {1}.new; mv {1}.new {1}\n\
+             exec \"$1\"",
+            called.display(),
+            held.display()
+        ),
+    )
+}
+
+fn keep_awake(world: &World, path: &str, script: &str) -> Ran {
+    let log = world.path("log");
+    Ran::of(
+        world
+            .command(["detach", "--keep-awake", "--id", "d"])
+            .args([log.to_str().unwrap(), "--", "bash", "-c", script])
+            .env("PATH", path),
+    )
+}
+
+fn holder(world: &World) -> i32 {
+    let held = world.path("held-by");
+    until("the machine is kept awake", || held.exists());
+    pid_in(&held)
+}
+
+/// The job ends with 3, and nothing of it is left then.
+fn assert_ended_alone(world: &World) {
+    let job = world.wait("d");
+    assert_eq!(
+        (&job["exit_code"], &job["lingering"]),
+        (&json!(3), &json!(0))
+    );
+}
+
+/// Lets the job end; the machine may sleep again then.
+fn assert_awake_no_longer(world: &World, go: &Path, holder: i32) {
+    File::create(go).unwrap();
+    assert_ended_alone(world);
+    until("nothing holds off sleep any more", || !is_alive(holder));
+    until_closed(world, "d");
+    world.until_nothing_runs();
+}
+
+#[test]
+fn the_machine_is_kept_awake_as_long_as_the_job_runs() {
+    let world = World::new();
+    let path = honest_inhibit(&world);
+    let go = world.path("go");
+    let ran = keep_awake(&world, &path, &format!("{}; exit 3", loop_until(&go)));
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    let holder = holder(&world);
+    let called = read(&world.path("called"));
+    assert!(called.contains("--what=idle:sleep\n"), "{called}");
+    assert!(called.ends_with("\ncat\n"), "{called}");
+    assert!(is_alive(holder));
+    assert_eq!(world.show("d")["lingering"], 0);
+    assert_awake_no_longer(&world, &go, holder);
+}
+
+#[test]
+fn the_machine_is_kept_awake_though_the_keeper_dies_and_no_longer_than_needed() {
+    let world = World::new();
+    let path = honest_inhibit(&world);
+    let go = world.path("go");
+    keep_awake(&world, &path, &format!("{}; exit 3", loop_until(&go)));
+    let holder = holder(&world);
+    take_over(&world, "d");
+    assert!(is_alive(holder));
+    assert_eq!(world.show("d")["state"], "running");
+    assert_awake_no_longer(&world, &go, holder);
+}
+
+#[test]
+fn a_stop_ends_what_keeps_awake_after_the_job_and_not_as_part_of_it() {
+    let world = World::new();
+    let path = honest_inhibit(&world);
+    keep_awake(&world, &path, "exec sleep 60");
+    let holder = holder(&world);
+    world.ok(&["stop", "d"]);
+    let job = world.show("d");
+    assert_eq!(job["outcome"]["signal"], "SIGTERM");
+    assert_eq!(job["lingering"], 0);
+    until("nothing holds off sleep any more", || !is_alive(holder));
+    world.until_nothing_runs();
+}
+
+#[test]
+fn a_job_runs_though_the_machine_cannot_be_kept_awake() {
+    let world = World::new();
+    let path = fake_inhibit(&world, "exit 1");
+    let ran = keep_awake(&world, &path, "echo hello; exit 3");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_ended_alone(&world);
+    assert_eq!(read(&world.path("log")), "hello\n");
+    world.until_nothing_runs();
+}
+
+#[test]
+fn where_nothing_can_keep_it_awake_that_is_said() {
+    let world = World::new();
+    let bin: PathBuf = world.path("only-bash");
+    fs::create_dir(&bin).unwrap();
+    symlink("/bin/bash", bin.join("bash")).unwrap();
+    let ran = keep_awake(&world, bin.to_str().unwrap(), "exit 3");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("systemd-inhibit"), "{ran:?}");
+    assert!(ran.stdout.starts_with("PID "));
+    assert_eq!(world.wait("d")["exit_code"], 3);
+}

@@ -1,0 +1,25 @@
+//! The end: recorded once, exactly, whatever races.
+
+mod leftovers;
+mod once;
+mod record;
+mod synced;
+
+use crate::world::World;
+use serde_json::Value;
+use std::path::Path;
+
+/// The one end in the journal.
+fn only_end(world: &World, id: &str) -> Value {
+    let mut ends = world.events(id, "ended");
+    assert_eq!(ends.len(), 1, "{ends:?}");
+    ends.remove(0)
+}
+
+fn linked(world: &World, id: &str) -> bool {
+    is_there(&world.live(id))
+}
+
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}

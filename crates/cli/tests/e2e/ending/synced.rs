@@ -1,0 +1,108 @@
+//! On the disk before anyone is told.
+
+use super::only_end;
+use crate::processes::{CONT, until_blocked};
+use crate::scripts::Gate;
+use crate::trace::strace;
+use crate::world::{Ran, World, kill};
+use std::fs;
+use std::process::{Child, Stdio};
+
+#[test]
+fn nobody_is_told_before_the_end_is_in_the_journal() {
+    let world = World::new();
+    let gate = Gate::new(&world);
+    let id = world.shell_with_hooks("keeper:OutputSynced=stop", &gate.then("echo x; exit 6"));
+    let mut waiter = waiting(&world, &id);
+    gate.open();
+    let keeper = world.until_keeper_stops(&id);
+    assert_eq!(world.events(&id, "ended").len(), 0);
+    assert_eq!(world.output(&id), b"x\n");
+    assert_eq!(world.show(&id)["state"], "running");
+    // A second one waits in vain too, and says so.
+    assert_eq!(
+        world.outlive(&["wait", &id, "--timeout", "200ms"]).code,
+        124
+    );
+    assert_eq!(waiter.try_wait().unwrap(), None);
+    kill(keeper, CONT);
+    assert_eq!(waiter.wait().unwrap().code(), Some(6));
+    assert_eq!(world.events(&id, "ended").len(), 1);
+}
+
+#[test]
+fn the_end_is_in_the_journal_while_the_keeper_has_told_nobody_yet() {
+    let world = World::new();
+    let gate = Gate::new(&world);
+    let id = world.shell_with_hooks("keeper:EndedRecorded=stop", &gate.then("exit 6"));
+    let mut waiter = waiting(&world, &id);
+    gate.open();
+    let keeper = world.until_keeper_stops(&id);
+    assert_eq!(only_end(&world, &id)["outcome"]["code"], 6);
+    assert_eq!(waiter.try_wait().unwrap(), None);
+    // Whoever asks now reads it there, keeper or not.
+    assert_eq!(world.wait(&id)["exit_code"], 6);
+    kill(keeper, CONT);
+    assert_eq!(waiter.wait().unwrap().code(), Some(6));
+    assert_eq!(world.events(&id, "ended").len(), 1);
+}
+
+#[test]
+fn output_and_journal_are_synced_before_the_waiter_is_told() {
+    let world = World::new();
+    let calls = traced_end(&world);
+    let at = |what: &str, found: &dyn Fn(&str) -> bool| {
+        let places: Vec<usize> = (0..calls.len()).filter(|n| found(&calls[*n])).collect();
+        *places
+            .first()
+            .unwrap_or_else(|| panic!("no {what} in {calls:#?}"))
+    };
+    let ended = at("end", &|call| {
+        call.contains("write(") && call.contains("\\\"ended\\\":")
+    });
+    let output = at("output sync", &|call| {
+        call.contains("sync(") && call.contains("/output>")
+    });
+    let journal = at("journal sync", &|call| {
+        call.contains("sync(") && call.contains("/journal>")
+    });
+    let told = last_news(&calls);
+    assert!(
+        output < ended && ended < journal && journal < told,
+        "{calls:#?}"
+    );
+}
+
+/// What the keeper of a short job that is waited for does, as the kernel sees it.
+fn traced_end(world: &World) -> Vec<String> {
+    let trace = world.path("trace");
+    let outlive = world.command(["run", "--wait", "--shell", "echo x; sleep 0.2"]);
+    let calls = "trace=fsync,fdatasync,write,sendto";
+    let options = ["-f", "-y", "-s", "4096", "-e", calls];
+    let ran = Ran::of(&mut strace(&outlive, &trace, &options));
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "x\n"), "{ran:?}");
+    world.until_nothing_runs();
+    let text = fs::read_to_string(trace).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Where the keeper answers for the last time, with the newest event.
+fn last_news(calls: &[String]) -> usize {
+    let told = |call: &String| call.contains("sendto(") && call.contains("\\\"news\\\":");
+    // The waiter's own requests look alike; only the answer names what was appended last.
+    let newest = r#"\"seq\":6"#;
+    calls
+        .iter()
+        .position(|call| told(call) && call.contains(newest))
+        .unwrap_or_else(|| panic!("nobody was told in {calls:#?}"))
+}
+
+fn waiting(world: &World, id: &str) -> Child {
+    let child = world
+        .command(["wait", id])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    until_blocked(child.id() as i32);
+    child
+}

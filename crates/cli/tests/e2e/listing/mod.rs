@@ -1,0 +1,66 @@
+//! `list` costs what it shows; damaged jobs harm no others.
+
+mod cost;
+mod damage;
+mod finding;
+mod order;
+mod output;
+mod words;
+
+use crate::scripts::over;
+use crate::world::World;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// This many jobs that ended one after another, beside the real one they are copies of; in order.
+fn fabricate(world: &World, count: usize) -> Vec<String> {
+    let model = ended(world, &[]);
+    let directory = world.job_dir(&model);
+    let spec = fs::read_to_string(directory.join("spec.json")).unwrap();
+    let journal = fs::read(directory.join("journal")).unwrap();
+    let ended = world.journal(&model).last().unwrap()["at"]["wall_ms"]
+        .as_u64()
+        .unwrap();
+    let mut history = File::options().append(true).open(day(world)).unwrap();
+    let mut lines = String::new();
+    let mut ids = Vec::new();
+    for n in 0..count {
+        let id = format!("old{n:05}");
+        let copy = world.job_dir(&id);
+        fs::create_dir(&copy).unwrap();
+        fs::write(copy.join("spec.json"), spec.replace(&model, &id)).unwrap();
+        fs::write(
+            copy.join("journal"),
+            moved(&journal, ended, ended + 1 + n as u64),
+        )
+        .unwrap();
+        lines.push_str(&format!("{} {id}\n", ended + 1 + n as u64));
+        ids.push(id);
+    }
+    history.write_all(lines.as_bytes()).unwrap();
+    ids
+}
+
+/// The journal with its end at another time.
+fn moved(journal: &[u8], from: u64, to: u64) -> String {
+    let text = std::str::from_utf8(journal).unwrap();
+    text.replace(&format!("\"wall_ms\":{from}"), &format!("\"wall_ms\":{to}"))
+}
+
+/// The one file of days there is.
+fn day(world: &World) -> PathBuf {
+    let mut days = fs::read_dir(world.home().join("ended")).unwrap();
+    days.next().unwrap().unwrap().path()
+}
+
+#[track_caller]
+fn assert_lists(world: &World, args: &[&str], expected: &[&String]) {
+    let listed = world.listed(args);
+    assert_eq!(listed.iter().collect::<Vec<_>>(), expected, "list {args:?}");
+}
+
+/// A job that has ended, of which nothing is left.
+fn ended(world: &World, options: &[&str]) -> String {
+    over(world, &[options, &["--", "true"]].concat())
+}

@@ -1,0 +1,112 @@
+//! Quiet, closed pipes, completions and the manual.
+
+use super::{ended, fabricate};
+use crate::world::{Ran, World};
+use std::fs::{self, File};
+
+#[test]
+fn quiet_says_nothing_on_stderr() {
+    let world = World::new();
+    let id = ended(&world, &[]);
+    for (args, code) in [
+        (&["stop", &id, "--quiet"][..], 0),
+        (&["--quiet", "show", "nonesuch"], 3),
+        (&["wait", "nonesuch", "--quiet"], 3),
+        (&["--quiet", "run", "--", "/no/such/program"], 127),
+        (&["--quiet", "signal", &id, "TERM"], 0),
+        (&["run", "--quiet", "--shell", "true &"], 0),
+    ] {
+        let ran = world.outlive(args);
+        assert_eq!((ran.code, ran.stderr.as_str()), (code, ""), "{args:?}");
+        let loud: Vec<&str> = args
+            .iter()
+            .copied()
+            .filter(|arg| *arg != "--quiet")
+            .collect();
+        assert_ne!(world.outlive(&loud).stderr, "", "{loud:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_read_enough_is_no_error() {
+    let world = World::new();
+    fabricate(&world, 50);
+    for args in [
+        &["list", "--limit", "50"][..],
+        &["list", "--json", "--limit", "50"],
+        &["completions", "bash"],
+        &["man"],
+        &["log", "old00001"],
+    ] {
+        let ran = into_closed_pipe(&world, args);
+        assert_eq!(ran.stderr, "", "{args:?}");
+        assert!([0, 141].contains(&ran.code), "{args:?}: {ran:?}");
+    }
+}
+
+/// With a standard output that nobody reads.
+fn into_closed_pipe(world: &World, args: &[&str]) -> Ran {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    Ran::of(world.command(args).stdout(writer))
+}
+
+#[test]
+fn the_first_line_can_be_had_alone() {
+    let world = World::new();
+    fabricate(&world, 30);
+    let script = format!("{} list | head -1", env!("CARGO_BIN_EXE_outlive"));
+    let ran = Ran::of(&mut world.within("bash", ["-c", &script]));
+    assert!(ran.stdout.starts_with("ID "), "{ran:?}");
+    assert_eq!((ran.stdout.lines().count(), ran.stderr.as_str()), (1, ""));
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_an_error() {
+    let world = World::new();
+    ended(&world, &[]);
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let output = world.command(["list"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(125));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write the output"));
+}
+
+#[test]
+fn every_shell_has_its_completions() {
+    let world = World::new();
+    for (shell, words) in [
+        ("bash", ["complete -F", "--older-than"]),
+        ("zsh", ["#compdef outlive", "--older-than"]),
+        ("fish", ["complete -c outlive", "older-than"]),
+    ] {
+        let script = world.ok(&["completions", shell]);
+        for word in words.iter().chain(&["run", "prune", "detach"]) {
+            assert!(script.contains(word), "{shell}: no {word:?}");
+        }
+    }
+    assert_eq!(world.outlive(&["completions", "tclsh"]).code, 2);
+    assert!(!world.home().exists());
+}
+
+#[test]
+fn the_manual_is_printed_or_written_a_page_a_command() {
+    let world = World::new();
+    let page = world.ok(&["man"]);
+    for word in [".TH outlive 1", ".SH NAME", ".SH SYNOPSIS", "prune", "124"] {
+        assert!(page.contains(word), "no {word:?} in {page}");
+    }
+    let dir = world.path("share/man");
+    world.ok(&["man", "--dir", dir.to_str().unwrap()]);
+    for name in [
+        "outlive",
+        "outlive-run",
+        "outlive-list",
+        "outlive-stop",
+        "outlive-prune",
+        "outlive-wait",
+    ] {
+        let page = fs::read_to_string(dir.join(format!("{name}.1"))).unwrap();
+        assert!(page.contains(".SH SYNOPSIS"), "{name}");
+    }
+    assert!(!world.home().exists());
+}

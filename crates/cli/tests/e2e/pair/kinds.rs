@@ -1,0 +1,220 @@
+//! Every kind of job at every hook of a keeper.
+
+use crate::checks::{assert_nothing_is_left, assert_same_bytes, exited, signaled, until_output};
+use crate::scripts::{IGNORES, let_go, numbers, with_go};
+use crate::world::{Ran, World};
+use serde_json::Value;
+
+/// Whether a job of some kind comes by a hook.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Comes {
+    Always,
+    /// It depends on which of two things happens first.
+    Perhaps,
+    Never,
+}
+use Comes::{Always, Never, Perhaps};
+
+/// Every hook of a keeper, and which of `KINDS` come by.
+pub const HOOKS: [(&str, [Comes; 5]); 20] = [
+    ("Begun", [Always; 5]),
+    ("Forked", [Always; 5]),
+    ("Spawned", [Always; 5]),
+    ("GateOpened", [Always; 5]),
+    ("Executed", [Always; 5]),
+    ("Started", [Always; 5]),
+    ("Ready", [Always; 5]),
+    ("Captured", [Perhaps, Always, Always, Always, Always]),
+    ("StopAsked", [Never, Never, Always, Always, Always]),
+    ("StopWritten", [Never, Never, Always, Always, Never]),
+    ("Terminated", [Never, Never, Always, Always, Always]),
+    ("LeaderEnded", [Always; 5]),
+    ("Drained", [Always; 5]),
+    ("OutputSynced", [Always; 5]),
+    ("EndedRecorded", [Always; 5]),
+    ("Noted", [Always; 5]),
+    ("Told", [Always; 5]),
+    ("Reaped", [Always; 5]),
+    ("Closed", [Perhaps, Perhaps, Perhaps, Perhaps, Always]),
+    ("Retired", [Always; 5]),
+];
+
+/// One kind of job, and how it must end whatever happens to its keepers.
+#[derive(Debug)]
+pub struct Kind {
+    name: &'static str,
+    options: &'static [&'static str],
+    script: &'static str,
+    course: Course,
+    output: fn() -> Vec<u8>,
+    exit_code: i32,
+    outcome: fn() -> Value,
+    ended_by: &'static str,
+}
+
+/// What a test does between the start of a job and its end.
+#[derive(Clone, Copy, Debug)]
+pub enum Course {
+    Nothing,
+    /// Stops it once it is up.
+    Stop,
+    /// Sees its end, lets what lingers write more, and stops that.
+    StopLeftovers,
+}
+
+const KINDS: [Kind; 5] = [
+    Kind {
+        name: "short",
+        options: &[],
+        script: "echo hello; exit 7",
+        course: Course::Nothing,
+        output: || b"hello\n".to_vec(),
+        exit_code: 7,
+        outcome: || exited(7),
+        ended_by: "itself",
+    },
+    Kind {
+        name: "chatty",
+        options: &[],
+        script: "seq 1 200000; exit 3",
+        course: Course::Nothing,
+        output: || numbers(200_000),
+        exit_code: 3,
+        outcome: || exited(3),
+        ended_by: "itself",
+    },
+    Kind {
+        name: "stubborn",
+        options: &["--grace", "100ms"],
+        script: IGNORES,
+        course: Course::Stop,
+        output: || b"up\n".to_vec(),
+        exit_code: 137,
+        outcome: || signaled("SIGKILL"),
+        ended_by: "stop",
+    },
+    Kind {
+        name: "overdue",
+        options: &["--timeout", "500ms"],
+        script: "echo up; exec sleep 60",
+        course: Course::Nothing,
+        output: || b"up\n".to_vec(),
+        exit_code: 143,
+        outcome: || signaled("SIGTERM"),
+        ended_by: "timeout",
+    },
+    Kind {
+        name: "lingering",
+        options: &[],
+        script: "(until [ -e \"$GO\" ]; do sleep 0.02; done; echo late; exec sleep 60) & echo main; exit 5",
+        course: Course::StopLeftovers,
+        output: || b"main\nlate\n".to_vec(),
+        exit_code: 5,
+        outcome: || exited(5),
+        ended_by: "itself",
+    },
+];
+
+impl Kind {
+    /// Takes a job of this kind from its start to its end.
+    pub fn drive(&self, world: &World, hooks: &str) -> String {
+        let mut args = vec!["run"];
+        args.extend(self.options);
+        args.extend(["--shell", self.script]);
+        let ran = Ran::of(with_go(world, &args).env("OUTLIVE_HOOKS", hooks));
+        assert_eq!(ran.code, 0, "run: {ran:?}");
+        let id = ran.stdout.trim_end().to_owned();
+        match self.course {
+            Course::Nothing => {}
+            Course::Stop => {
+                until_output(world, &id, "up\n");
+                world.ok(&["stop", &id]);
+            }
+            Course::StopLeftovers => {
+                world.wait(&id);
+                let_go(world);
+                until_output(world, &id, "main\nlate\n");
+                assert_eq!(world.show(&id)["lingering"], 1);
+                world.ok(&["stop", &id]);
+            }
+        }
+        self.assert_ended(world, &id, &world.wait(&id));
+        id
+    }
+
+    fn assert_ended(&self, world: &World, id: &str, job: &Value) {
+        assert_eq!(job["state"], "ended", "{job}");
+        assert_eq!(job["outcome"], (self.outcome)(), "{job}");
+        assert_eq!(job["exit_code"], self.exit_code, "{job}");
+        assert_eq!(job["ended_by"], self.ended_by, "{job}");
+        assert_same_bytes("output", &world.output(id), &(self.output)());
+    }
+
+    /// What must be true of its record, and of verbs that come later.
+    pub fn assert_settled(&self, world: &World, id: &str) {
+        assert_nothing_is_left(world, id);
+        for (kind, count) in [("ended", 1), ("spawned", 1), ("started", 1), ("closed", 1)] {
+            assert_eq!(world.events(id, kind).len(), count, "{kind} events");
+        }
+        let output = (self.output)();
+        assert_eq!(
+            world.events(id, "closed")[0]["output_bytes"].as_u64(),
+            Some(output.len() as u64)
+        );
+        self.assert_ended(world, id, &world.show(id));
+        assert_eq!(world.outlive(&["wait", id]).code, self.exit_code);
+        assert_eq!(world.show(id)["lingering"], 0);
+        assert_same_bytes(
+            "log",
+            world
+                .outlive(&["log", id, "--bytes", "0"])
+                .stdout
+                .as_bytes(),
+            &output,
+        );
+        let list = world.json(&["list", "--state", "all", "--json"]);
+        let jobs = list["jobs"].as_array().unwrap();
+        assert_eq!(jobs.len(), 1, "{list}");
+        self.assert_ended(world, id, &jobs[0]);
+        self.assert_ended(world, id, &world.json(&["stop", id, "--json"]));
+        assert_nothing_is_left(world, id);
+    }
+}
+
+/// One cell of the matrix.
+#[derive(Debug)]
+pub struct Cell {
+    pub hook: &'static str,
+    comes: Comes,
+    pub kind: &'static Kind,
+}
+
+impl Cell {
+    pub fn name(&self) -> String {
+        format!("{} job at {}", self.kind.name, self.hook)
+    }
+
+    /// Whether what was to happen at the hook happened as often as the job comes by.
+    pub fn assert_happened(&self, what: &str, happened: bool) {
+        match self.comes {
+            Always => assert!(happened, "{what}: never came to the hook"),
+            Never => assert!(!happened, "{what}: came to the hook"),
+            Perhaps => {}
+        }
+    }
+}
+
+/// The hooks that a kind of job can come by.
+pub fn cells(kind: &str) -> Vec<Cell> {
+    static TABLE: [Kind; 5] = KINDS;
+    let place = TABLE.iter().position(|row| row.name == kind).unwrap();
+    HOOKS
+        .iter()
+        .filter(|(_, comes)| comes[place] != Never)
+        .map(|(hook, comes)| Cell {
+            hook,
+            comes: comes[place],
+            kind: &TABLE[place],
+        })
+        .collect()
+}

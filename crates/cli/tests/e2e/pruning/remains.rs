@@ -1,0 +1,137 @@
+//! What goes with a job, and what others left behind.
+
+use super::{DAY_MS, ended_ago, removed, touch};
+use crate::scripts::{over, sleeper};
+use crate::world::{World, names_in};
+use serde_json::{Value, json};
+use std::fs;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+#[test]
+fn the_links_of_a_removed_job_go_with_it() {
+    let world = World::new();
+    let labels = ["--name", "my/dev", "--session", "s:1", "--task", "t"];
+    let id = over(&world, &[&labels[..], &["--", "true"]].concat());
+    let home = world.home();
+    assert_eq!(names_in(&home.join("names")).len(), 1);
+    assert_eq!(names_in(&home.join("sessions")).len(), 1);
+    assert_eq!(removed(&world, &["--all"]), [id.as_str()]);
+    for place in ["jobs", "live", "names", "sessions"] {
+        assert_eq!(names_in(&home.join(place)), [""; 0], "{place}");
+    }
+    assert_eq!(world.json(&["list", "--json"]), json!({ "jobs": [] }));
+    for text in [&id, "my/dev"] {
+        assert_eq!(world.outlive(&["show", text]).code, 3);
+    }
+}
+
+#[test]
+fn a_name_that_a_newer_job_has_stays() {
+    let world = World::new();
+    let old = over(&world, &["--name", "dev", "--session", "s", "--", "true"]);
+    let new = sleeper(&world, &["--name", "dev", "--session", "s"]);
+    assert_eq!(removed(&world, &["--all"]), [old.as_str()]);
+    assert_eq!(world.show("dev")["id"], new.as_str());
+    assert_eq!(names_in(&world.home().join("sessions/s")), [new.as_str()]);
+}
+
+#[test]
+fn an_id_is_free_again_once_its_job_is_removed() {
+    let world = World::new();
+    over(&world, &["--id", "again", "--session", "s", "--", "true"]);
+    assert_ne!(
+        world.outlive(&["run", "--id", "again", "--", "true"]).code,
+        0
+    );
+    removed(&world, &["--all"]);
+    let id = over(&world, &["--id", "again", "--", "sh", "-c", "exit 7"]);
+    assert_eq!(world.show(&id)["exit_code"], 7);
+}
+
+#[test]
+fn the_ends_of_a_day_go_once_all_its_jobs_are_gone() {
+    let world = World::new();
+    let id = ended_ago(&world, 9 * DAY_MS);
+    let other = over(&world, &["--", "true"]);
+    let day = |ago: u64| {
+        world
+            .home()
+            .join(format!("ended/{}", (now_ms() - ago) / DAY_MS))
+    };
+    fs::write(day(9 * DAY_MS), format!("1 {id}\n")).unwrap();
+    fs::write(day(8 * DAY_MS), format!("1 {other}\n")).unwrap();
+    assert_eq!(removed(&world, &[]), [id.as_str()]);
+    assert!(!day(9 * DAY_MS).exists());
+    assert!(day(8 * DAY_MS).exists(), "one of its jobs is still there");
+}
+
+#[test]
+fn what_pruners_left_half_removed_is_swept() {
+    let world = World::new();
+    let gone = world.home().join("jobs/.gone-abc-0001");
+    over(&world, &["--", "true"]);
+    fs::create_dir(&gone).unwrap();
+    fs::write(gone.join("output"), "x").unwrap();
+    world.ok(&["prune"]);
+    assert!(!gone.exists());
+}
+
+#[test]
+fn what_dead_launchers_left_is_swept_once_it_is_old() {
+    let world = World::new();
+    over(&world, &["--", "true"]);
+    let make = |name: &str| {
+        let path = world.home().join("jobs").join(name);
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("lock"), "").unwrap();
+        path
+    };
+    let fresh = make(".new-fresh-1-0001");
+    let old = make(".new-old-1-0002");
+    touch(&old, "2 hours ago");
+    world.ok(&["prune"]);
+    assert!(fresh.exists());
+    assert!(!old.exists());
+}
+
+#[test]
+fn files_that_are_not_ours_are_left_alone() {
+    let world = World::new();
+    over(&world, &["--", "true"]);
+    let jobs = world.home().join("jobs");
+    fs::create_dir(jobs.join(".hidden")).unwrap();
+    fs::write(jobs.join("README of mine"), "x").unwrap();
+    world.ok(&["prune", "--all", "--force"]);
+    assert_eq!(names_in(&jobs), [".hidden", "README of mine"]);
+}
+
+#[test]
+fn a_job_that_cannot_be_read_goes_only_when_forced() {
+    let world = World::new();
+    let id = over(&world, &["--", "true"]);
+    let good = over(&world, &["--", "true"]);
+    fs::write(world.job_dir(&id).join("spec.json"), "garbage").unwrap();
+    let ran = world.outlive(&["prune", "--all", "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains(&id), "{ran:?}");
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(answer["removed"], json!([good]));
+    assert_eq!(answer["unreadable"], json!([id]));
+    assert_eq!(removed(&world, &["--force"]), [id.as_str()]);
+    assert_eq!(names_in(&world.home().join("jobs")), [""; 0]);
+}
+
+#[test]
+fn a_home_that_is_half_made_is_pruned_without_an_error() {
+    let world = World::new();
+    fs::create_dir_all(world.home().join("jobs")).unwrap();
+    let ran = world.outlive(&["prune", "--all"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    // And it can still be finished by a launch.
+    over(&world, &["--", "true"]);
+}
+
+fn now_ms() -> u64 {
+    let since: Duration = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    since.as_millis() as u64
+}

@@ -1,0 +1,70 @@
+//! Never what runs.
+
+use super::{DAY_MS, removed, set_wall};
+use crate::processes::KILL;
+use crate::scripts::sleeper;
+use crate::world::{World, is_alive, kill, until};
+use serde_json::json;
+use std::fs;
+
+#[test]
+fn a_running_job_stays_whatever_is_asked() {
+    let world = World::new();
+    let id = sleeper(&world, &["--name", "dev", "--session", "s"]);
+    for args in [
+        &["--all", "--force"][..],
+        &["--keep", "0", "--force"],
+        &["--max-size", "0", "--force"],
+        &["--older-than", "0", "--force"],
+    ] {
+        assert_eq!(removed(&world, args), [""; 0], "{args:?}");
+    }
+    assert_eq!(world.show("dev")["state"], "running");
+    world.ok(&["stop", &id]);
+    assert_eq!(removed(&world, &["--all"]), [id.as_str()]);
+}
+
+#[test]
+fn a_job_of_which_something_lingers_stays() {
+    let world = World::new();
+    let id = world.shell("setsid sleep 60 & exit 0");
+    world.wait(&id);
+    set_wall(&world, &id, |_, wall| wall - 30 * DAY_MS);
+    for args in [
+        &[][..],
+        &["--all"],
+        &["--all", "--force"],
+        &["--keep", "0", "--force"],
+    ] {
+        assert_eq!(removed(&world, args), [""; 0], "{args:?}");
+    }
+    assert_eq!(world.show(&id)["lingering"], 1);
+    world.ok(&["stop", &id]);
+    assert_eq!(removed(&world, &["--all"]), [id.as_str()]);
+}
+
+#[test]
+fn a_running_job_whose_spec_is_damaged_stays_even_when_forced() {
+    let world = World::new();
+    let id = sleeper(&world, &[]);
+    let pid = world.leader(&id);
+    fs::write(world.job_dir(&id).join("spec.json"), "garbage").unwrap();
+    let answer = world.json(&["prune", "--all", "--force", "--json"]);
+    assert_eq!(answer["removed"], json!([]));
+    assert!(world.job_dir(&id).join("journal").exists());
+    assert!(is_alive(pid));
+}
+
+#[test]
+fn a_job_whose_keepers_were_killed_is_not_taken_for_ended() {
+    let world = World::new();
+    let id = sleeper(&world, &[]);
+    let pair = world.pair(&id);
+    let leader = world.leader(&id);
+    for pid in [pair.standby.unwrap(), pair.keeper] {
+        kill(pid, KILL);
+        until("it is dead", || !is_alive(pid));
+    }
+    assert_eq!(removed(&world, &["--all", "--force"]), [""; 0]);
+    assert_eq!(world.show(&id)["pid"], leader);
+}

@@ -1,0 +1,89 @@
+//! Never what nobody was told.
+
+use super::{removed, untold};
+use crate::scripts::{loop_until, over, sleeper};
+use crate::world::World;
+use serde_json::{Value, json};
+use std::fs;
+
+#[test]
+fn a_session_that_was_not_told_keeps_its_job() {
+    let world = World::new();
+    let id = untold(&world, &[]);
+    let ran = world.outlive(&["prune", "--all", "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("nobody has been told"), "{ran:?}");
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(answer["removed"], json!([]));
+    assert_eq!(answer["untold"], json!([id]));
+    assert_eq!(removed(&world, &["--keep", "0"]), [""; 0]);
+    assert_eq!(removed(&world, &["--all", "--force"]), [id.as_str()]);
+}
+
+#[test]
+fn looking_at_a_job_is_not_being_told() {
+    let world = World::new();
+    let id = untold(&world, &[]);
+    world.show(&id);
+    world.ok(&["list", "--session", "s"]);
+    world.ok(&["wait", "--timeout", "5s"]);
+    assert_eq!(removed(&world, &["--all"]), [""; 0]);
+}
+
+#[test]
+fn whoever_waited_was_told() {
+    let world = World::new();
+    let id = untold(&world, &[]);
+    world.ok(&["wait", &id]);
+    assert_eq!(removed(&world, &["--all"]), [id.as_str()]);
+}
+
+#[test]
+fn whoever_ran_out_of_time_was_not_told() {
+    let world = World::new();
+    let gate = world.path("gate");
+    let script = loop_until(&gate);
+    let id = world.ok(&["run", "--session", "s", "--shell", &script]);
+    assert_eq!(world.outlive(&["wait", &id, "--timeout", "50ms"]).code, 124);
+    fs::write(&gate, "").unwrap();
+    world.until_over(&id);
+    assert_eq!(removed(&world, &["--all"]), [""; 0]);
+}
+
+#[test]
+fn whoever_stopped_a_job_or_stayed_with_it_was_told() {
+    let world = World::new();
+    let stopped = sleeper(&world, &["--session", "s"]);
+    world.ok(&["stop", &stopped]);
+    world.ok(&[
+        "run",
+        "--session",
+        "s",
+        "--id",
+        "stayed",
+        "--wait",
+        "--",
+        "true",
+    ]);
+    world.until_over(&stopped);
+    world.until_over("stayed");
+    let mut gone = removed(&world, &["--all"]);
+    gone.sort();
+    assert_eq!(gone, [stopped.as_str(), "stayed"]);
+}
+
+#[test]
+fn a_session_that_never_wants_to_be_told_does_not_keep_its_jobs() {
+    let world = World::new();
+    let id = untold(&world, &["--notify", "never"]);
+    assert_eq!(removed(&world, &["--all"]), [id.as_str()]);
+}
+
+#[test]
+fn an_untold_job_does_not_keep_others() {
+    let world = World::new();
+    let kept = untold(&world, &[]);
+    let gone = over(&world, &["--", "true"]);
+    assert_eq!(removed(&world, &["--all"]), [gone.as_str()]);
+    assert!(world.job_dir(&kept).exists());
+}

@@ -1,0 +1,214 @@
+//! Few processes, and homes that are not the own.
+
+use super::{assert_clear_error, assert_whole_or_refused, leaders};
+use crate::scripts::loop_until;
+use crate::world::{Ran, World, until};
+use outlive_sys::procfs;
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::Path;
+use std::process::Command;
+
+/// A user who has nothing but this world.
+struct User<'a> {
+    world: &'a World,
+    id: u32,
+}
+
+impl<'a> User<'a> {
+    fn new(world: &'a World) -> User<'a> {
+        // Limits on processes count all of a user's: each test has users of its own.
+        let id = 100_000 + std::process::id() % 1_000_000;
+        let public = fs::Permissions::from_mode(0o711);
+        fs::set_permissions(world.path("."), public).unwrap();
+        fs::create_dir(world.path("bin")).unwrap();
+        for (name, path) in [
+            ("outlive", env!("CARGO_BIN_EXE_outlive")),
+            ("outlive-keeper", env!("CARGO_BIN_EXE_outlive-keeper")),
+        ] {
+            fs::copy(path, world.path("bin").join(name)).unwrap();
+        }
+        User { world, id }
+    }
+
+    /// One with a home.
+    fn settled(world: &'a World) -> User<'a> {
+        let user = User::new(world);
+        fs::create_dir(world.home()).unwrap();
+        user.owns(&world.home());
+        user
+    }
+
+    fn owns(&self, path: &Path) {
+        chown(path, Some(self.id), Some(self.id)).unwrap();
+    }
+
+    /// `outlive` as this user, behind these words (`prlimit …`).
+    fn command(&self, before: &[&str], args: &[&str]) -> Command {
+        let user = [
+            format!("--reuid={}", self.id),
+            format!("--regid={}", self.id),
+        ];
+        let mut command = self.world.within("setpriv", user);
+        command
+            .arg("--clear-groups")
+            .args(before)
+            .arg(self.world.path("bin/outlive"))
+            .args(args)
+            .current_dir("/");
+        command
+    }
+
+    fn outlive(&self, args: &[&str]) -> Ran {
+        Ran::of(&mut self.command(&[], args))
+    }
+
+    /// How many processes count against this user's limit: zombies do.
+    fn processes(&self) -> usize {
+        let own = |pid: &i32| {
+            fs::metadata(format!("/proc/{pid}")).is_ok_and(|process| process.uid() == self.id)
+                || fs::read_to_string(format!("/proc/{pid}/status"))
+                    .is_ok_and(|status| status.contains(&format!("Uid:\t{}\t", self.id)))
+        };
+        let all = procfs::all().unwrap();
+        all.iter().filter(|pid| own(pid)).count()
+    }
+}
+
+#[test]
+fn a_launch_with_few_processes_is_whole_or_refused() {
+    let world = World::new();
+    let user = User::settled(&world);
+    let ran = user.outlive(&["run", "--id", "other", "--", "sleep", "60"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let others = world.processes();
+    assert_eq!(others.len(), 3);
+    let mut codes = Vec::new();
+    for more in 1..=5 {
+        let id = format!("n{more}");
+        let limit = format!("--nproc={0}:{0}", user.processes() + more);
+        let args = ["run", "--id", &id, "--", "sh", "-c", "exit 5"];
+        let ran = Ran::of(&mut user.command(&["prlimit", &limit], &args));
+        assert_whole_or_refused(&ran, &id, |args| user.outlive(args), &limit);
+        codes.push(ran.code);
+        until(&format!("only the other job is left, {limit}"), || {
+            world.processes().len() == others.len()
+        });
+    }
+    // Launcher, standby, keeper and leader make four; and a first process that is slow to let go
+    // of zombies may do so meanwhile.
+    assert_eq!((codes[0], codes[4]), (125, 0), "{codes:?}");
+    assert_eq!(world.processes(), others);
+    let shown = user.outlive(&["show", "other", "--json"]);
+    assert!(shown.stdout.contains("\"state\":\"running\""), "{shown:?}");
+}
+
+#[test]
+fn an_adoption_without_processes_left_is_an_error_and_harms_nothing() {
+    let world = World::new();
+    let user = User::settled(&world);
+    let script = format!("{}; exit 5", loop_until(&world.path("go")));
+    let ran = user.outlive(&["run", "--id", "x", "--shell", &script]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    world.kill_both("x");
+    let show = ["show", "x", "--json"];
+    let ran = Ran::of(&mut user.command(&["prlimit", "--nproc=1:1"], &show));
+    assert_clear_error(&ran);
+    assert_eq!(ran.code, 125);
+    let ran = user.outlive(&show);
+    assert!(ran.stdout.contains("\"state\":\"running\""), "{ran:?}");
+    File::create(world.path("go")).unwrap();
+    assert_eq!(user.outlive(&["wait", "x"]).code, 5);
+}
+
+#[test]
+fn an_unwritable_home_is_a_clear_error() {
+    let world = World::new();
+    let user = User::new(&world);
+    // The directory it would be in is another's.
+    let ran = user.outlive(&["run", "--", "true"]);
+    assert_clear_error(&ran);
+    assert_eq!(ran.code, 125);
+    assert!(
+        ran.stderr.contains(world.home().to_str().unwrap()),
+        "{ran:?}"
+    );
+    assert!(!world.home().exists());
+
+    fs::create_dir(world.home()).unwrap();
+    user.owns(&world.home());
+    fs::set_permissions(world.home(), fs::Permissions::from_mode(0o500)).unwrap();
+    let ran = user.outlive(&["run", "--", "true"]);
+    assert_clear_error(&ran);
+    assert_eq!(ran.code, 125);
+    assert!(ran.stderr.contains("ermission denied"), "{ran:?}");
+    assert_eq!(user.outlive(&["list"]).code, 0);
+    assert_eq!(user.outlive(&["show", "x"]).code, 3);
+}
+
+#[test]
+fn a_home_whose_parts_became_unwritable_is_a_clear_error_and_the_jobs_in_it_live() {
+    let world = World::new();
+    let user = User::settled(&world);
+    let script = format!("{}; exit 5", loop_until(&world.path("go")));
+    assert_eq!(
+        user.outlive(&["run", "--id", "x", "--shell", &script]).code,
+        0
+    );
+    for part in ["jobs", "live"] {
+        let path = world.home().join(part);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o500)).unwrap();
+        let ran = user.outlive(&["run", "--id", "y", "--", "sleep", "60"]);
+        assert_clear_error(&ran);
+        assert!(ran.stderr.contains(path.to_str().unwrap()), "{ran:?}");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        until("only the first job runs", || leaders(&world) == ["x"]);
+        let shown = user.outlive(&["show", "y", "--json"]);
+        assert!(
+            shown.code == 3 || shown.stdout.contains("not_started"),
+            "{shown:?}"
+        );
+    }
+    File::create(world.path("go")).unwrap();
+    assert_eq!(user.outlive(&["wait", "x"]).code, 5);
+}
+
+#[test]
+fn a_home_that_is_no_directory_is_a_clear_error() {
+    let world = World::new();
+    fs::write(world.home(), "a file").unwrap();
+    for args in [&["run", "--", "true"][..], &["list"]] {
+        let ran = world.outlive(args);
+        assert_clear_error(&ran);
+        assert_eq!(ran.code, 125, "{args:?}");
+    }
+    assert_eq!(fs::read(world.home()).unwrap(), b"a file");
+}
+
+#[test]
+fn a_home_of_another_user_is_refused_by_every_verb() {
+    let world = World::new();
+    let id = world.ok(&["run", "--", "sleep", "60"]);
+    let user = User::new(&world);
+    fs::set_permissions(world.home(), fs::Permissions::from_mode(0o777)).unwrap();
+    for args in [
+        &["run", "--", "true"][..],
+        &["list"],
+        &["show", &id],
+        &["log", &id],
+        &["wait", &id],
+        &["stop", &id],
+        &["signal", &id, "KILL"],
+        &["prune"],
+        &["detach", "/dev/null", "--", "true"],
+    ] {
+        let ran = user.outlive(args);
+        assert_clear_error(&ran);
+        assert_eq!(ran.code, 125, "{args:?}");
+        assert!(ran.stderr.contains("another user"), "{ran:?}");
+    }
+    assert_eq!(world.show(&id)["state"], "running");
+    // It was made its owner's alone again.
+    let mode = fs::metadata(world.home()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}

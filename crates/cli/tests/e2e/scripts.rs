@@ -1,0 +1,109 @@
+//! Jobs that tests have in common: scripts, and how they are started and let go on.
+
+use crate::world::{Ran, World, until};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A job that says `up` and is deaf to TERM.
+pub const IGNORES: &str = "trap '' TERM; echo up; exec sleep 60";
+
+/// The beginning of a job that goes on when the test lets it.
+pub const WAITS: &str = "until [ -e \"$GO\" ]; do sleep 0.02; done; ";
+
+/// The file whose making lets a job go on that waits for `$GO`.
+pub fn go(world: &World) -> PathBuf {
+    world.path("go")
+}
+
+/// Lets the jobs go on that wait for `$GO`.
+pub fn let_go(world: &World) {
+    fs::write(go(world), "").unwrap();
+}
+
+/// `outlive` with `$GO` set for the jobs it starts.
+pub fn with_go(world: &World, args: &[&str]) -> Command {
+    let mut command = world.command(args);
+    command.env("GO", go(world));
+    command
+}
+
+/// Starts a job that may wait for `$GO`; returns its id.
+pub fn start(world: &World, script: &str) -> String {
+    let ran = Ran::of(&mut with_go(world, &["run", "--shell", script]));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.stdout.trim_end().to_owned()
+}
+
+/// Starts a job with these options that says `up` once it is as it should be.
+pub fn started(world: &World, options: &[&str], script: &str) -> String {
+    let args = [&["run"], options, &["--shell", script]].concat();
+    let id = world.ok(&args);
+    until("the job is up", || count(world, &id, "up") > 0);
+    id
+}
+
+/// How many lines of the output are this word.
+pub fn count(world: &World, id: &str, word: &str) -> usize {
+    let output = String::from_utf8_lossy(&world.output(id)).into_owned();
+    output.lines().filter(|line| *line == word).count()
+}
+
+/// A job that runs for a minute.
+pub fn sleeper(world: &World, options: &[&str]) -> String {
+    world.ok(&[&["run"], options, &["--", "sleep", "60"]].concat())
+}
+
+/// A job that has ended, of which nothing is left and whose end was told.
+pub fn over(world: &World, args: &[&str]) -> String {
+    let id = world.ok(&[&["run"], args].concat());
+    world.wait(&id);
+    world.until_over(&id);
+    id
+}
+
+/// A shell loop that goes on until the test makes this file.
+pub fn loop_until(path: &Path) -> String {
+    format!("while [ ! -e {} ]; do sleep 0.01; done", path.display())
+}
+
+/// Makes a named pipe.
+pub fn make_fifo(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).status().unwrap();
+    assert!(made.success());
+}
+
+/// What `seq 1 LAST` prints.
+pub fn numbers(last: u32) -> Vec<u8> {
+    (1..=last)
+        .map(|n| format!("{n}\n"))
+        .collect::<String>()
+        .into()
+}
+
+/// A place where jobs wait until the test lets all of them go on.
+pub struct Gate {
+    path: PathBuf,
+    held: File,
+}
+
+impl Gate {
+    pub fn new(world: &World) -> Gate {
+        let path = world.path("gate");
+        make_fifo(&path);
+        let held = File::options().read(true).write(true).open(&path).unwrap();
+        Gate { path, held }
+    }
+
+    /// The script, once the gate is open.
+    pub fn then(&self, script: &str) -> String {
+        format!("read -r line < {}; {script}", self.path.display())
+    }
+
+    pub fn open(&self) {
+        (&self.held)
+            .write_all("go\n".repeat(64).as_bytes())
+            .unwrap();
+    }
+}

@@ -1,0 +1,31 @@
+//! `stop`, `signal` and `--timeout`: the whole tree.
+
+mod others;
+mod outcome;
+mod signal;
+mod timeout;
+mod tree;
+mod words;
+
+use crate::scripts::make_fifo;
+use crate::world::World;
+use serde_json::Value;
+
+/// The script with a descriptor 9 from which nothing ever comes: a shell that reads from it sleeps
+/// without a child, and runs its traps at once.
+fn with_silence(world: &World, script: &str) -> String {
+    let silence = world.path("silence");
+    if !silence.exists() {
+        make_fifo(&silence);
+    }
+    format!("exec 9<>{}\n{script}", silence.display())
+}
+
+fn stopped(world: &World, id: &str) -> Value {
+    world.json(&["stop", id, "--json"])
+}
+
+/// From being asked to the end, in milliseconds.
+fn grace_taken(world: &World, id: &str) -> u64 {
+    world.boot_ms(id, "ended") - world.boot_ms(id, "stop_requested")
+}

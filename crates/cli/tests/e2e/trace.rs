@@ -1,0 +1,45 @@
+//! What a command does, as the kernel sees it.
+
+use crate::processes::INT;
+use crate::world::{World, behind, kill, until};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+/// The command under `strace` with these options, which writes to `trace`.
+pub fn strace<S: AsRef<OsStr>>(command: &Command, trace: &Path, options: &[S]) -> Command {
+    let own = ["-q", "-o"].map(OsStr::new);
+    let words = own.into_iter().chain([trace.as_os_str()]);
+    behind(
+        "strace",
+        words.chain(options.iter().map(AsRef::as_ref)),
+        command,
+    )
+}
+
+/// The system calls that these processes make or are in for two seconds.
+pub fn watch_for_two_seconds(world: &World, pids: &[i32]) -> String {
+    let trace = world.path("trace");
+    let mut strace = Command::new("strace");
+    strace.arg("-o").arg(&trace).stderr(Stdio::null());
+    for pid in pids {
+        strace.args(["-p", &pid.to_string()]);
+    }
+    let mut strace = strace.spawn().unwrap();
+    until("they are watched", || {
+        pids.iter().all(|pid| is_traced(*pid))
+    });
+    // Not a wait for something: nothing is to happen in this time.
+    thread::sleep(Duration::from_secs(2));
+    kill(strace.id() as i32, INT);
+    strace.wait().unwrap();
+    fs::read_to_string(trace).unwrap()
+}
+
+fn is_traced(pid: i32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/status"))
+        .is_ok_and(|status| !status.contains("TracerPid:\t0\n"))
+}

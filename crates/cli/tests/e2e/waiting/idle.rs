@@ -1,0 +1,101 @@
+//! Whoever waits or keeps sleeps, and does not poll.
+
+use crate::checks::every;
+use crate::processes::sleeps_in;
+use crate::trace::{strace, watch_for_two_seconds};
+use crate::world::{Ran, World, until};
+use std::fs;
+
+/// One traced system call: what it was and how long it took.
+struct Call {
+    name: String,
+    seconds: f64,
+}
+
+/// Reads what `strace -T` wrote.
+fn calls(trace: &str) -> Vec<Call> {
+    trace
+        .lines()
+        .filter(|line| line.contains(" = "))
+        .map(|line| {
+            let line = line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
+            let seconds = line.rsplit_once('<').map(|(_, time)| time);
+            Call {
+                name: line.split('(').next().unwrap_or_default().to_owned(),
+                seconds: seconds
+                    .and_then(|time| time.trim_end_matches('>').parse().ok())
+                    .unwrap_or(0.0),
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn wait_sleeps_once_and_does_not_poll() {
+    let world = World::new();
+    let id = world.ok(&["run", "--", "sleep", "2"]);
+    let trace = world.path("trace");
+    let wait = world.command(["wait", &id]);
+    let ran = Ran::of(&mut strace(&wait, &trace, &["-f", "-T"]));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let calls = calls(&fs::read_to_string(trace).unwrap());
+    let sleeps = |call: &&Call| call.name.contains("nanosleep");
+    let polls = |call: &&Call| ["poll", "ppoll"].contains(&call.name.as_str());
+    assert_eq!(calls.iter().filter(sleeps).count(), 0);
+    let long: Vec<f64> = calls
+        .iter()
+        .filter(polls)
+        .map(|call| call.seconds)
+        .filter(|seconds| *seconds > 0.001)
+        .collect();
+    assert_eq!(long.len(), 1, "{long:?}");
+    assert!(long[0] > 1.0, "{long:?}");
+    assert!(calls.len() < 400, "{} calls in all", calls.len());
+    let after = calls.iter().skip_while(|call| call.seconds < 1.0).count();
+    assert!(after < 100, "{after} calls after it was woken");
+}
+
+/// A job of each sort that a keeper can have nothing to do for; returns its keepers.
+fn idle(world: &World, sort: &str) -> Vec<i32> {
+    let script = match sort {
+        "running" | "adopted" => "exec sleep 60",
+        _ => "sleep 60 & exit 5",
+    };
+    world.ok(&["run", "--id", "job", "--timeout", "1h", "--shell", script]);
+    if sort.contains("lingering") {
+        assert_eq!(world.outlive(&["wait", "job"]).code, 5);
+    }
+    if sort.contains("adopted") {
+        world.kill_both("job");
+        world.ok(&["show", "job"]);
+    }
+    let pair = world.pair("job");
+    // Once it has answered it has nothing more to do, but to see that whoever asked is gone.
+    world.ok(&["signal", "job", "CONT"]);
+    vec![pair.keeper, pair.standby.unwrap()]
+}
+
+#[test]
+fn an_idle_pair_makes_no_system_calls() {
+    const SORTS: [&str; 4] = ["running", "lingering", "adopted", "adopted lingering"];
+    every(
+        &SORTS,
+        |sort| (*sort).to_owned(),
+        |sort| {
+            let world = World::new();
+            let both = idle(&world, sort);
+            until("both are asleep", || both.iter().all(|pid| is_asleep(*pid)));
+            let trace = watch_for_two_seconds(&world, &both);
+            // The call each of them was in all the time, which never returned.
+            assert_eq!(trace.lines().count(), 2, "{trace}");
+            let returned = trace.lines().filter(|line| line.contains(" = ")).count();
+            assert_eq!(returned, 0, "{trace}");
+            world.ok(&["stop", "job"]);
+        },
+    );
+}
+
+fn is_asleep(pid: i32) -> bool {
+    let place = sleeps_in(pid);
+    place.contains("poll") || place.contains("wait")
+}
