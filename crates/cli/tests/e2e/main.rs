@@ -10,6 +10,7 @@ mod adoption;
 mod attaching;
 mod awaiting;
 mod basics;
+mod bounded;
 mod detach;
 mod ending;
 mod launch;
