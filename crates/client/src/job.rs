@@ -82,8 +82,8 @@ impl Job {
                 .leader()
                 .filter(|_| end.is_none())
                 .map(|leader| leader.process.pid),
-            started_at: started.or(state.accepted).map(timestamp),
-            ended_at: state.ended_at().map(timestamp),
+            started_at: started.or(state.accepted).map(|at| timestamp(at.wall_ms)),
+            ended_at: state.ended_at().map(|at| timestamp(at.wall_ms)),
             duration_ms: match end {
                 Some(end) => end.duration_ms,
                 None => started.and_then(|since| running_for(state, since)),
@@ -93,7 +93,7 @@ impl Job {
             ended_by: end.map(|end| end.ended_by),
             ended_by_detail: end.and_then(|end| end.ended_by_detail.clone()),
             lingering: if end.is_some() { seen.processes } else { 0 },
-            output: JobOutput::new(dir, state),
+            output: JobOutput::new(dir, spec, state),
             awaiting_input: seen.awaiting.is_some(),
             input_kind: seen.awaiting,
             ready: None,
@@ -139,7 +139,7 @@ impl Job {
 }
 
 impl JobOutput {
-    fn new(dir: &JobDir, state: &State) -> JobOutput {
+    fn new(dir: &JobDir, spec: &Spec, state: &State) -> JobOutput {
         let path = dir.output();
         let (bytes, dropped_bytes) = match (&state.phase, state.end()) {
             (
@@ -155,9 +155,8 @@ impl JobOutput {
             ) => (*output_bytes, *dropped_bytes),
             (_, end) => {
                 let size = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
-                let dropped = end
-                    .map_or(0, |end| end.dropped_bytes)
-                    .max(state.dropped_bytes());
+                let missing = state.missing_bytes(&spec.dropped(size));
+                let dropped = end.map_or(0, |end| end.dropped_bytes).max(missing);
                 (size, dropped)
             }
         };
@@ -178,8 +177,8 @@ fn running_for(state: &State, since: Moment) -> Option<u64> {
 }
 
 /// RFC 3339 in UTC, always with milliseconds, so that text sorts as time does.
-fn timestamp(at: Moment) -> String {
-    let time =
-        jiff::Timestamp::from_millisecond(at.wall_ms as i64).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+pub(crate) fn timestamp(wall_ms: u64) -> String {
+    let time = jiff::Timestamp::from_millisecond(wall_ms as i64);
+    let time = time.unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }

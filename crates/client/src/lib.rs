@@ -37,7 +37,7 @@ pub use job::{Job, JobOutput};
 pub use outlive::Outlive;
 pub use outlive_core::control::{Awaiting, WriteId};
 pub use outlive_core::{
-    Input, JobId, Label, Leftovers, Notify, Outcome, Size, signal::Signal, units,
+    Input, JobId, Label, Leftovers, Notify, Outcome, Size, bound, signal::Signal, units,
 };
-pub use output::{Chunk, Follow, LogText};
-pub use screen::{Cursor, Screen};
+pub use output::{Chunk, Cursor, Follow, Line, LogText, Piece, missing_line};
+pub use screen::{CursorPlace, Screen};

@@ -1,36 +1,59 @@
-//! Reading a job's output: a part of it, or all of it as it comes.
+//! Reading a job's output: what it costs is what it returns and a bounded scan, however large it is.
+//!
+//! An output may lack parts: its middle, when it grew beyond its bound, and what a full disk could not
+//! take. Offsets stay true; what is missing is said where it would stand.
 
-use crate::connection::Connection;
+mod follow;
+mod lines;
+mod reader;
+#[cfg(test)]
+mod tests;
+
+pub use follow::{Chunk, Follow};
+pub use reader::Line;
+
 use crate::error::Error;
 use crate::outlive::Outlive;
-use crate::presence;
-use memchr::{memchr_iter, memrchr_iter};
-use outlive_core::control::Request;
-use outlive_core::{JobId, State};
-use outlive_sys::clock;
-use outlive_sys::poll::{self, Interest};
+use outlive_core::index::Index;
+use outlive_core::units::show_size;
+use outlive_core::{JobDir, JobId, Spec, State};
 use serde::Serialize;
+use std::cell::OnceCell;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
-use std::time::Duration;
 
 const CHUNK: u64 = 64 * 1024;
 
 /// The output of one job, as far as it had come when this was opened.
 #[derive(Debug)]
 pub struct Output {
+    dir: JobDir,
     /// `None` when nothing has been written, not even by a keeper.
     file: Option<File>,
     pub size: u64,
-    pub dropped_bytes: u64,
+    /// What is not there, in order.
+    missing: Vec<Range<u64>>,
+    /// Read when it is first needed.
+    index: OnceCell<Index>,
+}
+
+/// A stretch of an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    Bytes {
+        at: u64,
+        bytes: Vec<u8>,
+    },
+    /// These could not be kept.
+    Missing(Range<u64>),
 }
 
 impl Output {
-    pub fn open(outlive: &Outlive, id: &JobId, state: &State) -> Result<Output, Error> {
-        let path = outlive.job_dir(id).output();
+    pub fn open(outlive: &Outlive, spec: &Spec, state: &State) -> Result<Output, Error> {
+        let dir = outlive.job_dir(&spec.id);
+        let path = dir.output();
         let file = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             other => Some(other.map_err(Error::io("cannot open", &path))?),
@@ -42,33 +65,66 @@ impl Output {
                 .len(),
             None => 0,
         };
-        let dropped_bytes = state
-            .end()
-            .map_or(0, |end| end.dropped_bytes)
-            .max(state.dropped_bytes());
+        let missing = join(state.gaps.iter().cloned().chain([spec.dropped(size)]));
         Ok(Output {
+            dir,
             file,
             size,
-            dropped_bytes,
+            missing,
+            index: OnceCell::new(),
         })
     }
 
-    /// The bytes of a range, a chunk at a time.
-    pub fn chunks(&self, range: Range<u64>) -> impl Iterator<Item = io::Result<Vec<u8>>> + '_ {
+    /// How much of it is not there.
+    pub fn dropped_bytes(&self) -> u64 {
+        self.missing
+            .iter()
+            .map(|range| range.end - range.start)
+            .sum()
+    }
+
+    fn index(&self) -> &Index {
+        self.index
+            .get_or_init(|| Index::parse(&std::fs::read(self.dir.index()).unwrap_or_default()))
+    }
+
+    /// A range, a stretch at a time.
+    pub fn pieces(&self, range: Range<u64>) -> impl Iterator<Item = io::Result<Piece>> + '_ {
         let end = range.end.min(self.size);
         let mut at = range.start;
         std::iter::from_fn(move || {
             if at >= end {
                 return None;
             }
-            let chunk = self.read(at, (end - at).min(CHUNK));
-            if let Ok(bytes) = &chunk {
-                at += bytes.len() as u64;
-                if bytes.is_empty() {
-                    return None;
-                }
+            let piece = self.piece(at, end);
+            at = match &piece {
+                Ok(Piece::Bytes { at, bytes }) if !bytes.is_empty() => at + bytes.len() as u64,
+                Ok(Piece::Missing(range)) => range.end,
+                // Cut off behind our back, or not to be read: there is no more to be had.
+                Ok(Piece::Bytes { .. }) | Err(_) => end,
+            };
+            Some(piece)
+        })
+    }
+
+    fn piece(&self, at: u64, end: u64) -> io::Result<Piece> {
+        let next = self.missing.iter().find(|range| range.end > at);
+        match next {
+            Some(range) if range.start <= at => Ok(Piece::Missing(at..range.end.min(end))),
+            next => {
+                let until = next.map_or(end, |range| range.start.min(end));
+                let bytes = self.read(at, (until - at).min(CHUNK))?;
+                Ok(Piece::Bytes { at, bytes })
             }
-            Some(chunk)
+        }
+    }
+
+    /// The bytes of a range that are there, a chunk at a time.
+    pub fn chunks(&self, range: Range<u64>) -> impl Iterator<Item = io::Result<Vec<u8>>> + '_ {
+        self.pieces(range).filter_map(|piece| match piece {
+            Ok(Piece::Bytes { bytes, .. }) => Some(Ok(bytes)),
+            Ok(Piece::Missing(_)) => None,
+            Err(error) => Some(Err(error)),
         })
     }
 
@@ -82,56 +138,24 @@ impl Output {
         Ok(buffer)
     }
 
-    /// Where the last `lines` lines begin.
-    pub fn tail(&self, lines: u64) -> io::Result<u64> {
-        if lines == 0 {
-            return Ok(self.size);
-        }
-        let mut left = lines;
-        let mut end = self.size;
-        while end > 0 {
-            let start = end.saturating_sub(CHUNK);
-            let bytes = self.read(start, end - start)?;
-            for place in memrchr_iter(b'\n', &bytes) {
-                let after = start + place as u64 + 1;
-                // The newline that ends the last line begins none.
-                if after == self.size {
-                    continue;
-                }
-                left -= 1;
-                if left == 0 {
-                    return Ok(after);
-                }
-            }
-            end = start;
-        }
-        Ok(0)
-    }
-
-    fn newlines(&self, range: Range<u64>) -> io::Result<u64> {
-        let mut count = 0;
-        for chunk in self.chunks(range) {
-            count += memchr_iter(b'\n', &chunk?).count() as u64;
-        }
-        Ok(count)
-    }
-
     /// A range as text, with where it lies.
     pub fn text(&self, id: &JobId, range: Range<u64>) -> io::Result<LogText> {
         let range = range.start.min(self.size)..range.end.min(self.size);
         let mut bytes = Vec::new();
-        for chunk in self.chunks(range.clone()) {
-            bytes.extend(chunk?);
+        for piece in self.pieces(range.clone()) {
+            match piece? {
+                Piece::Bytes { bytes: more, .. } => bytes.extend(more),
+                Piece::Missing(range) => bytes.extend(missing_line(&range).into_bytes()),
+            }
         }
-        // The line a byte is in is one more than the newlines before it.
-        let from_line = 1 + self.newlines(0..range.start)?;
+        let from_line = 1 + self.newlines_before(range.start)?;
         let to_line = match range.is_empty() {
             true => from_line - 1,
-            false => from_line + self.newlines(range.start..range.end - 1)?,
+            false => 1 + self.newlines_before(range.end - 1)?,
         };
         let total_lines = match self.size {
             0 => 0,
-            size => 1 + self.newlines(0..size - 1)?,
+            size => 1 + self.newlines_before(size - 1)?,
         };
         Ok(LogText {
             id: id.clone(),
@@ -142,9 +166,59 @@ impl Output {
             from_byte: range.start,
             to_byte: range.end,
             total_bytes: self.size,
-            dropped_bytes: self.dropped_bytes,
-            next_cursor: range.end.to_string(),
+            dropped_bytes: self.dropped_bytes(),
+            dropped_ranges: self
+                .missing
+                .iter()
+                .map(|range| [range.start, range.end])
+                .collect(),
+            next_cursor: Cursor(range.end).to_string(),
         })
+    }
+}
+
+/// What stands where something is missing.
+pub fn missing_line(range: &Range<u64>) -> String {
+    format!(
+        "\n[… {} of output were not kept here …]\n",
+        show_size(range.end - range.start)
+    )
+}
+
+/// Ranges in order, each apart from the next.
+fn join(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+    let mut sorted: Vec<Range<u64>> = ranges.filter(|range| !range.is_empty()).collect();
+    sorted.sort_by_key(|range| range.start);
+    let mut joined: Vec<Range<u64>> = Vec::new();
+    for range in sorted {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
+/// A place in an output to go on reading from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor(pub u64);
+
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{0:?} is not a cursor; pass the next_cursor of an earlier `log --json`")]
+pub struct BadCursor(String);
+
+impl Cursor {
+    pub fn parse(text: &str) -> Result<Cursor, BadCursor> {
+        let offset = text
+            .strip_prefix('b')
+            .and_then(|digits| digits.parse().ok());
+        offset.map(Cursor).ok_or_else(|| BadCursor(text.to_owned()))
+    }
+}
+
+impl std::fmt::Display for Cursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "b{}", self.0)
     }
 }
 
@@ -160,138 +234,8 @@ pub struct LogText {
     pub to_byte: u64,
     pub total_bytes: u64,
     pub dropped_bytes: u64,
+    /// What of the whole was not kept, each as `[from, to]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dropped_ranges: Vec<[u64; 2]>,
     pub next_cursor: String,
-}
-
-/// The output as it comes. It ends with the job, however often its keeper is replaced.
-#[derive(Debug)]
-pub struct Follow<'a> {
-    outlive: &'a Outlive,
-    id: JobId,
-    position: u64,
-    /// In milliseconds since boot.
-    deadline: Option<u64>,
-}
-
-/// What following brought.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Chunk {
-    Bytes {
-        at: u64,
-        bytes: Vec<u8>,
-    },
-    /// The job has ended, and this was all it wrote.
-    Ended,
-    OutOfTime,
-}
-
-impl<'a> Follow<'a> {
-    pub fn new(outlive: &'a Outlive, id: &JobId, from: u64) -> Follow<'a> {
-        Follow {
-            outlive,
-            id: id.clone(),
-            position: from,
-            deadline: None,
-        }
-    }
-
-    /// Gives up after this long.
-    pub fn at_most(mut self, limit: Duration) -> Follow<'a> {
-        self.deadline = Some(clock::boot_ms().saturating_add(limit.as_millis() as u64));
-        self
-    }
-
-    /// Waits for more.
-    pub fn next_chunk(&mut self) -> Result<Chunk, Error> {
-        loop {
-            // Read before the output: what was written before the end is there once the end is.
-            let (_, state) = presence::meet(self.outlive, &self.id)?;
-            if let Some(chunk) = self.read(&state)? {
-                return Ok(chunk);
-            }
-            if state.end().is_some() {
-                return Ok(Chunk::Ended);
-            }
-            let news = Request::News {
-                seq: state.seq,
-                output: Some(self.position),
-            };
-            if let Some(mut connection) = presence::reach(self.outlive, &self.id)? {
-                connection.send(&news)?;
-                if !wait_until(&connection, self.deadline)? {
-                    return Ok(Chunk::OutOfTime);
-                }
-                // Whatever it is, the files tell.
-                connection.receive(&self.id)?;
-            }
-        }
-    }
-
-    fn read(&mut self, state: &State) -> Result<Option<Chunk>, Error> {
-        let output = Output::open(self.outlive, &self.id, state)?;
-        let at = self.position;
-        let Some(bytes) = output.chunks(at..output.size).next() else {
-            return Ok(None);
-        };
-        let bytes = bytes.map_err(Error::io(
-            "cannot read",
-            self.outlive.job_dir(&self.id).output(),
-        ))?;
-        self.position += bytes.len() as u64;
-        Ok(Some(Chunk::Bytes { at, bytes }))
-    }
-}
-
-/// Whether an answer came in time.
-fn wait_until(connection: &Connection, deadline: Option<u64>) -> Result<bool, Error> {
-    let limit = deadline.map(|at| Duration::from_millis(at.saturating_sub(clock::boot_ms())));
-    let ready = poll::wait(&[(connection.as_fd(), Interest::Readable)], limit)
-        .map_err(Error::io("cannot wait for", "a keeper"))?;
-    Ok(ready == [true] || deadline.is_none_or(|at| clock::boot_ms() < at))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn output(bytes: &[u8]) -> Output {
-        let file = tempfile::tempfile().expect("a temporary file");
-        file.write_all_at(bytes, 0).expect("written");
-        Output {
-            file: Some(file),
-            size: bytes.len() as u64,
-            dropped_bytes: 0,
-        }
-    }
-
-    /// The line each byte is in, counted the plain way.
-    fn line_of(bytes: &[u8], at: usize) -> u64 {
-        1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count() as u64
-    }
-
-    proptest! {
-        #[test]
-        fn the_tail_is_the_last_lines(text in "[ab\n]{0,60}", lines in 0u64..8) {
-            let output = output(text.as_bytes());
-            let start = output.tail(lines).expect("read") as usize;
-            let all: Vec<&str> = text.split_inclusive('\n').collect();
-            let expected: String = all[all.len().saturating_sub(lines as usize)..].concat();
-            prop_assert_eq!(&text[start..], expected);
-        }
-
-        #[test]
-        fn line_numbers_are_those_of_the_whole(text in "[ab\n]{1,60}", a in 0usize..60, b in 0usize..60) {
-            let bytes = text.as_bytes();
-            let (from, to) = (a.min(b).min(bytes.len()), a.max(b).min(bytes.len()));
-            let id = JobId::parse("x").expect("valid");
-            let log = output(bytes).text(&id, from as u64..to as u64).expect("read");
-            prop_assert_eq!(&log.text, &text[from..to]);
-            prop_assert_eq!(log.total_lines, line_of(bytes, bytes.len() - 1));
-            if from < to {
-                prop_assert_eq!(log.from_line, line_of(bytes, from));
-                prop_assert_eq!(log.to_line, line_of(bytes, to - 1));
-            }
-        }
-    }
 }

@@ -142,7 +142,10 @@ fn mend(outlive: &Outlive, job: &JobDir, id: &JobId, lock: Lock) -> Result<(), E
     let mut journal = JournalWriter::open(&job.journal())?;
     let at = now();
     let output_bytes = std::fs::metadata(job.output()).map_or(0, |metadata| metadata.len());
-    let dropped_bytes = journal.state().dropped_bytes();
+    let middle = outlive
+        .read_spec(id)
+        .map_or(0..0, |spec| spec.dropped(output_bytes));
+    let dropped_bytes = journal.state().missing_bytes(&middle);
     match remedy(journal.state(), journal.is_damaged(), &boot) {
         Remedy::Nothing => Ok(()),
         Remedy::Adopt => keeper_process::start(outlive, job, id, lock, &[]).map(drop),

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::outlive::Outlive;
-use crate::output::Output;
+use crate::output::{Output, Piece};
 use outlive_core::{Input, JobId, Size, Spec, State};
 use serde::Serialize;
 use std::num::NonZeroU16;
@@ -19,14 +19,14 @@ pub struct Screen {
     pub text: String,
     pub rows: u16,
     pub cols: u16,
-    pub cursor: Cursor,
+    pub cursor: CursorPlace,
     /// A full-screen program has the screen.
     pub alternate: bool,
 }
 
 /// Where the cursor is, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Cursor {
+pub struct CursorPlace {
     pub row: u16,
     pub col: u16,
     pub visible: bool,
@@ -49,7 +49,7 @@ impl Emulation {
         let Input::Pty(size) = spec.input else {
             return Err(Error::NoTerminal(spec.id.clone()));
         };
-        let output = Output::open(outlive, &spec.id, state)?;
+        let output = Output::open(outlive, spec, state)?;
         let mut emulation = Emulation {
             parser: vt100::Parser::new(side(size.rows), side(size.cols), 0),
             position: output.size.saturating_sub(MOST),
@@ -69,10 +69,14 @@ impl Emulation {
         id: &JobId,
         until: u64,
     ) -> Result<(), Error> {
-        for chunk in output.chunks(self.position..until) {
-            let chunk = chunk.map_err(Error::io("cannot read", outlive.job_dir(id).output()))?;
-            self.parser.process(&chunk);
-            self.position += chunk.len() as u64;
+        for piece in output.pieces(self.position..until) {
+            match piece.map_err(Error::io("cannot read", outlive.job_dir(id).output()))? {
+                Piece::Bytes { at, bytes } => {
+                    self.parser.process(&bytes);
+                    self.position = at + bytes.len() as u64;
+                }
+                Piece::Missing(range) => self.position = range.end,
+            }
         }
         Ok(())
     }
@@ -113,7 +117,7 @@ impl Emulation {
             text: screen.contents(),
             rows: rows.get(),
             cols: cols.get(),
-            cursor: Cursor {
+            cursor: CursorPlace {
                 row,
                 col,
                 visible: !screen.hide_cursor(),

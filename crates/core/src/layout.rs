@@ -3,7 +3,7 @@
 //! ```text
 //! <home>/
 //!   jobs/<id>/           one directory a job, complete from the moment it has this name
-//!     spec.json journal output feed input control lock told
+//!     spec.json journal output index feed input control lock told
 //!   jobs/.new-…          a job directory being made, or left by a launcher that died
 //!   jobs/.gone-…         a job directory being removed
 //!   live/<id>            link while the job is not over: what runs is found without reading what ran
@@ -130,6 +130,11 @@ impl JobDir {
 
     pub fn output(&self) -> PathBuf {
         self.path.join("output")
+    }
+
+    /// Where lines and moments are in the output.
+    pub fn index(&self) -> PathBuf {
+        self.path.join("index")
     }
 
     pub fn feed(&self) -> PathBuf {

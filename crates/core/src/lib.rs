@@ -13,6 +13,8 @@
 //! | [`state`] | what follows from the events: one pure function |
 //! | [`outcome`] | how a job ended, and why |
 //! | [`ending`] | writing an end down, in the order that loses nothing |
+//! | [`bound`] | how much of an output is kept |
+//! | [`index`] | where lines and moments are in an output |
 //! | [`journal`] | reading and appending events |
 //! | [`layout`] | where everything lies below the home |
 //! | [`history`] | which jobs ended, in order |
@@ -22,11 +24,13 @@
 //! | [`units`] | durations and sizes as people write them |
 #![forbid(unsafe_code)]
 
+pub mod bound;
 pub mod control;
 pub mod ending;
 pub mod event;
 pub mod history;
 pub mod id;
+pub mod index;
 pub mod journal;
 pub mod label;
 pub mod layout;

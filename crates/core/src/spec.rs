@@ -2,10 +2,12 @@
 //!
 //! The environment is not in here: it is inherited by the keeper and never written down.
 
+use crate::bound::Bound;
 use crate::id::JobId;
 use crate::label::Label;
 use crate::os_text::OsText;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// The newest format this program writes. A newer spec is read as far as it can be.
 pub const FORMAT: u32 = 1;
@@ -32,6 +34,9 @@ pub struct Spec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     pub grace_ms: u64,
+    /// How much of the output is kept; everything where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output: Option<u64>,
     pub notify: Notify,
     pub leftovers: Leftovers,
     /// A file of the caller's that the output is appended to as well.
@@ -40,6 +45,16 @@ pub struct Spec {
     /// The command that holds off sleep while it runs, where one was asked for and found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keep_awake: Vec<OsText>,
+}
+
+impl Spec {
+    /// What is dropped of an output of this size because it is more than was to be kept.
+    pub fn dropped(&self, size: u64) -> Range<u64> {
+        match self.max_output {
+            Some(max) => Bound::new(max).dropped(size),
+            None => 0..0,
+        }
+    }
 }
 
 /// When the session is to be told of the end.

@@ -272,8 +272,16 @@ impl State {
         }
     }
 
-    pub fn dropped_bytes(&self) -> u64 {
-        self.gaps.iter().map(|gap| gap.end - gap.start).sum()
+    /// How much is missing of an output of which `middle` was dropped: that, and the gaps elsewhere.
+    pub fn missing_bytes(&self, middle: &Range<u64>) -> u64 {
+        let outside = |gap: &Range<u64>| {
+            let inside = gap
+                .end
+                .min(middle.end)
+                .saturating_sub(gap.start.max(middle.start));
+            gap.end - gap.start - inside
+        };
+        middle.end - middle.start + self.gaps.iter().map(outside).sum::<u64>()
     }
 }
 

@@ -5,11 +5,14 @@
 //! what cannot be kept is taken out of the feed and the file grows by a hole of that size, so that
 //! offsets stay true. The hole is journaled as a gap once something can be written again, or at the
 //! end; a keeper that finds a hole nobody journaled knows that its predecessor died over it.
+//!
+//! An output larger than its bound is kept as its beginning and its rolling end: the middle is punched
+//! out of the file, so that offsets stay true.
 
 use crate::channel::Terminal;
 use outlive_core::event::Event;
 use outlive_core::layout::PRIVATE;
-use outlive_core::{JobDir, State};
+use outlive_core::{JobDir, Spec, State};
 use outlive_sys::{file, pipe, pipe::Moved};
 use std::fs::File;
 use std::io;
@@ -32,6 +35,8 @@ pub struct Capture {
     /// The end of the output, and where the file is positioned.
     size: u64,
     feed: Feed,
+    /// The middle is given back to the disk up to here.
+    given_back: u64,
     /// What could not be kept and is not journaled yet, in order.
     gaps: Vec<Range<u64>>,
     null: File,
@@ -56,7 +61,7 @@ pub enum Feed {
 
 impl Capture {
     /// Goes on at the end of what is already there.
-    pub fn resume(job: &JobDir, state: &State) -> io::Result<Capture> {
+    pub fn resume(job: &JobDir, spec: &Spec, state: &State) -> io::Result<Capture> {
         let output = File::options()
             .read(true)
             .write(true)
@@ -64,13 +69,16 @@ impl Capture {
             .truncate(false)
             .mode(PRIVATE)
             .open(job.output())?;
-        let from = state.gaps.last().map_or(0, |gap| gap.end);
-        let hole = file::next_hole(&output, from).unwrap_or(None);
         let size = file::seek_end(&output)?;
+        let journaled = state.gaps.last().map_or(0, |gap| gap.end);
+        let from = journaled.max(spec.dropped(size).end);
+        let hole = file::next_hole(&output, from).unwrap_or(None);
+        file::seek_end(&output)?;
         Ok(Capture {
             output,
             size,
             feed: Feed::Open,
+            given_back: 0,
             gaps: hole.into_iter().collect(),
             null: File::options().write(true).open("/dev/null")?,
         })
@@ -169,6 +177,52 @@ impl Capture {
     /// Bytes dropped and not yet journaled.
     pub fn unjournaled(&self) -> u64 {
         self.gaps.iter().map(|gap| gap.end - gap.start).sum()
+    }
+
+    /// Gives the middle of an output that is larger than its bound back to the disk.
+    pub fn give_back(&mut self, job: &JobDir, spec: &Spec) {
+        let middle = spec.dropped(self.size);
+        let from = self.given_back.max(middle.start);
+        if from >= middle.end {
+            return;
+        }
+        let given_back = match file::punch(&self.output, from, middle.end - from) {
+            Ok(()) => Ok(()),
+            // Copying is dear, so a whole bound gathers first; then twice that is on the disk.
+            Err(_) if middle.end - from < self.size - middle.end => return,
+            Err(_) => self.rewrite(job, &middle),
+        };
+        // What could not be given back now is tried again with more.
+        if given_back.is_ok() {
+            self.given_back = middle.end;
+        }
+    }
+
+    /// For filesystems that cannot punch holes: writes the output anew without its middle, every byte
+    /// at its own offset, and puts that in its place. Killed over it, the next keeper finds the old one.
+    fn rewrite(&mut self, job: &JobDir, middle: &Range<u64>) -> io::Result<()> {
+        let path = job.output().with_extension("new");
+        let new = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(PRIVATE)
+            .open(&path)?;
+        for kept in [0..middle.start, middle.end..self.size] {
+            let mut at = kept.start;
+            while at < kept.end {
+                let most = (kept.end - at) as usize;
+                match file::copy_range(&self.output, at, &new, at, most)? {
+                    0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                    count => at += count as u64,
+                }
+            }
+        }
+        file::seek_end(&new)?;
+        std::fs::rename(&path, job.output())?;
+        self.output = new;
+        Ok(())
     }
 
     pub fn sync(&self) -> io::Result<()> {

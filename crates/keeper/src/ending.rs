@@ -14,6 +14,7 @@ use outlive_core::ending::{self, After};
 use outlive_core::event::{Event, Moment};
 use outlive_core::outcome::{End, EndedBy, Outcome};
 use std::io;
+use std::ops::Range;
 
 /// The leader has ended; when, and how.
 #[derive(Debug)]
@@ -66,9 +67,10 @@ impl Synced {
         ledger: &mut Ledger,
         capture: &mut Capture,
         lingering: Option<u32>,
+        middle: &Range<u64>,
     ) -> io::Result<Recorded> {
         let Exited { at, ended, kept } = self.0;
-        let dropped_bytes = journal_gaps(ledger, capture);
+        let dropped_bytes = journal_gaps(ledger, capture, middle);
         let state = ledger.state();
         let (ended_by, ended_by_detail) = match &ended.outcome {
             Outcome::Lost { .. } => (EndedBy::Unknown, None),
@@ -133,9 +135,10 @@ pub fn close(
     ledger: &mut Ledger,
     capture: &mut Capture,
     noted: Option<Noted>,
+    middle: &Range<u64>,
 ) -> io::Result<()> {
     let _ = capture.sync();
-    let dropped_bytes = journal_gaps(ledger, capture);
+    let dropped_bytes = journal_gaps(ledger, capture, middle);
     let closed = Event::Closed {
         output_bytes: capture.size(),
         dropped_bytes,
@@ -151,12 +154,16 @@ pub fn close(
     Ok(())
 }
 
-/// Journals the gaps that are not yet, if there is room; says how much was dropped in all.
-fn journal_gaps(ledger: &mut Ledger, capture: &mut Capture) -> u64 {
-    let dropped = ledger.state().dropped_bytes() + capture.unjournaled();
+/// Journals the gaps that are not yet, if there is room; says how much is missing in all, with the
+/// middle that was dropped.
+fn journal_gaps(ledger: &mut Ledger, capture: &mut Capture, middle: &Range<u64>) -> u64 {
     let gaps = capture.gaps();
-    if !gaps.is_empty() && ledger.write(&gaps).is_ok() {
+    let unjournaled = match gaps.is_empty() || ledger.write(&gaps).is_ok() {
+        true => 0,
+        false => capture.unjournaled(),
+    };
+    if unjournaled == 0 {
         capture.gaps_are_journaled();
     }
-    dropped
+    ledger.state().missing_bytes(middle) + unjournaled
 }

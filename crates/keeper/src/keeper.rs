@@ -8,6 +8,7 @@ use crate::clients::Clients;
 use crate::ending::{self, Exited, Noted, Recorded};
 use crate::escalation::{Escalation, Progress};
 use crate::hooks::{Hook, Role};
+use crate::indexing::Indexing;
 use crate::input::Desk;
 use crate::leader::Leader;
 use crate::ledger::{Ledger, now};
@@ -37,6 +38,7 @@ pub struct Keeper<'a> {
     pub(crate) capture: Capture,
     pub(crate) desk: Desk,
     pub(crate) mirror: Option<Mirror>,
+    pub(crate) indexing: Option<Indexing>,
     pub(crate) leader: Leader,
     pub(crate) tree: Tree,
     pub(crate) bell: Bell,
@@ -93,6 +95,7 @@ impl<'a> Keeper<'a> {
             mut capture,
             desk,
             bell,
+            indexing,
         } = tools;
         let mirror = tools::begin_mirror(shared, &mut ledger, &capture);
         let watch = match how {
@@ -113,6 +116,7 @@ impl<'a> Keeper<'a> {
             capture,
             desk,
             mirror,
+            indexing,
             leader,
             tree,
             bell,
@@ -207,8 +211,19 @@ impl<'a> Keeper<'a> {
         if self.capture.has_complete_gap() && self.ledger.write(&self.capture.gaps()).is_ok() {
             self.capture.gaps_are_journaled();
         }
-        self.copy_to_log();
+        self.pass_on(false);
         Ok(())
+    }
+
+    /// Copies and marks what has come, before its middle may be dropped; `ended` if no more will.
+    fn pass_on(&mut self, ended: bool) {
+        self.copy_to_log();
+        let size = self.capture.size();
+        let dropped = self.shared.spec.dropped(size).end;
+        if let Some(indexing) = &mut self.indexing {
+            let _ = indexing.advance(self.capture.output(), size, dropped, ended);
+        }
+        self.capture.give_back(&self.shared.job, &self.shared.spec);
     }
 
     fn copy_to_log(&mut self) {
@@ -237,13 +252,20 @@ impl<'a> Keeper<'a> {
         let synced = exited
             .drain(self.role, &mut self.capture, self.shared.source())
             .sync(self.role, &self.capture);
-        self.copy_to_log();
+        self.pass_on(true);
         // A count that cannot be had must not keep the end from being recorded.
         let lingering = match self.leader {
             Leader::NotStarted(_) => Some(0),
             _ => self.tree.members().ok().map(|members| members.len() as u32),
         };
-        let recorded = synced.record(self.role, &mut self.ledger, &mut self.capture, lingering)?;
+        let middle = self.shared.spec.dropped(self.capture.size());
+        let recorded = synced.record(
+            self.role,
+            &mut self.ledger,
+            &mut self.capture,
+            lingering,
+            &middle,
+        )?;
         self.noted = recorded
             .publish(self.role, &self.shared.job, &self.ledger)
             .ok();
@@ -364,10 +386,17 @@ impl<'a> Keeper<'a> {
         };
         if over && self.state().end().is_some() && !self.is_done() {
             let _ = self.capture.drain(self.shared.source());
-            self.copy_to_log();
-            let job = &self.shared.job;
-            let noted = self.noted;
-            ending::close(self.role, job, &mut self.ledger, &mut self.capture, noted)?;
+            self.pass_on(true);
+            let Shared { job, spec, .. } = &*self.shared;
+            let (noted, middle) = (self.noted, spec.dropped(self.capture.size()));
+            ending::close(
+                self.role,
+                job,
+                &mut self.ledger,
+                &mut self.capture,
+                noted,
+                &middle,
+            )?;
         }
         Ok(())
     }

@@ -20,6 +20,7 @@
 //! | [`wake`] | what a keeper sleeps on |
 //! | [`start`] | bringing the leader to its program |
 //! | [`capture`] | the job's output, byte for byte |
+//! | [`indexing`] | marks at lines and moments of the output |
 //! | [`channel`] | the job's input, and its terminal |
 //! | [`spool`] | input accepted and not delivered yet |
 //! | [`typing`] | typing into a terminal so that nothing is cut |
@@ -43,6 +44,7 @@ mod clients;
 mod ending;
 mod escalation;
 mod hooks;
+mod indexing;
 mod input;
 mod keep_awake;
 mod keeper;

@@ -1,6 +1,7 @@
 //! What a keeper begins with.
 
 use crate::capture::{Capture, Feed};
+use crate::indexing::Indexing;
 use crate::input::Desk;
 use crate::keeper::Watch;
 use crate::ledger::Ledger;
@@ -18,14 +19,17 @@ pub struct Tools {
     pub capture: Capture,
     pub desk: Desk,
     pub bell: Bell,
+    /// `None` where it cannot be had: a help for readers is no reason not to run.
+    pub indexing: Option<Indexing>,
 }
 
 impl Tools {
     pub fn new(shared: &Shared, state: &State) -> io::Result<Tools> {
         Ok(Tools {
-            capture: Capture::resume(&shared.job, state)?,
+            capture: Capture::resume(&shared.job, &shared.spec, state)?,
             desk: Desk::resume(&shared.channel)?,
             bell: Bell::for_children()?,
+            indexing: Indexing::resume(&shared.job).ok(),
         })
     }
 }

@@ -6,7 +6,7 @@ use crate::render;
 use outlive::terminal::{Happening, Terminal, Typing};
 use outlive::verbs::attach::Attach;
 use outlive::verbs::show;
-use outlive::{Chunk, Input};
+use outlive::{Chunk, Input, missing_line};
 use std::io::{self, Write};
 
 /// A terminal on the job; Ctrl-] leaves it running
@@ -65,6 +65,7 @@ fn session(
         while let Some(chunk) = attach.output()? {
             match chunk {
                 Chunk::Bytes { bytes, .. } => write(&bytes)?,
+                Chunk::Missing(range) => write(missing_line(&range).as_bytes())?,
                 Chunk::Ended | Chunk::OutOfTime => return Ok(Over::Ended),
             }
         }

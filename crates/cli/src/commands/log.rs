@@ -1,33 +1,56 @@
 //! `outlive log`
 
+use super::duration;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use outlive::units::show_size;
 use outlive::verbs::log::{self, Log, Part};
-use outlive::{Chunk, JobId};
+use outlive::{Chunk, Cursor, JobId, Line, Piece, missing_line};
+use regex::bytes::Regex;
 use std::io::{self, Write};
+use std::time::Duration;
 
 /// A job's output: the last 200 lines, or the part asked for
+///
+/// Costs what it prints and a little scan, on outputs of any size. Where something was not kept, a
+/// line says how much.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Its id, the beginning of it, or its name
     id: String,
-    /// So many of the last lines
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 200)]
-    lines: u64,
+    /// So many lines: the last ones, or from --offset on; with --grep, so many matches [default: 200]
+    #[arg(long, short = 'n', value_name = "N")]
+    lines: Option<u64>,
+    /// From this line on, counted from 1
+    #[arg(long, value_name = "LINE", conflicts_with_all = ["bytes", "cursor", "since"])]
+    offset: Option<u64>,
     /// These bytes exactly; without TO, to the end
-    #[arg(long, value_name = "FROM[:TO]", value_parser = byte_range, conflicts_with = "lines")]
+    #[arg(long, value_name = "FROM[:TO]", value_parser = byte_range, conflicts_with_all = ["cursor", "since", "lines"])]
     bytes: Option<Bytes>,
+    /// What is new since an earlier `log --json`, whose next_cursor this is
+    #[arg(long, value_name = "TOKEN", value_parser = Cursor::parse, conflicts_with_all = ["since", "lines"])]
+    cursor: Option<Cursor>,
+    /// What came in the last while
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    since: Option<Duration>,
+    /// Only lines that match this regular expression (of the whole output, if no part is asked for)
+    #[arg(long, value_name = "RE", value_parser = Regex::new, conflicts_with_all = ["follow", "bytes", "raw"])]
+    grep: Option<Regex>,
+    /// Say before each line when it came, to the second
+    #[arg(long, conflicts_with_all = ["follow", "raw", "json"])]
+    timestamps: bool,
     /// Then what comes, as it comes, until the job ends
     #[arg(long, short)]
     follow: bool,
     /// What a person would see on its terminal now
-    #[arg(long, conflicts_with_all = ["bytes", "lines", "follow", "raw"])]
+    #[arg(long, conflicts_with_all = ["bytes", "lines", "offset", "cursor", "since", "grep", "timestamps", "follow", "raw"])]
     screen: bool,
-    /// The bytes as they are (plain text is not changed yet either)
+    /// The bytes as they are, and nothing for what was not kept
     #[arg(long)]
     raw: bool,
 }
+
+const DEFAULT_LINES: u64 = 200;
 
 #[derive(Clone, Copy, Debug)]
 struct Bytes {
@@ -51,41 +74,52 @@ fn byte_range(text: &str) -> Result<Bytes, String> {
     }
 }
 
+impl Args {
+    fn part(&self) -> Part {
+        let lines = self.lines.unwrap_or(DEFAULT_LINES);
+        match (&self.bytes, self.cursor, self.since, self.offset) {
+            (Some(Bytes { from, to }), ..) => Part::Bytes {
+                from: *from,
+                to: *to,
+            },
+            (None, Some(cursor), ..) => Part::After(cursor),
+            (None, None, Some(age), _) => Part::Since(age),
+            (None, None, None, Some(from)) if self.grep.is_some() => Part::Lines {
+                from,
+                count: u64::MAX,
+            },
+            (None, None, None, Some(from)) => Part::Lines { from, count: lines },
+            (None, None, None, None) if self.grep.is_some() => Part::Bytes { from: 0, to: None },
+            (None, None, None, None) => Part::LastLines(lines),
+        }
+    }
+}
+
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let id = context.find(&args.id)?;
     if args.screen {
         return screen(context, &id);
     }
-    let part = match args.bytes {
-        Some(Bytes { from, to }) => Part::Bytes { from, to },
-        None => Part::LastLines(args.lines),
-    };
-    let log = log::log(&context.outlive, &id, &part)?;
+    let log = log::log(&context.outlive, &id, &args.part())?;
     if log.dropped_bytes() > 0 {
         context.say(&format!(
-            "outlive: {} of the output could not be kept and read as zeroes",
+            "outlive: {} of the output were not kept",
             show_size(log.dropped_bytes())
         ));
     }
-    if context.json && !args.follow {
-        context.print_json(&log.text()?)?;
-        return Ok(Exit::Success);
-    }
-    let mut out = io::stdout().lock();
-    let mut emit = |context: &Context, at: u64, bytes: &[u8]| {
-        match context.json {
-        true => context.print_json(&serde_json::json!({ "id": id, "from_byte": at, "text": String::from_utf8_lossy(bytes) })),
-        false => Ok(out.write_all(bytes).and_then(|()| out.flush())?),
-    }
-    };
-    let mut at = log.range().start;
-    for chunk in log.chunks() {
-        let chunk = chunk?;
-        emit(context, at, &chunk)?;
-        at += chunk.len() as u64;
-    }
-    if args.follow {
-        follow(context, &log, &mut emit)?;
+    match &args.grep {
+        Some(pattern) => {
+            let most = args.lines.unwrap_or(DEFAULT_LINES) as usize;
+            print_lines(
+                context,
+                &args,
+                &log,
+                log.matching(pattern, most)?.into_iter().map(Ok),
+            )?;
+        }
+        None if args.timestamps => print_lines(context, &args, &log, log.lines()?)?,
+        None if context.json && !args.follow => context.print_json(&log.text()?)?,
+        None => print(context, &args, &log)?,
     }
     Ok(Exit::Success)
 }
@@ -99,14 +133,90 @@ fn screen(context: &Context, id: &JobId) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn follow(
+/// Prints lines with what was asked about each.
+fn print_lines(
     context: &Context,
+    args: &Args,
     log: &Log,
-    emit: &mut impl FnMut(&Context, u64, &[u8]) -> Result<(), Failure>,
+    lines: impl Iterator<Item = io::Result<Line>>,
 ) -> Result<(), Failure> {
-    let mut follow = log.follow(&context.outlive);
-    while let Chunk::Bytes { at, bytes } = follow.next_chunk()? {
-        emit(context, at, &bytes)?;
+    for line in lines {
+        let line = line?;
+        let text = String::from_utf8_lossy(&line.bytes);
+        let text = text.strip_suffix('\n').unwrap_or(&text);
+        match (context.json, args.timestamps) {
+            (true, _) => context.print_json(&serde_json::json!({
+                "line": line.number,
+                "from_byte": line.offset,
+                "at": log.time_of(&line),
+                "text": text,
+            }))?,
+            (false, true) => {
+                let time = log.time_of(&line).unwrap_or_else(|| "-".to_owned());
+                context.print(&format!("{time} {text}\n"))?;
+            }
+            (false, false) => context.print(&format!("{text}\n"))?,
+        }
     }
     Ok(())
+}
+
+/// Prints a part, and what comes after it if that was asked for.
+fn print(context: &Context, args: &Args, log: &Log) -> Result<(), Failure> {
+    let printer = Printer {
+        context,
+        raw: args.raw,
+    };
+    for piece in log.pieces() {
+        match piece? {
+            Piece::Bytes { at, bytes } => printer.bytes(at, &bytes)?,
+            Piece::Missing(range) => printer.missing(range)?,
+        }
+    }
+    if !args.follow {
+        return Ok(());
+    }
+    let mut follow = log.follow(&context.outlive)?;
+    loop {
+        match follow.next_chunk()? {
+            Chunk::Bytes { at, bytes } => printer.bytes(at, &bytes)?,
+            Chunk::Missing(range) => printer.missing(range)?,
+            Chunk::Ended | Chunk::OutOfTime => return Ok(()),
+        }
+    }
+}
+
+/// How output is printed as it is read.
+struct Printer<'a> {
+    context: &'a Context,
+    raw: bool,
+}
+
+impl Printer<'_> {
+    fn bytes(&self, at: u64, bytes: &[u8]) -> Result<(), Failure> {
+        if self.context.json {
+            return self.context.print_json(&serde_json::json!({
+                "from_byte": at,
+                "text": String::from_utf8_lossy(bytes),
+            }));
+        }
+        write(bytes)
+    }
+
+    fn missing(&self, range: std::ops::Range<u64>) -> Result<(), Failure> {
+        match (self.context.json, self.raw) {
+            (true, _) => self.context.print_json(&serde_json::json!({
+                "dropped_from": range.start,
+                "dropped_to": range.end,
+            })),
+            (false, true) => Ok(()),
+            (false, false) => write(missing_line(&range).as_bytes()),
+        }
+    }
+}
+
+fn write(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    Ok(out.flush()?)
 }

@@ -1,13 +1,13 @@
 //! `outlive run`
 
-use super::duration;
+use super::{duration, size};
 use crate::context::{Context, label};
 use crate::exit::{Exit, Failure};
 use crate::render;
 use clap::ValueEnum;
 use outlive::verbs::run::{self, Command, DEFAULT_GRACE, Run, Started};
 use outlive::verbs::{show, wait};
-use outlive::{Chunk, Follow, Input, Job, JobId, Leftovers, Notify, Size};
+use outlive::{Chunk, Follow, Input, Job, JobId, Leftovers, Notify, Size, bound, missing_line};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -77,6 +77,9 @@ pub struct Options {
     /// From TERM to KILL when it is stopped [default: 2s]
     #[arg(long, value_name = "DUR", value_parser = duration)]
     grace: Option<Duration>,
+    /// How much of its output is kept: the first quarter and the newest rest [default: 64M; 0: all]
+    #[arg(long, value_name = "SIZE", value_parser = kept_size)]
+    max_output: Option<u64>,
     /// When its session is to be told
     #[arg(long, value_enum, default_value_t = NotifyArg::End)]
     notify: NotifyArg,
@@ -134,6 +137,11 @@ impl Options {
                 .collect::<Result<_, _>>()?,
             timeout: self.timeout,
             grace: self.grace.unwrap_or(DEFAULT_GRACE),
+            max_output: match self.max_output {
+                None => Some(bound::DEFAULT),
+                Some(0) => None,
+                Some(size) => Some(size),
+            },
             notify: match self.notify {
                 NotifyArg::End => Notify::End,
                 NotifyArg::Failure => Notify::Failure,
@@ -146,6 +154,16 @@ impl Options {
             keep_awake: self.keep_awake,
             ..Run::new(command)
         })
+    }
+}
+
+fn kept_size(text: &str) -> Result<u64, String> {
+    match size(text).map_err(|error| error.to_string())? {
+        few @ 1..bound::LEAST => Err(format!(
+            "{few} bytes are too few; at least {} are kept, or 0 for all",
+            bound::LEAST
+        )),
+        size => Ok(size),
     }
 }
 
@@ -240,7 +258,7 @@ fn stay_with(context: &Context, job: &Job, limit: Option<Duration>) -> Result<Ex
 
 /// Prints the output as it comes; says whether the job has ended.
 fn follow(context: &Context, id: &JobId, limit: Option<Duration>) -> Result<bool, Failure> {
-    let mut follow = Follow::new(&context.outlive, id, 0);
+    let mut follow = Follow::new(&context.outlive, id, 0)?;
     if let Some(limit) = limit {
         follow = follow.at_most(limit);
     }
@@ -251,6 +269,7 @@ fn follow(context: &Context, id: &JobId, limit: Option<Duration>) -> Result<bool
                 out.write_all(&bytes)?;
                 out.flush()?;
             }
+            Chunk::Missing(range) => context.print(&missing_line(&range))?,
             Chunk::Ended => return Ok(true),
             Chunk::OutOfTime => return Ok(false),
         }

@@ -11,6 +11,7 @@ mod adoption;
 mod attaching;
 mod awaiting;
 mod basics;
+mod bounded;
 mod checks;
 mod detach;
 mod ending;

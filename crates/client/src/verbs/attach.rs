@@ -6,16 +6,16 @@
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::outlive::Outlive;
-use crate::output::{Chunk, Output};
+use crate::output::{Chunk, Follow, Output};
 use crate::presence;
 use crate::random;
 use crate::screen::Emulation;
 use crate::verbs::resize;
 use crate::verbs::send::Sender;
 use crate::verbs::show;
-use outlive_core::control::{Request, Write, WriteId};
+use outlive_core::control::{Write, WriteId};
 use outlive_core::os_text::OsText;
-use outlive_core::{Input, JobId, Size, State};
+use outlive_core::{Input, JobId, Size, Spec, State};
 use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStringExt;
@@ -25,7 +25,7 @@ pub struct Attach<'a> {
     outlive: &'a Outlive,
     id: JobId,
     pub input: Input,
-    position: u64,
+    follow: Follow<'a>,
     /// Rings when there is more; `None` once the job is over.
     bell: Option<Connection>,
     sender: Sender<'a>,
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Attach<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Attach")
             .field("id", &self.id)
-            .field("position", &self.position)
+            .field("follow", &self.follow)
             .finish_non_exhaustive()
     }
 }
@@ -60,13 +60,13 @@ impl<'a> Attach<'a> {
                 let emulation = Emulation::of(outlive, &spec, &state)?;
                 (emulation.position, emulation.repaint())
             }
-            Input::Null | Input::Pipe => recent(outlive, id, &state)?,
+            Input::Null | Input::Pipe => recent(outlive, &spec, &state)?,
         };
         let attach = Attach {
             outlive,
             id: id.clone(),
             input: spec.input,
-            position,
+            follow: Follow::new(outlive, id, position)?,
             bell: None,
             sender: Sender::new(outlive, id),
             token: random::token()?,
@@ -78,27 +78,16 @@ impl<'a> Attach<'a> {
     /// What there is now; arms the bell when that is nothing.
     pub fn output(&mut self) -> Result<Option<Chunk>, Error> {
         let (_, state) = presence::meet(self.outlive, &self.id)?;
-        let output = Output::open(self.outlive, &self.id, &state)?;
-        let at = self.position;
-        if let Some(bytes) = output.chunks(at..output.size).next() {
-            let bytes = bytes.map_err(Error::io(
-                "cannot read",
-                self.outlive.job_dir(&self.id).output(),
-            ))?;
-            self.position += bytes.len() as u64;
-            return Ok(Some(Chunk::Bytes { at, bytes }));
+        if let Some(chunk) = self.follow.read(&state)? {
+            return Ok(Some(chunk));
         }
         if state.end().is_some() {
             return Ok(Some(Chunk::Ended));
         }
-        self.bell = presence::reach(self.outlive, &self.id)?;
-        match &self.bell {
-            Some(bell) => bell.send(&Request::News {
-                seq: state.seq,
-                output: Some(self.position),
-            })?,
+        self.bell = self.follow.arm(&state)?;
+        if self.bell.is_none() {
             // It is over by now, and the next look will tell.
-            None => return self.output(),
+            return self.output();
         }
         Ok(None)
     }
@@ -125,10 +114,10 @@ impl<'a> Attach<'a> {
 }
 
 /// The last lines of a job without a terminal, and where they end.
-fn recent(outlive: &Outlive, id: &JobId, state: &State) -> Result<(u64, Vec<u8>), Error> {
+fn recent(outlive: &Outlive, spec: &Spec, state: &State) -> Result<(u64, Vec<u8>), Error> {
     const LINES: u64 = 20;
-    let failed = || Error::io("cannot read", outlive.job_dir(id).output());
-    let output = Output::open(outlive, id, state)?;
+    let failed = || Error::io("cannot read", outlive.job_dir(&spec.id).output());
+    let output = Output::open(outlive, spec, state)?;
     let from = output.tail(LINES).map_err(failed())?;
     let mut bytes = Vec::new();
     for chunk in output.chunks(from..output.size) {

@@ -2,18 +2,34 @@
 
 use crate::error::Error;
 use crate::outlive::Outlive;
-use crate::output::{Follow, LogText, Output};
-use crate::presence;
+use crate::output::{Cursor, Follow, Line, LogText, Output, Piece};
 use crate::screen::{Emulation, Screen};
 use crate::verbs::show;
 use outlive_core::JobId;
+use outlive_sys::clock;
+use regex::bytes::Regex;
+use std::collections::VecDeque;
+use std::io;
 use std::ops::Range;
+use std::time::Duration;
 
 /// Which part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     LastLines(u64),
-    Bytes { from: u64, to: Option<u64> },
+    /// So many lines from this one on (counted from 1).
+    Lines {
+        from: u64,
+        count: u64,
+    },
+    Bytes {
+        from: u64,
+        to: Option<u64>,
+    },
+    /// What is new since an earlier look.
+    After(Cursor),
+    /// What came in the last while, to the second.
+    Since(Duration),
 }
 
 /// A part of an output, to be read.
@@ -32,20 +48,16 @@ pub fn screen(outlive: &Outlive, id: &JobId) -> Result<Screen, Error> {
 
 /// Finds the part that was asked for.
 pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
-    let (_, state) = presence::meet(outlive, id)?;
-    let output = Output::open(outlive, id, &state)?;
+    let (_, spec, state) = show::read(outlive, id)?;
+    let output = Output::open(outlive, &spec, &state)?;
+    let range =
+        find(&output, part).map_err(Error::io("cannot read", outlive.job_dir(id).output()))?;
     let range = match part {
-        Part::LastLines(lines) => {
-            let from = output
-                .tail(*lines)
-                .map_err(Error::io("cannot read", outlive.job_dir(id).output()))?;
-            from..output.size
-        }
-        Part::Bytes { from, to } => {
-            let from = (*from).min(output.size);
-            from..to.unwrap_or(output.size).clamp(from, output.size)
-        }
+        // A character that is only half written is left for the next look.
+        Part::After(_) if state.end().is_none() => whole_characters(&output, range),
+        _ => Ok(range),
     };
+    let range = range.map_err(Error::io("cannot read", outlive.job_dir(id).output()))?;
     Ok(Log {
         id: id.clone(),
         output,
@@ -53,27 +65,111 @@ pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
     })
 }
 
+fn find(output: &Output, part: &Part) -> io::Result<Range<u64>> {
+    let size = output.size;
+    Ok(match part {
+        Part::LastLines(lines) => output.tail(*lines)?..size,
+        Part::Lines { from, count } => {
+            let start = output.line_start(*from)?;
+            // Where that line is missing, the first that is there.
+            let first = (1 + output.newlines_before(start)?).max(*from);
+            start..output.line_start(first.saturating_add(*count))?.max(start)
+        }
+        Part::Bytes { from, to } => {
+            let from = (*from).min(size);
+            from..to.unwrap_or(size).clamp(from, size)
+        }
+        Part::After(Cursor(from)) => (*from).min(size)..size,
+        Part::Since(age) => {
+            output.since(clock::wall_ms().saturating_sub(age.as_millis() as u64))..size
+        }
+    })
+}
+
+/// The range less an unfinished UTF-8 character at its end.
+fn whole_characters(output: &Output, range: Range<u64>) -> io::Result<Range<u64>> {
+    const LONGEST: u64 = 3;
+    let from = range.end.saturating_sub(LONGEST).max(range.start);
+    let mut last = Vec::new();
+    for chunk in output.chunks(from..range.end) {
+        last.extend(chunk?);
+    }
+    let unfinished = (1..=last.len()).find(|count| is_unfinished(&last[last.len() - count..]));
+    Ok(range.start..range.end - unfinished.unwrap_or(0) as u64)
+}
+
+/// Whether these bytes are the beginning of one character, and not all of it.
+fn is_unfinished(bytes: &[u8]) -> bool {
+    matches!(str::from_utf8(bytes), Err(error) if error.valid_up_to() == 0 && error.error_len().is_none())
+}
+
 impl Log {
     pub fn range(&self) -> Range<u64> {
         self.range.clone()
     }
 
+    /// How much of the whole output was not kept.
     pub fn dropped_bytes(&self) -> u64 {
-        self.output.dropped_bytes
+        self.output.dropped_bytes()
     }
 
-    /// The exact bytes, a chunk at a time.
-    pub fn chunks(&self) -> impl Iterator<Item = std::io::Result<Vec<u8>>> + '_ {
-        self.output.chunks(self.range.clone())
+    /// The exact bytes, a stretch at a time, and what is missing of them.
+    pub fn pieces(&self) -> impl Iterator<Item = io::Result<Piece>> + '_ {
+        self.output.pieces(self.range.clone())
     }
 
     /// The same as text, with where it lies.
-    pub fn text(&self) -> std::io::Result<LogText> {
+    pub fn text(&self) -> io::Result<LogText> {
         self.output.text(&self.id, self.range.clone())
     }
 
+    /// The lines of it.
+    pub fn lines(&self) -> io::Result<impl Iterator<Item = io::Result<Line>> + '_> {
+        self.output.lines(self.range.clone())
+    }
+
+    /// The last `most` lines that match.
+    pub fn matching(&self, pattern: &Regex, most: usize) -> io::Result<Vec<Line>> {
+        let mut found = VecDeque::new();
+        for line in self.lines()? {
+            let line = line?;
+            if pattern.is_match(line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes)) {
+                found.push_back(line);
+                if found.len() > most {
+                    found.pop_front();
+                }
+            }
+        }
+        Ok(found.into())
+    }
+
+    /// When a line had come, as the interface writes moments.
+    pub fn time_of(&self, line: &Line) -> Option<String> {
+        self.output.time_of(line.offset).map(crate::job::timestamp)
+    }
+
     /// What comes after it, as it comes.
-    pub fn follow<'a>(&self, outlive: &'a Outlive) -> Follow<'a> {
+    pub fn follow<'a>(&self, outlive: &'a Outlive) -> Result<Follow<'a>, Error> {
         Follow::new(outlive, &self.id, self.range.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_character_is_told_from_a_whole_one() {
+        for (bytes, unfinished) in [
+            ("é".as_bytes(), false),
+            (&"é".as_bytes()[..1], true),
+            (&"日".as_bytes()[..2], true),
+            (b"a", false),
+            (b"\xff", false),
+            (b"\x80", false),
+            (b"a\xc3", false),
+        ] {
+            assert_eq!(is_unfinished(bytes), unfinished, "{bytes:?}");
+        }
     }
 }

@@ -10,6 +10,7 @@ use crate::presence;
 use crate::shell;
 use crate::told;
 use crate::verbs::show;
+use outlive_core::bound;
 use outlive_core::os_text::OsText;
 use outlive_core::{Input, JobId, Journal, Label, Leftovers, Notify, Outcome, Spec, State, spec};
 use outlive_sys::clock;
@@ -53,6 +54,8 @@ pub struct Run {
     pub variables: Vec<(OsString, OsString)>,
     pub timeout: Option<Duration>,
     pub grace: Duration,
+    /// How much of the output is kept; everything if `None`.
+    pub max_output: Option<u64>,
     pub notify: Notify,
     pub leftovers: Leftovers,
     /// A file that the output is appended to as well.
@@ -85,6 +88,7 @@ impl Run {
             variables: Vec::new(),
             timeout: None,
             grace: DEFAULT_GRACE,
+            max_output: Some(bound::DEFAULT),
             notify: Notify::End,
             leftovers: Leftovers::Keep,
             log: None,
@@ -119,6 +123,7 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         input: asked.input,
         timeout_ms: asked.timeout.map(|timeout| timeout.as_millis() as u64),
         grace_ms: asked.grace.as_millis() as u64,
+        max_output: asked.max_output,
         notify: asked.notify,
         leftovers: asked.leftovers,
         log: asked.log.map(OsText::from),

@@ -15,7 +15,7 @@ pub fn show(outlive: &Outlive, id: &JobId) -> Result<Job, Error> {
 /// The last lines of its output, for a glance.
 pub fn preview(outlive: &Outlive, id: &JobId, lines: u64) -> Result<String, Error> {
     let state = outlive.job_dir(id).read_journal()?.state;
-    let output = Output::open(outlive, id, &state)?;
+    let output = Output::open(outlive, &outlive.read_spec(id)?, &state)?;
     let failed = || Error::io("cannot read", outlive.job_dir(id).output());
     // A line may be of any length; a glance is not.
     const MOST: u64 = 4096;

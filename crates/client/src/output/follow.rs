@@ -1,0 +1,117 @@
+//! The output as it comes.
+
+use super::{Output, Piece};
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::outlive::Outlive;
+use crate::presence;
+use outlive_core::control::Request;
+use outlive_core::{JobId, Spec, State};
+use outlive_sys::clock;
+use outlive_sys::poll::{self, Interest};
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+/// The output as it comes. It ends with the job, however often its keeper is replaced.
+#[derive(Debug)]
+pub struct Follow<'a> {
+    outlive: &'a Outlive,
+    spec: Spec,
+    position: u64,
+    /// In milliseconds since boot.
+    deadline: Option<u64>,
+}
+
+/// What following brought.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Chunk {
+    Bytes {
+        at: u64,
+        bytes: Vec<u8>,
+    },
+    /// It came faster than it was read, or could not be kept.
+    Missing(Range<u64>),
+    /// The job has ended, and this was all it wrote.
+    Ended,
+    OutOfTime,
+}
+
+impl<'a> Follow<'a> {
+    pub fn new(outlive: &'a Outlive, id: &JobId, from: u64) -> Result<Follow<'a>, Error> {
+        Ok(Follow {
+            outlive,
+            spec: outlive.read_spec(id)?,
+            position: from,
+            deadline: None,
+        })
+    }
+
+    /// Gives up after this long.
+    pub fn at_most(mut self, limit: Duration) -> Follow<'a> {
+        self.deadline = Some(clock::boot_ms().saturating_add(limit.as_millis() as u64));
+        self
+    }
+
+    /// Waits for more.
+    pub fn next_chunk(&mut self) -> Result<Chunk, Error> {
+        loop {
+            // Read before the output: what was written before the end is there once the end is.
+            let (_, state) = presence::meet(self.outlive, &self.spec.id)?;
+            if let Some(chunk) = self.read(&state)? {
+                return Ok(chunk);
+            }
+            if state.end().is_some() {
+                return Ok(Chunk::Ended);
+            }
+            if let Some(mut connection) = self.arm(&state)? {
+                if !wait_until(&connection, self.deadline)? {
+                    return Ok(Chunk::OutOfTime);
+                }
+                // Whatever it is, the files tell.
+                connection.receive(&self.spec.id)?;
+            }
+        }
+    }
+
+    /// What there is now, without waiting.
+    pub fn read(&mut self, state: &State) -> Result<Option<Chunk>, Error> {
+        let output = Output::open(self.outlive, &self.spec, state)?;
+        let Some(piece) = output.pieces(self.position..output.size).next() else {
+            return Ok(None);
+        };
+        let path = self.outlive.job_dir(&self.spec.id).output();
+        Ok(Some(
+            match piece.map_err(Error::io("cannot read", path))? {
+                Piece::Bytes { at, bytes } => {
+                    self.position += bytes.len() as u64;
+                    Chunk::Bytes { at, bytes }
+                }
+                Piece::Missing(range) => {
+                    self.position = range.end;
+                    Chunk::Missing(range)
+                }
+            },
+        ))
+    }
+
+    /// A connection that will have something when there is more; `None` once the job is over.
+    pub fn arm(&self, state: &State) -> Result<Option<Connection>, Error> {
+        let connection = presence::reach(self.outlive, &self.spec.id)?;
+        if let Some(connection) = &connection {
+            connection.send(&Request::News {
+                seq: state.seq,
+                output: Some(self.position),
+            })?;
+        }
+        Ok(connection)
+    }
+}
+
+/// Whether an answer came in time.
+fn wait_until(connection: &Connection, deadline: Option<u64>) -> Result<bool, Error> {
+    let limit = deadline.map(|at| Duration::from_millis(at.saturating_sub(clock::boot_ms())));
+    let ready = poll::wait(&[(connection.as_fd(), Interest::Readable)], limit)
+        .map_err(Error::io("cannot wait for", "a keeper"))?;
+    Ok(ready == [true] || deadline.is_none_or(|at| clock::boot_ms() < at))
+}

@@ -1,0 +1,112 @@
+use super::*;
+use outlive_core::index::Mark;
+use proptest::prelude::*;
+
+/// An output with these bytes, of which some ranges are missing, and marks every `spacing` bytes.
+fn output(bytes: &[u8], missing: Vec<Range<u64>>, spacing: usize) -> Output {
+    let file = tempfile::tempfile().expect("a temporary file");
+    let mut kept = bytes.to_vec();
+    for range in &missing {
+        kept[range.start as usize..range.end as usize].fill(0);
+    }
+    file.write_all_at(&kept, 0).expect("written");
+    let mark = |end: usize| Mark {
+        offset: end as u64,
+        newlines: newlines(&bytes[..end]),
+        wall_ms: end as u64,
+    };
+    let marks: Vec<u8> = (spacing..=bytes.len())
+        .step_by(spacing)
+        .chain([bytes.len()])
+        .flat_map(|end| mark(end).encode())
+        .collect();
+    let index = OnceCell::new();
+    let _ = index.set(Index::parse(&marks));
+    Output {
+        dir: JobDir::at("/nowhere".into()),
+        file: Some(file),
+        size: bytes.len() as u64,
+        missing,
+        index,
+    }
+}
+
+fn newlines(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
+/// The line each byte is in, counted the plain way.
+fn line_of(bytes: &[u8], at: usize) -> u64 {
+    1 + newlines(&bytes[..at])
+}
+
+proptest! {
+    #[test]
+    fn the_tail_is_the_last_lines(text in "[ab\n]{0,60}", lines in 0u64..8, spacing in 1usize..20) {
+        let output = output(text.as_bytes(), Vec::new(), spacing);
+        let start = output.tail(lines).expect("read") as usize;
+        let all: Vec<&str> = text.split_inclusive('\n').collect();
+        let expected: String = all[all.len().saturating_sub(lines as usize)..].concat();
+        prop_assert_eq!(&text[start..], expected);
+    }
+
+    #[test]
+    fn line_numbers_are_those_of_the_whole(text in "[ab\n]{1,60}", a in 0usize..60, b in 0usize..60, spacing in 1usize..20) {
+        let bytes = text.as_bytes();
+        let (from, to) = (a.min(b).min(bytes.len()), a.max(b).min(bytes.len()));
+        let id = JobId::parse("x").expect("valid");
+        let log = output(bytes, Vec::new(), spacing).text(&id, from as u64..to as u64).expect("read");
+        prop_assert_eq!(&log.text, &text[from..to]);
+        prop_assert_eq!(log.total_lines, line_of(bytes, bytes.len() - 1));
+        if from < to {
+            prop_assert_eq!(log.from_line, line_of(bytes, from));
+            prop_assert_eq!(log.to_line, line_of(bytes, to - 1));
+        }
+    }
+
+    #[test]
+    fn every_line_is_found_where_it_begins(text in "[ab\n]{0,60}", spacing in 1usize..20, line in 1u64..70) {
+        let output = output(text.as_bytes(), Vec::new(), spacing);
+        let all: Vec<&str> = text.split_inclusive('\n').collect();
+        let expected: usize = all.iter().take(line as usize - 1).map(|line| line.len()).sum();
+        prop_assert_eq!(output.line_start(line).expect("read"), expected as u64);
+    }
+
+    /// With a middle gone, what is left keeps its offsets and its line numbers.
+    #[test]
+    fn a_missing_middle_moves_nothing(text in "[ab\n]{30,80}", start in 1u64..15, length in 1u64..14, spacing in 1usize..12, line in 1u64..80) {
+        let bytes = text.as_bytes();
+        let missing = start..start + length;
+        let output = output(bytes, vec![missing.clone()], spacing);
+        let mut seen = Vec::new();
+        for piece in output.pieces(0..output.size) {
+            match piece.expect("read") {
+                Piece::Bytes { at, bytes: piece } => {
+                    prop_assert_eq!(at, seen.len() as u64);
+                    seen.extend(piece);
+                }
+                Piece::Missing(range) => {
+                    prop_assert_eq!(&range, &missing);
+                    seen.extend(&bytes[range.start as usize..range.end as usize]);
+                }
+            }
+        }
+        prop_assert_eq!(seen, bytes);
+        for offset in [0, start, missing.end, missing.end + 3, output.size] {
+            prop_assert_eq!(output.newlines_before(offset).expect("read"), newlines(&bytes[..offset as usize]), "before {}", offset);
+        }
+        let all: Vec<&str> = text.split_inclusive('\n').collect();
+        let begins: u64 = all.iter().take(line as usize - 1).map(|line| line.len() as u64).sum();
+        // The newline before a line that begins at the very end of what is missing is missing too.
+        let expected = if missing.contains(&begins) || begins == missing.end { missing.end } else { begins };
+        prop_assert_eq!(output.line_start(line).expect("read"), expected);
+    }
+}
+
+#[test]
+fn cursors_read_back() {
+    assert_eq!(Cursor::parse(&Cursor(42).to_string()), Ok(Cursor(42)));
+    for bad in ["", "42", "b", "b-1", "bx"] {
+        assert!(Cursor::parse(bad).is_err(), "{bad:?} was a cursor");
+    }
+}

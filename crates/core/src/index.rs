@@ -1,0 +1,155 @@
+//! Where lines and moments are in an output: marks at some of its offsets, in order.
+//!
+//! A mark says how many lines end before its offset and when the output had come so far. There is one
+//! at least every [`SPACING`] bytes, and one a second while output comes slowly; so any line or moment
+//! is found by a binary search and a scan of one spacing. Keepers append marks; a torn last one is
+//! passed over.
+
+/// A scan of this much takes a fraction of a millisecond.
+pub const SPACING: u64 = 1024 * 1024;
+/// Between marks of an output that comes slowly.
+pub const INTERVAL_MS: u64 = 1000;
+const BYTES: usize = 24;
+
+/// One mark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    pub offset: u64,
+    /// Newlines before the offset.
+    pub newlines: u64,
+    /// Unix milliseconds when the output had come this far.
+    pub wall_ms: u64,
+}
+
+impl Mark {
+    pub fn encode(&self) -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        for (place, number) in [self.offset, self.newlines, self.wall_ms]
+            .into_iter()
+            .enumerate()
+        {
+            bytes[place * 8..place * 8 + 8].copy_from_slice(&number.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Mark> {
+        let number = |place: usize| {
+            Some(u64::from_le_bytes(
+                bytes.get(place * 8..place * 8 + 8)?.try_into().ok()?,
+            ))
+        };
+        Some(Mark {
+            offset: number(0)?,
+            newlines: number(1)?,
+            wall_ms: number(2)?,
+        })
+    }
+}
+
+/// The marks of one output.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Index {
+    marks: Vec<Mark>,
+}
+
+impl Index {
+    /// Reads marks, in order; one that goes back was torn, and so is what follows it.
+    pub fn parse(bytes: &[u8]) -> Index {
+        let mut marks: Vec<Mark> = Vec::new();
+        for mark in bytes.chunks_exact(BYTES).filter_map(Mark::decode) {
+            let last = marks.last().copied().unwrap_or_default();
+            if mark.offset < last.offset || mark.newlines < last.newlines {
+                break;
+            }
+            marks.push(mark);
+        }
+        Index { marks }
+    }
+
+    /// How many bytes of a file these marks take.
+    pub fn length(&self) -> u64 {
+        (self.marks.len() * BYTES) as u64
+    }
+
+    pub fn last(&self) -> Mark {
+        self.marks.last().copied().unwrap_or_default()
+    }
+
+    /// The last mark at or before this offset.
+    pub fn before_offset(&self, offset: u64) -> Mark {
+        self.before(|mark| mark.offset <= offset)
+    }
+
+    /// The first mark at or after this offset.
+    pub fn after_offset(&self, offset: u64) -> Option<Mark> {
+        let place = self.marks.partition_point(|mark| mark.offset < offset);
+        self.marks.get(place).copied()
+    }
+
+    /// The last mark with no more than this many newlines before it.
+    pub fn before_line(&self, newlines: u64) -> Mark {
+        self.before(|mark| mark.newlines <= newlines)
+    }
+
+    /// The last mark no later than this.
+    pub fn before_time(&self, wall_ms: u64) -> Mark {
+        self.before(|mark| mark.wall_ms <= wall_ms)
+    }
+
+    /// When the byte at this offset had come, at the latest; 0 where that is not known yet.
+    pub fn time_of(&self, offset: u64) -> u64 {
+        let place = self.marks.partition_point(|mark| mark.offset <= offset);
+        self.marks.get(place).map_or(0, |mark| mark.wall_ms)
+    }
+
+    fn before(&self, holds: impl Fn(&Mark) -> bool) -> Mark {
+        let count = self.marks.partition_point(holds);
+        count
+            .checked_sub(1)
+            .map_or_else(Mark::default, |place| self.marks[place])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn marks() -> impl Strategy<Value = Vec<Mark>> {
+        prop::collection::vec((1u64..100, 0u64..100, 0u64..100), 0..30).prop_map(|steps| {
+            let mut mark = Mark::default();
+            steps
+                .into_iter()
+                .map(|(bytes, lines, ms)| {
+                    mark = Mark {
+                        offset: mark.offset + bytes,
+                        newlines: mark.newlines + lines.min(bytes),
+                        wall_ms: mark.wall_ms + ms,
+                    };
+                    mark
+                })
+                .collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_torn_mark_is_passed_over_and_the_rest_found(marks in marks(), cut in 0usize..BYTES, probe in 0u64..3000) {
+            let mut bytes: Vec<u8> = marks.iter().flat_map(|mark| mark.encode()).collect();
+            bytes.extend(vec![0xAA; cut]);
+            let index = Index::parse(&bytes);
+            prop_assert_eq!(&index.marks, &marks);
+            let by = |holds: &dyn Fn(&&Mark) -> bool| marks.iter().rfind(|mark| holds(mark)).copied().unwrap_or_default();
+            prop_assert_eq!(index.before_offset(probe), by(&|mark| mark.offset <= probe));
+            prop_assert_eq!(index.before_line(probe), by(&|mark| mark.newlines <= probe));
+            prop_assert_eq!(index.before_time(probe), by(&|mark| mark.wall_ms <= probe));
+        }
+
+        #[test]
+        fn any_bytes_are_readable(bytes: Vec<u8>) {
+            let index = Index::parse(&bytes);
+            prop_assert!(index.length() <= bytes.len() as u64);
+        }
+    }
+}

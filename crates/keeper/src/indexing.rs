@@ -1,0 +1,92 @@
+//! Marking lines and moments in the output as it comes.
+//!
+//! The marks are a help for readers, not the truth: one that cannot be written is not missed by the
+//! job, and a reader that finds too few scans further.
+
+use outlive_core::JobDir;
+use outlive_core::index::{INTERVAL_MS, Index, Mark, SPACING};
+use outlive_core::layout::PRIVATE;
+use outlive_sys::clock;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+
+const CHUNK: u64 = 64 * 1024;
+
+/// The marks being made.
+#[derive(Debug)]
+pub struct Indexing {
+    file: File,
+    /// Where the next mark goes.
+    length: u64,
+    last: Mark,
+}
+
+impl Indexing {
+    /// Goes on after the last mark there is.
+    pub fn resume(job: &JobDir) -> io::Result<Indexing> {
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(PRIVATE)
+            .open(job.index())?;
+        let mut bytes = vec![0; file.metadata()?.len() as usize];
+        file.read_exact_at(&mut bytes, 0)?;
+        let index = Index::parse(&bytes);
+        Ok(Indexing {
+            file,
+            length: index.length(),
+            last: index.last(),
+        })
+    }
+
+    /// Marks what has come since the last mark, if that is enough, or some of it is to be dropped:
+    /// what lies below `dropped` will not be there to be counted any more. `ended` if no more will come.
+    pub fn advance(
+        &mut self,
+        output: &File,
+        size: u64,
+        dropped: u64,
+        ended: bool,
+    ) -> io::Result<()> {
+        while size >= self.last.offset + SPACING {
+            self.mark(output, self.last.offset + SPACING)?;
+        }
+        let slow = clock::wall_ms().saturating_sub(self.last.wall_ms) >= INTERVAL_MS;
+        if size > self.last.offset && (slow || ended || dropped > self.last.offset) {
+            self.mark(output, size)?;
+        }
+        Ok(())
+    }
+
+    fn mark(&mut self, output: &File, offset: u64) -> io::Result<()> {
+        let newlines = count_newlines(output, self.last.offset, offset)?;
+        let mark = Mark {
+            offset,
+            newlines: self.last.newlines + newlines,
+            wall_ms: clock::wall_ms(),
+        };
+        self.file.write_all_at(&mark.encode(), self.length)?;
+        self.length += mark.encode().len() as u64;
+        self.last = mark;
+        Ok(())
+    }
+}
+
+fn count_newlines(output: &File, from: u64, to: u64) -> io::Result<u64> {
+    let mut buffer = vec![0; CHUNK.min(to - from) as usize];
+    let mut at = from;
+    let mut count = 0;
+    while at < to {
+        let most = (to - at).min(CHUNK) as usize;
+        let read = output.read_at(&mut buffer[..most], at)?;
+        if read == 0 {
+            break;
+        }
+        count += memchr::memchr_iter(b'\n', &buffer[..read]).count() as u64;
+        at += read as u64;
+    }
+    Ok(count)
+}
