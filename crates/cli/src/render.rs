@@ -1,7 +1,7 @@
 //! Jobs as lines and tables.
 
-use outlive::Job;
 use outlive::units::show_size;
+use outlive::{Awaiting, Job};
 use serde::Serialize;
 
 /// Several jobs in JSON.
@@ -25,11 +25,22 @@ pub fn line(job: &Job) -> String {
         .duration_ms
         .map(|_| job.duration_text())
         .unwrap_or_default();
+    let waiting = waiting(job);
     format!(
-        "{} {}{after}{duration}{lingering}",
+        "{} {}{after}{duration}{lingering}{waiting}",
         job.id,
         job.outcome_text()
     )
+}
+
+fn waiting(job: &Job) -> &'static str {
+    match job.input_kind {
+        None => "",
+        Some(Awaiting::Line) => ", waits for a line",
+        Some(Awaiting::Password) => ", waits for a password",
+        Some(Awaiting::Keys) => ", waits for keys",
+        Some(Awaiting::Data) => ", waits for input",
+    }
 }
 
 /// A table of jobs; empty text for none.
@@ -71,7 +82,7 @@ pub fn table(jobs: &[Job]) -> String {
 
 fn short_state(job: &Job) -> String {
     let text = match job.lingering {
-        0 => job.outcome_text(),
+        0 => format!("{}{}", job.outcome_text(), waiting(job)),
         count => format!("{}, {count} lingering", job.outcome_text()),
     };
     cut(&one_line(&text), 40)

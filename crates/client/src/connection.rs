@@ -41,8 +41,14 @@ impl Connection {
             source: error.into(),
         })?;
         line.push(b'\n');
-        // A keeper that is gone is found out when reading its answer.
-        let _ = self.stream.write(&line);
+        let mut rest = line.as_slice();
+        while !rest.is_empty() {
+            match self.stream.write(rest) {
+                Ok(count) => rest = &rest[count..],
+                // A keeper that is gone is found out when reading its answer.
+                Err(_) => break,
+            }
+        }
         Ok(())
     }
 

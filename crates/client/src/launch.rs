@@ -12,7 +12,7 @@ use crate::moment::now;
 use crate::outlive::{Outlive, make_private};
 use outlive_core::event::Event;
 use outlive_core::layout::{NEW, PRIVATE};
-use outlive_core::{BootId, Input, JobDir, JobId, JournalWriter, Spec};
+use outlive_core::{BootId, JobDir, JobId, JournalWriter, Spec};
 use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::{file, own, pipe, procfs};
 use std::ffi::OsString;
@@ -111,9 +111,6 @@ impl New {
             .mode(PRIVATE)
             .open(job.output())?;
         pipe::make_fifo(&job.feed())?;
-        if spec.input == Input::Pipe {
-            pipe::make_fifo(&job.input())?;
-        }
         let mut journal = JournalWriter::open(&job.journal()).map_err(io::Error::other)?;
         journal.append(
             now(),

@@ -27,6 +27,7 @@ mod presence;
 mod random;
 mod scope;
 mod screen;
+mod scroll_region;
 mod shell;
 pub mod terminal;
 mod told;

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::outlive::Outlive;
 use crate::output::{Output, Piece};
+use crate::scroll_region::Region;
 use outlive_core::{Input, JobId, Size, Spec, State};
 use serde::Serialize;
 use std::num::NonZeroU16;
@@ -37,6 +38,7 @@ pub(crate) struct Emulation {
     parser: vt100::Parser,
     /// How far the output has been fed to it.
     pub position: u64,
+    region: Region,
 }
 
 fn side(length: u16) -> NonZeroU16 {
@@ -53,6 +55,7 @@ impl Emulation {
         let mut emulation = Emulation {
             parser: vt100::Parser::new(side(size.rows), side(size.cols), 0),
             position: output.size.saturating_sub(MOST),
+            region: Region::default(),
         };
         for (offset, size) in &state.sizes {
             emulation.feed(outlive, &output, &spec.id, *offset)?;
@@ -73,6 +76,7 @@ impl Emulation {
             match piece.map_err(Error::io("cannot read", outlive.job_dir(id).output()))? {
                 Piece::Bytes { at, bytes } => {
                     self.parser.process(&bytes);
+                    self.region.feed(&bytes);
                     self.position = at + bytes.len() as u64;
                 }
                 Piece::Missing(range) => self.position = range.end,
@@ -82,6 +86,7 @@ impl Emulation {
     }
 
     fn resize(&mut self, size: Size) {
+        self.region = Region::default();
         self.parser
             .screen_mut()
             .set_size(side(size.rows), side(size.cols));
@@ -95,7 +100,13 @@ impl Emulation {
         } else {
             b""
         };
-        [enter, screen.state_formatted().as_bytes()].concat()
+        let region = self.region.restore(screen.cursor_position());
+        [
+            enter,
+            screen.state_formatted().as_bytes(),
+            region.as_bytes(),
+        ]
+        .concat()
     }
 
     /// The program reads arrow keys in their other form.
@@ -114,7 +125,7 @@ impl Emulation {
         let (row, col) = screen.cursor_position();
         Screen {
             id: id.clone(),
-            text: screen.contents(),
+            text: rows_text(screen),
             rows: rows.get(),
             cols: cols.get(),
             cursor: CursorPlace {
@@ -127,6 +138,20 @@ impl Emulation {
     }
 }
 
+/// The rows as they stand, without the blanks at their ends and the empty rows below.
+fn rows_text(screen: &vt100::Screen) -> String {
+    let (_, cols) = screen.size();
+    let rows: Vec<String> = screen
+        .rows(0, cols.get())
+        .map(|row| row.trim_end().to_owned())
+        .collect();
+    let used = rows
+        .iter()
+        .rposition(|row| !row.is_empty())
+        .map_or(0, |last| last + 1);
+    rows[..used].join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +160,7 @@ mod tests {
         let mut emulation = Emulation {
             parser: vt100::Parser::new(side(rows), side(cols), 0),
             position: 0,
+            region: Region::default(),
         };
         emulation.parser.process(bytes.as_bytes());
         emulation.screen(&JobId::parse("x").expect("valid"))
@@ -144,7 +170,8 @@ mod tests {
     fn shows_what_a_person_would_see() {
         for (bytes, text, row, col) in [
             ("one\r\ntwo", "one\ntwo", 1, 3),
-            ("0123456789abc", "0123456789abc", 1, 3),
+            ("0123456789abc", "0123456789\nabc", 1, 3),
+            ("日本\x08\x08x", "日x", 0, 3),
             ("old\x1b[2J\x1b[Hnew", "new", 0, 3),
             ("50%\r100%", "100%", 0, 4),
             ("shell\x1b[?1049h\x1b[Heditor", "editor", 0, 6),

@@ -4,21 +4,25 @@ use crate::error::Error;
 use outlive_core::Size;
 use outlive_sys::own::Bell;
 use outlive_sys::poll::{self, Interest};
-use outlive_sys::pty::{self, RawTerminal};
+use outlive_sys::pty::{self, OwnTerminal};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
-/// Whether keys are handed over as they are typed.
+/// How what is typed is handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Typing {
     Keys,
-    Lines,
+    /// Lines, and this key by itself.
+    Lines {
+        leave: u8,
+    },
 }
 
 /// The terminal, or whatever stands in its place. It is as it was before once this is dropped.
 #[derive(Debug)]
 pub struct Terminal {
-    _raw: Option<RawTerminal>,
+    _changed: Option<OwnTerminal>,
     resized: Bell,
     leave: Bell,
     input: InputState,
@@ -49,12 +53,13 @@ impl Terminal {
         // First, so that a signal in between cannot leave the terminal changed.
         let leave = Bell::for_leaving().map_err(failed())?;
         let resized = Bell::for_resizes().map_err(failed())?;
-        let raw = match typing {
-            Typing::Keys => RawTerminal::enter().map_err(failed())?,
-            Typing::Lines => None,
+        let changed = match typing {
+            Typing::Keys => OwnTerminal::hand_over_keys(),
+            Typing::Lines { leave } => OwnTerminal::hand_over_lines(leave),
         };
+        let changed = changed.map_err(failed())?;
         Ok(Terminal {
-            _raw: raw,
+            _changed: changed,
             resized,
             leave,
             input: InputState::Open,
@@ -71,30 +76,47 @@ impl Terminal {
 
     /// Sleeps until something happens here or `other` has something.
     pub fn wait(&mut self, other: BorrowedFd<'_>) -> Result<Vec<Happening>, Error> {
+        self.look(Some(other))
+    }
+
+    /// What has happened here by now.
+    pub fn peek(&mut self) -> Result<Vec<Happening>, Error> {
+        self.look(None)
+    }
+
+    fn look(&mut self, other: Option<BorrowedFd<'_>>) -> Result<Vec<Happening>, Error> {
         let failed = || Error::io("cannot wait at the terminal", "/dev/tty");
         let stdin = io::stdin();
-        let mut on = vec![
-            (other, Interest::Readable),
-            (self.resized.as_fd(), Interest::Readable),
-            (self.leave.as_fd(), Interest::Readable),
+        let typed = Some(stdin.as_fd()).filter(|_| self.input == InputState::Open);
+        let sources = [
+            Some(self.resized.as_fd()),
+            Some(self.leave.as_fd()),
+            typed,
+            other,
         ];
-        if self.input == InputState::Open {
-            on.push((stdin.as_fd(), Interest::Readable));
-        }
-        let ready = poll::wait(&on, None).map_err(failed())?;
-        let is_ready = |place: usize| ready.get(place).copied().unwrap_or(false);
+        let on: Vec<_> = sources
+            .iter()
+            .flatten()
+            .map(|fd| (*fd, Interest::Readable))
+            .collect();
+        let limit = match other {
+            Some(_) => None,
+            None => Some(Duration::ZERO),
+        };
+        let mut ready = poll::wait(&on, limit).map_err(failed())?.into_iter();
+        let found = sources.map(|source| source.is_some() && ready.next().unwrap_or(false));
         let mut happenings = Vec::new();
-        if is_ready(1) {
+        if found[0] {
             self.resized.quiet();
             happenings.push(Happening::Resized);
         }
-        if is_ready(2) {
+        if found[1] {
             happenings.push(Happening::Leave);
         }
-        if is_ready(3) {
+        if found[2] {
             happenings.push(self.read()?);
         }
-        if is_ready(0) {
+        if found[3] {
             happenings.push(Happening::Other);
         }
         Ok(happenings)

@@ -45,7 +45,7 @@ pub fn note(job: &JobDir, ended_ms: u64) -> io::Result<()> {
 /// Takes the job out of what runs. Its feed and control socket go with it.
 pub fn retire(job: &JobDir) -> io::Result<()> {
     let (home, id) = job.place()?;
-    for path in [job.feed(), job.input(), job.control(), home.live_link(&id)] {
+    for path in [job.feed(), job.control(), home.live_link(&id)] {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

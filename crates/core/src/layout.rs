@@ -3,7 +3,7 @@
 //! ```text
 //! <home>/
 //!   jobs/<id>/           one directory a job, complete from the moment it has this name
-//!     spec.json journal output index feed input control lock told
+//!     spec.json journal output index feed control lock told
 //!   jobs/.new-…          a job directory being made, or left by a launcher that died
 //!   jobs/.gone-…         a job directory being removed
 //!   live/<id>            link while the job is not over: what runs is found without reading what ran
@@ -145,11 +145,6 @@ impl JobDir {
     /// than a socket's path can be.
     pub fn control(&self) -> PathBuf {
         self.path.join(CONTROL)
-    }
-
-    /// The FIFO that is the job's standard input, where it was asked for.
-    pub fn input(&self) -> PathBuf {
-        self.path.join("input")
     }
 
     pub fn lock(&self) -> PathBuf {

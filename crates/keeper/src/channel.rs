@@ -2,7 +2,7 @@
 //! again.
 //!
 //! ```text
-//!  pipe:      write ─► spool ─splice─► input (FIFO) ─► job
+//!  pipe:      write ─► spool ─splice─► pipe ─► job
 //!  terminal:  write ─► spool ─splice─► inlet ─splice─► master ═ job ═ master ─splice─► feed
 //! ```
 //! Every arrow moves bytes and takes them from where they were in one step, and both ends of each are
@@ -23,7 +23,7 @@ pub enum Channel {
     None,
     Pipe(PipeInput),
     Terminal(Terminal),
-    /// Its terminal went with the keepers that held it.
+    /// It went with the keepers that held it.
     Lost,
 }
 
@@ -54,12 +54,12 @@ impl Channel {
     pub fn open(job: &JobDir, spec: &Spec, begun: bool) -> io::Result<Channel> {
         Ok(match spec.input {
             Input::Null => Channel::None,
+            Input::Pipe | Input::Pty(_) if begun => Channel::Lost,
             Input::Pipe => Channel::Pipe(PipeInput {
-                writer: Some(pipe::open_writer(&job.input())?),
+                writer: Some(pipe::new_pipe()?.1),
                 spool: Spool::new()?,
                 leash: pipe::new_pipe()?,
             }),
-            Input::Pty(_) if begun => Channel::Lost,
             Input::Pty(size) => Channel::Terminal(Terminal {
                 master: Master::open(pty::Size {
                     rows: size.rows,
@@ -78,14 +78,22 @@ impl Channel {
             Channel::None | Channel::Lost => {
                 Ok((File::open("/dev/null")?, pipe::open_both(&job.feed())?))
             }
-            Channel::Pipe(_) => Ok((
-                pipe::open_waiting_reader(&job.input())?,
-                pipe::open_both(&job.feed())?,
-            )),
+            Channel::Pipe(PipeInput { writer, .. }) => {
+                let writer = writer.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+                Ok((pipe::reading_end(writer)?, pipe::open_both(&job.feed())?))
+            }
             Channel::Terminal(terminal) => {
                 let end = terminal.master.open_program_end()?;
                 Ok((end.try_clone()?, end))
             }
+        }
+    }
+
+    /// The pipe that is the job's standard input.
+    pub fn pipe(&self) -> Option<&File> {
+        match self {
+            Channel::Pipe(input) => input.writer.as_ref(),
+            Channel::None | Channel::Terminal(_) | Channel::Lost => None,
         }
     }
 
@@ -173,7 +181,7 @@ impl Channel {
             Channel::None => {
                 Some("it reads from nothing; start it with --stdin pipe or --pty to write to it")
             }
-            Channel::Lost => Some("its terminal went with the keepers that were killed"),
+            Channel::Lost => Some("its input went with the keepers that were killed"),
             Channel::Pipe(PipeInput { writer: None, .. }) => Some("its input was closed"),
             Channel::Pipe(PipeInput {
                 writer: Some(writer),

@@ -4,7 +4,7 @@ use crate::awaiting;
 use crate::channel::Channel;
 use crate::clients::ClientId;
 use crate::keeper::Keeper;
-use crate::spool::Writes;
+use crate::spool::{Last, Writes};
 use crate::typing::{Line, STRETCH};
 use outlive_core::control::{Awaiting, Reply, Write};
 use outlive_core::event::Event;
@@ -19,20 +19,32 @@ const ROOM: u64 = 1024 * 1024;
 /// then less and less often: the kernel tells what a process is blocked in, but not when.
 const FIRST_LOOK_MS: u64 = 20;
 const LONGEST_LOOK_MS: u64 = 1000;
+/// How long the client of a dead keeper has to go on with its write before others may.
+const RETURN_MS: u64 = 5000;
 
 /// What the acting keeper knows of the job's input.
 #[derive(Debug, Default)]
 pub struct Desk {
     writes: Writes,
     line: Line,
-    /// Whose write has more pieces to come.
-    turn: Option<ClientId>,
+    turn: Turn,
     /// Writes that wait for their turn.
     queue: VecDeque<(ClientId, Write)>,
     /// Accepted and not yet taken by the job.
     pending: u64,
     look_gap: u64,
     pub look_at: Option<u64>,
+}
+
+/// Whose turn it is to write.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Turn {
+    #[default]
+    Anybody,
+    /// Its write has more pieces to come.
+    Client(ClientId),
+    /// A write with this token has, whose client was another keeper's; until then it is waited for.
+    Absent { token: String, until: u64 },
 }
 
 impl Desk {
@@ -50,12 +62,37 @@ impl Desk {
             }
             Channel::None | Channel::Pipe(_) | Channel::Lost => Line::default(),
         };
+        let turn = match &writes.unfinished {
+            Some(token) => Turn::Absent {
+                token: token.clone(),
+                until: clock::boot_ms() + RETURN_MS,
+            },
+            None => Turn::Anybody,
+        };
         Ok(Desk {
             pending: channel.pending(writes.committed)?,
             writes,
             line,
+            turn,
             ..Desk::default()
         })
+    }
+
+    /// When somebody who does not come back is no longer waited for.
+    pub fn turn_ends_at(&self) -> Option<u64> {
+        match self.turn {
+            Turn::Absent { until, .. } => Some(until),
+            Turn::Anybody | Turn::Client(_) => None,
+        }
+    }
+
+    /// Whether this client may write this now.
+    fn is_turn_of(&self, client: ClientId, write: &Write) -> bool {
+        match &self.turn {
+            Turn::Anybody => true,
+            Turn::Client(holder) => *holder == client,
+            Turn::Absent { token, .. } => write.id.as_str().split('#').next() == Some(token),
+        }
     }
 
     /// Whether there is something to deliver or to end.
@@ -67,17 +104,26 @@ impl Desk {
 impl Keeper<'_> {
     /// Takes a write, or has it wait for its turn.
     pub fn take_write(&mut self, client: ClientId, write: Write) -> io::Result<()> {
-        if self.desk.turn.is_some_and(|holder| holder != client) {
+        if !self.desk.is_turn_of(client, &write) {
             self.desk.queue.push_back((client, write));
             return Ok(());
         }
-        if let Some(reason) = self.refusal() {
+        // What was accepted before is so still, whatever has happened since.
+        let known = self.desk.writes.knows(&write.id);
+        if let (false, Some(reason)) = (known, self.refusal()) {
             let reason = reason.to_owned();
             self.clients.reply(client, &Reply::Refused { reason });
             return Ok(());
         }
         self.accept(&write)?;
-        self.desk.turn = write.more.then_some(client);
+        self.desk.turn = match write.more {
+            true => Turn::Client(client),
+            false => Turn::Anybody,
+        };
+        if known && self.shared.channel.refusal().is_some() {
+            self.clients.reply(client, &Reply::Written);
+            return self.serve_queue();
+        }
         self.clients.await_room(client);
         self.deliver()
     }
@@ -86,6 +132,7 @@ impl Keeper<'_> {
     fn refusal(&self) -> Option<&'static str> {
         match self.ledger.state().end() {
             Some(_) => Some("it has ended"),
+            None if self.desk.writes.eof => Some("its input was closed"),
             None => self.shared.channel.refusal(),
         }
     }
@@ -102,10 +149,10 @@ impl Keeper<'_> {
         match &self.shared.channel {
             Channel::Terminal(terminal) => {
                 let typed = line.type_in(data, write.eof, terminal.master.mode()?);
-                spool.accept(writes, &write.id, &typed, false)
+                spool.accept(writes, &write.id, &typed, last(write, false))
             }
             Channel::None | Channel::Pipe(_) | Channel::Lost => {
-                spool.accept(writes, &write.id, data, write.eof)
+                spool.accept(writes, &write.id, data, last(write, write.eof))
             }
         }
     }
@@ -138,28 +185,42 @@ impl Keeper<'_> {
 
     /// Lets the next in turn write, once nobody is in the middle of a write.
     pub fn serve_queue(&mut self) -> io::Result<()> {
-        if self
-            .desk
-            .turn
-            .is_some_and(|holder| !self.clients.is_there(holder))
-        {
-            self.desk.turn = None;
+        match &self.desk.turn {
+            Turn::Client(holder) if self.clients.is_there(*holder) => return Ok(()),
+            Turn::Absent { until, .. } if clock::boot_ms() < *until => {
+                return self.serve_returned();
+            }
+            Turn::Client(_) | Turn::Absent { .. } | Turn::Anybody => self.desk.turn = Turn::Anybody,
         }
-        match self.desk.turn {
-            Some(_) => Ok(()),
-            None => match self.desk.queue.pop_front() {
-                Some((client, write)) if self.clients.is_there(client) => {
-                    self.take_write(client, write)
-                }
-                Some(_) => self.serve_queue(),
-                None => Ok(()),
-            },
+        match self.desk.queue.pop_front() {
+            Some((client, write)) if self.clients.is_there(client) => {
+                self.take_write(client, write)
+            }
+            Some(_) => self.serve_queue(),
+            None => Ok(()),
+        }
+    }
+
+    /// The one who is waited for may have come back among those who wait.
+    fn serve_returned(&mut self) -> io::Result<()> {
+        let place = self
+            .desk
+            .queue
+            .iter()
+            .position(|(client, write)| self.desk.is_turn_of(*client, write));
+        match place.and_then(|place| self.desk.queue.remove(place)) {
+            Some((client, write)) => self.take_write(client, write),
+            None => Ok(()),
         }
     }
 
     pub fn resize(&mut self, client: ClientId, size: Size) -> io::Result<()> {
         let Channel::Terminal(terminal) = &self.shared.channel else {
-            let reason = "it has no terminal; start it with --pty to give it one".to_owned();
+            let reason = match self.shared.channel {
+                Channel::Lost => "its terminal went with the keepers that were killed",
+                _ => "it has no terminal; start it with --pty to give it one",
+            };
+            let reason = reason.to_owned();
             self.clients.reply(client, &Reply::Refused { reason });
             return Ok(());
         };
@@ -182,12 +243,7 @@ impl Keeper<'_> {
         if self.ledger.state().end().is_some() {
             return Ok(None);
         }
-        awaiting::look(
-            &self.shared.job,
-            &self.shared.channel,
-            &self.tree,
-            self.desk.pending,
-        )
+        awaiting::look(&self.shared.channel, &self.tree, self.desk.pending)
     }
 
     /// There was a sign of life: whoever waits for a prompt may soon have one.
@@ -217,5 +273,13 @@ impl Keeper<'_> {
             }
         }
         Ok(())
+    }
+}
+
+fn last(write: &Write, eof: bool) -> Last {
+    match (write.more, eof) {
+        (true, _) => Last::No,
+        (false, true) => Last::OfTheInput,
+        (false, false) => Last::OfTheWrite,
     }
 }

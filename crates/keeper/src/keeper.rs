@@ -272,6 +272,8 @@ impl<'a> Keeper<'a> {
         self.clients
             .tell_news(self.ledger.state().seq, self.capture.size());
         self.look_for_input()?;
+        // What is left behind is not to wait for input that will not come.
+        self.shared.channel.close();
         self.role.reach(Hook::Told);
         self.leader.reap();
         self.role.reach(Hook::Reaped);
@@ -322,6 +324,7 @@ impl<'a> Keeper<'a> {
         if self.desk.look_at.is_some_and(|at| at <= now) {
             self.look_for_input()?;
         }
+        self.serve_queue()?;
         self.tail = Tail::Unknown;
         Ok(())
     }

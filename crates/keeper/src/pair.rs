@@ -152,7 +152,8 @@ fn act(
         phase => find_leader(&ledger, phase.leader().map(|leader| leader.process))?,
     };
     role.reach(Hook::Started);
-    if leader.awaited().is_some() {
+    // One that is adopted may have ended, which is to be recorded first.
+    if leader.awaited().is_some() && how != Keeping::Adopted {
         shared.ring_ready();
     }
     Keeper::new(role, shared, ledger, tools, leader, how).run()

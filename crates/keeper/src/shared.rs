@@ -18,7 +18,7 @@ const SPARE_FILES: usize = 16;
 /// Where the limit cannot be learned.
 const MOST_CLIENTS: usize = 128;
 /// With fewer a job could be started and then not be looked after.
-const FEWEST_FILES: usize = 24;
+const FEWEST_FILES: usize = 32;
 /// And a job that is talked to needs these.
 const CHANNEL_FILES: usize = 8;
 

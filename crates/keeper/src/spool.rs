@@ -27,6 +27,15 @@ pub struct Spool {
     records: File,
 }
 
+/// Whether anything is to come after a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Last {
+    /// The next piece of the same write.
+    No,
+    OfTheWrite,
+    OfTheInput,
+}
+
 /// What the acting keeper knows of it.
 #[derive(Debug, Default)]
 pub struct Writes {
@@ -36,6 +45,8 @@ pub struct Writes {
     pub committed: u64,
     /// The input is to end once everything accepted is delivered.
     pub eof: bool,
+    /// The write whose next piece is still to come.
+    pub unfinished: Option<String>,
     ids: HashMap<String, u64>,
     given_back: u64,
 }
@@ -98,7 +109,7 @@ impl Spool {
         writes: &mut Writes,
         id: &WriteId,
         data: &[u8],
-        eof: bool,
+        last: Last,
     ) -> io::Result<()> {
         if writes.knows(id) {
             return Ok(());
@@ -108,7 +119,8 @@ impl Spool {
         let record = Record {
             number: writes.count + 1,
             committed: writes.committed + data.len() as u64,
-            eof: eof || writes.eof,
+            eof: last == Last::OfTheInput || writes.eof,
+            more: last == Last::No,
             id: id.as_str().to_owned(),
         };
         let place = (record.number % REMEMBERED) * RECORD as u64;
@@ -138,6 +150,8 @@ impl Writes {
         self.count = record.number;
         self.committed = record.committed;
         self.eof = record.eof;
+        let token = record.id.split('#').next().unwrap_or_default();
+        self.unfinished = record.more.then(|| token.to_owned());
         self.ids.insert(record.id, record.number);
         if self.ids.len() as u64 > REMEMBERED {
             let oldest = self.count - REMEMBERED;
@@ -146,12 +160,13 @@ impl Writes {
     }
 }
 
-/// One write: eight bytes of number, eight of offset, one of end, one of length, the id.
+/// One write: eight bytes of number, eight of offset, one of flags, one of length, the id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Record {
     number: u64,
     committed: u64,
     eof: bool,
+    more: bool,
     id: String,
 }
 
@@ -160,7 +175,7 @@ impl Record {
         let mut bytes = [0; RECORD];
         bytes[..8].copy_from_slice(&self.number.to_ne_bytes());
         bytes[8..16].copy_from_slice(&self.committed.to_ne_bytes());
-        bytes[16] = u8::from(self.eof);
+        bytes[16] = u8::from(self.eof) | u8::from(self.more) << 1;
         bytes[17] = self.id.len() as u8;
         bytes[18..18 + self.id.len()].copy_from_slice(self.id.as_bytes());
         bytes
@@ -177,7 +192,8 @@ impl Record {
         let record = Record {
             number: number(0)?,
             committed: number(8)?,
-            eof: bytes.get(16)? == &1,
+            eof: bytes.get(16)? & 1 != 0,
+            more: bytes.get(16)? & 2 != 0,
             id: String::from_utf8(bytes.get(18..18 + length)?.to_vec()).ok()?,
         };
         (record.number > 0).then_some(record)
@@ -205,10 +221,10 @@ mod tests {
         for number in 0..9000 {
             let data = format!("line {number}\n").into_bytes();
             spool
-                .accept(&mut writes, &id(number), &data, false)
+                .accept(&mut writes, &id(number), &data, Last::OfTheWrite)
                 .expect("accepted");
             spool
-                .accept(&mut writes, &id(number), b"twice", false)
+                .accept(&mut writes, &id(number), b"twice", Last::OfTheWrite)
                 .expect("known");
             expected.extend_from_slice(&data);
             spool.deliver(&writer, writes.committed).expect("delivered");
@@ -236,7 +252,7 @@ mod tests {
         let (mut reader, writer) = pipe::new_pipe().expect("made");
         let mut writes = spool.resume().expect("empty");
         spool
-            .accept(&mut writes, &id(1), b"kept ", false)
+            .accept(&mut writes, &id(1), b"kept ", Last::OfTheWrite)
             .expect("accepted");
         // A keeper died between bytes and record.
         spool
@@ -245,7 +261,7 @@ mod tests {
             .expect("written");
         let mut heir = spool.resume().expect("resumed");
         spool
-            .accept(&mut heir, &id(2), b"again", true)
+            .accept(&mut heir, &id(2), b"again", Last::OfTheInput)
             .expect("accepted");
         spool.deliver(&writer, heir.committed).expect("delivered");
         let mut received = Vec::new();

@@ -88,10 +88,15 @@ impl Keeper<'_> {
     /// Sets the timer to the next thing that is due, if anything is.
     fn set_timer(&mut self) -> io::Result<()> {
         let escalation = self.escalation.as_ref().and_then(Escalation::deadline);
-        let next = [self.timeout_at(), escalation, self.desk.look_at]
-            .into_iter()
-            .flatten()
-            .min();
+        let next = [
+            self.timeout_at(),
+            escalation,
+            self.desk.look_at,
+            self.desk.turn_ends_at(),
+        ]
+        .into_iter()
+        .flatten()
+        .min();
         if next == self.timer_at {
             return Ok(());
         }

@@ -15,6 +15,7 @@ const EPOLLIN: u32 = 1;
 /// What a descriptor leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
+    pub filesystem: u64,
     pub inode: u64,
     /// The device it is, for a terminal.
     pub device: u64,
@@ -38,6 +39,7 @@ pub fn reads(pid: i32) -> Vec<i32> {
 pub fn target(pid: i32, fd: i32) -> Option<Target> {
     let metadata = fs::metadata(format!("/proc/{pid}/fd/{fd}")).ok()?;
     Some(Target {
+        filesystem: metadata.dev(),
         inode: metadata.ino(),
         device: metadata.rdev(),
     })
@@ -64,7 +66,10 @@ impl Call {
     fn reads(&self, pid: i32) -> Vec<i32> {
         let [first, second, ..] = self.arguments;
         match self.number {
-            libc::SYS_read | libc::SYS_readv => vec![first as i32],
+            libc::SYS_read | libc::SYS_readv | libc::SYS_splice | libc::SYS_tee => {
+                vec![first as i32]
+            }
+            libc::SYS_sendfile => vec![second as i32],
             #[cfg(target_arch = "x86_64")]
             libc::SYS_poll => polled(pid, first, second),
             libc::SYS_ppoll => polled(pid, first, second),

@@ -5,7 +5,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, Timespec, mknodat, open};
 use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
 /// Makes a FIFO that only its owner can use.
@@ -37,18 +37,10 @@ pub fn new_pipe() -> io::Result<(File, File)> {
     Ok((File::from(reader), File::from(writer)))
 }
 
-/// Opens a FIFO for writing, and writes without waiting; it need not have a reader.
-pub fn open_writer(path: &Path) -> io::Result<File> {
-    // Without a reader it could not be opened at all.
-    let _reader = open_reader(path)?;
-    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    Ok(File::from(open(path, flags, Mode::empty())?))
-}
-
-/// Opens a FIFO for reading as programs expect it: a read waits. There must be a writer.
-pub fn open_waiting_reader(path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NOCTTY;
-    Ok(File::from(open(path, flags, Mode::empty())?))
+/// Another end of the pipe that this is the writing end of: for reading, as programs expect it, with
+/// reads that wait.
+pub fn reading_end(writer: &File) -> io::Result<File> {
+    File::open(format!("/proc/self/fd/{}", writer.as_raw_fd()))
 }
 
 /// How many bytes wait in a pipe.

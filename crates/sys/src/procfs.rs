@@ -9,6 +9,8 @@ pub struct Stat {
     pub state: u8,
     pub parent: i32,
     pub session: i32,
+    /// The device that is its controlling terminal; 0 for none.
+    pub terminal: u64,
     /// In clock ticks since boot.
     pub started: u64,
     /// As `wait` gives it; meaningful once the state is `Z`.
@@ -39,6 +41,7 @@ fn parse_stat(bytes: &[u8]) -> Option<Stat> {
         state: *fields.first()?.as_bytes().first()?,
         parent: number(4)? as i32,
         session: number(6)? as i32,
+        terminal: number(7)? as u64,
         started: number(22)? as u64,
         exit_code: number(52)? as i32,
     })

@@ -1,5 +1,6 @@
 //! Terminals, from both ends.
 
+use crate::poll::{self, Interest};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, Winsize, isatty, tcgetattr,
@@ -9,6 +10,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
 
 /// The keeping end of a terminal: what is read here was written by the program, and the other way
 /// round. It never waits.
@@ -76,6 +78,14 @@ impl Master {
         })
     }
 
+    /// Whether the program could read something now. Asking also has the kernel hand over what was
+    /// written here a moment ago.
+    pub fn has_input_waiting(&self) -> io::Result<bool> {
+        let end = self.open_program_end()?;
+        let ready = poll::wait(&[(end.as_fd(), Interest::Readable)], Some(Duration::ZERO))?;
+        Ok(ready == [true])
+    }
+
     pub fn device(&self) -> u64 {
         self.device
     }
@@ -92,29 +102,37 @@ fn peer(master: &File) -> io::Result<OwnedFd> {
     Ok(ioctl_tiocgptpeer(master, flags)?)
 }
 
-/// The terminal this process was started on, with every key handed over as it is typed; as it was
-/// before once this is dropped.
+/// The terminal this process was started on, changed; as it was before once this is dropped.
 #[derive(Debug)]
-pub struct RawTerminal {
+pub struct OwnTerminal {
     before: Termios,
 }
 
-impl RawTerminal {
-    /// `None` when standard input is no terminal.
-    pub fn enter() -> io::Result<Option<RawTerminal>> {
+impl OwnTerminal {
+    /// Every key is handed over as it is typed. `None` when standard input is no terminal.
+    pub fn hand_over_keys() -> io::Result<Option<OwnTerminal>> {
+        OwnTerminal::change(Termios::make_raw)
+    }
+
+    /// Lines are handed over when they end, as usual, and with this key too.
+    pub fn hand_over_lines(key: u8) -> io::Result<Option<OwnTerminal>> {
+        OwnTerminal::change(|termios| termios.special_codes[SpecialCodeIndex::VEOL] = key)
+    }
+
+    fn change(change: impl FnOnce(&mut Termios)) -> io::Result<Option<OwnTerminal>> {
         let stdin = io::stdin();
         if !isatty(&stdin) {
             return Ok(None);
         }
         let before = tcgetattr(&stdin)?;
-        let mut raw = before.clone();
-        raw.make_raw();
-        tcsetattr(&stdin, OptionalActions::Now, &raw)?;
-        Ok(Some(RawTerminal { before }))
+        let mut after = before.clone();
+        change(&mut after);
+        tcsetattr(&stdin, OptionalActions::Now, &after)?;
+        Ok(Some(OwnTerminal { before }))
     }
 }
 
-impl Drop for RawTerminal {
+impl Drop for OwnTerminal {
     fn drop(&mut self) {
         // What was typed and not read belongs to nobody any more.
         let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.before);

@@ -5,8 +5,8 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use outlive::terminal::{Happening, Terminal, Typing};
 use outlive::verbs::attach::Attach;
-use outlive::verbs::show;
-use outlive::{Chunk, Input, missing_line};
+use outlive::verbs::{log, show};
+use outlive::{Chunk, Error, Input, missing_line};
 use std::io::{self, Write};
 
 /// A terminal on the job; Ctrl-] leaves it running
@@ -23,8 +23,12 @@ pub struct Args {
 
 /// Ctrl-]
 const LEAVE: u8 = 0x1d;
-/// A program's screen is left, its colours and its hidden cursor too.
-const RESTORE: &[u8] = b"\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[0m\r\n";
+/// Leaves a program's screen: its modes, its region (around which the cursor is kept, since lifting it
+/// moves it), its colours, its hidden cursor and its mouse.
+const RESTORE: &[u8] = b"\x1b7\x1b[?6l\x1b[r\x1b8\x1b[?7h\x1b[4l\x1b>\x1b(B\x0f\x1b[?25h\x1b[?1l\x1b[?2004l\
+\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?2026l\x1b[0 q\x1b[0m";
+/// Back from the alternate screen, for those who were there.
+const NORMAL_SCREEN: &[u8] = b"\x1b[?1049l";
 
 /// Why it is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,14 +40,20 @@ enum Over {
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let id = context.find(&args.id)?;
     let job = show::show(&context.outlive, &id)?;
-    let typing = if job.pty { Typing::Keys } else { Typing::Lines };
+    let typing = match job.pty {
+        true => Typing::Keys,
+        false => Typing::Lines { leave: LEAVE },
+    };
     let mut terminal = Terminal::open(typing)?;
     let size = terminal.size().filter(|_| !args.read_only);
     let (mut attach, first) = Attach::open(&context.outlive, &id, size)?;
     write(&first)?;
     let over = session(&mut attach, &mut terminal, args.read_only);
     if job.pty {
+        let alternate = log::screen(&context.outlive, &id).is_ok_and(|screen| screen.alternate);
         write(RESTORE)?;
+        write(if alternate { NORMAL_SCREEN } else { b"" })?;
+        write(b"\r\n")?;
     }
     drop(terminal);
     match over? {
@@ -62,38 +72,62 @@ fn session(
     read_only: bool,
 ) -> Result<Over, Failure> {
     loop {
-        while let Some(chunk) = attach.output()? {
-            match chunk {
-                Chunk::Bytes { bytes, .. } => write(&bytes)?,
-                Chunk::Missing(range) => write(missing_line(&range).as_bytes())?,
-                Chunk::Ended | Chunk::OutOfTime => return Ok(Over::Ended),
+        // However much there is to show, whoever sits there is heard.
+        let happenings = match attach.output()? {
+            Some(Chunk::Bytes { bytes, .. }) => {
+                write(&bytes)?;
+                terminal.peek()?
+            }
+            Some(Chunk::Missing(range)) => {
+                write(missing_line(&range).as_bytes())?;
+                terminal.peek()?
+            }
+            Some(Chunk::Ended | Chunk::OutOfTime) => return Ok(Over::Ended),
+            None => match attach.bell() {
+                Some(bell) => terminal.wait(bell)?,
+                None => terminal.peek()?,
+            },
+        };
+        for happening in happenings {
+            if let Some(over) = heed(attach, terminal, read_only, happening)? {
+                return Ok(over);
             }
         }
-        let Some(bell) = attach.bell() else { continue };
-        for happening in terminal.wait(bell)? {
-            match happening {
-                Happening::Typed(bytes) => {
-                    let leave = bytes.iter().position(|byte| *byte == LEAVE);
-                    let typed = bytes[..leave.unwrap_or(bytes.len())].to_vec();
-                    if !read_only && !typed.is_empty() && attach.input != Input::Null {
-                        attach.type_in(typed)?;
-                    }
-                    if leave.is_some() {
-                        return Ok(Over::Left);
-                    }
-                }
-                Happening::Resized if !read_only => {
-                    if let Some(size) = terminal
-                        .size()
-                        .filter(|_| matches!(attach.input, Input::Pty(_)))
-                    {
-                        attach.resize(size)?;
-                    }
-                }
-                Happening::Leave => return Ok(Over::Left),
-                Happening::Resized | Happening::TypingEnded | Happening::Other => {}
+    }
+}
+
+fn heed(
+    attach: &mut Attach<'_>,
+    terminal: &Terminal,
+    read_only: bool,
+    happening: Happening,
+) -> Result<Option<Over>, Failure> {
+    let terminal_job = matches!(attach.input, Input::Pty(_));
+    match happening {
+        Happening::Typed(bytes) => {
+            let leave = bytes.iter().position(|byte| *byte == LEAVE);
+            let typed = bytes[..leave.unwrap_or(bytes.len())].to_vec();
+            if !read_only && !typed.is_empty() && attach.input != Input::Null {
+                still_watching(attach.type_in(typed))?;
             }
+            Ok(leave.map(|_| Over::Left))
         }
+        Happening::Resized if !read_only && terminal_job => {
+            if let Some(size) = terminal.size() {
+                still_watching(attach.resize(size))?;
+            }
+            Ok(None)
+        }
+        Happening::Leave => Ok(Some(Over::Left)),
+        Happening::Resized | Happening::TypingEnded | Happening::Other => Ok(None),
+    }
+}
+
+/// A job that takes no more, or has ended, can still be watched to its end.
+fn still_watching(result: Result<(), Error>) -> Result<(), Failure> {
+    match result {
+        Err(Error::Refused { .. }) | Ok(()) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

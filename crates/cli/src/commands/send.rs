@@ -38,6 +38,7 @@ pub struct Args {
 
 fn write_id(text: &str) -> Result<WriteId, String> {
     match text.len() {
+        _ if text.contains('#') => Err("a write id holds no '#'".to_owned()),
         1..=MAX_ID => WriteId::parse(text).map_err(|error| error.to_string()),
         length => Err(format!(
             "a write id has 1 to {MAX_ID} bytes, this one has {length}"

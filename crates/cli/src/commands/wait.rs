@@ -70,10 +70,10 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 
 /// Success is that one (or all) of them waits for input; an end is something else, even a good one.
 fn exit_for_input(waited: &Waited, until: Until) -> Exit {
-    let waiting = |job: &&Job| !job.has_ended();
+    let mut awaiting = waited.awaiting.iter();
     let met = match until {
-        Until::All => waited.jobs.iter().all(|job| waiting(&job)),
-        Until::Any => waited.jobs.iter().any(|job| waiting(&job)),
+        Until::All => awaiting.all(|awaits| *awaits),
+        Until::Any => awaiting.any(|awaits| *awaits),
     };
     match (met, exit(waited, until)) {
         (true, _) => Exit::Success,

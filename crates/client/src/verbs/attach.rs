@@ -52,7 +52,11 @@ impl<'a> Attach<'a> {
     ) -> Result<(Attach<'a>, Vec<u8>), Error> {
         let (job, spec, _) = show::read(outlive, id)?;
         if let (Some(size), Input::Pty(_), false) = (size, spec.input, job.has_ended()) {
-            resize::resize(outlive, id, size)?;
+            match resize::resize(outlive, id, size) {
+                // It ended just now, or lost its terminal: it can still be looked at.
+                Err(Error::Refused { .. }) | Ok(()) => {}
+                Err(error) => return Err(error),
+            }
         }
         let (_, spec, state) = show::read(outlive, id)?;
         let (position, first) = match spec.input {

@@ -61,6 +61,19 @@ pub fn send(outlive: &Outlive, id: &JobId, what: &Send) -> Result<(), Error> {
     Ok(())
 }
 
+const PASTE_BEGINS: &[u8] = b"\x1b[200~";
+const PASTE_ENDS: &[u8] = b"\x1b[201~";
+
+/// A paste that held its own end would have the rest of it typed.
+fn without(text: &[u8], end: &[u8]) -> Vec<u8> {
+    let mut left = text.to_vec();
+    // Again, since taking one out may join another.
+    while let Some(place) = memchr::memmem::find(&left, end) {
+        left.drain(place..place + end.len());
+    }
+    left
+}
+
 /// The bytes to write, as the program wants to read them now.
 fn resolve(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<u8>, Error> {
     let (_, spec, state) = show::read(outlive, id)?;
@@ -75,7 +88,7 @@ fn resolve(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<u8>, Error>
         .as_ref()
         .is_some_and(Emulation::application_cursor);
     let mut bytes = match bracketed {
-        true => [b"\x1b[200~", what.text.as_slice(), b"\x1b[201~"].concat(),
+        true => [PASTE_BEGINS, &without(&what.text, PASTE_ENDS), PASTE_ENDS].concat(),
         false => what.text.clone(),
     };
     if what.enter {

@@ -45,6 +45,8 @@ pub enum Until {
 pub struct Waited {
     /// In the order asked for, ended or not.
     pub jobs: Vec<Job>,
+    /// Which of them were found to wait for input.
+    pub awaiting: Vec<bool>,
     pub out_of_time: bool,
 }
 
@@ -72,12 +74,18 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
     for job in &jobs {
         told::mark(outlive, job);
     }
-    Ok(Waited { jobs, out_of_time })
+    let awaits = |watch: &Watch| matches!(watch, Watch::AwaitsInput);
+    Ok(Waited {
+        jobs,
+        awaiting: watches.iter().map(awaits).collect(),
+        out_of_time,
+    })
 }
 
 /// One job that is waited for.
 enum Watch {
-    Met,
+    Ended,
+    AwaitsInput,
     /// Its keeper will write to this when there is news, or close it when it dies.
     Armed(Connection),
 }
@@ -87,7 +95,7 @@ impl Watch {
         loop {
             let (_, state) = presence::meet(outlive, id)?;
             if state.end().is_some() {
-                return Ok(Watch::Met);
+                return Ok(Watch::Ended);
             }
             if let Some(connection) = presence::reach(outlive, id)? {
                 connection.send(&match what {
@@ -107,14 +115,16 @@ impl Watch {
         if let (Watch::Armed(connection), What::Input) = (self, what)
             && let Ok(Answer::Reply(Reply::InputAwaited { .. })) = connection.receive(id)
         {
-            return Ok(Watch::Met);
+            return Ok(Watch::AwaitsInput);
         }
         Watch::arm(outlive, id, what)
     }
 }
 
 fn is_enough(watches: &[Watch], until: Until) -> bool {
-    let mut met = watches.iter().map(|watch| matches!(watch, Watch::Met));
+    let mut met = watches
+        .iter()
+        .map(|watch| !matches!(watch, Watch::Armed(_)));
     match until {
         Until::All => met.all(|met| met),
         Until::Any => watches.is_empty() || met.any(|met| met),
@@ -128,7 +138,7 @@ fn sleep(watches: &[Watch], deadline: Option<u64>) -> Result<Vec<usize>, Error> 
         .enumerate()
         .filter_map(|(place, watch)| match watch {
             Watch::Armed(connection) => Some((place, connection)),
-            Watch::Met => None,
+            Watch::Ended | Watch::AwaitsInput => None,
         })
         .collect();
     let on: Vec<_> = armed
