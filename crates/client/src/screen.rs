@@ -86,7 +86,7 @@ impl Emulation {
     }
 
     fn resize(&mut self, size: Size) {
-        self.region = Region::default();
+        self.region.fit(size.rows);
         self.parser
             .screen_mut()
             .set_size(side(size.rows), side(size.cols));

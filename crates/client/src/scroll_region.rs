@@ -34,6 +34,11 @@ impl Region {
         }
     }
 
+    /// A terminal that has become too small for it has none.
+    pub fn fit(&mut self, rows: u16) {
+        self.rows = self.rows.filter(|(_, bottom)| *bottom <= rows);
+    }
+
     /// What gives another terminal the same region, its cursor staying where it is.
     pub fn restore(&self, (row, col): (u16, u16)) -> String {
         match self.rows {

@@ -17,7 +17,7 @@ pub fn look(channel: &Channel, tree: &Tree, pending: u64) -> io::Result<Option<A
         return Ok(None);
     }
     let kind = match channel {
-        Channel::None | Channel::Lost => return Ok(None),
+        Channel::None | Channel::Lost(_) => return Ok(None),
         Channel::Pipe(_) => Awaiting::Data,
         // Asked for in this order: looking for it hands over what was typed a moment ago.
         Channel::Terminal(terminal) if terminal.master.has_input_waiting()? => return Ok(None),
@@ -55,6 +55,6 @@ fn is_input(channel: &Channel, pid: i32, target: Target) -> bool {
             .pipe()
             .and_then(|pipe| pipe.metadata().ok())
             .is_some_and(|pipe| (target.filesystem, target.inode) == (pipe.dev(), pipe.ino())),
-        Channel::None | Channel::Lost => false,
+        Channel::None | Channel::Lost(_) => false,
     }
 }

@@ -23,8 +23,8 @@ pub enum Channel {
     None,
     Pipe(PipeInput),
     Terminal(Terminal),
-    /// It went with the keepers that held it.
-    Lost,
+    /// It went with the keepers that held it: what to say of that.
+    Lost(&'static str),
 }
 
 /// Standard input as a pipe.
@@ -54,7 +54,12 @@ impl Channel {
     pub fn open(job: &JobDir, spec: &Spec, begun: bool) -> io::Result<Channel> {
         Ok(match spec.input {
             Input::Null => Channel::None,
-            Input::Pipe | Input::Pty(_) if begun => Channel::Lost,
+            Input::Pipe if begun => {
+                Channel::Lost("its input went with the keepers that were killed")
+            }
+            Input::Pty(_) if begun => {
+                Channel::Lost("its terminal went with the keepers that were killed")
+            }
             Input::Pipe => Channel::Pipe(PipeInput {
                 writer: Some(pipe::new_pipe()?.1),
                 spool: Spool::new()?,
@@ -75,7 +80,7 @@ impl Channel {
     /// What the leader gets as its standard input and output.
     pub fn leader_ends(&self, job: &JobDir) -> io::Result<(File, File)> {
         match self {
-            Channel::None | Channel::Lost => {
+            Channel::None | Channel::Lost(_) => {
                 Ok((File::open("/dev/null")?, pipe::open_both(&job.feed())?))
             }
             Channel::Pipe(PipeInput { writer, .. }) => {
@@ -93,7 +98,7 @@ impl Channel {
     pub fn pipe(&self) -> Option<&File> {
         match self {
             Channel::Pipe(input) => input.writer.as_ref(),
-            Channel::None | Channel::Terminal(_) | Channel::Lost => None,
+            Channel::None | Channel::Terminal(_) | Channel::Lost(_) => None,
         }
     }
 
@@ -101,14 +106,14 @@ impl Channel {
         match self {
             Channel::Pipe(input) => Some(&input.spool),
             Channel::Terminal(terminal) => Some(&terminal.spool),
-            Channel::None | Channel::Lost => None,
+            Channel::None | Channel::Lost(_) => None,
         }
     }
 
     /// Moves bytes from the spool towards the job, up to `committed`, as far as there is room.
     pub fn deliver(&self, committed: u64) -> io::Result<()> {
         match self {
-            Channel::None | Channel::Lost => Ok(()),
+            Channel::None | Channel::Lost(_) => Ok(()),
             Channel::Pipe(input) => match &input.writer {
                 Some(writer) => input.spool.deliver(writer, committed),
                 None => Ok(()),
@@ -134,7 +139,7 @@ impl Channel {
         };
         let between = match self {
             Channel::Terminal(terminal) => pipe::queued(&terminal.inlet.0)?,
-            Channel::None | Channel::Pipe(_) | Channel::Lost => 0,
+            Channel::None | Channel::Pipe(_) | Channel::Lost(_) => 0,
         };
         Ok(spooled + between)
     }
@@ -142,7 +147,7 @@ impl Channel {
     /// What becomes writable when there is room again.
     pub fn writable(&self) -> Option<BorrowedFd<'_>> {
         match self {
-            Channel::None | Channel::Lost => None,
+            Channel::None | Channel::Lost(_) => None,
             Channel::Pipe(input) => input.writer.as_ref().map(AsFd::as_fd),
             Channel::Terminal(terminal) => Some(terminal.master.as_fd()),
         }
@@ -161,7 +166,7 @@ impl Channel {
     pub fn leash(&self) -> Option<&File> {
         match self {
             Channel::Pipe(input) => Some(&input.leash.0),
-            Channel::None | Channel::Terminal(_) | Channel::Lost => None,
+            Channel::None | Channel::Terminal(_) | Channel::Lost(_) => None,
         }
     }
 
@@ -181,7 +186,7 @@ impl Channel {
             Channel::None => {
                 Some("it reads from nothing; start it with --stdin pipe or --pty to write to it")
             }
-            Channel::Lost => Some("its input went with the keepers that were killed"),
+            Channel::Lost(reason) => Some(reason),
             Channel::Pipe(PipeInput { writer: None, .. }) => Some("its input was closed"),
             Channel::Pipe(PipeInput {
                 writer: Some(writer),

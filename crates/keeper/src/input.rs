@@ -60,7 +60,7 @@ impl Desk {
                 let typed = terminal.spool.last(&writes, STRETCH)?;
                 Line::after(&typed, terminal.master.mode()?)
             }
-            Channel::None | Channel::Pipe(_) | Channel::Lost => Line::default(),
+            Channel::None | Channel::Pipe(_) | Channel::Lost(_) => Line::default(),
         };
         let turn = match &writes.unfinished {
             Some(token) => Turn::Absent {
@@ -151,7 +151,7 @@ impl Keeper<'_> {
                 let typed = line.type_in(data, write.eof, terminal.master.mode()?);
                 spool.accept(writes, &write.id, &typed, last(write, false))
             }
-            Channel::None | Channel::Pipe(_) | Channel::Lost => {
+            Channel::None | Channel::Pipe(_) | Channel::Lost(_) => {
                 spool.accept(writes, &write.id, data, last(write, write.eof))
             }
         }
@@ -217,7 +217,7 @@ impl Keeper<'_> {
     pub fn resize(&mut self, client: ClientId, size: Size) -> io::Result<()> {
         let Channel::Terminal(terminal) = &self.shared.channel else {
             let reason = match self.shared.channel {
-                Channel::Lost => "its terminal went with the keepers that were killed",
+                Channel::Lost(reason) => reason,
                 _ => "it has no terminal; start it with --pty to give it one",
             };
             let reason = reason.to_owned();

@@ -13,8 +13,8 @@ use outlive_sys::socket::Listener;
 use std::fs::File;
 use std::io::{self, Write};
 
-/// Descriptors kept free of clients, for the keeper's own work.
-const SPARE_FILES: usize = 16;
+/// With the fewest files a keeper works with, this many clients at once have room.
+const FEWEST_CLIENTS: usize = 8;
 /// Where the limit cannot be learned.
 const MOST_CLIENTS: usize = 128;
 /// With fewer a job could be started and then not be looked after.
@@ -68,9 +68,8 @@ impl Shared {
         };
         let shared = Shared {
             log,
-            most_clients: limit.map_or(MOST_CLIENTS, |limit| {
-                limit.most().saturating_sub(SPARE_FILES).max(1)
-            }),
+            most_clients: limit
+                .map_or(MOST_CLIENTS, |limit| limit.most() - fewest + FEWEST_CLIENTS),
             feed: open_feed(&job)?,
             listener: Listener::bind(job.path(), CONTROL)?,
             channel: Channel::open(&job, &spec, begun)?,
@@ -90,7 +89,7 @@ impl Shared {
             feed: &self.feed,
             terminal: match &self.channel {
                 Channel::Terminal(terminal) => Some(terminal),
-                Channel::None | Channel::Pipe(_) | Channel::Lost => None,
+                Channel::None | Channel::Pipe(_) | Channel::Lost(_) => None,
             },
         }
     }

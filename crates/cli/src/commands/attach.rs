@@ -23,11 +23,12 @@ pub struct Args {
 
 /// Ctrl-]
 const LEAVE: u8 = 0x1d;
-/// Leaves a program's screen: its modes, its region (around which the cursor is kept, since lifting it
-/// moves it), its colours, its hidden cursor and its mouse.
-const RESTORE: &[u8] = b"\x1b7\x1b[?6l\x1b[r\x1b8\x1b[?7h\x1b[4l\x1b>\x1b(B\x0f\x1b[?25h\x1b[?1l\x1b[?2004l\
-\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?2026l\x1b[0 q\x1b[0m";
-/// Back from the alternate screen, for those who were there.
+/// Undoes what a program did to its terminal: modes, region, character set, cursor, mouse, colours.
+/// The cursor ends up in a corner.
+const RESTORE: &[u8] =
+    b"\x1b[?6l\x1b[r\x1b[?7h\x1b[4l\x1b>\x1b(B\x0f\x1b[?25h\x1b[?1l\x1b[?2004l\x1b[?1000l\
+\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?2026l\x1b[0 q\x1b[0m";
+/// Back from the alternate screen, with the cursor where it was before.
 const NORMAL_SCREEN: &[u8] = b"\x1b[?1049l";
 
 /// Why it is over.
@@ -50,9 +51,13 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     write(&first)?;
     let over = session(&mut attach, &mut terminal, args.read_only);
     if job.pty {
-        let alternate = log::screen(&context.outlive, &id).is_ok_and(|screen| screen.alternate);
+        let screen = log::screen(&context.outlive, &id)?;
+        let cursor = format!("\x1b[{};{}H", screen.cursor.row + 1, screen.cursor.col + 1);
         write(RESTORE)?;
-        write(if alternate { NORMAL_SCREEN } else { b"" })?;
+        write(match screen.alternate {
+            true => NORMAL_SCREEN,
+            false => cursor.as_bytes(),
+        })?;
         write(b"\r\n")?;
     }
     drop(terminal);

@@ -920,14 +920,22 @@ fn when_both_keepers_are_killed_a_blocked_reader_sees_the_end() {
 
 /// One that was not reading then can be written to through the keeper that adopts it.
 #[test]
-fn when_both_keepers_are_killed_a_job_that_was_busy_reads_what_is_sent_later() {
+fn when_both_keepers_are_killed_what_is_sent_later_is_refused() {
     let world = World::new();
     let id = reader(&world, &format!("{WAITS}exec cat"));
     kill_both(&world, &id);
-    send_line(&world, &id, "later");
+    let ran = world.outlive(&["send", &id, "later", "--enter"]);
+    assert_eq!(ran.code, 125, "{ran:?}");
+    assert!(
+        ran.stderr.contains("its input went with the keepers"),
+        "{ran:?}"
+    );
     let_go(&world);
-    until_output(&world, &id, "later\n");
-    end_input(&world, &id);
+    assert_eq!(
+        world.wait(&id)["exit_code"],
+        0,
+        "it sees the end of its input"
+    );
     assert_eq!(keepings(&world, &id), ["launched", "adopted"]);
 }
 
@@ -997,7 +1005,6 @@ fn assert_no_fifo(world: &World, id: &str) {
 fn no_fifo_is_left_behind() {
     let world = World::new();
     let by_itself = reader(&world, "exec cat");
-    assert!(world.job_dir(&by_itself).join("input").exists());
     end_input(&world, &by_itself);
     let stopped = reader(&world, "exec cat");
     until_awaiting(&world, &stopped);

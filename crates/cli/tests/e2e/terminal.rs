@@ -495,20 +495,6 @@ fn whatever_reads_it_a_long_line_is_whole() {
 }
 
 #[test]
-fn a_long_line_typed_ahead_of_the_program_that_will_read_it_is_whole() {
-    let world = World::new();
-    let id = bash(&world);
-    let line = long_line(20_000);
-    let command = b"sleep 0.2; cat > \"$GO\"\n";
-    send_line(&world, &id, &[&command[..], &line].concat());
-    let line = [line, b"\n".to_vec()].concat();
-    until("it has read a line", || {
-        fs::read(go(&world)).is_ok_and(|got| got.ends_with(b"\n"))
-    });
-    assert_same_bytes("line", &fs::read(go(&world)).unwrap(), &line);
-}
-
-#[test]
 fn a_long_line_in_two_sends_is_whole_though_the_keeper_dies_between() {
     let world = World::new();
     let id = shell(&world, "echo up; exec cat > \"$GO\"");

@@ -13,7 +13,9 @@ fn a_launch_with_few_descriptors_is_whole_or_refused() {
     let other = world.ok(&["run", "--", "sleep", "60"]);
     let mut worked = 0;
     // With three, the system's own loader cannot load the program.
-    for count in 4..=24 {
+    for count in [
+        4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 28, 31, 32, 33, 36, 40,
+    ] {
         let id = format!("n{count}");
         let limit = format!("ulimit -n {count}");
         let args = ["run", "--id", &id, "--shell", "exit 5"];
@@ -24,7 +26,7 @@ fn a_launch_with_few_descriptors_is_whole_or_refused() {
             world.processes().len() == 3
         });
     }
-    assert!(worked > 0 && worked < 21, "{worked} worked");
+    assert_eq!(worked, 4, "those with 32 and more");
     assert_eq!(world.show(&other)["state"], "running");
     assert_eq!(world.events(&other, "kept").len(), 1);
 }
@@ -72,7 +74,7 @@ fn more_waiters_than_a_keeper_has_descriptors_all_hear_of_the_end() {
     let world = World::new();
     let script = format!("{}; exit 5", loop_until(&world.path("go")));
     let args = ["run", "--id", "x", "--shell", &script];
-    let ran = Ran::of(&mut limited(&world, "ulimit -n 24", &args));
+    let ran = Ran::of(&mut limited(&world, "ulimit -n 36", &args));
     assert_eq!(ran.code, 0, "{ran:?}");
     let keeper = world.pair("x").keeper;
     let waiters: Vec<_> = (0..40)
