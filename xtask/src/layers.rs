@@ -44,6 +44,7 @@ const LAYERS: [Layer; 6] = [
         name: "outlive",
         inside: &["outlive-core", "outlive-sys"],
         outside: Some(&[
+            "aho-corasick",
             "brush-parser",
             "etcetera",
             "jiff",

@@ -25,6 +25,7 @@ mod outlive;
 mod output;
 mod presence;
 mod random;
+pub mod redact;
 mod scope;
 mod screen;
 mod scroll_region;
@@ -32,6 +33,7 @@ mod shell;
 pub mod terminal;
 mod told;
 pub mod verbs;
+pub mod view;
 
 pub use error::Error;
 pub use job::{Job, JobOutput};

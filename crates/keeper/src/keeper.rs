@@ -226,6 +226,13 @@ impl<'a> Keeper<'a> {
         self.capture.give_back(&self.shared.job, &self.shared.spec);
     }
 
+    /// Once nothing more will come, before anybody is told so.
+    fn let_go_of_log(&mut self) {
+        if let Some(mirror) = self.mirror.take() {
+            mirror.release();
+        }
+    }
+
     fn copy_to_log(&mut self) {
         let Some(mirror) = &mut self.mirror else {
             return;
@@ -266,6 +273,9 @@ impl<'a> Keeper<'a> {
             lingering,
             &middle,
         )?;
+        if self.is_done() {
+            self.let_go_of_log();
+        }
         self.noted = recorded
             .publish(self.role, &self.shared.job, &self.ledger)
             .ok();
@@ -390,6 +400,7 @@ impl<'a> Keeper<'a> {
         if over && self.state().end().is_some() && !self.is_done() {
             let _ = self.capture.drain(self.shared.source());
             self.pass_on(true);
+            self.let_go_of_log();
             let Shared { job, spec, .. } = &*self.shared;
             let (noted, middle) = (self.noted, spec.dropped(self.capture.size()));
             ending::close(

@@ -64,6 +64,12 @@ impl Mirror {
         Ok((Mirror { log, base, copied }, begun))
     }
 
+    /// The log is complete, and another job may have it.
+    pub fn release(&self) {
+        // Where that fails it is free once this process and its standby are gone.
+        let _ = lock::release(&self.log);
+    }
+
     /// What to journal before the next copy, because somebody else has appended since the last.
     pub fn step_behind_others(&mut self) -> io::Result<Option<Event>> {
         let end = self.base + self.copied;

@@ -49,6 +49,11 @@ pub fn take(file: File) -> io::Result<Locked> {
     }
 }
 
+/// Lets go of the lock on this file for all who share it.
+pub fn release(file: &File) -> io::Result<()> {
+    fcntl(file, libc::F_OFD_SETLK, &mut whole_file(libc::F_UNLCK))
+}
+
 /// Whether somebody else holds the lock now.
 pub fn is_taken(file: &File) -> io::Result<bool> {
     let mut flock = whole_file(libc::F_WRLCK);

@@ -1,0 +1,142 @@
+//! Private keys in PEM: `-----BEGIN … PRIVATE KEY-----` to the matching `END`.
+//!
+//! A key on one line, its line breaks escaped as in JSON, is a span like any
+//! other. A key over many lines becomes one marker line: its `BEGIN` line is the
+//! marker, and its body and `END` lines are dropped. A key whose `END` does not
+//! come is taken to reach as far as lines look like a body, and one whose
+//! `BEGIN` was cut off is looked for backwards from its `END`.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Notes, Span};
+
+pub(super) const KIND: &str = "private-key";
+
+/// A 16384-bit RSA key has about 200 lines.
+const MAX_BODY_LINES: usize = 512;
+
+/// The shortest full line of base64 that writers of PEM produce is 64 long; one
+/// shorter than this says nothing on its own.
+const FULL_LINE: usize = 40;
+
+static BOUNDARY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"-----(BEGIN|END) (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+        .expect("a constant expression")
+});
+
+/// A private key whose `BEGIN` line has been seen.
+#[derive(Debug, Default)]
+pub(super) struct KeyBlock {
+    lines: usize,
+}
+
+/// What the next line is to an open key.
+pub(super) enum Line {
+    Body,
+    /// The key ends in this line, `rest` bytes into it.
+    End {
+        rest: usize,
+    },
+    Other,
+}
+
+impl KeyBlock {
+    pub(super) fn next_line(&mut self, line: &str) -> Line {
+        self.lines += 1;
+        if line.contains("-----")
+            && let Some(found) = BOUNDARY.captures(line)
+            && &found[1] == "END"
+        {
+            let rest = found.get_match().end();
+            return Line::End { rest };
+        }
+        if self.lines <= MAX_BODY_LINES && is_body(line) {
+            Line::Body
+        } else {
+            Line::Other
+        }
+    }
+}
+
+/// Finds the keys, and the beginnings and ends of keys, in one line.
+pub(super) fn find(line: &str, notes: &mut Notes, spans: &mut Vec<Span>) {
+    let mut open: Option<(usize, usize)> = None;
+    for found in BOUNDARY.captures_iter(line) {
+        let whole = found.get_match();
+        match (&found[1], open) {
+            ("BEGIN", None) => open = Some((whole.start(), whole.end())),
+            ("BEGIN", Some(_)) => {}
+            (_, Some((start, _))) => {
+                open = None;
+                spans.push(span(start, whole.end()));
+            }
+            (_, None) => {
+                notes.stray_key_end = true;
+                spans.push(span(whole.start(), whole.end()));
+            }
+        }
+    }
+    let Some((start, end)) = open else { return };
+    let rest = &line[end..];
+    // Code that only mentions the boundary goes on with something else.
+    if rest.trim_matches(is_trimming).replace(r"\n", "").is_empty() {
+        notes.opens_key = true;
+        spans.push(span(start, end));
+    } else if longest_base64_run(rest) >= FULL_LINE / 2 {
+        notes.opens_key = true;
+        spans.push(span(start, line.len()));
+    }
+}
+
+/// How many bytes at the end of `text` are lines of a key's body.
+pub(super) fn body_before(text: &str) -> usize {
+    let mut lines = text.split_inclusive('\n').rev().peekable();
+    let mut len = 0;
+    let mut is_last = true;
+    while let Some(line) = lines.next_if(|line| {
+        let run = longest_base64_run(line);
+        is_body(line) && (run >= FULL_LINE || is_last && run > 0)
+    }) {
+        len += line.len();
+        is_last = false;
+    }
+    len
+}
+
+fn span(start: usize, end: usize) -> Span {
+    Span {
+        start,
+        keep: start,
+        end,
+        kind: KIND,
+    }
+}
+
+/// Whether `line` can stand inside a key: blank, a header of its own, or base64,
+/// behind whatever a logger or a diff puts before each line.
+fn is_body(line: &str) -> bool {
+    const HEADERS: [&str; 5] = ["Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Hash:"];
+    let line = line.trim_matches(is_trimming);
+    if line.is_empty() || HEADERS.iter().any(|header| line.starts_with(header)) {
+        return true;
+    }
+    let mut words = line.rsplit([' ', '\t']);
+    let last = words.next().unwrap_or(line).trim_matches(is_trimming);
+    let is_alone = words.next().is_none();
+    last.replace(r"\n", "").bytes().all(is_base64) && (is_alone || last.len() >= FULL_LINE)
+}
+
+fn is_trimming(c: char) -> bool {
+    c.is_whitespace() || "\"',;|>#\\-".contains(c)
+}
+
+fn is_base64(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b"+/=".contains(&b)
+}
+
+fn longest_base64_run(text: &str) -> usize {
+    let runs = text.as_bytes().split(|b| !is_base64(*b));
+    runs.map(<[u8]>::len).max().unwrap_or(0)
+}

@@ -1,0 +1,334 @@
+//! Every token here is made up, and put together at run time so that none
+//! stands whole in the source, where scanners of repositories would report it.
+
+use std::borrow::Cow;
+
+use super::*;
+
+mod properties;
+
+const ALNUM: &str = "A1b2C3d4E5f6G7h8I9j0KlMnOpQrStUvWxYzaBcDeFgHi";
+
+/// `len` made-up letters and digits.
+fn alnum(len: usize) -> String {
+    ALNUM.chars().cycle().take(len).collect()
+}
+
+/// `len` made-up hexadecimal digits.
+fn hex(len: usize) -> String {
+    "0a1b2c3d4e5f6789".chars().cycle().take(len).collect()
+}
+
+/// Public prefix, secret and kind, one of each shape.
+fn shapes() -> Vec<(&'static str, String, &'static str)> {
+    vec![
+        ("AKIA", alnum(16).to_uppercase(), "aws-access-key"),
+        ("ASIA", alnum(16).to_uppercase(), "aws-access-key"),
+        ("ghp_", alnum(36), "github-token"),
+        ("gho_", alnum(36), "github-token"),
+        ("ghu_", alnum(36), "github-token"),
+        ("ghs_", alnum(36), "github-token"),
+        ("ghr_", alnum(36), "github-token"),
+        (
+            "github_pat_",
+            format!("{}_{}", alnum(22), alnum(59)),
+            "github-token",
+        ),
+        ("glpat-", alnum(20), "gitlab-token"),
+        (
+            "xoxb-",
+            format!("123456789012-{}", alnum(24)),
+            "slack-token",
+        ),
+        ("xoxa-", format!("2-{}", alnum(24)), "slack-token"),
+        ("xoxp-", format!("1-2-3-{}", alnum(24)), "slack-token"),
+        ("xoxr-", alnum(24), "slack-token"),
+        ("xoxs-", alnum(24), "slack-token"),
+        ("sk_live_", alnum(24), "stripe-key"),
+        ("rk_live_", alnum(24), "stripe-key"),
+        ("sk_test_", alnum(24), "stripe-key"),
+        ("sk-", alnum(48), "openai-key"),
+        ("sk-proj-", alnum(100), "openai-key"),
+        ("sk-ant-api03-", alnum(95), "anthropic-key"),
+        ("AIza", alnum(35), "google-key"),
+        ("GOCSPX-", alnum(28), "google-token"),
+        ("SK", hex(32), "twilio-key"),
+        (
+            "SG.",
+            format!("{}.{}", alnum(22), alnum(43)),
+            "sendgrid-key",
+        ),
+        ("npm_", alnum(36), "npm-token"),
+        ("pypi-", format!("AgEI{}", alnum(150)), "pypi-token"),
+        ("dop_v1_", hex(64), "digitalocean-token"),
+        ("hf_", alnum(34), "huggingface-token"),
+        ("123456789:", format!("AA{}", alnum(33)), "telegram-token"),
+        (
+            "",
+            format!("MTA0{}.GaBcDe.{}", alnum(20), alnum(38)),
+            "discord-token",
+        ),
+        ("dapi", hex(32), "databricks-token"),
+        ("dckr_pat_", alnum(27), "docker-token"),
+        ("hvs.", alnum(90), "vault-token"),
+        ("cfut_", alnum(48), "cloudflare-token"),
+        (
+            "v1.0-",
+            format!("{}-{}", hex(24), hex(146)),
+            "cloudflare-key",
+        ),
+        (
+            "",
+            format!("eyJ{}.eyJ{}.{}", alnum(20), alnum(60), alnum(43)),
+            "jwt",
+        ),
+    ]
+}
+
+#[test]
+fn every_shape_is_redacted_wherever_it_stands() {
+    for (prefix, secret, kind) in shapes() {
+        let token = format!("{prefix}{secret}");
+        let gone = format!("{prefix}[redacted:{kind}]");
+        for (before, after) in [
+            ("", ""),
+            ("using ", " now"),
+            ("(", ")"),
+            ("k=", "\n"),
+            ("é\"", "\"é"),
+        ] {
+            let text = format!("{before}{token}{after}");
+            assert_eq!(redact(&text), format!("{before}{gone}{after}"));
+        }
+        // The shape says more than the name does.
+        assert_eq!(
+            redact(&format!("MY_TOKEN={token}")),
+            format!("MY_TOKEN={gone}")
+        );
+        assert_eq!(
+            redact(&format!("\"token\": \"{token}\"")),
+            format!("\"token\": \"{gone}\"")
+        );
+    }
+}
+
+#[test]
+fn places_that_hold_secrets_are_redacted() {
+    let table = [
+        ("Authorization: Bearer @", "authorization"),
+        ("authorization: basic @", "authorization"),
+        ("curl -H 'Authorization: token @' host", "authorization"),
+        (r#"{"Authorization": "Bearer @"}"#, "authorization"),
+        ("sent Bearer @ to it", "authorization"),
+        ("https://hooks.slack.com/services/@", "slack-webhook"),
+        (
+            "https://discord.com/api/webhooks/123456789012345678/@",
+            "discord-webhook",
+        ),
+        ("EndpointSuffix=x;AccountKey=@;Next=y", "azure-key"),
+        (
+            "https://a.blob.core.windows.net/c?sv=1&sig=@&x=1",
+            "azure-signature",
+        ),
+        ("git clone https://bob:@@example.org/x.git", "url-password"),
+        (
+            "https://example.org:8080/a https://bob:@@h/x",
+            "url-password",
+        ),
+        ("DSN postgres://app:@@db:5432/main", "database-password"),
+        ("mongodb+srv://app:@@cluster0/x", "database-password"),
+        ("redis://:@@cache:6379", "database-password"),
+        ("mysqldump --password @ main", "password"),
+        ("tool --token=@ run", "token"),
+        ("tool --client-secret '@' run", "secret"),
+        ("tool --api-key @", "api-key"),
+        ("tool --access-key=@ x", "access-key"),
+        ("AWS_SECRET_ACCESS_KEY=@", "secret"),
+        ("aws_secret_access_key = @", "secret"),
+        ("export DB_PASSWORD=@", "password"),
+        ("declare -x PGPASSWORD=\"@\"", "password"),
+        ("API_KEY=@ ./run --fast", "api-key"),
+        ("  password: @", "password"),
+        ("{\"dbPassword\":\"@\",\"x\":1}", "password"),
+        (r#"body="{\"client_secret\":\"@\",\"x\":1}""#, "secret"),
+        ("GET /cb?access_token=@&x=1", "token"),
+        ("SESSION_KEY=@", "session-key"),
+        ("MY_CREDENTIALS=@", "credential"),
+        ("NPM_AUTH=@", "auth"),
+        ("X-Api-Key: @", "api-key"),
+        ("os.environ[\"API_TOKEN\"] = \"@\"", "token"),
+        ("user=bob passwd='@' host=x", "password"),
+        ("'password' => '@',", "password"),
+    ];
+    for (text, kind) in table {
+        // The last `@` of two is the one of the address.
+        let secret = alnum(44);
+        let expected = text.replacen('@', &format!("[redacted:{kind}]"), 1);
+        assert_eq!(redact(&text.replacen('@', &secret, 1)), expected);
+    }
+}
+
+#[test]
+fn values_need_not_look_like_secrets_where_the_name_says_so() {
+    let table = [
+        ("PASSWORD=hunter", "PASSWORD=[redacted:password]"),
+        ("PASSWORD=a,b;c&d", "PASSWORD=[redacted:password]"),
+        ("DB_PASS=hunter", "DB_PASS=[redacted:password]"),
+        (
+            "PASSPHRASE=correct horse battery",
+            "PASSPHRASE=[redacted:passphrase]",
+        ),
+        (
+            "password: hunter\r\nx",
+            "password: [redacted:password]\r\nx",
+        ),
+        (
+            "x={password: 'hunter'}",
+            "x={password: '[redacted:password]'}",
+        ),
+        ("TOKEN=\"a \\\" b\" x", "TOKEN=\"[redacted:token]\" x"),
+        ("PASSWORD=12345678", "PASSWORD=[redacted:password]"),
+        ("SECRET=päßwörd", "SECRET=[redacted:secret]"),
+        (
+            "postgres://u:p/w@d@h/x",
+            "postgres://u:[redacted:database-password]@h/x",
+        ),
+        (
+            "A=1\nTOKEN=abcd\nB=2\n",
+            "A=1\nTOKEN=[redacted:token]\nB=2\n",
+        ),
+    ];
+    for (text, expected) in table {
+        assert_eq!(redact(text), expected);
+    }
+}
+
+#[test]
+fn what_is_no_secret_stays() {
+    let table = [
+        "commit 3f786850e387550fdab836ed7e6dc881de23001b",
+        "id 123e4567-e89b-12d3-a456-426614174000",
+        "/home/me/.config/token/file.txt: ok",
+        "tokens: 1234, token count=12, token: 77",
+        "usage: prompt_tokens=12 completion_tokens=34 token=56ms",
+        "data aGVsbG8gd29ybGQgaGVsbG8gd29ybGQgaGVsbG8gd29ybGQ=",
+        "PASSWORD_FILE=/run/secrets/x",
+        "GOOGLE_APPLICATION_CREDENTIALS=/home/me/key.json",
+        "SSH_AUTH_SOCK=/tmp/ssh-x/agent.1",
+        "MAX_TOKENS=4096",
+        "AUTHOR=somebody GIT_AUTHOR_NAME=somebody",
+        "PWD=/home/me/secret OLDPWD=/home/me",
+        "TOKEN=$OTHER SECRET=${OTHER} PASSWORD=$(pass show x)",
+        "password=**** token=<your-token> secret=xxxxxxxx api_key=null auth=true",
+        "error: unexpected token: identifier in line 3",
+        "let token = lexer.next_token();",
+        "    token: String,",
+        "    pub password: Option<String>,",
+        "if token == expected_token {",
+        "use crate::auth::token::Kind;",
+        "tool --password-stdin --token-file /x --token <TOKEN> --secret id=npm,src=x",
+        "pam_unix(sshd:auth): authentication failure; logname= uid=0",
+        "Authorization: Bearer $TOKEN",
+        "Authorization: Bearer <token>",
+        "https://example.org:8080/a@b git@github.com:a/b.git ssh://git@host:22/x",
+        "postgres://app:$PASSWORD@db/x https://u:***@h",
+        "task-abcdefghijklmnopqrstuvwxyz0 sk-learn-some-long-branch-name",
+        "npm_config_user_agent npm_package_dependencies_something_long_here",
+        "assert!(text.contains(\"-----BEGIN PRIVATE KEY-----\"));",
+        "-----BEGIN PUBLIC KEY-----",
+        "primary_key: user_id foreign_key=orders hotkey=ctrl-k",
+        "Token: expired at 10:30, password: incorrect",
+    ];
+    for text in table {
+        assert!(
+            matches!(redact(text), Cow::Borrowed(_)),
+            "{} <- {text}",
+            redact(text)
+        );
+    }
+}
+
+/// A key in PEM with `lines` lines of body.
+fn pem(label: &str, lines: usize) -> String {
+    let body = format!("{}\n", alnum(64)).repeat(lines);
+    let dashes = "-".repeat(5);
+    format!(
+        "{dashes}BEGIN {label}{dashes}\n{body}{}\n{dashes}END {label}{dashes}\n",
+        alnum(9)
+    )
+}
+
+#[test]
+fn private_keys_are_redacted_over_lines() {
+    for label in [
+        "PRIVATE KEY",
+        "RSA PRIVATE KEY",
+        "OPENSSH PRIVATE KEY",
+        "PGP PRIVATE KEY BLOCK",
+    ] {
+        let key = pem(label, 5);
+        let gone = "before\n[redacted:private-key]\nafter\n";
+        assert_eq!(redact(&format!("before\n{key}after\n")), gone);
+        let lines = format!("before\n{key}after\n");
+        let mut redactor = Redactor::default();
+        let streamed: String = lines
+            .split_inclusive('\n')
+            .map(|l| redactor.redact(l))
+            .collect();
+        assert_eq!(streamed, gone);
+        let (cut, _) = key.split_at(key.len() - 40);
+        assert_eq!(redact(cut), "[redacted:private-key]\n");
+        let (_, cut) = key.split_once('\n').unwrap_or_default();
+        assert_eq!(
+            redact(&format!("x\n{cut}y\n")),
+            "x\n[redacted:private-key]\ny\n"
+        );
+        let json = format!(
+            "{{\"private_key\": \"{}\", \"x\": 1}}",
+            key.replace('\n', "\\n")
+        );
+        assert_eq!(
+            redact(&json),
+            "{\"private_key\": \"[redacted:private-key]\", \"x\": 1}"
+        );
+        let indented = key.replace('\n', "\n    ");
+        assert!(!redact(&indented).contains(&alnum(64)));
+    }
+}
+
+#[test]
+fn a_key_that_does_not_end_hides_nothing_else() {
+    let text = pem("PRIVATE KEY", 3);
+    let (cut, _) = text.split_at(150);
+    let text = format!("{cut}\nand then it failed\nTOKEN=abcd\n");
+    assert_eq!(
+        redact(&text),
+        "[redacted:private-key]\nand then it failed\nTOKEN=[redacted:token]\n"
+    );
+}
+
+#[test]
+fn every_expression_compiles() {
+    for rule in &rules::RULES {
+        rule.find("x @", &mut Vec::new());
+    }
+}
+
+#[test]
+fn long_lines_take_linear_time() {
+    for piece in [
+        "token=",
+        "token_file=/etc/",
+        "\"secret\":\"",
+        "://a:",
+        "TOKEN=$(",
+        "sk-",
+        "eyJ.",
+        "auth\\\"",
+    ] {
+        let line = piece.repeat(200_000);
+        let started = std::time::Instant::now();
+        let _ = redact(&line);
+        assert!(started.elapsed().as_secs() < 20, "{piece}");
+    }
+}

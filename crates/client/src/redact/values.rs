@@ -1,0 +1,332 @@
+//! The value of an assignment: where it starts and ends, and whether it is a
+//! secret, a stand-in for one, or something that prose and code put there.
+
+use std::ops::Range;
+
+use super::marker_len;
+
+/// Values that are words about a secret, or types of one.
+const PLAIN: &str = "\
+    none null true false undefined empty unset required optional enabled disabled basic \
+    bearer digest negotiate string boolean number integer bytes object option options \
+    argument flag found missing invalid expired valid wrong incorrect failed failure success \
+    succeeded error rejected accepted authentication authorization must with from requires \
+    redacted masked value this that expected";
+
+/// Where files are, as opposed to secrets that happen to start with a slash.
+const ROOTS: &str = "\
+    ./ ../ ~/ /home/ /root/ /etc/ /run/ /var/ /tmp/ /usr/ /opt/ /mnt/ /srv/ /dev/ /proc/ \
+    /app/ /work /data/ /Users/ /secrets/ /private/";
+
+/// A shorter value is no secret.
+const MIN_VALUE: usize = 4;
+
+/// More space than this between a name and its value is not an assignment.
+const MAX_SPACE: usize = 64;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Separator {
+    Equals,
+    Colon,
+    /// The space after `--password`.
+    Space,
+}
+
+/// A name with its value, as written.
+pub(super) struct Assignment<'l> {
+    line: &'l str,
+    name: Range<usize>,
+    /// Whether the name is in quotes.
+    is_quoted_name: bool,
+    separator: Separator,
+    /// Whether the value is in quotes.
+    is_quoted: bool,
+    pub(super) value: Range<usize>,
+}
+
+impl<'l> Assignment<'l> {
+    /// Reads what follows the name, if it is a separator and a value.
+    pub(super) fn read(line: &'l str, name: Range<usize>) -> Option<Self> {
+        let rest = Cursor {
+            text: line,
+            at: name.end,
+        };
+        let (rest, closing) = rest.quote();
+        let (rest, separator) = match &line[name.clone()] {
+            option if option.starts_with("--") && closing.is_none() => rest
+                .eat(" ")
+                .filter(|rest| !rest.rest().starts_with([' ', '-', '=', '|', '&']))
+                .map(|rest| (rest, Separator::Space))
+                .or_else(|| rest.separator())?,
+            _ => rest.separator()?,
+        };
+        let (rest, quote) = rest.quote();
+        let mut found = Self {
+            line,
+            is_quoted_name: closing.is_some(),
+            separator,
+            is_quoted: quote.is_some(),
+            value: rest.at..line.len(),
+            name,
+        };
+        let len = match quote {
+            Some(quote) => quoted_len(rest.rest(), &quote),
+            None => found.bare_len(rest.rest()),
+        };
+        found.value.end = rest.at + len;
+        Some(found)
+    }
+
+    /// Whether the value is worth hiding, the name being of `kind`.
+    pub(super) fn is_secret(&self, kind: &str) -> bool {
+        let value = &self.line[self.value.clone()];
+        if let Some(tail) = tail_after_marker(value) {
+            return tail >= MIN_VALUE;
+        }
+        let is_strong = matches!(kind, "password" | "passphrase" | "secret");
+        let is_kept = value.len() < MIN_VALUE
+            || is_placeholder(value)
+            || is_file(value)
+            || !is_strong && is_number(value)
+            || !self.is_quoted && self.is_code(value);
+        !is_kept
+            && match self.separator {
+                Separator::Equals => true,
+                Separator::Space => kind != "auth" && !is_option_prose(value),
+                Separator::Colon => looks_random(value) || kind != "auth" && self.is_structured(),
+            }
+    }
+
+    fn name(&self) -> &str {
+        &self.line[self.name.clone()]
+    }
+
+    fn is_upper(&self) -> bool {
+        !self.name().bytes().any(|b| b.is_ascii_lowercase())
+    }
+
+    /// What stands before the name, less what may stand before a line's first.
+    fn lead(&self) -> &str {
+        let lead = self.line[..self.name.start].trim_end_matches([' ', '\t', '"', '\'', '\\']);
+        let lead = lead.trim_start();
+        ["export", "declare -x", "set", "-", "+", "ENV", "ARG"]
+            .iter()
+            .find(|word| lead == **word)
+            .map_or(lead, |_| "")
+    }
+
+    /// How long a value without quotes is. In a dump of variables, and where the
+    /// shell would say so, only a space ends it; elsewhere punctuation does too.
+    fn bare_len(&self, rest: &str) -> usize {
+        let is_first = self.lead().is_empty() && !self.is_quoted_name;
+        if is_first && self.name().to_ascii_lowercase().ends_with("passphrase") {
+            return rest.trim_end().len();
+        }
+        let marked = marker_len(rest).unwrap_or(0);
+        let is_word = is_first || self.is_upper() || self.separator == Separator::Space;
+        let is_end = |b: u8| b <= b' ' || !is_word && b"\"'`,;&()[]{}<>|\\".contains(&b);
+        let tail = rest.as_bytes()[marked..].iter();
+        let len = marked + tail.take_while(|b| !is_end(**b)).count();
+        if marked == len || is_first && self.is_upper() || rest.starts_with('$') {
+            return len;
+        }
+        marked
+            + rest[marked..len]
+                .trim_end_matches(['"', '\'', '`', ',', ';', ')', '}'])
+                .len()
+    }
+
+    /// Whether the name stands where data has names, and prose seldom does.
+    fn is_structured(&self) -> bool {
+        let is_whole = || self.is_quoted || self.line[self.value.end..].trim().len() <= 1;
+        match self.lead().chars().next_back() {
+            None => self.is_quoted_name || is_whole(),
+            Some(before) => self.is_quoted_name || "{,([;&?".contains(before),
+        }
+    }
+
+    /// Whether `value` is an expression or a type of some programming language.
+    fn is_code(&self, value: &str) -> bool {
+        const OWNERS: [&str; 9] = [
+            "self.",
+            "this.",
+            "process.env",
+            "os.environ",
+            "os.getenv",
+            "env.",
+            "args.",
+            "config.",
+            "secrets.",
+        ];
+        let is_spaced = self.line[..self.value.start].ends_with(' ');
+        if !is_spaced || self.is_upper() && self.separator == Separator::Equals {
+            return false;
+        }
+        if OWNERS.iter().any(|owner| value.starts_with(owner)) || value.starts_with('&') {
+            return true;
+        }
+        let is_path = |b: &u8| b.is_ascii_alphabetic() || b"_.:".contains(b);
+        let path = value.bytes().take_while(|b| is_path(b)).count();
+        let next = self.line.as_bytes().get(self.value.start + path);
+        // A type in a list of fields, as in `token: String,`.
+        let is_type = self.separator == Separator::Colon
+            && value.starts_with(|c: char| c.is_ascii_uppercase())
+            && matches!(next, Some(b',' | b'<' | b'[' | b')'));
+        let is_macro = next == Some(&b'!') && value[path..].starts_with("!(");
+        let is_statement = next == Some(&b';') && self.line.trim_end().ends_with(';');
+        let is_call = matches!(next, Some(b'(' | b'<' | b'['));
+        path > 0 && (is_type || is_macro || is_statement || is_call)
+    }
+}
+
+/// A place in a line.
+#[derive(Clone, Copy)]
+struct Cursor<'l> {
+    text: &'l str,
+    at: usize,
+}
+
+/// A quotation mark and how many backslashes stand before it.
+struct Quote {
+    mark: u8,
+    escapes: usize,
+}
+
+impl<'l> Cursor<'l> {
+    fn rest(self) -> &'l str {
+        &self.text[self.at..]
+    }
+
+    fn eat(self, what: &str) -> Option<Self> {
+        let at = self.at + what.len();
+        self.rest().starts_with(what).then_some(Self { at, ..self })
+    }
+
+    fn skip_space(self) -> Option<Self> {
+        let spaces = self.rest().bytes().take_while(|b| b" \t".contains(b));
+        let len = spaces.take(MAX_SPACE + 1).count();
+        (len <= MAX_SPACE).then_some(Self {
+            at: self.at + len,
+            ..self
+        })
+    }
+
+    fn quote(self) -> (Self, Option<Quote>) {
+        let rest = self.rest().as_bytes();
+        let escapes = rest.iter().take(16).take_while(|b| **b == b'\\').count();
+        match rest.get(escapes) {
+            Some(&mark @ (b'"' | b'\'')) => (
+                Self {
+                    at: self.at + escapes + 1,
+                    ..self
+                },
+                Some(Quote { mark, escapes }),
+            ),
+            _ => (self, None),
+        }
+    }
+
+    /// Passes over `=`, `:`, `:=` or `=>` and the space around it.
+    fn separator(self) -> Option<(Self, Separator)> {
+        let start = self.eat("]").unwrap_or(self).skip_space()?;
+        let (rest, separator) = if let Some(rest) = start.eat("=>").or_else(|| start.eat(":=")) {
+            (rest, Separator::Equals)
+        } else if let Some(rest) = start.eat("=") {
+            (rest, Separator::Equals)
+        } else {
+            (start.eat(":")?, Separator::Colon)
+        };
+        let is_operator = rest.rest().starts_with(['=', '~', ':', '>']);
+        let is_url = separator == Separator::Colon && rest.rest().starts_with("//");
+        if is_operator || is_url {
+            return None;
+        }
+        Some((rest.skip_space()?, separator))
+    }
+}
+
+/// How long the value is whose opening quotation mark came just before `rest`.
+fn quoted_len(rest: &str, quote: &Quote) -> usize {
+    let mut backslashes = 0;
+    for (i, b) in rest.bytes().enumerate() {
+        if b == b'\\' {
+            backslashes += 1;
+            continue;
+        }
+        let is_close = match quote.escapes {
+            0 => backslashes % 2 == 0,
+            escapes => backslashes <= escapes,
+        };
+        if b == quote.mark && is_close {
+            return i - backslashes.min(quote.escapes);
+        }
+        backslashes = 0;
+    }
+    rest.len()
+}
+
+/// How much follows the marker that `value` starts with.
+pub(super) fn tail_after_marker(value: &str) -> Option<usize> {
+    marker_len(value).map(|len| value.len() - len)
+}
+
+/// Whether `value` stands for a secret that is written elsewhere, or for none.
+pub(super) fn is_placeholder(value: &str) -> bool {
+    let is_word =
+        |s: &str| !s.is_empty() && s.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric());
+    let stars = value.bytes().filter(|b| *b == b'*').count();
+    let variable = value.strip_prefix('$').is_some_and(|rest| {
+        is_word(
+            rest.strip_prefix('{')
+                .and_then(|r| r.strip_suffix('}'))
+                .unwrap_or(rest),
+        ) || rest.starts_with('(')
+            || rest.starts_with("{{")
+    });
+    variable
+        || stars * 2 >= value.len()
+        || value.bytes().all(|b| b"xX.-#?_ ".contains(&b))
+        || value.starts_with('<') && value.ends_with('>')
+        || value
+            .strip_prefix('%')
+            .and_then(|v| v.strip_suffix('%'))
+            .is_some_and(is_word)
+        || value.starts_with("{{")
+        || value.starts_with('`')
+        || words(PLAIN).any(|plain| plain.eq_ignore_ascii_case(value))
+}
+
+/// The words of a table that is written as one string.
+pub(super) fn words(table: &'static str) -> impl Iterator<Item = &'static str> {
+    table.split_ascii_whitespace()
+}
+
+/// Whether `value` is the path of a file.
+fn is_file(value: &str) -> bool {
+    words(ROOTS).any(|root| value.starts_with(root))
+}
+
+/// Whether `value` is a number, perhaps with a unit.
+fn is_number(value: &str) -> bool {
+    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%');
+    value.len() - digits.len() <= 2
+        && digits.starts_with(|c: char| c.is_ascii_digit() || c == '-')
+        && digits
+            .bytes()
+            .all(|b| b.is_ascii_digit() || b"-.,_".contains(&b))
+}
+
+/// Whether `value` is what follows an option in a usage text, or the options of
+/// a secret that is elsewhere (`docker build --secret id=…`).
+fn is_option_prose(value: &str) -> bool {
+    let is_metavariable = value.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
+    is_metavariable || value.starts_with(['[', '<']) || value.starts_with("id=")
+}
+
+/// Whether `value` is unlikely to be a word.
+fn looks_random(value: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| value.bytes().skip(1).any(|b| is(&b));
+    let has_letter = value.bytes().any(|b| b.is_ascii_alphabetic());
+    value.len() >= 8 && has_letter && value.bytes().any(|b| b.is_ascii_digit())
+        || value.len() >= 16 && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
+}

@@ -1,0 +1,311 @@
+//! Turns bytes into text and the few movements a line knows.
+//!
+//! ```text
+//!            ESC           [               final byte
+//!   Text ─────────▶ Escape ───▶ Csi ───────────────────────▶ Text
+//!    │ ▲               ├──────▶ String ── BEL, ST, newline ──▶ Text
+//!    ▼ │               └──────▶ Intermediate ── final byte ──▶ Text
+//!   Char
+//! ```
+//!
+//! A byte that cannot continue a sequence ends it and is read as text, and so is
+//! what follows a sequence longer than [`LONGEST_SEQUENCE`]: a terminal would
+//! wait for ever, here the output is worth more.
+
+use std::str;
+
+/// Longer than the longest in use, kitty's chunks of 4096 bytes and their keys.
+pub(super) const LONGEST_SEQUENCE: usize = 8 * 1024;
+
+/// The most bytes decoded in one go, so that a sequence among them costs no more to find.
+const RUN: usize = 128;
+
+const REPLACEMENT: &str = "\u{fffd}";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Act<'a> {
+    /// Characters that each take a column.
+    Text(&'a str),
+    LineEnd,
+    Left(usize),
+    Right(usize),
+    /// Counted from 0.
+    ToColumn(usize),
+    Erase(Part),
+}
+
+/// The part of a line that is erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    FromCursor,
+    ToCursor,
+    All,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Decoder {
+    state: State,
+    /// The length of the present sequence, what introduced it not counted.
+    swallowed: usize,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Text,
+    /// The beginning of a character, which is not yet known to be valid.
+    Char {
+        bytes: [u8; 4],
+        len: usize,
+    },
+    Escape,
+    /// An escape whose second byte says that there is a third.
+    Intermediate,
+    Csi(Csi),
+    String(Introducer),
+}
+
+/// A terminator in eight bits ends only strings so begun: in others it is part of a character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Introducer {
+    SevenBit,
+    EightBit,
+}
+
+/// As much of a control sequence as a line has a use for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Csi {
+    number: Option<usize>,
+    /// More than one number, or a private or intermediate byte: nothing for a line.
+    other: bool,
+}
+
+impl Decoder {
+    pub(super) fn push(&mut self, mut bytes: &[u8], act: &mut impl FnMut(Act<'_>)) {
+        while let Some(byte) = bytes.first() {
+            let used = match self.state {
+                State::Text => self.text(bytes, act),
+                State::Char { bytes, len } => self.char(bytes, len, *byte, act),
+                _ if self.swallowed == LONGEST_SEQUENCE => self.give_up(),
+                State::Escape => self.escape(*byte),
+                State::Intermediate => self.intermediate(*byte),
+                State::Csi(csi) => self.csi(csi, *byte, act),
+                State::String(introducer) => self.string(introducer, *byte),
+            };
+            bytes = &bytes[used..];
+        }
+    }
+
+    pub(super) fn finish(self, act: &mut impl FnMut(Act<'_>)) {
+        if matches!(self.state, State::Char { .. }) {
+            act(Act::Text(REPLACEMENT));
+        }
+    }
+
+    /// Says how many bytes it has dealt with, as all below.
+    fn text(&mut self, bytes: &[u8], act: &mut impl FnMut(Act<'_>)) -> usize {
+        let run = plain_run(bytes);
+        if run > 0 {
+            let text = str::from_utf8(&bytes[..run]).expect("printable ASCII is UTF-8");
+            act(Act::Text(text));
+            return run;
+        }
+        match bytes[0] {
+            b'\n' => act(Act::LineEnd),
+            b'\r' => act(Act::ToColumn(0)),
+            0x08 => act(Act::Left(1)),
+            0x1b => self.begin(State::Escape),
+            0x80.. => return self.characters(bytes, act),
+            _ => {}
+        }
+        1
+    }
+
+    /// Decodes a run that begins with a byte that is not ASCII.
+    fn characters(&mut self, bytes: &[u8], act: &mut impl FnMut(Act<'_>)) -> usize {
+        let run = &bytes[..bytes.len().min(RUN)];
+        let run = &run[..run.iter().position(is_control).unwrap_or(run.len())];
+        let mut used = 0;
+        for chunk in run.utf8_chunks() {
+            let (valid, invalid) = (chunk.valid(), chunk.invalid());
+            // Between them the C1 controls may stand, here as characters.
+            for text in valid.split(is_c1) {
+                if !text.is_empty() {
+                    act(Act::Text(text));
+                }
+            }
+            used += valid.len() + invalid.len();
+            if let Some(state) = eight_bit(invalid) {
+                self.begin(state);
+                return used;
+            }
+            if is_beginning(invalid) && used == run.len() {
+                self.state = char_of(invalid);
+            } else if !invalid.is_empty() {
+                act(Act::Text(REPLACEMENT));
+            }
+        }
+        used
+    }
+
+    fn char(
+        &mut self,
+        mut bytes: [u8; 4],
+        len: usize,
+        byte: u8,
+        act: &mut impl FnMut(Act<'_>),
+    ) -> usize {
+        bytes[len] = byte;
+        let so_far = &bytes[..=len];
+        if is_beginning(so_far) {
+            self.state = char_of(so_far);
+            return 1;
+        }
+        self.state = State::Text;
+        match str::from_utf8(so_far) {
+            Ok(text) => {
+                if !text.starts_with(is_c1) {
+                    act(Act::Text(text));
+                }
+                1
+            }
+            Err(_) => {
+                act(Act::Text(REPLACEMENT));
+                0
+            }
+        }
+    }
+
+    fn begin(&mut self, state: State) {
+        self.state = state;
+        self.swallowed = 0;
+    }
+
+    fn go_on(&mut self, state: State) -> usize {
+        self.state = state;
+        self.swallowed += 1;
+        1
+    }
+
+    /// What follows is text, beginning with the present byte.
+    fn give_up(&mut self) -> usize {
+        self.state = State::Text;
+        0
+    }
+
+    fn escape(&mut self, byte: u8) -> usize {
+        match byte {
+            b'[' => self.go_on(State::Csi(Csi::default())),
+            // `k` sets the title of a screen or tmux window.
+            b']' | b'P' | b'X' | b'^' | b'_' | b'k' => {
+                self.go_on(State::String(Introducer::SevenBit))
+            }
+            _ => self.intermediate(byte),
+        }
+    }
+
+    fn intermediate(&mut self, byte: u8) -> usize {
+        match byte {
+            0x20..=0x2f => self.go_on(State::Intermediate),
+            0x30..=0x7e => self.go_on(State::Text),
+            _ => self.give_up(),
+        }
+    }
+
+    fn csi(&mut self, csi: Csi, byte: u8, act: &mut impl FnMut(Act<'_>)) -> usize {
+        match byte {
+            b'0'..=b'9' => {
+                let digit = usize::from(byte - b'0');
+                let number = csi.number.unwrap_or(0).saturating_mul(10);
+                self.go_on(State::Csi(Csi {
+                    number: Some(number.saturating_add(digit)),
+                    ..csi
+                }))
+            }
+            0x20..=0x3f => self.go_on(State::Csi(Csi { other: true, ..csi })),
+            0x40..=0x7e => {
+                if let Some(known) = csi.act(byte) {
+                    act(known);
+                }
+                self.go_on(State::Text)
+            }
+            _ => self.give_up(),
+        }
+    }
+
+    fn string(&mut self, introducer: Introducer, byte: u8) -> usize {
+        match byte {
+            // Read as text, none of the controls that end a string shows; ESC begins
+            // the terminator, or whatever the program wants instead.
+            b'\n' | 0x07 | 0x18 | 0x1a | 0x1b => self.give_up(),
+            0x9c if introducer == Introducer::EightBit => self.go_on(State::Text),
+            _ => self.go_on(State::String(introducer)),
+        }
+    }
+}
+
+impl Csi {
+    fn act(self, last: u8) -> Option<Act<'static>> {
+        if self.other {
+            return None;
+        }
+        let count = self.number.unwrap_or(1).max(1);
+        match (last, self.number) {
+            (b'C', _) => Some(Act::Right(count)),
+            (b'D', _) => Some(Act::Left(count)),
+            (b'G', _) => Some(Act::ToColumn(count - 1)),
+            (b'K', None | Some(0)) => Some(Act::Erase(Part::FromCursor)),
+            (b'K', Some(1)) => Some(Act::Erase(Part::ToCursor)),
+            (b'K', Some(2)) => Some(Act::Erase(Part::All)),
+            _ => None,
+        }
+    }
+}
+
+/// What a C1 control in eight bits introduces. Others are more likely text in another encoding.
+fn eight_bit(invalid: &[u8]) -> Option<State> {
+    match invalid {
+        [0x9b] => Some(State::Csi(Csi::default())),
+        [0x90 | 0x98 | 0x9d | 0x9e | 0x9f] => Some(State::String(Introducer::EightBit)),
+        _ => None,
+    }
+}
+
+fn char_of(beginning: &[u8]) -> State {
+    let mut bytes = [0; 4];
+    bytes[..beginning.len()].copy_from_slice(beginning);
+    State::Char {
+        bytes,
+        len: beginning.len(),
+    }
+}
+
+/// Whether a valid character may begin so.
+fn is_beginning(bytes: &[u8]) -> bool {
+    str::from_utf8(bytes)
+        .is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+}
+
+fn is_c1(character: char) -> bool {
+    ('\u{80}'..='\u{9f}').contains(&character)
+}
+
+fn is_control(byte: &u8) -> bool {
+    *byte != b'\t' && (*byte < 0x20 || *byte == 0x7f)
+}
+
+/// How many bytes at the front are printable ASCII or tabs.
+fn plain_run(bytes: &[u8]) -> usize {
+    let plain = |byte: &u8| byte.wrapping_sub(0x20) < 0x5f || *byte == b'\t';
+    // Without a way out of the block the compiler looks at all its bytes at once.
+    let blocks = bytes
+        .chunks_exact(32)
+        .take_while(|block| block.iter().fold(true, |all, byte| all & plain(byte)))
+        .count();
+    let rest = &bytes[blocks * 32..];
+    blocks * 32
+        + rest
+            .iter()
+            .position(|byte| !plain(byte))
+            .unwrap_or(rest.len())
+}

@@ -1,0 +1,186 @@
+//! Keeps the first and the last lines of a text, within a budget, and counts the rest.
+//!
+//! Lines go to the head until one does not fit into its half. That one and all
+//! after it go to the tail, from whose front lines are let go as it fills.
+
+use super::Viewed;
+use super::line::Shown;
+use memchr::memchr;
+use std::collections::VecDeque;
+
+/// Room for the line that says how much was left out: 28 bytes, 26 for a number, 13 for a size.
+pub(super) const MARK: usize = 67;
+
+#[derive(Debug)]
+pub(super) struct Excerpt {
+    budget: usize,
+    head: String,
+    head_lines: u64,
+    head_shortened: u64,
+    tail: Tail,
+    omitted_lines: u64,
+    omitted_bytes: u64,
+}
+
+/// Lines in a row. What was let go is in front of `start`, and moved out now and then.
+#[derive(Debug, Default)]
+struct Tail {
+    text: String,
+    start: usize,
+    /// How many lines there ever were here, and how many of them were let go.
+    lines: u64,
+    gone: u64,
+    /// The number and full length of each shortened line that is still here.
+    shortened: VecDeque<(u64, u64)>,
+}
+
+impl Excerpt {
+    pub(super) fn new(budget: usize) -> Excerpt {
+        Excerpt {
+            budget,
+            head: String::new(),
+            head_lines: 0,
+            head_shortened: 0,
+            tail: Tail::default(),
+            omitted_lines: 0,
+            omitted_bytes: 0,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.head_lines + self.tail.lines == 0
+    }
+
+    pub(super) fn push(&mut self, line: &Shown<'_>, end: &str) {
+        let length = line.text.len() + end.len();
+        if self.tail.lines == 0 && self.head.len() + length <= self.budget / 2 {
+            self.head.push_str(line.text);
+            self.head.push_str(end);
+            self.head_lines += 1;
+            self.head_shortened += u64::from(line.shortened_from.is_some());
+            return;
+        }
+        self.tail.push(line, end);
+        while self.tail.len() > self.room() {
+            self.omitted_bytes += self.tail.let_go();
+            self.omitted_lines += 1;
+        }
+        self.tail.compact(self.budget);
+    }
+
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.head.capacity() + self.tail.text.capacity() + 16 * self.tail.shortened.capacity()
+    }
+
+    /// What the head leaves, and the mark once there is something to say.
+    fn room(&self) -> usize {
+        let mark = match self.omitted_lines {
+            0 => 0,
+            _ => MARK,
+        };
+        (self.budget - self.head.len()).saturating_sub(mark)
+    }
+
+    /// Told the number of the first line.
+    pub(super) fn finish(self, first_line: u64) -> Viewed {
+        let mut text = self.head;
+        let omitted = self.omitted_lines > 0;
+        if omitted {
+            text.push_str(&mark(self.omitted_lines, self.omitted_bytes));
+        }
+        text.push_str(self.tail.text());
+        Viewed {
+            text,
+            omitted_bytes: self.omitted_bytes,
+            omitted_lines: self.omitted_lines,
+            omitted_from_line: omitted.then_some(first_line + self.head_lines),
+            shortened_lines: self.head_shortened + self.tail.shortened.len() as u64,
+        }
+    }
+}
+
+impl Tail {
+    fn text(&self) -> &str {
+        &self.text[self.start..]
+    }
+
+    fn len(&self) -> usize {
+        self.text.len() - self.start
+    }
+
+    fn push(&mut self, line: &Shown<'_>, end: &str) {
+        if let Some(length) = line.shortened_from {
+            self.shortened.push_back((self.lines, length));
+        }
+        self.text.push_str(line.text);
+        self.text.push_str(end);
+        self.lines += 1;
+    }
+
+    /// Lets the first line go and says how long it was.
+    fn let_go(&mut self) -> u64 {
+        let text = self.text();
+        let newline = memchr(b'\n', text.as_bytes());
+        let (shown, end) = newline.map_or((text.len(), 0), |at| (at, 1));
+        self.start += shown + end;
+        let length = match self.shortened.front() {
+            Some((number, length)) if *number == self.gone => {
+                let length = *length;
+                self.shortened.pop_front();
+                length
+            }
+            _ => shown as u64,
+        };
+        self.gone += 1;
+        length + end as u64
+    }
+
+    /// Moves what is here to the front once that is no more than what was let go.
+    fn compact(&mut self, budget: usize) {
+        if self.start > budget {
+            self.text.drain(..self.start);
+            self.start = 0;
+        }
+    }
+}
+
+pub(super) fn mark(lines: u64, bytes: u64) -> String {
+    let noun = match lines {
+        1 => "line",
+        _ => "lines",
+    };
+    format!(
+        "[… {} {noun}, {} left out …]\n",
+        grouped(lines),
+        size(bytes)
+    )
+}
+
+/// A number with commas.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// Rounded down, for a reader; whoever calculates has the exact number.
+fn size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [
+        (1_000_000_000_000, "TB"),
+        (1_000_000_000, "GB"),
+        (1_000_000, "MB"),
+        (1_000, "kB"),
+    ];
+    match UNITS.iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),
+        None if bytes == 1 => "1 byte".to_owned(),
+        None => format!("{bytes} bytes"),
+    }
+}

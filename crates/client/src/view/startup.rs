@@ -1,0 +1,89 @@
+//! Knows what shells say at their start when they have no terminal.
+//!
+//! Only the first lines can be such noise, up to the first that is not. It is
+//! withheld rather than dropped: if nothing follows, it is no noise but the
+//! answer of a job such as `tput cols`.
+
+use super::line::Shown;
+
+/// More than a shell and its start-up files say, and little to withhold.
+const MOST_LINES: u64 = 16;
+
+/// What a shell says after its name: how it begins and ends.
+const SHELL_SAYS: [(&str, &str); 5] = [
+    (
+        "cannot set terminal process group (",
+        "): Inappropriate ioctl for device",
+    ),
+    ("cannot set terminal process group (", "): Not a tty"),
+    ("no job control in ", ""),
+    ("initialize_job_control: no job control in background: ", ""),
+    ("can't access tty; job control turned off", ""),
+];
+
+const SHELLS: [&str; 6] = ["ash", "bash", "dash", "ksh", "sh", "zsh"];
+
+/// What is said by programs in start-up files.
+const OTHERS_SAY: [(&str, &str); 5] = [
+    ("stdin: is not a tty", ""),
+    ("mesg: ttyname failed: ", ""),
+    ("mesg: cannot open ", ""),
+    ("tput: No value for $TERM and no -T specified", ""),
+    ("TERM environment variable not set.", ""),
+];
+
+#[derive(Debug, Default)]
+pub(super) struct Startup {
+    over: bool,
+    lines: u64,
+    withheld: String,
+}
+
+impl Startup {
+    /// Whether this line is kept here, being noise as all before it were.
+    pub(super) fn withholds(&mut self, line: &Shown<'_>, end: &str) -> bool {
+        self.over = self.over
+            || self.lines == MOST_LINES
+            || line.shortened_from.is_some()
+            || !is_noise(line.text);
+        if self.over {
+            return false;
+        }
+        self.lines += 1;
+        self.withheld.push_str(line.text);
+        self.withheld.push_str(end);
+        true
+    }
+
+    pub(super) fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    pub(super) fn withheld(&self) -> &str {
+        &self.withheld
+    }
+}
+
+fn is_noise(line: &str) -> bool {
+    says(&OTHERS_SAY, line) || said_by_shell(line).is_some_and(|words| says(&SHELL_SAYS, words))
+}
+
+fn says(known: &[(&str, &str)], line: &str) -> bool {
+    known
+        .iter()
+        .any(|(first, last)| line.starts_with(first) && line.ends_with(last))
+}
+
+/// The words after `bash: `, `-bash: `, `/bin/sh: 0: ` or `bash: line 1: `.
+fn said_by_shell(line: &str) -> Option<&str> {
+    let (name, words) = line.split_once(": ")?;
+    let name = name.rsplit('/').next()?.trim_start_matches('-');
+    if !SHELLS.contains(&name) {
+        return None;
+    }
+    let place = words.split_once(": ").filter(|(place, _)| {
+        let number = place.strip_prefix("line ").unwrap_or(place);
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    Some(place.map_or(words, |(_, words)| words))
+}
