@@ -20,6 +20,8 @@ pub struct Indexing {
     /// Where the next mark goes.
     length: u64,
     last: Mark,
+    /// How far the output had come when last looked at, and when that was.
+    seen: (u64, u64),
 }
 
 impl Indexing {
@@ -39,6 +41,7 @@ impl Indexing {
             file,
             length: index.length(),
             last: index.last(),
+            seen: (0, 0),
         })
     }
 
@@ -51,22 +54,29 @@ impl Indexing {
         dropped: u64,
         ended: bool,
     ) -> io::Result<()> {
+        let now = clock::wall_ms();
+        let (before, came) = self.seen;
+        // After a lull, what came before it is marked with its own time.
+        if before > self.last.offset && now.saturating_sub(came) >= INTERVAL_MS {
+            self.mark(output, before, came)?;
+        }
         while size >= self.last.offset + SPACING {
-            self.mark(output, self.last.offset + SPACING)?;
+            self.mark(output, self.last.offset + SPACING, now)?;
         }
-        let slow = clock::wall_ms().saturating_sub(self.last.wall_ms) >= INTERVAL_MS;
+        let slow = now.saturating_sub(self.last.wall_ms) >= INTERVAL_MS;
         if size > self.last.offset && (slow || ended || dropped > self.last.offset) {
-            self.mark(output, size)?;
+            self.mark(output, size, now)?;
         }
+        self.seen = (size, now);
         Ok(())
     }
 
-    fn mark(&mut self, output: &File, offset: u64) -> io::Result<()> {
+    fn mark(&mut self, output: &File, offset: u64, wall_ms: u64) -> io::Result<()> {
         let newlines = count_newlines(output, self.last.offset, offset)?;
         let mark = Mark {
             offset,
             newlines: self.last.newlines + newlines,
-            wall_ms: clock::wall_ms(),
+            wall_ms,
         };
         self.file.write_all_at(&mark.encode(), self.length)?;
         self.length += mark.encode().len() as u64;

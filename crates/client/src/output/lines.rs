@@ -116,9 +116,14 @@ impl Output {
         Ok(None)
     }
 
-    /// Where what came since this moment begins, to the second.
-    pub fn since(&self, wall_ms: u64) -> u64 {
-        self.index().before_time(wall_ms).offset.min(self.size)
+    /// Where the first line that came since this moment begins, to the second.
+    pub fn since(&self, wall_ms: u64) -> io::Result<u64> {
+        let offset = self.index().before_time(wall_ms).offset.min(self.size);
+        let begins_line = offset == 0 || self.read(offset - 1, 1)? == b"\n";
+        match begins_line {
+            true => Ok(offset),
+            false => self.line_start(self.newlines_before(offset)? + 2),
+        }
     }
 
     /// When the byte at this offset had come, in Unix milliseconds; `None` where that is not known yet.

@@ -81,7 +81,8 @@ fn find(output: &Output, part: &Part) -> io::Result<Range<u64>> {
         }
         Part::After(Cursor(from)) => (*from).min(size)..size,
         Part::Since(age) => {
-            output.since(clock::wall_ms().saturating_sub(age.as_millis() as u64))..size
+            let moment = clock::wall_ms().saturating_sub(age.as_millis() as u64);
+            output.since(moment)?..size
         }
     })
 }
