@@ -10,8 +10,7 @@ use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Runs long commands so that the job outlives whatever started it, its end is known exactly, and
-/// whoever asked is told exactly once.
+/// Runs long commands so that the job outlives whatever started it, and its end is known exactly
 #[derive(Debug, Parser)]
 #[command(name = "outlive", version, max_term_width = 100)]
 #[command(

@@ -3,10 +3,10 @@
 //! It sleeps until the kernel has something, for as long as that takes. What a handler cannot do now
 //! (no descriptors, no memory) it tries again a moment later; the job never waits for it.
 
-use crate::capture::{Capture, Feed};
+use crate::capture::Capture;
 use crate::clients::Clients;
-use crate::ending::{self, Exited, Noted, Recorded};
-use crate::escalation::{Escalation, Progress};
+use crate::ending::{Exited, Noted, Recorded};
+use crate::escalation::Escalation;
 use crate::hooks::{Hook, Role};
 use crate::indexing::Indexing;
 use crate::input::Desk;
@@ -14,6 +14,7 @@ use crate::leader::Leader;
 use crate::ledger::{Ledger, now};
 use crate::mirror::Mirror;
 use crate::shared::Shared;
+use crate::tail::Tail;
 use crate::tools::{self, Tools};
 use crate::tree::{Member, Tree};
 use crate::wake::Wake;
@@ -26,8 +27,6 @@ use std::time::Duration;
 
 /// How long a keeper leaves what failed alone before it tries again.
 pub(crate) const HOLD_OFF: Duration = Duration::from_millis(100);
-/// Watched processes beyond this are found when one of those watched has ended.
-const MOST_WATCHED: usize = 256;
 
 /// One keeper at work.
 #[derive(Debug)]
@@ -68,19 +67,6 @@ pub(crate) enum Watch {
 /// That something is to be tried again after a while.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HoldOff;
-
-/// What is known of the processes that may outlive the leader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tail {
-    /// Something may have changed since they were last looked for.
-    Unknown,
-    /// Some are left, or the leader itself is.
-    Lingering,
-    /// None is left.
-    Empty,
-    /// None is left to be reached: whoever still holds the output is not waited for.
-    Stopped,
-}
 
 impl<'a> Keeper<'a> {
     pub fn new(
@@ -216,7 +202,7 @@ impl<'a> Keeper<'a> {
     }
 
     /// Copies and marks what has come, before its middle may be dropped; `ended` if no more will.
-    fn pass_on(&mut self, ended: bool) {
+    pub(crate) fn pass_on(&mut self, ended: bool) {
         self.copy_to_log();
         let size = self.capture.size();
         let dropped = self.shared.spec.dropped(size).end;
@@ -227,7 +213,7 @@ impl<'a> Keeper<'a> {
     }
 
     /// Once nothing more will come, before anybody is told so.
-    fn let_go_of_log(&mut self) {
+    pub(crate) fn let_go_of_log(&mut self) {
         if let Some(mirror) = self.mirror.take() {
             mirror.release();
         }
@@ -381,65 +367,5 @@ impl<'a> Keeper<'a> {
         self.role.reach(Hook::Terminated);
         self.tail = Tail::Unknown;
         Ok(())
-    }
-
-    /// Looks what is left of the tree, where that may have changed, and closes an ended job of which
-    /// nothing is.
-    fn settle(&mut self) -> io::Result<()> {
-        if self.hold_off.is_some() {
-            return Ok(());
-        }
-        if self.tail == Tail::Unknown {
-            self.tail = self.look_at_tail()?;
-        }
-        let over = match self.tail {
-            Tail::Unknown | Tail::Lingering => false,
-            Tail::Empty => self.capture.feed() == Feed::Ended,
-            Tail::Stopped => true,
-        };
-        if over && self.state().end().is_some() && !self.is_done() {
-            let _ = self.capture.drain(self.shared.source());
-            self.pass_on(true);
-            self.let_go_of_log();
-            let Shared { job, spec, .. } = &*self.shared;
-            let (noted, middle) = (self.noted, spec.dropped(self.capture.size()));
-            ending::close(
-                self.role,
-                job,
-                &mut self.ledger,
-                &mut self.capture,
-                noted,
-                &middle,
-            )?;
-        }
-        Ok(())
-    }
-
-    fn look_at_tail(&mut self) -> io::Result<Tail> {
-        let ended = self.state().end().is_some();
-        if let Some(escalation) = &mut self.escalation {
-            let progress = escalation.advance(&self.tree, clock::boot_ms())?;
-            // Whoever is told of the stop can see the end, so that comes first.
-            if progress == Progress::Done && ended {
-                self.escalation = None;
-                self.clients.tell_stopped();
-                return Ok(Tail::Stopped);
-            }
-        } else if !ended {
-            return Ok(Tail::Lingering);
-        }
-        let mut members = self.tree.members()?;
-        let tail = if members.is_empty() {
-            Tail::Empty
-        } else {
-            Tail::Lingering
-        };
-        members.truncate(MOST_WATCHED);
-        self.watched = if self.tree.is_own() {
-            Vec::new()
-        } else {
-            members
-        };
-        Ok(tail)
     }
 }

@@ -30,6 +30,7 @@
 //! | [`leader`] | the job's first process and how it ended |
 //! | [`tree`] | which processes are the job's |
 //! | [`escalation`] | TERM, grace, KILL until none is left |
+//! | [`tail`] | what is left after the end |
 //! | [`ending`] | drain, sync, record, publish |
 //! | [`ledger`] | the journal, with room set aside for the end |
 //! | [`clients`] | who is connected, and what they wait for |
@@ -56,6 +57,7 @@ mod serving;
 mod shared;
 mod spool;
 mod start;
+mod tail;
 mod tools;
 mod tree;
 mod typing;

@@ -50,13 +50,11 @@ pub fn screen(outlive: &Outlive, id: &JobId) -> Result<Screen, Error> {
 pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
     let (_, spec, state) = show::read(outlive, id)?;
     let output = Output::open(outlive, &spec, &state)?;
-    let range =
-        find(&output, part).map_err(Error::io("cannot read", outlive.job_dir(id).output()))?;
-    let range = match part {
+    let range = find(&output, part).and_then(|range| match part {
         // A character that is only half written is left for the next look.
         Part::After(_) if state.end().is_none() => whole_characters(&output, range),
         _ => Ok(range),
-    };
+    });
     let range = range.map_err(Error::io("cannot read", outlive.job_dir(id).output()))?;
     Ok(Log {
         id: id.clone(),

@@ -1,0 +1,87 @@
+//! What is left of a job once its leader has ended, and closing it when nothing is.
+
+use crate::capture::Feed;
+use crate::ending;
+use crate::escalation::Progress;
+use crate::keeper::Keeper;
+use crate::shared::Shared;
+use outlive_sys::clock;
+use std::io;
+
+/// Watched processes beyond this are found when one of those watched has ended.
+const MOST_WATCHED: usize = 256;
+
+/// What is known of the processes that may outlive the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// Something may have changed since they were last looked for.
+    Unknown,
+    /// Some are left, or the leader itself is.
+    Lingering,
+    /// None is left.
+    Empty,
+    /// None is left to be reached: whoever still holds the output is not waited for.
+    Stopped,
+}
+
+impl Keeper<'_> {
+    /// Looks what is left of the tree, where that may have changed, and closes an ended job of which
+    /// nothing is.
+    pub fn settle(&mut self) -> io::Result<()> {
+        if self.hold_off.is_some() {
+            return Ok(());
+        }
+        if self.tail == Tail::Unknown {
+            self.tail = self.look_at_tail()?;
+        }
+        let over = match self.tail {
+            Tail::Unknown | Tail::Lingering => false,
+            Tail::Empty => self.capture.feed() == Feed::Ended,
+            Tail::Stopped => true,
+        };
+        if over && self.state().end().is_some() && !self.is_done() {
+            let _ = self.capture.drain(self.shared.source());
+            self.pass_on(true);
+            self.let_go_of_log();
+            let Shared { job, spec, .. } = &*self.shared;
+            let (noted, middle) = (self.noted, spec.dropped(self.capture.size()));
+            ending::close(
+                self.role,
+                job,
+                &mut self.ledger,
+                &mut self.capture,
+                noted,
+                &middle,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn look_at_tail(&mut self) -> io::Result<Tail> {
+        let ended = self.state().end().is_some();
+        if let Some(escalation) = &mut self.escalation {
+            let progress = escalation.advance(&self.tree, clock::boot_ms())?;
+            // Whoever is told of the stop can see the end, so that comes first.
+            if progress == Progress::Done && ended {
+                self.escalation = None;
+                self.clients.tell_stopped();
+                return Ok(Tail::Stopped);
+            }
+        } else if !ended {
+            return Ok(Tail::Lingering);
+        }
+        let mut members = self.tree.members()?;
+        let tail = if members.is_empty() {
+            Tail::Empty
+        } else {
+            Tail::Lingering
+        };
+        members.truncate(MOST_WATCHED);
+        self.watched = if self.tree.is_own() {
+            Vec::new()
+        } else {
+            members
+        };
+        Ok(tail)
+    }
+}
