@@ -14,6 +14,7 @@ pub use reader::Line;
 
 use crate::error::Error;
 use crate::outlive::Outlive;
+use crate::view::{self, View};
 use outlive_core::index::Index;
 use outlive_core::units::show_size;
 use outlive_core::{JobDir, JobId, Spec, State};
@@ -139,15 +140,9 @@ impl Output {
     }
 
     /// A range as text, with where it lies.
-    pub fn text(&self, id: &JobId, range: Range<u64>) -> io::Result<LogText> {
+    pub fn text(&self, id: &JobId, range: Range<u64>, look: Look) -> io::Result<LogText> {
         let range = range.start.min(self.size)..range.end.min(self.size);
-        let mut bytes = Vec::new();
-        for piece in self.pieces(range.clone()) {
-            match piece? {
-                Piece::Bytes { bytes: more, .. } => bytes.extend(more),
-                Piece::Missing(range) => bytes.extend(missing_line(&range).into_bytes()),
-            }
-        }
+        let text = self.render(range.clone(), look)?;
         let from_line = 1 + self.newlines_before(range.start)?;
         let to_line = match range.is_empty() {
             true => from_line - 1,
@@ -159,7 +154,7 @@ impl Output {
         };
         Ok(LogText {
             id: id.clone(),
-            text: String::from_utf8_lossy(&bytes).into_owned(),
+            text,
             from_line,
             to_line,
             total_lines,
@@ -173,6 +168,39 @@ impl Output {
                 .map(|range| [range.start, range.end])
                 .collect(),
             next_cursor: Cursor(range.end).to_string(),
+        })
+    }
+}
+
+/// How output becomes text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// As it is, but for what is no UTF-8.
+    Raw,
+    /// As a reader wants it: see [`view`].
+    Plain(view::Options),
+}
+
+impl Output {
+    fn render(&self, range: Range<u64>, look: Look) -> io::Result<String> {
+        let mut raw = Vec::new();
+        let mut plain = match look {
+            Look::Raw => None,
+            Look::Plain(options) => Some(View::new(options)),
+        };
+        for piece in self.pieces(range) {
+            let bytes = match piece? {
+                Piece::Bytes { bytes, .. } => bytes,
+                Piece::Missing(range) => missing_line(&range).into_bytes(),
+            };
+            match &mut plain {
+                Some(view) => view.push(&bytes),
+                None => raw.extend(bytes),
+            }
+        }
+        Ok(match plain {
+            Some(view) => view.finish().text,
+            None => String::from_utf8_lossy(&raw).into_owned(),
         })
     }
 }

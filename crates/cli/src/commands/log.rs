@@ -1,19 +1,21 @@
 //! `outlive log`
 
-use super::duration;
+use super::{duration, size};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use outlive::redact::redact;
 use outlive::units::show_size;
 use outlive::verbs::log::{self, Log, Part};
-use outlive::{Chunk, Cursor, JobId, Line, Piece, missing_line};
+use outlive::{Chunk, Cursor, JobId, Line, Look, Piece, missing_line, view};
 use regex::bytes::Regex;
 use std::io::{self, Write};
 use std::time::Duration;
 
 /// A job's output: the last 200 lines, or the part asked for
 ///
-/// Costs what it prints and a little scan, on outputs of any size. Where something was not kept, a
-/// line says how much.
+/// Costs what it prints and a little scan, on outputs of any size. It is shown as text: colours and
+/// other escape sequences are left out, progress that overwrites itself is shown as it ended, very long
+/// lines lack their middle. Where something was not kept, a line says how much.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Its id, the beginning of it, or its name
@@ -45,9 +47,18 @@ pub struct Args {
     /// What a person would see on its terminal now
     #[arg(long, conflicts_with_all = ["bytes", "lines", "offset", "cursor", "since", "grep", "timestamps", "follow", "raw"])]
     screen: bool,
-    /// The bytes as they are, and nothing for what was not kept
+    /// The bytes as they are, and nothing for what was not kept (so it is with --bytes and --follow)
     #[arg(long)]
     raw: bool,
+    /// At most so much text: its beginning and its end, with a line saying how much lies between
+    #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with_all = ["raw", "bytes", "follow", "grep", "timestamps"])]
+    budget: Option<u64>,
+    /// Leave out what looks like a credential
+    #[arg(long, overrides_with = "no_redact", conflicts_with_all = ["raw", "bytes", "follow"])]
+    redact: bool,
+    /// Leave it in (the default here)
+    #[arg(long)]
+    no_redact: bool,
 }
 
 const DEFAULT_LINES: u64 = 200;
@@ -95,6 +106,32 @@ impl Args {
     }
 }
 
+/// What one command prints at most, unless asked otherwise; it is held in memory.
+const MOST_TEXT: usize = 64 * 1024 * 1024;
+/// Longer lines are for --raw.
+const LONGEST_LINE: usize = 16 * 1024;
+
+impl Args {
+    /// Whether the bytes are wanted as they are.
+    fn is_exact(&self) -> bool {
+        self.raw || self.bytes.is_some()
+    }
+
+    fn look(&self) -> Look {
+        match (self.is_exact(), self.budget) {
+            (true, _) => Look::Raw,
+            (false, Some(budget)) => Look::Plain(view::Options {
+                budget: budget as usize,
+                ..view::Options::default()
+            }),
+            (false, None) => Look::Plain(view::Options {
+                budget: MOST_TEXT,
+                line_limit: LONGEST_LINE,
+            }),
+        }
+    }
+}
+
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let id = context.find(&args.id)?;
     if args.screen {
@@ -118,8 +155,8 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             )?;
         }
         None if args.timestamps => print_lines(context, &args, &log, log.lines()?)?,
-        None if context.json && !args.follow => context.print_json(&log.text()?)?,
-        None => print(context, &args, &log)?,
+        None if args.follow || (args.is_exact() && !context.json) => print(context, &args, &log)?,
+        None => print_text(context, &args, &log)?,
     }
     Ok(Exit::Success)
 }
@@ -133,6 +170,17 @@ fn screen(context: &Context, id: &JobId) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
+fn print_text(context: &Context, args: &Args, log: &Log) -> Result<(), Failure> {
+    let mut text = log.text(args.look())?;
+    if args.redact {
+        text.text = redact(&text.text).into_owned();
+    }
+    match context.json {
+        true => context.print_json(&text),
+        false => write(text.text.as_bytes()),
+    }
+}
+
 /// Prints lines with what was asked about each.
 fn print_lines(
     context: &Context,
@@ -144,6 +192,10 @@ fn print_lines(
         let line = line?;
         let text = String::from_utf8_lossy(&line.bytes);
         let text = text.strip_suffix('\n').unwrap_or(&text);
+        let text = match args.redact {
+            true => redact(text),
+            false => text.into(),
+        };
         match (context.json, args.timestamps) {
             (true, _) => context.print_json(&serde_json::json!({
                 "line": line.number,

@@ -26,6 +26,7 @@ mod service;
 mod stdin;
 mod stopping;
 mod terminal;
+mod text;
 mod trace;
 mod waiting;
 mod world;

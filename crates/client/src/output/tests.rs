@@ -55,7 +55,7 @@ proptest! {
         let bytes = text.as_bytes();
         let (from, to) = (a.min(b).min(bytes.len()), a.max(b).min(bytes.len()));
         let id = JobId::parse("x").expect("valid");
-        let log = output(bytes, Vec::new(), spacing).text(&id, from as u64..to as u64).expect("read");
+        let log = output(bytes, Vec::new(), spacing).text(&id, from as u64..to as u64, Look::Raw).expect("read");
         prop_assert_eq!(&log.text, &text[from..to]);
         prop_assert_eq!(log.total_lines, line_of(bytes, bytes.len() - 1));
         if from < to {

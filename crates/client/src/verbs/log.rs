@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::outlive::Outlive;
-use crate::output::{Cursor, Follow, Line, LogText, Output, Piece};
+use crate::output::{Cursor, Follow, Line, LogText, Look, Output, Piece};
 use crate::screen::{Emulation, Screen};
 use crate::verbs::show;
 use outlive_core::JobId;
@@ -118,8 +118,8 @@ impl Log {
     }
 
     /// The same as text, with where it lies.
-    pub fn text(&self) -> io::Result<LogText> {
-        self.output.text(&self.id, self.range.clone())
+    pub fn text(&self, look: Look) -> io::Result<LogText> {
+        self.output.text(&self.id, self.range.clone(), look)
     }
 
     /// The lines of it.

