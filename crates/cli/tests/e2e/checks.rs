@@ -3,7 +3,9 @@
 use crate::world::{World, until};
 use serde_json::{Value, json};
 use std::fmt::Display;
+use std::fs;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -59,6 +61,21 @@ pub fn until_output(world: &World, id: &str, expected: &str) {
     until(&format!("{id} has written {expected:?}"), || {
         world.output(id) == expected.as_bytes()
     });
+}
+
+/// Waits until this is somewhere in what the job has written.
+pub fn until_wrote(world: &World, id: &str, text: &str) {
+    until(&format!("{id} wrote {text:?}"), || {
+        String::from_utf8_lossy(&world.output(id)).contains(text)
+    });
+}
+
+/// Waits until a file is as long as these bytes; it must be these bytes.
+pub fn until_file(path: &Path, bytes: &[u8]) {
+    until(&format!("{} is long enough", path.display()), || {
+        fs::read(path).is_ok_and(|there| there.len() >= bytes.len())
+    });
+    assert_same_bytes(path.display(), &fs::read(path).unwrap(), bytes);
 }
 
 /// Nothing of the job is left but its record.

@@ -29,11 +29,26 @@ pub fn with_go(world: &World, args: &[&str]) -> Command {
     command
 }
 
+/// Runs `outlive` with `$GO` set for the jobs it starts; it must succeed. Returns what it printed.
+pub fn ok(world: &World, args: &[&str]) -> String {
+    let ran = Ran::of(&mut with_go(world, args));
+    assert_eq!(ran.code, 0, "outlive {args:?}: {ran:?}");
+    ran.stdout.trim_end().to_owned()
+}
+
 /// Starts a job that may wait for `$GO`; returns its id.
 pub fn start(world: &World, script: &str) -> String {
-    let ran = Ran::of(&mut with_go(world, &["run", "--shell", script]));
-    assert_eq!(ran.code, 0, "{ran:?}");
-    ran.stdout.trim_end().to_owned()
+    ok(world, &["run", "--shell", script])
+}
+
+/// Starts a shell job on a terminal of the default size; returns its id.
+pub fn on_terminal(world: &World, script: &str) -> String {
+    ok(world, &["run", "--pty", "--shell", script])
+}
+
+/// Sends a job a line.
+pub fn send_line(world: &World, id: &str, line: &str) {
+    world.ok(&["send", id, line, "--enter"]);
 }
 
 /// Starts a job with these options that says `up` once it is as it should be.

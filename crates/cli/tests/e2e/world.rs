@@ -315,7 +315,8 @@ pub fn behind<S: AsRef<OsStr>>(
     outer
 }
 
-fn give_environment(from: &Command, to: &mut Command) {
+/// Has one command start with the environment that another one has.
+pub fn give_environment(from: &Command, to: &mut Command) {
     for (key, value) in from.get_envs() {
         match value {
             Some(value) => to.env(key, value),

@@ -1,0 +1,123 @@
+//! Leaving, whether asked to or not: the job goes on and the terminal is sane.
+
+use super::person::Person;
+use super::{ANSWERS, is_running};
+use crate::checks::{every, until_output, until_wrote};
+use crate::processes::{INT, kill_for_good};
+use crate::scripts::on_terminal;
+use crate::world::{World, is_alive, kill, until};
+
+const HUP: i32 = 1;
+const TERM: i32 = 15;
+
+#[test]
+fn leaving_is_said_the_job_goes_on_and_the_terminal_is_sane() {
+    let world = World::new();
+    let id = on_terminal(&world, ANSWERS);
+    until_output(&world, &id, "up\r\n");
+    let person = Person::sits_down(&world);
+    person.attaches("", &id, "up");
+    person.leaves(&id);
+    assert!(person.sees().contains("goes on"), "{}", person.sees());
+    person.until_sees("code=0");
+    person.has_a_sane_terminal();
+    assert!(is_running(&world, &id));
+    assert_eq!(world.output(&id), b"up\r\n");
+    world.ok(&["send", &id, "still there", "--enter"]);
+    until_wrote(&world, &id, "<still there>");
+}
+
+#[test]
+fn a_terminal_is_sane_after_a_program_that_took_all_of_it() {
+    let world = World::new();
+    let modes = "\\033[?1049h\\033[?25l\\033[?1h\\033[?2004h\\033[?1000h\\033[?1006h\\033[31m";
+    let script = format!("printf '{modes}painted'; exec sleep 100");
+    let id = on_terminal(&world, &script);
+    until_wrote(&world, &id, "painted");
+    let person = Person::sits_down(&world);
+    person.attaches("", &id, "painted");
+    until("the program has the terminal", || {
+        person.terminal("alternate_on") == "1" && person.terminal("cursor_flag") == "0"
+    });
+    person.leaves(&id);
+    person.has_a_sane_terminal();
+}
+
+#[test]
+fn a_terminal_is_sane_whatever_a_program_did_to_it_meanwhile() {
+    let modes = [
+        "\\033[?1049h\\033[?25l\\033[?1h\\033[?1003h",
+        "\\033[3;9r",
+        "\\033=",
+        "\\033[?7l",
+        "\\033[?6h",
+        "\\033[4h",
+    ];
+    every(
+        &modes,
+        |modes| (*modes).to_owned(),
+        |modes| {
+            let world = World::new();
+            let script = format!("echo up; read -r x; printf '{modes}painted'; exec sleep 100");
+            let id = on_terminal(&world, &script);
+            until_output(&world, &id, "up\r\n");
+            let person = Person::sits_down(&world);
+            person.attaches("", &id, "up");
+            person.presses("Enter");
+            person.until_sees("painted");
+            person.leaves(&id);
+            person.has_a_sane_terminal();
+        },
+    );
+}
+
+#[test]
+fn closing_the_window_does_not_harm_the_job() {
+    let world = World::new();
+    let id = on_terminal(&world, ANSWERS);
+    until_output(&world, &id, "up\r\n");
+    let person = Person::sits_down(&world);
+    person.attaches("", &id, "up");
+    let client = person.client().unwrap();
+    person.asks(&["kill-session"]);
+    until("the client is gone", || !is_alive(client));
+    world.ok(&["send", &id, "after", "--enter"]);
+    until_wrote(&world, &id, "<after> 30 100");
+    assert_eq!(world.output(&id), b"up\r\nafter\r\n<after> 30 100\r\n");
+    world.ok(&["send", &id, "--eof"]);
+    assert_eq!(world.wait(&id)["exit_code"], 4);
+}
+
+#[test]
+fn killing_the_client_does_not_harm_the_job() {
+    let world = World::new();
+    let id = on_terminal(&world, ANSWERS);
+    until_output(&world, &id, "up\r\n");
+    let person = Person::sits_down(&world);
+    person.attaches("", &id, "up");
+    kill_for_good(person.client().unwrap());
+    world.ok(&["send", &id, "after", "--enter"]);
+    until_wrote(&world, &id, "<after> 30 100");
+    let again = Person::sits_down(&world);
+    again.attaches("", &id, "<after>");
+    again.enters("again");
+    again.until_sees("<again>");
+}
+
+#[test]
+fn a_client_that_is_asked_to_end_restores_the_terminal() {
+    for signal in [TERM, HUP, INT] {
+        let world = World::new();
+        let id = on_terminal(&world, "printf '\\033[?1049h\\033[?25lup'; exec sleep 100");
+        until_wrote(&world, &id, "up");
+        let person = Person::sits_down(&world);
+        person.attaches("", &id, "up");
+        until("the screen is taken", || {
+            person.terminal("alternate_on") == "1"
+        });
+        kill(person.client().unwrap(), signal);
+        until("the client is gone", || person.client().is_none());
+        person.has_a_sane_terminal();
+        assert!(is_running(&world, &id));
+    }
+}

@@ -1,0 +1,27 @@
+//! `attach`: a person at a terminal, scripted under tmux.
+
+mod flood;
+mod job_ends;
+mod leaving;
+mod person;
+mod pipes;
+mod repainting;
+mod typing;
+mod viewers;
+
+use crate::processes::{STOP, until_stopped};
+use crate::world::{World, kill};
+
+/// A job that says the size of its terminal and answers lines.
+const ANSWERS: &str =
+    "echo up; while read -r line; do echo \"<$line> $(stty size)\"; done; echo over; exit 4";
+
+fn is_running(world: &World, id: &str) -> bool {
+    world.show(id)["state"] == "running"
+}
+
+/// Stops a process until it is continued.
+fn halt(pid: i32) {
+    kill(pid, STOP);
+    until_stopped(pid);
+}

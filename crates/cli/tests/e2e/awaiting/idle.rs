@@ -1,0 +1,69 @@
+//! The keepers of a job that waits sleep.
+
+use super::{PIPE, PTY, assert_does_not_await, begin_wait, start, wait_for_input};
+use crate::processes::sleeps_in;
+use crate::trace::watch_for_two_seconds;
+use crate::world::{World, until};
+use std::fs;
+use std::time::{Duration, Instant};
+
+fn is_asleep(pid: i32) -> bool {
+    let place = sleeps_in(pid);
+    place.contains("poll") || place.contains("wait")
+}
+
+fn an_idle_pair_makes_no_system_calls(kind: &[&str], command: &[&str], given_up: bool) {
+    let world = World::new();
+    let id = start(&world, kind, command);
+    if given_up {
+        assert_does_not_await(&world, &id);
+        let mut waiter = begin_wait(&world, &id);
+        waiter.kill().unwrap();
+        waiter.wait().unwrap();
+    } else {
+        assert_eq!(wait_for_input(&world, &id).code, 0);
+    }
+    // Once it has answered it has nothing more to do, but to see that whoever asked is gone.
+    world.ok(&["signal", &id, "CONT"]);
+    let pair = world.pair(&id);
+    let both = [pair.keeper, pair.standby.unwrap()];
+    // A look that was still due finds that nobody asks any more.
+    until_quiet(pair.keeper);
+    until("both are asleep", || both.iter().all(|pid| is_asleep(*pid)));
+    let trace = watch_for_two_seconds(&world, &both);
+    assert_eq!(trace.lines().count(), 2, "{trace}");
+    let returned = trace.lines().filter(|line| line.contains(" = ")).count();
+    assert_eq!(returned, 0, "{trace}");
+}
+
+/// Waits until a process has not run for longer than a keeper leaves between two looks.
+fn until_quiet(pid: i32) {
+    let switches = || {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let line = status.lines().find(|line| line.starts_with("voluntary"));
+        line.unwrap().to_owned()
+    };
+    let mut last = (Instant::now(), switches());
+    until("it is quiet", || {
+        let now = switches();
+        if now != last.1 {
+            last = (Instant::now(), now);
+        }
+        last.0.elapsed() > Duration::from_millis(1100)
+    });
+}
+
+#[test]
+fn the_keepers_of_a_pipe_job_that_waits_for_input_make_no_system_calls() {
+    an_idle_pair_makes_no_system_calls(PIPE, &["cat"], false);
+}
+
+#[test]
+fn the_keepers_of_a_terminal_job_that_waits_for_input_make_no_system_calls() {
+    an_idle_pair_makes_no_system_calls(PTY, &["bash", "--norc", "-i"], false);
+}
+
+#[test]
+fn the_keepers_of_a_job_that_nobody_waits_for_any_more_make_no_system_calls() {
+    an_idle_pair_makes_no_system_calls(PIPE, &["sleep", "60"], true);
+}

@@ -1,0 +1,69 @@
+//! Whether a job waits for input, learned from the kernel.
+
+mod idle;
+mod others;
+mod readers;
+mod terminals;
+mod wait;
+
+use crate::checks::until_wrote;
+use crate::processes::{begin, until_blocked};
+use crate::scripts::ok;
+use crate::world::{Ran, World};
+use serde_json::Value;
+use std::process::Child;
+
+const PIPE: &[&str] = &["--stdin", "pipe"];
+const PTY: &[&str] = &["--pty"];
+
+/// Starts a job of this kind; returns its id.
+fn start(world: &World, kind: &[&str], command: &[&str]) -> String {
+    let args = [&["run"], kind, &["--"], command].concat();
+    ok(world, &args)
+}
+
+fn shell(world: &World, kind: &[&str], script: &str) -> String {
+    start(world, kind, &["bash", "-c", script])
+}
+
+fn wait_for_input(world: &World, id: &str) -> Ran {
+    world.outlive(&["wait", id, "--for", "input", "--timeout", "20s", "--json"])
+}
+
+/// Waits until the job waits for this kind of input, and sees that everyone says so.
+fn assert_awaits(world: &World, id: &str, kind: &str) {
+    let ran = wait_for_input(world, id);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let waited: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let list = world.json(&["list", "--json"]);
+    let listed = list["jobs"].as_array().unwrap();
+    let listed = listed.iter().find(|job| job["id"] == id).unwrap();
+    for job in [&waited, listed, &world.show(id)] {
+        assert_eq!(job["state"], "running", "{job}");
+        assert_eq!(job["awaiting_input"], true, "{job}");
+        assert_eq!(job["input_kind"], kind, "{job}");
+    }
+}
+
+/// That it does not wait for input, now or in a while.
+fn assert_does_not_await(world: &World, id: &str) {
+    let ran = world.outlive(&["wait", id, "--for", "input", "--timeout", "300ms", "--json"]);
+    assert_eq!(ran.code, 124, "{ran:?}");
+    let waited: Value = serde_json::from_str(&ran.stdout).unwrap();
+    for job in [waited, world.show(id)] {
+        assert_eq!(job["state"], "running", "{job}");
+        assert_eq!(job["awaiting_input"], false, "{job}");
+        assert_eq!(job["input_kind"], Value::Null, "{job}");
+    }
+}
+
+fn begin_wait(world: &World, id: &str) -> Child {
+    let waiter = begin(world.command(["wait", id, "--for", "input", "--timeout", "20s"]));
+    until_blocked(waiter.id() as i32);
+    waiter
+}
+
+/// Waits for a program that says `ready` once it is about to do what its test is about.
+fn until_ready(world: &World, id: &str) {
+    until_wrote(world, id, "ready");
+}

@@ -1,0 +1,129 @@
+//! Whoever does something else does not wait for input.
+
+use super::{
+    PIPE, PTY, assert_awaits, assert_does_not_await, shell, start, until_ready, wait_for_input,
+};
+use crate::checks::until_output;
+use crate::scripts::{WAITS, let_go};
+use crate::world::World;
+
+#[test]
+fn who_computes_sleeps_or_waits_for_a_child_does_not_wait_for_input() {
+    for kind in [PIPE, PTY] {
+        for script in [
+            "echo ready; while :; do :; done",
+            "echo ready; exec sleep 60",
+            "echo ready; sleep 60; :",
+            "echo ready; sleep 60 & wait",
+        ] {
+            let world = World::new();
+            let id = shell(&world, kind, script);
+            until_ready(&world, &id);
+            assert_does_not_await(&world, &id);
+        }
+    }
+}
+
+#[test]
+fn no_prompt_is_taken_for_waiting() {
+    for kind in [PIPE, PTY] {
+        let world = World::new();
+        let id = shell(&world, kind, "printf 'ready\\nPassword: '; exec sleep 60");
+        until_ready(&world, &id);
+        assert_does_not_await(&world, &id);
+    }
+}
+
+#[test]
+fn who_reads_something_else_does_not_wait_for_input() {
+    for kind in [PIPE, PTY] {
+        for script in [
+            "sleep 60 | (echo ready >&2; cat)",
+            "mkfifo \"$GO.fifo\"; echo ready; exec cat <> \"$GO.fifo\"",
+            "coproc sleep 60; echo ready; read x <&\"${COPROC[0]}\"",
+        ] {
+            let world = World::new();
+            let id = shell(&world, kind, script);
+            until_ready(&world, &id);
+            assert_does_not_await(&world, &id);
+        }
+    }
+}
+
+#[test]
+fn who_polls_other_descriptors_does_not_wait_for_input() {
+    let world = World::new();
+    let program = "import select, os, sys
+r, w = os.pipe()
+print('ready', flush=True)
+p = select.epoll()
+p.register(r, select.EPOLLIN)
+p.register(1, 0)
+p.poll()";
+    let id = start(&world, PIPE, &["python3", "-c", program]);
+    until_ready(&world, &id);
+    assert_does_not_await(&world, &id);
+}
+
+#[test]
+fn a_job_without_input_never_waits_for_it() {
+    let world = World::new();
+    let id = world.ok(&["run", "--", "sleep", "60"]);
+    assert_does_not_await(&world, &id);
+}
+
+#[test]
+fn what_is_queued_is_not_waited_for() {
+    let world = World::new();
+    let id = shell(&world, PIPE, &format!("read x; {WAITS}exec cat"));
+    assert_awaits(&world, &id, "data");
+    world.ok(&["send", &id, "a\nb\n"]);
+    assert_does_not_await(&world, &id);
+    let_go(&world);
+    until_output(&world, &id, "b\n");
+    assert_awaits(&world, &id, "data");
+}
+
+/// What was sent is answered before the job is said to wait for more, each time.
+fn each_answer_comes_before_the_next_wait(kind: &[&str]) {
+    let world = World::new();
+    // Computes for longer and longer, so that it is looked at just as it is done.
+    let script = "stty -echo 2>/dev/null
+        while read x; do for ((i = 0; i < x * 200; i++)); do :; done; echo \"done $x.\"; done";
+    let id = shell(&world, kind, script);
+    assert_eq!(wait_for_input(&world, &id).code, 0);
+    for n in 1..=60 {
+        world.ok(&["send", &id, &n.to_string(), "--enter"]);
+        assert_eq!(wait_for_input(&world, &id).code, 0);
+        let output = String::from_utf8(world.output(&id)).unwrap();
+        assert!(output.contains(&format!("done {n}.")), "{n}: {output:?}");
+    }
+}
+
+#[test]
+fn a_pipe_job_is_not_said_to_wait_before_it_has_dealt_with_what_was_sent() {
+    each_answer_comes_before_the_next_wait(PIPE);
+}
+
+#[test]
+fn a_terminal_job_is_not_said_to_wait_before_it_has_dealt_with_what_was_sent() {
+    each_answer_comes_before_the_next_wait(PTY);
+}
+
+/// A terminal of its own making is not the job's, by whatever name.
+#[test]
+fn a_process_that_reads_another_terminal_does_not_wait_for_input() {
+    for name in ["/dev/tty", "/dev/stdin"] {
+        let world = World::new();
+        let program = format!(
+            "import pty, time
+pid, fd = pty.fork()
+if pid == 0: open('{name}').read()
+print('ready', flush=True)
+time.sleep(60)"
+        );
+        let id = start(&world, PTY, &["python3", "-c", &program]);
+        until_ready(&world, &id);
+        assert_does_not_await(&world, &id);
+    }
+}

@@ -1,0 +1,77 @@
+//! The end of the input.
+
+use super::{ROOM, letters, reader, refusal, send_bytes, sum};
+use crate::checks::{assert_nothing_is_left, assert_same_bytes, keepings, until_output};
+use crate::processes::{CONT, KILL, STOP, kill_for_good};
+use crate::scripts::{WAITS, let_go, send_line};
+use crate::world::{World, kill};
+
+/// It stays open until then, and a process left behind is not left waiting for what cannot come.
+#[test]
+fn the_input_ends_with_the_job_for_those_left_behind() {
+    let world = World::new();
+    let id = reader(&world, "(cat; echo end) <&0 & exit 3");
+    assert_eq!(world.wait(&id)["exit_code"], 3);
+    let ran = world.outlive(&["send", &id, "x"]);
+    assert!(refusal(&ran).contains("has ended"), "{ran:?}");
+    until_output(&world, &id, "end\n");
+    assert_nothing_is_left(&world, &id);
+}
+
+#[test]
+fn the_end_comes_after_everything_that_was_sent() {
+    let world = World::new();
+    let id = reader(&world, &format!("{WAITS}exec sha256sum"));
+    let bytes = letters(ROOM / 2);
+    send_bytes(&world, &id, &bytes);
+    world.ok(&["send", &id, "last", "--eof"]);
+    let_go(&world);
+    assert_eq!(world.wait(&id)["exit_code"], 0);
+    let expected = sum(&[&bytes[..], b"last"].concat());
+    assert_eq!(String::from_utf8(world.output(&id)).unwrap(), expected);
+}
+
+/// As with a pipe of a shell: `echo x | cat /dev/stdin`.
+#[test]
+fn a_job_that_opens_its_input_by_name_after_the_end_was_sent_reads_it_all() {
+    let world = World::new();
+    let id = reader(&world, &format!("{WAITS}exec cat /dev/stdin"));
+    world.ok(&["send", &id, "x\n", "--eof"]);
+    let_go(&world);
+    let ran = world.outlive(&["wait", &id, "--timeout", "8s"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(world.output(&id), b"x\n");
+}
+
+#[test]
+fn the_end_survives_the_keeper_that_took_it() {
+    for pending in [0, ROOM / 2] {
+        let world = World::new();
+        let id = reader(&world, &format!("{WAITS}exec cat"));
+        let block = vec![b'B'; pending];
+        send_bytes(&world, &id, &block);
+        world.ok(&["send", &id, "--eof"]);
+        kill_for_good(world.pair(&id).keeper);
+        let_go(&world);
+        assert_eq!(world.wait(&id)["exit_code"], 0);
+        assert_same_bytes("echo", &world.output(&id), &block);
+        assert_eq!(keepings(&world, &id), ["launched", "taken_over"]);
+    }
+}
+
+#[test]
+fn the_end_comes_also_when_the_standby_stands_still_or_is_gone() {
+    for signal in [KILL, STOP] {
+        let world = World::new();
+        let id = reader(&world, "exec cat");
+        let standby = world.pair(&id).standby.unwrap();
+        kill(standby, signal);
+        send_line(&world, &id, "x");
+        world.ok(&["send", &id, "--eof"]);
+        if signal == STOP {
+            kill(standby, CONT);
+        }
+        assert_eq!(world.wait(&id)["exit_code"], 0);
+        assert_eq!(world.output(&id), b"x\n");
+    }
+}

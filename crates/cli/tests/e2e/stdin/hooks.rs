@@ -1,0 +1,90 @@
+//! Either of the pair killed at any hook.
+
+use super::{assert_no_fifo, reader_with_hooks, stopped};
+use crate::checks::{assert_nothing_is_left, every, keepings};
+use crate::processes::{CONT, kill_for_good};
+use crate::scripts::{numbers, send_line};
+use crate::world::{World, kill, until};
+use outlive_sys::procfs;
+use std::thread;
+
+/// Every hook that a job passes which reads to its end by itself.
+const HOOKS: [&str; 17] = [
+    "Begun",
+    "Forked",
+    "Spawned",
+    "GateOpened",
+    "Executed",
+    "Started",
+    "Ready",
+    "Captured",
+    "LeaderEnded",
+    "Drained",
+    "OutputSynced",
+    "EndedRecorded",
+    "Noted",
+    "Told",
+    "Reaped",
+    "Closed",
+    "Retired",
+];
+
+/// Takes a job from its start to its end by sending it lines, and checks what it read.
+fn drive(world: &World, hooks: &str) -> String {
+    let id = reader_with_hooks(world, hooks, "exec cat");
+    (1..=5).for_each(|n| send_line(world, &id, &n.to_string()));
+    world.ok(&["send", &id, "6\n", "--eof"]);
+    let job = world.wait(&id);
+    assert_eq!(job["exit_code"], 0, "{job}");
+    assert_eq!(job["ended_by"], "itself", "{job}");
+    assert_eq!(job["awaiting_input"], false, "{job}");
+    assert_eq!(world.output(&id), numbers(6));
+    id
+}
+
+#[test]
+fn a_keeper_killed_at_any_hook_loses_and_doubles_no_input() {
+    every(&HOOKS, ToString::to_string, |hook| {
+        let world = World::new();
+        let id = drive(&world, &format!("keeper:{hook}=kill"));
+        assert_nothing_is_left(&world, &id);
+        assert_no_fifo(&world, &id);
+        let kept = keepings(&world, &id);
+        // Whether the end is closed in a step of its own depends on what is seen first.
+        match *hook {
+            "Begun" => assert_eq!(kept, ["taken_over"]),
+            "Closed" => {}
+            _ => assert_eq!(kept, ["launched", "taken_over"]),
+        }
+    });
+}
+
+#[test]
+fn a_standby_killed_at_any_hook_loses_and_doubles_no_input() {
+    every(&HOOKS, ToString::to_string, |hook| {
+        let world = World::new();
+        thread::scope(|scope| {
+            let job = scope.spawn(|| drive(&world, &format!("keeper:{hook}=stop")));
+            let mut keeper = None;
+            until("the job is over", || {
+                match keeper {
+                    // A hook that is passed often stops it each time.
+                    Some(keeper) => kill(keeper, CONT),
+                    None => {
+                        keeper = stopped(&world);
+                        let parent = keeper.and_then(procfs::stat).map(|stat| stat.parent);
+                        parent.into_iter().for_each(kill_for_good);
+                    }
+                }
+                job.is_finished() && world.processes().is_empty()
+            });
+            assert!(
+                keeper.is_some() || *hook == "Closed",
+                "never came to the hook"
+            );
+            let id = job.join().unwrap();
+            assert_eq!(keepings(&world, &id), ["launched"]);
+            assert_no_fifo(&world, &id);
+        });
+    });
+}

@@ -1,0 +1,144 @@
+//! Jobs whose standard input is a pipe: `send` arrives once, whole and in order.
+
+mod blocks;
+mod disk;
+mod end_of_input;
+mod heirs;
+mod hooks;
+mod random_kills;
+mod refusals;
+mod room;
+mod sending;
+mod write_ids;
+
+use crate::processes::{begin, is_stopped};
+use crate::scripts::with_go;
+use crate::world::{Ran, World, until};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::FileTypeExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What a keeper holds for a job that does not read, before whoever writes has to wait.
+const ROOM: usize = 1024 * 1024;
+/// The system call in which a client waits for an answer.
+const RECVFROM: &str = "45";
+
+/// Starts a shell job that can be written to; returns its id.
+fn reader(world: &World, script: &str) -> String {
+    reader_with_hooks(world, "", script)
+}
+
+fn reader_with_hooks(world: &World, hooks: &str, script: &str) -> String {
+    let args = ["run", "--stdin", "pipe", "--shell", script];
+    let ran = Ran::of(with_go(world, &args).env("OUTLIVE_HOOKS", hooks));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.stdout.trim_end().to_owned()
+}
+
+/// Begins to send bytes, handed over through the standard input of `send`.
+fn begin_send(world: &World, id: &str, more: &[&str], bytes: &[u8]) -> Child {
+    let path = world.path(&format!("bytes-{:x}", random()));
+    fs::write(&path, bytes).unwrap();
+    let mut send = world.command(["send", id]);
+    send.args(more).stdin(File::open(&path).unwrap());
+    begin(send)
+}
+
+fn send_bytes(world: &World, id: &str, bytes: &[u8]) {
+    let ran = Ran::end_of(begin_send(world, id, &[], bytes));
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+/// Ends the input, and waits for the job's own good end.
+fn end_input(world: &World, id: &str) -> Value {
+    world.ok(&["send", id, "--eof"]);
+    let job = world.wait(id);
+    assert_eq!(job["exit_code"], 0, "{job}");
+    job
+}
+
+/// Different every time.
+fn random() -> u64 {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u128(now.as_nanos());
+    hasher.finish()
+}
+
+/// Bytes of every value, in no order.
+fn noise(count: usize) -> Vec<u8> {
+    let mut state = random() | 1;
+    let mut bytes = Vec::with_capacity(count + 8);
+    while bytes.len() < count {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend_from_slice(&state.to_ne_bytes());
+    }
+    bytes.truncate(count);
+    bytes
+}
+
+/// Letters in no order.
+fn letters(count: usize) -> Vec<u8> {
+    let mut bytes = noise(count);
+    bytes.iter_mut().for_each(|byte| *byte = b'a' + *byte % 26);
+    bytes
+}
+
+/// What `sha256sum` says of these bytes.
+fn sum(bytes: &[u8]) -> String {
+    let mut child = Command::new("sha256sum")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(bytes).unwrap();
+    Ran::end_of(child).stdout
+}
+
+/// Waits until `send` has sent something and sleeps until it is answered.
+fn until_it_waits(sender: &Child) {
+    let pid = sender.id() as i32;
+    let mut seen = 0;
+    until("send waits for an answer", || {
+        seen = if system_call_of(pid) == RECVFROM {
+            seen + 1
+        } else {
+            0
+        };
+        seen > 20
+    });
+}
+
+/// What it says in refusing.
+fn refusal(ran: &Ran) -> &str {
+    assert_eq!(ran.code, 125, "{ran:?}");
+    assert_eq!(ran.stdout, "", "{ran:?}");
+    ran.stderr.trim_end()
+}
+
+/// The system call a process sleeps in.
+fn system_call_of(pid: i32) -> String {
+    let text = fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
+    text.split(' ').next().unwrap_or_default().to_owned()
+}
+
+/// The keeper that stopped at its hook, once it has.
+fn stopped(world: &World) -> Option<i32> {
+    world.processes().into_iter().find(|pid| is_stopped(*pid))
+}
+
+fn assert_no_fifo(world: &World, id: &str) {
+    let fifos: Vec<_> = fs::read_dir(world.job_dir(id))
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.file_type().unwrap().is_fifo())
+        .map(|entry| entry.file_name())
+        .collect();
+    assert!(fifos.is_empty(), "{fifos:?}");
+}

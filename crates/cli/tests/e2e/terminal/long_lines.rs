@@ -1,0 +1,72 @@
+//! Lines longer than a terminal takes at once.
+
+use crate::checks::{until_file, until_output, until_wrote};
+use crate::processes::kill_for_good;
+use crate::scripts::{go, numbers, on_terminal};
+use crate::world::{Ran, World, until};
+use std::fs::{self, File};
+
+/// Sends a file's bytes and Enter to a job.
+fn send_bytes_as_line(world: &World, id: &str, line: &[u8]) {
+    let path = world.path("line");
+    fs::write(&path, [line, b"\n"].concat()).unwrap();
+    let mut send = world.command(["send", id]);
+    let ran = Ran::of(send.stdin(File::open(path).unwrap()));
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+/// A line without repetitions that could hide a cut.
+fn long_line(length: usize) -> Vec<u8> {
+    let mut line = numbers(length as u32);
+    line.retain(|byte| *byte != b'\n');
+    line.truncate(length);
+    line
+}
+
+#[test]
+fn long_lines_are_not_cut() {
+    for length in [4000, 4094, 4095, 4096, 20_000, 100_000] {
+        let world = World::new();
+        let id = on_terminal(&world, "echo up; exec cat > \"$GO\"");
+        until_output(&world, &id, "up\r\n");
+        let line = long_line(length);
+        send_bytes_as_line(&world, &id, &line);
+        let line = [line, b"\n".to_vec()].concat();
+        until_file(&go(&world), &line);
+    }
+}
+
+#[test]
+fn whatever_reads_it_a_long_line_is_whole() {
+    let python = "/usr/bin/python3 -c \"print('len', len(input()))\"";
+    for reader in [
+        python,
+        "read -r line; echo len ${#line}",
+        "head -n 1 | { tr -d '\\n'; } | { echo len $(wc -c); }",
+        "dash -c 'read -r line; echo len ${#line}'",
+        "dd bs=1 2>/dev/null | head -n 1 | tr -d '\\n' | { echo len $(wc -c); }",
+        "dd bs=1000 2>/dev/null | head -n 1 | tr -d '\\n' | { echo len $(wc -c); }",
+    ] {
+        let world = World::new();
+        let id = on_terminal(&world, &format!("echo up; {reader}"));
+        until_output(&world, &id, "up\r\n");
+        send_bytes_as_line(&world, &id, &long_line(20_000));
+        until(&format!("{reader} has read"), || {
+            String::from_utf8_lossy(&world.output(&id)).contains("len ")
+        });
+        until_wrote(&world, &id, "len 20000\r\n");
+    }
+}
+
+#[test]
+fn a_long_line_in_two_sends_is_whole_though_the_keeper_dies_between() {
+    let world = World::new();
+    let id = on_terminal(&world, "echo up; exec cat > \"$GO\"");
+    until_output(&world, &id, "up\r\n");
+    let line = long_line(6000);
+    let (first, second) = line.split_at(3000);
+    world.ok(&["send", &id, std::str::from_utf8(first).unwrap()]);
+    kill_for_good(world.pair(&id).keeper);
+    send_bytes_as_line(&world, &id, second);
+    until_file(&go(&world), &[line, b"\n".to_vec()].concat());
+}

@@ -1,0 +1,67 @@
+//! Jobs with a terminal of their own: keys, screens, sizes.
+
+mod birth;
+mod ending;
+mod hangup;
+mod hooks;
+mod keys;
+mod long_lines;
+mod passwords;
+mod programs;
+mod resizing;
+mod screens;
+mod streams;
+mod typing;
+
+use crate::world::{World, until};
+use serde_json::Value;
+use std::fs;
+
+/// The screen as `log` tells it.
+fn screen(world: &World, id: &str) -> Value {
+    world.json(&["log", id, "--screen", "--json"])
+}
+
+/// The same with carriage returns, as a terminal shows lines.
+fn as_shown(bytes: &[u8]) -> Vec<u8> {
+    String::from_utf8_lossy(bytes)
+        .replace('\n', "\r\n")
+        .into_bytes()
+}
+
+/// Where a process stands among others and on its terminal.
+struct Standing {
+    group: i64,
+    session: i64,
+    terminal: i64,
+    foreground: i64,
+}
+
+fn standing(pid: i32) -> Option<Standing> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, after) = text.rsplit_once(')')?;
+    let numbers: Vec<i64> = after
+        .split_whitespace()
+        .skip(1)
+        .filter_map(|field| field.parse().ok())
+        .collect();
+    Some(Standing {
+        group: numbers[1],
+        session: numbers[2],
+        terminal: numbers[3],
+        foreground: numbers[4],
+    })
+}
+
+/// Waits until a program of this name has the terminal, and names its process.
+pub fn until_in_front(world: &World, name: &str) -> i32 {
+    let mut found = None;
+    until(&format!("{name} is in front"), || {
+        found = world.processes().into_iter().find(|pid| {
+            fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == name)
+                && standing(*pid).is_some_and(|at| at.group == at.foreground)
+        });
+        found.is_some()
+    });
+    found.unwrap()
+}
