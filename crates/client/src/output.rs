@@ -14,7 +14,7 @@ pub use reader::Line;
 
 use crate::error::Error;
 use crate::outlive::Outlive;
-use crate::view::{self, View};
+use crate::view::{self, View, Viewed};
 use outlive_core::index::Index;
 use outlive_core::units::show_size;
 use outlive_core::{JobDir, JobId, Spec, State};
@@ -142,7 +142,7 @@ impl Output {
     /// A range as text, with where it lies.
     pub fn text(&self, id: &JobId, range: Range<u64>, look: Look) -> io::Result<LogText> {
         let range = range.start.min(self.size)..range.end.min(self.size);
-        let text = self.render(range.clone(), look)?;
+        let viewed = self.render(range.clone(), look)?;
         let from_line = 1 + self.newlines_before(range.start)?;
         let to_line = match range.is_empty() {
             true => from_line - 1,
@@ -154,7 +154,7 @@ impl Output {
         };
         Ok(LogText {
             id: id.clone(),
-            text,
+            text: viewed.text,
             from_line,
             to_line,
             total_lines,
@@ -162,6 +162,8 @@ impl Output {
             to_byte: range.end,
             total_bytes: self.size,
             dropped_bytes: self.dropped_bytes(),
+            omitted_lines: viewed.omitted_lines,
+            omitted_from_line: viewed.omitted_from_line.map(|line| from_line + line - 1),
             dropped_ranges: self
                 .missing
                 .iter()
@@ -182,7 +184,7 @@ pub enum Look {
 }
 
 impl Output {
-    fn render(&self, range: Range<u64>, look: Look) -> io::Result<String> {
+    fn render(&self, range: Range<u64>, look: Look) -> io::Result<Viewed> {
         let mut raw = Vec::new();
         let mut plain = match look {
             Look::Raw => None,
@@ -199,10 +201,17 @@ impl Output {
             }
         }
         Ok(match plain {
-            Some(view) => view.finish().text,
-            None => String::from_utf8_lossy(&raw).into_owned(),
+            Some(view) => view.finish(),
+            None => Viewed {
+                text: String::from_utf8_lossy(&raw).into_owned(),
+                ..Viewed::default()
+            },
         })
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What stands where something is missing.
@@ -262,6 +271,11 @@ pub struct LogText {
     pub to_byte: u64,
     pub total_bytes: u64,
     pub dropped_bytes: u64,
+    /// Lines of this part that a budget left out of the text, and the first of them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub omitted_lines: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub omitted_from_line: Option<u64>,
     /// What of the whole was not kept, each as `[from, to]`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dropped_ranges: Vec<[u64; 2]>,

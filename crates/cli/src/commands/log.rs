@@ -175,6 +175,12 @@ fn print_text(context: &Context, args: &Args, log: &Log) -> Result<(), Failure> 
     if args.redact {
         text.text = redact(&text.text).into_owned();
     }
+    if let Some(from) = text.omitted_from_line {
+        let (id, count) = (&text.id, text.omitted_lines);
+        context.say(&format!(
+            "outlive: {count} lines were left out; `outlive log {id} --offset {from} --lines {count}` shows them"
+        ));
+    }
     match context.json {
         true => context.print_json(&text),
         false => write(text.text.as_bytes()),

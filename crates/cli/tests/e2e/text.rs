@@ -63,6 +63,21 @@ fn a_budget_keeps_the_beginning_and_the_end() {
         .filter(|line| line.contains("left out"))
         .collect();
     assert_eq!(said.len(), 1, "{said:?}");
+    let hint = log.stderr.split('`').nth(1).unwrap();
+    let hint: Vec<&str> = hint.split(' ').skip(1).collect();
+    let middle = world.outlive(&hint).stdout;
+    let [head, tail] = log
+        .stdout
+        .split(&format!("{}\n", said[0]))
+        .collect::<Vec<_>>()[..]
+    else {
+        panic!("head and tail: {}", log.stdout);
+    };
+    let whole: String = (1..=20_000).map(|number| format!("{number}\n")).collect();
+    assert!(
+        format!("{head}{middle}{tail}") == whole,
+        "what was left out is what is shown then"
+    );
     let shown = log.stdout.lines().count() as u64 - 1;
     let digits: String = said[0]
         .split("lines")
