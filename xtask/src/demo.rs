@@ -21,11 +21,20 @@ fn program() -> Result<PathBuf, String> {
     }
 }
 
+/// As it would be typed.
+fn shown(args: &[&str]) -> String {
+    let quoted = |arg: &&str| match arg.contains(' ') {
+        true => format!("'{arg}'"),
+        false => (*arg).to_owned(),
+    };
+    args.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
 pub fn demo() -> Result<(), String> {
     let program = program()?;
     let home = std::env::temp_dir().join(format!("outlive-demo-{}", std::process::id()));
     let show = |args: &[&str], code: i32| -> Result<(), String> {
-        println!("\n$ outlive {}", args.join(" "));
+        println!("\n$ outlive {}", shown(args));
         let status = Command::new(&program)
             .args(args)
             .env("OUTLIVE_HOME", &home)
