@@ -49,6 +49,8 @@ pub struct Job {
 pub(crate) struct Seen {
     pub processes: u32,
     pub awaiting: Option<Awaiting>,
+    /// Whether its terminal hands over whole lines.
+    pub line_mode: Option<bool>,
 }
 
 /// What a job has written.

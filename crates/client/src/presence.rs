@@ -222,10 +222,12 @@ pub fn look(outlive: &Outlive, id: &JobId) -> Result<Seen, Error> {
             Answer::Reply(Reply::Look {
                 processes,
                 awaiting,
+                line_mode,
             }) => {
                 return Ok(Seen {
                     processes,
                     awaiting,
+                    line_mode,
                 });
             }
             Answer::Reply(_) => return Err(Error::NoAnswer(id.clone())),

@@ -113,6 +113,9 @@ pub enum Reply {
     Look {
         processes: u32,
         awaiting: Option<Awaiting>,
+        /// Whether its terminal hands over whole lines now; `None` without one.
+        #[serde(default)]
+        line_mode: Option<bool>,
     },
     Written,
     Resized,

@@ -102,6 +102,14 @@ impl Channel {
         }
     }
 
+    /// Whether the job's terminal hands over whole lines now.
+    pub fn line_mode(&self) -> Option<bool> {
+        match self {
+            Channel::Terminal(terminal) => terminal.master.mode().ok().map(|mode| mode.lines),
+            Channel::None | Channel::Pipe(_) | Channel::Lost(_) => None,
+        }
+    }
+
     pub fn spool(&self) -> Option<&Spool> {
         match self {
             Channel::Pipe(input) => Some(&input.spool),

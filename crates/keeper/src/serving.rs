@@ -40,6 +40,7 @@ impl Keeper<'_> {
                 let look = Reply::Look {
                     processes,
                     awaiting,
+                    line_mode: self.shared.channel.line_mode(),
                 };
                 self.clients.reply(client, &look);
             }

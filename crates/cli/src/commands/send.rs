@@ -62,7 +62,9 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         eof: args.eof,
         id: args.write_id,
     };
-    send::send(&context.outlive, &id, &what)?;
+    for note in send::send(&context.outlive, &id, &what)? {
+        context.say(&format!("outlive: note: {note}"));
+    }
     if context.json {
         context.print_json(&serde_json::json!({ "id": id, "sent": true }))?;
     }

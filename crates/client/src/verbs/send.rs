@@ -33,8 +33,13 @@ pub struct Send {
 /// Room is left in an id for the number of a piece.
 pub const MAX_ID: usize = WriteId::MAX - 8;
 
-pub fn send(outlive: &Outlive, id: &JobId, what: &Send) -> Result<(), Error> {
+/// What a terminal that hands over whole lines keeps of one.
+const LONGEST_LINE: usize = 4095;
+
+/// Sends it; returns what may come of it otherwise than a reader of the call would expect.
+pub fn send(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<String>, Error> {
     let bytes = resolve(outlive, id, what)?;
+    let notes = doubts(outlive, id, &bytes)?;
     let token = match &what.id {
         Some(token) => token.as_str().to_owned(),
         None => random::token()?,
@@ -58,7 +63,20 @@ pub fn send(outlive: &Outlive, id: &JobId, what: &Send) -> Result<(), Error> {
             eof: what.eof && number == last,
         })?;
     }
-    Ok(())
+    Ok(notes)
+}
+
+/// A long line is typed so that it is whole for a program that reads lines. Whether one does is known
+/// only of the one that reads now.
+fn doubts(outlive: &Outlive, id: &JobId, bytes: &[u8]) -> Result<Vec<String>, Error> {
+    let mut lines = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
+    let is_long = lines.any(|line| line.len() > LONGEST_LINE);
+    if !is_long || presence::look(outlive, id)?.line_mode != Some(false) {
+        return Ok(Vec::new());
+    }
+    Ok(vec![format!(
+        "a line is longer than {LONGEST_LINE} bytes, and its terminal hands over single keys now: a program that puts it back to whole lines before it reads this gets the line cut; send it once that program waits (`outlive wait {id} --for input`)"
+    )])
 }
 
 const PASTE_BEGINS: &[u8] = b"\x1b[200~";

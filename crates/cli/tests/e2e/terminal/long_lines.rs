@@ -70,3 +70,27 @@ fn a_long_line_in_two_sends_is_whole_though_the_keeper_dies_between() {
     send_bytes_as_line(&world, &id, second);
     until_file(&go(&world), &[line, b"\n".to_vec()].concat());
 }
+
+/// At a prompt that reads keys nobody can know what will read next, so it is said.
+#[test]
+fn a_long_line_typed_ahead_of_the_program_that_will_read_it_is_not_cut_silently() {
+    let world = World::new();
+    let id = world.ok(&["run", "--pty", "--", "bash", "--norc", "-i"]);
+    world.ok(&["wait", &id, "--for", "input", "--timeout", "20s"]);
+    let line = String::from_utf8(long_line(20_000)).unwrap();
+    let text = format!("sleep 0.2; cat\n{line}\n");
+    let said = world.outlive(&["send", &id, &text]).stderr;
+    assert!(said.contains("longer than 4095 bytes"), "{said:?}");
+    let short = world.outlive(&["send", &id, "echo short\n"]);
+    assert_eq!((short.code, short.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn a_long_line_for_a_program_that_reads_lines_needs_no_warning() {
+    let world = World::new();
+    let id = world.ok(&["run", "--pty", "--", "cat"]);
+    world.ok(&["wait", &id, "--for", "input", "--timeout", "20s"]);
+    let line = String::from_utf8(long_line(20_000)).unwrap();
+    let sent = world.outlive(&["send", &id, &line, "--enter"]);
+    assert_eq!((sent.code, sent.stderr.as_str()), (0, ""));
+}
