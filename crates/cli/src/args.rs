@@ -1,8 +1,8 @@
 //! The command line as a whole.
 
 use crate::commands::{
-    self, attach, completions, detach, doctor, list, log, man, prune, resize, run, send, show,
-    signal, stop, wait,
+    self, attach, completions, detach, doctor, inbox, list, log, man, post, prune, resize, run,
+    send, session, show, signal, stop, wait,
 };
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -53,6 +53,9 @@ pub enum Command {
     Send(send::Args),
     Attach(attach::Args),
     Resize(resize::Args),
+    Inbox(inbox::Args),
+    Post(post::Args),
+    Session(session::Args),
     Prune(prune::Args),
     Detach(detach::Args),
     Doctor(doctor::Args),
@@ -81,6 +84,9 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Send(args) => commands::send::run(context, args),
         Command::Attach(args) => commands::attach::run(context, args),
         Command::Resize(args) => commands::resize::run(context, args),
+        Command::Inbox(args) => commands::inbox::run(context, args),
+        Command::Post(args) => commands::post::run(context, args),
+        Command::Session(args) => commands::session::run(context, args),
         Command::Prune(args) => commands::prune::run(context, args),
         Command::Detach(args) => commands::detach::run(context, args),
         Command::Doctor(args) => commands::doctor::run(context, args),

@@ -2,9 +2,9 @@
 
 use crate::args::Global;
 use crate::exit::Failure;
-use outlive::{Error, JobId, Label, Outlive, environment};
+use outlive::{Caller, Error, JobId, Label, Outlive, environment};
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 #[derive(Debug)]
 pub struct Context {
@@ -16,7 +16,9 @@ pub struct Context {
 impl Context {
     pub fn new(global: Global) -> Result<Context, Failure> {
         Ok(Context {
-            outlive: Outlive::open(global.home)?.as_own_keeper(),
+            outlive: Outlive::open(global.home)?
+                .as_own_keeper()
+                .called_by(caller()),
             json: global.json,
             quiet: global.quiet,
         })
@@ -53,6 +55,11 @@ impl Context {
         texts.iter().map(|text| self.find(text)).collect()
     }
 
+    /// What the user has configured.
+    pub fn config(&self) -> Result<Config, Failure> {
+        Ok(Config::default())
+    }
+
     /// The session given, else the one this process runs in.
     pub fn session(&self, given: Option<&str>) -> Result<Option<Label>, Failure> {
         match given {
@@ -63,6 +70,11 @@ impl Context {
             ),
         }
     }
+}
+
+#[derive(Default)]
+pub struct Config {
+    pub inbox: outlive::inbox::Rules,
 }
 
 /// Checks a name, session or task.
@@ -77,4 +89,14 @@ pub fn label(what: &'static str, text: Option<&str>) -> Result<Option<Label>, Fa
         })
     })
     .transpose()
+}
+
+/// Who calls, as far as can be told.
+fn caller() -> Caller {
+    let session = environment::session();
+    match session.and_then(|key| Label::parse(&key).ok()) {
+        Some(session) => Caller::Session(session),
+        None if io::stdin().is_terminal() => Caller::Person,
+        None => Caller::Unknown,
+    }
 }

@@ -1,5 +1,6 @@
 //! What can go wrong, each with what to do about it.
 
+use crate::inbox::BadEventId;
 use crate::job::Job;
 use outlive_core::control::BadWriteId;
 use outlive_core::id::BadId;
@@ -12,6 +13,12 @@ use std::path::{Path, PathBuf};
 pub enum Error {
     #[error("no job {0:?}; `outlive list --state all` shows what there is")]
     NoSuchJob(String),
+    #[error("no event {0:?} of this session; `outlive inbox --peek` shows what waits")]
+    NoSuchEvent(String),
+    #[error("no session is known here: pass --session KEY, or set OUTLIVE_SESSION")]
+    NoSession,
+    #[error(transparent)]
+    BadEventId(#[from] BadEventId),
     #[error("{text:?} could be any of {}; type more of the id", show_ids(.candidates))]
     Ambiguous {
         text: String,
@@ -19,6 +26,10 @@ pub enum Error {
     },
     #[error("the id {} is taken by a job that is {}; choose another id, or use that job", .0.id, describe(.0))]
     IdTaken(Box<Job>),
+    #[error("{}: {reason}", .path.display())]
+    BadPost { path: PathBuf, reason: String },
+    #[error("the id {0} is a job's; choose another for what is posted")]
+    PostIdTaken(JobId),
     #[error(transparent)]
     BadId(#[from] BadId),
     #[error("{what} {text:?} cannot be used: {reason}")]
@@ -82,7 +93,10 @@ impl Error {
 
     /// The job that was asked for is not there, or not one.
     pub fn is_no_such_job(&self) -> bool {
-        matches!(self, Error::NoSuchJob(_) | Error::Ambiguous { .. })
+        matches!(
+            self,
+            Error::NoSuchJob(_) | Error::Ambiguous { .. } | Error::NoSuchEvent(_)
+        )
     }
 
     /// What was asked makes no sense, whatever the state of things.
@@ -90,6 +104,9 @@ impl Error {
         matches!(
             self,
             Error::BadId(_)
+                | Error::BadEventId(_)
+                | Error::NoSession
+                | Error::BadPost { .. }
                 | Error::BadWriteId(_)
                 | Error::BadLabel { .. }
                 | Error::NoCommand

@@ -1,4 +1,4 @@
-//! Where tests can stop or kill a launcher.
+//! Where tests can stop or kill a launcher, or a consumer of an inbox.
 
 use outlive_sys::hook;
 
@@ -9,6 +9,22 @@ pub enum Hook {
     Linked,
     Named,
     KeeperSpawned,
+}
+
+/// A step a consumer of an inbox has reached.
+#[derive(Clone, Copy, Debug)]
+pub enum ConsumerHook {
+    /// The claim is written, and not yet known to count.
+    Claimed,
+    /// The events are out, and not yet acked.
+    Delivered,
+    Acked,
+}
+
+pub fn reach_consumer(hook: ConsumerHook) {
+    if cfg!(debug_assertions) {
+        hook::reach("consumer", &format!("{hook:?}"));
+    }
 }
 
 pub fn reach(hook: Hook) {

@@ -7,12 +7,13 @@
 
 use crate::error::Error;
 use crate::hooks::{self, Hook};
+use crate::inbox;
 use crate::keeper_process::{self, Begun};
 use crate::moment::now;
 use crate::outlive::{Outlive, make_private};
 use outlive_core::event::Event;
 use outlive_core::layout::{NEW, PRIVATE};
-use outlive_core::{BootId, JobDir, JobId, JournalWriter, Spec};
+use outlive_core::{BootId, JobDir, JobId, JournalWriter, Label, Spec};
 use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::{file, own, pipe, procfs};
 use std::ffi::OsString;
@@ -42,6 +43,9 @@ pub fn make(outlive: &Outlive, spec: &Spec) -> Result<Named, Error> {
     if let Some(name) = &spec.name {
         let target = Path::new("../jobs").join(spec.id.as_str());
         replace_link(&target, &outlive.home().name(name), &spec.id)?;
+    }
+    if let Some(session) = &spec.session {
+        inbox::ring(outlive, session);
     }
     Ok(Named::Yes(lock))
 }
@@ -152,14 +156,29 @@ fn link(outlive: &Outlive, spec: &Spec) -> Result<(), Error> {
         &home.live_link(&spec.id),
     )?;
     if let Some(session) = &spec.session {
-        let directory = home.session(session);
         let target = Path::new("../../jobs").join(spec.id.as_str());
-        let link = directory.join(spec.id.as_str());
-        make_private(&directory)?;
-        // `prune` removes an empty one, perhaps just now.
-        while !make_link(&target, &link)? {
-            make_private(&directory)?;
-        }
+        link_into(&home.session(session), &target, &spec.id)?;
+        link_inbox(outlive, session, &spec.id, "jobs")?;
+    }
+    Ok(())
+}
+
+/// Lets the session's inbox find what `<place>/<id>` will have to tell.
+pub fn link_inbox(
+    outlive: &Outlive,
+    session: &Label,
+    id: &JobId,
+    place: &str,
+) -> Result<(), Error> {
+    let target = Path::new("../..").join(place).join(id.as_str());
+    link_into(&outlive.home().inbox(session), &target, id)
+}
+
+/// Makes a link in a directory that others remove when it is empty, perhaps just now.
+fn link_into(directory: &Path, target: &Path, id: &JobId) -> Result<(), Error> {
+    make_private(directory)?;
+    while !make_link(target, &directory.join(id.as_str()))? {
+        make_private(directory)?;
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ mod connection;
 pub mod environment;
 mod error;
 mod hooks;
+pub mod inbox;
 mod job;
 mod keeper_process;
 pub mod keys;
@@ -37,10 +38,11 @@ pub mod view;
 
 pub use error::Error;
 pub use job::{Job, JobOutput};
-pub use outlive::Outlive;
+pub use outlive::{Caller, Outlive};
 pub use outlive_core::control::{Awaiting, WriteId};
 pub use outlive_core::{
     Input, JobId, Label, Leftovers, Notify, Outcome, Size, bound, signal::Signal, units,
 };
+pub use outlive_sys::clock;
 pub use output::{Chunk, Cursor, Follow, Line, LogText, Look, Piece, missing_line};
 pub use screen::{CursorPlace, Screen};

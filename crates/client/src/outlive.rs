@@ -15,6 +15,19 @@ pub struct Outlive {
     home: Home,
     /// Whether this program can be its own keeper.
     pub(crate) is_keeper: bool,
+    caller: Caller,
+}
+
+/// On whose behalf verbs are called. What a session learns by a verb of its own it need not be told
+/// again; what somebody else learns, it must.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Caller {
+    Session(Label),
+    /// Somebody at a terminal, who is no session.
+    Person,
+    /// Nobody says. It may be a script of the job's owner, and is taken for that.
+    #[default]
+    Unknown,
 }
 
 impl Outlive {
@@ -31,7 +44,23 @@ impl Outlive {
         Ok(Outlive {
             home: Home::at(root),
             is_keeper: false,
+            caller: Caller::Unknown,
         })
+    }
+
+    /// Says on whose behalf the verbs are called.
+    pub fn called_by(mut self, caller: Caller) -> Outlive {
+        self.caller = caller;
+        self
+    }
+
+    /// The session that calls, where the job it calls about is this session's.
+    pub(crate) fn calling_session<'a>(&'a self, owner: Option<&'a Label>) -> Option<&'a Label> {
+        match &self.caller {
+            Caller::Session(session) => Some(session),
+            Caller::Unknown => owner,
+            Caller::Person => None,
+        }
     }
 
     /// For a program whose `main` runs the keeper when it is called `outlive-keeper`: where there is
@@ -61,6 +90,7 @@ impl Outlive {
             self.home.live(),
             self.home.sessions(),
             self.home.names(),
+            self.home.inboxes(),
             self.home.ended(),
         ] {
             make_private(&path)?;
@@ -137,7 +167,7 @@ impl Outlive {
 }
 
 /// The job ids among a directory's entries; none where there is no directory.
-fn ids_in(path: &Path) -> Result<Vec<JobId>, Error> {
+pub(crate) fn ids_in(path: &Path) -> Result<Vec<JobId>, Error> {
     let entries = match fs::read_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.map_err(Error::io("cannot read", path))?,

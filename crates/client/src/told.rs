@@ -1,35 +1,79 @@
-//! Who has been told of an end.
+//! What whoever calls a verb learns by it, and so need not be told again.
 //!
-//! A job of a session is not to be forgotten before somebody has heard how it ended. The mark is a
-//! file, made by whoever was told: `wait`; `stop`, whose caller sees the end it asked for; and `run`,
-//! of a job that could not be started.
+//! `wait`, a `log` of the whole output and a failed `run` tell of an end as well as the inbox would. The
+//! note is made once the words are out: killed before that, the session is told again rather than never.
 
-use crate::job::Job;
+use crate::error::Error;
+use crate::inbox::Source;
+use crate::moment;
 use crate::outlive::Outlive;
-use outlive_core::layout::PRIVATE;
-use outlive_core::{JobDir, Notify, Outcome, Spec};
-use std::fs::File;
-use std::os::unix::fs::OpenOptionsExt;
+use outlive_core::JobId;
+use outlive_core::notice::Kind;
+use outlive_core::told::{Due, Durable, How, Line, Note, Rules};
 
-/// Notes that the end of this job has been told. Where that cannot be written down, a full disk say,
-/// the job is only kept longer than it need be: whoever asks is to hear of the end all the same.
-pub fn mark(outlive: &Outlive, job: &Job) {
-    if job.has_ended() {
-        let path = outlive.job_dir(&job.id).told();
-        let _ = File::options()
-            .write(true)
-            .create_new(true)
-            .mode(PRIVATE)
-            .open(path);
+/// Notes that whoever calls has heard of these events of a job. Another session's hearing of them is
+/// not its owner's.
+pub fn heard(
+    outlive: &Outlive,
+    id: &JobId,
+    how: How,
+    which: impl Fn(Kind) -> bool,
+) -> Result<(), Error> {
+    let Some(source) = Source::read(outlive, id)? else {
+        return Ok(());
+    };
+    if is_stranger(outlive, &source) {
+        return Ok(());
     }
+    let items = source.items();
+    let seqs: Vec<u64> = items
+        .iter()
+        .filter(|item| which(item.kind))
+        .map(|item| item.seq)
+        .collect();
+    source.settle(outlive, &seqs, Note::Told { how })
 }
 
-/// Whether somebody is still to be told of this end.
-pub fn is_awaited(dir: &JobDir, spec: &Spec, outcome: &Outcome) -> bool {
-    let wanted = match spec.notify {
-        Notify::End => true,
-        Notify::Failure => !outcome.is_success(),
-        Notify::Never => false,
+/// Notes that a job's end was seen by the way. Best effort: it only spares a repetition.
+pub fn shown(outlive: &Outlive, id: &JobId) {
+    let _ = try_to_note_shown(outlive, id);
+}
+
+fn try_to_note_shown(outlive: &Outlive, id: &JobId) -> Result<(), Error> {
+    let Some(source) = Source::read(outlive, id)? else {
+        return Ok(());
     };
-    spec.session.is_some() && wanted && !dir.told().exists()
+    let told = source.read_told()?;
+    let items = source.items();
+    let is_new = |seq: u64| told.of(seq).is_none_or(|delivery| !delivery.shown);
+    let seqs: Vec<u64> = items
+        .iter()
+        .filter(|item| item.kind == Kind::Ended && is_new(item.seq) && !told.is_settled(item.seq))
+        .map(|item| item.seq)
+        .collect();
+    if is_stranger(outlive, &source) || seqs.is_empty() {
+        return Ok(());
+    }
+    let when = moment::when()?;
+    let note = Note::Shown;
+    source.append(&Line { when, seqs, note }, Durable::No)
+}
+
+/// Whether whoever calls is not the session that is to be told.
+fn is_stranger(outlive: &Outlive, source: &Source) -> bool {
+    outlive.calling_session(source.session()) != source.session()
+}
+
+/// Whether a session is still to be told of this job's end.
+pub fn is_awaited(outlive: &Outlive, id: &JobId, rules: &Rules) -> Result<bool, Error> {
+    let Some(source) = Source::read(outlive, id)? else {
+        return Ok(false);
+    };
+    let told = source.read_told()?;
+    let when = moment::when()?;
+    let items = source.items();
+    Ok(items.iter().any(|item| {
+        let due = told.due(item.seq, &source.happened(item.at), &when, rules);
+        item.kind == Kind::Ended && matches!(due, Due::Now | Due::Held { .. })
+    }))
 }

@@ -5,6 +5,7 @@
 //! keeper is gone: the journal tells what became of the job, and the next connection reaches
 //! whoever keeps it now. So every request can be repeated.
 
+use crate::label::Label;
 use crate::os_text::OsText;
 use crate::signal::Signal;
 use crate::spec::Size;
@@ -20,6 +21,9 @@ pub enum Request {
     Stop {
         grace_ms: Option<u64>,
         detail: Option<String>,
+        /// The session that asks.
+        #[serde(default)]
+        session: Option<Label>,
     },
     /// Send one signal to every process of the tree.
     Signal { signal: Signal },

@@ -1,5 +1,7 @@
 //! What happened to a job: one line of its journal each.
 
+use crate::control::Awaiting;
+use crate::label::Label;
 use crate::outcome::End;
 use crate::process::{BootId, ProcRef};
 use crate::spec::Size;
@@ -46,18 +48,43 @@ pub enum Event {
     /// The command has been executed.
     Started,
     /// From here on the job is being stopped.
-    StopRequested {
-        by: StopCause,
-        detail: Option<String>,
-        /// From asking to killing.
-        grace_ms: u64,
-    },
+    StopRequested(StopRequest),
     /// Output between these offsets could not be kept.
     Gap { from: u64, to: u64 },
     /// The job's terminal has this size from this offset of the output on.
     Resized { size: Size, output: u64 },
     /// Byte `n` of the output is at byte `offset + n` of the caller's own log, from byte `from` on.
     LogBase { offset: u64, from: u64 },
+    /// Lines of the output matched a watch.
+    Matched(Match),
+    /// So many lines matched for so long that the watch turned itself off.
+    WatchDisabled {
+        /// Matches seen in all, and those among them that no event told of.
+        matches: u64,
+        untold: u64,
+    },
+    /// Watches of all the session's jobs together told too much: they are silent for a while.
+    WatchOverflow { silence_ms: u64 },
+    /// The silence is over.
+    WatchResumed {
+        /// What was not told of meanwhile.
+        silenced: u64,
+    },
+    /// The job is ready for use, by the sign it was asked to wait for.
+    Ready,
+    /// It has written nothing for this long.
+    Quiet { after_ms: u64 },
+    /// A process of the job waits for input.
+    AwaitingInput { awaiting: Awaiting },
+    /// A doorbell was rung, or could not be.
+    Rung {
+        doorbell: String,
+        /// 1, 2, 3, …
+        attempt: u32,
+        /// Why it failed, where it did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<String>,
+    },
     /// The leader has ended. There is at most one.
     Ended(End),
     /// What lingered after the end is gone too, and the output is final.
@@ -65,6 +92,19 @@ pub enum Event {
         output_bytes: u64,
         dropped_bytes: u64,
     },
+}
+
+/// Lines that matched, told as one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Match {
+    /// The newest of them, without escape sequences.
+    pub line: String,
+    /// Where it begins in the output.
+    pub offset: u64,
+    /// Which of the patterns asked for it matched first.
+    pub pattern: usize,
+    /// How many lines this tells of.
+    pub count: u64,
 }
 
 /// How a keeper came to act.
@@ -77,6 +117,18 @@ pub enum Keeping {
     TakenOver,
     /// Both had died; a verb that met the job started a fresh pair.
     Adopted,
+}
+
+/// A stop that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopRequest {
+    pub by: StopCause,
+    pub detail: Option<String>,
+    /// From asking to killing.
+    pub grace_ms: u64,
+    /// The session that asked, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Label>,
 }
 
 /// What asked for a stop.

@@ -43,11 +43,7 @@ impl Journal {
     /// Folds the lines of a journal into a state.
     pub fn parse(bytes: &[u8]) -> Journal {
         let mut journal = Journal::default();
-        let mut rest = bytes;
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            journal.take_line(&rest[..end]);
-            rest = &rest[end + 1..];
-        }
+        let rest = for_each_line(bytes, |line| journal.take_line(line));
         journal.torn = !rest.is_empty();
         journal
     }
@@ -67,6 +63,25 @@ impl Journal {
             self.damaged += 1;
         }
     }
+}
+
+/// Every record of a journal that this program understands, in order.
+pub fn for_each(bytes: &[u8], mut take: impl FnMut(&Record)) {
+    for_each_line(bytes, |line| {
+        if let Ok(record) = serde_json::from_slice(line) {
+            take(&record);
+        }
+    });
+}
+
+/// Every whole line; returns what follows the last of them.
+fn for_each_line(bytes: &[u8], mut take: impl FnMut(&[u8])) -> &[u8] {
+    let mut rest = bytes;
+    while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+        take(&rest[..end]);
+        rest = &rest[end + 1..];
+    }
+    rest
 }
 
 /// The one writer of a journal.

@@ -8,6 +8,9 @@
 //!   jobs/.gone-…         a job directory being removed
 //!   live/<id>            link while the job is not over: what runs is found without reading what ran
 //!   sessions/<key>/<id>  link per session
+//!   inbox/<key>/<id>     link while the session may have something to hear of the job or post
+//!   posts/<id>/          what was posted from outside: post.json told
+//!   locks/<name>         held by the job that has the lock
 //!   names/<name>         link to the newest job of that name
 //!   ended/<day>          which jobs ended on a day, in order (see `history`)
 //! ```
@@ -57,6 +60,32 @@ impl Home {
         self.root.join("names")
     }
 
+    pub fn inboxes(&self) -> PathBuf {
+        self.root.join("inbox")
+    }
+
+    pub fn inbox(&self, session: &Label) -> PathBuf {
+        self.inboxes().join(session.file_name())
+    }
+
+    pub fn posts(&self) -> PathBuf {
+        self.root.join("posts")
+    }
+
+    pub fn post(&self, id: &JobId) -> PostDir {
+        PostDir {
+            path: self.posts().join(id.as_str()),
+        }
+    }
+
+    pub fn locks(&self) -> PathBuf {
+        self.root.join("locks")
+    }
+
+    pub fn lock(&self, name: &Label) -> PathBuf {
+        self.locks().join(name.file_name())
+    }
+
     pub fn ended(&self) -> PathBuf {
         self.root.join("ended")
     }
@@ -77,6 +106,30 @@ impl Home {
         JobDir {
             path: self.jobs().join(id.as_str()),
         }
+    }
+}
+
+/// One post's directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PostDir {
+    path: PathBuf,
+}
+
+impl PostDir {
+    pub fn at(path: PathBuf) -> PostDir {
+        PostDir { path }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn post(&self) -> PathBuf {
+        self.path.join("post.json")
+    }
+
+    pub fn told(&self) -> PathBuf {
+        self.path.join("told")
     }
 }
 
@@ -151,7 +204,7 @@ impl JobDir {
         self.path.join("lock")
     }
 
-    /// There once somebody who asked has been told of the end.
+    /// Who has been told what.
     pub fn told(&self) -> PathBuf {
         self.path.join("told")
     }

@@ -15,6 +15,9 @@
 //! | [`ending`] | writing an end down, in the order that loses nothing |
 //! | [`bound`] | how much of an output is kept |
 //! | [`index`] | where lines and moments are in an output |
+//! | [`notice`] | which events a session is to hear of |
+//! | [`told`] | who has been told what: claims, acks |
+//! | [`post`] | work done elsewhere that is told through the same inbox |
 //! | [`journal`] | reading and appending events |
 //! | [`layout`] | where everything lies below the home |
 //! | [`history`] | which jobs ended, in order |
@@ -34,12 +37,15 @@ pub mod index;
 pub mod journal;
 pub mod label;
 pub mod layout;
+pub mod notice;
 pub mod os_text;
 pub mod outcome;
+pub mod post;
 pub mod process;
 pub mod signal;
 pub mod spec;
 pub mod state;
+pub mod told;
 pub mod units;
 
 pub use control::{Reply, Request};

@@ -3,6 +3,7 @@
 //! Code and signal stay apart, and not knowing is a value of its own ([`Outcome::Lost`]) that never
 //! turns into a number.
 
+use crate::label::Label;
 use crate::signal::Signal;
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +97,9 @@ pub struct End {
     /// Who asked, where somebody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by_detail: Option<String>,
+    /// The session whose request it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_by_session: Option<Label>,
     /// From start to end on a clock that runs through suspend; unknown when the start is.
     pub duration_ms: Option<u64>,
     pub output_bytes: u64,
@@ -128,6 +132,7 @@ impl End {
             outcome,
             ended_by,
             ended_by_detail: None,
+            ended_by_session: None,
             duration_ms: None,
             output_bytes,
             dropped_bytes,

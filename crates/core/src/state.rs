@@ -10,10 +10,15 @@
 //! An event that does not fit the phase changes nothing: the first `ended` wins, whatever races.
 
 use crate::event::{Event, Keeping, Moment, Record, StopCause};
+use crate::label::Label;
 use crate::outcome::{End, EndedBy};
 use crate::process::{BootId, ProcRef};
 use crate::spec::Size;
 use std::ops::Range;
+
+mod signs;
+
+pub use signs::{Ring, Signs};
 
 /// A job's state: the fold of its journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +35,7 @@ pub struct State {
     pub log_base: Option<LogBase>,
     /// Sizes the terminal was given later on, each from an offset of the output.
     pub sizes: Vec<(u64, Size)>,
+    pub signs: Signs,
 }
 
 /// Byte `n` of the output is at byte `offset + n` of the caller's own log, from byte `from` on.
@@ -78,6 +84,8 @@ pub struct Leader {
 pub struct Stop {
     pub by: StopCause,
     pub detail: Option<String>,
+    /// Whose request it was.
+    pub session: Option<Label>,
     /// When what is left will be killed, in milliseconds since boot.
     pub kill_at: u64,
 }
@@ -92,6 +100,25 @@ pub enum Tail {
         output_bytes: u64,
         dropped_bytes: u64,
     },
+}
+
+/// What ended a job, and who asked for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ender {
+    pub by: EndedBy,
+    pub detail: Option<String>,
+    pub session: Option<Label>,
+}
+
+impl Ender {
+    /// Of a job that nobody saw end.
+    pub fn unknown() -> Ender {
+        Ender {
+            by: EndedBy::Unknown,
+            detail: None,
+            session: None,
+        }
+    }
 }
 
 /// Whether an event changed anything.
@@ -113,6 +140,7 @@ impl Default for State {
             gaps: Vec::new(),
             log_base: None,
             sizes: Vec::new(),
+            signs: Signs::default(),
         }
     }
 }
@@ -142,19 +170,13 @@ impl State {
                 since: at,
                 ..*leader
             }),
-            (
-                Event::StopRequested {
-                    by,
-                    detail,
-                    grace_ms,
-                },
-                Phase::Running(leader),
-            ) => Phase::Stopping(
+            (Event::StopRequested(asked), Phase::Running(leader)) => Phase::Stopping(
                 *leader,
                 Stop {
-                    by: *by,
-                    detail: detail.clone(),
-                    kill_at: at.boot_ms.saturating_add(*grace_ms),
+                    by: asked.by,
+                    detail: asked.detail.clone(),
+                    session: asked.session.clone(),
+                    kill_at: at.boot_ms.saturating_add(asked.grace_ms),
                 },
             ),
             (Event::Ended(end), phase) if !matches!(phase, Phase::Ended { .. }) => Phase::Ended {
@@ -215,12 +237,23 @@ impl State {
                 });
                 return Applied::Taken;
             }
+            (
+                Event::Matched(_)
+                | Event::WatchDisabled { .. }
+                | Event::WatchOverflow { .. }
+                | Event::WatchResumed { .. }
+                | Event::Ready
+                | Event::Quiet { .. }
+                | Event::AwaitingInput { .. }
+                | Event::Rung { .. },
+                _,
+            ) => return self.signs.apply(event, at),
             // Out of phase: named one by one, so that a new event cannot be forgotten here.
             (
                 Event::Accepted { .. }
                 | Event::Spawned { .. }
                 | Event::Started
-                | Event::StopRequested { .. }
+                | Event::StopRequested(_)
                 | Event::Gap { .. }
                 | Event::Ended(_)
                 | Event::Closed { .. },
@@ -258,17 +291,19 @@ impl State {
 
     /// What ended a job whose leader ends in this phase, with who asked; `by_signal` when a signal
     /// ended the leader.
-    pub fn ended_by(&self, by_signal: bool) -> (EndedBy, Option<String>) {
-        match &self.phase {
-            Phase::Stopping(_, stop) => {
-                let by = match stop.by {
-                    StopCause::Stop => EndedBy::Stop,
-                    StopCause::Timeout => EndedBy::Timeout,
-                };
-                (by, stop.detail.clone())
-            }
+    pub fn ended_by(&self, by_signal: bool) -> Ender {
+        let (by, stop) = match &self.phase {
+            Phase::Stopping(_, stop) => match stop.by {
+                StopCause::Stop => (EndedBy::Stop, Some(stop)),
+                StopCause::Timeout => (EndedBy::Timeout, Some(stop)),
+            },
             _ if by_signal => (EndedBy::Signal, None),
             _ => (EndedBy::Itself, None),
+        };
+        Ender {
+            by,
+            detail: stop.and_then(|stop| stop.detail.clone()),
+            session: stop.and_then(|stop| stop.session.clone()),
         }
     }
 

@@ -12,7 +12,8 @@ use crate::ledger::{Ledger, now};
 use outlive_core::JobDir;
 use outlive_core::ending::{self, After};
 use outlive_core::event::{Event, Moment};
-use outlive_core::outcome::{End, EndedBy, Outcome};
+use outlive_core::outcome::{End, Outcome};
+use outlive_core::state::Ender;
 use std::io;
 use std::ops::Range;
 
@@ -72,8 +73,8 @@ impl Synced {
         let Exited { at, ended, kept } = self.0;
         let dropped_bytes = journal_gaps(ledger, capture, middle);
         let state = ledger.state();
-        let (ended_by, ended_by_detail) = match &ended.outcome {
-            Outcome::Lost { .. } => (EndedBy::Unknown, None),
+        let ender = match &ended.outcome {
+            Outcome::Lost { .. } => Ender::unknown(),
             outcome => state.ended_by(matches!(outcome, Outcome::Signaled { .. })),
         };
         let duration_ms = match &ended.outcome {
@@ -90,8 +91,9 @@ impl Synced {
         };
         let end = End {
             outcome: ended.outcome,
-            ended_by,
-            ended_by_detail,
+            ended_by: ender.by,
+            ended_by_detail: ender.detail,
+            ended_by_session: ender.session,
             duration_ms,
             output_bytes: capture.size(),
             dropped_bytes,

@@ -18,7 +18,7 @@ use crate::tail::Tail;
 use crate::tools::{self, Tools};
 use crate::tree::{Member, Tree};
 use crate::wake::Wake;
-use outlive_core::event::{Event, Keeping, StopCause};
+use outlive_core::event::{Event, Keeping, StopCause, StopRequest};
 use outlive_core::{Leftovers, Phase, State};
 use outlive_sys::own::Bell;
 use outlive_sys::{clock, clock::Timer, pidfd};
@@ -314,8 +314,12 @@ impl<'a> Keeper<'a> {
             self.look_at_leader()?;
         }
         if self.timeout_at().is_some_and(|at| at <= now) {
-            let grace_ms = self.shared.spec.grace_ms;
-            self.stop(StopCause::Timeout, None, grace_ms)?;
+            self.stop(StopRequest {
+                by: StopCause::Timeout,
+                detail: None,
+                grace_ms: self.shared.spec.grace_ms,
+                session: None,
+            })?;
         }
         if self.desk.look_at.is_some_and(|at| at <= now) {
             self.look_for_input()?;
@@ -338,22 +342,15 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    pub(crate) fn stop(
-        &mut self,
-        by: StopCause,
-        detail: Option<String>,
-        grace_ms: u64,
-    ) -> io::Result<()> {
+    pub(crate) fn stop(&mut self, asked: StopRequest) -> io::Result<()> {
+        let grace_ms = asked.grace_ms;
         // If it ended before it was asked, then it ended by itself.
         self.look_at_leader()?;
         self.role.reach(Hook::StopAsked);
         if matches!(self.state().phase, Phase::Running(_)) {
-            let asked = Event::StopRequested {
-                by,
-                detail,
-                grace_ms,
-            };
-            self.ledger.journal().append(now(), &[asked])?;
+            self.ledger
+                .journal()
+                .append(now(), &[Event::StopRequested(asked)])?;
             self.role.reach(Hook::StopWritten);
         }
         self.escalate(clock::boot_ms().saturating_add(grace_ms))

@@ -4,7 +4,7 @@ use crate::clients::{Asked, ClientId};
 use crate::keeper::Keeper;
 use crate::tree;
 use outlive_core::control::{Reply, Request};
-use outlive_core::event::StopCause;
+use outlive_core::event::{StopCause, StopRequest};
 use std::io;
 
 impl Keeper<'_> {
@@ -20,13 +20,19 @@ impl Keeper<'_> {
     fn answer(&mut self, Asked { client, request }: Asked) -> io::Result<()> {
         match request {
             Request::News { seq, output } => self.clients.await_news(client, seq, output),
-            Request::Stop { grace_ms, detail } => {
+            Request::Stop {
+                grace_ms,
+                detail,
+                session,
+            } => {
                 self.clients.await_stopped(client);
-                self.stop(
-                    StopCause::Stop,
+                let grace_ms = grace_ms.unwrap_or(self.shared.spec.grace_ms);
+                self.stop(StopRequest {
+                    by: StopCause::Stop,
                     detail,
-                    grace_ms.unwrap_or(self.shared.spec.grace_ms),
-                )?;
+                    grace_ms,
+                    session,
+                })?;
             }
             Request::Signal { signal } => {
                 let signaled = tree::signal(&self.tree.members()?, signal.number())?;

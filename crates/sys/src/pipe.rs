@@ -31,6 +31,18 @@ pub fn open_both(path: &Path) -> io::Result<File> {
     Ok(File::from(open(path, flags, Mode::empty())?))
 }
 
+/// Opens a FIFO for both, to be read without waiting: it never ends, whoever else comes and goes.
+pub fn open_bell(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    Ok(File::from(open(path, flags, Mode::empty())?))
+}
+
+/// Opens a FIFO for writing without waiting; fails where nobody reads it.
+pub fn open_writer(path: &Path) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    Ok(File::from(open(path, flags, Mode::empty())?))
+}
+
 /// A new pipe: its reading and its writing end, neither of which waits.
 pub fn new_pipe() -> io::Result<(File, File)> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;

@@ -196,18 +196,23 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         None => Command::Argv(args.command),
     };
     let request = args.options.request(context, command)?;
-    let Started { job, notes, .. } = run::run(&context.outlive, request)?;
+    let started = run::run(&context.outlive, request)?;
+    let Started { job, notes, .. } = &started;
     for note in notes {
         context.say(&format!("outlive: note: {note}"));
     }
     match stay {
-        _ if is_not_known_to_run(&job) => finish(context, &job),
+        _ if is_not_known_to_run(job) => {
+            let exit = finish(context, job)?;
+            started.heard(&context.outlive)?;
+            Ok(exit)
+        }
         Stay::No => {
-            print_started(context, &job)?;
+            print_started(context, job)?;
             Ok(Exit::Success)
         }
-        Stay::UntilItEnds => stay_with(context, &job, None),
-        Stay::AtMost(limit) => stay_with(context, &job, Some(limit)),
+        Stay::UntilItEnds => stay_with(context, job, None),
+        Stay::AtMost(limit) => stay_with(context, job, Some(limit)),
     }
 }
 
@@ -251,7 +256,11 @@ fn stay_with(context: &Context, job: &Job, limit: Option<Duration>) -> Result<Ex
     };
     let waited = wait::wait(&context.outlive, std::slice::from_ref(&job.id), how)?;
     match waited.jobs.first() {
-        Some(job) if job.has_ended() => finish(context, job),
+        Some(job) if job.has_ended() => {
+            let exit = finish(context, job)?;
+            waited.heard(&context.outlive)?;
+            Ok(exit)
+        }
         _ => yielded(context, job),
     }
 }

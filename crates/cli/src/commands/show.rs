@@ -33,5 +33,6 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         })?,
         false => context.print(&render::details(&job, &preview))?,
     }
+    show::seen(&context.outlive, &job);
     Ok(Exit::Success)
 }

@@ -4,8 +4,11 @@ use crate::error::Error;
 use crate::outlive::Outlive;
 use crate::output::{Cursor, Follow, Line, LogText, Look, Output, Piece};
 use crate::screen::{Emulation, Screen};
+use crate::told;
 use crate::verbs::show;
-use outlive_core::JobId;
+use outlive_core::notice::Kind;
+use outlive_core::told::How;
+use outlive_core::{JobId, Outcome};
 use outlive_sys::clock;
 use regex::bytes::Regex;
 use std::collections::VecDeque;
@@ -38,6 +41,8 @@ pub struct Log {
     id: JobId,
     output: Output,
     range: Range<u64>,
+    /// How it ended, where it has.
+    end: Option<Outcome>,
 }
 
 /// What a person would see on the job's terminal now.
@@ -48,7 +53,7 @@ pub fn screen(outlive: &Outlive, id: &JobId) -> Result<Screen, Error> {
 
 /// Finds the part that was asked for.
 pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
-    let (_, spec, state) = show::read(outlive, id)?;
+    let (job, spec, state) = show::read(outlive, id)?;
     let output = Output::open(outlive, &spec, &state)?;
     let range = find(&output, part).and_then(|range| match part {
         // A character that is only half written is left for the next look.
@@ -60,6 +65,7 @@ pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
         id: id.clone(),
         output,
         range,
+        end: job.outcome,
     })
 }
 
@@ -110,6 +116,20 @@ impl Log {
     /// How much of the whole output was not kept.
     pub fn dropped_bytes(&self) -> u64 {
         self.output.dropped_bytes()
+    }
+
+    /// How a job ended of which this is the whole output: reading it is being told of its end.
+    pub fn end(&self) -> Option<&Outcome> {
+        let whole = self.range == (0..self.output.size);
+        self.end.as_ref().filter(|_| whole)
+    }
+
+    /// Notes, once the face has printed all of it and [`Log::end`], that whoever read it was told.
+    pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
+        match self.end() {
+            Some(_) => told::heard(outlive, &self.id, How::Log, |kind| kind == Kind::Ended),
+            None => Ok(()),
+        }
     }
 
     /// The exact bytes, a stretch at a time, and what is missing of them.

@@ -3,12 +3,15 @@
 pub mod attach;
 pub mod detach;
 pub mod doctor;
+pub mod inbox;
 pub mod list;
 pub mod log;
+pub mod post;
 pub mod prune;
 pub mod resize;
 pub mod run;
 pub mod send;
+pub mod session;
 pub mod show;
 pub mod signal;
 pub mod stop;

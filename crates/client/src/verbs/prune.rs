@@ -4,11 +4,12 @@
 //! forced. A directory is renamed before it is removed, so that nobody meets half of it.
 
 use crate::error::Error;
-use crate::outlive::Outlive;
+use crate::outlive::{Outlive, ids_in};
 use crate::presence;
 use crate::told;
 use outlive_core::layout::{GONE, NEW};
-use outlive_core::{JobDir, JobId, Outcome, Spec, history};
+use outlive_core::told::Rules;
+use outlive_core::{JobDir, JobId, Spec, history};
 use outlive_sys::clock;
 use std::fs;
 use std::io;
@@ -33,6 +34,8 @@ pub struct Prune {
     pub all: bool,
     /// Also those whose end nobody was told, and directories that cannot be read.
     pub force: bool,
+    /// How long a session is waited for.
+    pub rules: Rules,
 }
 
 /// What was removed.
@@ -49,7 +52,6 @@ pub struct Pruned {
 struct Ended {
     id: JobId,
     spec: Spec,
-    outcome: Outcome,
     ended_ms: u64,
     bytes: u64,
 }
@@ -69,7 +71,7 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
         }
     }
     for job in select(ended, asked, clock::wall_ms()) {
-        if !asked.force && told::is_awaited(&outlive.job_dir(&job.id), &job.spec, &job.outcome) {
+        if !asked.force && told::is_awaited(outlive, &job.id, &asked.rules)? {
             pruned.untold.push(job.id);
             continue;
         }
@@ -84,11 +86,10 @@ fn read(outlive: &Outlive, id: &JobId) -> Result<Option<Ended>, Error> {
     let dir = outlive.job_dir(id);
     let spec = outlive.read_spec(id)?;
     let (_, state) = presence::meet(outlive, id)?;
-    match (state.ended_at(), state.end()) {
-        (Some(at), Some(end)) if state.is_final() => Ok(Some(Ended {
+    match state.ended_at() {
+        Some(at) if state.is_final() => Ok(Some(Ended {
             id: id.clone(),
             spec,
-            outcome: end.outcome.clone(),
             ended_ms: at.wall_ms,
             bytes: disk_usage(&dir),
         })),
@@ -163,6 +164,11 @@ fn remove(outlive: &Outlive, id: &JobId, spec: Option<&Spec>) -> Result<Option<u
         let _ = fs::remove_file(session.join(id.as_str()));
         let _ = fs::remove_dir(session);
     }
+    if let Some(session) = spec.and_then(|spec| spec.session.as_ref()) {
+        let inbox = home.inbox(session);
+        let _ = fs::remove_file(inbox.join(id.as_str()));
+        let _ = fs::remove_dir(inbox);
+    }
     if let Some(name) = name.filter(|name| leads_to(name, id)) {
         let _ = fs::remove_file(name);
     }
@@ -200,8 +206,26 @@ fn sweep(outlive: &Outlive) -> Result<(), Error> {
             let _ = fs::remove_file(link);
         }
     }
+    sweep_inboxes(outlive)?;
     history::forget_days(outlive.home(), |id| outlive.job_dir(id).path().is_dir())
         .map_err(Error::io("cannot tidy", outlive.home().ended()))
+}
+
+/// Removes links of inboxes that lead nowhere.
+fn sweep_inboxes(outlive: &Outlive) -> Result<(), Error> {
+    let Ok(inboxes) = fs::read_dir(outlive.home().inboxes()) else {
+        return Ok(());
+    };
+    for inbox in inboxes.flatten() {
+        for id in ids_in(&inbox.path())? {
+            let link = inbox.path().join(id.as_str());
+            if !link.exists() && is_old(&link) {
+                let _ = fs::remove_file(link);
+            }
+        }
+        let _ = fs::remove_dir(inbox.path());
+    }
+    Ok(())
 }
 
 fn is_abandoned(path: &Path) -> bool {
@@ -228,7 +252,6 @@ mod tests {
         Ended {
             id,
             spec: serde_json::from_value(spec).expect("a spec"),
-            outcome: Outcome::Exited { code: 0 },
             ended_ms,
             bytes,
         }

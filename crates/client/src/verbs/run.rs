@@ -11,7 +11,9 @@ use crate::shell;
 use crate::told;
 use crate::verbs::show;
 use outlive_core::bound;
+use outlive_core::notice::Kind;
 use outlive_core::os_text::OsText;
+use outlive_core::told::How;
 use outlive_core::{Input, JobId, Journal, Label, Leftovers, Notify, Outcome, Spec, State, spec};
 use outlive_sys::clock;
 use std::env;
@@ -105,6 +107,18 @@ impl Run {
     }
 }
 
+impl Started {
+    /// Notes, once the face has said so, that whoever asked knows that it could not be started.
+    pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
+        if !matches!(self.job.outcome, Some(Outcome::NotStarted { .. })) {
+            return Ok(());
+        }
+        told::heard(outlive, &self.job.id, How::Asked, |kind| {
+            kind == Kind::Ended
+        })
+    }
+}
+
 /// Starts a job; returns once its command has been executed or could not be.
 pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     let mut notes = Vec::new();
@@ -153,9 +167,6 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         Err(Error::NoSuchJob(_)) => read_removed(outlive, &spec, opened)?,
         other => other.map(|(job, _, state)| (job, state))?,
     };
-    if matches!(job.outcome, Some(Outcome::NotStarted { .. })) {
-        told::mark(outlive, &job);
-    }
     let pid = state.phase.leader().map(|leader| leader.process.pid);
     Ok(Started { job, pid, notes })
 }

@@ -5,12 +5,21 @@ use crate::job::{Job, Seen};
 use crate::outlive::Outlive;
 use crate::output::{Look, Output};
 use crate::presence::{self, Presence};
+use crate::told;
 use crate::view;
 use outlive_core::{Input, JobId, Spec, State};
 
 /// The job as it is now.
 pub fn show(outlive: &Outlive, id: &JobId) -> Result<Job, Error> {
     read(outlive, id).map(|(job, ..)| job)
+}
+
+/// Notes, once the face has shown it, that the caller has seen how it ended. That does not count as
+/// having been told.
+pub fn seen(outlive: &Outlive, job: &Job) {
+    if job.has_ended() {
+        told::shown(outlive, &job.id);
+    }
 }
 
 /// The last lines of its output, for a glance.

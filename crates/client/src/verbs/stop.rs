@@ -9,6 +9,8 @@ use crate::told;
 use crate::verbs::show;
 use outlive_core::JobId;
 use outlive_core::control::Request;
+use outlive_core::notice::Kind;
+use outlive_core::told::How;
 use std::time::Duration;
 
 /// How to stop.
@@ -27,6 +29,15 @@ pub struct Stopped {
     pub what: What,
 }
 
+impl Stopped {
+    /// Notes, once the face has said so, that whoever asked knows how it ended.
+    pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
+        told::heard(outlive, &self.job.id, How::Asked, |kind| {
+            kind == Kind::Ended
+        })
+    }
+}
+
 /// What there was to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
@@ -39,17 +50,20 @@ pub enum What {
 
 /// Stops all of these at once; returns when nothing of any of them is left.
 pub fn stop(outlive: &Outlive, ids: &[JobId], how: &Stop) -> Result<Vec<Stopped>, Error> {
-    let request = Request::Stop {
-        grace_ms: how.grace.map(|grace| grace.as_millis() as u64),
-        detail: how.detail.clone(),
-    };
     let mut asked = Vec::new();
     for id in ids {
-        asked.push(ask(outlive, id, &request)?);
+        let owner = outlive.read_spec(id).ok().and_then(|spec| spec.session);
+        let request = Request::Stop {
+            grace_ms: how.grace.map(|grace| grace.as_millis() as u64),
+            detail: how.detail.clone(),
+            session: outlive.calling_session(owner.as_ref()).cloned(),
+        };
+        let (what, connection) = ask(outlive, id, &request)?;
+        asked.push((what, connection, request));
     }
     ids.iter()
         .zip(asked)
-        .map(|(id, (what, connection))| finish(outlive, id, what, connection, &request))
+        .map(|(id, (what, connection, request))| finish(outlive, id, what, connection, &request))
         .collect()
 }
 
@@ -89,6 +103,5 @@ fn finish(
         }
     }
     let job = show::show(outlive, id)?;
-    told::mark(outlive, &job);
     Ok(Stopped { job, what })
 }

@@ -10,6 +10,8 @@ use crate::told;
 use crate::verbs::show;
 use outlive_core::JobId;
 use outlive_core::control::{Reply, Request};
+use outlive_core::notice::Kind;
+use outlive_core::told::How;
 use outlive_sys::clock;
 use outlive_sys::poll::{self, Interest};
 use std::os::fd::AsFd;
@@ -50,7 +52,17 @@ pub struct Waited {
     pub out_of_time: bool,
 }
 
-/// Waits. Whoever waits for an end has been told of it.
+impl Waited {
+    /// Notes, once the face has said so, that whoever waited has been told of the ends.
+    pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
+        for job in self.jobs.iter().filter(|job| job.has_ended()) {
+            told::heard(outlive, &job.id, How::Wait, |kind| kind == Kind::Ended)?;
+        }
+        Ok(())
+    }
+}
+
+/// Waits.
 pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error> {
     let deadline = how
         .timeout
@@ -71,9 +83,6 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
         .iter()
         .map(|id| show::show(outlive, id))
         .collect::<Result<Vec<Job>, Error>>()?;
-    for job in &jobs {
-        told::mark(outlive, job);
-    }
     let awaits = |watch: &Watch| matches!(watch, Watch::AwaitsInput);
     Ok(Waited {
         jobs,

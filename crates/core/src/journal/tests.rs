@@ -21,14 +21,16 @@ fn life() -> Vec<Event> {
         },
         Event::Spawned { leader: process },
         Event::Started,
-        Event::StopRequested {
+        Event::StopRequested(crate::event::StopRequest {
             by: crate::event::StopCause::Stop,
             detail: Some("a\nb".into()),
             grace_ms: 0,
-        },
+            session: None,
+        }),
         Event::Ended(End {
             outcome: Outcome::Exited { code: 3 },
             ended_by: EndedBy::Stop,
+            ended_by_session: None,
             ended_by_detail: None,
             duration_ms: Some(12),
             output_bytes: 7,

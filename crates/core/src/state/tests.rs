@@ -20,21 +20,45 @@ fn event() -> impl Strategy<Value = Event> {
         }),
         process.prop_map(|leader| Event::Spawned { leader }),
         Just(Event::Started),
-        Just(Event::StopRequested {
+        Just(Event::StopRequested(crate::event::StopRequest {
             by: StopCause::Stop,
             detail: None,
-            grace_ms: 0
-        }),
-        Just(Event::StopRequested {
+            grace_ms: 0,
+            session: None
+        })),
+        Just(Event::StopRequested(crate::event::StopRequest {
             by: StopCause::Timeout,
             detail: None,
-            grace_ms: 0
-        }),
+            grace_ms: 0,
+            session: None
+        })),
         (0..50u64, 0..50u64).prop_map(|(from, to)| Event::Gap { from, to }),
         Just(Event::LogBase { offset: 3, from: 0 }),
         (0..50u64).prop_map(|output| Event::Resized {
             size: Size::DEFAULT,
             output
+        }),
+        (0..3u64).prop_map(|count| Event::Matched(crate::event::Match {
+            line: "x".into(),
+            offset: 1,
+            pattern: 0,
+            count
+        })),
+        Just(Event::WatchDisabled {
+            matches: 1,
+            untold: 0
+        }),
+        Just(Event::WatchOverflow { silence_ms: 1 }),
+        Just(Event::WatchResumed { silenced: 1 }),
+        Just(Event::Ready),
+        Just(Event::Quiet { after_ms: 1 }),
+        Just(Event::AwaitingInput {
+            awaiting: crate::control::Awaiting::Line
+        }),
+        Just(Event::Rung {
+            doorbell: "b".into(),
+            attempt: 1,
+            failure: None
         }),
         (0..300i32).prop_map(|code| Event::Ended(end(code))),
         Just(Event::Closed {
@@ -49,6 +73,7 @@ fn end(code: i32) -> End {
         outcome: Outcome::Exited { code },
         ended_by: EndedBy::Itself,
         ended_by_detail: None,
+        ended_by_session: None,
         duration_ms: Some(1),
         output_bytes: 9,
         dropped_bytes: 0,
@@ -136,8 +161,8 @@ proptest! {
             Event::Started,
         ];
         if stop_first {
-            events.push(Event::StopRequested { by: StopCause::Stop, detail: Some("me".into()), grace_ms: 0 });
-            events.push(Event::StopRequested { by: StopCause::Timeout, detail: None, grace_ms: 0 });
+            events.push(Event::StopRequested(crate::event::StopRequest { by: StopCause::Stop, detail: Some("me".into()), grace_ms: 0, session: None }));
+            events.push(Event::StopRequested(crate::event::StopRequest { by: StopCause::Timeout, detail: None, grace_ms: 0, session: None }));
         }
         let mut state = State::default();
         records(&events).iter().for_each(|record| { state.apply(record); });
@@ -146,6 +171,7 @@ proptest! {
             (false, true) => (EndedBy::Signal, None),
             (false, false) => (EndedBy::Itself, None),
         };
-        prop_assert_eq!(state.ended_by(signaled), expected);
+        let ender = state.ended_by(signaled);
+        prop_assert_eq!((ender.by, ender.detail), expected);
     }
 }

@@ -1,0 +1,206 @@
+//! `outlive inbox`
+
+use super::duration;
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use clap::ValueEnum;
+use outlive::clock;
+use outlive::inbox::{EventId, Inbox, InboxEvent, Shown, Taken};
+use outlive::verbs::inbox::{self, How, Take, Waiter};
+use serde::Serialize;
+use std::time::Duration;
+
+/// What this session has not been told yet: job ends, matches, readiness, posted work
+///
+/// What is printed is claimed: nobody else is given it for five minutes. Ack it by its id within that
+/// time, or it will be given again, under the same id. `--ack-all` acks what was delivered before, and
+/// prints and acks what is new.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Whose inbox [default: $OUTLIVE_SESSION, else the agent's own session]
+    #[arg(long, value_name = "KEY")]
+    session: Option<String>,
+    /// If there is nothing, wait for something; at most this long (then 124)
+    #[arg(long, value_name = "DUR", num_args = 0..=1, require_equals = true, value_parser = duration)]
+    wait: Option<Option<Duration>>,
+    /// Print events as they come, one JSON object a line, until interrupted
+    #[arg(long, conflicts_with = "wait")]
+    follow: bool,
+    /// Leave out ends that `show` has just shown; they stay
+    #[arg(long)]
+    skip_shown: bool,
+    /// Ack these events, and print nothing
+    #[arg(long, value_name = "EVENT", num_args = 1.., value_parser = EventId::parse, conflicts_with_all = ["wait", "follow", "ack_all", "peek"])]
+    ack: Vec<EventId>,
+    /// Ack everything: what was delivered before, and, once it is printed, what is new
+    #[arg(long, conflicts_with = "peek")]
+    ack_all: bool,
+    /// How long a claim holds [default: 5m]
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    claim: Option<Duration>,
+    /// Look without claiming
+    #[arg(long)]
+    peek: bool,
+    /// At most this many events at once, the oldest first
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// How to print them
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Serialize)]
+struct Events<'a> {
+    events: &'a [InboxEvent],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    dropped: Vec<String>,
+}
+
+pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let session = context.session(args.session.as_deref())?;
+    let session = session.ok_or(outlive::Error::NoSession)?;
+    let mut rules = context.config()?.inbox;
+    if let Some(claim) = args.claim {
+        rules.claim_ms = claim.as_millis() as u64;
+    }
+    let inbox = Inbox::new(&context.outlive, session, rules);
+    if !args.ack.is_empty() {
+        inbox::ack(&inbox, &args.ack)?;
+        return Ok(Exit::Success);
+    }
+    if args.ack_all {
+        inbox.ack(&inbox.unacked()?)?;
+    }
+    if args.follow {
+        return follow(context, &inbox, &args);
+    }
+    let taken = match args.wait {
+        None => inbox::take(&inbox, args.how())?,
+        Some(limit) => {
+            let deadline = limit.map(|limit| clock::boot_ms() + limit.as_millis() as u64);
+            Waiter::new(&inbox)?.next(args.how(), deadline)?
+        }
+    };
+    print(context, &args, &taken)?;
+    args.settle(&inbox, &taken)?;
+    match (args.wait, taken.events.is_empty()) {
+        (Some(_), true) => Ok(Exit::OutOfTime),
+        _ => Ok(Exit::Success),
+    }
+}
+
+impl Args {
+    fn how(&self) -> How {
+        How {
+            take: if self.peek { Take::Peek } else { Take::Claim },
+            shown: match self.skip_shown {
+                true => Shown::LeaveOut,
+                false => Shown::Tell,
+            },
+            most: self.limit.unwrap_or(usize::MAX),
+        }
+    }
+
+    fn is_json(&self, context: &Context) -> bool {
+        match self.format {
+            Some(format) => format == Format::Json,
+            None => context.json,
+        }
+    }
+
+    /// Acks what has been printed, where that was asked for.
+    fn settle(&self, inbox: &Inbox<'_>, taken: &Taken) -> Result<(), Failure> {
+        if self.ack_all {
+            let events: Vec<EventId> = taken
+                .events
+                .iter()
+                .map(|event| event.event.clone())
+                .collect();
+            inbox::ack(inbox, &events)?;
+        }
+        Ok(())
+    }
+}
+
+fn follow(context: &Context, inbox: &Inbox<'_>, args: &Args) -> Result<Exit, Failure> {
+    let mut waiter = Waiter::new(inbox)?;
+    // What is only looked at is still there at the next look.
+    let mut seen = std::collections::HashSet::new();
+    loop {
+        let mut taken = waiter.next(args.how(), None)?;
+        say_what_is_odd(context, &taken);
+        if args.peek {
+            taken
+                .events
+                .retain(|event| seen.insert(event.event.clone()));
+            if taken.events.is_empty() {
+                waiter.sleep_until_news(&taken)?;
+                continue;
+            }
+        }
+        for event in &taken.events {
+            match args.format {
+                Some(Format::Text) => context.print(&format!("{}\n", block(event)))?,
+                Some(Format::Json) | None => context.print_json(event)?,
+            }
+        }
+        args.settle(inbox, &taken)?;
+    }
+}
+
+fn print(context: &Context, args: &Args, taken: &Taken) -> Result<(), Failure> {
+    say_what_is_odd(context, taken);
+    if args.is_json(context) {
+        return context.print_json(&Events {
+            events: &taken.events,
+            dropped: taken
+                .dropped
+                .iter()
+                .map(|(event, _)| event.to_string())
+                .collect(),
+        });
+    }
+    if taken.events.is_empty() {
+        context.say("nothing new");
+        return Ok(());
+    }
+    let blocks: Vec<String> = taken.events.iter().map(block).collect();
+    context.print(&format!("{}\n", blocks.join("\n\n")))?;
+    if !args.ack_all && !args.peek {
+        let ids: Vec<String> = taken
+            .events
+            .iter()
+            .map(|event| event.event.to_string())
+            .collect();
+        context.say(&format!(
+            "outlive: once you have taken note: outlive inbox --session {} --ack {}",
+            taken.events[0].session,
+            ids.join(" ")
+        ));
+    }
+    Ok(())
+}
+
+fn block(event: &InboxEvent) -> String {
+    format!("[{}] {}", event.event, event.text)
+}
+
+fn say_what_is_odd(context: &Context, taken: &Taken) {
+    for (event, why) in &taken.dropped {
+        let why = match why {
+            outlive::inbox::Why::Attempts => "it was delivered too often without being acked",
+            outlive::inbox::Why::Age => "it was too old",
+            outlive::inbox::Why::Session => "its session was ended",
+        };
+        context.say(&format!("outlive: the event {event} was dropped: {why}"));
+    }
+    for (id, error) in &taken.unreadable {
+        context.say(&format!("outlive: {id} cannot be read: {error}"));
+    }
+}

@@ -1,0 +1,95 @@
+//! `outlive post`
+
+use crate::context::{Context, label};
+use crate::exit::{Exit, Failure};
+use clap::ValueEnum;
+use outlive::JobId;
+use outlive::inbox::Kind;
+use outlive::verbs::post::{self, Posted};
+use serde_json::Value;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Put finished outside work (a delegation) into a session's inbox
+///
+/// The file holds one JSON object, all of what is to be told: `goal`, `context`, `role`, `status`,
+/// `summary` or `result`, `error`, and `results` for a batch, each with the same keys.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Whose inbox [default: $OUTLIVE_SESSION, else the agent's own session]
+    #[arg(long, value_name = "KEY")]
+    session: Option<String>,
+    /// The unit of work it belongs to
+    #[arg(long, value_name = "KEY")]
+    task: Option<String>,
+    /// What it is
+    #[arg(long, value_enum, default_value_t = KindArg::Delegation)]
+    kind: KindArg,
+    /// An id of your own; a second post with it is taken for the first
+    #[arg(long)]
+    id: Option<String>,
+    /// The JSON file (as in `--json FILE`), or - for standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    file: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum KindArg {
+    Delegation,
+}
+
+/// A report; more belongs into a file that it names.
+const LARGEST: u64 = 4 * 1024 * 1024;
+
+pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let session = context.session(args.session.as_deref())?;
+    let asked = post::Asked {
+        session: session.ok_or(outlive::Error::NoSession)?,
+        task: label("the task", args.task.as_deref())?,
+        kind: match args.kind {
+            KindArg::Delegation => Kind::Delegation,
+        },
+        data: read(&args.file)?,
+        id: args
+            .id
+            .as_deref()
+            .map(JobId::parse)
+            .transpose()
+            .map_err(outlive::Error::from)?,
+    };
+    let (event, posted) = post::post(&context.outlive, asked)?;
+    if posted == Posted::Already {
+        context.say("outlive: it was posted before; nothing was changed");
+    }
+    match context.json {
+        true => context
+            .print_json(&serde_json::json!({"event": event, "posted": posted == Posted::Now}))?,
+        false => context.print(&event.to_string())?,
+    }
+    Ok(Exit::Success)
+}
+
+fn read(path: &Path) -> Result<Value, Failure> {
+    let bad = |reason: String| outlive::Error::BadPost {
+        path: path.to_owned(),
+        reason,
+    };
+    let mut bytes = Vec::new();
+    let read = match path == Path::new("-") {
+        true => std::io::stdin()
+            .lock()
+            .take(LARGEST + 1)
+            .read_to_end(&mut bytes),
+        false => std::fs::File::open(path)
+            .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)),
+    };
+    read.map_err(|error| bad(error.to_string()))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(bad(format!("it has more than {LARGEST} bytes; post a summary")).into());
+    }
+    match serde_json::from_slice(&bytes) {
+        Ok(value @ Value::Object(_)) => Ok(value),
+        Ok(_) => Err(bad("it is not a JSON object".to_owned()).into()),
+        Err(error) => Err(bad(format!("it is not JSON: {error}")).into()),
+    }
+}

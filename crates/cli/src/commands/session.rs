@@ -1,0 +1,72 @@
+//! `outlive session`
+
+use crate::context::{Context, label};
+use crate::exit::{Exit, Failure};
+use clap::Subcommand;
+use outlive::inbox::Inbox;
+use outlive::verbs::session::{self, Ended, Running, Waiting};
+use outlive::verbs::stop::Stop;
+
+/// Sessions: who asked
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Close a session: what waits in its inbox is kept, or dropped if asked
+    End {
+        /// Its key
+        key: String,
+        /// Drop what waits, and what jobs that still run will have to tell
+        #[arg(long, conflicts_with = "keep")]
+        drop: bool,
+        /// Keep what waits (the default)
+        #[arg(long)]
+        keep: bool,
+        /// Stop its running jobs too
+        #[arg(long)]
+        stop: bool,
+    },
+}
+
+pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let Command::End {
+        key, drop, stop, ..
+    } = args.command;
+    let Some(key) = label("the session", Some(&key))? else {
+        return Err(outlive::Error::NoSession.into());
+    };
+    let waiting = if drop { Waiting::Drop } else { Waiting::Keep };
+    let running = match stop {
+        true => Running::Stop(Stop {
+            detail: Some(format!("the end of session {key}")),
+            ..Stop::default()
+        }),
+        false => Running::Leave,
+    };
+    let inbox = Inbox::new(&context.outlive, key, context.config()?.inbox);
+    let ended = session::end(&inbox, waiting, &running)?;
+    print(context, &ended)?;
+    Ok(Exit::Success)
+}
+
+fn print(context: &Context, ended: &Ended) -> Result<(), Failure> {
+    if context.json {
+        return context.print_json(&serde_json::json!({
+            "dropped": ended.dropped,
+            "kept": ended.kept,
+            "stopped": ended.stopped,
+            "still_running": ended.still_running,
+        }));
+    }
+    context.print(&format!(
+        "{} events dropped, {} kept; {} jobs stopped, {} still running",
+        ended.dropped,
+        ended.kept,
+        ended.stopped.len(),
+        ended.still_running.len()
+    ))
+}

@@ -1,0 +1,347 @@
+//! What an agent reads of an event: a block that stands alone, with secrets left out.
+
+use super::source::{Item, Origin, Source, What};
+use crate::outlive::Outlive;
+use crate::output::{Look, Output};
+use crate::redact::redact;
+use crate::view;
+use outlive_core::control::Awaiting;
+use outlive_core::event::Match;
+use outlive_core::outcome::{End, EndedBy, NotStarted, Outcome};
+use outlive_core::post::Post;
+use outlive_core::units::{show_duration, show_size};
+use outlive_core::{Event, Spec, State};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How much of the last output an end shows, in characters.
+const TAIL: usize = 2000;
+
+/// The particulars, for programs.
+pub fn data(source: &Source, item: &Item<'_>) -> Value {
+    let value = match item.what {
+        What::Post(post) => post.data.clone(),
+        What::Event(event) => event_data(source, event),
+    };
+    redacted(value)
+}
+
+fn event_data(source: &Source, event: &Event) -> Value {
+    let mut data = match event {
+        Event::Ended(end) => json!({
+            "outcome": end.outcome,
+            "exit_code": end.outcome.exit_code(),
+            "ended_by": end.ended_by,
+            "ended_by_detail": end.ended_by_detail,
+            "duration_ms": end.duration_ms,
+            "lingering": end.lingering,
+            "output": {"bytes": end.output_bytes, "dropped_bytes": end.dropped_bytes, "complete": end.output_complete},
+            "usage": end.usage,
+        }),
+        Event::Matched(told) => json!(told),
+        Event::WatchDisabled { matches, untold } => json!({"matches": matches, "untold": untold}),
+        Event::WatchOverflow { silence_ms } => json!({"silence_ms": silence_ms}),
+        Event::WatchResumed { silenced } => json!({"silenced": silenced}),
+        Event::Quiet { after_ms } => json!({"after_ms": after_ms}),
+        Event::AwaitingInput { awaiting } => json!({"input_kind": awaiting}),
+        _ => json!({}),
+    };
+    if let (Origin::Job { spec, .. }, Some(data)) = (&source.origin, data.as_object_mut()) {
+        data.insert("command".to_owned(), json!(spec.command));
+        data.insert("name".to_owned(), json!(spec.name));
+    }
+    data
+}
+
+/// Every text in it without its secrets.
+fn redacted(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(redact(&text).into_owned()),
+        Value::Array(values) => Value::Array(values.into_iter().map(redacted).collect()),
+        Value::Object(entries) => Value::Object(
+            entries
+                .into_iter()
+                .map(|(key, value)| (key, redacted(value)))
+                .collect(),
+        ),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+    }
+}
+
+/// The block.
+pub fn text(outlive: &Outlive, source: &Source, item: &Item<'_>) -> String {
+    let text = match (item.what, &source.origin) {
+        (What::Post(post), _) => delegation(post),
+        (What::Event(event), Origin::Job { spec, state, .. }) => {
+            event_text(outlive, spec, state, event)
+        }
+        (What::Event(_), Origin::Post(_)) => String::new(),
+    };
+    redact(&text).into_owned()
+}
+
+fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> String {
+    let id = &spec.id;
+    let job = title(spec);
+    let command = format!("Command: {}", spec.command);
+    match event {
+        Event::Ended(end) => ended(outlive, spec, state, end),
+        Event::Matched(told) => format!(
+            "{job} {}\n{command}\nSee around it: outlive log {id}",
+            matched(told)
+        ),
+        Event::WatchDisabled { matches, untold } => format!(
+            "{job} matched its watch too often ({matches} lines, {untold} of them not told), so the watch is off. You will be told when the job ends.\n{command}\nSee the matches: outlive log {id} --grep PATTERN"
+        ),
+        Event::WatchOverflow { silence_ms } => format!(
+            "Watches of this session's jobs matched too much at once, last {job}. They are silent for {}; what matches meanwhile is counted.\n{command}",
+            duration(*silence_ms)
+        ),
+        Event::WatchResumed { silenced } => format!(
+            "Watches are told again. {silenced} matches were not told of meanwhile.\nSee those of one job: outlive log ID --grep PATTERN"
+        ),
+        Event::Ready => format!("{job} is ready.\n{command}"),
+        Event::Quiet { after_ms } => format!(
+            "{job} has written nothing for {}. It still runs; it may be stuck, or at work.\n{command}\n{}Look closer: outlive show {id}",
+            duration(*after_ms),
+            tail(outlive, spec, state)
+        ),
+        Event::AwaitingInput { awaiting } => format!(
+            "{job} waits for {}.\n{command}\n{}Answer it: outlive send {id} TEXT --enter",
+            match awaiting {
+                Awaiting::Password => "a password",
+                Awaiting::Line => "a line of input",
+                Awaiting::Keys => "a key",
+                Awaiting::Data => "input",
+            },
+            tail(outlive, spec, state)
+        ),
+        _ => job,
+    }
+}
+
+fn title(spec: &Spec) -> String {
+    match &spec.name {
+        Some(name) => format!("Job {} ({name})", spec.id),
+        None => format!("Job {}", spec.id),
+    }
+}
+
+fn matched(told: &Match) -> String {
+    match told.count {
+        0 | 1 => format!("printed a line that was watched for:\n{}", told.line),
+        count => format!(
+            "printed {count} lines that were watched for, the last of them:\n{}",
+            told.line
+        ),
+    }
+}
+
+fn ended(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> String {
+    let took = end
+        .duration_ms
+        .map_or_else(String::new, |ms| format!(" after {}", duration(ms)));
+    let mut text = format!("{} {}{took}.", title(spec), how(end, spec));
+    if let Some(why) = cause(end) {
+        text.push_str(&format!(" {why}"));
+    }
+    if end.lingering > 0 {
+        text.push_str(&format!(
+            " {} of its processes still run; `outlive stop {}` ends them.",
+            end.lingering, spec.id
+        ));
+    }
+    if !end.output_complete {
+        text.push_str(" Nobody kept it when it ended, so what it wrote last may be missing.");
+    }
+    text.push_str(&format!("\nCommand: {}\n", spec.command));
+    text.push_str(&tail(outlive, spec, state));
+    if end.output_bytes > 0 {
+        text.push_str(&format!("See more: outlive log {}", spec.id));
+    }
+    text.trim_end().to_owned()
+}
+
+/// How it ended, as the rest of a sentence.
+fn how(end: &End, spec: &Spec) -> String {
+    let by = match end.ended_by {
+        EndedBy::Stop => match &end.ended_by_detail {
+            Some(who) => format!(" (stopped by {who})"),
+            None => " (stopped on request)".to_owned(),
+        },
+        EndedBy::Timeout => match spec.timeout_ms {
+            Some(ms) => format!(" (stopped: its time of {} was up)", duration(ms)),
+            None => " (stopped: its time was up)".to_owned(),
+        },
+        EndedBy::Memory => " (it was out of memory)".to_owned(),
+        EndedBy::Itself | EndedBy::Signal | EndedBy::Place | EndedBy::Unknown => String::new(),
+    };
+    match &end.outcome {
+        Outcome::Exited { code: 0 } => format!("succeeded (exit code 0){by}"),
+        Outcome::Exited { code } => format!("failed with exit code {code}{by}"),
+        Outcome::Signaled {
+            signal,
+            core_dumped,
+        } => {
+            let core = if *core_dumped { ", core dumped" } else { "" };
+            format!("was ended by {signal}{core}{by}")
+        }
+        Outcome::NotStarted { reason, .. } => format!("could not be started: {reason}"),
+        Outcome::Lost { reason } => format!("ended, and nobody knows how: {reason}"),
+    }
+}
+
+/// What usually is behind it, where that is not plain to see.
+fn cause(end: &End) -> Option<&'static str> {
+    let asked = matches!(
+        end.ended_by,
+        EndedBy::Stop | EndedBy::Timeout | EndedBy::Memory
+    );
+    match &end.outcome {
+        _ if asked => None,
+        Outcome::Lost { .. } => Some(
+            "Do not take it for a success or a failure: look at what it was to make, or run it again.",
+        ),
+        Outcome::Signaled { signal, .. } => signal_cause(signal.number()),
+        Outcome::Exited { code } => exit_cause(*code),
+        Outcome::NotStarted {
+            cause: NotStarted::NotFound,
+            ..
+        } => Some("Is it installed, and on the PATH of whoever started the job?"),
+        Outcome::NotStarted { .. } => None,
+    }
+}
+
+fn signal_cause(number: i32) -> Option<&'static str> {
+    Some(match number {
+        1 => "Its terminal or connection was closed.",
+        2 => "It was interrupted, as by Ctrl-C.",
+        4 | 5 => "It crashed on an instruction it may not execute.",
+        6 => "It aborted itself: a failed assertion, a panic, or memory it found damaged.",
+        7 | 11 => "It crashed: it used memory that is not its own.",
+        8 => "It crashed in arithmetic, such as a division by zero.",
+        9 => "Somebody killed it: most often the kernel, out of memory; else kill -9.",
+        13 => "It wrote to something nobody reads any more.",
+        15 => "Somebody asked it to end, and it was not outlive.",
+        24 => "It used up its limit of processor time.",
+        25 => "It wrote a file larger than its limit.",
+        31 => "It made a system call that is forbidden to it.",
+        _ => return None,
+    })
+}
+
+/// What shells and common tools mean by a code.
+fn exit_cause(code: i32) -> Option<&'static str> {
+    Some(match code {
+        124 => "`timeout` and its like say by this code that time was up.",
+        126 => "A command in it could not be executed.",
+        127 => "A command in it was not found.",
+        130 => "A command in it was interrupted (SIGINT).",
+        134 => "A command in it aborted (SIGABRT).",
+        137 => "A command in it was killed (SIGKILL), most often out of memory.",
+        139 => "A command in it crashed (SIGSEGV).",
+        143 => "A command in it was asked to end (SIGTERM).",
+        _ => return None,
+    })
+}
+
+/// The last output, whole lines of it, with what it is; empty where there is none.
+fn tail(outlive: &Outlive, spec: &Spec, state: &State) -> String {
+    let Ok(output) = Output::open(outlive, spec, state) else {
+        return String::new();
+    };
+    // Escape sequences take room too, and a character up to four bytes.
+    let from = output.size.saturating_sub(8 * TAIL as u64);
+    let look = Look::Plain(view::Options {
+        budget: 16 * TAIL,
+        ..view::Options::default()
+    });
+    let Ok(log) = output.text(&spec.id, from..output.size, look) else {
+        return String::new();
+    };
+    let text = log.text.trim_end();
+    if text.is_empty() {
+        return match state.end() {
+            Some(_) => "It wrote nothing.\n".to_owned(),
+            None => String::new(),
+        };
+    }
+    let shown = last_lines(text, TAIL);
+    let whole = from == 0 && shown.len() == text.len();
+    let what = match whole {
+        true => "Output".to_owned(),
+        false => format!("Last output (of {})", show_size(output.size)),
+    };
+    format!("{what}:\n{shown}\n")
+}
+
+/// The last lines that fit, or the end of the last one where that alone does not.
+fn last_lines(text: &str, most: usize) -> &str {
+    let Some((cut, _)) = text.char_indices().rev().nth(most.saturating_sub(1)) else {
+        return text;
+    };
+    if cut == 0 || text[..cut].ends_with('\n') {
+        return &text[cut..];
+    }
+    match text[cut..].find('\n') {
+        Some(end) => &text[cut + end + 1..],
+        None => &text[cut..],
+    }
+}
+
+fn duration(ms: u64) -> String {
+    show_duration(Duration::from_millis(ms))
+}
+
+/// The words for what a piece of outside work usually has, in the order they are read.
+const PARTS: [(&str, &str); 8] = [
+    ("role", "Role"),
+    ("goal", "Goal"),
+    ("context", "Context"),
+    ("status", "Status"),
+    ("error", "Error"),
+    ("summary", "Summary"),
+    ("result", "Result"),
+    ("output", "Output"),
+];
+
+/// Everything that was posted, so that it stands alone: what is known by name first, then the rest.
+fn delegation(post: &Post) -> String {
+    let mut text = format!("Delegated work {} is done.", post.id);
+    part(&mut text, &post.data, 0);
+    text
+}
+
+fn part(text: &mut String, value: &Value, depth: usize) {
+    let indent = "  ".repeat(depth);
+    let Some(entries) = value.as_object() else {
+        text.push_str(&format!("\n{indent}{}", plain(value, depth)));
+        return;
+    };
+    for (key, word) in PARTS {
+        if let Some(value) = entries.get(key).filter(|value| !value.is_null()) {
+            text.push_str(&format!("\n{indent}{word}: {}", plain(value, depth)));
+        }
+    }
+    for (key, value) in entries {
+        if key != "results" && !PARTS.iter().any(|(known, _)| known == key) && !value.is_null() {
+            text.push_str(&format!("\n{indent}{key}: {}", plain(value, depth)));
+        }
+    }
+    let results = entries.get("results").and_then(Value::as_array);
+    for (number, result) in results.into_iter().flatten().enumerate() {
+        text.push_str(&format!("\n{indent}Result {}:", number + 1));
+        part(text, result, depth + 1);
+    }
+}
+
+fn plain(value: &Value, depth: usize) -> String {
+    let indent = format!("\n{}", "  ".repeat(depth + 1));
+    match value {
+        Value::String(text) => text.trim_end().replace('\n', &indent),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

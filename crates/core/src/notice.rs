@@ -1,0 +1,208 @@
+//! What a session is to hear of a job: some events of its journal, as they stand there.
+//!
+//! The journal itself is the outbox: an event that is in it is to be told, and no second record of
+//! that can be missing. What became of telling it is in [`crate::told`].
+
+use crate::event::{Event, Moment, Record};
+use crate::journal;
+use crate::outcome::{End, EndedBy};
+use crate::spec::{Notify, Spec};
+use crate::state::State;
+use serde::{Deserialize, Serialize};
+
+/// An event that is to be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    pub seq: u64,
+    pub at: Moment,
+    pub event: Event,
+}
+
+/// The interface's words for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Ended,
+    Matched,
+    WatchDisabled,
+    WatchOverflow,
+    WatchResumed,
+    Ready,
+    Quiet,
+    AwaitingInput,
+    /// Finished elsewhere, and posted.
+    Delegation,
+}
+
+impl Kind {
+    /// What kind of notice an event makes, if any.
+    pub fn of(event: &Event) -> Option<Kind> {
+        Some(match event {
+            Event::Ended(_) => Kind::Ended,
+            Event::Matched(_) => Kind::Matched,
+            Event::WatchDisabled { .. } => Kind::WatchDisabled,
+            Event::WatchOverflow { .. } => Kind::WatchOverflow,
+            Event::WatchResumed { .. } => Kind::WatchResumed,
+            Event::Ready => Kind::Ready,
+            Event::Quiet { .. } => Kind::Quiet,
+            Event::AwaitingInput { .. } => Kind::AwaitingInput,
+            Event::Accepted { .. }
+            | Event::Kept { .. }
+            | Event::Spawned { .. }
+            | Event::Started
+            | Event::StopRequested(_)
+            | Event::Gap { .. }
+            | Event::Resized { .. }
+            | Event::LogBase { .. }
+            | Event::Rung { .. }
+            | Event::Closed { .. } => return None,
+        })
+    }
+}
+
+/// A journal's state, and what it has to tell.
+#[derive(Clone, Debug, Default)]
+pub struct Noticed {
+    pub state: State,
+    pub notices: Vec<Notice>,
+}
+
+/// Reads a journal for what it has to tell, whether or not anybody has been told.
+pub fn read(journal: &[u8], spec: &Spec) -> Noticed {
+    let mut noticed = Noticed::default();
+    journal::for_each(journal, |record| {
+        let taken = noticed.state.apply(record);
+        if Kind::of(&record.event).is_some() && taken == crate::state::Applied::Taken {
+            noticed.notices.push(notice(record));
+        }
+    });
+    let Noticed { state, notices } = &mut noticed;
+    notices.retain(|notice| match &notice.event {
+        Event::Ended(end) => is_end_told(spec, end, state.signs.watch_disabled),
+        _ => true,
+    });
+    noticed
+}
+
+fn notice(record: &Record) -> Notice {
+    Notice {
+        seq: record.seq,
+        at: record.at,
+        event: record.event.clone(),
+    }
+}
+
+/// Whether a session is to be told of this end. A watch that turned itself off promised that it is.
+pub fn is_end_told(spec: &Spec, end: &End, promised: bool) -> bool {
+    let wanted = match spec.notify {
+        Notify::End => true,
+        Notify::Failure => promised || !end.outcome.is_success(),
+        Notify::Never => promised,
+    };
+    // Who asked for the stop was told by the answer.
+    let asked = end.ended_by == EndedBy::Stop && end.ended_by_session == spec.session;
+    spec.session.is_some() && wanted && !asked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Outcome;
+    use crate::process::BootId;
+
+    fn spec(session: Option<&str>, notify: &str) -> Spec {
+        serde_json::from_value(serde_json::json!({
+            "format": 1, "id": "x", "place": "local", "command": "x", "argv": ["x"], "cwd": "/",
+            "grace_ms": 1, "notify": notify, "leftovers": "keep", "session": session,
+        }))
+        .expect("a spec")
+    }
+
+    fn journal(events: &[Event]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (seq, event) in (1..).zip(events) {
+            let at = Moment {
+                wall_ms: 1,
+                boot_ms: 1,
+            };
+            let record = Record {
+                v: 1,
+                seq,
+                at,
+                event: event.clone(),
+            };
+            serde_json::to_writer(&mut bytes, &record).expect("encoded");
+            bytes.push(b'\n');
+        }
+        bytes
+    }
+
+    fn ended(code: i32, by: EndedBy, session: Option<&str>) -> Event {
+        let mut end = End::unseen(Outcome::Exited { code }, 0, 0);
+        end.ended_by = by;
+        end.ended_by_session = session.map(|text| crate::Label::parse(text).expect("valid"));
+        Event::Ended(end)
+    }
+
+    fn told(spec: &Spec, events: &[Event]) -> Vec<u64> {
+        let accepted = Event::Accepted {
+            boot: BootId("b".into()),
+        };
+        let all: Vec<Event> = [accepted]
+            .into_iter()
+            .chain(events.iter().cloned())
+            .collect();
+        let noticed = read(&journal(&all), spec);
+        noticed.notices.iter().map(|notice| notice.seq).collect()
+    }
+
+    #[test]
+    fn whom_an_end_concerns() {
+        let disabled = Event::WatchDisabled {
+            matches: 9,
+            untold: 3,
+        };
+        let itself = |code| ended(code, EndedBy::Itself, None);
+        let cases = [
+            ("end", Some("s"), vec![itself(0)], vec![2]),
+            ("end", None, vec![itself(1)], vec![]),
+            ("failure", Some("s"), vec![itself(0)], vec![]),
+            ("failure", Some("s"), vec![itself(1)], vec![2]),
+            ("never", Some("s"), vec![itself(1)], vec![]),
+            ("never", Some("s"), vec![disabled, itself(0)], vec![2, 3]),
+            (
+                "end",
+                Some("s"),
+                vec![ended(1, EndedBy::Stop, Some("s"))],
+                vec![],
+            ),
+            (
+                "end",
+                Some("s"),
+                vec![ended(1, EndedBy::Stop, Some("t"))],
+                vec![2],
+            ),
+            (
+                "end",
+                Some("s"),
+                vec![ended(1, EndedBy::Stop, None)],
+                vec![2],
+            ),
+            (
+                "end",
+                Some("s"),
+                vec![ended(1, EndedBy::Timeout, None)],
+                vec![2],
+            ),
+            // The first end wins, and only it is told.
+            ("end", Some("s"), vec![itself(1), itself(2)], vec![2]),
+        ];
+        for (notify, session, events, expected) in cases {
+            assert_eq!(
+                told(&spec(session, notify), &events),
+                expected,
+                "{notify} {session:?} {events:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What a job showed of itself while it ran: readiness, matches, and the doorbells rung for it.
+
+use super::Applied;
+use crate::event::{Event, Moment};
+
+/// What the job showed of itself while it ran, and who was rung because of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signs {
+    pub ready: Option<Moment>,
+    /// Lines that matched and were told of.
+    pub matches: u64,
+    /// The watch turned itself off; whoever relied on it is to hear of the end.
+    pub watch_disabled: bool,
+    /// Each try to ring a doorbell, in order.
+    pub rings: Vec<Ring>,
+}
+
+/// One try to ring a doorbell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ring {
+    pub doorbell: String,
+    pub attempt: u32,
+    pub at: Moment,
+    pub failure: Option<String>,
+}
+
+impl Signs {
+    pub(super) fn apply(&mut self, event: &Event, at: Moment) -> Applied {
+        match event {
+            Event::Matched(told) => self.matches += told.count,
+            Event::WatchDisabled { .. } => self.watch_disabled = true,
+            Event::Ready if self.ready.is_some() => return Applied::Ignored,
+            Event::Ready => self.ready = Some(at),
+            Event::Rung {
+                doorbell,
+                attempt,
+                failure,
+            } => self.rings.push(Ring {
+                doorbell: doorbell.clone(),
+                attempt: *attempt,
+                at,
+                failure: failure.clone(),
+            }),
+            // Told, and nothing follows from them.
+            Event::WatchOverflow { .. }
+            | Event::WatchResumed { .. }
+            | Event::Quiet { .. }
+            | Event::AwaitingInput { .. } => {}
+            Event::Accepted { .. }
+            | Event::Kept { .. }
+            | Event::Spawned { .. }
+            | Event::Started
+            | Event::StopRequested(_)
+            | Event::Gap { .. }
+            | Event::Resized { .. }
+            | Event::LogBase { .. }
+            | Event::Ended(_)
+            | Event::Closed { .. } => return Applied::Ignored,
+        }
+        Applied::Taken
+    }
+}

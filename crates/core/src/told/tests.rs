@@ -1,0 +1,250 @@
+use super::*;
+use proptest::prelude::*;
+
+const RULES: Rules = Rules {
+    claim_ms: 100,
+    attempts: 4,
+    keep_ms: 5000,
+};
+const EVENTS: [u64; 3] = [3, 7, 9];
+
+fn at(boot: u32, ms: u64) -> When {
+    When {
+        boot: BootId(boot.to_string()),
+        at: Moment {
+            wall_ms: ms,
+            boot_ms: ms,
+        },
+    }
+}
+
+fn claimed(by: &str, ms: u64) -> Line {
+    Line {
+        when: at(1, ms),
+        seqs: vec![1],
+        note: Note::Claimed {
+            by: by.to_owned(),
+            for_ms: 100,
+        },
+    }
+}
+
+fn told_after(lines: &[Line]) -> Told {
+    let mut told = Told::default();
+    lines.iter().for_each(|line| told.apply(line));
+    told
+}
+
+#[test]
+fn the_order_of_the_lines_decides_whose_claim_counts() {
+    let told = told_after(&[claimed("a", 10), claimed("b", 10)]);
+    assert_eq!(told.holder(1, &at(1, 50)), Some("a"));
+    // Its clock was read before the other's claim was made: it knew of nothing.
+    let told = told_after(&[claimed("a", 10), claimed("late", 5)]);
+    assert_eq!(told.holder(1, &at(1, 50)), Some("a"));
+    let told = told_after(&[claimed("a", 10), claimed("b", 110)]);
+    assert_eq!(told.holder(1, &at(1, 150)), Some("b"));
+    assert_eq!(told.holder(1, &at(1, 210)), None, "lapsed");
+    assert_eq!(told.holder(1, &at(2, 120)), None, "of another boot");
+    assert_eq!(told.of(1).map(|delivery| delivery.attempts), Some(2));
+}
+
+#[test]
+fn what_is_torn_is_passed_over() {
+    let whole = serde_json::to_string(&claimed("a", 10)).expect("encoded");
+    let text = format!("\n{}\n{whole}\n\n{}", &whole[..20], "{\"when\":");
+    let told = Told::parse(text.as_bytes());
+    assert_eq!(told.holder(1, &at(1, 50)), Some("a"));
+}
+
+#[test]
+fn a_closed_session_is_told_nothing_more() {
+    let closing = Line {
+        when: at(1, 10),
+        seqs: Vec::new(),
+        note: Note::Dropped { why: Why::Session },
+    };
+    let told = told_after(&[closing]);
+    assert!(told.is_settled(99));
+    assert_eq!(told.due(99, &at(1, 0), &at(1, 10), &RULES), Due::Settled);
+}
+
+/// One consumer, between any two of whose steps others may act and it may die.
+#[derive(Clone, Debug, Default)]
+enum Consumer {
+    #[default]
+    Idle,
+    /// It has read the file and the clock, and will claim what it found due.
+    Looked { when: When, due: Vec<u64> },
+    /// Its claim is in the file; whether it counts it has not read yet.
+    Claimed { by: String },
+    /// It knows which are its own, and delivers them.
+    Holds { by: String, seqs: Vec<u64> },
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Step(usize),
+    Die(usize),
+    Pass(u64),
+    Reboot,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        12 => (0usize..3).prop_map(Op::Step),
+        2 => (0usize..3).prop_map(Op::Die),
+        3 => (1u64..140).prop_map(Op::Pass),
+        1 => Just(Op::Reboot),
+    ]
+}
+
+/// What happens, and a plain record of who was told what.
+#[derive(Default)]
+struct World {
+    lines: Vec<Line>,
+    boot: u32,
+    now: u64,
+    consumers: [Consumer; 3],
+    claims: u32,
+    /// Each delivery and ack, in order.
+    delivered: Vec<u64>,
+    acked: Vec<u64>,
+}
+
+impl World {
+    fn when(&self) -> When {
+        at(self.boot, self.now)
+    }
+
+    fn told(&self) -> Told {
+        told_after(&self.lines)
+    }
+
+    fn note(&mut self, when: When, seqs: Vec<u64>, note: Note) {
+        self.lines.push(Line { when, seqs, note });
+    }
+
+    fn apply(&mut self, op: &Op) {
+        match op {
+            Op::Step(who) => self.step(*who),
+            Op::Die(who) => self.consumers[*who] = Consumer::Idle,
+            Op::Pass(ms) => self.now += ms,
+            Op::Reboot => {
+                self.boot += 1;
+                self.consumers = Default::default();
+            }
+        }
+    }
+
+    fn step(&mut self, who: usize) {
+        self.consumers[who] = match std::mem::take(&mut self.consumers[who]) {
+            Consumer::Idle => self.look(),
+            Consumer::Looked { when, due } => {
+                self.claims += 1;
+                let by = format!("{who}-{}", self.claims);
+                let for_ms = RULES.claim_ms;
+                self.note(
+                    when,
+                    due,
+                    Note::Claimed {
+                        by: by.clone(),
+                        for_ms,
+                    },
+                );
+                Consumer::Claimed { by }
+            }
+            Consumer::Claimed { by } => {
+                let (told, when) = (self.told(), self.when());
+                let mine = |seq: &u64| told.holder(*seq, &when) == Some(&by);
+                let seqs: Vec<u64> = EVENTS.into_iter().filter(mine).collect();
+                self.delivered.extend(&seqs);
+                Consumer::Holds { by, seqs }
+            }
+            Consumer::Holds { seqs, .. } => {
+                self.acked.extend(&seqs);
+                self.note(self.when(), seqs, Note::Told { how: How::Inbox });
+                Consumer::Idle
+            }
+        };
+    }
+
+    fn look(&mut self) -> Consumer {
+        let (told, when) = (self.told(), self.when());
+        let mut due = Vec::new();
+        for seq in EVENTS {
+            match told.due(seq, &at(0, 0), &when, &RULES) {
+                Due::Now => due.push(seq),
+                Due::GiveUp(why) => self.note(when.clone(), vec![seq], Note::Dropped { why }),
+                Due::Held { .. } | Due::Settled => {}
+            }
+        }
+        match due.is_empty() {
+            true => Consumer::Idle,
+            false => Consumer::Looked { when, due },
+        }
+    }
+
+    /// Who may deliver this event now, by what each consumer knows.
+    fn holders(&self, seq: u64) -> usize {
+        let (told, when) = (self.told(), self.when());
+        let holds = |consumer: &&Consumer| match consumer {
+            Consumer::Holds { by, seqs } => {
+                seqs.contains(&seq) && told.holder(seq, &when) == Some(by)
+            }
+            _ => false,
+        };
+        self.consumers.iter().filter(holds).count()
+    }
+}
+
+proptest! {
+    /// Whatever order consumers look, claim, die and ack in: two never hold the same claim, what was
+    /// acked is never given to anybody again, and nothing is given up before its time.
+    #[test]
+    fn each_is_told_once_to_receivers_that_ack(ops in prop::collection::vec(op(), 0..120)) {
+        let mut world = World { boot: 1, ..World::default() };
+        for op in &ops {
+            let before = world.acked.clone();
+            let given = world.delivered.len();
+            world.apply(op);
+            for seq in EVENTS {
+                prop_assert!(world.holders(seq) <= 1, "two hold {seq}");
+            }
+            for seq in &world.delivered[given..] {
+                prop_assert!(!before.contains(seq), "{seq} was acked, and given again");
+            }
+            for seq in EVENTS {
+                let told = world.told();
+                let delivery = told.of(seq).cloned().unwrap_or_default();
+                prop_assert!(delivery.attempts <= RULES.attempts);
+                match delivery.settled {
+                    None => prop_assert!(!world.acked.contains(&seq)),
+                    Some(Settled::Told(_)) => prop_assert!(world.delivered.contains(&seq)),
+                    Some(Settled::Dropped(why)) => {
+                        let in_time = match why {
+                            Why::Attempts => delivery.attempts == RULES.attempts,
+                            Why::Age => world.now > RULES.keep_ms,
+                            Why::Session => false,
+                        };
+                        prop_assert!(in_time, "{seq} was dropped too soon: {why:?}");
+                    }
+                }
+            }
+        }
+        // Whoever is left and patient is told of all that was not told or given up.
+        world.consumers = Default::default();
+        for _ in 0..40 {
+            world.step(0);
+            world.now += 30;
+        }
+        for seq in EVENTS {
+            prop_assert!(world.told().is_settled(seq), "{seq} was forgotten");
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_readable(bytes: Vec<u8>) {
+        let _ = Told::parse(&bytes);
+    }
+}
