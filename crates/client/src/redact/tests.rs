@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use super::*;
 
+mod lines;
 mod properties;
 
 const ALNUM: &str = "A1b2C3d4E5f6G7h8I9j0KlMnOpQrStUvWxYzaBcDeFgHi";
