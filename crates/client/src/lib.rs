@@ -42,5 +42,5 @@ pub use outlive_core::control::{Awaiting, WriteId};
 pub use outlive_core::{
     Input, JobId, Label, Leftovers, Notify, Outcome, Size, bound, signal::Signal, units,
 };
-pub use output::{Chunk, Cursor, Follow, Line, LogText, Look, Piece, missing_line};
+pub use output::{Chunk, Cursor, Follow, Line, LogText, Look, Piece, Reading, missing_line};
 pub use screen::{CursorPlace, Screen};

@@ -24,6 +24,7 @@
 //! telling name, none that is cut in two by a line break or by where the caller
 //! cut the text, and none that is encoded a second time.
 
+mod argv;
 mod lines;
 mod names;
 mod pem;
@@ -35,6 +36,7 @@ use std::cmp::Reverse;
 
 use memchr::{memchr, memrchr};
 
+pub use argv::redact_argv;
 pub use lines::Lines;
 
 use pem::KeyBlock;

@@ -333,3 +333,33 @@ fn long_lines_take_linear_time() {
         assert!(started.elapsed().as_secs() < 20, "{piece}");
     }
 }
+
+#[test]
+fn an_argument_may_say_what_the_next_is() {
+    let argv = |words: &[&str]| -> Vec<String> { words.iter().map(|&w| w.to_owned()).collect() };
+    for (words, expected) in [
+        (
+            &["login", "--password", "correct horse"][..],
+            "[redacted:password]",
+        ),
+        (
+            &["login", "--password", "it's \"quoted\""],
+            "[redacted:password]",
+        ),
+        (
+            &["login", "--api-key", "s3cretvalue99"],
+            "[redacted:api-key]",
+        ),
+        (
+            &["env", "DB_PASSWORD=s3cretvalue99"],
+            "DB_PASSWORD=[redacted:password]",
+        ),
+        (&["login", "--password", "--verbose"], "--verbose"),
+        (&["ls", "--color", "correct horse"], "correct horse"),
+        (&["--", "correct horse"], "correct horse"),
+    ] {
+        let redacted = redact_argv(&argv(words));
+        assert_eq!(redacted.len(), words.len());
+        assert_eq!(redacted.last().unwrap(), expected, "{words:?}");
+    }
+}

@@ -76,7 +76,7 @@ impl Live {
         self
     }
 
-    pub fn push(&mut self, bytes: &[u8], said: &mut impl FnMut(Said<'_>)) {
+    pub fn push(&mut self, bytes: &[u8], said: &mut dyn FnMut(Said<'_>)) {
         let mut rest = bytes;
         while !rest.is_empty() {
             let newline = memchr(b'\n', rest);
@@ -112,7 +112,7 @@ impl Live {
     }
 
     /// Nothing came for a while: says what there is of an unfinished line.
-    pub fn still(&mut self, said: &mut impl FnMut(Said<'_>)) {
+    pub fn still(&mut self, said: &mut dyn FnMut(Said<'_>)) {
         self.is_seen = true;
         let Live { page, desk, .. } = self;
         desk.release(said);
@@ -127,7 +127,7 @@ impl Live {
     }
 
     /// What follows here was not kept. What came before it is said, up to the middle of a line.
-    pub fn missing(&mut self, to: u64, said: &mut impl FnMut(Said<'_>)) {
+    pub fn missing(&mut self, to: u64, said: &mut dyn FnMut(Said<'_>)) {
         self.flush(said);
         self.page.startup.drop_withheld();
         self.desk.forget();
@@ -138,7 +138,7 @@ impl Live {
     }
 
     /// There is no more to come.
-    pub fn finish(mut self, said: &mut impl FnMut(Said<'_>)) {
+    pub fn finish(mut self, said: &mut dyn FnMut(Said<'_>)) {
         self.flush(said);
         // What is left then is what stood before all else.
         self.desk.line_from = self.origin;
@@ -147,7 +147,7 @@ impl Live {
         desk.release(said);
     }
 
-    fn flush(&mut self, said: &mut impl FnMut(Said<'_>)) {
+    fn flush(&mut self, said: &mut dyn FnMut(Said<'_>)) {
         let Live {
             decoder,
             page,
@@ -189,7 +189,7 @@ struct Desk {
 }
 
 impl Desk {
-    fn put(&mut self, line: &Shown<'_>, end: &str, said: &mut impl FnMut(Said<'_>)) {
+    fn put(&mut self, line: &Shown<'_>, end: &str, said: &mut dyn FnMut(Said<'_>)) {
         self.text.clear();
         self.text.push_str(line.text);
         self.text.push_str(end);
@@ -206,7 +206,7 @@ impl Desk {
         &mut self,
         unfinished: &str,
         position: u64,
-        said: &mut impl FnMut(Said<'_>),
+        said: &mut dyn FnMut(Said<'_>),
     ) -> Telling {
         match &self.redaction {
             None => self
@@ -225,7 +225,7 @@ impl Desk {
             .is_some_and(redact::Lines::holds_any)
     }
 
-    fn release(&mut self, said: &mut impl FnMut(Said<'_>)) {
+    fn release(&mut self, said: &mut dyn FnMut(Said<'_>)) {
         let teller = &mut self.teller;
         if let Some(redaction) = &mut self.redaction {
             redaction.release(&mut |from, text| teller.say(from, text, said));
@@ -262,7 +262,7 @@ enum Telling {
 
 impl Teller {
     /// Says a line that is settled.
-    fn say(&mut self, from_byte: u64, text: &str, said: &mut impl FnMut(Said<'_>)) {
+    fn say(&mut self, from_byte: u64, text: &str, said: &mut dyn FnMut(Said<'_>)) {
         if self.begun.is_empty() {
             said_unless_empty(from_byte, text, said);
             return;
@@ -277,7 +277,7 @@ impl Teller {
         from_byte: u64,
         text: &str,
         position: u64,
-        said: &mut impl FnMut(Said<'_>),
+        said: &mut dyn FnMut(Said<'_>),
     ) -> Telling {
         if text.is_empty() || self.has_said(text) {
             return Telling::Nothing;
@@ -295,7 +295,7 @@ impl Teller {
         telling
     }
 
-    fn go_on(&mut self, from_byte: u64, text: &str, said: &mut impl FnMut(Said<'_>)) -> Telling {
+    fn go_on(&mut self, from_byte: u64, text: &str, said: &mut dyn FnMut(Said<'_>)) -> Telling {
         if let Some(rest) = text.strip_prefix(&self.begun) {
             said_unless_empty(self.until, rest, said);
             return Telling::GoesOn;
@@ -318,7 +318,7 @@ impl Teller {
     }
 }
 
-fn said_unless_empty(from_byte: u64, text: &str, said: &mut impl FnMut(Said<'_>)) {
+fn said_unless_empty(from_byte: u64, text: &str, said: &mut dyn FnMut(Said<'_>)) {
     if !text.is_empty() {
         said(Said { from_byte, text });
     }

@@ -23,7 +23,7 @@ fn each_line_keeps_its_tag_and_none_is_given_for_nothing() {
     let mut lines = Lines::default();
     let mut given = Vec::new();
     let text = format!(
-        "a\n-----BEGIN PRIVATE KEY-----\n{}-----END PRIVATE KEY-----\n{}b\n",
+        "a\n-----BEGIN PRIVATE KEY-----\n{}-----END PRIVATE KEY-----\n{}b c\n",
         body(2),
         body(1)
     );
@@ -39,7 +39,7 @@ fn each_line_keeps_its_tag_and_none_is_given_for_nothing() {
             (0, "a\n".to_owned()),
             (1, key),
             (5, body(1)),
-            (6, "b\n".to_owned())
+            (6, "b c\n".to_owned())
         ]
     );
 }
