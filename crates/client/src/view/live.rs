@@ -23,6 +23,9 @@ use std::time::Duration;
 /// Longer than a program takes between two writes of one line, and short to a person.
 const STILL: Duration = Duration::from_millis(150);
 
+/// A question that is asked where a slow bar was is seen within this.
+const LONGEST_STILL: Duration = Duration::from_secs(10);
+
 /// A view of what comes. The texts it says, one after the other, are what a reader is to see.
 #[derive(Debug)]
 pub struct Live {
@@ -122,7 +125,7 @@ impl Live {
         match desk.begin(text, self.position, said) {
             Telling::Nothing => {}
             Telling::GoesOn => page.startup.drop_withheld(),
-            Telling::Anew => self.patience *= 2,
+            Telling::Anew => self.patience = (self.patience * 2).min(LONGEST_STILL),
         }
     }
 
