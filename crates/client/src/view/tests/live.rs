@@ -136,6 +136,16 @@ fn there_is_patience_only_while_something_is_held_back() {
     assert!(!waits(&"long ".repeat(100), false));
 }
 
+/// A word that is held back for longer is not waited for.
+#[test]
+fn there_is_no_patience_for_half_a_secret() {
+    let mut live = Live::new(LIMIT, 0).redacted();
+    live.push(b"token ghp_a1B2", &mut |_| {});
+    assert!(live.patience().is_some());
+    live.still(&mut |_| {});
+    assert!(live.patience().is_none());
+}
+
 #[test]
 fn noise_is_dropped_as_in_the_whole() {
     let noise = "stdin: is not a tty\n";
