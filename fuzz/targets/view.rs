@@ -1,8 +1,8 @@
-//! The text view is the same wherever its input is cut, and stays within its budget.
+//! The text view is the same wherever its input is cut, and as it comes, and stays within its budget.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use outlive::view::{Options, View, Viewed};
+use outlive::view::{Live, Options, View, Viewed};
 
 fn viewed<'a>(pieces: impl Iterator<Item = &'a [u8]>, options: Options) -> Viewed {
     let mut view = View::new(options);
@@ -17,7 +17,19 @@ fuzz_target!(|input: (u8, u16, &[u8])| {
         ..Options::default()
     };
     let whole = viewed(std::iter::once(bytes), options);
-    let cut = viewed(bytes.chunks(usize::from(cut).max(1)), options);
+    let size = usize::from(cut).max(1);
+    let cut = viewed(bytes.chunks(size), options);
     assert_eq!(whole, cut);
+    let unbounded = Options {
+        budget: usize::MAX,
+        ..options
+    };
+    let mut live = Live::new(unbounded.line_limit, 0);
+    let mut said = String::new();
+    for piece in bytes.chunks(size) {
+        live.push(piece, &mut |now| said.push_str(now.text));
+    }
+    live.finish(&mut |now| said.push_str(now.text));
+    assert_eq!(said, viewed(std::iter::once(bytes), unbounded).text);
     assert!(whole.text.len() <= options.budget);
 });

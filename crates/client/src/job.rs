@@ -1,5 +1,6 @@
 //! A job as the faces show it: the interface's JSON object.
 
+use crate::redact::{redact, redact_argv};
 use outlive_core::control::Awaiting;
 use outlive_core::event::Moment;
 use outlive_core::outcome::{EndedBy, Outcome, Usage};
@@ -100,6 +101,23 @@ impl Job {
             input_kind: seen.awaiting,
             ready: None,
             usage: end.and_then(|end| end.usage),
+        }
+    }
+
+    /// Without what looks like a credential, in all that whoever started it may have put one into.
+    #[must_use]
+    pub fn redacted(self) -> Job {
+        Job {
+            command: redact(&self.command).into_owned(),
+            argv: redact_argv(&self.argv),
+            outcome: self.outcome.map(|outcome| match outcome {
+                Outcome::NotStarted { reason, cause } => Outcome::NotStarted {
+                    reason: redact(&reason).into_owned(),
+                    cause,
+                },
+                other => other,
+            }),
+            ..self
         }
     }
 

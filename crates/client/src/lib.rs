@@ -44,5 +44,5 @@ pub use outlive_core::{
     Input, JobId, Label, Leftovers, Notify, Outcome, Size, bound, signal::Signal, units,
 };
 pub use outlive_sys::clock;
-pub use output::{Chunk, Cursor, Follow, Line, LogText, Look, Piece, missing_line};
+pub use output::{Chunk, Cursor, Follow, Line, LogText, Look, Piece, Reading, missing_line};
 pub use screen::{CursorPlace, Screen};

@@ -10,7 +10,7 @@ mod reader;
 mod tests;
 
 pub use follow::{Chunk, Follow};
-pub use reader::Line;
+pub use reader::{Line, Reading, read_as};
 
 use crate::error::Error;
 use crate::outlive::Outlive;

@@ -15,7 +15,7 @@
 //! is looked at further, by the rules whose keywords it has. A rule's expression
 //! is compiled when a line first asks for it. Lines are independent of each
 //! other but for private keys in PEM, which [`Redactor`] follows over lines and
-//! over calls (`redact/pem.rs`).
+//! over calls (`redact/pem.rs`). [`Lines`] redacts them as they come.
 //!
 //! A secret becomes `[redacted:<kind>]`, after the public prefix of its format
 //! if it has one (`ghp_[redacted:github-token]`). Redacting again changes nothing.
@@ -24,6 +24,8 @@
 //! telling name, none that is cut in two by a line break or by where the caller
 //! cut the text, and none that is encoded a second time.
 
+mod argv;
+mod lines;
 mod names;
 mod pem;
 mod rules;
@@ -33,6 +35,9 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use memchr::{memchr, memrchr};
+
+pub use argv::redact_argv;
+pub use lines::Lines;
 
 use pem::KeyBlock;
 use rules::{Keywords, Target};

@@ -4,10 +4,12 @@
 //! comes out, the same wherever the chunks were cut. Each step has its file:
 //!
 //! ```text
-//! bytes ─▶ decode ─▶ line ─▶ startup ─▶ excerpt ─▶ text
-//!          escapes   cursor  noise at   first and
-//!          UTF-8     length  the front  last lines
+//! bytes ─▶ decode ─▶ line ─▶ startup ─┬▶ excerpt ─▶ text
+//!          escapes   cursor  noise at │  first and last lines
+//!          UTF-8     length  the front└▶ live ─▶ lines, as they come
 //! ```
+//!
+//! [`View`] gives the whole, [`Live`] each line as soon as it is finished.
 //!
 //! Memory is bounded by the options and not by the input, so that gigabytes can
 //! be pushed through: a line that is too long keeps its two ends, and so does
@@ -21,15 +23,19 @@
 mod decode;
 mod excerpt;
 mod line;
+mod live;
 mod startup;
 
 #[cfg(test)]
 mod tests;
 
+pub use live::{Live, Said};
+
 use decode::{Act, Decoder};
 use excerpt::Excerpt;
 use line::{Line, Shown};
 use startup::Startup;
+use std::borrow::Cow;
 
 /// How much text is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,13 +86,6 @@ pub struct Viewed {
 pub struct View {
     decoder: Decoder,
     page: Page,
-}
-
-/// All that text goes to once it is decoded.
-#[derive(Debug)]
-struct Page {
-    line: Line,
-    startup: Startup,
     excerpt: Excerpt,
 }
 
@@ -95,34 +94,76 @@ impl View {
     pub fn new(options: Options) -> View {
         View {
             decoder: Decoder::default(),
-            page: Page {
-                line: Line::new(options.effective_line_limit()),
-                startup: Startup::default(),
-                excerpt: Excerpt::new(options.budget),
-            },
+            page: Page::new(options.effective_line_limit()),
+            excerpt: Excerpt::new(options.budget),
         }
     }
 
     pub fn push(&mut self, bytes: &[u8]) {
-        let View { decoder, page } = self;
-        decoder.push(bytes, &mut |act| page.apply(act));
+        let View {
+            decoder,
+            page,
+            excerpt,
+        } = self;
+        let mut settled = |line: &Shown<'_>, end: &str| excerpt.push(line, end);
+        decoder.push(bytes, &mut |act| page.apply(act, &mut settled));
     }
 
     /// An unfinished escape sequence is dropped, an unfinished line is shown.
     #[must_use]
     pub fn finish(self) -> Viewed {
-        let View { decoder, mut page } = self;
-        decoder.finish(&mut |act| page.apply(act));
-        page.finish()
+        let View {
+            decoder,
+            mut page,
+            mut excerpt,
+        } = self;
+        let mut settled = |line: &Shown<'_>, end: &str| excerpt.push(line, end);
+        decoder.finish(&mut |act| page.apply(act, &mut settled));
+        page.finish(&mut settled);
+        excerpt.finish(page.startup.dropped_lines() + 1)
     }
 }
 
+/// One line of an output, in the same way. A line never depends on those before it: a newline ends
+/// every escape sequence.
+#[must_use]
+pub fn line(bytes: &[u8]) -> Cow<'_, str> {
+    // Enough for searching; of what is not plain, a longer one is searched at its two ends.
+    const LIMIT: usize = 64 * 1024;
+    let is_plain = |c: char| !c.is_control() || c == '\t' || c == '\n';
+    if let Ok(text) = str::from_utf8(bytes)
+        && text.chars().all(is_plain)
+    {
+        return Cow::Borrowed(text);
+    }
+    let mut view = View::new(Options {
+        budget: 4 * LIMIT,
+        line_limit: LIMIT,
+    });
+    view.push(bytes);
+    Cow::Owned(view.finish().text)
+}
+
+/// What text goes to once it is decoded: the line being written, and what stood before all others.
+#[derive(Debug)]
+struct Page {
+    line: Line,
+    startup: Startup,
+}
+
 impl Page {
-    fn apply(&mut self, act: Act<'_>) {
+    fn new(line_limit: usize) -> Page {
+        Page {
+            line: Line::new(line_limit),
+            startup: Startup::default(),
+        }
+    }
+
+    fn apply(&mut self, act: Act<'_>, settled: &mut impl FnMut(&Shown<'_>, &str)) {
         match act {
             Act::Text(text) => self.line.write(text),
             Act::LineEnd => {
-                self.settle("\n");
+                self.settle("\n", settled);
                 self.line.clear();
             }
             Act::Left(count) => self.line.left(count),
@@ -133,25 +174,27 @@ impl Page {
     }
 
     /// Nothing more will be written to the line.
-    fn settle(&mut self, end: &str) {
+    fn settle(&mut self, end: &str, settled: &mut impl FnMut(&Shown<'_>, &str)) {
         let shown = self.line.shown();
         if !self.startup.withholds(&shown, end) {
-            self.excerpt.push(&shown, end);
+            settled(&shown, end);
         }
     }
 
-    fn finish(mut self) -> Viewed {
+    /// The unfinished line, if there is one.
+    fn settle_rest(&mut self, settled: &mut impl FnMut(&Shown<'_>, &str)) {
         if !self.line.shown().text.is_empty() {
-            self.settle("");
+            self.settle("", settled);
         }
+        self.line.clear();
+    }
+
+    fn finish(&mut self, settled: &mut impl FnMut(&Shown<'_>, &str)) {
+        self.settle_rest(settled);
         // Noise with nothing after it is what the job had to say.
-        if self.excerpt.is_empty() {
-            for line in self.startup.withheld().split_inclusive('\n') {
-                let text = line.trim_end_matches('\n');
-                self.excerpt.push(&Shown::whole(text), &line[text.len()..]);
-            }
-            return self.excerpt.finish(1);
+        for line in self.startup.withheld().split_inclusive('\n') {
+            let text = line.trim_end_matches('\n');
+            settled(&Shown::whole(text), &line[text.len()..]);
         }
-        self.excerpt.finish(self.startup.lines() + 1)
     }
 }

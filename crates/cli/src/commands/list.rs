@@ -1,9 +1,11 @@
 //! `outlive list`
 
+use super::Secrets;
 use crate::context::{Context, label};
 use crate::exit::{Exit, Failure};
 use crate::render;
 use clap::ValueEnum;
+use outlive::Job;
 use outlive::verbs::list::{self, Filter, Which};
 
 /// Running jobs, then the newest ended ones
@@ -21,6 +23,8 @@ pub struct Args {
     /// At most this many ended ones
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
+    #[command(flatten)]
+    secrets: Secrets,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -41,7 +45,10 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         },
         limit: args.limit,
     };
-    let listing = list::list(&context.outlive, &filter)?;
+    let mut listing = list::list(&context.outlive, &filter)?;
+    if args.secrets.redact {
+        listing.jobs = listing.jobs.into_iter().map(Job::redacted).collect();
+    }
     for (id, error) in &listing.unreadable {
         context.say(&format!(
             "outlive: job {id} cannot be read: {error} (`outlive prune --force` removes it)"

@@ -1,21 +1,26 @@
 //! `outlive log`
 
-use super::{duration, size};
+mod printing;
+
+use super::{Secrets, duration, size};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use outlive::redact::redact;
 use outlive::units::show_size;
 use outlive::verbs::log::{self, Log, Part};
-use outlive::{Chunk, Cursor, JobId, Line, Look, Piece, missing_line, view};
+use outlive::view::{self, Live};
+use outlive::{Chunk, Cursor, JobId, Line, Look, Piece, Reading};
+use printing::{Form, Printer, write};
 use regex::bytes::Regex;
-use std::io::{self, Write};
+use std::io;
 use std::time::Duration;
 
 /// A job's output: the last 200 lines, or the part asked for
 ///
 /// Costs what it prints and a little scan, on outputs of any size. It is shown as text: colours and
 /// other escape sequences are left out, progress that overwrites itself is shown as it ended, very long
-/// lines lack their middle. Where something was not kept, a line says how much.
+/// lines lack their middle. Where something was not kept, a line says how much. With --follow a line is
+/// printed when it is finished, and one that is not, such as a question, once it has been still.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Its id, the beginning of it, or its name
@@ -27,7 +32,7 @@ pub struct Args {
     #[arg(long, value_name = "LINE", conflicts_with_all = ["bytes", "cursor", "since"])]
     offset: Option<u64>,
     /// These bytes exactly; without TO, to the end
-    #[arg(long, value_name = "FROM[:TO]", value_parser = byte_range, conflicts_with_all = ["cursor", "since", "lines"])]
+    #[arg(long, value_name = "FROM[:TO]", value_parser = byte_range, conflicts_with_all = ["cursor", "since", "lines", "redact"])]
     bytes: Option<Bytes>,
     /// What is new since an earlier `log --json`, whose next_cursor this is
     #[arg(long, value_name = "TOKEN", value_parser = Cursor::parse, conflicts_with_all = ["since", "lines"])]
@@ -36,10 +41,10 @@ pub struct Args {
     #[arg(long, value_name = "DUR", value_parser = duration)]
     since: Option<Duration>,
     /// Only lines that match this regular expression (of the whole output, if no part is asked for)
-    #[arg(long, value_name = "RE", value_parser = Regex::new, conflicts_with_all = ["follow", "bytes", "raw"])]
+    #[arg(long, value_name = "RE", value_parser = Regex::new, conflicts_with_all = ["follow", "bytes"])]
     grep: Option<Regex>,
     /// Say before each line when it came, to the second
-    #[arg(long, conflicts_with_all = ["follow", "raw", "json"])]
+    #[arg(long, conflicts_with_all = ["follow", "json"])]
     timestamps: bool,
     /// Then what comes, as it comes, until the job ends
     #[arg(long, short)]
@@ -47,18 +52,14 @@ pub struct Args {
     /// What a person would see on its terminal now
     #[arg(long, conflicts_with_all = ["bytes", "lines", "offset", "cursor", "since", "grep", "timestamps", "follow", "raw"])]
     screen: bool,
-    /// The bytes as they are, and nothing for what was not kept (so it is with --bytes and --follow)
-    #[arg(long)]
+    /// The bytes as they are (as with --bytes), and nothing for what was not kept
+    #[arg(long, conflicts_with = "redact")]
     raw: bool,
     /// At most so much text: its beginning and its end, with a line saying how much lies between
     #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with_all = ["raw", "bytes", "follow", "grep", "timestamps"])]
     budget: Option<u64>,
-    /// Leave out what looks like a credential
-    #[arg(long, overrides_with = "no_redact", conflicts_with_all = ["raw", "bytes", "follow"])]
-    redact: bool,
-    /// Leave it in (the default here)
-    #[arg(long)]
-    no_redact: bool,
+    #[command(flatten)]
+    secrets: Secrets,
 }
 
 const DEFAULT_LINES: u64 = 200;
@@ -117,6 +118,28 @@ impl Args {
         self.raw || self.bytes.is_some()
     }
 
+    fn form(&self, log: &Log) -> Form {
+        if self.is_exact() {
+            return match self.raw {
+                true => Form::Raw,
+                false => Form::Exact,
+            };
+        }
+        let live = Live::new(LONGEST_LINE, log.range().start);
+        Form::Plain(Box::new(match self.secrets.redact {
+            true => live.redacted(),
+            false => live,
+        }))
+    }
+
+    fn reading(&self) -> Reading {
+        match (self.raw, self.secrets.redact) {
+            (true, _) => Reading::Raw,
+            (false, true) => Reading::Redacted,
+            (false, false) => Reading::Plain,
+        }
+    }
+
     fn look(&self) -> Look {
         match (self.is_exact(), self.budget) {
             (true, _) => Look::Raw,
@@ -151,10 +174,12 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
                 context,
                 &args,
                 &log,
-                log.matching(pattern, most)?.into_iter().map(Ok),
+                log.matching(pattern, most, args.reading())?
+                    .into_iter()
+                    .map(Ok),
             )?;
         }
-        None if args.timestamps => print_lines(context, &args, &log, log.lines()?)?,
+        None if args.timestamps => print_lines(context, &args, &log, log.lines(args.reading())?)?,
         None if args.follow || (args.is_exact() && !context.json) => print(context, &args, &log)?,
         None => print_text(context, &args, &log)?,
     }
@@ -172,7 +197,7 @@ fn screen(context: &Context, id: &JobId) -> Result<Exit, Failure> {
 
 fn print_text(context: &Context, args: &Args, log: &Log) -> Result<(), Failure> {
     let mut text = log.text(args.look())?;
-    if args.redact {
+    if args.secrets.redact {
         text.text = redact(&text.text).into_owned();
     }
     if let Some(from) = text.omitted_from_line {
@@ -196,35 +221,28 @@ fn print_lines(
 ) -> Result<(), Failure> {
     for line in lines {
         let line = line?;
-        let text = String::from_utf8_lossy(&line.bytes);
-        let text = text.strip_suffix('\n').unwrap_or(&text);
-        let text = match args.redact {
-            true => redact(text),
-            false => text.into(),
-        };
-        match (context.json, args.timestamps) {
-            (true, _) => context.print_json(&serde_json::json!({
+        let bytes = line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes);
+        if context.json {
+            context.print_json(&serde_json::json!({
                 "line": line.number,
                 "from_byte": line.offset,
                 "at": log.time_of(&line),
-                "text": text,
-            }))?,
-            (false, true) => {
-                let time = log.time_of(&line).unwrap_or_else(|| "-".to_owned());
-                context.print(&format!("{time} {text}\n"))?;
-            }
-            (false, false) => context.print(&format!("{text}\n"))?,
+                "text": String::from_utf8_lossy(bytes),
+            }))?;
+            continue;
         }
+        let time = match args.timestamps {
+            true => log.time_of(&line).unwrap_or_else(|| "-".to_owned()) + " ",
+            false => String::new(),
+        };
+        write(&[time.as_bytes(), bytes, b"\n"].concat())?;
     }
     Ok(())
 }
 
 /// Prints a part, and what comes after it if that was asked for.
 fn print(context: &Context, args: &Args, log: &Log) -> Result<(), Failure> {
-    let printer = Printer {
-        context,
-        raw: args.raw,
-    };
+    let mut printer = Printer::new(context, args.form(log));
     for piece in log.pieces() {
         match piece? {
             Piece::Bytes { at, bytes } => printer.bytes(at, &bytes)?,
@@ -232,49 +250,15 @@ fn print(context: &Context, args: &Args, log: &Log) -> Result<(), Failure> {
         }
     }
     if !args.follow {
-        return Ok(());
+        return printer.finish();
     }
     let mut follow = log.follow(&context.outlive)?;
     loop {
-        match follow.next_chunk()? {
-            Chunk::Bytes { at, bytes } => printer.bytes(at, &bytes)?,
-            Chunk::Missing(range) => printer.missing(range)?,
-            Chunk::Ended | Chunk::OutOfTime => return Ok(()),
+        match follow.next_within(printer.patience())? {
+            Some(Chunk::Bytes { at, bytes }) => printer.bytes(at, &bytes)?,
+            Some(Chunk::Missing(range)) => printer.missing(range)?,
+            Some(Chunk::Ended | Chunk::OutOfTime) => return printer.finish(),
+            None => printer.still()?,
         }
     }
-}
-
-/// How output is printed as it is read.
-struct Printer<'a> {
-    context: &'a Context,
-    raw: bool,
-}
-
-impl Printer<'_> {
-    fn bytes(&self, at: u64, bytes: &[u8]) -> Result<(), Failure> {
-        if self.context.json {
-            return self.context.print_json(&serde_json::json!({
-                "from_byte": at,
-                "text": String::from_utf8_lossy(bytes),
-            }));
-        }
-        write(bytes)
-    }
-
-    fn missing(&self, range: std::ops::Range<u64>) -> Result<(), Failure> {
-        match (self.context.json, self.raw) {
-            (true, _) => self.context.print_json(&serde_json::json!({
-                "dropped_from": range.start,
-                "dropped_to": range.end,
-            })),
-            (false, true) => Ok(()),
-            (false, false) => write(missing_line(&range).as_bytes()),
-        }
-    }
-}
-
-fn write(bytes: &[u8]) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    out.write_all(bytes)?;
-    Ok(out.flush()?)
 }

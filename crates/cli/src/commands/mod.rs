@@ -31,3 +31,14 @@ pub fn duration(text: &str) -> Result<Duration, units::BadUnit> {
 pub fn size(text: &str) -> Result<u64, units::BadUnit> {
     units::parse_size(text)
 }
+
+/// Whether secrets are shown. It is the owner's own terminal, so they are unless asked otherwise.
+#[derive(Debug, clap::Args)]
+pub struct Secrets {
+    /// Leave out what looks like a credential
+    #[arg(long, overrides_with = "no_redact")]
+    pub redact: bool,
+    /// Leave it in (the default here)
+    #[arg(long)]
+    no_redact: bool,
+}

@@ -1,5 +1,6 @@
 //! `outlive show`
 
+use super::Secrets;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
@@ -11,6 +12,8 @@ use serde::Serialize;
 pub struct Args {
     /// Its id, the beginning of it, or its name
     id: String,
+    #[command(flatten)]
+    secrets: Secrets,
 }
 
 const PREVIEW_LINES: u64 = 10;
@@ -25,7 +28,13 @@ struct Shown<'a> {
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let id = context.find(&args.id)?;
     let job = show::show(&context.outlive, &id)?;
-    let preview = show::preview(&context.outlive, &id, PREVIEW_LINES)?;
+    let (job, preview) = match args.secrets.redact {
+        true => (
+            job.redacted(),
+            show::redacted_preview(&context.outlive, &id, PREVIEW_LINES)?,
+        ),
+        false => (job, show::preview(&context.outlive, &id, PREVIEW_LINES)?),
+    };
     match context.json {
         true => context.print_json(&Shown {
             job: &job,

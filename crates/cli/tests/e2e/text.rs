@@ -33,13 +33,19 @@ fn colours_and_progress_are_shown_as_they_ended() {
 fn raw_bytes_are_always_to_be_had() {
     let world = World::new();
     let id = printed(&world, r"\033[31mred\033[0m\r\n");
-    for args in [["log", &id, "--raw"], ["log", &id, "--follow"]] {
+    for options in [
+        &["--raw"][..],
+        &["--follow", "--raw"],
+        &["--grep", "r", "--raw"],
+    ] {
+        let args = [&["log", &id], options].concat();
         assert_eq!(
             world.outlive(&args).stdout,
             "\x1b[31mred\x1b[0m\r\n",
             "{args:?}"
         );
     }
+    assert_eq!(world.outlive(&["log", &id, "--follow"]).stdout, "red\n");
     assert_eq!(
         world.outlive(&["log", &id, "--bytes", "0:5"]).stdout,
         "\x1b[31m"
@@ -144,4 +150,67 @@ fn secrets_are_left_out_where_that_is_asked_for() {
             .ok(&["log", &id, "--redact", "--grep", "TOKEN"])
             .contains("s3cret")
     );
+}
+
+#[test]
+fn a_line_is_searched_as_it_is_shown() {
+    let world = World::new();
+    let id = printed(&world, r"one\n\033[31mer\033[0mror 7\n 10%%\r100%% done\n");
+    let grep = |pattern: &str| world.outlive(&["log", &id, "--grep", pattern]).stdout;
+    assert_eq!(grep("^error [0-9]$"), "error 7\n");
+    assert_eq!(grep("^100%"), "100% done\n");
+    assert_eq!(grep("31m|10%\r"), "", "what is not shown is not found");
+    let json: Value = world.json(&["log", &id, "--grep", "done", "--json"]);
+    assert_eq!(
+        (&json["line"], &json["from_byte"], &json["text"]),
+        (&3.into(), &21.into(), &"100% done".into())
+    );
+    let timed = world.outlive(&["log", &id, "--timestamps"]).stdout;
+    let texts: Vec<&str> = timed
+        .lines()
+        .map(|l| l.split_once(' ').unwrap().1)
+        .collect();
+    assert_eq!(texts, ["one", "error 7", "100% done"]);
+}
+
+/// The lines of a private key have neither a name nor a shape of their own.
+#[test]
+fn a_key_is_not_found_line_by_line() {
+    let world = World::new();
+    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+    let script = format!(
+        "echo '-----BEGIN PRIVATE KEY-----'; echo {body}; echo {body}; echo '-----END PRIVATE KEY-----'; echo MII"
+    );
+    let id = world.shell(&script);
+    world.wait(&id);
+    let grep = |options: &[&str]| {
+        let args = [&["log", &id, "--grep", "MII"], options].concat();
+        world.outlive(&args).stdout
+    };
+    assert_eq!(grep(&["--redact"]), "MII\n");
+    assert_eq!(grep(&[]).lines().count(), 3);
+}
+
+#[test]
+fn show_and_list_leave_secrets_out_where_that_is_asked_for() {
+    let world = World::new();
+    let secret = "s3cret-Value-99";
+    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n";
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{}", body.repeat(20));
+    let print = "printf '%s\n' \"API_TOKEN=$1\" \"$2\"";
+    // The option is `$0`.
+    let job = ["sh", "-c", print, "--password", secret, &key];
+    let id = world.ok(&[&["run", "--"], &job[..]].concat());
+    world.wait(&id);
+    for json in [&[][..], &["--json"]] {
+        let ask = |verb: &[&str], secrets: &[&str]| world.ok(&[verb, json, secrets].concat());
+        for verb in [&["show", &id][..], &["list"]] {
+            let shown = ask(verb, &["--redact"]);
+            assert!(!shown.contains(secret), "{shown}");
+            assert!(!shown.contains("MIIEv"), "{shown}");
+        }
+        assert!(ask(&["show", &id], &["--redact"]).contains("[redacted:"));
+        assert!(ask(&["show", &id], &[]).contains(secret), "the owner's own");
+        assert!(ask(&["show", &id], &["--redact", "--no-redact"]).contains("MIIEv"));
+    }
 }

@@ -49,24 +49,36 @@ impl<'a> Follow<'a> {
 
     /// Gives up after this long.
     pub fn at_most(mut self, limit: Duration) -> Follow<'a> {
-        self.deadline = Some(clock::boot_ms().saturating_add(limit.as_millis() as u64));
+        self.deadline = Some(after(limit));
         self
     }
 
     /// Waits for more.
     pub fn next_chunk(&mut self) -> Result<Chunk, Error> {
         loop {
+            if let Some(chunk) = self.next_within(None)? {
+                return Ok(chunk);
+            }
+        }
+    }
+
+    /// Waits for more, if that comes within this time. Without one no timer runs.
+    pub fn next_within(&mut self, patience: Option<Duration>) -> Result<Option<Chunk>, Error> {
+        let still_at = patience.map(after);
+        loop {
             // Read before the output: what was written before the end is there once the end is.
             let (_, state) = presence::meet(self.outlive, &self.spec.id)?;
             if let Some(chunk) = self.read(&state)? {
-                return Ok(chunk);
+                return Ok(Some(chunk));
             }
             if state.end().is_some() {
-                return Ok(Chunk::Ended);
+                return Ok(Some(Chunk::Ended));
             }
             if let Some(mut connection) = self.arm(&state)? {
-                if !wait_until(&connection, self.deadline)? {
-                    return Ok(Chunk::OutOfTime);
+                let until = self.deadline.into_iter().chain(still_at).min();
+                if !wait_until(&connection, until)? {
+                    let is_over = self.deadline.is_some_and(|at| at <= clock::boot_ms());
+                    return Ok(is_over.then_some(Chunk::OutOfTime));
                 }
                 // Whatever it is, the files tell.
                 connection.receive(&self.spec.id)?;
@@ -108,10 +120,23 @@ impl<'a> Follow<'a> {
     }
 }
 
+/// This long from now, in milliseconds since boot.
+fn after(limit: Duration) -> u64 {
+    clock::boot_ms().saturating_add(limit.as_millis() as u64)
+}
+
 /// Whether an answer came in time.
 fn wait_until(connection: &Connection, deadline: Option<u64>) -> Result<bool, Error> {
-    let limit = deadline.map(|at| Duration::from_millis(at.saturating_sub(clock::boot_ms())));
-    let ready = poll::wait(&[(connection.as_fd(), Interest::Readable)], limit)
-        .map_err(Error::io("cannot wait for", "a keeper"))?;
-    Ok(ready == [true] || deadline.is_none_or(|at| clock::boot_ms() < at))
+    loop {
+        let limit = deadline.map(|at| Duration::from_millis(at.saturating_sub(clock::boot_ms())));
+        let ready = poll::wait(&[(connection.as_fd(), Interest::Readable)], limit)
+            .map_err(Error::io("cannot wait for", "a keeper"))?;
+        if ready == [true] {
+            return Ok(true);
+        }
+        // Else it was only stopped and continued.
+        if deadline.is_some_and(|at| at <= clock::boot_ms()) {
+            return Ok(false);
+        }
+    }
 }

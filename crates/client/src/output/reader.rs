@@ -1,7 +1,9 @@
 //! An output line by line.
 
 use super::{Output, Piece};
+use crate::{redact, view};
 use memchr::memchr;
+use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 
@@ -16,6 +18,58 @@ pub struct Line {
     pub offset: u64,
     /// With its newline, if it has one.
     pub bytes: Vec<u8>,
+}
+
+/// How lines are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// As they are.
+    Raw,
+    /// As text: see [`view::line`].
+    Plain,
+    /// As text, without what looks like a credential. A line of which nothing is left is left out.
+    Redacted,
+}
+
+/// Reads lines in one of these ways; their numbers and offsets stay what they were.
+pub fn read_as<'a>(
+    reading: Reading,
+    mut lines: impl Iterator<Item = io::Result<Line>> + 'a,
+) -> Box<dyn Iterator<Item = io::Result<Line>> + 'a> {
+    let plain = |line: Line| Line {
+        bytes: view::line(&line.bytes).into_owned().into_bytes(),
+        ..line
+    };
+    match reading {
+        Reading::Raw => Box::new(lines),
+        Reading::Plain => Box::new(lines.map(move |line| line.map(plain))),
+        Reading::Redacted => {
+            let mut redaction = redact::Lines::default();
+            let mut shown = VecDeque::new();
+            Box::new(std::iter::from_fn(move || {
+                while shown.is_empty() {
+                    let mut show = |(number, offset), text: &str| {
+                        let bytes = text.as_bytes().to_vec();
+                        shown.push_back(Ok(Line {
+                            number,
+                            offset,
+                            bytes,
+                        }));
+                    };
+                    match lines.next() {
+                        Some(Ok(line)) => {
+                            let text = view::line(&line.bytes);
+                            redaction.push((line.number, line.offset), &text, &mut show);
+                        }
+                        Some(Err(error)) => shown.push_back(Err(error)),
+                        None if redaction.holds_any() => redaction.release(&mut show),
+                        None => return None,
+                    }
+                }
+                shown.pop_front()
+            }))
+        }
+    }
 }
 
 impl Output {

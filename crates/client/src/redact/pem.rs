@@ -15,7 +15,7 @@ use super::{Notes, Span};
 pub(super) const KIND: &str = "private-key";
 
 /// A 16384-bit RSA key has about 200 lines.
-const MAX_BODY_LINES: usize = 512;
+pub(super) const MAX_BODY_LINES: usize = 512;
 
 /// The shortest full line of base64 that writers of PEM produce is 64 long; one
 /// shorter than this says nothing on its own.
@@ -87,6 +87,33 @@ pub(super) fn find(line: &str, notes: &mut Notes, spans: &mut Vec<Span>) {
     } else if longest_base64_run(rest) >= FULL_LINE / 2 {
         notes.opens_key = true;
         spans.push(span(start, line.len()));
+    }
+}
+
+/// What a line may be to a key whose `BEGIN` was cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A full line of its body.
+    Full,
+    /// The last line of its body.
+    Short,
+    End,
+    Elsewhere,
+}
+
+pub(super) fn place(line: &str) -> Place {
+    if line.contains("PRIVATE KEY") {
+        let mut notes = Notes::default();
+        find(line, &mut notes, &mut Vec::new());
+        return match notes.stray_key_end {
+            true => Place::End,
+            false => Place::Elsewhere,
+        };
+    }
+    match longest_base64_run(line) {
+        FULL_LINE.. if is_body(line) => Place::Full,
+        1..FULL_LINE if is_body(line) => Place::Short,
+        _ => Place::Elsewhere,
     }
 }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use super::*;
 
+mod lines;
 mod properties;
 
 const ALNUM: &str = "A1b2C3d4E5f6G7h8I9j0KlMnOpQrStUvWxYzaBcDeFgHi";
@@ -330,5 +331,35 @@ fn long_lines_take_linear_time() {
         let started = std::time::Instant::now();
         let _ = redact(&line);
         assert!(started.elapsed().as_secs() < 20, "{piece}");
+    }
+}
+
+#[test]
+fn an_argument_may_say_what_the_next_is() {
+    let argv = |words: &[&str]| -> Vec<String> { words.iter().map(|&w| w.to_owned()).collect() };
+    for (words, expected) in [
+        (
+            &["login", "--password", "correct horse"][..],
+            "[redacted:password]",
+        ),
+        (
+            &["login", "--password", "it's \"quoted\""],
+            "[redacted:password]",
+        ),
+        (
+            &["login", "--api-key", "s3cretvalue99"],
+            "[redacted:api-key]",
+        ),
+        (
+            &["env", "DB_PASSWORD=s3cretvalue99"],
+            "DB_PASSWORD=[redacted:password]",
+        ),
+        (&["login", "--password", "--verbose"], "--verbose"),
+        (&["ls", "--color", "correct horse"], "correct horse"),
+        (&["--", "correct horse"], "correct horse"),
+    ] {
+        let redacted = redact_argv(&argv(words));
+        assert_eq!(redacted.len(), words.len());
+        assert_eq!(redacted[words.len() - 1], expected, "{words:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::outlive::Outlive;
-use crate::output::{Cursor, Follow, Line, LogText, Look, Output, Piece};
+use crate::output::{Cursor, Follow, Line, LogText, Look, Output, Piece, Reading, read_as};
 use crate::screen::{Emulation, Screen};
 use crate::told;
 use crate::verbs::show;
@@ -143,14 +143,23 @@ impl Log {
     }
 
     /// The lines of it.
-    pub fn lines(&self) -> io::Result<impl Iterator<Item = io::Result<Line>> + '_> {
-        self.output.lines(self.range.clone())
+    pub fn lines(
+        &self,
+        reading: Reading,
+    ) -> io::Result<impl Iterator<Item = io::Result<Line>> + '_> {
+        Ok(read_as(reading, self.output.lines(self.range.clone())?))
     }
 
-    /// The last `most` lines that match.
-    pub fn matching(&self, pattern: &Regex, most: usize) -> io::Result<Vec<Line>> {
+    /// The last `most` lines that match, as they are read: no colour hides a match, and none is found
+    /// in what is not shown.
+    pub fn matching(
+        &self,
+        pattern: &Regex,
+        most: usize,
+        reading: Reading,
+    ) -> io::Result<Vec<Line>> {
         let mut found = VecDeque::new();
-        for line in self.lines()? {
+        for line in self.lines(reading)? {
             let line = line?;
             if pattern.is_match(line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes)) {
                 found.push_back(line);

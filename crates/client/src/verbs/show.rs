@@ -5,9 +5,11 @@ use crate::job::{Job, Seen};
 use crate::outlive::Outlive;
 use crate::output::{Look, Output};
 use crate::presence::{self, Presence};
+use crate::redact::redact;
 use crate::told;
 use crate::view;
 use outlive_core::{Input, JobId, Spec, State};
+use std::io;
 
 /// The job as it is now.
 pub fn show(outlive: &Outlive, id: &JobId) -> Result<Job, Error> {
@@ -24,19 +26,57 @@ pub fn seen(outlive: &Outlive, job: &Job) {
 
 /// The last lines of its output, for a glance.
 pub fn preview(outlive: &Outlive, id: &JobId, lines: u64) -> Result<String, Error> {
-    let state = outlive.job_dir(id).read_journal()?.state;
-    let output = Output::open(outlive, &outlive.read_spec(id)?, &state)?;
-    let failed = || Error::io("cannot read", outlive.job_dir(id).output());
-    // A line may be of any length; a glance is not.
-    const MOST: u64 = 4096;
-    let from = output
-        .tail(lines)
-        .map_err(failed())?
-        .max(output.size.saturating_sub(MOST));
+    let output = output(outlive, id)?;
+    let earliest = output.size.saturating_sub(MOST as u64);
     output
-        .text(id, from..output.size, Look::Plain(view::Options::default()))
-        .map(|log| log.text)
-        .map_err(failed())
+        .tail(lines)
+        .and_then(|from| text(&output, id, from.max(earliest)))
+        .map_err(Error::io("cannot read", outlive.job_dir(id).output()))
+}
+
+/// The same without what looks like a credential.
+pub fn redacted_preview(outlive: &Outlive, id: &JobId, lines: u64) -> Result<String, Error> {
+    // What is a secret may be told by what stands long before it: the first line of a key.
+    const CONTEXT: u64 = 64 * 1024;
+    let output = output(outlive, id)?;
+    let from = output.size.saturating_sub(CONTEXT);
+    let context =
+        text(&output, id, from).map_err(Error::io("cannot read", outlive.job_dir(id).output()))?;
+    let redacted = redact(&context);
+    let shown = last_lines(&redacted, lines);
+    // A line that was cut may begin within a secret.
+    let is_cut = from > 0 && shown.len() == redacted.len();
+    Ok(match is_cut {
+        true => shown.split_once('\n').map_or("", |(_, rest)| rest),
+        false => shown,
+    }
+    .to_owned())
+}
+
+/// A line may be of any length; a glance is not.
+const MOST: usize = 4096;
+
+fn output(outlive: &Outlive, id: &JobId) -> Result<Output, Error> {
+    let state = outlive.job_dir(id).read_journal()?.state;
+    Output::open(outlive, &outlive.read_spec(id)?, &state)
+}
+
+fn text(output: &Output, id: &JobId, from: u64) -> io::Result<String> {
+    // As much as was read.
+    let whole = view::Options {
+        budget: usize::MAX,
+        ..view::Options::default()
+    };
+    let text = output.text(id, from..output.size, Look::Plain(whole))?;
+    Ok(text.text)
+}
+
+fn last_lines(text: &str, lines: u64) -> &str {
+    let mut from = text.len();
+    for line in text.split_inclusive('\n').rev().take(lines as usize) {
+        from -= line.len();
+    }
+    &text[text.ceil_char_boundary(from.max(text.len().saturating_sub(MOST)))..]
 }
 
 /// The job with what it was made from.

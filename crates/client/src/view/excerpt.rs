@@ -47,10 +47,6 @@ impl Excerpt {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.head_lines + self.tail.lines == 0
-    }
-
     pub(super) fn push(&mut self, line: &Shown<'_>, end: &str) {
         let length = line.text.len() + end.len();
         if self.tail.lines == 0 && self.head.len() + length <= self.budget / 2 {

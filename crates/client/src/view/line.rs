@@ -194,19 +194,21 @@ impl Line {
 
     /// The line as it is now.
     pub(super) fn shown(&mut self) -> Shown<'_> {
-        if self.overwritten && self.past.bytes == 0 {
-            self.text.truncate(self.text.trim_end_matches(' ').len());
-        }
-        let bytes = self.text.len() as u64 + self.past.bytes;
+        // What was written stays as it is: more may come.
+        let text = match self.overwritten && self.past.bytes == 0 {
+            true => self.text.trim_end_matches(' '),
+            false => &self.text,
+        };
+        let bytes = text.len() as u64 + self.past.bytes;
         if bytes <= self.limit as u64 {
-            return Shown::whole(&self.text);
+            return Shown::whole(text);
         }
         let room = self.limit.saturating_sub(MARK);
-        let first = &self.text[..self.text.floor_char_boundary(room / 2)];
+        let first = &text[..text.floor_char_boundary(room / 2)];
         let past = suffix(&self.past.end, room - room / 2);
         let last = match past.len() < self.past.end.len() {
             true => "",
-            false => suffix(&self.text, room - room / 2 - past.len()),
+            false => suffix(text, room - room / 2 - past.len()),
         };
         let left_out = bytes - (first.len() + last.len() + past.len()) as u64;
         self.shortened.clear();

@@ -47,6 +47,7 @@ impl Startup {
             || line.shortened_from.is_some()
             || !is_noise(line.text);
         if self.over {
+            self.withheld.clear();
             return false;
         }
         self.lines += 1;
@@ -55,10 +56,26 @@ impl Startup {
         true
     }
 
-    pub(super) fn lines(&self) -> u64 {
-        self.lines
+    /// Whether this line, of which more may come, would be kept here too.
+    pub(super) fn would_withhold(&self, unfinished: &str) -> bool {
+        !self.over && self.lines < MOST_LINES && is_noise(unfinished)
     }
 
+    /// Something else has been shown: what was withheld was noise.
+    pub(super) fn drop_withheld(&mut self) {
+        self.over = true;
+        self.withheld = String::new();
+    }
+
+    /// How many lines of noise stood before what is shown.
+    pub(super) fn dropped_lines(&self) -> u64 {
+        match self.over {
+            true => self.lines,
+            false => 0,
+        }
+    }
+
+    /// What was withheld, if nothing came after it.
     pub(super) fn withheld(&self) -> &str {
         &self.withheld
     }

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 mod bounds;
+mod live;
 mod reference;
 
 fn view(options: Options, chunks: &[&[u8]]) -> Viewed {

@@ -1,45 +1,12 @@
 //! `log --follow`, `run --wait` and `run --follow`.
 
+use super::follower::Follower;
 use crate::checks::{assert_same_bytes, keepings, until_output};
-use crate::processes::{KILL, begin, kill_for_good, until_blocked};
+use crate::processes::{KILL, kill_for_good};
 use crate::scripts::{WAITS, let_go, numbers, start, with_go};
 use crate::world::{World, is_alive, kill, until};
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdout, Command};
 use std::time::{Duration, Instant};
-
-/// `outlive log --follow`, or the like, as it prints.
-struct Follower {
-    child: Child,
-    out: BufReader<ChildStdout>,
-}
-
-impl Follower {
-    fn start(command: Command) -> Follower {
-        let mut child = begin(command);
-        let out = BufReader::new(child.stdout.take().unwrap());
-        Follower { child, out }
-    }
-
-    fn until_blocked(&self) {
-        until_blocked(self.child.id() as i32);
-    }
-
-    /// The next line, as soon as it is printed.
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.out.read_line(&mut line).unwrap();
-        line
-    }
-
-    /// What else it prints, and its code.
-    fn rest(mut self) -> (Vec<u8>, i32) {
-        let mut bytes = Vec::new();
-        self.out.read_to_end(&mut bytes).unwrap();
-        (bytes, self.child.wait().unwrap().code().unwrap())
-    }
-}
 
 #[test]
 fn log_follow_prints_what_comes_as_it_comes_and_ends_with_the_job() {

@@ -1,7 +1,9 @@
 //! Waiting and following: they return with the truth, however often keepers are replaced.
 
 mod finding;
+mod follower;
 mod following;
+mod following_text;
 mod idle;
 mod log;
 mod wait;

@@ -150,7 +150,7 @@ fn memory_does_not_grow_with_the_input() {
     for _ in 0..300 {
         view.push("a line of text, and 日本\n".repeat(1000).as_bytes());
         view.push("no end in sight ".repeat(4000).as_bytes());
-        let held = view.page.line.held() + view.page.excerpt.held();
+        let held = view.page.line.held() + view.excerpt.held();
         assert!(held < 8 * options.budget, "{held}");
     }
 }

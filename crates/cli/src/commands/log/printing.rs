@@ -1,0 +1,100 @@
+//! Output printed as it is read.
+
+use crate::context::Context;
+use crate::exit::Failure;
+use outlive::missing_line;
+use outlive::view::{Live, Said};
+use serde_json::json;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::time::Duration;
+
+pub struct Printer<'a> {
+    context: &'a Context,
+    form: Form,
+}
+
+/// In which form it is printed.
+pub enum Form {
+    /// The bytes as they are, and nothing where some are missing.
+    Raw,
+    /// The bytes as they are.
+    Exact,
+    /// Its text, each line once it is finished.
+    Plain(Box<Live>),
+}
+
+impl Printer<'_> {
+    pub fn new(context: &Context, form: Form) -> Printer<'_> {
+        Printer { context, form }
+    }
+
+    pub fn bytes(&mut self, at: u64, bytes: &[u8]) -> Result<(), Failure> {
+        match &mut self.form {
+            Form::Plain(live) => tell(self.context, |said| live.push(bytes, said)),
+            Form::Raw | Form::Exact if self.context.json => self.context.print_json(&json!({
+                "from_byte": at,
+                "text": String::from_utf8_lossy(bytes),
+            })),
+            Form::Raw | Form::Exact => write(bytes),
+        }
+    }
+
+    pub fn missing(&mut self, range: Range<u64>) -> Result<(), Failure> {
+        if let Form::Plain(live) = &mut self.form {
+            tell(self.context, |said| live.missing(range.end, said))?;
+        }
+        match (&self.form, self.context.json) {
+            (_, true) => self.context.print_json(&json!({
+                "dropped_from": range.start,
+                "dropped_to": range.end,
+            })),
+            (Form::Raw, false) => Ok(()),
+            (Form::Exact | Form::Plain(_), false) => write(missing_line(&range).as_bytes()),
+        }
+    }
+
+    /// After how long without more there is something to print all the same.
+    pub fn patience(&mut self) -> Option<Duration> {
+        match &mut self.form {
+            Form::Plain(live) => live.patience(),
+            Form::Raw | Form::Exact => None,
+        }
+    }
+
+    pub fn still(&mut self) -> Result<(), Failure> {
+        match &mut self.form {
+            Form::Plain(live) => tell(self.context, |said| live.still(said)),
+            Form::Raw | Form::Exact => Ok(()),
+        }
+    }
+
+    pub fn finish(self) -> Result<(), Failure> {
+        match self.form {
+            Form::Plain(live) => tell(self.context, |said| live.finish(said)),
+            Form::Raw | Form::Exact => Ok(()),
+        }
+    }
+}
+
+/// Prints in one write all that is said at once.
+fn tell(context: &Context, say: impl FnOnce(&mut dyn FnMut(Said<'_>))) -> Result<(), Failure> {
+    let mut lines = String::new();
+    say(&mut |Said { from_byte, text }| match context.json {
+        true => {
+            lines.push_str(&json!({ "from_byte": from_byte, "text": text }).to_string());
+            lines.push('\n');
+        }
+        false => lines.push_str(text),
+    });
+    match lines.is_empty() {
+        true => Ok(()),
+        false => write(lines.as_bytes()),
+    }
+}
+
+pub fn write(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    Ok(out.flush()?)
+}

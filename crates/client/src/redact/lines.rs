@@ -1,0 +1,141 @@
+//! Redacts lines one by one, as they come.
+//!
+//! The lines of a private key are dropped from its `BEGIN` on, so there is
+//! nothing to wait for. But a key whose `BEGIN` was cut off is known only by its
+//! `END`: lines that look like its body are held back until the next line tells,
+//! or until whoever reads the stream has waited long enough.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use super::pem::{self, Place};
+use super::rules::Keywords;
+use super::{Redactor, redact};
+
+/// As long as the longest key, and more than that takes.
+const MOST_HELD_LINES: usize = pem::MAX_BODY_LINES;
+const MOST_HELD_BYTES: usize = 64 * 1024;
+
+/// A stream of whole lines, each with what its owner wants to know of it.
+#[derive(Debug)]
+pub struct Lines<T> {
+    redactor: Redactor,
+    held: VecDeque<Held<T>>,
+    held_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Held<T> {
+    tag: T,
+    text: String,
+    place: Place,
+}
+
+impl<T> Default for Lines<T> {
+    fn default() -> Lines<T> {
+        Lines {
+            redactor: Redactor::default(),
+            held: VecDeque::new(),
+            held_bytes: 0,
+        }
+    }
+}
+
+impl<T> Lines<T> {
+    /// Takes the next line, with its newline, and gives those that can be shown by now. A line of
+    /// which nothing is left is not given.
+    pub fn push(&mut self, tag: T, line: &str, out: &mut impl FnMut(T, &str)) {
+        if self.redactor.open_key.is_some() {
+            return give(&mut self.redactor, tag, line, out);
+        }
+        let place = pem::place(line);
+        let last = self.held.back().map(|held| held.place);
+        match (place, last) {
+            (Place::Full, None | Some(Place::Full)) | (Place::Short, Some(Place::Full)) => {
+                self.hold(tag, line, place, out);
+            }
+            (Place::Full, Some(_)) => {
+                self.release(out);
+                self.hold(tag, line, place, out);
+            }
+            (Place::End, _) => {
+                self.drop_body();
+                give(&mut self.redactor, tag, line, out);
+            }
+            (Place::Short | Place::Elsewhere, _) => {
+                self.release(out);
+                give(&mut self.redactor, tag, line, out);
+            }
+        }
+    }
+
+    pub fn holds_any(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Gives what is held back.
+    pub fn release(&mut self, out: &mut impl FnMut(T, &str)) {
+        for held in self.held.drain(..) {
+            give(&mut self.redactor, held.tag, &held.text, out);
+        }
+        self.held_bytes = 0;
+    }
+
+    /// What can be shown of a line whose end has not come. A word of it that may go on, and may be
+    /// the beginning of a secret, is left out.
+    pub fn unfinished<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.redactor.open_key.is_some() || text.contains("PRIVATE KEY") {
+            true => Cow::Borrowed(""),
+            false => redact(whole_words(text)),
+        }
+    }
+
+    fn hold(&mut self, tag: T, line: &str, place: Place, out: &mut impl FnMut(T, &str)) {
+        self.held_bytes += line.len();
+        self.held.push_back(Held {
+            tag,
+            text: line.to_owned(),
+            place,
+        });
+        while self.held.len() > MOST_HELD_LINES || self.held_bytes > MOST_HELD_BYTES {
+            let Some(first) = self.held.pop_front() else {
+                return;
+            };
+            self.held_bytes -= first.text.len();
+            give(&mut self.redactor, first.tag, &first.text, out);
+        }
+    }
+
+    fn drop_body(&mut self) {
+        self.held.clear();
+        self.held_bytes = 0;
+    }
+}
+
+fn give<T>(redactor: &mut Redactor, tag: T, line: &str, out: &mut impl FnMut(T, &str)) {
+    let text = redactor.redact(line);
+    if !text.is_empty() {
+        out(tag, &text);
+    }
+}
+
+/// The text without a last word that is not known to be all of it. A question such as `Password:` is,
+/// unless it stands where the value of something secret would.
+fn whole_words(text: &str) -> &str {
+    let start = text
+        .rfind(char::is_whitespace)
+        .map_or(0, |at| text.ceil_char_boundary(at + 1));
+    let (before, word) = text.split_at(start);
+    let name = word.trim_end_matches([':', '?', '>', '$', '#', '%', ')', ']']);
+    let keywords = Keywords::get();
+    let is_harmless = keywords.first_in(word, 0).is_none()
+        || name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+    let is_question =
+        name.len() < word.len() && keywords.first_in(before, 0).is_none() && is_harmless;
+    match is_question {
+        true => text,
+        false => before,
+    }
+}
