@@ -1,7 +1,7 @@
 //! The command line as a whole.
 
 use crate::commands::{
-    self, attach, completions, detach, doctor, list, log, man, prune, resize, run, send, show,
+    self, attach, completions, detach, doctor, doorbell, list, log, man, prune, resize, run, send, show,
     signal, stop, wait,
 };
 use crate::context::Context;
@@ -55,6 +55,7 @@ pub enum Command {
     Resize(resize::Args),
     Prune(prune::Args),
     Detach(detach::Args),
+    Doorbell(doorbell::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -83,6 +84,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Resize(args) => commands::resize::run(context, args),
         Command::Prune(args) => commands::prune::run(context, args),
         Command::Detach(args) => commands::detach::run(context, args),
+        Command::Doorbell(args) => commands::doorbell::run(context, args),
         Command::Doctor(args) => commands::doctor::run(context, args),
         Command::Completions(args) => commands::completions::run(context, args),
         Command::Man(args) => commands::man::run(context, args),
