@@ -1,8 +1,8 @@
 //! The command line as a whole.
 
 use crate::commands::{
-    self, attach, completions, detach, doctor, doorbell, list, log, man, prune, resize, run, send, show,
-    signal, stop, wait,
+    self, attach, completions, detach, doctor, doorbell, list, log, man, prune, resize, run, send,
+    show, signal, stop, wait,
 };
 use crate::context::Context;
 use crate::exit::{Exit, Failure};

@@ -102,7 +102,7 @@ pub fn ring(config: &Config, name: &str, event_json: &[u8]) -> Result<(), Error>
     let bell = config.doorbell(name).ok_or_else(|| no_such(config, name))?;
     ring_bell(bell, event_json).map_err(|why| Error::NotRung {
         name: name.to_owned(),
-        why,
+        why: Box::new(why),
     })
 }
 

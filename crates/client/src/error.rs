@@ -62,7 +62,7 @@ pub enum Error {
     #[error("no doorbell {name:?} is configured; {known}")]
     NoSuchDoorbell { name: String, known: String },
     #[error("the doorbell {name:?} did not ring: {why}")]
-    NotRung { name: String, why: NotRung },
+    NotRung { name: String, why: Box<NotRung> },
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error(transparent)]

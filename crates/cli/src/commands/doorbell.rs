@@ -3,9 +3,9 @@
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use clap::Subcommand;
+use outlive::Error;
 use outlive::config::{Bell, Config, Kind};
 use outlive::doorbell::{self, MAX_EVENT, On};
-use outlive::{Error, verbs};
 use serde_json::json;
 use std::io::{self, Read};
 
@@ -79,11 +79,16 @@ fn test(context: &Context, config: &Config, name: &str) -> Result<(), Failure> {
 
 fn event() -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    io::stdin()
-        .lock()
-        .take(MAX_EVENT + 1)
-        .read_to_end(&mut bytes)?;
-    Ok(bytes)
+    // One byte more, so that what is too large is seen to be.
+    let mut input = io::stdin().lock().take(MAX_EVENT + 1);
+    match input.read_to_end(&mut bytes) {
+        Ok(_) => Ok(bytes),
+        Err(source) => Err(Failure::from(Error::Io {
+            what: "cannot read the event from",
+            path: "standard input".into(),
+            source,
+        })),
+    }
 }
 
 fn as_json(bell: &Bell) -> serde_json::Value {
@@ -113,6 +118,9 @@ fn target(bell: &Bell) -> String {
             None => webhook.url.to_string(),
         },
         Kind::Desktop => "this machine's desktop".to_owned(),
-        Kind::Command(command) => command.clone(),
+        Kind::Command(command) => match command.trim().split_once('\n') {
+            Some((first, _)) => format!("{first} …"),
+            None => command.trim().to_owned(),
+        },
     }
 }

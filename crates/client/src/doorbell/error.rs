@@ -12,6 +12,11 @@ pub enum NotRung {
         "what it was given is no event: {0}; an event is a JSON object with the texts \"event\" and \"text\""
     )]
     NoEvent(serde_json::Error),
+    #[error(
+        "the event has more than {} bytes, which is the most that is sent",
+        super::MAX_EVENT
+    )]
+    TooLarge,
     #[error("the event's id {0:?} has characters that cannot be sent in a header")]
     BadId(String),
     #[error("{url} answered {status}{}", advice(*.status))]
