@@ -15,6 +15,7 @@
 //! | `doorbell/event.rs` | what of an event a doorbell reads |
 //! | `doorbell/webhook.rs` | posting it to a web server |
 //! | `doorbell/signature.rs`, `doorbell/secret.rs` | proving to that server who posted it |
+//! | `doorbell/trust.rs` | whom to believe that it is that server |
 //! | `doorbell/desktop.rs` | showing it on this machine's desktop |
 //! | `doorbell/program.rs` | running a command with it |
 //! | `doorbell/error.rs` | why one did not ring |
@@ -25,6 +26,7 @@ mod event;
 mod program;
 mod secret;
 mod signature;
+mod trust;
 mod webhook;
 #[cfg(test)]
 mod webhook_tests;

@@ -63,6 +63,10 @@ impl Url {
         &self.0
     }
 
+    pub(crate) fn is_https(&self) -> bool {
+        self.0.scheme_str() == Some("https")
+    }
+
     /// Whether it is on this machine, which no proxy stands before.
     pub(crate) fn is_loopback(&self) -> bool {
         let host = self.0.host().unwrap_or_default();

@@ -25,6 +25,10 @@ pub enum NotRung {
     NoAnswer { url: Url, limit: Duration },
     #[error("{url} cannot be reached: {reason}")]
     Unreachable { url: Url, reason: String },
+    #[error("SSL_CERT_FILE names {}, which cannot be read: {source}", .path.display())]
+    Certificates { path: PathBuf, source: io::Error },
+    #[error("SSL_CERT_FILE names {}, which has no certificate in it", .0.display())]
+    NoCertificates(PathBuf),
     #[error(
         "the variable {0}, which holds its secret, is not set; set it where jobs are started, or use secret_file"
     )]

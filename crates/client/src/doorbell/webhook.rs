@@ -6,14 +6,15 @@
 
 use super::error::NotRung;
 use super::event::Event;
-use super::{secret, signature};
+use super::{secret, signature, trust};
 use crate::config::{Url, Webhook};
 use outlive_sys::clock;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::thread;
 use std::time::Duration;
 use ureq::Agent;
 use ureq::http::HeaderValue;
+use ureq::tls::{RootCerts, TlsConfig};
 
 const TRIES: u32 = 2;
 /// Between the two.
@@ -47,6 +48,7 @@ struct Post<'a> {
     id: HeaderValue,
     timestamp: u64,
     signature: Option<String>,
+    roots: RootCerts,
     body: &'a [u8],
 }
 
@@ -59,13 +61,18 @@ impl<'a> Post<'a> {
             id,
             timestamp,
             signature: secret.map(|secret| signature::sign(&secret, timestamp, body)),
+            roots: match webhook.url.is_https() {
+                true => trust::roots()?,
+                false => RootCerts::WebPki,
+            },
             body,
         })
     }
 
     /// The status of the answer.
     fn send(&self, url: &Url, limit: Duration) -> Result<u16, ureq::Error> {
-        let mut request = agent(url, limit)
+        let mut request = self
+            .agent(url, limit)
             .post(url.uri())
             .header("Content-Type", "application/json")
             .header("X-Outlive-Event", &self.id)
@@ -75,18 +82,20 @@ impl<'a> Post<'a> {
         }
         Ok(request.send(self.body)?.status().as_u16())
     }
-}
 
-fn agent(url: &Url, limit: Duration) -> Agent {
-    let config = Agent::config_builder()
-        .timeout_global(Some(limit))
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .user_agent(concat!("outlive/", env!("CARGO_PKG_VERSION")));
-    match url.is_loopback() {
-        true => config.proxy(None).build().into(),
-        false => config.build().into(),
+    fn agent(&self, url: &Url, limit: Duration) -> Agent {
+        let tls = TlsConfig::builder().root_certs(self.roots.clone()).build();
+        let config = Agent::config_builder()
+            .tls_config(tls)
+            .timeout_global(Some(limit))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .user_agent(concat!("outlive/", env!("CARGO_PKG_VERSION")));
+        match url.is_loopback() {
+            true => config.proxy(None).build().into(),
+            false => config.build().into(),
+        }
     }
 }
 
@@ -94,6 +103,7 @@ fn agent(url: &Url, limit: Duration) -> Agent {
 fn is_unconnected(error: &ureq::Error) -> bool {
     match error {
         ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
+        ureq::Error::Io(error) if is_lookup(error) => true,
         ureq::Error::Io(error) => matches!(
             error.kind(),
             ErrorKind::ConnectionRefused
@@ -106,17 +116,22 @@ fn is_unconnected(error: &ureq::Error) -> bool {
     }
 }
 
+/// The standard library has no kind for a name that cannot be looked up, only these words.
+fn is_lookup(error: &io::Error) -> bool {
+    error.to_string().starts_with("failed to lookup address")
+}
+
 fn failure(url: Url, limit: Duration, error: ureq::Error) -> NotRung {
-    match error {
-        ureq::Error::Timeout(_) => NotRung::NoAnswer { url, limit },
-        ureq::Error::HostNotFound => NotRung::Unreachable {
-            url,
-            reason: "there is no host of this name; check its url".to_owned(),
+    let reason = match error {
+        ureq::Error::Timeout(_) => return NotRung::NoAnswer { url, limit },
+        ureq::Error::HostNotFound => "there is no host of this name; check its url".to_owned(),
+        ureq::Error::Io(error) => match error.to_string() {
+            text if text.contains("UnknownIssuer") => {
+                format!("{text}; if its authority is your own, name that in SSL_CERT_FILE")
+            }
+            text => text,
         },
-        // Without the address: it may be a secret.
-        other => NotRung::Unreachable {
-            url,
-            reason: other.to_string(),
-        },
-    }
+        other => other.to_string(),
+    };
+    NotRung::Unreachable { url, reason }
 }
