@@ -1,8 +1,8 @@
 //! The command line as a whole.
 
 use crate::commands::{
-    self, attach, completions, detach, doctor, inbox, list, log, man, post, prune, resize, run,
-    send, session, show, signal, stop, wait,
+    self, attach, completions, detach, doctor, doorbell, inbox, list, log, man, post, prune,
+    resize, run, send, session, show, signal, stop, wait,
 };
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -58,6 +58,7 @@ pub enum Command {
     Session(session::Args),
     Prune(prune::Args),
     Detach(detach::Args),
+    Doorbell(doorbell::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -89,6 +90,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Session(args) => commands::session::run(context, args),
         Command::Prune(args) => commands::prune::run(context, args),
         Command::Detach(args) => commands::detach::run(context, args),
+        Command::Doorbell(args) => commands::doorbell::run(context, args),
         Command::Doctor(args) => commands::doctor::run(context, args),
         Command::Completions(args) => commands::completions::run(context, args),
         Command::Man(args) => commands::man::run(context, args),

@@ -2,6 +2,7 @@
 
 use crate::args::Global;
 use crate::exit::Failure;
+use outlive::config::Config;
 use outlive::{Caller, Error, JobId, Label, Outlive, environment};
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
@@ -57,7 +58,7 @@ impl Context {
 
     /// What the user has configured.
     pub fn config(&self) -> Result<Config, Failure> {
-        Ok(Config::default())
+        Ok(Config::load(&self.outlive).map_err(Error::from)?)
     }
 
     /// The session given, else the one this process runs in.
@@ -70,11 +71,6 @@ impl Context {
             ),
         }
     }
-}
-
-#[derive(Default)]
-pub struct Config {
-    pub inbox: outlive::inbox::Rules,
 }
 
 /// Checks a name, session or task.

@@ -17,6 +17,9 @@ pub const JOB_DIR: &str = "OUTLIVE_JOB_DIR";
 /// Python holds its output back when it writes to a pipe; a job's output is wanted as it comes.
 pub const UNBUFFERED: &str = "PYTHONUNBUFFERED";
 
+/// The authorities to believe when a webhook is posted to, instead of those built in.
+pub const CERTIFICATES: &str = "SSL_CERT_FILE";
+
 /// What a job's own terminal is, unless it is told otherwise.
 pub const TERM: &str = "xterm-256color";
 /// What `--plain` sets, unless it is given: no colours, no pagers, no editors, no questions.

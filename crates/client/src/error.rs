@@ -1,5 +1,7 @@
 //! What can go wrong, each with what to do about it.
 
+use crate::config::BadConfig;
+use crate::doorbell::NotRung;
 use crate::inbox::BadEventId;
 use crate::job::Job;
 use outlive_core::control::BadWriteId;
@@ -67,6 +69,12 @@ pub enum Error {
     #[error("{} is being written by another job; choose another log", .0.display())]
     LogTaken(PathBuf),
     #[error(transparent)]
+    Config(#[from] BadConfig),
+    #[error("no doorbell {name:?} is configured; {known}")]
+    NoSuchDoorbell { name: String, known: String },
+    #[error("the doorbell {name:?} did not ring: {why}")]
+    NotRung { name: String, why: Box<NotRung> },
+    #[error(transparent)]
     Read(#[from] ReadError),
     #[error(transparent)]
     Journal(#[from] journal::WriterError),
@@ -112,6 +120,7 @@ impl Error {
                 | Error::NoCommand
                 | Error::Nul(_)
                 | Error::BadVariable(_)
+                | Error::NoSuchDoorbell { .. }
         )
     }
 }

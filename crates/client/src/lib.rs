@@ -12,7 +12,9 @@
 //! reads the job directory, so any process may make it.
 #![forbid(unsafe_code)]
 
+pub mod config;
 mod connection;
+pub mod doorbell;
 pub mod environment;
 mod error;
 mod hooks;
@@ -36,6 +38,7 @@ mod told;
 pub mod verbs;
 pub mod view;
 
+pub use config::Config;
 pub use error::Error;
 pub use job::{Job, JobOutput};
 pub use outlive::{Caller, Outlive};

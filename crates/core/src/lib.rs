@@ -13,6 +13,7 @@
 //! | [`state`] | what follows from the events: one pure function |
 //! | [`outcome`] | how a job ended, and why |
 //! | [`ending`] | writing an end down, in the order that loses nothing |
+//! | [`doorbell`] | what is run when it has ended, and when that is tried again |
 //! | [`bound`] | how much of an output is kept |
 //! | [`index`] | where lines and moments are in an output |
 //! | [`notice`] | which events a session is to hear of |
@@ -29,6 +30,7 @@
 
 pub mod bound;
 pub mod control;
+pub mod doorbell;
 pub mod ending;
 pub mod event;
 pub mod history;
@@ -49,6 +51,7 @@ pub mod told;
 pub mod units;
 
 pub use control::{Reply, Request};
+pub use doorbell::Doorbell;
 pub use event::{Event, Record};
 pub use id::JobId;
 pub use journal::{Journal, JournalWriter};

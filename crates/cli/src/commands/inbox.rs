@@ -65,7 +65,7 @@ struct Events<'a> {
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let session = context.session(args.session.as_deref())?;
     let session = session.ok_or(outlive::Error::NoSession)?;
-    let mut rules = context.config()?.inbox;
+    let mut rules = context.config()?.inbox.rules();
     if let Some(claim) = args.claim {
         rules.claim_ms = claim.as_millis() as u64;
     }

@@ -4,6 +4,7 @@ pub mod attach;
 pub mod completions;
 pub mod detach;
 pub mod doctor;
+pub mod doorbell;
 pub mod inbox;
 pub mod list;
 pub mod log;

@@ -47,7 +47,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         }),
         false => Running::Leave,
     };
-    let inbox = Inbox::new(&context.outlive, key, context.config()?.inbox);
+    let inbox = Inbox::new(&context.outlive, key, context.config()?.inbox.rules());
     let ended = session::end(&inbox, waiting, &running)?;
     print(context, &ended)?;
     Ok(Exit::Success)

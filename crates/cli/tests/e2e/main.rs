@@ -14,6 +14,7 @@ mod basics;
 mod bounded;
 mod checks;
 mod detach;
+mod doorbells;
 mod ending;
 mod launch;
 mod listing;

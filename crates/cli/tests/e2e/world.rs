@@ -78,6 +78,7 @@ impl World {
         command
             .args(args)
             .env("OUTLIVE_HOME", self.home())
+            .env("XDG_CONFIG_HOME", self.path("config"))
             .stdin(Stdio::null());
         for name in FOREIGN {
             command.env_remove(name);

@@ -1,0 +1,126 @@
+//! `outlive doorbell`
+
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use clap::Subcommand;
+use outlive::Error;
+use outlive::config::{Bell, Config, Kind};
+use outlive::doorbell::{self, MAX_EVENT, On};
+use serde_json::json;
+use std::io::{self, Read};
+
+/// What rings when jobs end, as configured
+///
+/// Doorbells are the [[doorbell]] tables of config.toml in the home, else in the user's configuration
+/// directory. They ring for jobs started after they were written there.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Those there are
+    List,
+    /// Ring one with a made-up event, and say what came of it
+    Test {
+        /// What it is called
+        name: String,
+    },
+    /// Ring one with the event on standard input; what keepers run
+    #[command(hide = true)]
+    Ring {
+        /// What it is called
+        name: String,
+    },
+}
+
+pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let config = Config::load(&context.outlive).map_err(Error::from)?;
+    match args.verb {
+        Verb::List => list(context, &config)?,
+        Verb::Test { name } => test(context, &config, &name)?,
+        Verb::Ring { name } => doorbell::ring(&config, &name, &event()?)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn list(context: &Context, config: &Config) -> Result<(), Failure> {
+    if context.json {
+        let bells: Vec<_> = config.doorbells.iter().map(as_json).collect();
+        return context.print_json(&json!({ "file": config.file, "doorbells": bells }));
+    }
+    let names = config.doorbells.iter().map(|bell| bell.name.as_str());
+    let Some(width) = names.map(|name| name.chars().count()).max() else {
+        context.say("no doorbells");
+        return Ok(());
+    };
+    for bell in &config.doorbells {
+        context.print(&format!(
+            "{:width$}  {:7}  {:7}  {}",
+            bell.name,
+            kind(bell),
+            on(bell),
+            target(bell)
+        ))?;
+    }
+    Ok(())
+}
+
+fn test(context: &Context, config: &Config, name: &str) -> Result<(), Failure> {
+    doorbell::ring(config, name, &doorbell::sample(name))?;
+    match (context.json, config.doorbell(name)) {
+        (true, _) => context.print_json(&json!({ "name": name, "rung": true })),
+        (false, Some(bell)) => context.print(&format!("{name} rang: {}", target(bell))),
+        (false, None) => Ok(()),
+    }
+}
+
+fn event() -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    // One byte more, so that what is too large is seen to be.
+    let mut input = io::stdin().lock().take(MAX_EVENT + 1);
+    match input.read_to_end(&mut bytes) {
+        Ok(_) => Ok(bytes),
+        Err(source) => Err(Failure::from(Error::Io {
+            what: "cannot read the event from",
+            path: "standard input".into(),
+            source,
+        })),
+    }
+}
+
+fn as_json(bell: &Bell) -> serde_json::Value {
+    json!({ "name": bell.name, "kind": kind(bell), "on": on(bell), "target": target(bell) })
+}
+
+fn kind(bell: &Bell) -> &'static str {
+    match bell.kind {
+        Kind::Webhook(_) => "webhook",
+        Kind::Desktop => "desktop",
+        Kind::Command(_) => "command",
+    }
+}
+
+fn on(bell: &Bell) -> &'static str {
+    match bell.on {
+        On::End => "end",
+        On::Failure => "failure",
+    }
+}
+
+/// What it reaches, without what may be secret.
+fn target(bell: &Bell) -> String {
+    match &bell.kind {
+        Kind::Webhook(webhook) => match webhook.secret {
+            Some(_) => format!("{} (signed)", webhook.url),
+            None => webhook.url.to_string(),
+        },
+        Kind::Desktop => "this machine's desktop".to_owned(),
+        Kind::Command(command) => match command.trim().split_once('\n') {
+            Some((first, _)) => format!("{first} …"),
+            None => command.trim().to_owned(),
+        },
+    }
+}

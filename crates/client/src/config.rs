@@ -1,0 +1,216 @@
+//! The user's configuration: one TOML file, read anew by whoever needs it.
+//!
+//! It is `config.toml` in the home if there is one, else the user's own (`$XDG_CONFIG_HOME/outlive/`).
+//! Without a file, or a key in it, the defaults below hold. A file that is wrong anywhere is refused
+//! whole, with the line, the key and what to write: half of what somebody meant is not what they meant.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `config/section.rs` | one table of the file: taking keys from it, and knowing their lines |
+//! | `config/bells.rs` | `[[doorbell]]` |
+//! | `config/error.rs` | what can be wrong with it |
+//!
+//! What it does not do: it reads no secret, only where one is (`doorbell/secret.rs` does).
+
+mod bells;
+mod error;
+mod section;
+#[cfg(test)]
+mod tests;
+
+use crate::outlive::Outlive;
+pub use bells::{Bell, Kind, Secret, Url, Webhook};
+pub use error::{BadConfig, Why};
+use etcetera::BaseStrategy;
+use outlive_core::told::Rules;
+use section::Section;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const FILE: &str = "config.toml";
+
+/// Everything that can be configured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// Where it was read from; `None` if there is no file.
+    pub file: Option<PathBuf>,
+    pub inbox: Inbox,
+    pub watch: Watch,
+    pub breaker: Breaker,
+    /// The doorbells, in the order of the file.
+    pub doorbells: Vec<Bell>,
+}
+
+/// How events are handed to sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inbox {
+    /// How long an event that was handed out waits to be acknowledged before it is handed out again.
+    pub claim: Duration,
+    /// How often it is handed out before it is given up.
+    pub attempts: u32,
+    /// How long an event that nobody fetches is kept.
+    pub keep: Duration,
+}
+
+/// How often one job may speak up through its watches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watch {
+    /// At most one event in this time.
+    pub spacing: Duration,
+    /// So many busy spells in a row turn a watch off.
+    pub strikes: u32,
+    /// A last line without an end counts as a line after the output has been still for so long.
+    pub still: Duration,
+}
+
+/// How often all jobs together may.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Breaker {
+    /// So many events …
+    pub most: u32,
+    /// … in this time are followed …
+    pub window: Duration,
+    /// … by so much silence.
+    pub silence: Duration,
+}
+
+impl Inbox {
+    /// The same as the ledger knows it.
+    pub fn rules(&self) -> Rules {
+        Rules {
+            claim_ms: self.claim.as_millis() as u64,
+            attempts: self.attempts,
+            keep_ms: self.keep.as_millis() as u64,
+        }
+    }
+}
+
+impl Default for Inbox {
+    fn default() -> Inbox {
+        Inbox {
+            claim: Duration::from_secs(5 * 60),
+            attempts: 8,
+            keep: Duration::from_secs(48 * 3600),
+        }
+    }
+}
+
+impl Default for Watch {
+    fn default() -> Watch {
+        Watch {
+            spacing: Duration::from_secs(15),
+            strikes: 3,
+            still: Duration::from_millis(200),
+        }
+    }
+}
+
+impl Default for Breaker {
+    fn default() -> Breaker {
+        Breaker {
+            most: 15,
+            window: Duration::from_secs(10),
+            silence: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Config {
+    /// The configuration that holds in this home.
+    pub fn load(outlive: &Outlive) -> Result<Config, BadConfig> {
+        let mut places = vec![outlive.home().root().join(FILE)];
+        // Who has no home directory has no configuration there.
+        if let Ok(strategy) = etcetera::choose_base_strategy() {
+            places.push(strategy.config_dir().join("outlive").join(FILE));
+        }
+        for file in places {
+            if let Some(text) = read(&file)? {
+                return Config::parse(&file, &text);
+            }
+        }
+        Ok(Config::default())
+    }
+
+    /// What a file with this text says.
+    pub fn parse(file: &Path, text: &str) -> Result<Config, BadConfig> {
+        let mut top = Section::parse(file, text)?;
+        let config = Config {
+            file: Some(file.to_owned()),
+            inbox: Inbox::read(&mut top)?,
+            watch: Watch::read(&mut top)?,
+            breaker: Breaker::read(&mut top)?,
+            doorbells: bells::read(&mut top)?,
+        };
+        top.finish()?;
+        Ok(config)
+    }
+
+    pub fn doorbell(&self, name: &str) -> Option<&Bell> {
+        self.doorbells
+            .iter()
+            .find(|bell| bell.name.as_str() == name)
+    }
+}
+
+impl Inbox {
+    fn read(top: &mut Section<'_>) -> Result<Inbox, BadConfig> {
+        let mut inbox = Inbox::default();
+        if let Some(mut section) = top.section("inbox")? {
+            section.positive_duration("claim", &mut inbox.claim)?;
+            section.count("attempts", &mut inbox.attempts)?;
+            section.duration("keep", &mut inbox.keep)?;
+            section.finish()?;
+        }
+        Ok(inbox)
+    }
+}
+
+impl Watch {
+    fn read(top: &mut Section<'_>) -> Result<Watch, BadConfig> {
+        let mut watch = Watch::default();
+        if let Some(mut section) = top.section("watch")? {
+            section.duration("spacing", &mut watch.spacing)?;
+            section.count("strikes", &mut watch.strikes)?;
+            section.duration("still", &mut watch.still)?;
+            section.finish()?;
+        }
+        Ok(watch)
+    }
+}
+
+impl Breaker {
+    fn read(top: &mut Section<'_>) -> Result<Breaker, BadConfig> {
+        let mut breaker = Breaker::default();
+        if let Some(mut section) = top.section("breaker")? {
+            section.count("most", &mut breaker.most)?;
+            section.positive_duration("window", &mut breaker.window)?;
+            section.duration("silence", &mut breaker.silence)?;
+            section.finish()?;
+        }
+        Ok(breaker)
+    }
+}
+
+/// The text of a file; `None` if there is none.
+fn read(file: &Path) -> Result<Option<String>, BadConfig> {
+    let unreadable = |source| BadConfig::Unreadable {
+        file: file.to_owned(),
+        source,
+    };
+    let mut open = match File::open(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(unreadable)?,
+    };
+    let metadata = open.metadata().map_err(unreadable)?;
+    // It says which commands are run in the user's name.
+    let is_foreign = ![outlive_sys::own::user_id(), 0].contains(&metadata.uid());
+    if is_foreign || metadata.mode() & 0o002 != 0 {
+        return Err(BadConfig::Exposed(file.to_owned()));
+    }
+    let mut text = String::new();
+    open.read_to_string(&mut text).map_err(unreadable)?;
+    Ok(Some(text))
+}

@@ -1,0 +1,190 @@
+//! `[[doorbell]]`: what is rung when jobs end.
+
+use super::error::{BadConfig, Why};
+use super::section::Section;
+use crate::doorbell::ON_END;
+use outlive_core::Label;
+use outlive_core::doorbell::On;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+use ureq::http::Uri;
+
+/// Long enough for a slow receiver; a keeper waits for it.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A configured doorbell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bell {
+    pub name: Label,
+    pub on: On,
+    pub kind: Kind,
+}
+
+/// What ringing it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Posts the event to a web server.
+    Webhook(Webhook),
+    /// Shows a notification on this machine's desktop.
+    Desktop,
+    /// Runs a command with the event on its standard input.
+    Command(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Webhook {
+    pub url: Url,
+    /// What it is signed with.
+    pub secret: Option<Secret>,
+    pub timeout: Duration,
+}
+
+/// Where a secret is; never the secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Secret {
+    Variable(String),
+    File(PathBuf),
+}
+
+/// Where a webhook is. Its path may be all there is to know for using it, so that is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Url(Uri);
+
+impl Url {
+    pub fn parse(text: &str) -> Option<Url> {
+        let uri: Uri = text.parse().ok()?;
+        let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
+        let has_host = uri.host().is_some_and(|host| !host.is_empty());
+        (is_web && has_host).then_some(Url(uri))
+    }
+
+    pub(crate) fn uri(&self) -> &Uri {
+        &self.0
+    }
+
+    pub(crate) fn is_https(&self) -> bool {
+        self.0.scheme_str() == Some("https")
+    }
+
+    /// Whether it is on this machine, which no proxy stands before.
+    pub(crate) fn is_loopback(&self) -> bool {
+        let host = self.0.host().unwrap_or_default();
+        let address = host.trim_start_matches('[').trim_end_matches(']');
+        host.eq_ignore_ascii_case("localhost")
+            || address
+                .parse::<std::net::IpAddr>()
+                .is_ok_and(|address| address.is_loopback())
+    }
+}
+
+/// Without its path, and without a name and password before its host.
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = self.0.scheme_str().unwrap_or_default();
+        write!(f, "{scheme}://{}", self.0.host().unwrap_or_default())?;
+        match self.0.port_u16() {
+            Some(port) => write!(f, ":{port}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Every doorbell of the file.
+pub fn read(top: &mut Section<'_>) -> Result<Vec<Bell>, BadConfig> {
+    let mut bells: Vec<Bell> = Vec::new();
+    for mut section in top.sections("doorbell")? {
+        let bell = bell(&mut section, &bells)?;
+        section.finish()?;
+        bells.push(bell);
+    }
+    Ok(bells)
+}
+
+fn bell(section: &mut Section<'_>, others: &[Bell]) -> Result<Bell, BadConfig> {
+    let name = section.needed_text("name", "name = \"ops\"", |text| name(text, others))?;
+    let kinds = "kind = \"webhook\", \"desktop\" or \"command\"";
+    let kind = section.needed_text("kind", kinds, |text| match text {
+        "webhook" | "desktop" | "command" => Ok(text.to_owned()),
+        _ => Err(Why::NoChoice {
+            found: text.to_owned(),
+            choices: "webhook, desktop, command",
+        }),
+    })?;
+    let on = section.text("on", |text| match text {
+        "end" => Ok(On::End),
+        "failure" => Ok(On::Failure),
+        _ => Err(Why::NoChoice {
+            found: text.to_owned(),
+            choices: "end, failure",
+        }),
+    })?;
+    Ok(Bell {
+        name,
+        on: on.unwrap_or_default(),
+        kind: match kind.as_str() {
+            "webhook" => Kind::Webhook(webhook(section)?),
+            "desktop" => Kind::Desktop,
+            _ => Kind::Command(command(section)?),
+        },
+    })
+}
+
+fn name(text: &str, others: &[Bell]) -> Result<Label, Why> {
+    if text == ON_END {
+        return Err(Why::Reserved(text.to_owned()));
+    }
+    if others.iter().any(|other| other.name.as_str() == text) {
+        return Err(Why::Twice(text.to_owned()));
+    }
+    Label::parse(text).map_err(|reason| Why::Label {
+        text: text.to_owned(),
+        reason,
+    })
+}
+
+fn webhook(section: &mut Section<'_>) -> Result<Webhook, BadConfig> {
+    let url = section.needed_text("url", "url = \"https://host/path\"", |text| {
+        Url::parse(text).ok_or(Why::NotUrl)
+    })?;
+    let variable = section.text("secret_env", variable)?;
+    let file = section.text("secret_file", |text| match PathBuf::from(text) {
+        _ if variable.is_some() => Err(Why::TwoSecrets),
+        path if path.is_absolute() => Ok(Secret::File(path)),
+        path => Err(Why::NotAbsolute(path)),
+    })?;
+    let mut timeout = TIMEOUT;
+    section.positive_duration("timeout", &mut timeout)?;
+    Ok(Webhook {
+        url,
+        secret: variable.or(file),
+        timeout,
+    })
+}
+
+fn variable(text: &str) -> Result<Secret, Why> {
+    let is_name = |text: &str| {
+        !text.is_empty()
+            && !text.starts_with(|c: char| c.is_ascii_digit())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    match is_name(text) {
+        true => Ok(Secret::Variable(text.to_owned())),
+        false => Err(Why::NotVariable),
+    }
+}
+
+fn command(section: &mut Section<'_>) -> Result<String, BadConfig> {
+    section.needed_text("command", "command = \"notify-me\"", |text| {
+        match text.trim().is_empty() || text.contains('\0') {
+            true => Err(Why::NoCommand),
+            false => Ok(text.to_owned()),
+        }
+    })
+}

@@ -1,0 +1,229 @@
+//! One table of the file: each key is asked for once, and what nobody asked for is unknown.
+
+use super::error::{BadConfig, Why};
+use outlive_core::units;
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::Path;
+use std::time::Duration;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A table that is being read.
+#[derive(Debug)]
+pub struct Section<'a> {
+    file: &'a Path,
+    text: &'a str,
+    /// What stands before its keys in errors: nothing, or `inbox.`.
+    prefix: String,
+    /// Where it begins.
+    at: usize,
+    /// What has not been asked for yet.
+    left: DeTable<'a>,
+    /// What has.
+    asked: Vec<&'static str>,
+}
+
+impl<'a> Section<'a> {
+    /// The file as a whole.
+    pub fn parse(file: &'a Path, text: &'a str) -> Result<Section<'a>, BadConfig> {
+        let table = DeTable::parse(text).map_err(|error| BadConfig::Syntax {
+            file: file.to_owned(),
+            line: line(text, error.span().map_or(0, |span| span.start)),
+            message: error.message().replace('\n', "; "),
+        })?;
+        Ok(Section {
+            file,
+            text,
+            prefix: String::new(),
+            at: 0,
+            left: table.into_inner(),
+            asked: Vec::new(),
+        })
+    }
+
+    /// `[key]`
+    pub fn section(&mut self, key: &'static str) -> Result<Option<Section<'a>>, BadConfig> {
+        let Some((at, value)) = self.take(key) else {
+            return Ok(None);
+        };
+        self.inner(key, at, value).map(Some)
+    }
+
+    /// `[[key]]`, each
+    pub fn sections(&mut self, key: &'static str) -> Result<Vec<Section<'a>>, BadConfig> {
+        let Some((at, value)) = self.take(key) else {
+            return Ok(Vec::new());
+        };
+        let DeValue::Array(tables) = value else {
+            return Err(self.wrong_at(at.start, key, Why::NotTables(key)));
+        };
+        tables
+            .into_iter()
+            .map(|table| {
+                let at = table.span();
+                self.inner(key, at, table.into_inner())
+            })
+            .collect()
+    }
+
+    fn inner(
+        &self,
+        key: &'static str,
+        at: Range<usize>,
+        value: DeValue<'a>,
+    ) -> Result<Section<'a>, BadConfig> {
+        match value {
+            DeValue::Table(left) => Ok(Section {
+                file: self.file,
+                text: self.text,
+                prefix: format!("{}{key}.", self.prefix),
+                at: at.start,
+                left,
+                asked: Vec::new(),
+            }),
+            other => {
+                let found = name(&other);
+                Err(self.wrong_at(at.start, key, Why::NotTable { key, found }))
+            }
+        }
+    }
+
+    /// Replaces `duration` by what the key says, if it is there.
+    pub fn duration(
+        &mut self,
+        key: &'static str,
+        duration: &mut Duration,
+    ) -> Result<(), BadConfig> {
+        let read = |value: &DeValue<'_>| match value {
+            DeValue::String(text) => Ok(units::parse_duration(text)?),
+            // A bare number is seconds here as it is everywhere.
+            DeValue::Integer(number) => Ok(units::parse_duration(&number.to_string())?),
+            other => Err(Why::NotDuration(name(other))),
+        };
+        if let Some(given) = self.value(key, read)? {
+            *duration = given;
+        }
+        Ok(())
+    }
+
+    /// The same for one that cannot be nothing.
+    pub fn positive_duration(
+        &mut self,
+        key: &'static str,
+        duration: &mut Duration,
+    ) -> Result<(), BadConfig> {
+        let at = self.place(key);
+        self.duration(key, duration)?;
+        match duration.is_zero() {
+            true => Err(self.wrong_at(at, key, Why::NoTime)),
+            false => Ok(()),
+        }
+    }
+
+    /// Replaces `count` by what the key says, if it is there.
+    pub fn count(&mut self, key: &'static str, count: &mut u32) -> Result<(), BadConfig> {
+        let read = |value: &DeValue<'_>| {
+            value
+                .as_integer()
+                .and_then(|number| u32::from_str_radix(number.as_str(), number.radix()).ok())
+                .filter(|number| *number > 0)
+                .ok_or(Why::NotCount)
+        };
+        if let Some(given) = self.value(key, read)? {
+            *count = given;
+        }
+        Ok(())
+    }
+
+    /// What `read` makes of the text of a key.
+    pub fn text<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&str) -> Result<T, Why>,
+    ) -> Result<Option<T>, BadConfig> {
+        self.value(key, |value| match value {
+            DeValue::String(text) => read(text),
+            other => Err(Why::NotText(name(other))),
+        })
+    }
+
+    /// The same for a key that must be there.
+    pub fn needed_text<T>(
+        &mut self,
+        key: &'static str,
+        example: &'static str,
+        read: impl FnOnce(&str) -> Result<T, Why>,
+    ) -> Result<T, BadConfig> {
+        let given = self.text(key, read)?;
+        given.ok_or_else(|| self.wrong_at(self.at, key, Why::Missing(example)))
+    }
+
+    fn value<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&DeValue<'a>) -> Result<T, Why>,
+    ) -> Result<Option<T>, BadConfig> {
+        let Some((at, value)) = self.take(key) else {
+            return Ok(None);
+        };
+        match read(&value) {
+            Ok(given) => Ok(Some(given)),
+            Err(why) => Err(self.wrong_at(at.start, key, why)),
+        }
+    }
+
+    fn take(&mut self, key: &'static str) -> Option<(Range<usize>, DeValue<'a>)> {
+        self.asked.push(key);
+        let value = self.left.remove(key)?;
+        Some((value.span(), value.into_inner()))
+    }
+
+    /// Where the value of a key is, or the section if it has none.
+    fn place(&self, key: &str) -> usize {
+        let value = self.left.get(key);
+        value.map_or(self.at, |value| value.span().start)
+    }
+
+    fn wrong_at(&self, at: usize, key: &str, why: Why) -> BadConfig {
+        BadConfig::Wrong {
+            file: self.file.to_owned(),
+            line: line(self.text, at),
+            key: format!("{}{key}", self.prefix),
+            why,
+        }
+    }
+
+    /// Everything that is known has been asked for: the rest is not.
+    pub fn finish(self) -> Result<(), BadConfig> {
+        let unknown: Option<&Spanned<Cow<'_, str>>> =
+            self.left.keys().min_by_key(|key| key.span().start);
+        match unknown {
+            None => Ok(()),
+            Some(key) => Err(BadConfig::UnknownKey {
+                file: self.file.to_owned(),
+                line: line(self.text, key.span().start),
+                key: format!("{}{}", self.prefix, key.get_ref()),
+                known: self.asked,
+            }),
+        }
+    }
+}
+
+/// Lines count from 1.
+fn line(text: &str, at: usize) -> usize {
+    let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
+    1 + before.iter().filter(|byte| **byte == b'\n').count()
+}
+
+/// What a value is, for people.
+fn name(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) | DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}

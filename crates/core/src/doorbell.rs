@@ -1,0 +1,100 @@
+//! Doorbells: commands that are run when a job has ended.
+//!
+//! A doorbell stands in the spec as a plain command, whatever kind it has in the configuration, so
+//! that a keeper needs no network and no configuration to ring it. It gets the event as JSON on its
+//! standard input; ending with 0 means that it rang. Nothing secret is in here.
+//!
+//! ```text
+//! attempt 1 ──fails──► 1 s ──► 2 ──fails──► 5 s ──► 3 … 10 min ──► 6 ──fails──► given up
+//! ```
+
+use crate::os_text::OsText;
+use crate::outcome::Outcome;
+use serde::{Deserialize, Serialize};
+
+/// What a keeper runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doorbell {
+    /// What people call it.
+    pub name: String,
+    pub argv: Vec<OsText>,
+    #[serde(default)]
+    pub on: On,
+}
+
+/// Which ends it rings for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum On {
+    /// Every one.
+    #[default]
+    End,
+    /// Every one that is not a success; not knowing is none.
+    Failure,
+}
+
+impl On {
+    pub fn rings_for(self, outcome: &Outcome) -> bool {
+        match self {
+            On::End => true,
+            On::Failure => !outcome.is_success(),
+        }
+    }
+}
+
+/// What is waited before each attempt, in milliseconds. A receiver that restarts is met within
+/// seconds, one that is deployed anew within minutes; after that, the inbox still knows.
+const WAITS_MS: [u64; 6] = [0, 1_000, 5_000, 30_000, 120_000, 600_000];
+
+/// When to try again, on the clock of `failed_at_boot_ms`, after so many attempts have failed; `None`
+/// when it is given up.
+pub fn next_try(failed_attempts: u32, failed_at_boot_ms: u64) -> Option<u64> {
+    let wait = WAITS_MS.get(usize::try_from(failed_attempts).ok()?)?;
+    Some(failed_at_boot_ms.saturating_add(*wait))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn six_attempts_then_given_up() {
+        let mut now = 1_000;
+        let mut waited = Vec::new();
+        for failed in 0.. {
+            let Some(next) = next_try(failed, now) else {
+                break;
+            };
+            waited.push((next - now) / 1000);
+            now = next;
+        }
+        assert_eq!(waited, [0, 1, 5, 30, 120, 600]);
+        assert_eq!(next_try(6, 0), None);
+        assert_eq!(next_try(u32::MAX, 0), None);
+        assert_eq!(next_try(5, u64::MAX), Some(u64::MAX));
+    }
+
+    #[test]
+    fn not_knowing_is_no_success() {
+        let lost = Outcome::Lost {
+            reason: "nobody saw it".to_owned(),
+        };
+        for (outcome, on_failure) in [
+            (Outcome::Exited { code: 0 }, false),
+            (Outcome::Exited { code: 1 }, true),
+            (lost, true),
+        ] {
+            assert!(On::End.rings_for(&outcome));
+            assert_eq!(On::Failure.rings_for(&outcome), on_failure, "{outcome:?}");
+        }
+    }
+
+    /// Specs are read for ever: this is what they say.
+    #[test]
+    fn its_json_is_fixed() {
+        let json = r#"{"name":"on-end","argv":["sh","-c","date"],"on":"failure"}"#;
+        let bell: Doorbell = serde_json::from_str(json).expect("it is one");
+        assert_eq!(bell.on, On::Failure);
+        assert_eq!(serde_json::to_string(&bell).expect("encodes"), json);
+    }
+}
