@@ -21,6 +21,7 @@
 //! | [`control`] | what a client and a keeper say to each other |
 //! | [`process`] | a process that cannot be mistaken for another |
 //! | [`signal`] | signal names and numbers |
+//! | [`watch`] | watching an output for patterns: what is asked, and what is found |
 //! | [`units`] | durations and sizes as people write them |
 #![forbid(unsafe_code)]
 
@@ -41,6 +42,7 @@ pub mod signal;
 pub mod spec;
 pub mod state;
 pub mod units;
+pub mod watch;
 
 pub use control::{Reply, Request};
 pub use event::{Event, Record};
@@ -52,3 +54,4 @@ pub use outcome::{End, EndedBy, Outcome, Usage};
 pub use process::{BootId, ProcRef};
 pub use spec::{Input, Leftovers, Notify, Size, Spec};
 pub use state::{Phase, State};
+pub use watch::Watch;
