@@ -23,6 +23,6 @@ pub mod patterns;
 pub mod scan;
 pub mod strip;
 
-//pub use limit::Limit;
+pub use limit::Limit;
 pub use patterns::{BadPattern, Patterns};
 pub use scan::{Hit, Place, Scanner};
