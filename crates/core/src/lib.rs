@@ -22,10 +22,12 @@
 //! | [`process`] | a process that cannot be mistaken for another |
 //! | [`signal`] | signal names and numbers |
 //! | [`watch`] | watching an output for patterns: what is asked, and what is found |
+//! | [`breaker`] | sparing a session that many watches would flood |
 //! | [`units`] | durations and sizes as people write them |
 #![forbid(unsafe_code)]
 
 pub mod bound;
+pub mod breaker;
 pub mod control;
 pub mod ending;
 pub mod event;
