@@ -10,7 +10,7 @@
 //!        judged alone       stripped first where there is an ESC      kept
 //! ```
 //!
-//! Blocks of whole lines are searched in one go ([`Patterns::candidate`]), and only what that finds is
+//! Blocks of whole lines are searched in one go (`Patterns::candidate`), and only what that finds is
 //! looked at by itself. When the output is still, the line begun may be a prompt: [`Scanner::still`]
 //! looks at it as it is. A line that has been told is passed over up to its newline.
 //!

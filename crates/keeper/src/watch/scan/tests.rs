@@ -240,6 +240,8 @@ enum Then {
     Still,
     /// Its heir goes on from the last place.
     Kill,
+    /// It is still, and killed with only what it told journaled.
+    StillKill,
     /// Killed after it has told so many of the hits of its last push.
     KillAmid(usize),
 }
@@ -249,6 +251,7 @@ fn cuts() -> impl Strategy<Value = Vec<(usize, Then)>> {
         Just(Then::Nothing),
         Just(Then::Still),
         Just(Then::Kill),
+        Just(Then::StillKill),
         (0..3usize).prop_map(Then::KillAmid),
     ];
     prop::collection::vec((1..70usize, then), 0..30)
@@ -278,15 +281,17 @@ fn run(
             hits.push((hit.to_match(), hit.after));
         });
         at = to;
-        if then == Then::Still {
+        if matches!(then, Then::Still | Then::StillKill) {
             stills.push(at);
             scanned.still(&mut |hit| hits.push((hit.to_match(), hit.after)));
         }
         let heir = match then {
             Then::Nothing | Then::Still => None,
             Then::Kill => Some(scanned.place()),
-            Then::KillAmid(count) => {
-                hits.truncate(count);
+            Then::KillAmid(_) | Then::StillKill => {
+                if let Then::KillAmid(count) = then {
+                    hits.truncate(count);
+                }
                 Some(hits.last().map_or(place, |(_, after)| *after))
             }
         };
