@@ -5,7 +5,9 @@ use crate::label::Label;
 use crate::outcome::End;
 use crate::process::{BootId, ProcRef};
 use crate::spec::Size;
+use crate::watch::Match;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The newest format this program writes.
 pub const FORMAT: u32 = 1;
@@ -56,15 +58,23 @@ pub enum Event {
     /// Byte `n` of the output is at byte `offset + n` of the caller's own log, from byte `from` on.
     LogBase { offset: u64, from: u64 },
     /// Lines of the output matched a watch.
-    Matched(Match),
+    Matched(Matched),
     /// So many lines matched for so long that the watch turned itself off.
     WatchDisabled {
         /// Matches seen in all, and those among them that no event told of.
         matches: u64,
         untold: u64,
+        /// As for [`Matched`].
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        resume: Value,
     },
     /// Watches of all the session's jobs together told too much: they are silent for a while.
-    WatchOverflow { silence_ms: u64 },
+    WatchOverflow {
+        silence_ms: u64,
+        /// As for [`Matched`].
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        resume: Value,
+    },
     /// The silence is over.
     WatchResumed {
         /// What was not told of meanwhile.
@@ -96,15 +106,14 @@ pub enum Event {
 
 /// Lines that matched, told as one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Match {
-    /// The newest of them, without escape sequences.
-    pub line: String,
-    /// Where it begins in the output.
-    pub offset: u64,
-    /// Which of the patterns asked for it matched first.
-    pub pattern: usize,
+pub struct Matched {
     /// How many lines this tells of.
     pub count: u64,
+    /// The newest of them.
+    pub last: Match,
+    /// Where the keeper that told it would have gone on watching, in the keeper's own words.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub resume: Value,
 }
 
 /// How a keeper came to act.

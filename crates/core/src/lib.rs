@@ -25,10 +25,13 @@
 //! | [`control`] | what a client and a keeper say to each other |
 //! | [`process`] | a process that cannot be mistaken for another |
 //! | [`signal`] | signal names and numbers |
+//! | [`watch`] | watching an output for patterns: what is asked, and what is found |
+//! | [`breaker`] | sparing a session that many watches would flood |
 //! | [`units`] | durations and sizes as people write them |
 #![forbid(unsafe_code)]
 
 pub mod bound;
+pub mod breaker;
 pub mod control;
 pub mod doorbell;
 pub mod ending;
@@ -49,6 +52,7 @@ pub mod spec;
 pub mod state;
 pub mod told;
 pub mod units;
+pub mod watch;
 
 pub use control::{Reply, Request};
 pub use doorbell::Doorbell;
@@ -61,3 +65,4 @@ pub use outcome::{End, EndedBy, Outcome, Usage};
 pub use process::{BootId, ProcRef};
 pub use spec::{Input, Leftovers, Notify, Size, Spec};
 pub use state::{Phase, State};
+pub use watch::Watch;

@@ -161,6 +161,7 @@ mod tests {
         let disabled = Event::WatchDisabled {
             matches: 9,
             untold: 3,
+            resume: serde_json::Value::Null,
         };
         let itself = |code| ended(code, EndedBy::Itself, None);
         let cases = [

@@ -21,6 +21,7 @@
 //! | [`start`] | bringing the leader to its program |
 //! | [`capture`] | the job's output, byte for byte |
 //! | [`indexing`] | marks at lines and moments of the output |
+//! | [`watch`] | looking for patterns in the output |
 //! | [`channel`] | the job's input, and its terminal |
 //! | [`spool`] | input accepted and not delivered yet |
 //! | [`typing`] | typing into a terminal so that nothing is cut |
@@ -62,6 +63,7 @@ mod tools;
 mod tree;
 mod typing;
 mod wake;
+pub mod watch;
 
 pub use pair::run;
 

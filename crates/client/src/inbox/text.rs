@@ -6,7 +6,7 @@ use crate::output::{Look, Output};
 use crate::redact::redact;
 use crate::view;
 use outlive_core::control::Awaiting;
-use outlive_core::event::Match;
+use outlive_core::event::Matched;
 use outlive_core::outcome::{End, EndedBy, NotStarted, Outcome};
 use outlive_core::post::Post;
 use outlive_core::units::{show_duration, show_size};
@@ -38,9 +38,16 @@ fn event_data(source: &Source, event: &Event) -> Value {
             "output": {"bytes": end.output_bytes, "dropped_bytes": end.dropped_bytes, "complete": end.output_complete},
             "usage": end.usage,
         }),
-        Event::Matched(told) => json!(told),
-        Event::WatchDisabled { matches, untold } => json!({"matches": matches, "untold": untold}),
-        Event::WatchOverflow { silence_ms } => json!({"silence_ms": silence_ms}),
+        Event::Matched(told) => json!({
+            "line": told.last.text,
+            "offset": told.last.offset,
+            "pattern": told.last.pattern,
+            "count": told.count,
+        }),
+        Event::WatchDisabled {
+            matches, untold, ..
+        } => json!({"matches": matches, "untold": untold}),
+        Event::WatchOverflow { silence_ms, .. } => json!({"silence_ms": silence_ms}),
         Event::WatchResumed { silenced } => json!({"silenced": silenced}),
         Event::Quiet { after_ms } => json!({"after_ms": after_ms}),
         Event::AwaitingInput { awaiting } => json!({"input_kind": awaiting}),
@@ -90,10 +97,12 @@ fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> S
             "{job} {}\n{command}\nSee around it: outlive log {id}",
             matched(told)
         ),
-        Event::WatchDisabled { matches, untold } => format!(
+        Event::WatchDisabled {
+            matches, untold, ..
+        } => format!(
             "{job} matched its watch too often ({matches} lines, {untold} of them not told), so the watch is off. You will be told when the job ends.\n{command}\nSee the matches: outlive log {id} --grep PATTERN"
         ),
-        Event::WatchOverflow { silence_ms } => format!(
+        Event::WatchOverflow { silence_ms, .. } => format!(
             "Watches of this session's jobs matched too much at once, last {job}. They are silent for {}; what matches meanwhile is counted.\n{command}",
             duration(*silence_ms)
         ),
@@ -127,12 +136,12 @@ fn title(spec: &Spec) -> String {
     }
 }
 
-fn matched(told: &Match) -> String {
+fn matched(told: &Matched) -> String {
     match told.count {
-        0 | 1 => format!("printed a line that was watched for:\n{}", told.line),
+        0 | 1 => format!("printed a line that was watched for:\n{}", told.last.text),
         count => format!(
             "printed {count} lines that were watched for, the last of them:\n{}",
-            told.line
+            told.last.text
         ),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Applied;
 use crate::event::{Event, Moment};
+use serde_json::Value;
 
 /// What the job showed of itself while it ran, and who was rung because of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -9,6 +10,8 @@ pub struct Signs {
     pub ready: Option<Moment>,
     /// Lines that matched and were told of.
     pub matches: u64,
+    /// Where watching goes on, as the newest of its events says.
+    pub resume: Value,
     /// The watch turned itself off; whoever relied on it is to hear of the end.
     pub watch_disabled: bool,
     /// Each try to ring a doorbell, in order.
@@ -27,8 +30,15 @@ pub struct Ring {
 impl Signs {
     pub(super) fn apply(&mut self, event: &Event, at: Moment) -> Applied {
         match event {
-            Event::Matched(told) => self.matches += told.count,
-            Event::WatchDisabled { .. } => self.watch_disabled = true,
+            Event::Matched(told) => {
+                self.matches += told.count;
+                self.resume = told.resume.clone();
+            }
+            Event::WatchDisabled { resume, .. } => {
+                self.watch_disabled = true;
+                self.resume = resume.clone();
+            }
+            Event::WatchOverflow { resume, .. } => self.resume = resume.clone(),
             Event::Ready if self.ready.is_some() => return Applied::Ignored,
             Event::Ready => self.ready = Some(at),
             Event::Rung {
@@ -42,10 +52,7 @@ impl Signs {
                 failure: failure.clone(),
             }),
             // Told, and nothing follows from them.
-            Event::WatchOverflow { .. }
-            | Event::WatchResumed { .. }
-            | Event::Quiet { .. }
-            | Event::AwaitingInput { .. } => {}
+            Event::WatchResumed { .. } | Event::Quiet { .. } | Event::AwaitingInput { .. } => {}
             Event::Accepted { .. }
             | Event::Kept { .. }
             | Event::Spawned { .. }

@@ -38,17 +38,16 @@ fn event() -> impl Strategy<Value = Event> {
             size: Size::DEFAULT,
             output
         }),
-        (0..3u64).prop_map(|count| Event::Matched(crate::event::Match {
-            line: "x".into(),
-            offset: 1,
-            pattern: 0,
-            count
-        })),
+        (0..3u64).prop_map(|count| matched(count)),
         Just(Event::WatchDisabled {
             matches: 1,
-            untold: 0
+            untold: 0,
+            resume: serde_json::json!(1)
         }),
-        Just(Event::WatchOverflow { silence_ms: 1 }),
+        Just(Event::WatchOverflow {
+            silence_ms: 1,
+            resume: serde_json::json!(2)
+        }),
         Just(Event::WatchResumed { silenced: 1 }),
         Just(Event::Ready),
         Just(Event::Quiet { after_ms: 1 }),
@@ -66,6 +65,20 @@ fn event() -> impl Strategy<Value = Event> {
             dropped_bytes: 0
         }),
     ]
+}
+
+fn matched(count: u64) -> Event {
+    let last = crate::watch::Match {
+        offset: 1,
+        end: 2,
+        pattern: None,
+        text: "x".into(),
+    };
+    Event::Matched(crate::event::Matched {
+        count,
+        last,
+        resume: serde_json::json!(3),
+    })
 }
 
 fn end(code: i32) -> End {

@@ -1,0 +1,28 @@
+//! Watching the output for patterns.
+//!
+//! ```text
+//! bytes ─▶ scan ─▶ hits ─▶ limit ─▶ what is told
+//!          │  └─ strip: escapes out
+//!          └─ patterns: all in one search
+//! ```
+//!
+//! Everything here is pure: bytes and moments come in, hits and events come out. A keeper journals the
+//! [`Place`] and the [`limit::State`] with what it tells, and its heir goes on from them.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`patterns`] | the patterns made ready, so that many lines are searched at once |
+//! | [`strip`] | text without escape sequences |
+//! | [`scan`] | lines in chunks cut anywhere; where to go on |
+//! | [`limit`] | how often somebody is told, and when a watch turns itself off |
+//!
+//! Nothing is compiled before [`Patterns::compile`] is called, so a job without a watch pays nothing.
+
+pub mod limit;
+pub mod patterns;
+pub mod scan;
+pub mod strip;
+
+pub use limit::Limit;
+pub use patterns::{BadPattern, Patterns};
+pub use scan::{Hit, Place, Scanner};

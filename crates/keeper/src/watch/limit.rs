@@ -1,0 +1,206 @@
+//! How often somebody is told of matches, and when a watch turns itself off.
+//!
+//! ```text
+//!            match: told at once                 nothing came: strikes forgotten
+//!   Idle ───────────────────────▶ Spacing ──────────────────────────────────────▶ Idle
+//!                                  │  ▲ │
+//!                  match: counted ─┘  │ └── some came: a strike ──▶ the count is told, or with
+//!                                     └──────────────────────────── the last strike: Off
+//! ```
+//!
+//! Nothing is told within a spacing of what was told before. What comes meanwhile is counted, and when
+//! the spacing is over the count is told with the last line. A spacing in which more came is busy;
+//! after so many busy ones in a row the watch turns itself off. With a limit it is over after that
+//! many matches, and all of them are told.
+//!
+//! There is no clock here: each moment is given, in milliseconds since boot. The whole state is a
+//! small value that is journaled, so that another keeper goes on with it.
+
+use outlive_core::Watch;
+use outlive_core::watch::Match;
+use serde::{Deserialize, Serialize};
+
+/// The limiter of one watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limit {
+    rules: Rules,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rules {
+    spacing_ms: u64,
+    strikes: u32,
+    limit: Option<u64>,
+}
+
+/// All that must be remembered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// Matches in all.
+    pub seen: u64,
+    /// Busy spacings in a row.
+    pub strikes: u32,
+    pub phase: Phase,
+}
+
+/// What a watch is doing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// The next match is told at once.
+    #[default]
+    Idle,
+    /// Something was told less than a spacing ago, or more is to be told after it.
+    Spacing {
+        /// When it is over.
+        until_ms: u64,
+        /// What came since, and is to be told then.
+        waiting: Option<Waiting>,
+    },
+    /// It has turned itself off: too much came.
+    Off,
+    /// Its limit has been reached, and everything told.
+    Over,
+}
+
+/// Matches that are counted and not told yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// At least one.
+    pub count: u64,
+    pub last: Match,
+}
+
+/// What is to be told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// This many matches since the last event, and the last of them.
+    Matched {
+        count: u64,
+        last: Match,
+        /// They are the last that will be told: the limit is reached.
+        over: bool,
+    },
+    /// The watch has turned itself off; so many matches were counted and are not told.
+    Disabled { untold: u64 },
+}
+
+impl Limit {
+    pub fn new(watch: &Watch) -> Limit {
+        Limit::resume(watch, State::default())
+    }
+
+    /// Goes on where another one was, in the same boot.
+    pub fn resume(watch: &Watch, state: State) -> Limit {
+        Limit {
+            rules: Rules {
+                spacing_ms: watch.spacing_ms,
+                strikes: watch.strikes,
+                limit: watch.limit,
+            },
+            state,
+        }
+    }
+
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Whether more matches are of any use; if not, nothing needs to be scanned any more.
+    pub fn wants_more(&self) -> bool {
+        !matches!(self.state.phase, Phase::Off | Phase::Over) && !self.is_reached()
+    }
+
+    /// When [`Limit::tick`] is to be called, at the latest.
+    pub fn due_at(&self) -> Option<u64> {
+        match &self.state.phase {
+            Phase::Spacing {
+                until_ms,
+                waiting: Some(_),
+            } => Some(*until_ms),
+            _ => None,
+        }
+    }
+
+    /// Takes a match. One that comes when no more is wanted is passed over.
+    pub fn matched(&mut self, now_ms: u64, found: impl FnOnce() -> Match) -> Option<Event> {
+        let told = self.tick(now_ms);
+        if !self.wants_more() {
+            return told;
+        }
+        self.state.seen += 1;
+        match &mut self.state.phase {
+            Phase::Spacing { waiting, .. } => {
+                let count = waiting.as_ref().map_or(0, |waiting| waiting.count) + 1;
+                *waiting = Some(Waiting {
+                    count,
+                    last: found(),
+                });
+                told
+            }
+            // A spacing that was over unbusy has told nothing just now.
+            _ => Some(self.tell(now_ms, 1, found())),
+        }
+    }
+
+    /// Says what has become due.
+    pub fn tick(&mut self, now_ms: u64) -> Option<Event> {
+        let Phase::Spacing { until_ms, waiting } = &mut self.state.phase else {
+            return None;
+        };
+        if now_ms < *until_ms {
+            return None;
+        }
+        let Some(Waiting { count, last }) = waiting.take() else {
+            self.state.strikes = 0;
+            self.state.phase = Phase::Idle;
+            return None;
+        };
+        self.state.strikes += 1;
+        // What the limit has ended anyway is told, whatever came.
+        if self.state.strikes == self.rules.strikes && !self.is_reached() {
+            self.state.phase = Phase::Off;
+            return Some(Event::Disabled { untold: count });
+        }
+        Some(self.tell(now_ms, count, last))
+    }
+
+    /// Nothing more will come: says what is not told yet, however recent the last event is.
+    pub fn finish(&mut self) -> Option<Event> {
+        let phase = std::mem::replace(&mut self.state.phase, Phase::Over);
+        match phase {
+            Phase::Spacing { waiting, .. } => waiting.map(|Waiting { count, last }| {
+                let over = self.is_reached();
+                Event::Matched { count, last, over }
+            }),
+            Phase::Off => {
+                self.state.phase = Phase::Off;
+                None
+            }
+            Phase::Idle | Phase::Over => None,
+        }
+    }
+
+    fn tell(&mut self, now_ms: u64, count: u64, last: Match) -> Event {
+        let over = self.is_reached();
+        self.state.phase = match over {
+            true => Phase::Over,
+            false => Phase::Spacing {
+                until_ms: now_ms.saturating_add(self.rules.spacing_ms),
+                waiting: None,
+            },
+        };
+        Event::Matched { count, last, over }
+    }
+
+    fn is_reached(&self) -> bool {
+        self.rules
+            .limit
+            .is_some_and(|limit| self.state.seen >= limit)
+    }
+}
+
+#[cfg(test)]
+mod tests;

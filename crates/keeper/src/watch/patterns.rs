@@ -1,0 +1,234 @@
+//! The patterns made ready, so that many lines are searched at once.
+//!
+//! A pattern is asked of one line, but searching line by line is several times slower than searching
+//! a block of lines in one go. So each pattern is rewritten such that in a block it finds exactly what
+//! it finds in the lines by themselves:
+//!
+//! * nothing in it matches a newline or a carriage return, so that no match goes beyond its line, or
+//!   beyond one state of a line that is written over; no text that is matched has either in it;
+//! * `^`, `$`, `\A` and `\z`, whatever the flags, are at newlines and carriage returns: where the
+//!   texts begin and end. Word boundaries are the same next to a newline as at an end.
+//!
+//! What is found is still confirmed in its text alone; around `\r\n` a match of nothing may be found
+//! that is in no text (`\B`), but none is missed.
+
+use outlive_core::watch::Pattern;
+use regex::bytes::{Regex, RegexBuilder};
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{
+    Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look,
+};
+use std::fmt;
+
+/// Patterns that can be looked for.
+#[derive(Debug)]
+pub struct Patterns {
+    /// All positive ones in one; `None` where there is none, and each line will do.
+    positive: Option<Regex>,
+    /// Each positive one and its number, where there are several to be told apart.
+    each: Vec<(usize, Regex)>,
+    inverted: Option<Regex>,
+}
+
+/// Why a pattern cannot be looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadPattern {
+    pub pattern: String,
+    pub why: String,
+}
+
+/// That a text is a match, and which positive pattern is in it, if one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub pattern: Option<usize>,
+}
+
+impl Patterns {
+    pub fn compile(patterns: &[Pattern]) -> Result<Patterns, BadPattern> {
+        let (mut positive, mut inverted) = (Vec::new(), Vec::new());
+        for (number, pattern) in patterns.iter().enumerate() {
+            let hir = for_lines(&parse(pattern)?);
+            match pattern.is_inverted() {
+                true => inverted.push(hir),
+                false => positive.push((number, hir)),
+            }
+        }
+        let each = positive
+            .iter()
+            .map(|(number, hir)| Ok((*number, build(hir, patterns[*number].source())?)))
+            .collect::<Result<Vec<_>, BadPattern>>()?;
+        Ok(Patterns {
+            positive: any_of(positive.into_iter().map(|(_, hir)| hir).collect())?,
+            each,
+            inverted: any_of(inverted)?,
+        })
+    }
+
+    /// For one regular expression.
+    pub fn regex(source: &str) -> Result<Patterns, BadPattern> {
+        Patterns::compile(&[Pattern::Regex(source.to_owned())])
+    }
+
+    /// Where in a block of whole lines something may match, at or after `from`: nothing in a line
+    /// before that one does.
+    pub(super) fn candidate(&self, block: &[u8], from: usize) -> Option<usize> {
+        let at = match &self.positive {
+            Some(positive) => positive.find_at(block, from)?.start(),
+            None => from,
+        };
+        // After the last newline there is no line.
+        (at < block.len()).then_some(at)
+    }
+
+    /// Whether this text, of one line or one of its states, is a match.
+    pub(super) fn find(&self, text: &[u8]) -> Option<Found> {
+        let pattern = match self.each.as_slice() {
+            [] => None,
+            each => Some(each.iter().find(|(_, regex)| regex.is_match(text))?.0),
+        };
+        match &self.inverted {
+            Some(inverted) if inverted.is_match(text) => None,
+            _ => Some(Found { pattern }),
+        }
+    }
+}
+
+fn parse(pattern: &Pattern) -> Result<Hir, BadPattern> {
+    match pattern {
+        Pattern::Text(text) | Pattern::NotText(text) => Ok(Hir::literal(text.as_bytes())),
+        Pattern::Regex(source) | Pattern::NotRegex(source) => ParserBuilder::new()
+            // The output is bytes, and need not be UTF-8.
+            .utf8(false)
+            .build()
+            .parse(source)
+            .map_err(|error| bad(source, &error)),
+    }
+}
+
+fn any_of(hirs: Vec<Hir>) -> Result<Option<Regex>, BadPattern> {
+    match hirs.is_empty() {
+        true => Ok(None),
+        false => build(&Hir::alternation(hirs), "all patterns together").map(Some),
+    }
+}
+
+fn build(hir: &Hir, source: &str) -> Result<Regex, BadPattern> {
+    RegexBuilder::new(&hir.to_string())
+        .build()
+        .map_err(|error| bad(source, &error))
+}
+
+fn bad(pattern: &str, why: &dyn fmt::Display) -> BadPattern {
+    BadPattern {
+        pattern: pattern.to_owned(),
+        why: why.to_string(),
+    }
+}
+
+impl fmt::Display for BadPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} cannot be watched for: {}", self.pattern, self.why)
+    }
+}
+
+impl std::error::Error for BadPattern {}
+
+/// The same for a text without line ends, and in a block of lines never beyond a line.
+fn for_lines(hir: &Hir) -> Hir {
+    match hir.kind() {
+        HirKind::Empty => Hir::empty(),
+        HirKind::Literal(literal) if literal.0.iter().any(|byte| b"\n\r".contains(byte)) => {
+            Hir::fail()
+        }
+        HirKind::Literal(literal) => Hir::literal(literal.0.clone()),
+        HirKind::Class(class) => Hir::class(without_line_ends(class)),
+        HirKind::Look(look) => Hir::look(at_line_ends(*look)),
+        HirKind::Repetition(repetition) => {
+            Hir::repetition(repetition.with(for_lines(&repetition.sub)))
+        }
+        // Nobody asks what a group has caught.
+        HirKind::Capture(capture) => for_lines(&capture.sub),
+        HirKind::Concat(parts) => Hir::concat(parts.iter().map(for_lines).collect()),
+        HirKind::Alternation(parts) => Hir::alternation(parts.iter().map(for_lines).collect()),
+    }
+}
+
+fn without_line_ends(class: &Class) -> Class {
+    match class {
+        Class::Unicode(class) => {
+            let mut class = class.clone();
+            class.difference(&ClassUnicode::new(
+                ['\n', '\r'].map(|end| ClassUnicodeRange::new(end, end)),
+            ));
+            Class::Unicode(class)
+        }
+        Class::Bytes(class) => {
+            let mut class = class.clone();
+            class.difference(&ClassBytes::new(
+                [b'\n', b'\r'].map(|end| ClassBytesRange::new(end, end)),
+            ));
+            Class::Bytes(class)
+        }
+    }
+}
+
+fn at_line_ends(look: Look) -> Look {
+    match look {
+        Look::Start | Look::StartLF | Look::StartCRLF => Look::StartCRLF,
+        Look::End | Look::EndLF | Look::EndCRLF => Look::EndCRLF,
+        word => word,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_pattern_is_refused_with_its_reason() {
+        let error = Patterns::regex("a(b").expect_err("refused");
+        assert_eq!(error.pattern, "a(b");
+        assert!(error.to_string().contains("unclosed group"), "{error}");
+    }
+
+    #[test]
+    fn a_text_is_no_regular_expression() {
+        let patterns = Patterns::compile(&[Pattern::Text("a.b[".into())]).expect("compiled");
+        assert!(patterns.find(b"xa.b[y").is_some());
+        assert!(patterns.find(b"axb[").is_none());
+    }
+
+    #[test]
+    fn the_first_positive_pattern_is_told_by_its_number() {
+        let patterns = Patterns::compile(&[
+            Pattern::NotText("quiet".into()),
+            Pattern::Regex("b+".into()),
+            Pattern::Text("a".into()),
+        ])
+        .expect("compiled");
+        let number = |text: &str| patterns.find(text.as_bytes()).map(|found| found.pattern);
+        assert_eq!(number("ab"), Some(Some(1)));
+        assert_eq!(number("a"), Some(Some(2)));
+        assert_eq!(number("c"), None);
+        assert_eq!(number("ab quiet"), None);
+    }
+
+    #[test]
+    fn with_inverted_patterns_only_every_other_line_will_do() {
+        let patterns = Patterns::compile(&[Pattern::NotRegex("^#".into())]).expect("compiled");
+        assert_eq!(patterns.find(b"x"), Some(Found { pattern: None }));
+        assert_eq!(patterns.find(b"# x"), None);
+    }
+
+    #[test]
+    fn unicode_is_known() {
+        for (source, text) in [
+            (r"^\w+$", "größe"),
+            ("(?i)ÄRGER", "ärger"),
+            (r"\p{Greek}", "λ"),
+        ] {
+            let patterns = Patterns::regex(source).expect("compiled");
+            assert!(patterns.find(text.as_bytes()).is_some(), "{source}");
+        }
+    }
+}

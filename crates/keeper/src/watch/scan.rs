@@ -1,0 +1,373 @@
+//! Finding the lines that match, in output that comes in chunks cut anywhere.
+//!
+//! A line ends at its newline. A line that is written over (a progress bar) has several states, with a
+//! carriage return between two; each is a text of its own, escape sequences are no part of it, and an
+//! empty one counts only where the line has nothing else. A line is told once: of the first of its
+//! texts that matches.
+//!
+//! ```text
+//! push: ├ rest of a line ┤├─────── whole lines, one search ───────┤├ begun ┤
+//!        judged alone       stripped first where there is an ESC      kept
+//! ```
+//!
+//! Blocks of whole lines are searched in one go (`Patterns::candidate`), and only what that finds is
+//! looked at by itself. When the output is still, the line begun may be a prompt: [`Scanner::still`]
+//! looks at it as it is. A line that has been told is passed over up to its newline.
+//!
+//! Memory is bounded: a line longer than 64 KiB is seen through windows of that size, each of which
+//! has the last 4 KiB of the one before. A window is judged as if it were the line, so in such lines a
+//! match longer than 4 KiB may be missed, `^` and `$` also match where a window begins and ends, and
+//! an inverted pattern says nothing of other windows. Windows depend on the line alone, not on chunks.
+
+use super::patterns::{Found, Patterns};
+use super::strip::{has_escapes, strip};
+use outlive_core::watch::Match;
+use serde::{Deserialize, Serialize};
+
+/// The most of a line's text that is told.
+pub const LONGEST_TEXT: usize = 2000;
+
+/// How lines that are too long are seen.
+#[derive(Clone, Copy, Debug)]
+struct Windows {
+    size: usize,
+    /// From the beginning of one to that of the next.
+    step: usize,
+}
+
+/// Blocks of this size stay in the processor's nearer caches; log lines are far shorter.
+const WINDOWS: Windows = Windows {
+    size: 64 * 1024,
+    step: 60 * 1024,
+};
+
+/// Where to go on: enough for another scanner to miss nothing and tell nothing twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The first byte of the first line that is not settled.
+    pub line: u64,
+    /// Where to feed the output from: there, or further on in a long line, or in one told of.
+    pub from: u64,
+    /// That line has been told of, unfinished as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub told: bool,
+}
+
+/// A line that matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hit<'a> {
+    /// Where it begins in the output.
+    pub offset: u64,
+    /// Where it ends, the newline not counted; or how far it had come.
+    pub end: u64,
+    /// The number of the first positive pattern in it, where there is one.
+    pub pattern: Option<usize>,
+    /// Where a scanner goes on that is to find all but this and what was before it.
+    pub after: Place,
+    text: &'a [u8],
+}
+
+impl Hit<'_> {
+    /// The text that matched, without escape sequences; of a long one its beginning.
+    pub fn text(&self) -> String {
+        // A character is at most four bytes, so what the cut spoils lies beyond the bound.
+        let beginning = &self.text[..self.text.len().min(LONGEST_TEXT + 3)];
+        let mut text = String::from_utf8_lossy(beginning).into_owned();
+        text.truncate(text.floor_char_boundary(LONGEST_TEXT));
+        text
+    }
+
+    pub fn to_match(&self) -> Match {
+        Match {
+            offset: self.offset,
+            end: self.end,
+            pattern: self.pattern,
+            text: self.text(),
+        }
+    }
+}
+
+/// Looks for patterns in an output.
+#[derive(Debug)]
+pub struct Scanner {
+    patterns: Patterns,
+    windows: Windows,
+    /// Where the line that is not settled begins.
+    line: u64,
+    /// How much of the output has been pushed.
+    end: u64,
+    /// That line has been told of.
+    told: bool,
+    /// What is needed of the line begun: the present window. Empty once it has been told of.
+    begun: Vec<u8>,
+    /// Text without escapes, kept for its memory.
+    stripped: Vec<u8>,
+}
+
+/// What a text is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Line,
+    /// A window of a longer line, or of one that is unfinished.
+    Piece,
+}
+
+impl Scanner {
+    pub fn new(patterns: Patterns) -> Scanner {
+        Scanner::resume(patterns, Place::default())
+    }
+
+    /// Goes on where another one was. What is pushed first is the output from `place.from` on.
+    pub fn resume(patterns: Patterns, place: Place) -> Scanner {
+        Scanner {
+            patterns,
+            windows: WINDOWS,
+            line: place.line,
+            end: place.from,
+            told: place.told,
+            begun: Vec::new(),
+            stripped: Vec::new(),
+        }
+    }
+
+    /// Where another scanner would go on.
+    pub fn place(&self) -> Place {
+        Place {
+            line: self.line,
+            from: self.end - self.begun.len() as u64,
+            told: self.told,
+        }
+    }
+
+    /// How much of the output has been pushed.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Takes what comes next in the output.
+    pub fn push(&mut self, bytes: &[u8], tell: &mut impl FnMut(Hit<'_>)) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let used = if self.told {
+                self.pass(rest)
+            } else if self.end > self.line {
+                self.go_on(rest, tell)
+            } else {
+                self.whole_lines(rest, tell)
+            };
+            rest = &rest[used..];
+        }
+    }
+
+    /// Looks at the unfinished line as it is. To be called when no output has come for a moment, and
+    /// at its end.
+    pub fn still(&mut self, tell: &mut impl FnMut(Hit<'_>)) {
+        if !self.told && !self.begun.is_empty() {
+            self.judge_piece(self.begun.len(), tell);
+        }
+    }
+
+    /// What comes next is at this offset: what lies between is lost, and the unfinished line with it.
+    pub fn skip_to(&mut self, offset: u64) {
+        self.begun.clear();
+        self.told = false;
+        self.end = offset;
+        self.line = offset;
+    }
+
+    /// The rest of a line that has been told of. Says how many bytes it has dealt with, as all below.
+    fn pass(&mut self, bytes: &[u8]) -> usize {
+        let newline = memchr::memchr(b'\n', bytes);
+        let used = newline.map_or(bytes.len(), |at| at + 1);
+        self.end += used as u64;
+        if newline.is_some() {
+            self.settle();
+        }
+        used
+    }
+
+    /// All whole lines of a block, or the beginning of one.
+    fn whole_lines(&mut self, bytes: &[u8], tell: &mut impl FnMut(Hit<'_>)) -> usize {
+        // In a block of this size no line is longer than a window.
+        let block = &bytes[..bytes.len().min(self.windows.size + 1)];
+        let Some(last) = memchr::memrchr(b'\n', block) else {
+            return self.go_on(bytes, tell);
+        };
+        self.search(&block[..=last], tell);
+        self.end += last as u64 + 1;
+        self.settle();
+        last + 1
+    }
+
+    /// More of a line, up to its end or that of a window.
+    fn go_on(&mut self, bytes: &[u8], tell: &mut impl FnMut(Hit<'_>)) -> usize {
+        let room = self.windows.size + 1 - self.begun.len();
+        let bytes = &bytes[..bytes.len().min(room)];
+        if let Some(at) = memchr::memchr(b'\n', bytes) {
+            self.begun.extend_from_slice(&bytes[..at]);
+            self.end += at as u64 + 1;
+            self.judge_last(tell);
+            self.begun.clear();
+            self.settle();
+            return at + 1;
+        }
+        self.begun.extend_from_slice(bytes);
+        self.end += bytes.len() as u64;
+        // One byte more than a window: the line is longer.
+        if self.begun.len() > self.windows.size {
+            self.judge_piece(self.windows.size, tell);
+            if !self.told {
+                self.begun.drain(..self.windows.step);
+            }
+        }
+        bytes.len()
+    }
+
+    fn settle(&mut self) {
+        self.line = self.end;
+        self.told = false;
+    }
+
+    /// The last window of a line that is finished: the whole line, mostly.
+    fn judge_last(&mut self, tell: &mut impl FnMut(Hit<'_>)) {
+        let end = self.end - 1;
+        let part = match end - self.line == self.begun.len() as u64 {
+            true => Part::Line,
+            false => Part::Piece,
+        };
+        let text = text_of(&self.begun, &mut self.stripped);
+        if let Some((found, text)) = judge(&self.patterns, text, part) {
+            let after = Place::at(self.end);
+            tell(hit(self.line, end, after, found, text));
+        }
+    }
+
+    /// The first so many bytes of what is kept of a line that is not finished.
+    fn judge_piece(&mut self, length: usize, tell: &mut impl FnMut(Hit<'_>)) {
+        let from = self.end - self.begun.len() as u64;
+        let text = text_of(&self.begun[..length], &mut self.stripped);
+        if let Some((found, text)) = judge(&self.patterns, text, Part::Piece) {
+            let end = from + length as u64;
+            let after = Place {
+                line: self.line,
+                from: end,
+                told: true,
+            };
+            tell(hit(self.line, end, after, found, text));
+            self.told = true;
+            self.begun.clear();
+        }
+    }
+
+    /// Looks through a block of whole lines that begins where the present line does.
+    fn search(&mut self, block: &[u8], tell: &mut impl FnMut(Hit<'_>)) {
+        let text = text_of(block, &mut self.stripped);
+        let mut lines = Lines::new(block, text);
+        let mut from = 0;
+        while let Some(at) = self.patterns.candidate(text, from) {
+            let start = memchr::memrchr(b'\n', &text[from..at]).map_or(from, |end| from + end + 1);
+            let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
+            if let Some((found, text)) = judge(&self.patterns, &text[start..end], Part::Line) {
+                let raw = lines.raw(start, end);
+                let begin = self.line + raw.start as u64;
+                let end = self.line + raw.end as u64;
+                tell(hit(begin, end, Place::at(end + 1), found, text));
+            }
+            from = end + 1;
+            if from >= text.len() {
+                break;
+            }
+        }
+    }
+}
+
+impl Place {
+    /// At the beginning of a line.
+    fn at(offset: u64) -> Place {
+        Place {
+            line: offset,
+            from: offset,
+            told: false,
+        }
+    }
+}
+
+/// Finds lines of a block by where they are in its text, which has the same newlines.
+struct Lines<'a> {
+    block: &'a [u8],
+    text: &'a [u8],
+    /// Where some line begins, in both.
+    block_at: usize,
+    text_at: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn new(block: &'a [u8], text: &'a [u8]) -> Lines<'a> {
+        Lines {
+            block,
+            text,
+            block_at: 0,
+            text_at: 0,
+        }
+    }
+
+    /// The range in the block of a line of the text. Lines are asked for in order.
+    fn raw(&mut self, start: usize, end: usize) -> std::ops::Range<usize> {
+        // Nothing was stripped.
+        if self.block.len() == self.text.len() {
+            return start..end;
+        }
+        let passed = memchr::memchr_iter(b'\n', &self.text[self.text_at..start]).count();
+        let mut newlines = memchr::memchr_iter(b'\n', &self.block[self.block_at..]);
+        let skipped = passed.checked_sub(1).and_then(|last| newlines.nth(last));
+        let begin = self.block_at + skipped.map_or(0, |newline| newline + 1);
+        let finish = newlines
+            .next()
+            .map_or(self.block.len(), |newline| self.block_at + newline);
+        self.block_at = begin;
+        self.text_at = start;
+        begin..finish
+    }
+}
+
+fn text_of<'a>(raw: &'a [u8], stripped: &'a mut Vec<u8>) -> &'a [u8] {
+    if !has_escapes(raw) {
+        return raw;
+    }
+    strip(raw, stripped);
+    stripped
+}
+
+/// The first of a line's texts that is a match.
+fn judge<'a>(patterns: &Patterns, line: &'a [u8], part: Part) -> Option<(Found, &'a [u8])> {
+    if memchr::memchr(b'\r', line).is_none() && !line.is_empty() {
+        return patterns.find(line).map(|found| (found, line));
+    }
+    let mut empty = true;
+    for text in line.split(|byte| *byte == b'\r') {
+        if text.is_empty() {
+            continue;
+        }
+        empty = false;
+        if let Some(found) = patterns.find(text) {
+            return Some((found, text));
+        }
+    }
+    match empty && part == Part::Line {
+        true => patterns.find(b"").map(|found| (found, &line[..0])),
+        false => None,
+    }
+}
+
+fn hit(offset: u64, end: u64, after: Place, found: Found, text: &[u8]) -> Hit<'_> {
+    Hit {
+        offset,
+        end,
+        pattern: found.pattern,
+        after,
+        text,
+    }
+}
+
+#[cfg(test)]
+mod tests;

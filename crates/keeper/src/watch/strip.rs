@@ -1,0 +1,90 @@
+//! Text without escape sequences.
+//!
+//! Control sequences (`ESC [`), strings (`ESC ]` and its kin, up to BEL or ST) and short escapes go.
+//! No sequence goes beyond its line, or beyond a carriage return: what is unfinished there ends there,
+//! so that newlines stay where they are and one stray ESC spoils one line at most.
+
+const ESC: u8 = 0x1b;
+
+/// Whether there is anything to strip.
+pub fn has_escapes(bytes: &[u8]) -> bool {
+    memchr::memchr(ESC, bytes).is_some()
+}
+
+/// Puts the text of some lines in `into`, in place of what was there.
+pub fn strip(bytes: &[u8], into: &mut Vec<u8>) {
+    into.clear();
+    let mut rest = bytes;
+    while let Some(at) = memchr::memchr(ESC, rest) {
+        let (text, escape) = rest.split_at(at);
+        into.extend_from_slice(text);
+        rest = &escape[1 + sequence(&escape[1..])..];
+    }
+    into.extend_from_slice(rest);
+}
+
+/// How many bytes after an ESC belong to it.
+fn sequence(after: &[u8]) -> usize {
+    match after.first() {
+        Some(b'[') => 1 + parameters(&after[1..], 0x20..=0x3f, 0x40..=0x7e),
+        // `k` sets the title of a screen or tmux window.
+        Some(b']' | b'P' | b'X' | b'^' | b'_' | b'k') => string(after),
+        _ => parameters(after, 0x20..=0x2f, 0x30..=0x7e),
+    }
+}
+
+/// Some bytes of one range and one of another; a byte of neither is text again.
+fn parameters(
+    bytes: &[u8],
+    middle: std::ops::RangeInclusive<u8>,
+    last: std::ops::RangeInclusive<u8>,
+) -> usize {
+    let count = bytes
+        .iter()
+        .take_while(|byte| middle.contains(byte))
+        .count();
+    count + usize::from(bytes.get(count).is_some_and(|byte| last.contains(byte)))
+}
+
+/// A string up to and with what ends it; an ESC begins the terminator, or something else.
+fn string(bytes: &[u8]) -> usize {
+    let ends = |byte: &u8| matches!(*byte, 0x07 | 0x18 | 0x1a | ESC | b'\n' | b'\r');
+    let count = bytes.iter().position(ends).unwrap_or(bytes.len());
+    count + usize::from(matches!(bytes.get(count), Some(0x07 | 0x18 | 0x1a)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stripped(text: &str) -> String {
+        let mut into = b"what was there".to_vec();
+        strip(text.as_bytes(), &mut into);
+        String::from_utf8(into).expect("text")
+    }
+
+    #[test]
+    fn sequences_go_and_text_stays() {
+        for (raw, text) in [
+            ("plain", "plain"),
+            ("\x1b[1;31mred\x1b[0m", "red"),
+            ("a\x1b[?25lb", "ab"),
+            ("\x1b[ qx", "x"),
+            ("\x1b]0;title\x07x", "x"),
+            ("\x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\", "link"),
+            ("\x1bPq#0\x1b\\x", "x"),
+            ("\x1bktitle\x1b\\x", "x"),
+            ("\x1b(Bx\x1b7y\x1b=z", "xyz"),
+            ("\x1b\x1b[mx", "x"),
+            ("x\x1b", "x"),
+            ("x\x1b[31", "x"),
+            ("\x1b[31\ny", "\ny"),
+            ("\x1b]0;title\ny", "\ny"),
+            ("\x1b]0;title\ry", "\ry"),
+            ("\x1b\ny", "\ny"),
+            ("\x1b[3é", "é"),
+        ] {
+            assert_eq!(stripped(raw), text, "{raw:?}");
+        }
+    }
+}
