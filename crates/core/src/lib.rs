@@ -14,6 +14,7 @@
 //! | [`outcome`] | how a job ended, and why |
 //! | [`ending`] | writing an end down, in the order that loses nothing |
 //! | [`bound`] | how much of an output is kept |
+//! | [`output`] | which files its bytes lie in |
 //! | [`index`] | where lines and moments are in an output |
 //! | [`journal`] | reading and appending events |
 //! | [`layout`] | where everything lies below the home |
@@ -36,6 +37,7 @@ pub mod label;
 pub mod layout;
 pub mod os_text;
 pub mod outcome;
+pub mod output;
 pub mod process;
 pub mod signal;
 pub mod spec;
@@ -49,6 +51,7 @@ pub use journal::{Journal, JournalWriter};
 pub use label::Label;
 pub use layout::{Home, JobDir};
 pub use outcome::{End, EndedBy, Outcome, Usage};
+pub use output::OutputFiles;
 pub use process::{BootId, ProcRef};
 pub use spec::{Input, Leftovers, Notify, Size, Spec};
 pub use state::{Phase, State};
