@@ -6,7 +6,7 @@ use outlive_core::event::Moment;
 use outlive_core::outcome::{EndedBy, Outcome, Usage};
 use outlive_core::state::Tail;
 use outlive_core::units::show_duration;
-use outlive_core::{Input, JobDir, JobId, Label, Phase, Spec, State};
+use outlive_core::{Input, JobDir, JobId, Label, Phase, Spec, State, output};
 use outlive_sys::{clock, procfs};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -174,7 +174,7 @@ impl JobOutput {
                 _,
             ) => (*output_bytes, *dropped_bytes),
             (_, end) => {
-                let size = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
+                let size = output::size_of(dir, spec.bound());
                 let missing = state.missing_bytes(&spec.dropped(size));
                 let dropped = end.map_or(0, |end| end.dropped_bytes).max(missing);
                 (size, dropped)

@@ -15,15 +15,14 @@ pub use reader::{Line, Reading, read_as};
 use crate::error::Error;
 use crate::outlive::Outlive;
 use crate::view::{self, View, Viewed};
+use outlive_core::bound::Bound;
 use outlive_core::index::Index;
 use outlive_core::units::show_size;
-use outlive_core::{JobDir, JobId, Spec, State};
+use outlive_core::{JobDir, JobId, OutputFiles, Spec, State};
 use serde::Serialize;
 use std::cell::OnceCell;
-use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 
 const CHUNK: u64 = 64 * 1024;
 
@@ -32,7 +31,8 @@ const CHUNK: u64 = 64 * 1024;
 pub struct Output {
     dir: JobDir,
     /// `None` when nothing has been written, not even by a keeper.
-    file: Option<File>,
+    files: Option<OutputFiles>,
+    bound: Option<Bound>,
     pub size: u64,
     /// What is not there, in order.
     missing: Vec<Range<u64>>,
@@ -55,21 +55,17 @@ impl Output {
     pub fn open(outlive: &Outlive, spec: &Spec, state: &State) -> Result<Output, Error> {
         let dir = outlive.job_dir(&spec.id);
         let path = dir.output();
-        let file = match File::open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            other => Some(other.map_err(Error::io("cannot open", &path))?),
-        };
-        let size = match &file {
-            Some(file) => file
-                .metadata()
-                .map_err(Error::io("cannot read", &path))?
-                .len(),
+        let bound = spec.bound();
+        let files = OutputFiles::open(&dir, bound).map_err(Error::io("cannot open", &path))?;
+        let size = match &files {
+            Some(files) => files.size().map_err(Error::io("cannot read", &path))?,
             None => 0,
         };
         let missing = join(state.gaps.iter().cloned().chain([spec.dropped(size)]));
         Ok(Output {
             dir,
-            file,
+            files,
+            bound,
             size,
             missing,
             index: OnceCell::new(),
@@ -114,9 +110,24 @@ impl Output {
             Some(range) if range.start <= at => Ok(Piece::Missing(at..range.end.min(end))),
             next => {
                 let until = next.map_or(end, |range| range.start.min(end));
-                let bytes = self.read(at, (until - at).min(CHUNK))?;
+                let mut bytes = self.read(at, (until - at).min(CHUNK))?;
+                let dropped = self.dropped_by_now()?;
+                if dropped.contains(&at) {
+                    return Ok(Piece::Missing(at..dropped.end.min(until)));
+                }
+                if at < dropped.start {
+                    bytes.truncate((dropped.start - at) as usize);
+                }
                 Ok(Piece::Bytes { at, bytes })
             }
+        }
+    }
+
+    /// It may have grown since this was opened, and what was read then may be zeros.
+    fn dropped_by_now(&self) -> io::Result<Range<u64>> {
+        match (&self.files, self.bound) {
+            (Some(files), Some(bound)) => Ok(bound.dropped(files.size()?)),
+            _ => Ok(0..0),
         }
     }
 
@@ -131,8 +142,8 @@ impl Output {
 
     fn read(&self, at: u64, most: u64) -> io::Result<Vec<u8>> {
         let mut buffer = vec![0; most as usize];
-        let count = match &self.file {
-            Some(file) => file.read_at(&mut buffer, at)?,
+        let count = match &self.files {
+            Some(files) => files.read_at(&mut buffer, at)?,
             None => 0,
         };
         buffer.truncate(count);

@@ -19,7 +19,7 @@ use outlive_core::ending;
 use outlive_core::event::Event;
 use outlive_core::layout::PRIVATE;
 use outlive_core::outcome::{End, NotStarted, Outcome};
-use outlive_core::{JobDir, JobId, JournalWriter, Phase, State};
+use outlive_core::{JobDir, JobId, JournalWriter, Phase, State, output};
 use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::{clock, procfs};
 use std::fs::File;
@@ -141,10 +141,9 @@ fn mend(outlive: &Outlive, job: &JobDir, id: &JobId, lock: Lock) -> Result<(), E
         procfs::boot_id().map_err(Error::io("cannot read", "/proc/sys/kernel/random/boot_id"))?;
     let mut journal = JournalWriter::open(&job.journal())?;
     let at = now();
-    let output_bytes = std::fs::metadata(job.output()).map_or(0, |metadata| metadata.len());
-    let middle = outlive
-        .read_spec(id)
-        .map_or(0..0, |spec| spec.dropped(output_bytes));
+    let bound = outlive.read_spec(id).ok().and_then(|spec| spec.bound());
+    let output_bytes = output::size_of(job, bound);
+    let middle = bound.map_or(0..0, |bound| bound.dropped(output_bytes));
     let dropped_bytes = journal.state().missing_bytes(&middle);
     match remedy(journal.state(), journal.is_damaged(), &boot) {
         Remedy::Nothing => Ok(()),

@@ -1,28 +1,31 @@
 //! How much of an output is kept: the first quarter of its bound, and the rolling rest.
 //!
-//! What lies between is dropped in steps. Which range that is follows from the output's size alone,
+//! What lies between is dropped in strides. Which range that is follows from the output's size alone,
 //! so nobody needs to write it down, and every keeper and reader agrees on it.
 //!
 //! ```text
-//!  0 ──── head ──── dropped, whole steps ──── at least the tail ──── size
+//!  0 ──── head ──── dropped, whole strides ──── at least the tail ──── size
 //! ```
+//! A step, by which the bound may be exceeded, is two strides: one that is not yet enough to be dropped,
+//! and one that may come before what it displaces is given back.
 
 use std::ops::Range;
 
 /// Unless asked otherwise.
 pub const DEFAULT: u64 = 64 * 1024 * 1024;
-/// Less could not be dropped in pages.
-pub const LEAST: u64 = 64 * 1024;
+/// A stride of less could not be dropped in pages.
+pub const LEAST: u64 = STRIDES * PAGE;
 const PAGE: u64 = 4096;
-/// The bound is kept to within this part of it.
+/// The bound is kept to within a sixteenth of it.
 const STEPS: u64 = 16;
+const STRIDES: u64 = 2 * STEPS;
 
 /// The bound of one output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
     head: u64,
     tail: u64,
-    step: u64,
+    stride: u64,
 }
 
 impl Bound {
@@ -33,17 +36,33 @@ impl Bound {
         Bound {
             head,
             tail: max - head,
-            step: max / STEPS / PAGE * PAGE,
+            stride: max / STRIDES / PAGE * PAGE,
         }
+    }
+
+    /// So much of the beginning is never dropped.
+    pub fn head(&self) -> u64 {
+        self.head
+    }
+
+    /// The most that may come before what it displaces is given back.
+    pub fn stride(&self) -> u64 {
+        self.stride
     }
 
     /// What is dropped of an output of this size; empty while everything fits.
     pub fn dropped(&self, size: u64) -> Range<u64> {
-        let steps = size.saturating_sub(self.head + self.tail) / self.step;
-        match steps {
+        let strides = size.saturating_sub(self.head + self.tail) / self.stride;
+        match strides {
             0 => 0..0,
-            _ => self.head..self.head + steps * self.step,
+            _ => self.head..self.head + strides * self.stride,
         }
+    }
+
+    /// The stride that a byte behind the head lies in: it is dropped as a whole.
+    pub fn stride_of(&self, at: u64) -> Range<u64> {
+        let start = at - at.saturating_sub(self.head) % self.stride;
+        start..start + self.stride
     }
 }
 
@@ -61,7 +80,8 @@ mod tests {
             let mut before = 0;
             for size in sizes {
                 let dropped = bound.dropped(size);
-                prop_assert!(size - (dropped.end - dropped.start) <= max + max / STEPS);
+                let kept = size - (dropped.end - dropped.start);
+                prop_assert!(kept + bound.stride() <= max + max / STEPS, "there is room for one more");
                 prop_assert!(dropped.end >= before, "what is dropped stays dropped");
                 before = dropped.end;
                 if dropped.is_empty() {
@@ -72,6 +92,18 @@ mod tests {
                     prop_assert_eq!(dropped.start % PAGE + dropped.end % PAGE, 0);
                 }
             }
+        }
+
+        #[test]
+        fn strides_are_dropped_whole(max in LEAST..1u64 << 40, size in 0u64..1 << 45, behind in 0u64..1 << 45) {
+            let bound = Bound::new(max);
+            let at = bound.head() + behind;
+            let stride = bound.stride_of(at);
+            prop_assert!(stride.contains(&at) && stride.start >= bound.head());
+            prop_assert_eq!(stride.end - stride.start, bound.stride());
+            prop_assert_eq!(bound.stride_of(stride.end).start, stride.end);
+            let dropped = bound.dropped(size);
+            prop_assert_eq!(dropped.contains(&stride.start), dropped.contains(&(stride.end - 1)));
         }
     }
 }

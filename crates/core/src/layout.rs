@@ -3,7 +3,7 @@
 //! ```text
 //! <home>/
 //!   jobs/<id>/           one directory a job, complete from the moment it has this name
-//!     spec.json journal output index feed control lock told
+//!     spec.json journal output output.d index feed control lock told
 //!   jobs/.new-…          a job directory being made, or left by a launcher that died
 //!   jobs/.gone-…         a job directory being removed
 //!   live/<id>            link while the job is not over: what runs is found without reading what ran
@@ -28,6 +28,8 @@ pub const GONE: &str = ".gone-";
 
 /// The mode of every file below a home: its owner's alone.
 pub const PRIVATE: u32 = 0o600;
+/// And of every directory.
+pub const PRIVATE_DIRECTORY: u32 = 0o700;
 
 /// The directory that holds all jobs of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -183,6 +185,11 @@ impl JobDir {
 
     pub fn output(&self) -> PathBuf {
         self.path.join("output")
+    }
+
+    /// What follows the head of an output whose middle cannot be punched out (see `output`).
+    pub fn segments(&self) -> PathBuf {
+        self.path.join("output.d")
     }
 
     /// Where lines and moments are in the output.

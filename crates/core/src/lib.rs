@@ -15,6 +15,7 @@
 //! | [`ending`] | writing an end down, in the order that loses nothing |
 //! | [`doorbell`] | what is run when it has ended, and when that is tried again |
 //! | [`bound`] | how much of an output is kept |
+//! | [`output`] | which files its bytes lie in |
 //! | [`index`] | where lines and moments are in an output |
 //! | [`notice`] | which events a session is to hear of |
 //! | [`told`] | who has been told what: claims, acks |
@@ -45,6 +46,7 @@ pub mod layout;
 pub mod notice;
 pub mod os_text;
 pub mod outcome;
+pub mod output;
 pub mod post;
 pub mod process;
 pub mod signal;
@@ -62,6 +64,7 @@ pub use journal::{Journal, JournalWriter};
 pub use label::Label;
 pub use layout::{Home, JobDir};
 pub use outcome::{End, EndedBy, Outcome, Usage};
+pub use output::OutputFiles;
 pub use process::{BootId, ProcRef};
 pub use spec::{Input, Leftovers, Notify, Size, Spec};
 pub use state::{Phase, State};

@@ -48,12 +48,14 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// How much of the output is kept; `None` for all of it.
+    pub fn bound(&self) -> Option<Bound> {
+        self.max_output.map(Bound::new)
+    }
+
     /// What is dropped of an output of this size because it is more than was to be kept.
     pub fn dropped(&self, size: u64) -> Range<u64> {
-        match self.max_output {
-            Some(max) => Bound::new(max).dropped(size),
-            None => 0..0,
-        }
+        self.bound().map_or(0..0, |bound| bound.dropped(size))
     }
 }
 

@@ -5,7 +5,7 @@
 //! ```
 //! Nothing is told before it is synced, and nothing is synced before it is complete.
 
-use crate::capture::{Capture, Feed, Source};
+use crate::capture::{Capture, Feed};
 use crate::hooks::{Hook, Role};
 use crate::leader::Ended;
 use crate::ledger::{Ledger, now};
@@ -41,10 +41,11 @@ pub struct Recorded {
 }
 
 impl Exited {
-    pub fn drain(self, role: Role, capture: &mut Capture, source: Source<'_>) -> Drained {
+    /// `take` takes all there is. A feed that cannot be read has nothing to lose; the end must be
+    /// recorded all the same.
+    pub fn drain(self, role: Role, take: impl FnOnce()) -> Drained {
         role.reach(Hook::LeaderEnded);
-        // A feed that cannot be read has nothing to lose; the end must be recorded all the same.
-        let _ = capture.drain(source);
+        take();
         role.reach(Hook::Drained);
         Drained(self)
     }

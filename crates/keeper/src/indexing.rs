@@ -3,9 +3,9 @@
 //! The marks are a help for readers, not the truth: one that cannot be written is not missed by the
 //! job, and a reader that finds too few scans further.
 
-use outlive_core::JobDir;
 use outlive_core::index::{INTERVAL_MS, Index, Mark, SPACING};
 use outlive_core::layout::PRIVATE;
+use outlive_core::{JobDir, OutputFiles};
 use outlive_sys::clock;
 use std::fs::File;
 use std::io;
@@ -49,7 +49,7 @@ impl Indexing {
     /// what lies below `dropped` will not be there to be counted any more. `ended` if no more will come.
     pub fn advance(
         &mut self,
-        output: &File,
+        output: &OutputFiles,
         size: u64,
         dropped: u64,
         ended: bool,
@@ -71,7 +71,7 @@ impl Indexing {
         Ok(())
     }
 
-    fn mark(&mut self, output: &File, offset: u64, wall_ms: u64) -> io::Result<()> {
+    fn mark(&mut self, output: &OutputFiles, offset: u64, wall_ms: u64) -> io::Result<()> {
         let newlines = count_newlines(output, self.last.offset, offset)?;
         let mark = Mark {
             offset,
@@ -85,7 +85,7 @@ impl Indexing {
     }
 }
 
-fn count_newlines(output: &File, from: u64, to: u64) -> io::Result<u64> {
+fn count_newlines(output: &OutputFiles, from: u64, to: u64) -> io::Result<u64> {
     let mut buffer = vec![0; CHUNK.min(to - from) as usize];
     let mut at = from;
     let mut count = 0;

@@ -215,6 +215,8 @@ impl Keeper<'_> {
     }
 
     pub fn resize(&mut self, client: ClientId, size: Size) -> io::Result<()> {
+        // What was written before was written for the old size.
+        self.take_output()?;
         let Channel::Terminal(terminal) = &self.shared.channel else {
             let reason = match self.shared.channel {
                 Channel::Lost(reason) => reason,
@@ -224,8 +226,6 @@ impl Keeper<'_> {
             self.clients.reply(client, &Reply::Refused { reason });
             return Ok(());
         };
-        // What was written before was written for the old size.
-        self.capture.turn(self.shared.source())?;
         terminal.master.resize(pty::Size {
             rows: size.rows,
             cols: size.cols,

@@ -78,16 +78,12 @@ impl<'a> Keeper<'a> {
         how: Keeping,
     ) -> Keeper<'a> {
         let Tools {
-            mut capture,
+            capture,
             desk,
             bell,
             indexing,
         } = tools;
         let mirror = tools::begin_mirror(shared, &mut ledger, &capture);
-        let watch = match how {
-            Keeping::Adopted => tools::look_back(shared, &ledger, &mut capture),
-            Keeping::Launched | Keeping::TakenOver => Watch::Unbroken,
-        };
         let state = ledger.state();
         // The journal may not say so: a full disk, or a predecessor that died first.
         let adopted = state.kept.as_ref().is_some_and(|kept| kept.adopted)
@@ -95,7 +91,7 @@ impl<'a> Keeper<'a> {
             || how == Keeping::Adopted;
         let process = state.phase.leader().map(|leader| leader.process);
         let tree = Tree::new(shared.job.path(), process.filter(|_| adopted));
-        Keeper {
+        let mut keeper = Keeper {
             role,
             shared,
             ledger,
@@ -114,8 +110,14 @@ impl<'a> Keeper<'a> {
             hold_off: None,
             tail: Tail::Unknown,
             noted: None,
-            watch,
+            watch: Watch::Unbroken,
+        };
+        // A predecessor may have died before it came to this, and no more may come before.
+        keeper.pass_on(false);
+        if how == Keeping::Adopted {
+            keeper.watch = keeper.look_back();
         }
+        keeper
     }
 
     /// Keeps the job until nothing of it is left.
@@ -189,46 +191,6 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    fn take_output(&mut self) -> io::Result<()> {
-        self.capture.turn(self.shared.source())?;
-        self.look_soon();
-        self.role.reach(Hook::Captured);
-        // One that still grows is journaled once it does not.
-        if self.capture.has_complete_gap() && self.ledger.write(&self.capture.gaps()).is_ok() {
-            self.capture.gaps_are_journaled();
-        }
-        self.pass_on(false);
-        Ok(())
-    }
-
-    /// Copies and marks what has come, before its middle may be dropped; `ended` if no more will.
-    pub(crate) fn pass_on(&mut self, ended: bool) {
-        self.copy_to_log();
-        let size = self.capture.size();
-        let dropped = self.shared.spec.dropped(size).end;
-        if let Some(indexing) = &mut self.indexing {
-            let _ = indexing.advance(self.capture.output(), size, dropped, ended);
-        }
-        self.capture.give_back(&self.shared.job, &self.shared.spec);
-    }
-
-    /// Once nothing more will come, before anybody is told so.
-    pub(crate) fn let_go_of_log(&mut self) {
-        if let Some(mirror) = self.mirror.take() {
-            mirror.release();
-        }
-    }
-
-    fn copy_to_log(&mut self) {
-        let Some(mirror) = &mut self.mirror else {
-            return;
-        };
-        if let Ok(Some(moved)) = mirror.step_behind_others() {
-            let _ = self.ledger.write(&[moved]);
-        }
-        let _ = mirror.copy(self.capture.output(), self.capture.size());
-    }
-
     /// Records the end if the leader has come to it.
     fn look_at_leader(&mut self) -> io::Result<()> {
         if self.state().end().is_some() {
@@ -243,7 +205,7 @@ impl<'a> Keeper<'a> {
             kept: self.watch == Watch::Unbroken,
         };
         let synced = exited
-            .drain(self.role, &mut self.capture, self.shared.source())
+            .drain(self.role, || self.drain())
             .sync(self.role, &self.capture);
         self.pass_on(true);
         // A count that cannot be had must not keep the end from being recorded.

@@ -19,7 +19,9 @@
 //! | [`serving`] | answering those who are connected |
 //! | [`wake`] | what a keeper sleeps on |
 //! | [`start`] | bringing the leader to its program |
+//! | [`taking`] | taking the output, a stride at a time |
 //! | [`capture`] | the job's output, byte for byte |
+//! | [`store`] | the files it goes to, and giving back its middle |
 //! | [`indexing`] | marks at lines and moments of the output |
 //! | [`watch`] | looking for patterns in the output |
 //! | [`channel`] | the job's input, and its terminal |
@@ -58,7 +60,9 @@ mod serving;
 mod shared;
 mod spool;
 mod start;
+mod store;
 mod tail;
+mod taking;
 mod tools;
 mod tree;
 mod typing;

@@ -7,9 +7,10 @@
 //! convenience: failing to write it never holds up the job, and the output is the truth. It is locked
 //! while the job is kept, so that two jobs never write to one.
 
+use crate::capture::Capture;
 use outlive_core::event::Event;
 use outlive_core::state::LogBase;
-use outlive_core::{Spec, State};
+use outlive_core::{OutputFiles, Spec, State};
 use outlive_sys::file;
 use outlive_sys::lock::{self, Locked};
 use std::fs::File;
@@ -50,7 +51,12 @@ pub fn open_log(spec: &Spec) -> io::Result<Option<File>> {
 
 impl Mirror {
     /// Goes on where a predecessor was, or begins; then there is something to journal.
-    pub fn resume(log: File, state: &State, output: &File) -> io::Result<(Mirror, Option<Event>)> {
+    pub fn resume(
+        log: File,
+        state: &State,
+        spec: &Spec,
+        capture: &Capture,
+    ) -> io::Result<(Mirror, Option<Event>)> {
         let size = log.metadata()?.len();
         let begun = state.log_base.is_none().then_some(Event::LogBase {
             offset: size,
@@ -60,7 +66,11 @@ impl Mirror {
             offset: size,
             from: 0,
         });
-        let copied = from + same_bytes(&log, base + from, output, from)?;
+        // What was dropped had been copied before, as far as the log could take it, and is not there
+        // to be compared any more.
+        let dropped = spec.dropped(capture.size()).end;
+        let from = from.max(dropped.min(size.saturating_sub(base)));
+        let copied = from + same_bytes(&log, base + from, capture.output(), from)?;
         Ok((Mirror { log, base, copied }, begun))
     }
 
@@ -85,26 +95,36 @@ impl Mirror {
     }
 
     /// Brings the log up to `size` bytes of the output.
-    pub fn copy(&mut self, output: &File, size: u64) -> io::Result<()> {
+    pub fn copy(&mut self, output: &OutputFiles, size: u64) -> io::Result<()> {
         while self.copied < size {
-            let most = (size - self.copied).min(CHUNK as u64) as usize;
-            match file::copy_range(
-                output,
-                self.copied,
-                &self.log,
-                self.base + self.copied,
-                most,
-            )? {
+            let most = (size - self.copied).min(CHUNK as u64);
+            match self.copy_some(output, most)? {
                 0 => break,
                 count => self.copied += count as u64,
             }
         }
         Ok(())
     }
+
+    fn copy_some(&self, output: &OutputFiles, most: u64) -> io::Result<usize> {
+        let to = self.base + self.copied;
+        if let Some(place) = output.place(self.copied)? {
+            let most = most.min(place.most) as usize;
+            match file::copy_range(&place.file, place.at, &self.log, to, most)? {
+                0 => {}
+                count => return Ok(count),
+            }
+        }
+        // Not kept: zeros, as in a file with a hole.
+        let mut buffer = vec![0; most.min(64 * 1024) as usize];
+        let count = output.read_at(&mut buffer, self.copied)?;
+        self.log.write_all_at(&buffer[..count], to)?;
+        Ok(count)
+    }
 }
 
-/// How many bytes two files have in common from these places on.
-fn same_bytes(a: &File, mut at_a: u64, b: &File, mut at_b: u64) -> io::Result<u64> {
+/// How many bytes a file and the output have in common from these places on.
+fn same_bytes(a: &File, mut at_a: u64, b: &OutputFiles, mut at_b: u64) -> io::Result<u64> {
     let (mut bytes_a, mut bytes_b) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
     let mut same = 0;
     loop {

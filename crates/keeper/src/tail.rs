@@ -40,7 +40,7 @@ impl Keeper<'_> {
             Tail::Stopped => true,
         };
         if over && self.state().end().is_some() && !self.is_done() {
-            let _ = self.capture.drain(self.shared.source());
+            self.drain();
             self.pass_on(true);
             self.let_go_of_log();
             let Shared { job, spec, .. } = &*self.shared;

@@ -1,9 +1,8 @@
 //! What a keeper begins with.
 
-use crate::capture::{Capture, Feed};
+use crate::capture::Capture;
 use crate::indexing::Indexing;
 use crate::input::Desk;
-use crate::keeper::Watch;
 use crate::ledger::Ledger;
 use crate::mirror::Mirror;
 use crate::shared::Shared;
@@ -34,25 +33,10 @@ impl Tools {
     }
 }
 
-/// Whether an adopted job was still running, or its feed still held, when this keeper opened it.
-pub fn look_back(shared: &Shared, ledger: &Ledger, capture: &mut Capture) -> Watch {
-    let ended = ledger.state().end().is_some();
-    let runs = ledger
-        .state()
-        .phase
-        .leader()
-        .is_some_and(|leader| procfs::is_executing(leader.process.pid));
-    let _ = capture.turn(shared.source());
-    match !ended && !runs && capture.feed() == Feed::Ended {
-        true => Watch::Broken,
-        false => Watch::Unbroken,
-    }
-}
-
 /// The copy to the caller's log; none where it cannot be begun.
 pub fn begin_mirror(shared: &Shared, ledger: &mut Ledger, capture: &Capture) -> Option<Mirror> {
     let log = shared.log.as_ref()?.try_clone().ok()?;
-    let (mirror, begun) = Mirror::resume(log, ledger.state(), capture.output()).ok()?;
+    let (mirror, begun) = Mirror::resume(log, ledger.state(), &shared.spec, capture).ok()?;
     // Unwritten on a full disk, a later keeper would take the log's size then for its base.
     let _ = begun.map(|event| ledger.write(&[event]));
     Some(mirror)

@@ -1,6 +1,7 @@
 use super::*;
 use outlive_core::index::Mark;
 use proptest::prelude::*;
+use std::os::unix::fs::FileExt;
 
 /// An output with these bytes, of which some ranges are missing, and marks every `spacing` bytes.
 fn output(bytes: &[u8], missing: Vec<Range<u64>>, spacing: usize) -> Output {
@@ -24,7 +25,8 @@ fn output(bytes: &[u8], missing: Vec<Range<u64>>, spacing: usize) -> Output {
     let _ = index.set(Index::parse(&marks));
     Output {
         dir: JobDir::at("/nowhere".into()),
-        file: Some(file),
+        files: Some(OutputFiles::of(file, None)),
+        bound: None,
         size: bytes.len() as u64,
         missing,
         index,

@@ -99,7 +99,7 @@ fn look(outlive: &Outlive, scratch: &Path) -> Vec<Check> {
             probe::holes(scratch),
             Verdict::Less,
             "the middle of a large output can be given back to the disk",
-            "large outputs cannot be shortened in place",
+            "a large output lies in several files, of which those in the middle are removed",
         ),
         boot(),
         limits(),

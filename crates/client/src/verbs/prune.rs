@@ -91,20 +91,24 @@ fn read(outlive: &Outlive, id: &JobId) -> Result<Option<Ended>, Error> {
             id: id.clone(),
             spec,
             ended_ms: at.wall_ms,
-            bytes: disk_usage(&dir),
+            bytes: disk_usage(dir.path()),
         })),
         _ => Ok(None),
     }
 }
 
-fn disk_usage(dir: &JobDir) -> u64 {
-    let Ok(entries) = fs::read_dir(dir.path()) else {
+fn disk_usage(directory: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(directory) else {
         return 0;
     };
     entries
         .flatten()
-        .filter_map(|entry| entry.metadata().ok())
-        .map(|metadata| metadata.blocks() * 512)
+        .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?)))
+        .map(|(path, metadata)| match metadata.is_dir() {
+            // An output may lie in several files.
+            true => metadata.blocks() * 512 + disk_usage(&path),
+            false => metadata.blocks() * 512,
+        })
         .sum()
 }
 
@@ -142,7 +146,7 @@ impl Pruned {
 /// was first.
 fn remove(outlive: &Outlive, id: &JobId, spec: Option<&Spec>) -> Result<Option<u64>, Error> {
     let dir = outlive.job_dir(id);
-    let bytes = disk_usage(&dir);
+    let bytes = disk_usage(dir.path());
     let random = crate::random::number()?;
     let gone = dir
         .path()

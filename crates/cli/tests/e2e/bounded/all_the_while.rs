@@ -1,0 +1,90 @@
+//! The bound and a step is the most that is on the disk, whenever one looks.
+
+use super::ground::{ALL, Ground};
+use super::{MIB, is_segmented, most, on_disk};
+use crate::checks::every;
+use crate::processes::kill_for_good;
+use crate::world::World;
+
+/// Looks as often as it can until the job is over; says how often that was.
+fn watch(world: &World, id: &str, max: u64) -> u64 {
+    let live = world.live(id);
+    let mut looks = 0;
+    while live.symlink_metadata().is_ok() {
+        let used = on_disk(world, id);
+        assert!(
+            used <= most(max),
+            "{used} bytes of {} on disk at look {looks}",
+            most(max)
+        );
+        looks += 1;
+    }
+    looks
+}
+
+#[test]
+fn the_bound_holds_all_the_while() {
+    every(
+        &ALL,
+        |ground| format!("{ground:?}"),
+        |ground| {
+            let place = ground.world("8m");
+            let size = 300_000_000;
+            // Less than a bound before the bulk, so that it is watched from the beginning.
+            place.start(
+                "x",
+                "4M",
+                &format!("sleep 0.2; yes abcdefghi | head -c {size}"),
+            );
+            let looks = watch(&place.world, "x", 4 * MIB);
+            assert!(looks > 100, "it was over too soon to tell: {looks}");
+            let job = place.world.wait("x");
+            assert_eq!(job["output"]["bytes"], size);
+            assert!(job["output"]["dropped_bytes"].as_u64().unwrap() > size - 5 * MIB);
+            assert_eq!(is_segmented(&place.world, "x"), !ground.has_holes());
+        },
+    );
+}
+
+/// The least bound has the least strides: a page, and a pipe holds more than one.
+#[test]
+fn the_least_bound_holds_all_the_while() {
+    every(
+        &ALL,
+        |ground| format!("{ground:?}"),
+        |ground| {
+            let place = ground.world("4m");
+            place.start("x", "128K", "sleep 0.2; head -c 20000000 /dev/zero");
+            let looks = watch(&place.world, "x", 128 * 1024);
+            assert!(looks > 50, "it was over too soon to tell: {looks}");
+            assert_eq!(place.world.wait("x")["output"]["bytes"], 20_000_000);
+        },
+    );
+}
+
+/// A keeper stopped right after it took bytes, and killed there: its heir gives back before it takes.
+#[test]
+fn heirs_keep_the_bound_too() {
+    every(
+        &[Ground::Here, Ground::HereWithoutHoles],
+        |ground| format!("{ground:?}"),
+        |ground| {
+            let place = ground.world("");
+            let world = &place.world;
+            place.start("x", "1M", "sleep 0.2; head -c 100000000 /dev/zero");
+            std::thread::scope(|scope| {
+                let watcher = scope.spawn(|| watch(world, "x", MIB));
+                for mebibytes in [5, 15, 25, 35, 45] {
+                    let far =
+                        || world.show("x")["output"]["bytes"].as_u64().unwrap() > mebibytes * MIB;
+                    crate::world::until("more has come", far);
+                    // The next `show` adopts what the heir of a killed keeper kept.
+                    kill_for_good(world.pair("x").keeper);
+                }
+                assert!(watcher.join().unwrap() > 100);
+            });
+            assert_eq!(world.wait("x")["output"]["bytes"], 100_000_000);
+            assert_eq!(is_segmented(world, "x"), !ground.has_holes());
+        },
+    );
+}

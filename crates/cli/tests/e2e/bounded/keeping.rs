@@ -1,0 +1,78 @@
+//! What is kept is exact.
+
+use super::ground::{ALL, Ground, Grounded};
+use super::{MIB, assert_kept, bounded, is_segmented, lines, most, on_disk};
+use crate::checks::every;
+use crate::world::{World, kill};
+
+#[test]
+fn a_chatty_job_stays_within_its_bound_and_keeps_its_head_and_tail() {
+    every(
+        &ALL,
+        |ground| format!("{ground:?}"),
+        |ground| {
+            let place = ground.world("8m");
+            place.start("x", "1M", &format!("{}; exit 5", lines(1_000_000)));
+            assert_eq!(place.world.wait("x")["exit_code"], 5);
+            assert_kept(&place.world, "x", MIB, 1_000_000);
+            let used = on_disk(&place.world, "x");
+            assert!(used <= most(MIB), "{used} bytes on disk");
+            assert_eq!(is_segmented(&place.world, "x"), !ground.has_holes());
+        },
+    );
+}
+
+/// Without a tracer's help: this kind has no holes.
+#[test]
+fn a_filesystem_that_has_no_holes_keeps_the_promise_another_way() {
+    let place = Grounded::on_ramfs();
+    let id = bounded(&place.world, "1M", &lines(1_000_000));
+    place.world.wait(&id);
+    assert!(is_segmented(&place.world, &id));
+    assert_kept(&place.world, &id, MIB, 1_000_000);
+    place.world.ok(&["prune", "--all", "--force"]);
+    assert!(!place.world.job_dir(&id).exists());
+}
+
+/// Nor does an output that fits make anything but its file.
+#[test]
+fn a_small_output_is_one_file_everywhere() {
+    let place = Grounded::on_ramfs();
+    let id = bounded(&place.world, "1M", "head -c 262143 /dev/zero");
+    assert_eq!(place.world.wait(&id)["output"]["bytes"], 262_143);
+    assert!(!is_segmented(&place.world, &id));
+}
+
+#[test]
+fn the_default_bound_is_64_mib_and_0_keeps_everything() {
+    let world = World::new();
+    let script = "head -c 80000000 /dev/zero";
+    let some = world.shell(script);
+    let all = bounded(&world, "0", script);
+    let dropped = world.wait(&some)["output"]["dropped_bytes"]
+        .as_u64()
+        .unwrap();
+    assert!(
+        dropped > 80_000_000 - 69 * MIB && dropped <= 80_000_000 - 64 * MIB,
+        "{dropped}"
+    );
+    assert_eq!(world.wait(&all)["output"]["dropped_bytes"], 0);
+}
+
+#[test]
+fn keepers_killed_over_a_large_output_keep_the_bound_and_the_bytes() {
+    every(
+        &[Ground::Here, Ground::HereWithoutHoles],
+        |ground| format!("{ground:?}"),
+        |ground| {
+            let place = ground.world("");
+            let world = &place.world;
+            let count = 2_000_000;
+            place.start("x", "1M", &format!("{}; exit 5", lines(count)));
+            kill(world.pair("x").keeper, 9);
+            assert_eq!(world.wait("x")["exit_code"], 5);
+            assert_kept(world, "x", MIB, count);
+            assert_eq!(world.events("x", "kept").len(), 2);
+        },
+    );
+}

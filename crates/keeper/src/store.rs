@@ -1,0 +1,292 @@
+//! Where a keeper puts the output, and how the middle of one that outgrows its bound goes.
+//!
+//! ```text
+//!            at the head's end: can holes be punched here?
+//!  Undecided ──── yes ──► Whole      one file; the middle is punched out of it
+//!            ──── no ───► Segmented  the head, then a segment a stride; the middle's are removed
+//! ```
+//! A small output never comes to that, and costs nothing. Every keeper finds the same answer: the
+//! segments' directory is there, or the file is larger than a head, or there is nothing to agree on yet.
+//! Bytes go straight to their file, so a keeper that is killed leaves them where its heir finds them: the
+//! end of the last file is the end of the output.
+
+use outlive_core::bound::Bound;
+use outlive_core::layout::PRIVATE;
+use outlive_core::output::{OutputFiles, Segments};
+use outlive_core::{JobDir, Spec};
+use outlive_sys::file;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt;
+
+/// Whether holes can be punched is tried with so much, behind the end.
+const TRIAL: u64 = 4096;
+
+/// The files of the output, being written.
+#[derive(Debug)]
+pub struct Store {
+    job: JobDir,
+    bound: Option<Bound>,
+    files: OutputFiles,
+    /// The end of the output.
+    size: u64,
+    form: Form,
+    /// The middle is given back to the disk up to here.
+    given_back: u64,
+}
+
+#[derive(Debug)]
+enum Form {
+    Undecided,
+    Whole,
+    /// With the segment last written to.
+    Segmented(Option<Current>),
+}
+
+#[derive(Debug)]
+struct Current {
+    start: u64,
+    file: File,
+}
+
+impl Store {
+    /// Goes on at the end of what is already there.
+    pub fn resume(job: &JobDir, spec: &Spec) -> io::Result<Store> {
+        let output = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(PRIVATE)
+            .open(job.output())?;
+        let bound = spec.bound();
+        let files = OutputFiles::of(output, Segments::find(job, bound));
+        let size = files.size()?;
+        let form = match (files.segments(), bound) {
+            (Some(_), _) => Form::Segmented(None),
+            (None, Some(bound)) if size <= bound.head() => Form::Undecided,
+            (None, _) => Form::Whole,
+        };
+        let mut store = Store {
+            job: job.clone(),
+            bound,
+            files,
+            size,
+            form,
+            given_back: 0,
+        };
+        store.go_to_end()?;
+        Ok(store)
+    }
+
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// To read from.
+    pub fn files(&self) -> &OutputFiles {
+        &self.files
+    }
+
+    /// The most that may be taken before the middle is given back.
+    pub fn stride(&self) -> u64 {
+        self.bound.map_or(u64::MAX, |bound| bound.stride())
+    }
+
+    /// How much can come before another file begins, or may.
+    pub fn room(&self) -> u64 {
+        match (&self.form, self.bound) {
+            (Form::Whole, _) | (_, None) => u64::MAX,
+            (_, Some(bound)) if self.size < bound.head() => bound.head() - self.size,
+            (_, Some(bound)) => bound.stride_of(self.size).end - self.size,
+        }
+    }
+
+    /// The file that the next bytes go to, positioned at their place.
+    pub fn target(&mut self) -> io::Result<&File> {
+        let head = self.bound.map_or(u64::MAX, |bound| bound.head());
+        if matches!(self.form, Form::Undecided) && self.size >= head {
+            self.decide()?;
+        }
+        match (&mut self.form, self.files.segments()) {
+            (Form::Segmented(current), Some(segments)) if self.size >= head => {
+                let start = segments.bound().stride_of(self.size).start;
+                if current
+                    .as_ref()
+                    .is_none_or(|current| current.start != start)
+                {
+                    *current = Some(Current::open(segments, start, self.size)?);
+                }
+                Ok(current.as_ref().map_or(self.files.file(), |it| &it.file))
+            }
+            _ => Ok(self.files.file()),
+        }
+    }
+
+    /// Before the output outgrows its head, so that all of what may be dropped lies in segments if any
+    /// of it does. A hole behind the end of the file changes nothing.
+    fn decide(&mut self) -> io::Result<()> {
+        let Some(bound) = self.bound else {
+            return Ok(());
+        };
+        if file::punch(self.files.file(), self.size, TRIAL).is_ok() {
+            self.form = Form::Whole;
+            return Ok(());
+        }
+        let segments = Segments::make(&self.job, bound)?;
+        let output = self.files.file().try_clone()?;
+        self.files = OutputFiles::of(output, Some(segments));
+        self.form = Form::Segmented(None);
+        Ok(())
+    }
+
+    /// So many bytes have been written to the target.
+    pub fn has_grown(&mut self, count: u64) {
+        self.size += count;
+    }
+
+    /// Grows by a hole.
+    pub fn skip(&mut self, count: u64) -> io::Result<()> {
+        self.size += count;
+        // Best effort on a disk that just failed; the size in memory stays right. Where not even a new
+        // segment can be made, the end of the last one is moved.
+        let _ = match (&self.form, self.bound) {
+            (Form::Segmented(Some(current)), _) => {
+                file::extend_with_hole(&current.file, self.size - current.start)
+            }
+            // Larger than its head it would be taken for one that holes can be punched in.
+            (Form::Undecided, Some(bound)) => {
+                file::extend_with_hole(self.files.file(), self.size.min(bound.head()))
+            }
+            _ => file::extend_with_hole(self.files.file(), self.size),
+        };
+        self.go_to_end()
+    }
+
+    fn go_to_end(&mut self) -> io::Result<()> {
+        let (mut file, start) = match &self.form {
+            Form::Segmented(Some(current)) => (&current.file, current.start),
+            _ => (self.files.file(), 0),
+        };
+        file.seek(SeekFrom::Start(self.size - start)).map(drop)
+    }
+
+    /// Gives the middle of an output that is larger than its bound back to the disk. What could not be
+    /// given back now is tried again with more.
+    pub fn give_back(&mut self) {
+        let middle = self.bound.map_or(0..0, |bound| bound.dropped(self.size));
+        let from = self.given_back.max(middle.start);
+        if from >= middle.end {
+            return;
+        }
+        let given_back = match &self.form {
+            // Then nothing behind the head could be kept.
+            Form::Undecided => Ok(()),
+            Form::Whole => file::punch(self.files.file(), from, middle.end - from),
+            Form::Segmented(current) => self.remove(current.as_ref(), &middle),
+        };
+        if given_back.is_ok() {
+            self.given_back = middle.end;
+        }
+    }
+
+    fn remove(&self, current: Option<&Current>, middle: &Range<u64>) -> io::Result<()> {
+        let Some(segments) = self.files.segments() else {
+            return Ok(());
+        };
+        let starts = match self.given_back {
+            // A predecessor may have died before it came to these.
+            0 => segments.starts()?,
+            from => strides(segments.bound(), from..middle.end).collect(),
+        };
+        for start in starts.into_iter().filter(|start| *start < middle.end) {
+            // The last one made says how far the output reaches, even where that is all it is good for.
+            if current.is_none_or(|current| current.start != start) {
+                segments.remove(start)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first hole at or after `from`, which is not in what was dropped.
+    pub fn first_hole(&mut self, from: u64) -> io::Result<Option<Range<u64>>> {
+        let hole = match self.files.segments() {
+            None => file::next_hole(self.files.file(), from),
+            Some(segments) => self.hole_in_segments(segments.bound(), from),
+        };
+        // Looking has moved the place that is written to.
+        self.go_to_end()?;
+        hole
+    }
+
+    fn hole_in_segments(&self, bound: Bound, from: u64) -> io::Result<Option<Range<u64>>> {
+        if from >= self.size {
+            return Ok(None);
+        }
+        let head = (from < bound.head()).then_some(0..bound.head());
+        let behind = strides(bound, from.max(bound.head())..self.size);
+        let behind = behind.map(|start| bound.stride_of(start));
+        let mut found: Option<Range<u64>> = None;
+        for part in head.into_iter().chain(behind) {
+            let part = part.start.max(from)..part.end.min(self.size);
+            match (self.hole_within(&part)?, &mut found) {
+                (Some(hole), None) => found = Some(hole),
+                (Some(hole), Some(found)) if hole.start == found.end => found.end = hole.end,
+                _ => {}
+            }
+            // What follows a hole that is over is another.
+            if found.as_ref().is_some_and(|hole| hole.end < part.end) {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The first hole of a part that lies in one file, if it lies in any.
+    fn hole_within(&self, part: &Range<u64>) -> io::Result<Option<Range<u64>>> {
+        let Some(place) = self.files.place(part.start)? else {
+            return Ok(Some(part.clone()));
+        };
+        let origin = part.start - place.at;
+        let end = part.end.min(origin + place.file.metadata()?.len());
+        let hole = file::next_hole(&place.file, place.at)?
+            .map(|hole| origin + hole.start..(origin + hole.end).min(end))
+            .filter(|hole| hole.start < end);
+        match hole {
+            // A hole at its end goes on behind it.
+            Some(hole) if hole.end == end => Ok(Some(hole.start..part.end)),
+            None if end < part.end => Ok(Some(end.max(part.start)..part.end)),
+            hole => Ok(hole),
+        }
+    }
+
+    pub fn sync(&self) -> io::Result<()> {
+        if self.size == 0 {
+            return Ok(());
+        }
+        self.files.file().sync_data()?;
+        self.files.segments().map_or(Ok(()), Segments::sync)
+    }
+}
+
+impl Current {
+    fn open(segments: &Segments, start: u64, size: u64) -> io::Result<Current> {
+        let mut file = segments.open(start)?;
+        // What is missing before it is its own hole, so that it says how long the output is.
+        if file.metadata()?.len() < size - start {
+            file::extend_with_hole(&file, size - start)?;
+        }
+        file.seek(SeekFrom::Start(size - start))?;
+        Ok(Current { start, file })
+    }
+}
+
+/// Where the strides begin that a range behind the head touches.
+fn strides(bound: Bound, range: Range<u64>) -> impl Iterator<Item = u64> {
+    let first = bound.stride_of(range.start).start;
+    (first..range.end).step_by(bound.stride() as usize)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! Taking the output: into its files, to the caller's log and into the index, a stride at a time.
+//!
+//! What displaces something of an output that has outgrown its bound comes only when what it displaces
+//! has been copied, marked and given back; so the bound and a step is the most that is ever on the disk.
+
+use crate::capture::{Feed, LARGEST_FEED, TURN};
+use crate::hooks::Hook;
+use crate::keeper::{Keeper, Watch};
+use outlive_sys::procfs;
+use std::io;
+
+impl Keeper<'_> {
+    /// Whether an adopted job was still running, or its feed still held, when this keeper opened it.
+    pub(crate) fn look_back(&mut self) -> Watch {
+        let leader = self.state().phase.leader();
+        let runs = leader.is_some_and(|leader| procfs::is_executing(leader.process.pid));
+        let ended = self.state().end().is_some();
+        let _ = self.take(TURN);
+        match !ended && !runs && self.capture.feed() == Feed::Ended {
+            true => Watch::Broken,
+            false => Watch::Unbroken,
+        }
+    }
+
+    pub(crate) fn take_output(&mut self) -> io::Result<()> {
+        let taken = self.take(TURN);
+        self.look_soon();
+        taken
+    }
+
+    /// Takes everything an ended leader can have left.
+    pub(crate) fn drain(&mut self) {
+        let _ = self.take(LARGEST_FEED);
+    }
+
+    /// Takes up to so much output, a stride at a time.
+    fn take(&mut self, most: usize) -> io::Result<()> {
+        let mut left = most;
+        while left > 0 {
+            let stride = self.capture.stride().min(left);
+            let moved = self.capture.take(self.shared.source(), stride);
+            self.role.reach(Hook::Captured);
+            // One that still grows is journaled once it does not.
+            if self.capture.has_complete_gap() && self.ledger.write(&self.capture.gaps()).is_ok() {
+                self.capture.gaps_are_journaled();
+            }
+            self.pass_on(false);
+            left = match moved? {
+                moved if moved < stride => 0,
+                _ => left - stride,
+            };
+        }
+        Ok(())
+    }
+
+    /// Copies and marks what has come, before its middle may be dropped; `ended` if no more will.
+    pub(crate) fn pass_on(&mut self, ended: bool) {
+        self.copy_to_log();
+        let size = self.capture.size();
+        let dropped = self.shared.spec.dropped(size).end;
+        if let Some(indexing) = &mut self.indexing {
+            let _ = indexing.advance(self.capture.output(), size, dropped, ended);
+        }
+        self.capture.give_back();
+    }
+
+    /// Once nothing more will come, before anybody is told so.
+    pub(crate) fn let_go_of_log(&mut self) {
+        if let Some(mirror) = self.mirror.take() {
+            mirror.release();
+        }
+    }
+
+    fn copy_to_log(&mut self) {
+        let Some(mirror) = &mut self.mirror else {
+            return;
+        };
+        if let Ok(Some(moved)) = mirror.step_behind_others() {
+            let _ = self.ledger.write(&[moved]);
+        }
+        let _ = mirror.copy(self.capture.output(), self.capture.size());
+    }
+}
