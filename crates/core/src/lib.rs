@@ -20,6 +20,7 @@
 //! | [`notice`] | which events a session is to hear of |
 //! | [`told`] | who has been told what: claims, acks |
 //! | [`post`] | work done elsewhere that is told through the same inbox |
+//! | [`ready`] | by what sign a job is ready for use |
 //! | [`journal`] | reading and appending events |
 //! | [`layout`] | where everything lies below the home |
 //! | [`history`] | which jobs ended, in order |
@@ -49,6 +50,7 @@ pub mod outcome;
 pub mod output;
 pub mod post;
 pub mod process;
+pub mod ready;
 pub mod signal;
 pub mod spec;
 pub mod state;

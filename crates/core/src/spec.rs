@@ -3,9 +3,13 @@
 //! The environment is not in here: it is inherited by the keeper and never written down.
 
 use crate::bound::Bound;
+use crate::breaker::BreakerRules;
+use crate::doorbell::Doorbell;
 use crate::id::JobId;
 use crate::label::Label;
 use crate::os_text::OsText;
+use crate::ready::Ready;
+use crate::watch::Watch;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -38,6 +42,25 @@ pub struct Spec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u64>,
     pub notify: Notify,
+    /// What of its output is told while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watch: Option<Watch>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub breaker: BreakerRules,
+    /// An unfinished line counts once the output has been still for so long.
+    #[serde(default = "default_still_ms")]
+    pub still_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<Ready>,
+    /// Silence of this length is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet_after_ms: Option<u64>,
+    /// Only one job at a time has this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<Label>,
+    /// What is run when it has ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doorbells: Vec<Doorbell>,
     pub leftovers: Leftovers,
     /// A file of the caller's that the output is appended to as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,6 +80,17 @@ impl Spec {
     pub fn dropped(&self, size: u64) -> Range<u64> {
         self.bound().map_or(0..0, |bound| bound.dropped(size))
     }
+}
+
+/// Programs that ask write a prompt in one go; a moment later it is all there.
+pub const DEFAULT_STILL_MS: u64 = 200;
+
+fn default_still_ms() -> u64 {
+    DEFAULT_STILL_MS
+}
+
+fn is_default(rules: &BreakerRules) -> bool {
+    *rules == BreakerRules::default()
 }
 
 /// When the session is to be told of the end.

@@ -9,7 +9,7 @@
 //! ```
 //! An event that does not fit the phase changes nothing: the first `ended` wins, whatever races.
 
-use crate::event::{Event, Keeping, Moment, Record, StopCause};
+use crate::event::{Event, Keeping, Moment, Record, StopCause, StopRequest};
 use crate::label::Label;
 use crate::outcome::{End, EndedBy};
 use crate::process::{BootId, ProcRef};
@@ -36,6 +36,10 @@ pub struct State {
     /// Sizes the terminal was given later on, each from an offset of the output.
     pub sizes: Vec<(u64, Size)>,
     pub signs: Signs,
+    /// The number of the event that it ended with.
+    pub end_seq: Option<u64>,
+    /// It was stopped before it was started.
+    early_stop: Option<Stop>,
 }
 
 /// Byte `n` of the output is at byte `offset + n` of the caller's own log, from byte `from` on.
@@ -90,6 +94,17 @@ pub struct Stop {
     pub kill_at: u64,
 }
 
+impl Stop {
+    fn new(asked: &StopRequest, at: Moment) -> Stop {
+        Stop {
+            by: asked.by,
+            detail: asked.detail.clone(),
+            session: asked.session.clone(),
+            kill_at: at.boot_ms.saturating_add(asked.grace_ms),
+        }
+    }
+}
+
 /// What comes after the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
@@ -141,6 +156,8 @@ impl Default for State {
             log_base: None,
             sizes: Vec::new(),
             signs: Signs::default(),
+            end_seq: None,
+            early_stop: None,
         }
     }
 }
@@ -170,21 +187,22 @@ impl State {
                 since: at,
                 ..*leader
             }),
-            (Event::StopRequested(asked), Phase::Running(leader)) => Phase::Stopping(
-                *leader,
-                Stop {
-                    by: asked.by,
-                    detail: asked.detail.clone(),
-                    session: asked.session.clone(),
-                    kill_at: at.boot_ms.saturating_add(asked.grace_ms),
-                },
-            ),
-            (Event::Ended(end), phase) if !matches!(phase, Phase::Ended { .. }) => Phase::Ended {
-                leader: phase.leader().copied(),
-                at,
-                end: end.clone(),
-                tail: Tail::Lingering,
-            },
+            (Event::StopRequested(asked), Phase::Running(leader)) => {
+                Phase::Stopping(*leader, Stop::new(asked, at))
+            }
+            (Event::StopRequested(asked), Phase::Accepted) => {
+                self.early_stop.get_or_insert(Stop::new(asked, at));
+                return Applied::Taken;
+            }
+            (Event::Ended(end), phase) if !matches!(phase, Phase::Ended { .. }) => {
+                self.end_seq = Some(self.seq);
+                Phase::Ended {
+                    leader: phase.leader().copied(),
+                    at,
+                    end: end.clone(),
+                    tail: Tail::Lingering,
+                }
+            }
             (
                 Event::Closed {
                     output_bytes,
@@ -292,13 +310,15 @@ impl State {
     /// What ended a job whose leader ends in this phase, with who asked; `by_signal` when a signal
     /// ended the leader.
     pub fn ended_by(&self, by_signal: bool) -> Ender {
-        let (by, stop) = match &self.phase {
-            Phase::Stopping(_, stop) => match stop.by {
-                StopCause::Stop => (EndedBy::Stop, Some(stop)),
-                StopCause::Timeout => (EndedBy::Timeout, Some(stop)),
-            },
-            _ if by_signal => (EndedBy::Signal, None),
-            _ => (EndedBy::Itself, None),
+        let stop = match &self.phase {
+            Phase::Stopping(_, stop) => Some(stop),
+            _ => self.early_stop.as_ref(),
+        };
+        let by = match stop.map(|stop| stop.by) {
+            Some(StopCause::Stop) => EndedBy::Stop,
+            Some(StopCause::Timeout) => EndedBy::Timeout,
+            None if by_signal => EndedBy::Signal,
+            None => EndedBy::Itself,
         };
         Ender {
             by,

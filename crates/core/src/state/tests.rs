@@ -38,7 +38,7 @@ fn event() -> impl Strategy<Value = Event> {
             size: Size::DEFAULT,
             output
         }),
-        (0..3u64).prop_map(|count| matched(count)),
+        (0..3u64).prop_map(matched),
         Just(Event::WatchDisabled {
             matches: 1,
             untold: 0,

@@ -1,0 +1,167 @@
+//! By what sign a job is ready for use.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What is waited for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ready {
+    /// A line of its output in which this regular expression matches.
+    Line(String),
+    /// Something listens on this port of this machine.
+    Port(u16),
+    /// A web server answers.
+    Http(Http),
+}
+
+/// What a web server is asked, and what it is to answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Http {
+    pub host: String,
+    pub port: u16,
+    /// With its query.
+    pub path: String,
+    /// Else anything from 200 to 399.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+}
+
+/// Why a sign was refused.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum BadReady {
+    #[error("{0:?} is not a sign of readiness; write line:REGEX, port:NUMBER or http:URL[=STATUS]")]
+    Kind(String),
+    #[error("{0:?} is not a port; it is a number from 1 to 65535")]
+    Port(String),
+    #[error("{0:?} is not a URL such as http://127.0.0.1:8080/health")]
+    Url(String),
+    #[error("https is not looked at; use http, or port:NUMBER")]
+    Https,
+}
+
+impl Ready {
+    /// `line:RE`, `port:N` or `http:URL[=STATUS]`; `http://…` alone is a URL too.
+    pub fn parse(text: &str) -> Result<Ready, BadReady> {
+        match text.split_once(':') {
+            Some(("line", pattern)) if !pattern.is_empty() => Ok(Ready::Line(pattern.to_owned())),
+            Some(("port", port)) => Ok(Ready::Port(parse_port(port)?)),
+            Some(("http", rest)) if rest.starts_with("//") => Http::parse(text).map(Ready::Http),
+            Some(("http", url)) => Http::parse(url).map(Ready::Http),
+            Some(("https", _)) => Err(BadReady::Https),
+            _ => Err(BadReady::Kind(text.to_owned())),
+        }
+    }
+}
+
+fn parse_port(text: &str) -> Result<u16, BadReady> {
+    match text.parse() {
+        Ok(port) if port > 0 => Ok(port),
+        _ => Err(BadReady::Port(text.to_owned())),
+    }
+}
+
+impl Http {
+    fn parse(text: &str) -> Result<Http, BadReady> {
+        let (url, status) = split_status(text);
+        if url.starts_with("https:") {
+            return Err(BadReady::Https);
+        }
+        let bad = || BadReady::Url(text.to_owned());
+        let rest = url.strip_prefix("http://").unwrap_or(url);
+        let (authority, path) = match rest.find(['/', '?']) {
+            Some(place) => rest.split_at(place),
+            None => (rest, ""),
+        };
+        let (host, port) = match authority.rsplit_once(':') {
+            // The colons of an address in brackets are its own.
+            Some((host, port)) if !port.ends_with(']') => (host, parse_port(port)?),
+            _ => (authority, 80),
+        };
+        let sane = |c: char| c.is_ascii_graphic() && c != '@';
+        if host.is_empty() || !host.chars().all(sane) || !path.chars().all(|c| c.is_ascii_graphic()) {
+            return Err(bad());
+        }
+        Ok(Http {
+            host: host.to_owned(),
+            port,
+            path: match path.starts_with('/') {
+                true => path.to_owned(),
+                false => format!("/{path}"),
+            },
+            status,
+        })
+    }
+
+    /// Whether this is the answer that was waited for.
+    pub fn accepts(&self, status: u16) -> bool {
+        match self.status {
+            Some(wanted) => status == wanted,
+            None => (200..400).contains(&status),
+        }
+    }
+}
+
+/// Three digits behind the last `=` are a status.
+fn split_status(text: &str) -> (&str, Option<u16>) {
+    match text.rsplit_once('=') {
+        Some((url, digits)) if digits.len() == 3 && digits.bytes().all(|b| b.is_ascii_digit()) => {
+            (url, digits.parse().ok())
+        }
+        _ => (text, None),
+    }
+}
+
+impl fmt::Display for Ready {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ready::Line(pattern) => write!(f, "line:{pattern}"),
+            Ready::Port(port) => write!(f, "port:{port}"),
+            Ready::Http(http) => {
+                write!(f, "http://{}:{}{}", http.host, http.port, http.path)?;
+                http.status.map_or(Ok(()), |status| write!(f, "={status}"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_are_read_as_they_are_written() {
+        for (text, shown) in [
+            ("line:^ready$", "line:^ready$"),
+            ("port:8080", "port:8080"),
+            ("http:http://localhost:3000/health", "http://localhost:3000/health"),
+            ("http://localhost", "http://localhost:80/"),
+            ("http:localhost:81/x?a=b", "http://localhost:81/x?a=b"),
+            ("http:http://[::1]:9/=204", "http://[::1]:9/=204"),
+            ("http:http://[::1]/", "http://[::1]:80/"),
+            ("http:http://h:1?q", "http://h:1/?q"),
+        ] {
+            let ready = Ready::parse(text).expect(text);
+            assert_eq!(ready.to_string(), shown);
+            assert_eq!(Ready::parse(shown), Ok(ready), "{shown} reads back");
+        }
+        for bad in [
+            "", "line:", "port:0", "port:65536", "port:x", "http:", "http://", "https://x", "http:https://x",
+            "8080", "socket:/x", "http://a b/", "http://h:x/", "http://u@h/",
+        ] {
+            assert!(Ready::parse(bad).is_err(), "{bad:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn an_answer_counts_by_its_status() {
+        let http = |text| match Ready::parse(text) {
+            Ok(Ready::Http(http)) => http,
+            other => panic!("{other:?}"),
+        };
+        let any = http("http://h/");
+        assert!(any.accepts(200) && any.accepts(302) && !any.accepts(404) && !any.accepts(503));
+        let exact = http("http://h/=401");
+        assert!(exact.accepts(401) && !exact.accepts(200));
+    }
+}
