@@ -159,8 +159,8 @@ impl Scanner {
         }
     }
 
-    /// Looks at the unfinished line as it is. To be called when no output has come for a moment, and
-    /// at its end.
+    /// Looks at the unfinished line as it is. To be called when all there is has been pushed and no more
+    /// has come for a moment, and at the end of the output.
     pub fn still(&mut self, tell: &mut impl FnMut(Hit<'_>)) {
         if !self.told && !self.begun.is_empty() {
             self.judge_piece(self.begun.len(), tell);

@@ -273,7 +273,7 @@ fn run(
     let mut scanned = scanner(compile(patterns), windows, Place::default());
     let (mut told, mut stills) = (Vec::new(), Vec::new());
     let mut place = Place::default();
-    let mut at = 0;
+    let (mut at, mut farthest) = (0, 0);
     for (length, then) in cuts.iter().copied().chain([(stream.len(), Then::Nothing)]) {
         let to = (at + length).min(stream.len());
         let mut hits: Vec<(Match, Place)> = Vec::new();
@@ -281,7 +281,10 @@ fn run(
             hits.push((hit.to_match(), hit.after));
         });
         at = to;
-        if matches!(then, Then::Still | Then::StillKill) {
+        // An heir first pushes what had come before.
+        let is_caught_up = at >= farthest;
+        farthest = farthest.max(at);
+        if is_caught_up && matches!(then, Then::Still | Then::StillKill) {
             stills.push(at);
             scanned.still(&mut |hit| hits.push((hit.to_match(), hit.after)));
         }
