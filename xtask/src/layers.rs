@@ -47,7 +47,6 @@ const LAYERS: [Layer; 6] = [
             "aho-corasick",
             "brush-parser",
             "etcetera",
-            "jiff",
             "memchr",
             "regex",
             "ring",

@@ -22,6 +22,7 @@ use crate::outlive::Outlive;
 pub use bells::{Bell, Kind, Secret, Url, Webhook};
 pub use error::{BadConfig, Why};
 use etcetera::BaseStrategy;
+use outlive_core::breaker::BreakerRules;
 use outlive_core::told::Rules;
 use section::Section;
 use std::fs::File;
@@ -104,6 +105,17 @@ impl Default for Watch {
             spacing: Duration::from_secs(15),
             strikes: 3,
             still: Duration::from_millis(200),
+        }
+    }
+}
+
+impl Breaker {
+    /// The same as keepers know it.
+    pub fn rules(&self) -> BreakerRules {
+        BreakerRules {
+            most: self.most as usize,
+            window_ms: self.window.as_millis() as u64,
+            silence_ms: self.silence.as_millis() as u64,
         }
     }
 }

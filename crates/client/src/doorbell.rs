@@ -120,13 +120,12 @@ fn ring_bell(bell: &Bell, json: &[u8]) -> Result<(), NotRung> {
 /// An event for trying a doorbell: like that of a job's end, of a job called `test`.
 pub fn sample(name: &str) -> Vec<u8> {
     let now = moment::now().wall_ms;
-    let at = jiff::Timestamp::from_millisecond(now as i64).unwrap_or_default();
     serde_json::json!({
         "event": format!("test:{now}"),
         "kind": "ended",
         "job": "test",
         "session": null,
-        "at": at.to_string(),
+        "at": outlive_core::words::timestamp(now),
         "data": { "test": true, "outcome": { "kind": "exited", "code": 0 }, "exit_code": 0 },
         "text": format!("A test of the doorbell {name}\nNo job has ended; somebody ran `outlive doorbell test`."),
     })

@@ -40,6 +40,8 @@ pub enum Error {
         text: String,
         reason: outlive_core::label::BadLabel,
     },
+    #[error("{pattern:?} is not a pattern: {reason}")]
+    BadPattern { pattern: String, reason: String },
     #[error("there is no command to run; give one after `--`, or a string with --shell")]
     NoCommand,
     #[error("{0:?} contains a NUL byte, which no command, directory or variable can")]
@@ -114,6 +116,7 @@ impl Error {
             Error::BadId(_)
                 | Error::BadEventId(_)
                 | Error::NoSession
+                | Error::BadPattern { .. }
                 | Error::BadPost { .. }
                 | Error::BadWriteId(_)
                 | Error::BadLabel { .. }

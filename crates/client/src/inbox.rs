@@ -17,13 +17,13 @@ pub use source::{Item, Origin, Source, What};
 
 use crate::error::Error;
 use crate::hooks::{self, ConsumerHook as Hook};
-use crate::job::timestamp;
 use crate::moment;
 use crate::outlive::{Outlive, ids_in};
 use crate::random;
 pub use outlive_core::notice::Kind;
 use outlive_core::told::{Due, Durable, How, Line, Note, Told, When};
 pub use outlive_core::told::{Rules, Why};
+use outlive_core::words::timestamp;
 use outlive_core::{JobId, Label};
 use serde::Serialize;
 use serde_json::Value;

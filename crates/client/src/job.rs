@@ -2,10 +2,12 @@
 
 use crate::redact::{redact, redact_argv};
 use outlive_core::control::Awaiting;
+use outlive_core::doorbell::{self, Doorbell, Standing};
 use outlive_core::event::Moment;
 use outlive_core::outcome::{EndedBy, Outcome, Usage};
 use outlive_core::state::Tail;
 use outlive_core::units::show_duration;
+use outlive_core::words::timestamp;
 use outlive_core::{Input, JobDir, JobId, Label, Phase, Spec, State, output};
 use outlive_sys::{clock, procfs};
 use serde::Serialize;
@@ -41,8 +43,38 @@ pub struct Job {
     /// What it waits for: `line`, `password`, `keys`, or `data` on a pipe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_kind: Option<Awaiting>,
+    /// Whether it has shown the sign it was to be ready by; nothing where none was asked for.
     pub ready: Option<bool>,
+    /// What keeps it from being started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting_for: Option<WaitingFor>,
+    /// Lines that matched its watch and were told of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matches: Option<u64>,
+    /// How its doorbells stand, once it has ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doorbells: Vec<Rung>,
     pub usage: Option<Usage>,
+}
+
+/// A lock that another job has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WaitingFor {
+    pub lock: Label,
+    /// The job that has it, where that is known.
+    pub holder: Option<JobId>,
+}
+
+/// How a doorbell stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Rung {
+    pub name: String,
+    /// `rung`, `waiting` (to be rung, or again) or `given_up`.
+    pub state: &'static str,
+    pub attempts: usize,
+    /// Why it failed the last time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 /// What a keeper sees of its job.
@@ -79,7 +111,10 @@ impl Job {
             argv: spec.argv.iter().map(|argument| argument.lossy()).collect(),
             cwd: spec.cwd.lossy(),
             pty: matches!(spec.input, Input::Pty(_)),
-            state: state.phase.word(),
+            state: match waits(spec, state) {
+                true => "waiting",
+                false => state.phase.word(),
+            },
             pid: state
                 .phase
                 .leader()
@@ -99,7 +134,14 @@ impl Job {
             output: JobOutput::new(dir, spec, state),
             awaiting_input: seen.awaiting.is_some(),
             input_kind: seen.awaiting,
-            ready: None,
+            ready: spec.ready.as_ref().map(|_| state.signs.ready.is_some()),
+            waiting_for: waiting_for(dir, spec, state),
+            matches: spec.watch.as_ref().map(|_| state.signs.matches),
+            doorbells: spec
+                .doorbells
+                .iter()
+                .filter_map(|bell| rung(state, bell))
+                .collect(),
             usage: end.and_then(|end| end.usage),
         }
     }
@@ -189,16 +231,39 @@ impl JobOutput {
     }
 }
 
+/// Whether another job has the lock it is to have.
+fn waits(spec: &Spec, state: &State) -> bool {
+    spec.lock.is_some() && state.phase == Phase::Accepted
+}
+
+fn waiting_for(dir: &JobDir, spec: &Spec, state: &State) -> Option<WaitingFor> {
+    let lock = spec.lock.clone().filter(|_| waits(spec, state))?;
+    let (home, _) = dir.place().ok()?;
+    let text = std::fs::read_to_string(home.lock(&lock)).ok();
+    Some(WaitingFor {
+        lock,
+        holder: text.and_then(|id| JobId::parse(&id).ok()),
+    })
+}
+
+fn rung(state: &State, bell: &Doorbell) -> Option<Rung> {
+    let (word, failure) = match doorbell::standing(state, bell, clock::boot_ms())? {
+        Standing::Rung => ("rung", None),
+        Standing::Waiting { failure, .. } => ("waiting", failure),
+        Standing::GivenUp { failure } => ("given_up", Some(failure)),
+    };
+    let tries = state.signs.rings.iter();
+    Some(Rung {
+        name: bell.name.clone(),
+        state: word,
+        attempts: tries.filter(|ring| ring.doorbell == bell.name).count(),
+        failure,
+    })
+}
+
 /// How long it has run, if that was in this boot.
 fn running_for(state: &State, since: Moment) -> Option<u64> {
     let boot = state.boot.as_ref()?;
     let same_boot = procfs::boot_id().is_ok_and(|now| now == boot.0);
     same_boot.then(|| clock::boot_ms().saturating_sub(since.boot_ms))
-}
-
-/// RFC 3339 in UTC, always with milliseconds, so that text sorts as time does.
-pub(crate) fn timestamp(wall_ms: u64) -> String {
-    let time = jiff::Timestamp::from_millisecond(wall_ms as i64);
-    let time = time.unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }

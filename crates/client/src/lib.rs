@@ -35,6 +35,7 @@ mod scroll_region;
 mod shell;
 pub mod terminal;
 mod told;
+mod twin;
 pub mod verbs;
 pub mod view;
 
@@ -43,6 +44,8 @@ pub use error::Error;
 pub use job::{Job, JobOutput};
 pub use outlive::{Caller, Outlive};
 pub use outlive_core::control::{Awaiting, WriteId};
+pub use outlive_core::ready::Ready;
+pub use outlive_core::watch::{Pattern, Watch};
 pub use outlive_core::{
     Input, JobId, Label, Leftovers, Notify, Outcome, Size, bound, signal::Signal, units,
 };

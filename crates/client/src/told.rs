@@ -64,6 +64,18 @@ fn is_stranger(outlive: &Outlive, source: &Source) -> bool {
     outlive.calling_session(source.session()) != source.session()
 }
 
+/// Whether there is an event of this kind that nobody has been told of.
+pub fn is_untold(outlive: &Outlive, id: &JobId, kind: Kind) -> Result<bool, Error> {
+    let Some(source) = Source::read(outlive, id)? else {
+        return Ok(false);
+    };
+    let told = source.read_told()?;
+    let items = source.items();
+    Ok(items
+        .iter()
+        .any(|item| item.kind == kind && !told.is_settled(item.seq)))
+}
+
 /// Whether a session is still to be told of this job's end.
 pub fn is_awaited(outlive: &Outlive, id: &JobId, rules: &Rules) -> Result<bool, Error> {
     let Some(source) = Source::read(outlive, id)? else {

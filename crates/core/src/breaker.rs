@@ -23,6 +23,9 @@ use crate::process::BootId;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
+/// The list's name inside a session's inbox. No source's id begins like this.
+pub const LIST: &str = ".matches";
+
 /// How much is too much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BreakerRules {

@@ -10,6 +10,7 @@
 
 use crate::os_text::OsText;
 use crate::outcome::Outcome;
+use crate::state::State;
 use serde::{Deserialize, Serialize};
 
 /// What a keeper runs.
@@ -51,6 +52,54 @@ const WAITS_MS: [u64; 6] = [0, 1_000, 5_000, 30_000, 120_000, 600_000];
 pub fn next_try(failed_attempts: u32, failed_at_boot_ms: u64) -> Option<u64> {
     let wait = WAITS_MS.get(usize::try_from(failed_attempts).ok()?)?;
     Some(failed_at_boot_ms.saturating_add(*wait))
+}
+
+/// How a doorbell stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Rung,
+    /// It failed too often; why it did the last time.
+    GivenUp {
+        failure: String,
+    },
+    /// It is to be rung then, in milliseconds since boot; why it failed before, if it did.
+    Waiting {
+        at: u64,
+        failure: Option<String>,
+    },
+}
+
+/// How a doorbell of an ended job stands; `None` where it does not ring for this end.
+pub fn standing(state: &State, bell: &Doorbell, now: u64) -> Option<Standing> {
+    let outcome = &state.end()?.outcome;
+    if !bell.on.rings_for(outcome) {
+        return None;
+    }
+    let mut tries = state
+        .signs
+        .rings
+        .iter()
+        .filter(|ring| ring.doorbell == bell.name);
+    let failed = tries.clone().count() as u32;
+    Some(match tries.next_back() {
+        None => Standing::Waiting {
+            at: now,
+            failure: None,
+        },
+        Some(last) => match &last.failure {
+            None => Standing::Rung,
+            // A moment that is still to come was another boot's.
+            Some(failure) => match next_try(failed, last.at.boot_ms.min(now)) {
+                Some(at) => Standing::Waiting {
+                    at,
+                    failure: Some(failure.clone()),
+                },
+                None => Standing::GivenUp {
+                    failure: failure.clone(),
+                },
+            },
+        },
+    })
 }
 
 #[cfg(test)]

@@ -216,6 +216,11 @@ impl JobDir {
         self.path.join("told")
     }
 
+    /// How far the output has been watched.
+    pub fn watch(&self) -> PathBuf {
+        self.path.join("watch")
+    }
+
     pub fn read_spec(&self) -> Result<Spec, ReadError> {
         let path = self.spec();
         let bytes = std::fs::read(&path).map_err(|source| ReadError::Io {

@@ -21,6 +21,7 @@
 //! | [`told`] | who has been told what: claims, acks |
 //! | [`post`] | work done elsewhere that is told through the same inbox |
 //! | [`ready`] | by what sign a job is ready for use |
+//! | [`words`] | what is said of an end |
 //! | [`journal`] | reading and appending events |
 //! | [`layout`] | where everything lies below the home |
 //! | [`history`] | which jobs ended, in order |
@@ -57,6 +58,7 @@ pub mod state;
 pub mod told;
 pub mod units;
 pub mod watch;
+pub mod words;
 
 pub use control::{Reply, Request};
 pub use doorbell::Doorbell;

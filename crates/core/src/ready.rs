@@ -79,7 +79,8 @@ impl Http {
             _ => (authority, 80),
         };
         let sane = |c: char| c.is_ascii_graphic() && c != '@';
-        if host.is_empty() || !host.chars().all(sane) || !path.chars().all(|c| c.is_ascii_graphic()) {
+        if host.is_empty() || !host.chars().all(sane) || !path.chars().all(|c| c.is_ascii_graphic())
+        {
             return Err(bad());
         }
         Ok(Http {
@@ -134,7 +135,10 @@ mod tests {
         for (text, shown) in [
             ("line:^ready$", "line:^ready$"),
             ("port:8080", "port:8080"),
-            ("http:http://localhost:3000/health", "http://localhost:3000/health"),
+            (
+                "http:http://localhost:3000/health",
+                "http://localhost:3000/health",
+            ),
             ("http://localhost", "http://localhost:80/"),
             ("http:localhost:81/x?a=b", "http://localhost:81/x?a=b"),
             ("http:http://[::1]:9/=204", "http://[::1]:9/=204"),
@@ -146,8 +150,20 @@ mod tests {
             assert_eq!(Ready::parse(shown), Ok(ready), "{shown} reads back");
         }
         for bad in [
-            "", "line:", "port:0", "port:65536", "port:x", "http:", "http://", "https://x", "http:https://x",
-            "8080", "socket:/x", "http://a b/", "http://h:x/", "http://u@h/",
+            "",
+            "line:",
+            "port:0",
+            "port:65536",
+            "port:x",
+            "http:",
+            "http://",
+            "https://x",
+            "http:https://x",
+            "8080",
+            "socket:/x",
+            "http://a b/",
+            "http://h:x/",
+            "http://u@h/",
         ] {
             assert!(Ready::parse(bad).is_err(), "{bad:?} was accepted");
         }

@@ -24,6 +24,8 @@ pub struct Exited {
     pub ended: Ended,
     /// Somebody kept it to the end.
     pub kept: bool,
+    /// Doorbells are to be rung for it.
+    pub rings: bool,
 }
 
 /// Everything it wrote is in the output file.
@@ -71,7 +73,12 @@ impl Synced {
         lingering: Option<u32>,
         middle: &Range<u64>,
     ) -> io::Result<Recorded> {
-        let Exited { at, ended, kept } = self.0;
+        let Exited {
+            at,
+            ended,
+            kept,
+            rings,
+        } = self.0;
         let dropped_bytes = journal_gaps(ledger, capture, middle);
         let state = ledger.state();
         let ender = match &ended.outcome {
@@ -87,7 +94,7 @@ impl Synced {
                 .map(|leader| at.boot_ms.saturating_sub(leader.since.boot_ms)),
         };
         let after = match (lingering, capture.feed()) {
-            (Some(0), Feed::Ended) => After::Nothing,
+            (Some(0), Feed::Ended) if !rings => After::Nothing,
             _ => After::Lingering,
         };
         let end = End {

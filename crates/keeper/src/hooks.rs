@@ -24,6 +24,8 @@ pub enum Hook {
     /// The launcher has been told.
     Ready,
     Captured,
+    /// A sign of the job is journaled.
+    Noticed,
     StopAsked,
     StopWritten,
     Terminated,

@@ -95,6 +95,11 @@ impl Desk {
         }
     }
 
+    /// How much input has been accepted.
+    pub fn accepted(&self) -> u64 {
+        self.writes.committed
+    }
+
     /// Whether there is something to deliver or to end.
     pub fn is_busy(&self) -> bool {
         self.pending > 0
@@ -116,6 +121,7 @@ impl Keeper<'_> {
             return Ok(());
         }
         self.accept(&write)?;
+        self.notice_input();
         self.desk.turn = match write.more {
             true => Turn::Client(client),
             false => Turn::Anybody,

@@ -3,16 +3,11 @@
 //! A helper (`systemd-inhibit … cat`) holds the machine awake until its input ends, which happens
 //! when both keepers are gone. It is not one of the job's processes, and is marked so.
 
-use crate::MARK;
+use crate::{MARK, errand};
 use outlive_core::{JobDir, Spec};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{ChildStdin, Command, Stdio};
-
-/// The mark of the helper of the job with this mark.
-pub fn mark(job: &[u8]) -> Vec<u8> {
-    [job, b"#keep-awake"].concat()
-}
 
 /// As long as this is open, here or in a forked process, the machine is kept awake.
 #[derive(Debug)]
@@ -24,7 +19,7 @@ impl KeepAwake {
     /// Starts the helper the spec names. A job is not refused for want of it.
     pub fn begin(job: &JobDir, spec: &Spec) -> Option<KeepAwake> {
         let (program, arguments) = spec.keep_awake.split_first()?;
-        let mark = mark(job.path().as_os_str().as_bytes());
+        let mark = errand::mark(job.path().as_os_str().as_bytes());
         let child = Command::new(program.as_os_str())
             .args(arguments.iter().map(|argument| argument.as_os_str()))
             .env(MARK, OsStr::from_bytes(&mark))

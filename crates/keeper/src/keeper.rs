@@ -6,6 +6,7 @@
 use crate::capture::Capture;
 use crate::clients::Clients;
 use crate::ending::{Exited, Noted, Recorded};
+use crate::errand::Errand;
 use crate::escalation::Escalation;
 use crate::hooks::{Hook, Role};
 use crate::indexing::Indexing;
@@ -14,12 +15,14 @@ use crate::leader::Leader;
 use crate::ledger::{Ledger, now};
 use crate::mirror::Mirror;
 use crate::shared::Shared;
+use crate::signs::Signs;
 use crate::tail::Tail;
 use crate::tools::{self, Tools};
 use crate::tree::{Member, Tree};
 use crate::wake::Wake;
 use outlive_core::event::{Event, Keeping, StopCause, StopRequest};
 use outlive_core::{Leftovers, Phase, State};
+use outlive_sys::child::GateInside;
 use outlive_sys::own::Bell;
 use outlive_sys::{clock, clock::Timer, pidfd};
 use std::io;
@@ -53,12 +56,22 @@ pub struct Keeper<'a> {
     pub(crate) hold_off: Option<HoldOff>,
     pub(crate) tail: Tail,
     pub(crate) noted: Option<Noted>,
-    pub(crate) watch: Watch,
+    pub(crate) held: Held,
+    /// What is looked for in the job, until it ends.
+    pub(crate) signs: Option<Signs>,
+    /// How much of the output was there when it was last looked at.
+    pub(crate) noticed: u64,
+    /// The leader's side of the gate, while the job waits for its turn.
+    pub(crate) inside: Option<GateInside>,
+    /// Processes at work for this keeper.
+    pub(crate) errands: Vec<Errand>,
+    /// Somebody has been sent to see whether the job is ready.
+    pub(crate) probed: bool,
 }
 
 /// Whether somebody has held the feed all along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Watch {
+pub(crate) enum Held {
     Unbroken,
     /// The job ended while nobody did, and what was in the feed went with its last holder.
     Broken,
@@ -82,8 +95,10 @@ impl<'a> Keeper<'a> {
             desk,
             bell,
             indexing,
+            signs,
         } = tools;
         let mirror = tools::begin_mirror(shared, &mut ledger, &capture);
+        let noticed = capture.size();
         let state = ledger.state();
         // The journal may not say so: a full disk, or a predecessor that died first.
         let adopted = state.kept.as_ref().is_some_and(|kept| kept.adopted)
@@ -110,12 +125,17 @@ impl<'a> Keeper<'a> {
             hold_off: None,
             tail: Tail::Unknown,
             noted: None,
-            watch: Watch::Unbroken,
+            held: Held::Unbroken,
+            signs,
+            noticed,
+            inside: None,
+            errands: Vec::new(),
+            probed: false,
         };
         // A predecessor may have died before it came to this, and no more may come before.
         keeper.pass_on(false);
         if how == Keeping::Adopted {
-            keeper.watch = keeper.look_back();
+            keeper.held = keeper.look_back();
         }
         keeper
     }
@@ -192,7 +212,7 @@ impl<'a> Keeper<'a> {
     }
 
     /// Records the end if the leader has come to it.
-    fn look_at_leader(&mut self) -> io::Result<()> {
+    pub(crate) fn look_at_leader(&mut self) -> io::Result<()> {
         if self.state().end().is_some() {
             return Ok(());
         }
@@ -201,13 +221,15 @@ impl<'a> Keeper<'a> {
         };
         let exited = Exited {
             at: now(),
+            rings: self.has_bells_for(&ended.outcome),
             ended,
-            kept: self.watch == Watch::Unbroken,
+            kept: self.held == Held::Unbroken,
         };
         let synced = exited
             .drain(self.role, || self.drain())
             .sync(self.role, &self.capture);
         self.pass_on(true);
+        self.notice_end();
         // A count that cannot be had must not keep the end from being recorded.
         let lingering = match self.leader {
             Leader::NotStarted(_) => Some(0),
@@ -223,6 +245,9 @@ impl<'a> Keeper<'a> {
         )?;
         if self.is_done() {
             self.let_go_of_log();
+        }
+        if let Some(turn) = &self.shared.turn {
+            turn.release();
         }
         self.noted = recorded
             .publish(self.role, &self.shared.job, &self.ledger)
@@ -253,7 +278,11 @@ impl<'a> Keeper<'a> {
         loop {
             match pidfd::any_ended_child() {
                 // An unrecorded leader must stay until it is recorded.
-                Ok(Some(pid)) if !self.is_unrecorded_leader(pid) => pidfd::reap_child(pid)?,
+                Ok(Some(pid)) if !self.is_unrecorded_leader(pid) => {
+                    if !self.is_back(pid)? {
+                        pidfd::reap_child(pid)?;
+                    }
+                }
                 // Ended, or no children at all.
                 Ok(_) | Err(_) => break,
             }
@@ -286,6 +315,8 @@ impl<'a> Keeper<'a> {
         if self.desk.look_at.is_some_and(|at| at <= now) {
             self.look_for_input()?;
         }
+        self.notice_time()?;
+        self.end_late_errands();
         self.serve_queue()?;
         self.tail = Tail::Unknown;
         Ok(())
@@ -309,11 +340,16 @@ impl<'a> Keeper<'a> {
         // If it ended before it was asked, then it ended by itself.
         self.look_at_leader()?;
         self.role.reach(Hook::StopAsked);
-        if matches!(self.state().phase, Phase::Running(_)) {
+        let waits = matches!(self.leader, Leader::Waiting);
+        if waits || matches!(self.state().phase, Phase::Running(_)) {
             self.ledger
                 .journal()
                 .append(now(), &[Event::StopRequested(asked)])?;
             self.role.reach(Hook::StopWritten);
+        }
+        if waits {
+            self.give_up_turn();
+            self.look_at_leader()?;
         }
         self.escalate(clock::boot_ms().saturating_add(grace_ms))
     }

@@ -29,6 +29,8 @@ pub enum Leader {
     Gone(&'static str),
     /// Its program was never executed.
     NotStarted(Outcome),
+    /// There is none yet: another job has the lock.
+    Waiting,
 }
 
 /// How far a stranger's end has been noticed.
@@ -88,7 +90,7 @@ impl Leader {
                 seen: Seen::Zombie,
                 ..
             } => Some((pidfd, Interest::HangUp)),
-            Leader::Gone(_) | Leader::NotStarted(_) => None,
+            Leader::Gone(_) | Leader::NotStarted(_) | Leader::Waiting => None,
         }
     }
 
@@ -109,6 +111,7 @@ impl Leader {
                 outcome: outcome.clone(),
                 usage: None,
             })),
+            Leader::Waiting => Ok(None),
         }
     }
 

@@ -24,6 +24,8 @@
 //! | [`store`] | the files it goes to, and giving back its middle |
 //! | [`indexing`] | marks at lines and moments of the output |
 //! | [`watch`] | looking for patterns in the output |
+//! | [`signs`], [`noticing`] | lines that are watched for, readiness, silence, prompts |
+//! | [`watch`] | finding lines, and how often they are told |
 //! | [`channel`] | the job's input, and its terminal |
 //! | [`spool`] | input accepted and not delivered yet |
 //! | [`typing`] | typing into a terminal so that nothing is cut |
@@ -37,6 +39,9 @@
 //! | [`ending`] | drain, sync, record, publish |
 //! | [`ledger`] | the journal, with room set aside for the end |
 //! | [`clients`] | who is connected, and what they wait for |
+//! | [`errand`], [`errands`] | processes that work for the keeper |
+//! | [`turn`], [`probe`] | waiting for a lock; seeing whether the job is ready |
+//! | [`ringing`] | doorbells |
 //! | [`keep_awake`] | holding off sleep |
 //! | [`hooks`] | where tests can stop or kill a keeper |
 #![forbid(unsafe_code)]
@@ -46,6 +51,8 @@ mod capture;
 mod channel;
 mod clients;
 mod ending;
+mod errand;
+mod errands;
 mod escalation;
 mod hooks;
 mod indexing;
@@ -55,9 +62,13 @@ mod keeper;
 mod leader;
 mod ledger;
 mod mirror;
+mod noticing;
 mod pair;
+mod probe;
+mod ringing;
 mod serving;
 mod shared;
+mod signs;
 mod spool;
 mod start;
 mod store;
@@ -65,17 +76,31 @@ mod tail;
 mod taking;
 mod tools;
 mod tree;
+mod turn;
 mod typing;
 mod wake;
 pub mod watch;
 
+use outlive_core::JobDir;
 pub use pair::run;
 
 /// The whole program: one argument, the job directory. Returns the exit code.
+///
+/// A keeper starts it with two more, an errand and the keeper's own pid.
 pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> i32 {
     let arguments: Vec<_> = arguments.into_iter().skip(1).collect();
     match arguments.as_slice() {
         [directory] => run(directory.as_ref()),
+        [directory, errand, parent] => {
+            let job = JobDir::at(directory.into());
+            let parent = parent.to_str().and_then(|pid| pid.parse().ok());
+            let done = match (errand.to_str(), parent) {
+                (Some("turn"), Some(parent)) => turn::wait(&job, parent),
+                (Some("probe"), Some(parent)) => probe::run(&job, parent),
+                _ => return 2,
+            };
+            i32::from(done.is_err())
+        }
         _ => 2,
     }
 }

@@ -12,6 +12,7 @@ use crate::ledger::{Ledger, now};
 use crate::shared::Shared;
 use crate::start;
 use crate::tools::{self, Tools};
+use crate::turn::{Now, Turn};
 use outlive_core::ending;
 use outlive_core::event::{Event, Keeping};
 use outlive_core::outcome::End;
@@ -146,8 +147,10 @@ fn act(
         }
         other => other?,
     };
+    let mut inside = inside;
     let leader = match ledger.state().phase.clone() {
-        Phase::Accepted => start_leader(role, shared, &mut ledger, inside)?,
+        Phase::Accepted if turn(shared)? == Now::Taken => Leader::Waiting,
+        Phase::Accepted => start_leader(role, shared, &mut ledger, inside.take())?,
         Phase::Spawned(leader) => finish_start(role, shared, &mut ledger, leader.process)?,
         phase => find_leader(&ledger, phase.leader().map(|leader| leader.process))?,
     };
@@ -156,10 +159,17 @@ fn act(
     if leader.awaited().is_some() && how != Keeping::Adopted {
         shared.ring_ready();
     }
-    Keeper::new(role, shared, ledger, tools, leader, how).run()
+    let mut keeper = Keeper::new(role, shared, ledger, tools, leader, how);
+    keeper.inside = inside;
+    keeper.run()
 }
 
-fn start_leader(
+/// Whether a job that is to have a lock has it; others need not ask.
+fn turn(shared: &Shared) -> io::Result<Now> {
+    shared.turn.as_ref().map_or(Ok(Now::Mine), Turn::take)
+}
+
+pub fn start_leader(
     role: Role,
     shared: &mut Shared,
     ledger: &mut Ledger,

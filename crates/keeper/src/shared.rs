@@ -4,6 +4,7 @@ use crate::capture::Source;
 use crate::channel::Channel;
 use crate::keep_awake::KeepAwake;
 use crate::mirror;
+use crate::turn::Turn;
 use outlive_core::layout::CONTROL;
 use outlive_core::{Input, JobDir, Phase, Spec};
 use outlive_sys::child::{self, Gate, GateInside};
@@ -21,6 +22,8 @@ const MOST_CLIENTS: usize = 128;
 const FEWEST_FILES: usize = 32;
 /// And a job that is talked to needs these.
 const CHANNEL_FILES: usize = 8;
+/// And one that something else is to be done for, these.
+const ERRAND_FILES: usize = 8;
 
 /// What a keeper needs and its heir could not make again.
 #[derive(Debug)]
@@ -34,6 +37,8 @@ pub struct Shared {
     pub gate: Gate,
     /// The caller's own log, locked.
     pub log: Option<File>,
+    /// The named lock, where the job is to have one.
+    pub turn: Option<Turn>,
     pub most_clients: usize,
     pub limit: Option<OpenFileLimit>,
     /// What holds off sleep does so until this closes.
@@ -50,10 +55,16 @@ impl Shared {
         ready: &File,
         limit: Option<OpenFileLimit>,
     ) -> io::Result<(Shared, GateInside)> {
-        let fewest = match spec.input {
-            Input::Null => FEWEST_FILES,
-            Input::Pipe | Input::Pty(_) => FEWEST_FILES + CHANNEL_FILES,
+        let channel = match spec.input {
+            Input::Null => 0,
+            Input::Pipe | Input::Pty(_) => CHANNEL_FILES,
         };
+        let helped = spec.watch.is_some() || spec.ready.is_some() || spec.lock.is_some();
+        let errands = match helped || !spec.doorbells.is_empty() {
+            true => ERRAND_FILES,
+            false => 0,
+        };
+        let fewest = FEWEST_FILES + channel + errands;
         if limit.is_some_and(|limit| limit.most() < fewest) {
             let reason =
                 format!("too few files may be open here; `ulimit -n` must be {fewest} at least");
@@ -66,8 +77,10 @@ impl Shared {
             Err(_) if begun => None,
             other => other?,
         };
+        let turn = spec.lock.as_ref().map(|name| Turn::open(&job, name));
         let shared = Shared {
             log,
+            turn: turn.transpose()?,
             most_clients: limit
                 .map_or(MOST_CLIENTS, |limit| limit.most() - fewest + FEWEST_CLIENTS),
             feed: open_feed(&job)?,

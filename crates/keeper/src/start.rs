@@ -99,6 +99,14 @@ fn not_started(failure: ExecFailure, spec: &Spec) -> Outcome {
     Outcome::NotStarted { reason, cause }
 }
 
+/// What was not to be started any more.
+pub fn refused(reason: &str) -> Outcome {
+    Outcome::NotStarted {
+        reason: reason.to_owned(),
+        cause: NotStarted::Failed,
+    }
+}
+
 /// What Outlive itself failed at.
 pub fn failed(what: &str, error: &io::Error) -> Outcome {
     Outcome::NotStarted {

@@ -31,6 +31,7 @@ impl Keeper<'_> {
         if self.hold_off.is_some() {
             return Ok(());
         }
+        self.send_errands()?;
         if self.tail == Tail::Unknown {
             self.tail = self.look_at_tail()?;
         }
@@ -39,7 +40,7 @@ impl Keeper<'_> {
             Tail::Empty => self.capture.feed() == Feed::Ended,
             Tail::Stopped => true,
         };
-        if over && self.state().end().is_some() && !self.is_done() {
+        if over && self.state().end().is_some() && !self.is_done() && !self.has_bells() {
             self.drain();
             self.pass_on(true);
             self.let_go_of_log();

@@ -5,20 +5,20 @@
 
 use crate::capture::{Feed, LARGEST_FEED, TURN};
 use crate::hooks::Hook;
-use crate::keeper::{Keeper, Watch};
+use crate::keeper::{Held, Keeper};
 use outlive_sys::procfs;
 use std::io;
 
 impl Keeper<'_> {
     /// Whether an adopted job was still running, or its feed still held, when this keeper opened it.
-    pub(crate) fn look_back(&mut self) -> Watch {
+    pub(crate) fn look_back(&mut self) -> Held {
         let leader = self.state().phase.leader();
         let runs = leader.is_some_and(|leader| procfs::is_executing(leader.process.pid));
         let ended = self.state().end().is_some();
         let _ = self.take(TURN);
         match !ended && !runs && self.capture.feed() == Feed::Ended {
-            true => Watch::Broken,
-            false => Watch::Unbroken,
+            true => Held::Broken,
+            false => Held::Unbroken,
         }
     }
 
@@ -61,6 +61,7 @@ impl Keeper<'_> {
         if let Some(indexing) = &mut self.indexing {
             let _ = indexing.advance(self.capture.output(), size, dropped, ended);
         }
+        self.notice_output();
         self.capture.give_back();
     }
 

@@ -6,10 +6,11 @@ use crate::input::Desk;
 use crate::ledger::Ledger;
 use crate::mirror::Mirror;
 use crate::shared::Shared;
+use crate::signs::Signs;
 use outlive_core::event::{Event, Keeping};
 use outlive_core::{ProcRef, State};
 use outlive_sys::own::{self, Bell};
-use outlive_sys::procfs;
+use outlive_sys::{clock, procfs};
 use std::io;
 
 /// What a keeper cannot do without, made before there is a job that would have to do without it.
@@ -20,15 +21,19 @@ pub struct Tools {
     pub bell: Bell,
     /// `None` where it cannot be had: a help for readers is no reason not to run.
     pub indexing: Option<Indexing>,
+    pub signs: Option<Signs>,
 }
 
 impl Tools {
     pub fn new(shared: &Shared, state: &State) -> io::Result<Tools> {
+        let capture = Capture::resume(&shared.job, &shared.spec, state)?;
+        let size = capture.size();
         Ok(Tools {
-            capture: Capture::resume(&shared.job, &shared.spec, state)?,
+            capture,
             desk: Desk::resume(&shared.channel)?,
             bell: Bell::for_children()?,
             indexing: Indexing::resume(&shared.job).ok(),
+            signs: Signs::resume(&shared.job, &shared.spec, state, size, clock::boot_ms())?,
         })
     }
 }

@@ -6,7 +6,7 @@
 //! since orphans of a dead pair went elsewhere; then all processes are searched for this job's mark
 //! and, while the leader lives, for its session.
 
-use crate::{MARK, keep_awake};
+use crate::{MARK, errand};
 use outlive_core::{JobDir, ProcRef};
 use outlive_sys::pidfd::{Delivered, PidFd};
 use outlive_sys::{lock, own, procfs};
@@ -83,7 +83,7 @@ impl Tree {
     fn is_foreign(&self, pid: i32) -> bool {
         match procfs::started_with(pid, MARK) {
             Some(mark) if mark == self.mark => false,
-            Some(mark) => mark == keep_awake::mark(&self.mark) || is_kept(&mark),
+            Some(mark) => mark == errand::mark(&self.mark) || is_kept(&mark),
             None => false,
         }
     }

@@ -49,6 +49,16 @@ pub fn take(file: File) -> io::Result<Locked> {
     }
 }
 
+/// Sleeps until the lock is to be had, and takes it: for all who share this open file.
+pub fn wait(file: &File) -> io::Result<()> {
+    loop {
+        match fcntl(file, libc::F_OFD_SETLKW, &mut whole_file(libc::F_WRLCK)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
 /// Lets go of the lock on this file for all who share it.
 pub fn release(file: &File) -> io::Result<()> {
     fcntl(file, libc::F_OFD_SETLK, &mut whole_file(libc::F_UNLCK))

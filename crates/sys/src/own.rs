@@ -29,6 +29,27 @@ pub fn parent_pid() -> Option<i32> {
     rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get())
 }
 
+/// From here on this process is killed when its parent, which has this pid, ends.
+pub fn die_with_parent(parent: i32) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    match parent_pid() {
+        Some(pid) if pid == parent => Ok(()),
+        // It ended before that was said.
+        _ => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+/// Kills every process of the group that a child of ours leads.
+pub fn kill_group(leader: i32) -> io::Result<()> {
+    let Some(pid) = rustix::process::Pid::from_raw(leader) else {
+        return Ok(());
+    };
+    Ok(rustix::process::kill_process_group(
+        pid,
+        rustix::process::Signal::KILL,
+    )?)
+}
+
 pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }

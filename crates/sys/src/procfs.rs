@@ -116,6 +116,49 @@ pub fn boot_id() -> io::Result<String> {
         .to_owned())
 }
 
+/// The sockets (their inodes) that listen for TCP connections on this port.
+pub fn listeners(port: u16) -> Vec<u64> {
+    ["/proc/net/tcp", "/proc/net/tcp6"]
+        .iter()
+        .filter_map(|path| fs::read_to_string(path).ok())
+        .flat_map(|table| listening(&table, port))
+        .collect()
+}
+
+fn listening(table: &str, port: u16) -> Vec<u64> {
+    const LISTEN: &str = "0A";
+    table
+        .lines()
+        .skip(1)
+        .filter_map(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let (_, local_port) = fields.get(1)?.rsplit_once(':')?;
+            let same = u16::from_str_radix(local_port, 16).ok()? == port;
+            let inode = fields.get(9)?.parse().ok()?;
+            (same && *fields.get(3)? == LISTEN).then_some(inode)
+        })
+        .collect()
+}
+
+/// The sockets (their inodes) a process has open.
+pub fn sockets(pid: i32) -> Vec<u64> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return Vec::new();
+    };
+    entries
+        .flatten()
+        .filter_map(|entry| {
+            let target = fs::read_link(entry.path()).ok()?;
+            let target = target.to_str()?;
+            target
+                .strip_prefix("socket:[")?
+                .strip_suffix(']')?
+                .parse()
+                .ok()
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -23,17 +23,22 @@ pub struct Args {
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let request = args.options.request(context, Command::Argv(args.command))?;
-    let (Started { job, pid, notes }, log) = detach::detach(&context.outlive, &args.log, request)?;
+    let (started, log) = detach::detach(&context.outlive, &args.log, request)?;
+    let Started { job, notes, .. } = &started;
     for note in notes {
         context.say(&format!("outlive: note: {note}"));
     }
-    if run::is_not_known_to_run(&job) {
-        return run::finish(context, &job);
+    if run::is_not_known_to_run(job) {
+        let exit = run::finish(context, job)?;
+        started.heard(&context.outlive)?;
+        return Ok(exit);
     }
     match context.json {
-        true => context.print_json(&job)?,
+        true => context.print_json(job)?,
         false => {
-            let pid = pid.map_or_else(|| "-".to_owned(), |pid| pid.to_string());
+            let pid = started
+                .pid
+                .map_or_else(|| "-".to_owned(), |pid| pid.to_string());
             context.print(&format!("PID {pid} LOG {}", log.display()))?;
         }
     }

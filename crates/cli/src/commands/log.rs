@@ -5,6 +5,7 @@ mod printing;
 use super::{Secrets, duration, size};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::render;
 use outlive::redact::redact;
 use outlive::units::show_size;
 use outlive::verbs::log::{self, Log, Part};
@@ -182,6 +183,13 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         None if args.timestamps => print_lines(context, &args, &log, log.lines(args.reading())?)?,
         None if args.follow || (args.is_exact() && !context.json) => print(context, &args, &log)?,
         None => print_text(context, &args, &log)?,
+    }
+    let whole = args.grep.is_none() && args.budget.is_none();
+    if let (true, Some(job)) = (whole, log.end(&context.outlive, args.follow)?) {
+        if job.session.is_some() {
+            context.say(&format!("outlive: {}", render::line(&job)));
+        }
+        log.heard(&context.outlive)?;
     }
     Ok(Exit::Success)
 }

@@ -5,9 +5,14 @@ use crate::context::{Context, label};
 use crate::exit::{Exit, Failure};
 use crate::render;
 use clap::ValueEnum;
+use outlive::config;
+use outlive::doorbell;
 use outlive::verbs::run::{self, Command, DEFAULT_GRACE, Run, Started};
 use outlive::verbs::{show, wait};
-use outlive::{Chunk, Follow, Input, Job, JobId, Leftovers, Notify, Size, bound, missing_line};
+use outlive::{
+    Chunk, Follow, Input, Job, JobId, Leftovers, Notify, Pattern, Ready, Size, Watch, bound,
+    missing_line,
+};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -32,6 +37,9 @@ pub struct Args {
     /// The same as --wait
     #[arg(long, conflicts_with = "wait")]
     follow: bool,
+    /// Return once it is ready (see --ready); at most this long, then 124
+    #[arg(long, value_name = "DUR", num_args = 0..=1, require_equals = true, value_parser = duration, requires = "ready", conflicts_with_all = ["wait", "follow"])]
+    wait_ready: Option<Option<Duration>>,
     /// The command and its arguments
     #[arg(
         value_name = "COMMAND",
@@ -83,6 +91,36 @@ pub struct Options {
     /// When its session is to be told
     #[arg(long, value_enum, default_value_t = NotifyArg::End)]
     notify: NotifyArg,
+    /// Tell of lines that hold this text, while it runs; repeatable
+    #[arg(long, value_name = "TEXT")]
+    watch: Vec<String>,
+    /// Tell of lines in which this regular expression matches; repeatable
+    #[arg(long, value_name = "RE")]
+    watch_regex: Vec<String>,
+    /// But of none that hold this text; alone, of all others; repeatable
+    #[arg(long, value_name = "TEXT")]
+    watch_not: Vec<String>,
+    /// The same for a regular expression
+    #[arg(long, value_name = "RE")]
+    watch_not_regex: Vec<String>,
+    /// Watch for this many matches only (1: the first)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    watch_limit: Option<u64>,
+    /// By what sign it is ready: line:REGEX, port:NUMBER or http:URL[=STATUS]
+    #[arg(long, value_name = "SIGN", value_parser = Ready::parse)]
+    ready: Option<Ready>,
+    /// Tell when it has written nothing for this long, once a silence
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    quiet_after: Option<Duration>,
+    /// Wait until no other job has this lock, and have it while it runs
+    #[arg(long, value_name = "NAME")]
+    lock: Option<String>,
+    /// If the session runs this command in this directory already, print that job instead
+    #[arg(long)]
+    unless_running: bool,
+    /// Run this with a shell once it has ended, the event as JSON on its standard input
+    #[arg(long, value_name = "CMD")]
+    on_end: Option<String>,
     /// What becomes of processes that outlive the command
     #[arg(long, value_enum, default_value_t = LeftoversArg::Keep)]
     leftovers: LeftoversArg,
@@ -113,7 +151,18 @@ enum LeftoversArg {
 impl Options {
     /// What the verb is asked.
     pub fn request(self, context: &Context, command: Command) -> Result<Run, Failure> {
+        let config = context.config()?;
+        let doorbells = doorbell::resolve(&context.outlive, &config, self.on_end.as_deref())?;
+        let watch = self.watched(&config.watch);
         Ok(Run {
+            watch,
+            breaker: config.breaker.rules(),
+            still: config.watch.still,
+            ready: self.ready,
+            quiet_after: self.quiet_after,
+            lock: label("the lock", self.lock.as_deref())?,
+            unless_running: self.unless_running,
+            doorbells,
             id: self
                 .id
                 .as_deref()
@@ -157,6 +206,27 @@ impl Options {
     }
 }
 
+impl Options {
+    /// What is watched for, if anything is.
+    fn watched(&self, config: &config::Watch) -> Option<Watch> {
+        let texts = self.watch.iter().cloned().map(Pattern::Text);
+        let regexes = self.watch_regex.iter().cloned().map(Pattern::Regex);
+        let not_texts = self.watch_not.iter().cloned().map(Pattern::NotText);
+        let not_regexes = self.watch_not_regex.iter().cloned().map(Pattern::NotRegex);
+        let patterns: Vec<Pattern> = texts
+            .chain(regexes)
+            .chain(not_texts)
+            .chain(not_regexes)
+            .collect();
+        (!patterns.is_empty()).then_some(Watch {
+            patterns,
+            limit: self.watch_limit,
+            spacing_ms: config.spacing.as_millis() as u64,
+            strikes: config.strikes,
+        })
+    }
+}
+
 fn kept_size(text: &str) -> Result<u64, String> {
     match size(text).map_err(|error| error.to_string())? {
         few @ 1..bound::LEAST => Err(format!(
@@ -191,6 +261,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         (Some(None), _) | (None, true) => Stay::UntilItEnds,
         (None, false) => Stay::No,
     };
+    let wait_ready = args.wait_ready;
     let command = match args.shell {
         Some(script) => Command::Shell(script),
         None => Command::Argv(args.command),
@@ -201,12 +272,19 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     for note in notes {
         context.say(&format!("outlive: note: {note}"));
     }
+    if started.already {
+        context.say(&format!(
+            "outlive: {} runs this already; nothing was started",
+            job.id
+        ));
+    }
     match stay {
         _ if is_not_known_to_run(job) => {
             let exit = finish(context, job)?;
             started.heard(&context.outlive)?;
             Ok(exit)
         }
+        Stay::No if wait_ready.is_some() => until_ready(context, job, wait_ready.flatten()),
         Stay::No => {
             print_started(context, job)?;
             Ok(Exit::Success)
@@ -263,6 +341,39 @@ fn stay_with(context: &Context, job: &Job, limit: Option<Duration>) -> Result<Ex
         }
         _ => yielded(context, job),
     }
+}
+
+/// Prints the job once it is ready, or says why it is not.
+fn until_ready(context: &Context, job: &Job, limit: Option<Duration>) -> Result<Exit, Failure> {
+    let how = wait::Wait {
+        what: wait::What::Ready,
+        timeout: limit,
+        ..wait::Wait::default()
+    };
+    let waited = wait::wait(&context.outlive, std::slice::from_ref(&job.id), how)?;
+    let Some(job) = waited.jobs.first() else {
+        return Ok(Exit::Unknown);
+    };
+    print_started(context, job)?;
+    let exit = match (waited.met.first(), job.has_ended()) {
+        (Some(true), _) => Exit::Success,
+        (_, true) => {
+            context.say(&format!(
+                "outlive: it ended before it was ready: {}",
+                render::line(job)
+            ));
+            match Exit::of(job) {
+                exit if exit.code() == 0 => Exit::Unknown,
+                exit => exit,
+            }
+        }
+        (_, false) => {
+            context.say("outlive: it is not ready yet, and goes on");
+            Exit::OutOfTime
+        }
+    };
+    waited.heard(&context.outlive)?;
+    Ok(exit)
 }
 
 /// Prints the output as it comes; says whether the job has ended.

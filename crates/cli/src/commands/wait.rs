@@ -24,8 +24,8 @@ pub struct Args {
     /// Until all of them have ended (the default)
     #[arg(long)]
     all: bool,
-    /// What to wait for. For `input`: until a process of the job waits for some, or the job ends,
-    /// which is never 0
+    /// What to wait for. All but `end`: until it comes, or the job ends first, which is never 0.
+    /// `match` and `quiet`: one that nobody has been told of
     #[arg(long = "for", value_enum, default_value_t = For::End)]
     what: For,
     /// At most this long (then 124, and the jobs are untouched)
@@ -36,6 +36,9 @@ pub struct Args {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum For {
     End,
+    Ready,
+    Match,
+    Quiet,
     Input,
 }
 
@@ -51,6 +54,9 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         wait::Wait {
             what: match args.what {
                 For::End => What::End,
+                For::Ready => What::Ready,
+                For::Match => What::Match,
+                For::Quiet => What::Quiet,
                 For::Input => What::Input,
             },
             until,
@@ -65,16 +71,16 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     }
     Ok(match args.what {
         For::End => exit(&waited, until),
-        For::Input => exit_for_input(&waited, until),
+        For::Ready | For::Match | For::Quiet | For::Input => exit_for_other(&waited, until),
     })
 }
 
-/// Success is that one (or all) of them waits for input; an end is something else, even a good one.
-fn exit_for_input(waited: &Waited, until: Until) -> Exit {
-    let mut awaiting = waited.awaiting.iter();
+/// Success is that it came of one (or all) of them; an end is something else, even a good one.
+fn exit_for_other(waited: &Waited, until: Until) -> Exit {
+    let mut each = waited.met.iter();
     let met = match until {
-        Until::All => awaiting.all(|awaits| *awaits),
-        Until::Any => awaiting.any(|awaits| *awaits),
+        Until::All => each.all(|met| *met),
+        Until::Any => each.any(|met| *met),
     };
     match (met, exit(waited, until)) {
         (true, _) => Exit::Success,

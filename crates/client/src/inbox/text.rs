@@ -7,12 +7,13 @@ use crate::redact::redact;
 use crate::view;
 use outlive_core::control::Awaiting;
 use outlive_core::event::Matched;
-use outlive_core::outcome::{End, EndedBy, NotStarted, Outcome};
+use outlive_core::outcome::End;
+
 use outlive_core::post::Post;
-use outlive_core::units::{show_duration, show_size};
+use outlive_core::units::show_size;
+use outlive_core::words::{self, duration};
 use outlive_core::{Event, Spec, State};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 /// How much of the last output an end shows, in characters.
 const TAIL: usize = 2000;
@@ -28,16 +29,10 @@ pub fn data(source: &Source, item: &Item<'_>) -> Value {
 
 fn event_data(source: &Source, event: &Event) -> Value {
     let mut data = match event {
-        Event::Ended(end) => json!({
-            "outcome": end.outcome,
-            "exit_code": end.outcome.exit_code(),
-            "ended_by": end.ended_by,
-            "ended_by_detail": end.ended_by_detail,
-            "duration_ms": end.duration_ms,
-            "lingering": end.lingering,
-            "output": {"bytes": end.output_bytes, "dropped_bytes": end.dropped_bytes, "complete": end.output_complete},
-            "usage": end.usage,
-        }),
+        Event::Ended(end) => match &source.origin {
+            Origin::Job { spec, .. } => words::end_data(spec, end),
+            Origin::Post(_) => json!({}),
+        },
         Event::Matched(told) => json!({
             "line": told.last.text,
             "offset": told.last.offset,
@@ -89,7 +84,7 @@ pub fn text(outlive: &Outlive, source: &Source, item: &Item<'_>) -> String {
 
 fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> String {
     let id = &spec.id;
-    let job = title(spec);
+    let job = words::title(spec);
     let command = format!("Command: {}", spec.command);
     match event {
         Event::Ended(end) => ended(outlive, spec, state, end),
@@ -129,13 +124,6 @@ fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> S
     }
 }
 
-fn title(spec: &Spec) -> String {
-    match &spec.name {
-        Some(name) => format!("Job {} ({name})", spec.id),
-        None => format!("Job {}", spec.id),
-    }
-}
-
 fn matched(told: &Matched) -> String {
     match told.count {
         0 | 1 => format!("printed a line that was watched for:\n{}", told.last.text),
@@ -147,111 +135,13 @@ fn matched(told: &Matched) -> String {
 }
 
 fn ended(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> String {
-    let took = end
-        .duration_ms
-        .map_or_else(String::new, |ms| format!(" after {}", duration(ms)));
-    let mut text = format!("{} {}{took}.", title(spec), how(end, spec));
-    if let Some(why) = cause(end) {
-        text.push_str(&format!(" {why}"));
-    }
-    if end.lingering > 0 {
-        text.push_str(&format!(
-            " {} of its processes still run; `outlive stop {}` ends them.",
-            end.lingering, spec.id
-        ));
-    }
-    if !end.output_complete {
-        text.push_str(" Nobody kept it when it ended, so what it wrote last may be missing.");
-    }
+    let mut text = words::end_sentence(spec, end);
     text.push_str(&format!("\nCommand: {}\n", spec.command));
     text.push_str(&tail(outlive, spec, state));
     if end.output_bytes > 0 {
         text.push_str(&format!("See more: outlive log {}", spec.id));
     }
     text.trim_end().to_owned()
-}
-
-/// How it ended, as the rest of a sentence.
-fn how(end: &End, spec: &Spec) -> String {
-    let by = match end.ended_by {
-        EndedBy::Stop => match &end.ended_by_detail {
-            Some(who) => format!(" (stopped by {who})"),
-            None => " (stopped on request)".to_owned(),
-        },
-        EndedBy::Timeout => match spec.timeout_ms {
-            Some(ms) => format!(" (stopped: its time of {} was up)", duration(ms)),
-            None => " (stopped: its time was up)".to_owned(),
-        },
-        EndedBy::Memory => " (it was out of memory)".to_owned(),
-        EndedBy::Itself | EndedBy::Signal | EndedBy::Place | EndedBy::Unknown => String::new(),
-    };
-    match &end.outcome {
-        Outcome::Exited { code: 0 } => format!("succeeded (exit code 0){by}"),
-        Outcome::Exited { code } => format!("failed with exit code {code}{by}"),
-        Outcome::Signaled {
-            signal,
-            core_dumped,
-        } => {
-            let core = if *core_dumped { ", core dumped" } else { "" };
-            format!("was ended by {signal}{core}{by}")
-        }
-        Outcome::NotStarted { reason, .. } => format!("could not be started: {reason}"),
-        Outcome::Lost { reason } => format!("ended, and nobody knows how: {reason}"),
-    }
-}
-
-/// What usually is behind it, where that is not plain to see.
-fn cause(end: &End) -> Option<&'static str> {
-    let asked = matches!(
-        end.ended_by,
-        EndedBy::Stop | EndedBy::Timeout | EndedBy::Memory
-    );
-    match &end.outcome {
-        _ if asked => None,
-        Outcome::Lost { .. } => Some(
-            "Do not take it for a success or a failure: look at what it was to make, or run it again.",
-        ),
-        Outcome::Signaled { signal, .. } => signal_cause(signal.number()),
-        Outcome::Exited { code } => exit_cause(*code),
-        Outcome::NotStarted {
-            cause: NotStarted::NotFound,
-            ..
-        } => Some("Is it installed, and on the PATH of whoever started the job?"),
-        Outcome::NotStarted { .. } => None,
-    }
-}
-
-fn signal_cause(number: i32) -> Option<&'static str> {
-    Some(match number {
-        1 => "Its terminal or connection was closed.",
-        2 => "It was interrupted, as by Ctrl-C.",
-        4 | 5 => "It crashed on an instruction it may not execute.",
-        6 => "It aborted itself: a failed assertion, a panic, or memory it found damaged.",
-        7 | 11 => "It crashed: it used memory that is not its own.",
-        8 => "It crashed in arithmetic, such as a division by zero.",
-        9 => "Somebody killed it: most often the kernel, out of memory; else kill -9.",
-        13 => "It wrote to something nobody reads any more.",
-        15 => "Somebody asked it to end, and it was not outlive.",
-        24 => "It used up its limit of processor time.",
-        25 => "It wrote a file larger than its limit.",
-        31 => "It made a system call that is forbidden to it.",
-        _ => return None,
-    })
-}
-
-/// What shells and common tools mean by a code.
-fn exit_cause(code: i32) -> Option<&'static str> {
-    Some(match code {
-        124 => "`timeout` and its like say by this code that time was up.",
-        126 => "A command in it could not be executed.",
-        127 => "A command in it was not found.",
-        130 => "A command in it was interrupted (SIGINT).",
-        134 => "A command in it aborted (SIGABRT).",
-        137 => "A command in it was killed (SIGKILL), most often out of memory.",
-        139 => "A command in it crashed (SIGSEGV).",
-        143 => "A command in it was asked to end (SIGTERM).",
-        _ => return None,
-    })
 }
 
 /// The last output, whole lines of it, with what it is; empty where there is none.
@@ -296,10 +186,6 @@ fn last_lines(text: &str, most: usize) -> &str {
         Some(end) => &text[cut + end + 1..],
         None => &text[cut..],
     }
-}
-
-fn duration(ms: u64) -> String {
-    show_duration(Duration::from_millis(ms))
 }
 
 /// The words for what a piece of outside work usually has, in the order they are read.

@@ -1,14 +1,15 @@
 //! The output of a job.
 
 use crate::error::Error;
+use crate::job::Job;
 use crate::outlive::Outlive;
 use crate::output::{Cursor, Follow, Line, LogText, Look, Output, Piece, Reading, read_as};
 use crate::screen::{Emulation, Screen};
 use crate::told;
 use crate::verbs::show;
+use outlive_core::JobId;
 use outlive_core::notice::Kind;
 use outlive_core::told::How;
-use outlive_core::{JobId, Outcome};
 use outlive_sys::clock;
 use regex::bytes::Regex;
 use std::collections::VecDeque;
@@ -41,8 +42,8 @@ pub struct Log {
     id: JobId,
     output: Output,
     range: Range<u64>,
-    /// How it ended, where it has.
-    end: Option<Outcome>,
+    /// The job as it was then.
+    job: Job,
 }
 
 /// What a person would see on the job's terminal now.
@@ -65,7 +66,7 @@ pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
         id: id.clone(),
         output,
         range,
-        end: job.outcome,
+        job,
     })
 }
 
@@ -118,18 +119,20 @@ impl Log {
         self.output.dropped_bytes()
     }
 
-    /// How a job ended of which this is the whole output: reading it is being told of its end.
-    pub fn end(&self) -> Option<&Outcome> {
-        let whole = self.range == (0..self.output.size);
-        self.end.as_ref().filter(|_| whole)
+    /// The ended job of which this is the whole output: reading it is being told of its end. One that
+    /// was followed is looked at again.
+    pub fn end(&self, outlive: &Outlive, followed: bool) -> Result<Option<Job>, Error> {
+        let whole = self.range.start == 0 && (followed || self.range.end == self.output.size);
+        let job = match followed {
+            true => show::show(outlive, &self.id)?,
+            false => self.job.clone(),
+        };
+        Ok(Some(job).filter(|job| whole && job.has_ended()))
     }
 
     /// Notes, once the face has printed all of it and [`Log::end`], that whoever read it was told.
     pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
-        match self.end() {
-            Some(_) => told::heard(outlive, &self.id, How::Log, |kind| kind == Kind::Ended),
-            None => Ok(()),
-        }
+        told::heard(outlive, &self.id, How::Log, |kind| kind == Kind::Ended)
     }
 
     /// The exact bytes, a stretch at a time, and what is missing of them.
@@ -173,7 +176,9 @@ impl Log {
 
     /// When a line had come, as the interface writes moments.
     pub fn time_of(&self, line: &Line) -> Option<String> {
-        self.output.time_of(line.offset).map(crate::job::timestamp)
+        self.output
+            .time_of(line.offset)
+            .map(outlive_core::words::timestamp)
     }
 
     /// What comes after it, as it comes.

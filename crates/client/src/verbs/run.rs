@@ -9,11 +9,16 @@ use crate::outlive::Outlive;
 use crate::presence;
 use crate::shell;
 use crate::told;
+use crate::twin::{self, Twin};
 use crate::verbs::show;
 use outlive_core::bound;
+use outlive_core::breaker::BreakerRules;
+use outlive_core::doorbell::Doorbell;
 use outlive_core::notice::Kind;
 use outlive_core::os_text::OsText;
+use outlive_core::ready::Ready;
 use outlive_core::told::How;
+use outlive_core::watch::{Pattern, Watch};
 use outlive_core::{Input, JobId, Journal, Label, Leftovers, Notify, Outcome, Spec, State, spec};
 use outlive_sys::clock;
 use std::env;
@@ -59,6 +64,22 @@ pub struct Run {
     /// How much of the output is kept; everything if `None`.
     pub max_output: Option<u64>,
     pub notify: Notify,
+    /// What of its output is told while it runs.
+    pub watch: Option<Watch>,
+    /// How much all watches of the session may tell.
+    pub breaker: BreakerRules,
+    /// How long an unfinished line must be still to be looked at.
+    pub still: Duration,
+    /// By what sign it is ready.
+    pub ready: Option<Ready>,
+    /// Silence of this length is told.
+    pub quiet_after: Option<Duration>,
+    /// Only one job at a time has this.
+    pub lock: Option<Label>,
+    /// A job of this session that runs this command in this directory already will do.
+    pub unless_running: bool,
+    /// What is run when it has ended.
+    pub doorbells: Vec<Doorbell>,
     pub leftovers: Leftovers,
     /// A file that the output is appended to as well.
     pub log: Option<PathBuf>,
@@ -74,6 +95,8 @@ pub struct Started {
     pub pid: Option<i32>,
     /// What was done otherwise than a reader of the command would expect.
     pub notes: Vec<String>,
+    /// It was running already, and was not started now.
+    pub already: bool,
 }
 
 impl Run {
@@ -92,6 +115,14 @@ impl Run {
             grace: DEFAULT_GRACE,
             max_output: Some(bound::DEFAULT),
             notify: Notify::End,
+            watch: None,
+            breaker: BreakerRules::default(),
+            still: Duration::from_millis(spec::DEFAULT_STILL_MS),
+            ready: None,
+            quiet_after: None,
+            lock: None,
+            unless_running: false,
+            doorbells: Vec::new(),
             leftovers: Leftovers::Keep,
             log: None,
             keep_awake: false,
@@ -108,6 +139,16 @@ impl Run {
 }
 
 impl Started {
+    /// Nothing was started: this one runs already.
+    fn already(job: Job, notes: Vec<String>) -> Started {
+        Started {
+            pid: job.pid,
+            job,
+            notes,
+            already: true,
+        }
+    }
+
     /// Notes, once the face has said so, that whoever asked knows that it could not be started.
     pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
         if !matches!(self.job.outcome, Some(Outcome::NotStarted { .. })) {
@@ -139,6 +180,13 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         grace_ms: asked.grace.as_millis() as u64,
         max_output: asked.max_output,
         notify: asked.notify,
+        watch: asked.watch,
+        breaker: asked.breaker,
+        still_ms: asked.still.as_millis() as u64,
+        ready: asked.ready,
+        quiet_after_ms: asked.quiet_after.map(|after| after.as_millis() as u64),
+        lock: asked.lock,
+        doorbells: asked.doorbells,
         leftovers: asked.leftovers,
         log: asked.log.map(OsText::from),
         keep_awake: if asked.keep_awake {
@@ -148,6 +196,14 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         },
     };
     refuse_nul(&spec)?;
+    let _alone = match asked.unless_running {
+        true => match twin::look(outlive, &spec)? {
+            Twin::Runs(job) => return Ok(Started::already(*job, notes)),
+            Twin::None(alone) => Some(alone),
+        },
+        false => None,
+    };
+    refuse_patterns(&spec)?;
     let lock = loop {
         match launch::make(outlive, &spec)? {
             Named::Yes(lock) => break lock,
@@ -168,7 +224,12 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         other => other.map(|(job, _, state)| (job, state))?,
     };
     let pid = state.phase.leader().map(|leader| leader.process.pid);
-    Ok(Started { job, pid, notes })
+    Ok(Started {
+        job,
+        pid,
+        notes,
+        already: false,
+    })
 }
 
 /// The job as its journal told it last.
@@ -285,6 +346,26 @@ fn refuse_nul(spec: &Spec) -> Result<(), Error> {
         Some(text) => Err(Error::Nul(text.lossy())),
         None => Ok(()),
     }
+}
+
+/// What a keeper could not look for is refused here, where somebody can mend it.
+fn refuse_patterns(spec: &Spec) -> Result<(), Error> {
+    let watched = spec.watch.iter().flat_map(|watch| &watch.patterns);
+    let regexes = watched.filter_map(|pattern| match pattern {
+        Pattern::Regex(source) | Pattern::NotRegex(source) => Some(source),
+        Pattern::Text(_) | Pattern::NotText(_) => None,
+    });
+    let ready = match &spec.ready {
+        Some(Ready::Line(source)) => Some(source),
+        _ => None,
+    };
+    for source in regexes.chain(ready) {
+        regex::bytes::Regex::new(source).map_err(|error| Error::BadPattern {
+            pattern: source.clone(),
+            reason: error.to_string(),
+        })?;
+    }
+    Ok(())
 }
 
 fn has_nul(text: &OsStr) -> bool {

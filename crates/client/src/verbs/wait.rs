@@ -8,10 +8,10 @@ use crate::outlive::Outlive;
 use crate::presence;
 use crate::told;
 use crate::verbs::show;
-use outlive_core::JobId;
 use outlive_core::control::{Reply, Request};
 use outlive_core::notice::Kind;
 use outlive_core::told::How;
+use outlive_core::{JobId, State};
 use outlive_sys::clock;
 use outlive_sys::poll::{self, Interest};
 use std::os::fd::AsFd;
@@ -32,6 +32,12 @@ pub enum What {
     End,
     /// That a process of the job waits for input; or the end, whichever comes first.
     Input,
+    /// That it is ready; or the end.
+    Ready,
+    /// A match of its watch that nobody has been told of; or the end.
+    Match,
+    /// A silence that nobody has been told of; or the end.
+    Quiet,
 }
 
 /// When waiting is over.
@@ -47,16 +53,22 @@ pub enum Until {
 pub struct Waited {
     /// In the order asked for, ended or not.
     pub jobs: Vec<Job>,
-    /// Which of them were found to wait for input.
-    pub awaiting: Vec<bool>,
+    /// Of which of them that came which was waited for, other than an end.
+    pub met: Vec<bool>,
     pub out_of_time: bool,
+    what: What,
 }
 
 impl Waited {
-    /// Notes, once the face has said so, that whoever waited has been told of the ends.
+    /// Notes, once the face has said so, that whoever waited has been told of what came.
     pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
-        for job in self.jobs.iter().filter(|job| job.has_ended()) {
-            told::heard(outlive, &job.id, How::Wait, |kind| kind == Kind::Ended)?;
+        let awaited = self.what.kind();
+        for (job, met) in self.jobs.iter().zip(&self.met) {
+            let ended = |kind| kind == Kind::Ended && job.has_ended();
+            let came = |kind| *met && Some(kind) == awaited;
+            told::heard(outlive, &job.id, How::Wait, |kind| {
+                ended(kind) || came(kind)
+            })?;
         }
         Ok(())
     }
@@ -83,18 +95,45 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
         .iter()
         .map(|id| show::show(outlive, id))
         .collect::<Result<Vec<Job>, Error>>()?;
-    let awaits = |watch: &Watch| matches!(watch, Watch::AwaitsInput);
+    let met = |watch: &Watch| matches!(watch, Watch::Met);
     Ok(Waited {
         jobs,
-        awaiting: watches.iter().map(awaits).collect(),
+        met: watches.iter().map(met).collect(),
         out_of_time,
+        what: how.what,
     })
+}
+
+impl What {
+    /// The event that tells of it.
+    fn kind(self) -> Option<Kind> {
+        match self {
+            What::End => None,
+            What::Input => Some(Kind::AwaitingInput),
+            What::Ready => Some(Kind::Ready),
+            What::Match => Some(Kind::Matched),
+            What::Quiet => Some(Kind::Quiet),
+        }
+    }
+
+    /// Whether the journal tells that it has come.
+    fn has_come(self, outlive: &Outlive, id: &JobId, state: &State) -> Result<bool, Error> {
+        match self {
+            What::End | What::Input => Ok(false),
+            What::Ready => Ok(state.signs.ready.is_some()),
+            What::Match | What::Quiet => match self.kind() {
+                Some(kind) => told::is_untold(outlive, id, kind),
+                None => Ok(false),
+            },
+        }
+    }
 }
 
 /// One job that is waited for.
 enum Watch {
     Ended,
-    AwaitsInput,
+    /// What is waited for has come.
+    Met,
     /// Its keeper will write to this when there is news, or close it when it dies.
     Armed(Connection),
 }
@@ -103,16 +142,19 @@ impl Watch {
     fn arm(outlive: &Outlive, id: &JobId, what: What) -> Result<Watch, Error> {
         loop {
             let (_, state) = presence::meet(outlive, id)?;
+            if what.has_come(outlive, id, &state)? {
+                return Ok(Watch::Met);
+            }
             if state.end().is_some() {
                 return Ok(Watch::Ended);
             }
             if let Some(connection) = presence::reach(outlive, id)? {
                 connection.send(&match what {
-                    What::End => Request::News {
+                    What::Input => Request::AwaitInput,
+                    What::End | What::Ready | What::Match | What::Quiet => Request::News {
                         seq: state.seq,
                         output: None,
                     },
-                    What::Input => Request::AwaitInput,
                 })?;
                 return Ok(Watch::Armed(connection));
             }
@@ -124,7 +166,7 @@ impl Watch {
         if let (Watch::Armed(connection), What::Input) = (self, what)
             && let Ok(Answer::Reply(Reply::InputAwaited { .. })) = connection.receive(id)
         {
-            return Ok(Watch::AwaitsInput);
+            return Ok(Watch::Met);
         }
         Watch::arm(outlive, id, what)
     }
@@ -147,7 +189,7 @@ fn sleep(watches: &[Watch], deadline: Option<u64>) -> Result<Vec<usize>, Error> 
         .enumerate()
         .filter_map(|(place, watch)| match watch {
             Watch::Armed(connection) => Some((place, connection)),
-            Watch::Ended | Watch::AwaitsInput => None,
+            Watch::Ended | Watch::Met => None,
         })
         .collect();
     let on: Vec<_> = armed

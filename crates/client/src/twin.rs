@@ -1,0 +1,83 @@
+//! Finding a running job that is the same as one about to be started.
+//!
+//! Two callers that look at the same time must not both find none: so looking and starting are done
+//! under a lock of all that start this command in this home.
+
+use crate::error::Error;
+use crate::job::Job;
+use crate::outlive::{Outlive, make_private};
+use crate::verbs::list::{self, Filter, Which};
+use outlive_core::layout::PRIVATE;
+use outlive_core::{Label, Spec};
+use outlive_sys::lock;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// What there is.
+#[derive(Debug)]
+pub enum Twin {
+    Runs(Box<Job>),
+    /// None, and none will be started by others as long as this is held.
+    None(Alone),
+}
+
+/// Held while a job is started.
+#[derive(Debug)]
+pub struct Alone {
+    _lock: File,
+}
+
+/// Looks for a running job of this command, directory and session.
+pub fn look(outlive: &Outlive, spec: &Spec) -> Result<Twin, Error> {
+    let alone = be_alone(outlive, spec)?;
+    let filter = Filter {
+        session: spec.session.clone(),
+        state: Which::Running,
+        ..Filter::default()
+    };
+    let same = |job: &Job| {
+        job.session == spec.session
+            && job.command == spec.command
+            && job.cwd == spec.cwd.lossy()
+            && job.argv
+                == spec
+                    .argv
+                    .iter()
+                    .map(|argument| argument.lossy())
+                    .collect::<Vec<_>>()
+    };
+    let running = list::list(outlive, &filter)?.jobs.into_iter().find(same);
+    Ok(match running {
+        Some(job) => Twin::Runs(Box::new(job)),
+        None => Twin::None(alone),
+    })
+}
+
+fn be_alone(outlive: &Outlive, spec: &Spec) -> Result<Alone, Error> {
+    outlive.prepare()?;
+    make_private(&outlive.home().locks())?;
+    let mut hasher = DefaultHasher::new();
+    (
+        spec.session.as_ref().map(Label::as_str),
+        &spec.command,
+        spec.cwd.as_os_str(),
+    )
+        .hash(&mut hasher);
+    // Two commands of one number only wait for each other.
+    let path = outlive
+        .home()
+        .locks()
+        .join(format!(".starting-{:x}", hasher.finish() % 64));
+    let failed = || Error::io("cannot take the lock", &path);
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(PRIVATE)
+        .open(&path)
+        .map_err(failed())?;
+    lock::wait(&file).map_err(failed())?;
+    Ok(Alone { _lock: file })
+}

@@ -1,0 +1,179 @@
+//! What is said of an end, in words and in the interface's JSON, by keepers and clients alike.
+
+use crate::outcome::{End, EndedBy, NotStarted, Outcome};
+use crate::spec::Spec;
+use crate::units::show_duration;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// The particulars of an end, for programs.
+pub fn end_data(spec: &Spec, end: &End) -> Value {
+    json!({
+        "command": spec.command,
+        "name": spec.name,
+        "outcome": end.outcome,
+        "exit_code": end.outcome.exit_code(),
+        "ended_by": end.ended_by,
+        "ended_by_detail": end.ended_by_detail,
+        "duration_ms": end.duration_ms,
+        "lingering": end.lingering,
+        "output": {
+            "bytes": end.output_bytes,
+            "dropped_bytes": end.dropped_bytes,
+            "complete": end.output_complete,
+        },
+        "usage": end.usage,
+    })
+}
+
+/// `Job 1pzrj72dak (build)`.
+pub fn title(spec: &Spec) -> String {
+    match &spec.name {
+        Some(name) => format!("Job {} ({name})", spec.id),
+        None => format!("Job {}", spec.id),
+    }
+}
+
+/// What ended, how, after how long, and what usually is behind it.
+pub fn end_sentence(spec: &Spec, end: &End) -> String {
+    let took = end
+        .duration_ms
+        .map_or_else(String::new, |ms| format!(" after {}", duration(ms)));
+    let mut text = format!("{} {}{took}.", title(spec), how(end, spec));
+    if let Some(why) = cause(end) {
+        text.push_str(&format!(" {why}"));
+    }
+    if end.lingering > 0 {
+        text.push_str(&format!(
+            " {} of its processes still run; `outlive stop {}` ends them.",
+            end.lingering, spec.id
+        ));
+    }
+    if !end.output_complete {
+        text.push_str(" Nobody kept it when it ended, so what it wrote last may be missing.");
+    }
+    text
+}
+
+pub fn duration(ms: u64) -> String {
+    show_duration(Duration::from_millis(ms))
+}
+
+/// How it ended, as the rest of a sentence.
+fn how(end: &End, spec: &Spec) -> String {
+    let by = match end.ended_by {
+        EndedBy::Stop => match &end.ended_by_detail {
+            Some(who) => format!(" (stopped by {who})"),
+            None => " (stopped on request)".to_owned(),
+        },
+        EndedBy::Timeout => match spec.timeout_ms {
+            Some(ms) => format!(" (stopped: its time of {} was up)", duration(ms)),
+            None => " (stopped: its time was up)".to_owned(),
+        },
+        EndedBy::Memory => " (it was out of memory)".to_owned(),
+        EndedBy::Itself | EndedBy::Signal | EndedBy::Place | EndedBy::Unknown => String::new(),
+    };
+    match &end.outcome {
+        Outcome::Exited { code: 0 } => format!("succeeded (exit code 0){by}"),
+        Outcome::Exited { code } => format!("failed with exit code {code}{by}"),
+        Outcome::Signaled {
+            signal,
+            core_dumped,
+        } => {
+            let core = if *core_dumped { ", core dumped" } else { "" };
+            format!("was ended by {signal}{core}{by}")
+        }
+        Outcome::NotStarted { reason, .. } => format!("could not be started: {reason}"),
+        Outcome::Lost { reason } => format!("ended, and nobody knows how: {reason}"),
+    }
+}
+
+/// What usually is behind it, where that is not plain to see.
+fn cause(end: &End) -> Option<&'static str> {
+    let asked = matches!(
+        end.ended_by,
+        EndedBy::Stop | EndedBy::Timeout | EndedBy::Memory
+    );
+    match &end.outcome {
+        _ if asked => None,
+        Outcome::Lost { .. } => Some(
+            "Do not take it for a success or a failure: look at what it was to make, or run it again.",
+        ),
+        Outcome::Signaled { signal, .. } => signal_cause(signal.number()),
+        Outcome::Exited { code } => exit_cause(*code),
+        Outcome::NotStarted {
+            cause: NotStarted::NotFound,
+            ..
+        } => Some("Is it installed, and on the PATH of whoever started the job?"),
+        Outcome::NotStarted { .. } => None,
+    }
+}
+
+fn signal_cause(number: i32) -> Option<&'static str> {
+    Some(match number {
+        1 => "Its terminal or connection was closed.",
+        2 => "It was interrupted, as by Ctrl-C.",
+        4 | 5 => "It crashed on an instruction it may not execute.",
+        6 => "It aborted itself: a failed assertion, a panic, or memory it found damaged.",
+        7 | 11 => "It crashed: it used memory that is not its own.",
+        8 => "It crashed in arithmetic, such as a division by zero.",
+        9 => "Somebody killed it: most often the kernel, out of memory; else kill -9.",
+        13 => "It wrote to something nobody reads any more.",
+        15 => "Somebody asked it to end, and it was not outlive.",
+        24 => "It used up its limit of processor time.",
+        25 => "It wrote a file larger than its limit.",
+        31 => "It made a system call that is forbidden to it.",
+        _ => return None,
+    })
+}
+
+/// What shells and common tools mean by a code.
+fn exit_cause(code: i32) -> Option<&'static str> {
+    Some(match code {
+        124 => "`timeout` and its like say by this code that time was up.",
+        126 => "A command in it could not be executed.",
+        127 => "A command in it was not found.",
+        130 => "A command in it was interrupted (SIGINT).",
+        134 => "A command in it aborted (SIGABRT).",
+        137 => "A command in it was killed (SIGKILL), most often out of memory.",
+        139 => "A command in it crashed (SIGSEGV).",
+        143 => "A command in it was asked to end (SIGTERM).",
+        _ => return None,
+    })
+}
+
+/// RFC 3339 in UTC, always with milliseconds, so that text sorts as time does.
+pub fn timestamp(wall_ms: u64) -> String {
+    let (days, ms) = (wall_ms / DAY_MS, wall_ms % DAY_MS);
+    let (year, month, day) = date(days);
+    let (hour, minute, second) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
+    format!(
+        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z",
+        ms % 1000
+    )
+}
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// Year, month and day, so many days after 1970-01-01. Years are counted from March, so that the day
+/// that leap years add is the last; then each month's beginning is a straight line.
+fn date(days: u64) -> (u64, u64, u64) {
+    const DAYS_TO_MARCH_0000: u64 = 719_468;
+    const DAYS_IN_400_YEARS: u64 = 146_097;
+    let days = days + DAYS_TO_MARCH_0000;
+    let era = days / DAYS_IN_400_YEARS;
+    let day_of_era = days % DAYS_IN_400_YEARS;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let (year, month) = match month {
+        0..10 => (year_of_era + era * 400, month + 3),
+        _ => (year_of_era + era * 400 + 1, month - 9),
+    };
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests;

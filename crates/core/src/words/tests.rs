@@ -1,0 +1,111 @@
+use super::*;
+use crate::signal::Signal;
+
+fn end(outcome: Outcome, ended_by: EndedBy) -> End {
+    End {
+        ended_by,
+        ..End::unseen(outcome, 0, 0)
+    }
+}
+
+fn spec() -> Spec {
+    serde_json::from_value(json!({
+        "format": 1, "id": "x", "name": "build", "place": "local", "command": "make", "argv": ["make"],
+        "cwd": "/", "grace_ms": 1, "notify": "end", "leftovers": "keep", "timeout_ms": 90_000,
+    }))
+    .expect("a spec")
+}
+
+#[test]
+fn an_end_is_told_with_its_usual_cause() {
+    let killed = Outcome::Signaled {
+        signal: Signal::KILL,
+        core_dumped: false,
+    };
+    let cases = [
+        (
+            end(Outcome::Exited { code: 0 }, EndedBy::Itself),
+            "succeeded (exit code 0)",
+            None,
+        ),
+        (
+            end(Outcome::Exited { code: 3 }, EndedBy::Itself),
+            "failed with exit code 3",
+            None,
+        ),
+        (
+            end(Outcome::Exited { code: 137 }, EndedBy::Itself),
+            "failed with exit code 137",
+            Some("out of memory"),
+        ),
+        (
+            end(killed.clone(), EndedBy::Signal),
+            "was ended by SIGKILL",
+            Some("out of memory"),
+        ),
+        (
+            end(killed, EndedBy::Timeout),
+            "was ended by SIGKILL (stopped: its time of 1m30s was up)",
+            None,
+        ),
+        (
+            end(
+                Outcome::Lost {
+                    reason: "both keepers died".into(),
+                },
+                EndedBy::Unknown,
+            ),
+            "ended, and nobody knows how: both keepers died",
+            Some("Do not take it for a success"),
+        ),
+    ];
+    for (end, expected, why) in cases {
+        assert_eq!(how(&end, &spec()), expected);
+        match why {
+            None => assert_eq!(cause(&end), None, "{expected}"),
+            Some(part) => assert!(
+                cause(&end).is_some_and(|text| text.contains(part)),
+                "{expected}: {:?}",
+                cause(&end)
+            ),
+        }
+    }
+}
+
+#[test]
+fn moments_are_written_in_utc() {
+    for (ms, text) in [
+        (0, "1970-01-01T00:00:00.000Z"),
+        (951_782_399_999, "2000-02-28T23:59:59.999Z"),
+        (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+        (951_868_800_001, "2000-03-01T00:00:00.001Z"),
+        (1_794_746_838_742, "2026-11-15T12:47:18.742Z"),
+        (4_107_542_399_000, "2100-02-28T23:59:59.000Z"),
+        (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+    ] {
+        assert_eq!(timestamp(ms), text);
+    }
+}
+
+/// Every day for four hundred years follows the one before it.
+#[test]
+fn days_follow_each_other() {
+    let length = |year: u64, month: u64| match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            29
+        }
+        2 => 28,
+        _ => 31,
+    };
+    let mut expected = (1970, 1, 1);
+    for days in 0..146_097 {
+        assert_eq!(date(days), expected);
+        let (year, month, day) = expected;
+        expected = match (day < length(year, month), month) {
+            (true, _) => (year, month, day + 1),
+            (false, 12) => (year + 1, 1, 1),
+            (false, _) => (year, month + 1, 1),
+        };
+    }
+}

@@ -1,0 +1,102 @@
+//! Processes that a keeper runs for itself: to wait for its turn, to see whether the job is ready, to
+//! ring a doorbell.
+//!
+//! They are not the job's, and are marked so: stopping the job passes them over. Those that are this
+//! program itself end with the keeper that started them; its successor starts its own.
+
+use crate::MARK;
+use outlive_core::JobDir;
+use outlive_sys::pidfd::PidFd;
+use outlive_sys::{memory, own};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+/// The mark of processes that work for the keeper of the job with this mark.
+pub fn mark(job: &[u8]) -> Vec<u8> {
+    [job, b"#errand"].concat()
+}
+
+/// What a process is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Wait until the job has its lock.
+    Turn,
+    /// See when the job is ready.
+    Probe,
+    /// Ring the doorbell with this number in the spec.
+    Doorbell(usize),
+}
+
+/// A process at work.
+#[derive(Debug)]
+pub struct Errand {
+    pub pid: i32,
+    pub task: Task,
+    /// When it has had its time, in milliseconds since boot.
+    pub until: Option<u64>,
+    /// What it says about failing.
+    words: File,
+}
+
+/// The most that is told of what a failed one said.
+const WORDS: usize = 300;
+
+impl Errand {
+    /// Starts a command that reads `input`.
+    pub fn start(
+        job: &JobDir,
+        task: Task,
+        mut command: Command,
+        input: File,
+    ) -> io::Result<Errand> {
+        let words = memory::file("outlive-errand")?;
+        let mark = mark(job.path().as_os_str().as_bytes());
+        let child = command
+            .env(MARK, OsStr::from_bytes(&mark))
+            .process_group(0)
+            .stdin(input)
+            .stdout(Stdio::null())
+            .stderr(words.try_clone()?)
+            .spawn()?;
+        Ok(Errand {
+            pid: child.id() as i32,
+            task,
+            until: None,
+            words,
+        })
+    }
+
+    /// Ends it, and what it started.
+    pub fn kill(&self) {
+        let _ = own::kill_group(self.pid);
+        if let Ok(Some(process)) = PidFd::open(self.pid) {
+            let _ = process.signal(outlive_core::signal::Signal::KILL.number());
+        }
+    }
+
+    /// The end of what it said.
+    pub fn words(&self) -> String {
+        let size = self.words.metadata().map_or(0, |metadata| metadata.len());
+        let mut bytes = vec![0; size.min(WORDS as u64) as usize];
+        let from = size - bytes.len() as u64;
+        let _ = self.words.read_exact_at(&mut bytes, from);
+        String::from_utf8_lossy(&bytes).trim().to_owned()
+    }
+}
+
+/// This program, to do something for the job in this directory as long as this process lives.
+pub fn own_program(job: &JobDir, what: &str) -> Command {
+    // Through /proc, so that a program that was replaced by its update still finds itself.
+    let mut command = Command::new("/proc/self/exe");
+    command
+        .arg0("outlive-keeper")
+        .arg(job.path())
+        .arg(what)
+        .arg(own::pid().to_string());
+    command
+}

@@ -1,0 +1,125 @@
+//! Sending processes on errands, and hearing what became of them.
+
+use crate::errand::{Errand, Task, own_program};
+use crate::keeper::Keeper;
+use crate::leader::Leader;
+use crate::pair;
+use crate::start;
+use outlive_core::Phase;
+use outlive_core::event::Event;
+use outlive_core::ready::Ready;
+use outlive_sys::clock;
+use outlive_sys::pidfd::{self, Status};
+use std::fs::File;
+use std::io;
+
+impl Keeper<'_> {
+    /// Starts what is to be done and is not being done.
+    pub(crate) fn send_errands(&mut self) -> io::Result<()> {
+        if matches!(self.leader, Leader::Waiting) && !self.is_out_for(Task::Turn) {
+            self.wait_for_turn()?;
+        }
+        let looks = matches!(
+            self.shared.spec.ready,
+            Some(Ready::Port(_) | Ready::Http(_))
+        );
+        let running = matches!(self.state().phase, Phase::Running(_));
+        if looks && running && !self.probed && self.state().signs.ready.is_none() {
+            self.probed = true;
+            self.send(Task::Probe, "probe", File::open("/dev/null")?)?;
+        }
+        match self.state().end().is_some() && !self.is_done() {
+            true => self.ring(),
+            false => Ok(()),
+        }
+    }
+
+    fn is_out_for(&self, task: Task) -> bool {
+        self.errands.iter().any(|errand| errand.task == task)
+    }
+
+    fn send(&mut self, task: Task, what: &str, input: File) -> io::Result<()> {
+        let job = &self.shared.job;
+        let errand = Errand::start(job, task, own_program(job, what), input)?;
+        self.errands.push(errand);
+        Ok(())
+    }
+
+    fn wait_for_turn(&mut self) -> io::Result<()> {
+        match &self.shared.turn {
+            Some(turn) => {
+                let file = turn.file()?;
+                self.send(Task::Turn, "turn", file)
+            }
+            None => self.begin(),
+        }
+    }
+
+    /// When an errand has had its time.
+    pub(crate) fn errands_end_at(&self) -> Option<u64> {
+        self.errands.iter().filter_map(|errand| errand.until).min()
+    }
+
+    pub(crate) fn end_late_errands(&mut self) {
+        let now = clock::boot_ms();
+        for errand in &self.errands {
+            if errand.until.is_some_and(|until| until <= now) {
+                errand.kill();
+            }
+        }
+    }
+
+    /// Whether this ended child was on an errand; then what came of it is taken note of.
+    pub(crate) fn is_back(&mut self, pid: i32) -> io::Result<bool> {
+        let Some(place) = self.errands.iter().position(|errand| errand.pid == pid) else {
+            return Ok(false);
+        };
+        let errand = self.errands.remove(place);
+        let status = pidfd::wait_for_child(pid)?;
+        match (errand.task, status) {
+            (Task::Turn, Status::Exited { code: 0 }) => self.begin()?,
+            // It is sent again.
+            (Task::Turn, _) => return Err(io::Error::other("waiting for the lock failed")),
+            (Task::Probe, Status::Exited { code: 0 }) => self.is_ready()?,
+            // Nothing more can be told of it.
+            (Task::Probe, _) => {}
+            (Task::Doorbell(number), status) => self.rang(number, &errand, status)?,
+        }
+        Ok(true)
+    }
+
+    fn is_ready(&mut self) -> io::Result<()> {
+        match self.state().end() {
+            Some(_) => Ok(()),
+            None => self.ledger.write(&[Event::Ready]),
+        }
+    }
+
+    /// The job's turn has come.
+    fn begin(&mut self) -> io::Result<()> {
+        if !matches!(self.leader, Leader::Waiting) {
+            return Ok(());
+        }
+        if let Some(turn) = &self.shared.turn {
+            turn.sign()?;
+        }
+        let inside = self.inside.take();
+        self.leader = pair::start_leader(self.role, self.shared, &mut self.ledger, inside)?;
+        self.look_at_leader()
+    }
+
+    /// It was stopped before its turn came.
+    pub(crate) fn give_up_turn(&mut self) {
+        let name = self.shared.spec.lock.as_ref().map(ToString::to_string);
+        let reason = format!(
+            "it was stopped while it waited for the lock {}",
+            name.unwrap_or_default()
+        );
+        self.leader = Leader::NotStarted(start::refused(&reason));
+        for errand in &self.errands {
+            if errand.task == Task::Turn {
+                errand.kill();
+            }
+        }
+    }
+}

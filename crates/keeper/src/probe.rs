@@ -1,0 +1,123 @@
+//! Seeing whether the job listens, or its web server answers: the whole life of a process that is
+//! started for that and ends once it is so.
+//!
+//! The kernel has no event for a port that begins to be listened on, so it is looked at again and
+//! again, less and less often: while this is waited for, and never otherwise.
+
+use crate::MARK;
+use outlive_core::JobDir;
+use outlive_core::ready::{Http, Ready};
+use outlive_sys::{own, procfs};
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::unix::ffi::OsStrExt;
+use std::thread;
+use std::time::Duration;
+
+const FIRST_LOOK: Duration = Duration::from_millis(20);
+const LONGEST_LOOK: Duration = Duration::from_millis(500);
+/// A server that has accepted and says nothing for so long is asked again.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub fn run(job: &JobDir, parent: i32) -> io::Result<()> {
+    own::die_with_parent(parent)?;
+    let spec = job.read_spec().map_err(io::Error::other)?;
+    match spec.ready {
+        Some(Ready::Port(port)) => {
+            let mut before = procfs::listeners(port);
+            until(|| {
+                let now = procfs::listeners(port);
+                // Whoever listened before the job was started is not the job, unless it is.
+                before.retain(|socket| now.contains(socket));
+                now.iter().any(|socket| !before.contains(socket)) || is_ours(job, &now)
+            });
+        }
+        Some(Ready::Http(http)) => until(|| ask(&http).is_ok_and(|status| http.accepts(status))),
+        Some(Ready::Line(_)) | None => {}
+    }
+    Ok(())
+}
+
+fn until(mut is_so: impl FnMut() -> bool) {
+    let mut pause = FIRST_LOOK;
+    while !is_so() {
+        thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST_LOOK);
+    }
+}
+
+/// Whether a process of the job holds one of these sockets.
+fn is_ours(job: &JobDir, sockets: &[u64]) -> bool {
+    let mark = job.path().as_os_str().as_bytes();
+    !sockets.is_empty()
+        && procfs::all().is_ok_and(|all| {
+            all.into_iter().any(|pid| {
+                procfs::started_with(pid, MARK).is_some_and(|own| own == mark)
+                    && procfs::sockets(pid)
+                        .iter()
+                        .any(|socket| sockets.contains(socket))
+            })
+        })
+}
+
+/// The status a web server answers with.
+fn ask(http: &Http) -> io::Result<u16> {
+    let host = http.host.trim_start_matches('[').trim_end_matches(']');
+    let mut last = io::Error::from(io::ErrorKind::NotFound);
+    for address in (host, http.port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, PATIENCE) {
+            Ok(stream) => return exchange(stream, http),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn exchange(mut stream: TcpStream, http: &Http) -> io::Result<u16> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let request = format!(
+        "GET {} HTTP/1.1\r\nHost: {}:{}\r\nUser-Agent: outlive\r\nAccept: */*\r\nConnection: close\r\n\r\n",
+        http.path, http.host, http.port
+    );
+    stream.write_all(request.as_bytes())?;
+    let mut answer = Vec::new();
+    let mut buffer = [0; 256];
+    while !answer.contains(&b'\n') && answer.len() < 1024 {
+        match stream.read(&mut buffer)? {
+            0 => break,
+            count => answer.extend_from_slice(&buffer[..count]),
+        }
+    }
+    status(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// `HTTP/1.1 200 OK`.
+fn status(answer: &[u8]) -> Option<u16> {
+    let line = answer.split(|byte| *byte == b'\n').next()?;
+    let mut words = str::from_utf8(line).ok()?.split_whitespace();
+    words
+        .next()
+        .filter(|version| version.starts_with("HTTP/"))?;
+    words.next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_found_in_an_answer() {
+        assert_eq!(status(b"HTTP/1.1 204 No Content\r\nA: b\r\n"), Some(204));
+        assert_eq!(status(b"HTTP/1.0 500\n"), Some(500));
+        for bad in [
+            &b""[..],
+            b"SSH-2.0-OpenSSH 200",
+            b"HTTP/1.1",
+            b"HTTP/1.1 abc\n",
+            b"\xff\xfe 1",
+        ] {
+            assert_eq!(status(bad), None);
+        }
+    }
+}
