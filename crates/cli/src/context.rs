@@ -48,6 +48,16 @@ impl Context {
         }
     }
 
+    /// Takes note that somebody was told. Where that cannot be written down, a full disk say, they are
+    /// told again; what they asked for is not withheld for it.
+    pub fn noted(&self, heard: Result<(), Error>) {
+        if let Err(error) = heard {
+            self.say(&format!(
+                "outlive: note: you may be told of this again: {error}"
+            ));
+        }
+    }
+
     pub fn find(&self, text: &str) -> Result<JobId, Failure> {
         Ok(self.outlive.find(text)?)
     }

@@ -167,6 +167,9 @@ impl<'a> Keeper<'a> {
         self.deliver()?;
         match self.ledger.state().phase.clone() {
             Phase::Ended { at, .. } => {
+                if let Some(turn) = &self.shared.turn {
+                    turn.release();
+                }
                 let found = Recorded::found(at);
                 self.noted = found
                     .publish(self.role, &self.shared.job, &self.ledger)

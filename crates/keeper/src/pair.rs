@@ -152,7 +152,11 @@ fn act(
         Phase::Accepted if turn(shared)? == Now::Taken => Leader::Waiting,
         Phase::Accepted => start_leader(role, shared, &mut ledger, inside.take())?,
         Phase::Spawned(leader) => finish_start(role, shared, &mut ledger, leader.process)?,
-        phase => find_leader(&ledger, phase.leader().map(|leader| leader.process))?,
+        phase => {
+            // Its predecessors' lock went with them, unless somebody has it now.
+            let _ = turn(shared);
+            find_leader(&ledger, phase.leader().map(|leader| leader.process))?
+        }
     };
     role.reach(Hook::Started);
     // One that is adopted may have ended, which is to be recorded first.

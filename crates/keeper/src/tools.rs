@@ -8,7 +8,7 @@ use crate::mirror::Mirror;
 use crate::shared::Shared;
 use crate::signs::Signs;
 use outlive_core::event::{Event, Keeping};
-use outlive_core::{ProcRef, State};
+use outlive_core::{Phase, ProcRef, State};
 use outlive_sys::own::{self, Bell};
 use outlive_sys::{clock, procfs};
 use std::io;
@@ -27,13 +27,24 @@ pub struct Tools {
 impl Tools {
     pub fn new(shared: &Shared, state: &State) -> io::Result<Tools> {
         let capture = Capture::resume(&shared.job, &shared.spec, state)?;
-        let size = capture.size();
+        let signs = Signs::resume(
+            &shared.job,
+            &shared.spec,
+            state,
+            capture.size(),
+            clock::boot_ms(),
+        );
+        let signs = match signs {
+            // A job that runs already is kept all the same.
+            Err(_) if state.phase != Phase::Accepted => None,
+            other => other?,
+        };
         Ok(Tools {
             capture,
             desk: Desk::resume(&shared.channel)?,
             bell: Bell::for_children()?,
             indexing: Indexing::resume(&shared.job).ok(),
-            signs: Signs::resume(&shared.job, &shared.spec, state, size, clock::boot_ms())?,
+            signs,
         })
     }
 }

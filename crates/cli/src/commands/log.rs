@@ -189,7 +189,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         if job.session.is_some() {
             context.say(&format!("outlive: {}", render::line(&job)));
         }
-        log.heard(&context.outlive)?;
+        context.noted(log.heard(&context.outlive));
     }
     Ok(Exit::Success)
 }

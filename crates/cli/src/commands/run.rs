@@ -281,7 +281,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     match stay {
         _ if is_not_known_to_run(job) => {
             let exit = finish(context, job)?;
-            started.heard(&context.outlive)?;
+            context.noted(started.heard(&context.outlive));
             Ok(exit)
         }
         Stay::No if wait_ready.is_some() => until_ready(context, job, wait_ready.flatten()),
@@ -336,7 +336,7 @@ fn stay_with(context: &Context, job: &Job, limit: Option<Duration>) -> Result<Ex
     match waited.jobs.first() {
         Some(job) if job.has_ended() => {
             let exit = finish(context, job)?;
-            waited.heard(&context.outlive)?;
+            context.noted(waited.heard(&context.outlive));
             Ok(exit)
         }
         _ => yielded(context, job),
@@ -372,7 +372,7 @@ fn until_ready(context: &Context, job: &Job, limit: Option<Duration>) -> Result<
             Exit::OutOfTime
         }
     };
-    waited.heard(&context.outlive)?;
+    context.noted(waited.heard(&context.outlive));
     Ok(exit)
 }
 

@@ -40,7 +40,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let jobs: Vec<Job> = stopped.iter().map(|one| one.job.clone()).collect();
     wait::print(context, &jobs, ids.len() == 1)?;
     for one in &stopped {
-        one.heard(&context.outlive)?;
+        context.noted(one.heard(&context.outlive));
     }
     Ok(Exit::Success)
 }

@@ -64,7 +64,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         },
     )?;
     print(context, &waited.jobs, ids.len() == 1)?;
-    waited.heard(&context.outlive)?;
+    context.noted(waited.heard(&context.outlive));
     if waited.out_of_time {
         context.say("outlive: out of time; what has not ended goes on");
         return Ok(Exit::OutOfTime);
