@@ -5,7 +5,9 @@ use super::{MIB, is_segmented, most, on_disk};
 use crate::checks::every;
 use crate::processes::kill_for_good;
 use crate::scripts::loop_until;
-use crate::world::World;
+use crate::world::{Ran, World, until};
+use outlive_core::bound::Bound;
+use outlive_core::{JobDir, output};
 use std::fs::File;
 use std::time::{Duration, Instant};
 
@@ -69,8 +71,7 @@ fn the_least_bound_holds_all_the_while() {
     );
 }
 
-/// A keeper killed right after it took bytes, as it mostly is: its heir gives back before it takes. The
-/// strides of this bound are more than what a filesystem may need for itself.
+/// Whenever they come, and however much is there for them to take.
 #[test]
 fn heirs_keep_the_bound_too() {
     every(
@@ -91,7 +92,7 @@ fn heirs_keep_the_bound_too() {
                 for mebibytes in [20, 60, 100, 140, 180, 220] {
                     let far =
                         || world.show("x")["output"]["bytes"].as_u64().unwrap() > mebibytes * MIB;
-                    crate::world::until("more has come", far);
+                    until("more has come", far);
                     kill_for_good(world.pair("x").keeper);
                     // Where that was an heir, this adopts the job.
                     world.show("x");
@@ -101,6 +102,35 @@ fn heirs_keep_the_bound_too() {
             });
             assert_eq!(world.wait("x")["output"]["bytes"], 300_000_000);
             assert_eq!(is_segmented(world, "x"), !ground.has_holes());
+        },
+    );
+}
+
+/// Each dies as soon as it has taken something: the next gives back what that displaced before it takes.
+#[test]
+fn keepers_that_never_come_to_giving_back_keep_the_bound_too() {
+    every(
+        &[Ground::Here, Ground::HereWithoutHoles],
+        |ground| format!("{ground:?}"),
+        |ground| {
+            let place = ground.world("");
+            let world = &place.world;
+            let max = MIB / 4;
+            place.start("x", "256K", "head -c 100000000 /dev/zero");
+            let size = || output::size_of(&JobDir::at(world.job_dir("x")), Some(Bound::new(max)));
+            until("it has outgrown its bound", || size() > 2 * max);
+            world.kill_both("x");
+            let before = size();
+            for _ in 0..12 {
+                let hooks = "keeper:Captured=kill,heir:Captured=kill";
+                Ran::of(world.command(["show", "x"]).env("OUTLIVE_HOOKS", hooks));
+                let used = on_disk(world, "x");
+                assert!(used <= most(max), "{used} bytes of {} on disk", most(max));
+            }
+            let came = size() - before;
+            assert!(came > max / 2, "{came} bytes came to so many keepers");
+            assert_eq!(world.show("x")["state"], "running");
+            assert_eq!(world.wait("x")["output"]["bytes"], 100_000_000);
         },
     );
 }
