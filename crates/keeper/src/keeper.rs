@@ -3,7 +3,7 @@
 //! It sleeps until the kernel has something, for as long as that takes. What a handler cannot do now
 //! (no descriptors, no memory) it tries again a moment later; the job never waits for it.
 
-use crate::capture::Capture;
+use crate::capture::{Capture, Feed};
 use crate::clients::Clients;
 use crate::ending::{Exited, Noted, Recorded};
 use crate::errand::Errand;
@@ -238,6 +238,10 @@ impl<'a> Keeper<'a> {
             Leader::NotStarted(_) => Some(0),
             _ => self.tree.members().ok().map(|members| members.len() as u32),
         };
+        // Once the end can be read, another job may be given the same log.
+        if lingering == Some(0) && self.capture.feed() == Feed::Ended {
+            self.let_go_of_log();
+        }
         let middle = self.shared.spec.dropped(self.capture.size());
         let recorded = synced.record(
             self.role,
@@ -246,9 +250,6 @@ impl<'a> Keeper<'a> {
             lingering,
             &middle,
         )?;
-        if self.is_done() {
-            self.let_go_of_log();
-        }
         if let Some(turn) = &self.shared.turn {
             turn.release();
         }
