@@ -275,6 +275,7 @@ impl<'a> Inbox<'a> {
                 for_ms: self.rules.claim_ms,
             },
         };
+        hooks::reach_consumer(Hook::Looked);
         source.append(&line, Durable::No)?;
         hooks::reach_consumer(Hook::Claimed);
         // Others may have been first; the order of the lines decides.

@@ -6,6 +6,7 @@
 //! nothing is missed in between.
 
 use crate::error::Error;
+use crate::hooks::{self, ConsumerHook};
 use crate::outlive::{Outlive, make_private};
 use crate::random;
 use outlive_core::Label;
@@ -38,6 +39,7 @@ impl Bell {
                 other => break other.map_err(failed())?,
             }
         }
+        hooks::reach_consumer(ConsumerHook::BellMade);
         // For both, so that a ringer that leaves does not end it.
         let fifo = pipe::open_bell(&path).map_err(failed())?;
         Ok(Bell { path, fifo })

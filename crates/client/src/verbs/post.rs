@@ -1,6 +1,7 @@
 //! Put a piece of work that was done elsewhere into a session's inbox.
 
 use crate::error::Error;
+use crate::hooks::{self, PosterHook};
 use crate::inbox::{self, EventId};
 use crate::launch;
 use crate::moment;
@@ -77,7 +78,9 @@ fn write(outlive: &Outlive, post: &Post) -> Result<Posted, Error> {
     make_private(&new)?;
     let written = fill(&PostDir::at(new.clone()), post)
         .map_err(failed())
+        .inspect(|()| hooks::reach_poster(PosterHook::Written))
         .and_then(|()| launch::link_inbox(outlive, &post.session, &post.id, "posts"))
+        .inspect(|()| hooks::reach_poster(PosterHook::Linked))
         .and_then(|()| match file::rename_new(&new, &path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Posted::Already),
             other => other.map(|()| Posted::Now).map_err(failed()),
@@ -85,6 +88,7 @@ fn write(outlive: &Outlive, post: &Post) -> Result<Posted, Error> {
     if !matches!(written, Ok(Posted::Now)) {
         let _ = fs::remove_dir_all(&new);
     }
+    hooks::reach_poster(PosterHook::Named);
     sync_directory(&outlive.home().posts()).map_err(failed())?;
     written
 }
