@@ -16,6 +16,7 @@ use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 /// What is posted.
 #[derive(Clone, Debug)]
@@ -89,7 +90,10 @@ fn write(outlive: &Outlive, post: &Post) -> Result<Posted, Error> {
         let _ = fs::remove_dir_all(&new);
     }
     hooks::reach_poster(PosterHook::Named);
-    sync_directory(&outlive.home().posts()).map_err(failed())?;
+    let home = outlive.home();
+    for directory in [home.posts(), home.inboxes(), home.inbox(&post.session)] {
+        sync_directory(&directory).map_err(Error::io("cannot sync", &directory))?;
+    }
     written
 }
 
@@ -103,6 +107,10 @@ fn fill(dir: &PostDir, post: &Post) -> io::Result<()> {
     file.sync_all()
 }
 
-fn sync_directory(path: &std::path::Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
+/// One that is gone by now was emptied: it has been told already.
+fn sync_directory(path: &Path) -> io::Result<()> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other?.sync_all(),
+    }
 }

@@ -65,7 +65,7 @@ fn a_consumer_that_was_too_late_goes_on_to_what_is_left() {
 fn a_waiter_that_was_too_late_wakes_when_the_other_claim_lapses() {
     let world = World::new();
     let event = end_event(&world, &ended(&world, "true"));
-    let mut command = world.command(["inbox", "--session", ME, "--json", "--wait=20s"]);
+    let mut command = world.command(["inbox", "--session", ME, "--json", "--wait"]);
     command.env("OUTLIVE_HOOKS", "consumer:Looked=stop");
     let late = Consumer::begin(command);
     until_stopped(late.pid());

@@ -212,7 +212,7 @@ fn as_text_it_is_a_block_with_its_id_and_how_to_ack_it() {
     );
     let ran = world.outlive(&["inbox", "--session", ME, "--format", "text", "--json"]);
     assert_eq!(ran.stdout, expected);
-    let hint = format!("outlive inbox --session {ME} --ack {event}");
+    let hint = format!("outlive inbox --session={ME} --ack {event}");
     assert!(ran.stderr.contains(&hint), "{ran:?}");
     let ran = world.outlive(&["inbox", "--session", ME]);
     assert_eq!(

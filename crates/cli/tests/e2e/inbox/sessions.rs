@@ -65,8 +65,7 @@ fn each_session_waits_for_what_is_its_own() {
         let key_is = format!("--session={key}");
         let waiter = Consumer::begin(world.command(["inbox", &key_is, "--json", "--wait"]));
         until_blocked(waiter.pid());
-        let other = format!("--session={key}x");
-        world.outlive(&["run", &other[..other.len().min(80)], "--", "true"]);
+        ended_of(&world, "other", "true");
         let id = world.ok(&["run", &key_is, "--", "true"]);
         let event = only_event(&waiter.answer());
         assert_eq!(event["job"], json!(id), "{key}");

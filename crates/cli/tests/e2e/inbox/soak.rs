@@ -45,6 +45,10 @@ impl Random {
     }
 }
 
+#[expect(
+    clippy::print_stdout,
+    reason = "whoever runs the long form wants to know what it came to"
+)]
 fn soak(jobs_each: usize, limit: Duration) {
     let soak = Soak {
         world: World::new(),

@@ -171,7 +171,7 @@ fn a_waiter_survives_the_keeper_of_what_it_waits_for() {
     let_go(&world);
     let event = only_event(&waiter.answer());
     assert_eq!(event["data"]["exit_code"], 7, "{event}");
-    assert_eq!(keepings(&world, &id), ["launched", "inherited"]);
+    assert_eq!(keepings(&world, &id), ["launched", "taken_over"]);
 }
 
 /// Nobody else asks: the waiter itself has to see to it that the job is kept.
