@@ -9,10 +9,12 @@
 //! happened" and "it is to be told" at which anybody could be killed.
 
 mod bell;
+mod event;
 mod source;
 mod text;
 
-pub use bell::{Bell, ring};
+pub use bell::{Bell, ring, take_down_unheard};
+pub use event::{BadEventId, EventId, InboxEvent, ack_command};
 pub use source::{Item, Origin, Source, What};
 
 use crate::error::Error;
@@ -21,69 +23,13 @@ use crate::moment;
 use crate::outlive::{Outlive, ids_in};
 use crate::random;
 pub use outlive_core::notice::Kind;
-use outlive_core::told::{Due, Durable, How, Line, Note, Told, When};
+use outlive_core::told::{self, Due, Durable, How, Line, Note, Told, When};
 pub use outlive_core::told::{Rules, Why};
 use outlive_core::words::timestamp;
 use outlive_core::{JobId, Label};
-use serde::Serialize;
-use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
 use std::path::PathBuf;
-
-/// Names an event for ever: `<job id>:<number in its journal>`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct EventId {
-    pub source: JobId,
-    pub seq: u64,
-}
-
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0:?} is not the id of an event; it looks like 1pzrj72dak:7")]
-pub struct BadEventId(String);
-
-impl EventId {
-    pub fn parse(text: &str) -> Result<EventId, BadEventId> {
-        text.rsplit_once(':')
-            .and_then(|(source, seq)| {
-                Some(EventId {
-                    source: JobId::parse(source).ok()?,
-                    seq: seq.parse().ok()?,
-                })
-            })
-            .ok_or_else(|| BadEventId(text.to_owned()))
-    }
-}
-
-impl fmt::Display for EventId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.source, self.seq)
-    }
-}
-
-impl Serialize for EventId {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-/// An event as the interface shows it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct InboxEvent {
-    pub event: EventId,
-    pub kind: Kind,
-    pub job: JobId,
-    pub session: Label,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task: Option<Label>,
-    pub at: String,
-    /// 1 the first time it is delivered, then 2, 3, …
-    pub attempt: u32,
-    pub data: Value,
-    /// Ready for an agent to read, secrets left out.
-    pub text: String,
-}
 
 /// Which events a look at the inbox is to bring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,6 +52,10 @@ pub struct Taken {
     pub(crate) running: Vec<(JobId, u64)>,
     /// Could not be read.
     pub unreadable: Vec<(JobId, String)>,
+    /// Of each source, what was claimed.
+    claimed: Vec<(PathBuf, Vec<u64>)>,
+    /// Somebody else was first with some of what was due.
+    outrun: bool,
 }
 
 /// One session's inbox.
@@ -137,9 +87,17 @@ impl<'a> Inbox<'a> {
     /// is given them.
     pub fn claim(&self, shown: Shown, most: usize) -> Result<Taken, Error> {
         let by = random::token()?;
-        self.look(shown, most, |source, told, seqs, when| {
-            self.try_to_claim(source, told, seqs, when, &by)
-        })
+        let mut dropped = Vec::new();
+        loop {
+            let mut taken = self.look(shown, most, |source, told, seqs, when| {
+                self.try_to_claim(source, told, seqs, when, &by)
+            })?;
+            dropped.append(&mut taken.dropped);
+            // Whoever was outrun looks again: there may be more, and the other's claim will lapse.
+            if !taken.outrun || !taken.events.is_empty() {
+                return Ok(Taken { dropped, ..taken });
+            }
+        }
     }
 
     /// The same without claiming, so that others may be given them meanwhile.
@@ -164,7 +122,9 @@ impl<'a> Inbox<'a> {
         let chosen = oldest(due, most);
         for (place, seqs) in chosen {
             let (source, told) = &mut sources[place];
+            let due = seqs.len();
             let seqs = take(source, told, &seqs, &when)?;
+            taken.outrun |= seqs.len() < due;
             for item in source
                 .items()
                 .into_iter()
@@ -172,6 +132,7 @@ impl<'a> Inbox<'a> {
             {
                 taken.events.push(self.present(source, told, &item));
             }
+            taken.claimed.push((source.told.clone(), seqs));
         }
         taken
             .events
@@ -275,6 +236,7 @@ impl<'a> Inbox<'a> {
                 for_ms: self.rules.claim_ms,
             },
         };
+        hooks::reach_consumer(Hook::Looked);
         source.append(&line, Durable::No)?;
         hooks::reach_consumer(Hook::Claimed);
         // Others may have been first; the order of the lines decides.
@@ -317,9 +279,22 @@ impl<'a> Inbox<'a> {
         Ok(())
     }
 
+    /// Notes that what was claimed has been given to whoever is to ack it.
+    pub fn note_delivered(&self, taken: &Taken) -> Result<(), Error> {
+        for (path, seqs) in taken.claimed.iter().filter(|(_, seqs)| !seqs.is_empty()) {
+            let line = Line {
+                when: moment::when()?,
+                seqs: seqs.clone(),
+                note: Note::Delivered,
+            };
+            told::append(path, &line, Durable::No).map_err(Error::io("cannot write", path))?;
+        }
+        Ok(())
+    }
+
     /// Everything that has been delivered and not been acked.
     pub fn unacked(&self) -> Result<Vec<EventId>, Error> {
-        self.untold(|told, seq| told.of(seq).is_some_and(|delivery| delivery.attempts > 0))
+        self.untold(|told, seq| told.of(seq).is_some_and(|delivery| delivery.delivered))
     }
 
     /// How much waits to be told.
@@ -331,7 +306,8 @@ impl<'a> Inbox<'a> {
     pub fn close(&self) -> Result<usize, Error> {
         let waiting = self.waiting()?;
         for id in ids_in(&self.directory())? {
-            if let Some(source) = Source::read(self.outlive, &id)? {
+            // One that cannot be read has nothing to tell.
+            if let Ok(Some(source)) = Source::read(self.outlive, &id) {
                 let why = Why::Session;
                 let (when, seqs, note) = (moment::when()?, Vec::new(), Note::Dropped { why });
                 source.append(&Line { when, seqs, note }, Durable::Yes)?;

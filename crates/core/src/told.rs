@@ -1,11 +1,14 @@
 //! Who has been told what: claim → deliver → ack, for every event of one job (or post).
 //!
 //! ```text
-//!           ┌────── lapsed ──────┐
-//!           ▼                    │
+//!           ┌── lapsed ──┐
+//!           ▼            │
 //!  untold ─claim─► claimed ─ack─► told
 //!     └──── eight claims lapsed, or two days old ───► dropped
 //! ```
+//! A claim is no delivery: whoever made it may have been killed before a word was out. That the words
+//! are out is noted too, so that "ack what was delivered" means no more than that.
+//!
 //! The record is a file of lines that any number of consumers append to. Nobody locks it: each line is
 //! one `write` at its end, so the file's own order decides. A claim counts if, by the lines before it,
 //! nobody else held one when it was made; whoever claims reads the file again to see whether it does.
@@ -66,6 +69,8 @@ pub struct Line {
 pub enum Note {
     /// This consumer will deliver them, and has so long to ack.
     Claimed { by: String, for_ms: u64 },
+    /// The words are out, and not acked.
+    Delivered,
     /// Whoever was to hear of them has.
     Told { how: How },
     /// Nobody will be told any more.
@@ -114,6 +119,8 @@ pub struct Delivery {
     /// How often it was claimed.
     pub attempts: u32,
     pub claim: Option<Claim>,
+    /// It has been given to somebody at least once.
+    pub delivered: bool,
     pub settled: Option<Settled>,
     pub shown: bool,
 }
@@ -185,6 +192,7 @@ impl Told {
                 Note::Claimed { by, for_ms } => delivery.claim(by, *for_ms, &line.when),
                 Note::Told { how } => delivery.settle(Settled::Told(*how)),
                 Note::Dropped { why } => delivery.settle(Settled::Dropped(*why)),
+                Note::Delivered => delivery.delivered = true,
                 Note::Shown => delivery.shown = true,
             }
         }

@@ -5,9 +5,10 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use clap::ValueEnum;
 use outlive::clock;
-use outlive::inbox::{EventId, Inbox, InboxEvent, Shown, Taken};
+use outlive::inbox::{EventId, Inbox, InboxEvent, Shown, Taken, ack_command};
 use outlive::verbs::inbox::{self, How, Take, Waiter};
 use serde::Serialize;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 /// What this session has not been told yet: job ends, matches, readiness, posted work
@@ -36,17 +37,25 @@ pub struct Args {
     #[arg(long, conflicts_with = "peek")]
     ack_all: bool,
     /// How long a claim holds [default: 5m]
-    #[arg(long, value_name = "DUR", value_parser = duration)]
+    #[arg(long, value_name = "DUR", value_parser = positive_duration)]
     claim: Option<Duration>,
     /// Look without claiming
     #[arg(long)]
     peek: bool,
     /// At most this many events at once, the oldest first
     #[arg(long, value_name = "N")]
-    limit: Option<usize>,
+    limit: Option<NonZeroUsize>,
     /// How to print them
     #[arg(long, value_enum)]
     format: Option<Format>,
+}
+
+/// For clap: a claim that lapses as it is made would be none.
+fn positive_duration(text: &str) -> Result<Duration, String> {
+    match duration(text) {
+        Ok(time) if time.is_zero() => Err("it must be longer than no time".to_owned()),
+        other => other.map_err(|error| error.to_string()),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -103,7 +112,7 @@ impl Args {
                 true => Shown::LeaveOut,
                 false => Shown::Tell,
             },
-            most: self.limit.unwrap_or(usize::MAX),
+            most: self.limit.map_or(usize::MAX, NonZeroUsize::get),
         }
     }
 
@@ -114,15 +123,12 @@ impl Args {
         }
     }
 
-    /// Acks what has been printed, where that was asked for.
+    /// Notes that what has been printed was delivered, or acks it where that was asked for.
     fn settle(&self, inbox: &Inbox<'_>, taken: &Taken) -> Result<(), Failure> {
-        if self.ack_all {
-            let events: Vec<EventId> = taken
-                .events
-                .iter()
-                .map(|event| event.event.clone())
-                .collect();
-            inbox::ack(inbox, &events)?;
+        match (self.peek, self.ack_all) {
+            (true, _) => {}
+            (false, true) => inbox::ack(inbox, &ids(taken))?,
+            (false, false) => inbox::delivered(inbox, taken)?,
         }
         Ok(())
     }
@@ -140,7 +146,7 @@ fn follow(context: &Context, inbox: &Inbox<'_>, args: &Args) -> Result<Exit, Fai
                 .events
                 .retain(|event| seen.insert(event.event.clone()));
             if taken.events.is_empty() {
-                waiter.sleep_until_news(&taken)?;
+                waiter.sleep_until_news(&taken, None)?;
                 continue;
             }
         }
@@ -173,18 +179,15 @@ fn print(context: &Context, args: &Args, taken: &Taken) -> Result<(), Failure> {
     let blocks: Vec<String> = taken.events.iter().map(block).collect();
     context.print(&format!("{}\n", blocks.join("\n\n")))?;
     if !args.ack_all && !args.peek {
-        let ids: Vec<String> = taken
-            .events
-            .iter()
-            .map(|event| event.event.to_string())
-            .collect();
-        context.say(&format!(
-            "outlive: once you have taken note: outlive inbox --session {} --ack {}",
-            taken.events[0].session,
-            ids.join(" ")
-        ));
+        let command = ack_command(&taken.events[0].session, &ids(taken));
+        context.say(&format!("outlive: once you have taken note: {command}"));
     }
     Ok(())
+}
+
+fn ids(taken: &Taken) -> Vec<EventId> {
+    let id = |event: &InboxEvent| event.event.clone();
+    taken.events.iter().map(id).collect()
 }
 
 fn block(event: &InboxEvent) -> String {

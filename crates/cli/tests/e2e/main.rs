@@ -16,6 +16,7 @@ mod checks;
 mod detach;
 mod doorbells;
 mod ending;
+mod inbox;
 mod launch;
 mod listing;
 mod pair;

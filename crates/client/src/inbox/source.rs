@@ -79,7 +79,8 @@ impl Source {
         })
     }
 
-    fn read_post(outlive: &Outlive, id: &JobId) -> Result<Option<Source>, Error> {
+    /// The post of this id, whatever jobs there are.
+    pub fn read_post(outlive: &Outlive, id: &JobId) -> Result<Option<Source>, Error> {
         let dir = outlive.home().post(id);
         match fs::read(dir.post()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -55,7 +55,7 @@ fn event_data(source: &Source, event: &Event) -> Value {
     data
 }
 
-/// Every text in it without its secrets.
+/// Every text in it without its secrets: known by their shape, or by the name beside them.
 fn redacted(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(redact(&text).into_owned()),
@@ -63,11 +63,26 @@ fn redacted(value: Value) -> Value {
         Value::Object(entries) => Value::Object(
             entries
                 .into_iter()
-                .map(|(key, value)| (key, redacted(value)))
+                .map(|(key, value)| {
+                    let value = redacted(beside(&key, value));
+                    (key, value)
+                })
                 .collect(),
         ),
         Value::Null | Value::Bool(_) | Value::Number(_) => value,
     }
+}
+
+/// The value of this name, without what its name tells to be a secret.
+fn beside(key: &str, value: Value) -> Value {
+    if !value.is_string() {
+        return value;
+    }
+    let name = format!("{}: ", Value::from(key));
+    let entry = format!("{name}{value}");
+    let found = redact(&entry);
+    let rest = found.strip_prefix(&name).map(serde_json::from_str);
+    rest.and_then(Result::ok).unwrap_or(value)
 }
 
 /// The block.
@@ -158,20 +173,34 @@ fn tail(outlive: &Outlive, spec: &Spec, state: &State) -> String {
     let Ok(log) = output.text(&spec.id, from..output.size, look) else {
         return String::new();
     };
-    let text = log.text.trim_end();
+    let read = match from {
+        0 => log.text.as_str(),
+        _ => without_cut_line(&log.text),
+    };
+    // Before more is cut off: half a secret is not known for one.
+    let text = redact(read.trim_end());
     if text.is_empty() {
         return match state.end() {
             Some(_) => "It wrote nothing.\n".to_owned(),
             None => String::new(),
         };
     }
-    let shown = last_lines(text, TAIL);
+    let shown = last_lines(&text, TAIL);
     let whole = from == 0 && shown.len() == text.len();
     let what = match whole {
         true => "Output".to_owned(),
         false => format!("Last output (of {})", show_size(output.size)),
     };
     format!("{what}:\n{shown}\n")
+}
+
+/// Without the first line, which may begin anywhere, also inside an escape sequence; unless there is
+/// nothing else.
+fn without_cut_line(text: &str) -> &str {
+    match text.split_once('\n') {
+        Some((_, rest)) if !rest.trim().is_empty() => rest,
+        _ => text,
+    }
 }
 
 /// The last lines that fit, or the end of the last one where that alone does not.
@@ -203,7 +232,7 @@ const PARTS: [(&str, &str); 8] = [
 /// Everything that was posted, so that it stands alone: what is known by name first, then the rest.
 fn delegation(post: &Post) -> String {
     let mut text = format!("Delegated work {} is done.", post.id);
-    part(&mut text, &post.data, 0);
+    part(&mut text, &redacted(post.data.clone()), 0);
     text
 }
 
@@ -230,10 +259,15 @@ fn part(text: &mut String, value: &Value, depth: usize) {
     }
 }
 
+/// A value as text is read: strings as lines without escape sequences, anything else as JSON.
 fn plain(value: &Value, depth: usize) -> String {
     let indent = format!("\n{}", "  ".repeat(depth + 1));
     match value {
-        Value::String(text) => text.trim_end().replace('\n', &indent),
+        Value::String(text) => {
+            let lines = text.trim_end().split('\n');
+            let lines: Vec<_> = lines.map(|line| view::line(line.as_bytes())).collect();
+            lines.join(&indent)
+        }
         other => other.to_string(),
     }
 }

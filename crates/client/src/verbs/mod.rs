@@ -8,6 +8,7 @@ pub mod list;
 pub mod log;
 pub mod post;
 pub mod prune;
+mod prune_posts;
 pub mod resize;
 pub mod run;
 pub mod send;
