@@ -25,7 +25,6 @@ use crate::random;
 pub use outlive_core::notice::Kind;
 use outlive_core::told::{self, Due, Durable, How, Line, Note, Told, When};
 pub use outlive_core::told::{Rules, Why};
-use outlive_core::words::timestamp;
 use outlive_core::{JobId, Label};
 use std::collections::BTreeMap;
 use std::fs;
@@ -130,7 +129,7 @@ impl<'a> Inbox<'a> {
                 .into_iter()
                 .filter(|item| seqs.contains(&item.seq))
             {
-                taken.events.push(self.present(source, told, &item));
+                taken.events.push(source.present(self.outlive, told, &item));
             }
             taken.claimed.push((source.told.clone(), seqs));
         }
@@ -244,23 +243,6 @@ impl<'a> Inbox<'a> {
         let now = moment::when()?;
         let mine = |seq: &u64| told.holder(*seq, &now) == Some(by);
         Ok(seqs.iter().copied().filter(mine).collect())
-    }
-
-    fn present(&self, source: &Source, told: &Told, item: &Item<'_>) -> InboxEvent {
-        InboxEvent {
-            event: EventId {
-                source: source.id.clone(),
-                seq: item.seq,
-            },
-            kind: item.kind,
-            job: source.id.clone(),
-            session: self.session.clone(),
-            task: source.task().cloned(),
-            at: timestamp(item.at.wall_ms),
-            attempt: told.of(item.seq).map_or(0, |delivery| delivery.attempts),
-            data: text::data(source, item),
-            text: text::text(self.outlive, source, item),
-        }
     }
 
     /// Marks these as told. That some were already is no error.

@@ -178,8 +178,9 @@ fn print(context: &Context, args: &Args, taken: &Taken) -> Result<(), Failure> {
     }
     let blocks: Vec<String> = taken.events.iter().map(block).collect();
     context.print(&format!("{}\n", blocks.join("\n\n")))?;
-    if !args.ack_all && !args.peek {
-        let command = ack_command(&taken.events[0].session, &ids(taken));
+    let session = taken.events.iter().find_map(|event| event.session.as_ref());
+    if let (Some(session), false) = (session, args.ack_all || args.peek) {
+        let command = ack_command(session, &ids(taken));
         context.say(&format!("outlive: once you have taken note: {command}"));
     }
     Ok(())

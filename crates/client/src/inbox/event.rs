@@ -48,7 +48,8 @@ pub struct InboxEvent {
     pub event: EventId,
     pub kind: Kind,
     pub job: JobId,
-    pub session: Label,
+    /// Of a job of no session nobody is told through an inbox.
+    pub session: Option<Label>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<Label>,
     pub at: String,

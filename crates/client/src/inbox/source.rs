@@ -1,5 +1,7 @@
 //! Where events come from: a job's journal, or a post.
 
+use super::event::{EventId, InboxEvent};
+use super::text;
 use crate::error::Error;
 use crate::moment;
 use crate::outlive::Outlive;
@@ -8,6 +10,7 @@ use outlive_core::event::Moment;
 use outlive_core::notice::{self, Kind, Notice};
 use outlive_core::post::Post;
 use outlive_core::told::{self, Durable, Line, Note, Told, When};
+use outlive_core::words::timestamp;
 use outlive_core::{BootId, Event, JobId, Label, Spec, State};
 use std::fs;
 use std::io;
@@ -135,6 +138,24 @@ impl Source {
         match &self.origin {
             Origin::Job { state, .. } => state.is_final(),
             Origin::Post(_) => true,
+        }
+    }
+
+    /// One of its events as the interface shows it.
+    pub fn present(&self, outlive: &Outlive, told: &Told, item: &Item<'_>) -> InboxEvent {
+        InboxEvent {
+            event: EventId {
+                source: self.id.clone(),
+                seq: item.seq,
+            },
+            kind: item.kind,
+            job: self.id.clone(),
+            session: self.session().cloned(),
+            task: self.task().cloned(),
+            at: timestamp(item.at.wall_ms),
+            attempt: told.of(item.seq).map_or(0, |delivery| delivery.attempts),
+            data: text::data(self, item),
+            text: text::text(outlive, self, item),
         }
     }
 

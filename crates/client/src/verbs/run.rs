@@ -154,7 +154,7 @@ impl Started {
         if !matches!(self.job.outcome, Some(Outcome::NotStarted { .. })) {
             return Ok(());
         }
-        told::heard(outlive, &self.job.id, How::Asked, |kind| {
+        told::heard(outlive, &self.job.id, How::Asked, |kind, _| {
             kind == Kind::Ended
         })
     }
