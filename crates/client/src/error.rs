@@ -30,6 +30,8 @@ pub enum Error {
     IdTaken(Box<Job>),
     #[error("{}: {reason}", .path.display())]
     BadPost { path: PathBuf, reason: String },
+    #[error("the id {0} is that of something posted; choose another for the job")]
+    IdOfPost(JobId),
     #[error("the id {0} is a job's; choose another for what is posted")]
     PostIdTaken(JobId),
     #[error(transparent)]

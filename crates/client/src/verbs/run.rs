@@ -196,6 +196,10 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         },
     };
     refuse_nul(&spec)?;
+    // Both are told through the same inbox, by their ids.
+    if outlive.home().post(&spec.id).path().exists() {
+        return Err(Error::IdOfPost(spec.id));
+    }
     let _alone = match asked.unless_running {
         true => match twin::look(outlive, &spec)? {
             Twin::Runs(job) => return Ok(Started::already(*job, notes)),
