@@ -178,6 +178,8 @@ impl Soak {
                 "{id}: {record}"
             );
         }
+        // The killed left their bells.
+        self.world.ok(&["prune"]);
         assert_eq!(
             crate::world::names_in(&self.world.home().join("inbox")),
             [""; 0]
