@@ -309,6 +309,8 @@ fn what_is_too_old_is_dropped_and_that_is_said_and_recorded() {
     let world = World::new();
     configure(&world, "[inbox]\nkeep = \"1ms\"\n");
     let event = end_event(&world, &ended(&world, "true"));
+    // To whoever only looks that is not said, and nothing is changed for those who will be told.
+    assert_eq!(inbox(&world, &["--peek"]), json!({ "events": [] }));
     let ran = world.outlive(&["inbox", "--session", ME, "--json"]);
     assert_eq!(
         ran.stdout,
