@@ -53,6 +53,8 @@ pub struct Taken {
     pub unreadable: Vec<(JobId, String)>,
     /// Of each source, what was claimed.
     claimed: Vec<(PathBuf, Vec<u64>)>,
+    /// To be dropped by whoever claims.
+    given_up: Vec<(Source, Vec<u64>, Why)>,
     /// Somebody else was first with some of what was due.
     outrun: bool,
 }
@@ -91,7 +93,10 @@ impl<'a> Inbox<'a> {
             let mut taken = self.look(shown, most, |source, told, seqs, when| {
                 self.try_to_claim(source, told, seqs, when, &by)
             })?;
-            dropped.append(&mut taken.dropped);
+            for (source, seqs, why) in std::mem::take(&mut taken.given_up) {
+                source.settle(self.outlive, &seqs, Note::Dropped { why })?;
+                dropped.extend(seqs.into_iter().map(|seq| (source.event(seq), why)));
+            }
             // Whoever was outrun looks again: there may be more, and the other's claim will lapse.
             if !taken.outrun || !taken.events.is_empty() {
                 return Ok(Taken { dropped, ..taken });
@@ -99,12 +104,13 @@ impl<'a> Inbox<'a> {
         }
     }
 
-    /// The same without claiming, so that others may be given them meanwhile.
+    /// The same without claiming, so that others may be given them meanwhile. Nothing is dropped
+    /// either: that is said to whoever claims.
     pub fn peek(&self, shown: Shown, most: usize) -> Result<Taken, Error> {
         self.look(shown, most, |_, _, seqs, _| Ok(seqs.to_vec()))
     }
 
-    /// Looks through every source, drops what is to be given up, and takes what is due.
+    /// Looks through every source and takes what is due.
     fn look(
         &self,
         shown: Shown,
@@ -114,12 +120,11 @@ impl<'a> Inbox<'a> {
         let mut taken = Taken::default();
         let mut sources = self.sources(&mut taken)?;
         let when = moment::when()?;
-        let due = sources
-            .iter()
-            .map(|(source, told)| self.due(source, told, shown, &when, &mut taken))
-            .collect::<Result<Vec<_>, Error>>()?;
-        let chosen = oldest(due, most);
-        for (place, seqs) in chosen {
+        let mut due = Vec::new();
+        for (source, told) in &sources {
+            due.push(self.due(source, told, shown, &when, &mut taken));
+        }
+        for (place, seqs) in oldest(due, most) {
             let (source, told) = &mut sources[place];
             let due = seqs.len();
             let seqs = take(source, told, &seqs, &when)?;
@@ -181,9 +186,9 @@ impl<'a> Inbox<'a> {
         shown: Shown,
         when: &When,
         taken: &mut Taken,
-    ) -> Result<Vec<(u64, u64)>, Error> {
+    ) -> Vec<(u64, u64)> {
         let mut due = Vec::new();
-        let mut given_up: BTreeMap<&str, (Why, Vec<u64>)> = BTreeMap::new();
+        let mut given_up: BTreeMap<Why, Vec<u64>> = BTreeMap::new();
         for item in source.items() {
             let was_shown = told.of(item.seq).is_some_and(|delivery| delivery.shown);
             if shown == Shown::LeaveOut && was_shown {
@@ -194,28 +199,15 @@ impl<'a> Inbox<'a> {
                 Due::Held { until } => {
                     taken.lapses_at = Some(taken.lapses_at.map_or(until, |at| at.min(until)));
                 }
-                Due::GiveUp(why) => {
-                    let name = if why == Why::Age { "age" } else { "attempts" };
-                    given_up
-                        .entry(name)
-                        .or_insert((why, Vec::new()))
-                        .1
-                        .push(item.seq);
-                }
+                Due::GiveUp(why) => given_up.entry(why).or_default().push(item.seq),
                 Due::Settled => {}
             }
         }
-        for (why, seqs) in given_up.into_values() {
-            source.settle(self.outlive, &seqs, Note::Dropped { why })?;
-            let event = |seq| EventId {
-                source: source.id.clone(),
-                seq,
-            };
-            taken
-                .dropped
-                .extend(seqs.into_iter().map(|seq| (event(seq), why)));
-        }
-        Ok(due)
+        let given_up = given_up.into_iter();
+        taken
+            .given_up
+            .extend(given_up.map(|(why, seqs)| (source.clone(), seqs, why)));
+        due
     }
 
     /// Of these events, those that are now claimed by `by` and nobody else.
@@ -233,6 +225,7 @@ impl<'a> Inbox<'a> {
             note: Note::Claimed {
                 by: by.to_owned(),
                 for_ms: self.rules.claim_ms,
+                most: self.rules.attempts,
             },
         };
         hooks::reach_consumer(Hook::Looked);
@@ -309,10 +302,7 @@ impl<'a> Inbox<'a> {
         for (source, told) in self.sources(&mut Taken::default())? {
             for item in source.items() {
                 if !told.is_settled(item.seq) && wanted(&told, item.seq) {
-                    events.push(EventId {
-                        source: source.id.clone(),
-                        seq: item.seq,
-                    });
+                    events.push(source.event(item.seq));
                 }
             }
         }

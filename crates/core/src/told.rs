@@ -67,8 +67,14 @@ pub struct Line {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
-    /// This consumer will deliver them, and has so long to ack.
-    Claimed { by: String, for_ms: u64 },
+    /// This consumer will deliver them, and has so long to ack. Those that were claimed `most` times
+    /// before are not its: others may have claimed them since it looked.
+    Claimed {
+        by: String,
+        for_ms: u64,
+        #[serde(default = "u32::max_value")]
+        most: u32,
+    },
     /// The words are out, and not acked.
     Delivered,
     /// Whoever was to hear of them has.
@@ -94,7 +100,7 @@ pub enum How {
 }
 
 /// Why an event was given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
     /// It was claimed too often and never acked.
@@ -189,7 +195,10 @@ impl Told {
         for seq in &line.seqs {
             let delivery = self.events.entry(*seq).or_default();
             match &line.note {
-                Note::Claimed { by, for_ms } => delivery.claim(by, *for_ms, &line.when),
+                Note::Claimed { by, for_ms, most } if delivery.attempts < *most => {
+                    delivery.claim(by, *for_ms, &line.when);
+                }
+                Note::Claimed { .. } => {}
                 Note::Told { how } => delivery.settle(Settled::Told(*how)),
                 Note::Dropped { why } => delivery.settle(Settled::Dropped(*why)),
                 Note::Delivered => delivery.delivered = true,

@@ -8,7 +8,9 @@ use outlive::clock;
 use outlive::inbox::{EventId, Inbox, InboxEvent, Shown, Taken, ack_command};
 use outlive::verbs::inbox::{self, How, Take, Waiter};
 use serde::Serialize;
+use std::io;
 use std::num::NonZeroUsize;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// What this session has not been told yet: job ends, matches, readiness, posted work
@@ -93,7 +95,13 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         None => inbox::take(&inbox, args.how())?,
         Some(limit) => {
             let deadline = limit.map(|limit| clock::boot_ms() + limit.as_millis() as u64);
-            Waiter::new(&inbox)?.next(args.how(), deadline)?
+            let stdout = io::stdout();
+            let mut waiter = Waiter::new(&inbox)?.for_receiver(stdout.as_fd());
+            let taken = waiter.next(args.how(), deadline)?;
+            if waiter.receiver_is_gone() {
+                return Ok(Exit::Success);
+            }
+            taken
         }
     };
     print(context, &args, &taken)?;
@@ -135,12 +143,16 @@ impl Args {
 }
 
 fn follow(context: &Context, inbox: &Inbox<'_>, args: &Args) -> Result<Exit, Failure> {
-    let mut waiter = Waiter::new(inbox)?;
+    let stdout = io::stdout();
+    let mut waiter = Waiter::new(inbox)?.for_receiver(stdout.as_fd());
     // What is only looked at is still there at the next look.
     let mut seen = std::collections::HashSet::new();
     loop {
         let mut taken = waiter.next(args.how(), None)?;
         say_what_is_odd(context, &taken);
+        if waiter.receiver_is_gone() {
+            return Ok(Exit::Success);
+        }
         if args.peek {
             taken
                 .events

@@ -62,13 +62,13 @@ pub struct InboxEvent {
 
 /// The command that acks these, ready for a shell.
 pub fn ack_command(session: &Label, events: &[EventId]) -> String {
-    let session = format!("--session={session}");
-    let words: Vec<String> = ["outlive", "inbox", &session, "--ack"]
-        .into_iter()
-        .map(quote)
-        .chain(events.iter().map(EventId::to_string))
-        .collect();
-    words.join(" ")
+    let session = match session.as_str() {
+        // Else it would be taken for an option.
+        key if key.starts_with('-') => quote(&format!("--session={key}")),
+        key => format!("--session {}", quote(key)),
+    };
+    let events: Vec<String> = events.iter().map(EventId::to_string).collect();
+    format!("outlive inbox {session} --ack {}", events.join(" "))
 }
 
 fn quote(word: &str) -> String {

@@ -17,7 +17,7 @@ use std::io;
 use std::path::PathBuf;
 
 /// A job or a post, with what it has to tell.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Source {
     pub id: JobId,
     /// The record of who has been told.
@@ -25,7 +25,7 @@ pub struct Source {
     pub origin: Origin,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Origin {
     Job {
         spec: Box<Spec>,
@@ -104,6 +104,14 @@ impl Source {
 
     pub fn read_told(&self) -> Result<Told, Error> {
         Told::read(&self.told).map_err(Error::io("cannot read", &self.told))
+    }
+
+    /// What its event of this number is called.
+    pub fn event(&self, seq: u64) -> EventId {
+        EventId {
+            source: self.id.clone(),
+            seq,
+        }
     }
 
     pub fn task(&self) -> Option<&Label> {

@@ -10,7 +10,7 @@ use outlive_core::control::Request;
 use outlive_sys::clock;
 use outlive_sys::poll::{self, Interest};
 use std::collections::HashMap;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 /// Whether what is taken is claimed.
@@ -80,6 +80,18 @@ pub struct Waiter<'a, 'b> {
     keepers: HashMap<JobId, Connection>,
     /// How often in a row there was somebody whom nothing but time can bring.
     tries: u32,
+    receiver: Receiver<'b>,
+}
+
+/// Where the events go.
+#[derive(Clone, Copy, Debug)]
+enum Receiver<'b> {
+    /// Nobody said.
+    Unknown,
+    /// What they are written to.
+    At(BorrowedFd<'b>),
+    /// Nobody reads them any more.
+    Gone,
 }
 
 /// Whether the keeper of every running job is listened to.
@@ -99,10 +111,23 @@ impl<'a, 'b> Waiter<'a, 'b> {
             bell: Bell::hang_up(inbox.outlive(), inbox.session())?,
             keepers: HashMap::new(),
             tries: 0,
+            receiver: Receiver::Unknown,
         })
     }
 
-    /// Waits until there is something, or this moment on the clock of `boot_ms` has come.
+    /// Waits only for as long as somebody reads what is written here: what is claimed for a receiver
+    /// that has gone would be kept from others.
+    pub fn for_receiver(mut self, fd: BorrowedFd<'b>) -> Waiter<'a, 'b> {
+        self.receiver = Receiver::At(fd);
+        self
+    }
+
+    pub fn receiver_is_gone(&self) -> bool {
+        matches!(self.receiver, Receiver::Gone)
+    }
+
+    /// Waits until there is something, or this moment on the clock of `boot_ms` has come, or whoever
+    /// was to receive it has gone.
     pub fn next(&mut self, how: How, deadline: Option<u64>) -> Result<Taken, Error> {
         let mut dropped = Vec::new();
         loop {
@@ -115,6 +140,10 @@ impl<'a, 'b> Waiter<'a, 'b> {
                 return Ok(taken);
             }
             self.sleep_until_news(&taken, deadline)?;
+            if self.receiver_is_gone() {
+                taken.dropped = dropped;
+                return Ok(taken);
+            }
         }
     }
 
@@ -189,8 +218,14 @@ impl<'a, 'b> Waiter<'a, 'b> {
             .map(|(id, keeper)| (id.clone(), (keeper.as_fd(), Interest::Readable)))
             .unzip();
         on.push((self.bell.as_fd(), Interest::Readable));
+        if let Receiver::At(fd) = self.receiver {
+            on.push((fd, Interest::HangUp));
+        }
         let ready = poll::wait(&on, limit).map_err(Error::io("cannot wait for", "the inbox"))?;
         drop(on);
+        if ready.get(ids.len() + 1) == Some(&true) {
+            self.receiver = Receiver::Gone;
+        }
         for (id, _) in ids.iter().zip(ready).filter(|(_, ready)| *ready) {
             self.keepers.remove(id);
         }

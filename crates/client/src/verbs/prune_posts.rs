@@ -17,9 +17,18 @@ use std::path::{Path, PathBuf};
 /// they are does not count: they are few and small.
 pub fn prune_posts(outlive: &Outlive, asked: &Prune, pruned: &mut Pruned) -> Result<(), Error> {
     for id in ids_in(&outlive.home().posts())? {
-        let Ok(Some(source)) = Source::read_post(outlive, &id) else {
-            // Removed just now, or damaged.
-            continue;
+        let source = match Source::read_post(outlive, &id) {
+            Ok(Some(source)) => source,
+            // Removed just now.
+            Ok(None) => continue,
+            Err(_) if asked.force => {
+                remove(outlive, &id, None)?;
+                continue;
+            }
+            Err(_) => {
+                pruned.unreadable.push(id);
+                continue;
+            }
         };
         if !is_asked_for(&source, asked) {
             continue;

@@ -81,6 +81,14 @@ fn whoever_waited_too_short_is_told() {
 }
 
 #[test]
+fn a_log_of_all_is_being_told() {
+    let world = World::new();
+    let id = ended(&world, "seq 5");
+    world.ok(&["log", &id]);
+    assert_nothing_waits(&world);
+}
+
+#[test]
 fn a_log_of_less_than_all_is_not_being_told() {
     let world = World::new();
     let id = ended(&world, "seq 500");

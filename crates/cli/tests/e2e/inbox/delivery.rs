@@ -212,7 +212,7 @@ fn as_text_it_is_a_block_with_its_id_and_how_to_ack_it() {
     );
     let ran = world.outlive(&["inbox", "--session", ME, "--format", "text", "--json"]);
     assert_eq!(ran.stdout, expected);
-    let hint = format!("outlive inbox --session={ME} --ack {event}");
+    let hint = format!("outlive inbox --session {ME} --ack {event}");
     assert!(ran.stderr.contains(&hint), "{ran:?}");
     let ran = world.outlive(&["inbox", "--session", ME]);
     assert_eq!(
@@ -227,14 +227,17 @@ fn as_text_it_is_a_block_with_its_id_and_how_to_ack_it() {
 #[test]
 fn the_hint_can_be_pasted() {
     let world = World::new();
-    let session = "it's $(mine) & more";
-    ended_of(&world, session, "true");
-    let ran = world.outlive(&["inbox", "--session", session]);
-    let hint = ran.stderr.split("note: outlive").nth(1).unwrap().trim_end();
-    let script = format!("'{}' {hint}", env!("CARGO_BIN_EXE_outlive"));
-    let ran = Ran::of(&mut world.within("bash", ["-c", &script]));
-    assert_eq!(ran.code, 0, "{script}: {ran:?}");
-    assert_eq!(waiting(&world, session), 0);
+    for session in ["it's $(mine) & more", "-x", "--follow"] {
+        let id = world.ok(&["run", &format!("--session={session}"), "--", "true"]);
+        world.until_over(&id);
+        let ran = world.outlive(&["inbox", &format!("--session={session}")]);
+        let hint = ran.stderr.split("note: outlive").nth(1).unwrap().trim_end();
+        let script = format!("'{}' {hint}", env!("CARGO_BIN_EXE_outlive"));
+        let ran = Ran::of(&mut world.within("bash", ["-c", &script]));
+        assert_eq!(ran.code, 0, "{script}: {ran:?}");
+        let ended = world.json(&["session", "end", "--json", "--", session]);
+        assert_eq!(ended["kept"], 0);
+    }
 }
 
 #[test]
@@ -306,6 +309,8 @@ fn what_is_too_old_is_dropped_and_that_is_said_and_recorded() {
     let world = World::new();
     configure(&world, "[inbox]\nkeep = \"1ms\"\n");
     let event = end_event(&world, &ended(&world, "true"));
+    // To whoever only looks that is not said, and nothing is changed for those who will be told.
+    assert_eq!(inbox(&world, &["--peek"]), json!({ "events": [] }));
     let ran = world.outlive(&["inbox", "--session", ME, "--json"]);
     assert_eq!(
         ran.stdout,

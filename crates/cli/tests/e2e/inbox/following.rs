@@ -1,11 +1,14 @@
 //! `--follow` prints one JSON line an event, for as long as it is let.
 
-use super::{Consumer, ME, ack, assert_nothing_waits, end_event, ended, inbox, post, waiting};
+use super::{
+    Consumer, ME, ack, assert_nothing_waits, end_event, ended, inbox, only_event, post, waiting,
+};
 use crate::processes::{kill_for_good, until_blocked};
 use crate::scripts::{WAITS, let_go, ok};
 use crate::world::{World, until};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::process::Stdio;
 
 fn follower(world: &World, options: &[&str]) -> Consumer {
     Consumer::of(world, &[&["--follow"], options].concat())
@@ -87,6 +90,23 @@ fn as_text_each_event_is_a_block() {
     let ran = follower.end();
     let expected = format!("[{}] Job {id} succeeded", end_event(&world, &id));
     assert!(ran.stdout.starts_with(&expected), "{ran:?}");
+}
+
+/// What it would claim then nobody would read.
+#[test]
+fn who_is_not_read_any_more_takes_nothing() {
+    for options in [&["--follow"][..], &["--follow", "--peek"], &["--wait"]] {
+        let world = World::new();
+        let own = ["inbox", "--session", ME, "--json"];
+        let mut command = world.command([&own, options].concat());
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        until_blocked(child.id() as i32);
+        drop(child.stdout.take());
+        until("it has ended", || child.try_wait().unwrap().is_some());
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        ended(&world, "true");
+        assert_eq!(only_event(&inbox(&world, &[]))["attempt"], 1);
+    }
 }
 
 /// Fifty jobs, every third of which loses its keeper and every fifth both.

@@ -12,12 +12,15 @@ mod soak;
 mod text;
 mod waiting;
 
-use crate::world::{Ran, World, kill};
+use crate::world::{Ran, World, kill, until};
+use outlive_sys::poll::{self, Interest};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::fd::AsFd;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 /// The session whose inbox most tests are about.
 const ME: &str = "me";
@@ -139,6 +142,13 @@ impl Consumer {
 
     /// The next line that it prints, which it must.
     fn line(&mut self) -> Value {
+        if self.lines.buffer().is_empty() {
+            let stdout = (self.lines.get_ref().as_fd(), Interest::Readable);
+            until("it prints a line", || {
+                let limit = Some(Duration::from_millis(100));
+                poll::wait(&[stdout], limit).unwrap().contains(&true)
+            });
+        }
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("it ended: {:?}", self.words()))
@@ -152,8 +162,9 @@ impl Consumer {
         words
     }
 
-    /// Everything it goes on to print, and its code.
+    /// Everything it goes on to print, which is less than a pipe holds, and its code.
     fn end(mut self) -> Ran {
+        until("it ends", || self.child.try_wait().unwrap().is_some());
         let mut stdout = String::new();
         std::io::Read::read_to_string(&mut self.lines, &mut stdout).unwrap();
         let stderr = self.words();

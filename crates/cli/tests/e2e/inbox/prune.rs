@@ -91,3 +91,21 @@ fn what_the_killed_left_is_swept_up() {
     let event = post(&world, &json!({}), &[]);
     assert_eq!(event_ids(&alive.answer()), [event]);
 }
+
+#[test]
+fn a_damaged_post_is_kept_unless_forced() {
+    let world = World::new();
+    let sound = post(&world, &json!({}), &["--id", "sound"]);
+    post(&world, &json!({}), &["--id", "damaged"]);
+    fs::write(world.home().join("posts/damaged/post.json"), "{").unwrap();
+    let ran = world.outlive(&["inbox", "--session", ME, "--json"]);
+    assert!(ran.stderr.contains("damaged cannot be read"), "{ran:?}");
+    let answer = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(event_ids(&answer), [sound]);
+    assert_eq!(
+        world.json(&["prune", "--json"])["unreadable"],
+        json!(["damaged"])
+    );
+    world.ok(&["prune", "--force"]);
+    assert_eq!(posts(&world), ["sound"]);
+}
