@@ -23,6 +23,8 @@ fn cells() -> Vec<(&'static str, Course)> {
         .map(|line| line.trim().trim_end_matches(','))
         .filter(|line| !line.is_empty() && !line.starts_with("//"));
     hooks
+        // Nothing is watched here.
+        .filter(|hook| *hook != "Noticed")
         .flat_map(|hook| [(hook, Course::Talk), (hook, Course::Stop)])
         .filter(|(hook, course)| {
             *course == Course::Stop || !["StopAsked", "StopWritten", "Terminated"].contains(hook)
