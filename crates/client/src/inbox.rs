@@ -370,6 +370,18 @@ impl<'a> Inbox<'a> {
     }
 }
 
+/// The particulars and the text of a job's end, whether or not a session is told of it; `None` if there is
+/// no such event.
+pub fn end_of(outlive: &Outlive, event: &EventId) -> Option<(Value, String)> {
+    let spec = outlive.read_spec(&event.source).ok()?;
+    let state = outlive.job_dir(&event.source).read_journal().ok()?.state;
+    let end = state
+        .end()
+        .filter(|_| state.end_seq == Some(event.seq))?
+        .clone();
+    Some(text::end(outlive, &spec, &state, &end))
+}
+
 /// The oldest `most` of what is due, by the place of their source.
 fn oldest(due: Vec<Vec<(u64, u64)>>, most: usize) -> BTreeMap<usize, Vec<u64>> {
     let mut all: Vec<(u64, usize, u64)> = due
