@@ -18,6 +18,7 @@ mod doorbells;
 mod ending;
 mod launch;
 mod listing;
+mod locks;
 mod pair;
 mod processes;
 mod pruning;

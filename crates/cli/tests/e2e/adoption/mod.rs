@@ -46,7 +46,7 @@ fn running(world: &World, program: &str) -> Vec<i32> {
 }
 
 /// Changes the event of this kind in a journal that nobody writes to.
-fn rewrite(world: &World, id: &str, kind: &str, change: impl Fn(&mut Value)) {
+pub fn rewrite(world: &World, id: &str, kind: &str, change: impl Fn(&mut Value)) {
     let path = world.job_dir(id).join("journal");
     let mut lines = world.journal(id);
     let line = lines
