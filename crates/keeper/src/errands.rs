@@ -17,7 +17,7 @@ use std::io;
 impl Keeper<'_> {
     /// Starts what is to be done and is not being done.
     pub(crate) fn send_errands(&mut self) -> io::Result<()> {
-        if matches!(self.leader, Leader::Waiting) && !self.is_out_for(Task::Turn) {
+        if self.is_waiting() && !self.is_out_for(Task::Turn) {
             self.wait_for_turn()?;
         }
         let looks = matches!(
@@ -33,6 +33,11 @@ impl Keeper<'_> {
             true => self.ring(),
             false => Ok(()),
         }
+    }
+
+    /// Whether the job is still to be started, when its turn has come.
+    pub(crate) fn is_waiting(&self) -> bool {
+        matches!(self.leader, Leader::Waiting)
     }
 
     fn is_out_for(&self, task: Task) -> bool {
@@ -103,7 +108,7 @@ impl Keeper<'_> {
 
     /// The job's turn has come.
     fn begin(&mut self) -> io::Result<()> {
-        if !matches!(self.leader, Leader::Waiting) {
+        if !self.is_waiting() {
             return Ok(());
         }
         if let Some(turn) = &self.shared.turn {
@@ -114,6 +119,7 @@ impl Keeper<'_> {
         self.leader = pair::start_leader(self.role, self.shared, &mut self.ledger, inside)?;
         // Until now nobody had it open, which looked like its end.
         self.capture.is_fed();
+        self.deliver()?;
         self.look_at_leader()
     }
 

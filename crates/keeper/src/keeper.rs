@@ -348,7 +348,7 @@ impl<'a> Keeper<'a> {
         // If it ended before it was asked, then it ended by itself.
         self.look_at_leader()?;
         self.role.reach(Hook::StopAsked);
-        let waits = matches!(self.leader, Leader::Waiting);
+        let waits = self.is_waiting();
         if waits || matches!(self.state().phase, Phase::Running(_)) {
             self.ledger
                 .journal()

@@ -3,7 +3,7 @@
 use super::{Heard, standing, until_stands};
 use crate::checks::{every, keepings};
 use crate::processes::kill_for_good;
-use crate::scripts::make_fifo;
+use crate::scripts::{WAITS, let_go, make_fifo, with_go};
 use crate::world::{Ran, World, is_alive, until};
 use std::fs::{self, File};
 use std::io::Write;
@@ -22,12 +22,13 @@ fn whoever_takes_over_rings() {
         let world = World::new();
         let heard = Heard::new(&world);
         let args = ["run", "--id", "job", "--on-end", &heard.command()];
-        let mut command = world.command(args);
+        let mut command = with_go(&world, &args);
         command.env("OUTLIVE_HOOKS", format!("keeper:{step}={how}"));
-        Ran::of(command.args(["--shell", "exit 3"]));
-        if *how == "kill-both" {
-            until("both are gone", || !is_alive(world.pair("job").keeper));
-        }
+        let ran = Ran::of(command.args(["--shell", &format!("{WAITS}exit 3")]));
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let keeper = world.pair("job").keeper;
+        let_go(&world);
+        until("it is killed", || !is_alive(keeper));
         // A later verb is all that is needed.
         until_stands(&world, "job", "rung", 1);
         world.until_over("job");

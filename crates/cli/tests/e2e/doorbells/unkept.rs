@@ -2,8 +2,10 @@
 
 use super::{Heard, end_of, until_stands};
 use crate::adoption::rewrite;
-use crate::world::{Ran, World, is_alive};
+use crate::scripts::loop_until;
+use crate::world::{Ran, World, is_alive, until};
 use serde_json::json;
+use std::fs;
 
 fn assert_heard(world: &World, heard: &Heard, kind: &str) {
     until_stands(world, "job", "rung", 1);
@@ -61,9 +63,13 @@ fn of_a_job_that_had_ended_before_a_restart() {
     let world = World::new();
     let heard = Heard::new(&world);
     let hooks = "keeper:Ringing=kill-both";
-    run(&world, &heard, hooks, &["--shell", "exit 3"]);
-    let keeper = world.pair("job").keeper;
-    crate::world::until("both are gone", || !is_alive(keeper));
+    let script = format!("{}; exit 3", loop_until(&world.path("go")));
+    run(&world, &heard, hooks, &["--shell", &script]);
+    let pair = world.pair("job");
+    fs::write(world.path("go"), "").unwrap();
+    until("both are gone", || {
+        !is_alive(pair.keeper) && pair.standby.is_some_and(|pid| !is_alive(pid))
+    });
     rewrite(&world, "job", "accepted", |accepted| {
         accepted["boot"] = json!("another")
     });
