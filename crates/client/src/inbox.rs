@@ -26,6 +26,7 @@ pub use outlive_core::notice::Kind;
 use outlive_core::told::{self, Due, Durable, How, Line, Note, Told, When};
 pub use outlive_core::told::{Rules, Why};
 use outlive_core::{JobId, Label};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -316,6 +317,18 @@ impl<'a> Inbox<'a> {
             .filter(|source| source.items().iter().any(|item| item.seq == event.seq))
             .ok_or_else(|| Error::NoSuchEvent(event.to_string()))
     }
+}
+
+/// The particulars and the text of a job's end, whether or not a session is told of it; `None` if there is
+/// no such event.
+pub fn end_of(outlive: &Outlive, event: &EventId) -> Option<(Value, String)> {
+    let spec = outlive.read_spec(&event.source).ok()?;
+    let state = outlive.job_dir(&event.source).read_journal().ok()?.state;
+    let end = state
+        .end()
+        .filter(|_| state.end_seq == Some(event.seq))?
+        .clone();
+    Some(text::end(outlive, &spec, &state, &end))
 }
 
 /// The oldest `most` of what is due, by the place of their source.

@@ -41,7 +41,7 @@ pub mod view;
 
 pub use config::Config;
 pub use error::Error;
-pub use job::{Job, JobOutput};
+pub use job::{Job, JobOutput, Rung, WaitingFor};
 pub use outlive::{Caller, Outlive};
 pub use outlive_core::control::{Awaiting, WriteId};
 pub use outlive_core::ready::Ready;

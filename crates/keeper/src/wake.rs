@@ -41,7 +41,8 @@ impl Keeper<'_> {
             if self.capture.feed() == Feed::Open {
                 add(Wake::Output, self.output_fd(), Interest::Readable);
             }
-            if let (true, Some(fd)) = (self.desk.is_busy(), self.shared.channel.writable()) {
+            let delivers = self.desk.is_busy() && !self.is_waiting();
+            if let (true, Some(fd)) = (delivers, self.shared.channel.writable()) {
                 add(Wake::Room, fd, Interest::Writable);
             }
             if let (Some((pidfd, interest)), None) = (self.leader.awaited(), self.state().end()) {

@@ -19,6 +19,7 @@ mod ending;
 mod inbox;
 mod launch;
 mod listing;
+mod locks;
 mod pair;
 mod processes;
 mod pruning;

@@ -28,6 +28,15 @@ pub fn data(source: &Source, item: &Item<'_>) -> Value {
     redacted(value)
 }
 
+/// The particulars and the block of a job's end, whoever is to read them.
+pub fn end(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> (Value, String) {
+    let text = ended(outlive, spec, state, end);
+    (
+        redacted(words::end_data(spec, end)),
+        redact(&text).into_owned(),
+    )
+}
+
 fn event_data(source: &Source, event: &Event) -> Value {
     let mut data = match event {
         Event::Ended(end) => match &source.origin {

@@ -16,8 +16,9 @@ pub enum Comes {
 use Comes::{Always, Never, Perhaps};
 
 /// Every hook of a keeper, and which of `KINDS` come by.
-pub const HOOKS: [(&str, [Comes; 5]); 21] = [
+pub const HOOKS: [(&str, [Comes; 5]); 24] = [
     ("Begun", [Always; 5]),
+    ("TurnCame", [Never; 5]),
     ("Forked", [Always; 5]),
     ("Spawned", [Always; 5]),
     ("GateOpened", [Always; 5]),
@@ -37,6 +38,8 @@ pub const HOOKS: [(&str, [Comes; 5]); 21] = [
     ("Noted", [Always; 5]),
     ("Told", [Always; 5]),
     ("Reaped", [Always; 5]),
+    ("Ringing", [Never; 5]),
+    ("Rang", [Never; 5]),
     ("Closed", [Perhaps, Perhaps, Perhaps, Perhaps, Always]),
     ("Retired", [Always; 5]),
 ];
