@@ -56,6 +56,9 @@ pub struct Entry {
     /// Counts the job's entries: 1, 2, 3, …
     pub seq: u64,
     pub wish: Wish,
+    /// How many matches it is to tell of; none where it has only to say that the silence is over.
+    #[serde(default)]
+    pub matches: u64,
 }
 
 /// What a keeper wants.
@@ -77,8 +80,8 @@ pub enum Verdict {
     Trips,
     /// It is counted, and not told.
     Silenced,
-    /// The silence is over: the keeper tells that, with how many were silenced in it, and then of its
-    /// match if it has one.
+    /// The silence is over: the keeper tells that, with how many matches were silenced, the one too many
+    /// among them, and then of its own if it has any.
     Resumes { silenced: u64 },
     /// Nothing is to be told: there is no silence, or it is not over, or another keeper was first.
     Idle,
@@ -142,7 +145,7 @@ impl Breaker {
         *newest = entry.seq;
         self.now_ms = self.now_ms.max(entry.at_ms);
         Some(match entry.wish {
-            Wish::Match => self.take_match(),
+            Wish::Match => self.take_match(entry.matches),
             Wish::Resumed => self.take_resumed(),
         })
     }
@@ -155,7 +158,7 @@ impl Breaker {
         }
     }
 
-    fn take_match(&mut self) -> Verdict {
+    fn take_match(&mut self, matches: u64) -> Verdict {
         let now = self.now_ms;
         self.forget_before(now);
         match &mut self.phase {
@@ -166,12 +169,12 @@ impl Breaker {
             Phase::Flowing(_) => {
                 self.phase = Phase::Silent {
                     until_ms: now.saturating_add(self.rules.silence_ms),
-                    silenced: 0,
+                    silenced: matches,
                 };
                 Verdict::Trips
             }
             Phase::Silent { until_ms, silenced } if now < *until_ms => {
-                *silenced += 1;
+                *silenced += matches;
                 Verdict::Silenced
             }
             Phase::Silent { silenced, .. } => {

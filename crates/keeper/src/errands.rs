@@ -1,7 +1,7 @@
 //! Sending processes on errands, and hearing what became of them.
 
 use crate::errand::{Errand, Task, own_program};
-use crate::keeper::Keeper;
+use crate::keeper::{HoldOff, Keeper};
 use crate::leader::Leader;
 use crate::pair;
 use crate::start;
@@ -81,7 +81,11 @@ impl Keeper<'_> {
             // It is sent again.
             (Task::Turn, _) => return Err(io::Error::other("waiting for the lock failed")),
             (Task::Probe, Status::Exited { code: 0 }) => self.is_ready()?,
-            // Nothing more can be told of it.
+            // Killed by somebody, or it could not begin: another is sent.
+            (Task::Probe, _) if self.state().end().is_none() => {
+                self.probed = false;
+                self.hold_off = Some(HoldOff);
+            }
             (Task::Probe, _) => {}
             (Task::Doorbell(number), status) => self.rang(number, &errand, status)?,
         }
@@ -91,7 +95,12 @@ impl Keeper<'_> {
     fn is_ready(&mut self) -> io::Result<()> {
         match self.state().end() {
             Some(_) => Ok(()),
-            None => self.ledger.write(&[Event::Ready]),
+            None => {
+                let written = self.ledger.write(&[Event::Ready]);
+                // What a full disk does not take is seen again.
+                self.probed = written.is_ok();
+                written
+            }
         }
     }
 
@@ -105,6 +114,7 @@ impl Keeper<'_> {
         }
         let inside = self.inside.take();
         self.leader = pair::start_leader(self.role, self.shared, &mut self.ledger, inside)?;
+        self.notice_start();
         self.look_at_leader()
     }
 

@@ -12,6 +12,10 @@ fn entry(at_ms: u64, job: &str, seq: u64, wish: Wish) -> Entry {
         job: JobId::parse(job).expect("an id"),
         seq,
         wish,
+        matches: match wish {
+            Wish::Match => 1 + seq % 2,
+            Wish::Resumed => 0,
+        },
     }
 }
 
@@ -43,12 +47,12 @@ fn a_flood_trips_it_and_the_first_after_the_silence_resumes() {
         (11, Wish::Match, Silenced),
         (39, Wish::Match, Silenced),
         (39, Wish::Resumed, Idle),
-        (40, Wish::Match, Resumes { silenced: 2 }),
+        (40, Wish::Match, Resumes { silenced: 4 }),
         (40, Wish::Resumed, Idle),
         (41, Wish::Match, Admitted),
         (42, Wish::Match, Admitted),
         (43, Wish::Match, Trips),
-        (80, Wish::Resumed, Resumes { silenced: 0 }),
+        (80, Wish::Resumed, Resumes { silenced: 1 }),
         (80, Wish::Resumed, Idle),
         (80, Wish::Match, Admitted),
     ];
@@ -114,7 +118,7 @@ fn torn_lines_and_other_boots_are_passed_over() {
 fn what_is_appended_once_is_read_for_ever() {
     assert_eq!(
         String::from_utf8(entry(5, "a", 7, Wish::Resumed).encode()).expect("text"),
-        "\n{\"boot\":\"now\",\"at_ms\":5,\"job\":\"a\",\"seq\":7,\"wish\":\"resumed\"}\n"
+        "\n{\"boot\":\"now\",\"at_ms\":5,\"job\":\"a\",\"seq\":7,\"wish\":\"resumed\",\"matches\":0}\n"
     );
 }
 
@@ -175,12 +179,12 @@ fn model(entries: &[Entry], rules: BreakerRules) -> Vec<Option<Verdict>> {
             }
             (_, Wish::Resumed) => Verdict::Idle,
             (Some((tripped, silenced)), Wish::Match) => {
-                silence = Some((tripped, silenced + 1));
+                silence = Some((tripped, silenced + entry.matches));
                 Verdict::Silenced
             }
             (None, Wish::Match) if recent < rules.most => Verdict::Admitted,
             (None, Wish::Match) => {
-                silence = Some((at, 0));
+                silence = Some((at, entry.matches));
                 Verdict::Trips
             }
         };

@@ -1,7 +1,6 @@
 //! This job's share in the breaker of its session: see [`outlive_core::breaker`].
 
 use outlive_core::breaker::{self, Breaker, BreakerRules, Entry, Verdict, Wish};
-use outlive_core::event::Event;
 use outlive_core::layout::PRIVATE;
 use outlive_core::{BootId, JobDir, JobId, Spec};
 use outlive_sys::procfs;
@@ -68,9 +67,9 @@ impl Share {
         self.resume
     }
 
-    /// Whether a match is told.
-    pub fn ask(&mut self, now: u64) -> Told {
-        match self.wish(Wish::Match, now) {
+    /// Whether so many matches are told of.
+    pub fn ask(&mut self, now: u64, matches: u64) -> Told {
+        match self.wish(Wish::Match, matches, now) {
             // A list that cannot be written is no reason to keep silent.
             Ok(Some(Verdict::Admitted)) | Ok(None) | Err(_) => Told::Yes,
             Ok(Some(Verdict::Resumes { silenced })) => {
@@ -89,19 +88,19 @@ impl Share {
         self.resume.silent_until
     }
 
-    /// Says so, where no other job was first.
-    pub fn tick(&mut self, now: u64) -> Option<Event> {
+    /// How many were silenced, where it is to be said and no other job was first.
+    pub fn tick(&mut self, now: u64) -> Option<u64> {
         if self.resume.silent_until.is_none_or(|at| now < at) {
             return None;
         }
         self.resume.silent_until = None;
-        match self.wish(Wish::Resumed, now) {
-            Ok(Some(Verdict::Resumes { silenced })) => Some(Event::WatchResumed { silenced }),
+        match self.wish(Wish::Resumed, 0, now) {
+            Ok(Some(Verdict::Resumes { silenced })) => Some(silenced),
             _ => None,
         }
     }
 
-    fn wish(&mut self, wish: Wish, now: u64) -> io::Result<Option<Verdict>> {
+    fn wish(&mut self, wish: Wish, matches: u64, now: u64) -> io::Result<Option<Verdict>> {
         self.resume.asked += 1;
         let entry = Entry {
             boot: self.boot.clone(),
@@ -109,6 +108,7 @@ impl Share {
             job: self.job.clone(),
             seq: self.resume.asked,
             wish,
+            matches,
         };
         self.open()?.write_all(&entry.encode())?;
         let list = std::fs::read(&self.list)?;
