@@ -1,7 +1,7 @@
 //! The breaker across the jobs of a session: many watches together are not to flood who is told.
 //!
 //! There is no process to decide this. Each keeper that wants to tell of a match appends an [`Entry`]
-//! to a list the session's jobs share, then folds the list up to its own entry to learn the
+//! to a list the session's jobs share, then folds the list, or what is new in it, to learn the
 //! [`Verdict`]. Who folds makes no difference, and what is appended later changes no verdict given.
 //!
 //! ```text
@@ -127,13 +127,17 @@ impl Breaker {
         }
     }
 
-    /// What follows from everything in a list.
-    pub fn fold(list: &[u8], boot: &BootId, rules: BreakerRules) -> Breaker {
-        let mut breaker = Breaker::new(rules);
+    /// Takes all of a list, or what has been appended to it; says what becomes of the wish of this job
+    /// with this number, if it is there and had not been taken before.
+    pub fn take(&mut self, list: &[u8], boot: &BootId, job: &JobId, seq: u64) -> Option<Verdict> {
+        let mut own = None;
         for (_, entry) in entries(list, boot) {
-            breaker.apply(&entry);
+            let verdict = self.apply(&entry);
+            if entry.seq == seq && entry.job == *job {
+                own = own.or(verdict);
+            }
         }
-        breaker
+        own
     }
 
     /// Takes the next entry; `None` if it had been taken before.
@@ -219,21 +223,6 @@ impl Breaker {
             Phase::Silent { .. } => false,
         }
     }
-}
-
-/// What becomes of the wish of this job with this number, if it is in the list.
-pub fn verdict(
-    list: &[u8],
-    boot: &BootId,
-    rules: BreakerRules,
-    job: &JobId,
-    seq: u64,
-) -> Option<Verdict> {
-    let mut breaker = Breaker::new(rules);
-    entries(list, boot).find_map(|(_, entry)| {
-        let verdict = breaker.apply(&entry)?;
-        (entry.seq == seq && entry.job == *job).then_some(verdict)
-    })
 }
 
 /// How many bytes at the front of a list no longer matter: without them every later entry, in the list

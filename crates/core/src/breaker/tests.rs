@@ -23,6 +23,18 @@ fn encode(entries: &[Entry]) -> Vec<u8> {
     entries.iter().flat_map(Entry::encode).collect()
 }
 
+/// What becomes of a job's wish.
+fn verdict(list: &[u8], job: &JobId, seq: u64) -> Option<Verdict> {
+    Breaker::new(SMALL).take(list, &boot(), job, seq)
+}
+
+/// What follows from everything in a list.
+fn fold(list: &[u8]) -> Breaker {
+    let mut breaker = Breaker::new(SMALL);
+    breaker.take(list, &boot(), &JobId::parse("nobody").expect("an id"), 1);
+    breaker
+}
+
 fn verdicts(entries: &[Entry], rules: BreakerRules) -> Vec<Option<Verdict>> {
     let mut breaker = Breaker::new(rules);
     entries.iter().map(|entry| breaker.apply(entry)).collect()
@@ -62,14 +74,8 @@ fn a_flood_trips_it_and_the_first_after_the_silence_resumes() {
         .collect();
     let expected: Vec<_> = table.iter().map(|(_, _, verdict)| Some(*verdict)).collect();
     assert_eq!(verdicts(&entries, SMALL), expected);
-    assert_eq!(
-        Breaker::fold(&encode(&entries[..6]), &boot(), SMALL).silent_until(),
-        Some(40)
-    );
-    assert_eq!(
-        Breaker::fold(&encode(&entries), &boot(), SMALL).silent_until(),
-        None
-    );
+    assert_eq!(fold(&encode(&entries[..6])).silent_until(), Some(40));
+    assert_eq!(fold(&encode(&entries)).silent_until(), None);
 }
 
 #[test]
@@ -93,7 +99,7 @@ fn what_an_heir_repeats_counts_once_and_keeps_its_verdict() {
     ]);
     let verdict = |job: &str, seq| {
         let job = JobId::parse(job).expect("an id");
-        verdict(&list, &boot(), SMALL, &job, seq)
+        verdict(&list, &job, seq)
     };
     assert_eq!(verdict("a", 2), Some(Verdict::Admitted));
     assert_eq!(verdict("b", 1), Some(Verdict::Admitted));
@@ -220,8 +226,8 @@ proptest! {
         let some = encode(&entries[..cut]);
         for entry in &entries[..cut] {
             prop_assert_eq!(
-                verdict(&some, &boot(), SMALL, &entry.job, entry.seq),
-                verdict(&all, &boot(), SMALL, &entry.job, entry.seq)
+                verdict(&some, &entry.job, entry.seq),
+                verdict(&all, &entry.job, entry.seq)
             );
         }
     }
@@ -239,15 +245,30 @@ proptest! {
         let whole = [&list[..], &next].concat();
         for (_, entry) in self::entries(&whole[rest..], &boot()) {
             prop_assert_eq!(
-                verdict(&whole, &boot(), SMALL, &entry.job, entry.seq),
-                verdict(&whole[rest..], &boot(), SMALL, &entry.job, entry.seq)
+                verdict(&whole, &entry.job, entry.seq),
+                verdict(&whole[rest..], &entry.job, entry.seq)
             );
         }
     }
 
     #[test]
+    fn taking_what_is_new_is_taking_all(entries in lists(), cut in 0..40usize) {
+        let cut = cut.min(entries.len());
+        let all = encode(&entries);
+        for entry in &entries[cut..] {
+            let mut breaker = fold(&encode(&entries[..cut]));
+            if entries[..cut].iter().any(|other| other.job == entry.job && other.seq >= entry.seq) {
+                continue;
+            }
+            let own = breaker.take(&encode(&entries[cut..]), &boot(), &entry.job, entry.seq);
+            prop_assert_eq!(own, verdict(&all, &entry.job, entry.seq));
+            prop_assert_eq!(breaker.silent_until(), fold(&all).silent_until());
+        }
+    }
+
+    #[test]
     fn any_bytes_are_readable(list: Vec<u8>, now: u64) {
-        Breaker::fold(&list, &boot(), SMALL);
+        fold(&list);
         prop_assert!(trimmed(&list, &boot(), SMALL, now) <= list.len());
     }
 }

@@ -28,7 +28,7 @@ fn a_match_in_the_middle_of_a_flood_is_found_though_the_middle_is_dropped() {
     let offset = matched.as_u64().unwrap();
     assert_eq!(offset, 100_000_000 + 100_000_000_u64.div_ceil(99));
     let dropped = job["output"]["dropped_bytes"].as_u64().unwrap();
-    assert!(dropped > 200_000_000, "{job}");
+    assert!(dropped > 199_000_000, "{job}");
     let kept = world.ok(&["log", &id, "--grep", "ERROR"]);
     assert!(!kept.contains("the ERROR"), "it is still there");
 }

@@ -39,7 +39,7 @@ fn what_comes_within_a_spacing_is_counted_and_told_after_it() {
     );
     let moments = moments(&world, &id, "matched");
     let between = moments[1] - moments[0];
-    assert!((300..2000).contains(&between), "{between} ms");
+    assert!((270..2000).contains(&between), "{between} ms");
     let heard = inbox_of(&world, "matched");
     let counts: Vec<_> = heard
         .iter()
@@ -76,7 +76,7 @@ fn told_and_counted_is_all_that_was_seen() {
     assert!(moments.len() > 5, "{moments:?}");
     // But for the last, which the end of the job hastens.
     for pair in moments[..moments.len() - 1].windows(2) {
-        assert!(pair[1] - pair[0] >= 39, "{moments:?}");
+        assert!(pair[1] - pair[0] >= 25, "{moments:?}");
     }
 }
 
@@ -112,7 +112,7 @@ fn three_busy_spacings_turn_a_watch_off() {
     assert_eq!(world.events(&id, "watch_disabled").len(), 1);
     let moments = moments(&world, &id, "watch_disabled");
     let first = world.boot_ms(&id, "matched");
-    assert!(moments[0] - first >= 900, "{}", moments[0] - first);
+    assert!(moments[0] - first >= 850, "{}", moments[0] - first);
 }
 
 #[test]
@@ -153,15 +153,12 @@ fn a_watch_that_is_not_off_promises_nothing() {
 fn a_pause_forgives_the_busy_spacings_before_it() {
     let world = world(SPACED);
     // Twice two busy spacings, with a spacing between them in which nothing comes.
-    let busy = "for n in {1..60}; do echo n; sleep 0.01; done";
-    let id = run(
-        &world,
-        &["--watch", "n"],
-        &format!("{busy}; sleep 0.8; {busy}; sleep 0.5"),
-    );
+    let busy = "echo n; echo n; sleep 0.35; echo n";
+    let script = format!("{busy}; sleep 0.8; {busy}; sleep 0.8");
+    let id = run(&world, &["--watch", "n"], &script);
     world.wait(&id);
     assert_eq!(world.events(&id, "watch_disabled"), [Value::Null; 0]);
-    assert_eq!(matches(&world, &id), 120);
+    assert_eq!(matches(&world, &id), 6);
 }
 
 #[test]
