@@ -127,17 +127,14 @@ impl Breaker {
         }
     }
 
-    /// Takes all of a list, or what has been appended to it; says what becomes of the wish of this job
-    /// with this number, if it is there and had not been taken before.
-    pub fn take(&mut self, list: &[u8], boot: &BootId, job: &JobId, seq: u64) -> Option<Verdict> {
-        let mut own = None;
+    /// Takes all of a list, or what has been appended to it; says what becomes of each wish that had not
+    /// been taken before.
+    pub fn take(&mut self, list: &[u8], boot: &BootId, mut tell: impl FnMut(Entry, Verdict)) {
         for (_, entry) in entries(list, boot) {
-            let verdict = self.apply(&entry);
-            if entry.seq == seq && entry.job == *job {
-                own = own.or(verdict);
+            if let Some(verdict) = self.apply(&entry) {
+                tell(entry, verdict);
             }
         }
-        own
     }
 
     /// Takes the next entry; `None` if it had been taken before.

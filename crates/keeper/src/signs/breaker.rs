@@ -5,6 +5,7 @@ use outlive_core::layout::PRIVATE;
 use outlive_core::{BootId, JobDir, JobId, Spec};
 use outlive_sys::procfs;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -32,6 +33,8 @@ struct Read {
     inode: u64,
     to: u64,
     breaker: Breaker,
+    /// What became of wishes of this job that its predecessor wrote down, and may not have journaled.
+    own: BTreeMap<u64, Verdict>,
     /// When it is as long as this, it is looked whether it can be shortened.
     large: u64,
 }
@@ -145,6 +148,7 @@ impl Share {
                 inode,
                 to: 0,
                 breaker: Breaker::new(self.rules),
+                own: BTreeMap::new(),
                 large: LARGE,
             },
         };
@@ -154,7 +158,13 @@ impl Share {
         let whole = new.iter().rposition(|byte| *byte == b'\n');
         let whole = &new[..whole.map_or(0, |last| last + 1)];
         read.to += whole.len() as u64;
-        let verdict = read.breaker.take(whole, &self.boot, &self.job, seq);
+        let Read { breaker, own, .. } = &mut read;
+        breaker.take(whole, &self.boot, |entry, verdict| {
+            if entry.job == self.job && entry.seq >= seq {
+                own.insert(entry.seq, verdict);
+            }
+        });
+        let verdict = own.remove(&seq);
         self.read = Some(read);
         Ok(verdict)
     }

@@ -1,9 +1,13 @@
 //! The breaker across the jobs of a session.
 
 use super::{SESSION, inbox, world};
-use crate::scripts::{Gate, let_go, ok};
-use crate::world::{World, until};
+use crate::checks::{every, keepings};
+use crate::processes::{CONT, KILL, is_stopped};
+use crate::scripts::{Gate, WAITS, let_go, ok, with_go};
+use crate::world::{Ran, World, kill, until};
 use serde_json::Value;
+use std::thread;
+use std::time::Duration;
 
 const TIGHT: &str =
     "[watch]\nspacing = \"0ms\"\n[breaker]\nmost = 3\nwindow = \"2s\"\nsilence = \"1s\"\n";
@@ -178,36 +182,92 @@ fn the_first_match_after_a_silence_ends_it() {
     assert_eq!(last["last"]["text"], "match 5");
 }
 
+/// A job that matches eight times at once, and once more when it is let go, with these hooks.
+fn eight_and_one(world: &World, hooks: &str) -> String {
+    let script =
+        format!("for n in $(seq 8); do echo match; done; {WAITS} echo match; exec sleep 60");
+    let args = [
+        "run",
+        "--session",
+        SESSION,
+        "--watch",
+        "match",
+        "--shell",
+        &script,
+    ];
+    let ran = Ran::of(with_go(world, &args).env("OUTLIVE_HOOKS", hooks));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.stdout.trim().to_owned()
+}
+
+fn assert_silence_was_told_once(world: &World, id: &str, told: u64) {
+    assert_eq!(super::matches(world, id), told);
+    assert_eq!(world.events(id, "watch_overflow").len(), 1);
+    let resumed = world.events(id, "watch_resumed");
+    assert_eq!(
+        (resumed.len(), sum(&resumed, "silenced")),
+        (1, 5),
+        "{resumed:?}"
+    );
+}
+
 #[test]
 fn the_breaker_holds_across_a_keeper_kill() {
-    let world = world(TIGHT);
-    for place in ["keeper:Noticed=kill", "keeper:Captured=kill"] {
-        let gate = Gate::new(&world);
-        let session = if place.contains("Noticed") { "a" } else { "b" };
-        let script = gate.then("for n in $(seq 8); do echo match; done; exec sleep 60");
-        let mut command = world.command([
-            "run",
-            "--session",
-            session,
-            "--watch",
-            "match",
-            "--shell",
-            &script,
-        ]);
-        let ran = crate::world::Ran::of(command.env("OUTLIVE_HOOKS", place));
-        let id = ran.stdout.trim().to_owned();
-        gate.open();
+    let hooks = ["keeper:Noticed=kill", "keeper:Captured=kill"];
+    every(&hooks, ToString::to_string, |hooks| {
+        let world = world(TIGHT);
+        let id = eight_and_one(&world, hooks);
         until("the silence is over", || {
             !world.events(&id, "watch_resumed").is_empty()
         });
-        assert_eq!(super::matches(&world, &id), 3, "{place}");
-        assert_eq!(world.events(&id, "watch_overflow").len(), 1, "{place}");
-        let resumed = world.events(&id, "watch_resumed");
-        assert_eq!(
-            (resumed.len(), sum(&resumed, "silenced")),
-            (1, 5),
-            "{place}"
-        );
-        std::fs::remove_file(world.path("gate")).unwrap();
-    }
+        assert_silence_was_told_once(&world, &id, 3);
+    });
+}
+
+/// Kills the keeper once the event is journaled, and before it has gone on.
+fn kill_once_told(world: &World, id: &str, kind: &str) {
+    let keeper = world.pair(id).keeper;
+    until("it is told", || {
+        if !is_stopped(keeper) {
+            return false;
+        }
+        let told = !world.events(id, kind).is_empty();
+        kill(keeper, if told { KILL } else { CONT });
+        told
+    });
+    until("there is an heir", || keepings(world, id).len() == 2);
+}
+
+#[test]
+fn the_end_of_a_silence_is_told_once_though_the_keeper_dies_of_it() {
+    let world = world(TIGHT);
+    let id = eight_and_one(&world, "keeper:Noticed=stop");
+    kill_once_told(&world, &id, "watch_resumed");
+    let_go(&world);
+    until("the heir goes on", || super::matches(&world, &id) == 4);
+    assert_silence_was_told_once(&world, &id, 4);
+}
+
+/// The match that ends the silence is told with that, or neither is.
+#[test]
+fn a_match_that_ends_a_silence_is_told_once_though_the_keeper_dies_of_it() {
+    let world = world(TIGHT);
+    // Its own keeper is not there to say that the silence is over: it stands still meanwhile.
+    let id = eight_and_one(&world, "keeper:Noticed=stop");
+    let keeper = world.pair(&id).keeper;
+    until("there is silence", || {
+        let silent = !world.events(&id, "watch_overflow").is_empty();
+        if is_stopped(keeper) && !silent {
+            kill(keeper, CONT);
+        }
+        silent && is_stopped(keeper)
+    });
+    let_go(&world);
+    // Not a wait for something: the silence is to be over before anybody looks.
+    thread::sleep(Duration::from_millis(1100));
+    kill(keeper, CONT);
+    kill_once_told(&world, &id, "watch_resumed");
+    until("all are told", || super::matches(&world, &id) == 4);
+    world.ok(&["stop", &id]);
+    assert_silence_was_told_once(&world, &id, 4);
 }
