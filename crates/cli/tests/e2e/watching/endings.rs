@@ -58,7 +58,7 @@ fn a_run_of_a_job_that_ends_first_says_so() {
 #[test]
 fn a_job_that_was_ready_at_its_end_was_ready() {
     let world = world("[watch]\nstill = \"20s\"\n");
-    let id = run(&world, &["--ready", "line:up$"], "printf 'not up\\nup'");
+    let id = run(&world, &["--ready", "line:^up$"], "printf 'not up\\nup'");
     world.wait(&id);
     assert_eq!(world.show(&id)["ready"], true);
     assert_eq!(world.outlive(&["wait", &id, "--for", "ready"]).code, 0);

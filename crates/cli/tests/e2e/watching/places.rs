@@ -189,6 +189,44 @@ fn a_count_survives_its_keeper() {
     until("all are told", || matches(&world, &other) == 9);
 }
 
+/// What was counted is not there to be seen again: it is in the middle that was dropped.
+#[test]
+fn a_count_survives_its_keeper_and_the_lines_it_is_of() {
+    let world = world("[watch]\nspacing = \"1m\"\n");
+    let flood = "head -c 4000000 /dev/zero | tr '\\0' x; echo";
+    let script = format!(
+        "echo match 1; {flood}; echo match 2; echo match 3; {flood}; echo over; until [ -e \"$GO\" ]; do sleep 0.02; done"
+    );
+    let args = [
+        "run",
+        "--session",
+        SESSION,
+        "--max-output",
+        "1M",
+        "--watch",
+        "match",
+        "--shell",
+        &script,
+    ];
+    let id = crate::scripts::ok(&world, &args);
+    until("it is written", || {
+        world.show(&id)["output"]["bytes"].as_u64().unwrap() > 8_000_030
+    });
+    kill_for_good(world.pair(&id).keeper);
+    until("there is an heir", || keepings(&world, &id).len() == 2);
+    kill_for_good(world.pair(&id).keeper);
+    world.show(&id);
+    let_go(&world);
+    world.wait(&id);
+    let counts: Vec<_> = world
+        .events(&id, "matched")
+        .iter()
+        .map(|told| told["count"].clone())
+        .collect();
+    assert_eq!(counts, [1, 2]);
+    assert_eq!(world.events(&id, "matched")[1]["last"]["text"], "match 3");
+}
+
 /// A prompt that was told is not told again by whoever comes next.
 #[test]
 fn a_told_prompt_is_told_once_though_keepers_die() {
