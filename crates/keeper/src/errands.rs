@@ -2,7 +2,7 @@
 
 use crate::errand::{Errand, Task, Time, own_program};
 use crate::hooks::Hook;
-use crate::keeper::Keeper;
+use crate::keeper::{HoldOff, Keeper};
 use crate::leader::Leader;
 use crate::pair;
 use crate::start;
@@ -92,7 +92,11 @@ impl Keeper<'_> {
             // It is sent again.
             (Task::Turn, _) => return Err(io::Error::other("waiting for the lock failed")),
             (Task::Probe, Status::Exited { code: 0 }) => self.is_ready()?,
-            // Nothing more can be told of it.
+            // Killed by somebody, or it could not begin: another is sent.
+            (Task::Probe, _) if self.state().end().is_none() => {
+                self.probed = false;
+                self.hold_off = Some(HoldOff);
+            }
             (Task::Probe, _) => {}
             (Task::Doorbell(number), status) => self.rang(number, &errand, status)?,
         }
@@ -102,7 +106,12 @@ impl Keeper<'_> {
     fn is_ready(&mut self) -> io::Result<()> {
         match self.state().end() {
             Some(_) => Ok(()),
-            None => self.ledger.write(&[Event::Ready]),
+            None => {
+                let written = self.ledger.write(&[Event::Ready]);
+                // What a full disk does not take is seen again.
+                self.probed = written.is_ok();
+                written
+            }
         }
     }
 
@@ -120,6 +129,7 @@ impl Keeper<'_> {
         // Until now nobody had it open, which looked like its end.
         self.capture.is_fed();
         self.deliver()?;
+        self.notice_start();
         self.look_at_leader()
     }
 

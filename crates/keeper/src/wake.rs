@@ -4,7 +4,6 @@ use crate::capture::Feed;
 use crate::clients::ClientId;
 use crate::escalation::Escalation;
 use crate::keeper::{HOLD_OFF, HoldOff, Keeper};
-use crate::signs::Signs;
 use outlive_sys::clock::Timer;
 use outlive_sys::poll::{self, Interest};
 use std::io;
@@ -95,7 +94,7 @@ impl Keeper<'_> {
             escalation,
             self.desk.look_at,
             self.desk.turn_ends_at(),
-            self.signs.as_ref().and_then(Signs::due_at),
+            self.signs_due_at(),
             self.errands_end_at(),
             self.next_ring(),
         ]

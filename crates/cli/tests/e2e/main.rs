@@ -32,4 +32,5 @@ mod terminal;
 mod text;
 mod trace;
 mod waiting;
+mod watching;
 mod world;

@@ -53,9 +53,9 @@ fn event_data(source: &Source, event: &Event) -> Value {
             matches, untold, ..
         } => json!({"matches": matches, "untold": untold}),
         Event::WatchOverflow { silence_ms, .. } => json!({"silence_ms": silence_ms}),
-        Event::WatchResumed { silenced } => json!({"silenced": silenced}),
-        Event::Quiet { after_ms } => json!({"after_ms": after_ms}),
-        Event::AwaitingInput { awaiting } => json!({"input_kind": awaiting}),
+        Event::WatchResumed { silenced, .. } => json!({"silenced": silenced}),
+        Event::Quiet { after_ms, .. } => json!({"after_ms": after_ms}),
+        Event::AwaitingInput { awaiting, .. } => json!({"input_kind": awaiting}),
         _ => json!({}),
     };
     if let (Origin::Job { spec, .. }, Some(data)) = (&source.origin, data.as_object_mut()) {
@@ -126,16 +126,16 @@ fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> S
             "Watches of this session's jobs matched too much at once, last {job}. They are silent for {}; what matches meanwhile is counted.\n{command}",
             duration(*silence_ms)
         ),
-        Event::WatchResumed { silenced } => format!(
+        Event::WatchResumed { silenced, .. } => format!(
             "Watches are told again. {silenced} matches were not told of meanwhile.\nSee those of one job: outlive log ID --grep PATTERN"
         ),
         Event::Ready => format!("{job} is ready.\n{command}"),
-        Event::Quiet { after_ms } => format!(
+        Event::Quiet { after_ms, .. } => format!(
             "{job} has written nothing for {}. It still runs; it may be stuck, or at work.\n{command}\n{}Look closer: outlive show {id}",
             duration(*after_ms),
             tail(outlive, spec, state)
         ),
-        Event::AwaitingInput { awaiting } => format!(
+        Event::AwaitingInput { awaiting, .. } => format!(
             "{job} waits for {}.\n{command}\n{}Answer it: outlive send {id} TEXT --enter",
             match awaiting {
                 Awaiting::Password => "a password",
