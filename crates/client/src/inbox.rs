@@ -25,7 +25,7 @@ use crate::random;
 pub use outlive_core::notice::Kind;
 use outlive_core::told::{self, Due, Durable, How, Line, Note, Told, When};
 pub use outlive_core::told::{Rules, Why};
-use outlive_core::{JobId, Label};
+use outlive_core::{JobId, Label, breaker};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -173,7 +173,8 @@ impl<'a> Inbox<'a> {
             }
         }
         if sources.is_empty() && taken.running.is_empty() {
-            // Whoever starts another job makes it again.
+            // Whoever starts another job makes it again. What matched before is no matter any more.
+            let _ = fs::remove_file(directory.join(breaker::LIST));
             let _ = fs::remove_dir(&directory);
         }
         Ok(sources)
