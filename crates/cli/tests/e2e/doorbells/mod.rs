@@ -60,7 +60,8 @@ impl Heard {
 
     /// The command of a doorbell that does so.
     fn command(&self) -> String {
-        format!("cat >> {0}; echo >> {0}", self.path.display())
+        // In one write, so that one that is killed leaves a whole line or none.
+        format!("printf '%s\\n' \"$(cat)\" >> {}", self.path.display())
     }
 
     fn events(&self) -> Vec<Value> {
