@@ -165,8 +165,10 @@ impl Said {
             self.text
                 .push_str(&format!("\n{more} more wait; the tool `inbox` gives them."));
         }
-        self.content
-            .insert("events".to_owned(), serde_json::to_value(events)?);
+        self.content.insert(
+            "events".to_owned(),
+            without_nulls(serde_json::to_value(events)?),
+        );
         Ok(())
     }
 
@@ -174,5 +176,19 @@ impl Said {
         let mut result = CallToolResult::success(vec![ContentBlock::text(self.text)]);
         result.structured_content = Some(Value::Object(self.content));
         result
+    }
+}
+
+/// What is absent is left out.
+pub fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Array(values) => values.into_iter().map(without_nulls).collect(),
+        Value::Object(entries) => {
+            let present = entries.into_iter().filter(|(_, value)| !value.is_null());
+            present
+                .map(|(key, value)| (key, without_nulls(value)))
+                .collect()
+        }
+        other => other,
     }
 }

@@ -3,7 +3,7 @@
 use super::{Hints, Verb};
 use crate::away;
 use crate::call::{Call, Come, seconds};
-use crate::reply::{Refused, Reply};
+use crate::reply::{Refused, Reply, without_nulls};
 use outlive::clock;
 use outlive::inbox::{EventId, InboxEvent};
 use outlive::verbs::inbox::{self, How, Waiter};
@@ -81,6 +81,7 @@ if you are interrupted while you act on it.";
         };
         let text = text(&events, more, args.hold);
         let events = events.iter().map(serde_json::to_value);
+        let events = events.map(|event| event.map(without_nulls));
         let events = events.collect::<Result<_, _>>()?;
         let mut reply = Reply::new(text, Answer { events, more });
         if !args.hold && !ids.is_empty() {

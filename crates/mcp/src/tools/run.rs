@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 pub struct Run;
 
@@ -102,18 +103,10 @@ Its exit code is never guessed: a job whose end nobody saw is said to be lost.";
             None => What::End,
         };
         let started = start(call, args)?;
-        let is_over = started.job.has_ended();
-        let stay = limit.filter(|limit| !limit.is_zero() && !is_over);
-        let Some(limit) = stay.map(|limit| call.patience.within(Some(limit))) else {
-            let job = started.job.clone();
-            let reply = reply(call, &job, &started)?;
-            return Ok(match is_over {
-                true => reply
-                    .tells_ends(failed(&job))
-                    .then(move |outlive| started.heard(outlive)),
-                false => reply,
-            });
-        };
+        let limit = call.patience.within(limit.or(Some(Duration::ZERO)));
+        if limit.is_zero() && !started.job.has_ended() {
+            return reply(call, &started.job, &started);
+        }
         let ids = [started.job.id.clone()];
         let waited = wait::within(call, &ids, what, Until::All, limit)?;
         let job = waited.jobs.first().unwrap_or(&started.job).clone();
@@ -121,12 +114,6 @@ Its exit code is never guessed: a job whose end nobody saw is said to be lost.";
         reply.text.push_str(&stayed(&waited, what));
         Ok(wait::heard(reply, waited, what))
     }
-}
-
-/// Only that it could not be started is an end that is known for good here.
-fn failed(job: &Job) -> Option<outlive::JobId> {
-    let not_started = matches!(job.outcome, Some(outlive::Outcome::NotStarted { .. }));
-    not_started.then(|| job.id.clone())
 }
 
 /// Starts it. A call that is repeated finds the job it started before.
