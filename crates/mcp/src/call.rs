@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-/// Between two signs of life of a call that waits. Clients give up after a minute or so without one.
+/// Between two signs of life of a call that waits, unless the client's patience is less than four of
+/// these. Clients give up after a minute or so without one.
 const PROGRESS: Duration = Duration::from_secs(10);
 
 /// Whose jobs a call may see.
@@ -125,7 +126,7 @@ impl Patience {
     }
 
     /// Waits a stretch at a time, saying in between that it goes on, until `wait` brings something or
-    /// the time is up. `wait` is told whether more stretches follow by how long it may take.
+    /// the time is up. `wait` is given how long a stretch is.
     pub fn stretches<T>(
         &self,
         limit: Duration,
@@ -135,7 +136,7 @@ impl Patience {
         let begun = Instant::now();
         loop {
             let left = limit.saturating_sub(begun.elapsed());
-            let (brought, come) = wait(left.min(PROGRESS))?;
+            let (brought, come) = wait(left.min(PROGRESS).min(self.most / 4))?;
             let is_over = begun.elapsed() >= limit || self.cancelled.is_cancelled();
             if come == Come::Yes || is_over {
                 return Ok(brought);

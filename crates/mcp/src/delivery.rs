@@ -11,6 +11,8 @@ use rmcp::transport::Transport;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// One thing to note.
@@ -31,27 +33,52 @@ impl Delivery {
     }
 }
 
-/// The replies that are on their way, by the request that each answers.
+/// The replies that are on their way.
 #[derive(Clone, Default)]
-pub struct Deliveries(Arc<Mutex<HashMap<RequestId, Delivery>>>);
+pub struct Deliveries {
+    /// Those that are made, by the request that each answers.
+    made: Arc<Mutex<HashMap<RequestId, Delivery>>>,
+    /// How many are being written or noted.
+    underway: Arc<watch::Sender<usize>>,
+}
+
+/// One that is being written or noted, as long as this is there.
+struct Underway(Arc<watch::Sender<usize>>);
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
 
 impl fmt::Debug for Deliveries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Deliveries").finish_non_exhaustive()
+        f.debug_struct("Deliveries").finish_non_exhaustive()
     }
 }
 
 impl Deliveries {
     pub fn add(&self, id: RequestId, delivery: Delivery) {
         if !delivery.notes.is_empty() {
-            let mut underway = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            underway.insert(id, delivery);
+            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+            made.insert(id, delivery);
         }
     }
 
-    fn take(&self, id: &RequestId) -> Option<Delivery> {
-        let mut underway = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        underway.remove(id)
+    /// Waits until what replies told has been noted: a client that answers one at once is not to be told
+    /// the same again.
+    pub async fn noted(&self) {
+        /// A client that does not read its replies is not waited for.
+        const LONGEST: Duration = Duration::from_secs(1);
+        let mut underway = self.underway.subscribe();
+        let _ = tokio::time::timeout(LONGEST, underway.wait_for(|count| *count == 0)).await;
+    }
+
+    fn take(&self, id: &RequestId) -> Option<(Delivery, Underway)> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let delivery = made.remove(id)?;
+        self.underway.send_modify(|count| *count += 1);
+        Some((delivery, Underway(self.underway.clone())))
     }
 }
 
@@ -76,7 +103,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Noting<T> {
         let sent = self.inner.send(item);
         async move {
             sent.await?;
-            if let Some(delivery) = delivery {
+            if let Some((delivery, _underway)) = delivery {
                 // It only fails if the server is being shut down; then it is told again.
                 let _ = tokio::task::spawn_blocking(move || delivery.note()).await;
             }

@@ -121,6 +121,7 @@ impl Server {
             Err(refused) => return Ok(refused.result()),
         };
         let outlive = call.outlive.clone();
+        self.deliveries.noted().await;
         let task = tokio::task::spawn_blocking(move || answer(&entry, &call, arguments));
         let gone = async {
             self.closed.cancelled().await;

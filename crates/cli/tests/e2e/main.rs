@@ -18,6 +18,7 @@ mod doorbells;
 mod ending;
 mod launch;
 mod listing;
+mod mcp;
 mod pair;
 mod processes;
 mod pruning;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub struct Jobs;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
     /// Only those in this state (default: all)

@@ -3,6 +3,7 @@
 mod inbox;
 mod jobs;
 mod log;
+mod process;
 mod run;
 mod send;
 mod show;
@@ -95,8 +96,8 @@ fn entry<V: Verb>() -> Entry {
 }
 
 /// Every tool there is.
-pub fn entries(_compat: bool) -> Vec<Entry> {
-    vec![
+pub fn entries(compat: bool) -> Vec<Entry> {
+    let mut entries = vec![
         entry::<run::Run>(),
         entry::<jobs::Jobs>(),
         entry::<show::Show>(),
@@ -105,7 +106,11 @@ pub fn entries(_compat: bool) -> Vec<Entry> {
         entry::<send::Send>(),
         entry::<stop::Stop>(),
         entry::<inbox::TakeInbox>(),
-    ]
+    ];
+    if compat {
+        entries.push(entry::<process::Process>());
+    }
+    entries
 }
 
 #[cfg(test)]

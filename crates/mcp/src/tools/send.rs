@@ -15,18 +15,18 @@ pub struct Send;
 #[serde(deny_unknown_fields)]
 pub struct Args {
     /// The job's id, the beginning of it, or its name
-    id: String,
+    pub id: String,
     /// What to write, as it is
-    text: Option<String>,
+    pub text: Option<String>,
     /// Press Enter after the text
     #[serde(default)]
-    enter: bool,
+    pub enter: bool,
     /// Keys to press after that: C-c, C-d, Up, Down, Tab, Esc, F5, M-x, …
     #[serde(default)]
-    keys: Vec<String>,
+    pub keys: Vec<String>,
     /// Then end the input
     #[serde(default)]
-    eof: bool,
+    pub eof: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -15,7 +15,7 @@ pub struct Show;
 #[serde(deny_unknown_fields)]
 pub struct Args {
     /// The job's id, the beginning of it, or its name
-    id: String,
+    pub id: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -16,9 +16,9 @@ pub struct Stop;
 #[serde(deny_unknown_fields)]
 pub struct Args {
     /// The jobs: ids, beginnings of ids, or names
-    ids: Vec<String>,
+    pub ids: Vec<String>,
     /// From TERM to KILL (default: what the job was started with, mostly 2)
-    grace_seconds: Option<f64>,
+    pub grace_seconds: Option<f64>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -15,25 +15,25 @@ use std::time::Duration;
 
 pub struct Wait;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
     /// The jobs: ids, beginnings of ids, or names (default: all of this session that run)
     #[serde(default)]
-    ids: Vec<String>,
+    pub ids: Vec<String>,
     /// Return when this has come of one of them (default: of all)
     #[serde(default)]
-    any: bool,
+    pub any: bool,
     /// What to wait for; the end of the job ends waiting for anything else too (default: end)
     #[serde(rename = "for")]
-    what: Option<For>,
+    pub what: Option<For>,
     /// At most this long; never longer than this client waits for an answer (mostly 45)
-    timeout_seconds: Option<f64>,
+    pub timeout_seconds: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum For {
+pub enum For {
     End,
     Ready,
     Match,
