@@ -65,6 +65,8 @@ const LAYERS: [Layer; 7] = [
         name: "outlive-mcp",
         inside: &["outlive"],
         outside: Some(&[
+            "axum",
+            "http-body",
             "regex",
             "rmcp",
             "schemars",

@@ -74,11 +74,34 @@ impl Deliveries {
         let _ = tokio::time::timeout(LONGEST, underway.wait_for(|count| *count == 0)).await;
     }
 
-    fn take(&self, id: &RequestId) -> Option<(Delivery, Underway)> {
+    fn take(&self, id: &RequestId) -> Option<Begun> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let delivery = made.remove(id)?;
+        made.remove(id).map(|delivery| self.begin(delivery))
+    }
+
+    /// It is being written from now on.
+    pub fn begin(&self, delivery: Delivery) -> Begun {
         self.underway.send_modify(|count| *count += 1);
-        Some((delivery, Underway(self.underway.clone())))
+        Begun {
+            delivery,
+            underway: Underway(self.underway.clone()),
+        }
+    }
+}
+
+/// A reply that is being written. Dropped before it is [`Begun::done`], it never arrived.
+pub struct Begun {
+    delivery: Delivery,
+    underway: Underway,
+}
+
+impl Begun {
+    /// It is out.
+    pub async fn done(self) {
+        let Begun { delivery, underway } = self;
+        // It only fails if the server is being shut down; then all is told again.
+        let _ = tokio::task::spawn_blocking(move || delivery.note()).await;
+        drop(underway);
     }
 }
 
@@ -103,9 +126,8 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Noting<T> {
         let sent = self.inner.send(item);
         async move {
             sent.await?;
-            if let Some((delivery, _underway)) = delivery {
-                // It only fails if the server is being shut down; then it is told again.
-                let _ = tokio::task::spawn_blocking(move || delivery.note()).await;
+            if let Some(delivery) = delivery {
+                delivery.done().await;
             }
             Ok(())
         }

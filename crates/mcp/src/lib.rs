@@ -11,8 +11,10 @@
 //! | `identity` | which session calls; ids that a repeated call gives again |
 //! | `call` | what a tool gets: the home on behalf of its session, patience, progress |
 //! | `tools` | one tool, one file |
+//! | `resources` | the outputs of jobs, for user interfaces |
 //! | `away` | "while you were away": events appended to any reply |
 //! | `delivery` | what is noted once a reply is out |
+//! | `stdio`, `http` | the two ways to reach it |
 //! | `schema` | schemas that every client takes |
 //! | `answer`, `words` | jobs as structured content, and as text |
 //!
@@ -25,13 +27,16 @@ mod away;
 mod call;
 mod delivery;
 mod glances;
+mod http;
 mod identity;
 mod reply;
+mod resources;
 mod schema;
 mod server;
 mod stdio;
 mod tools;
 mod words;
 
+pub use http::{Http, Listening, serve_http};
 pub use server::Options;
 pub use stdio::serve;

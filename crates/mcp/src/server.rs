@@ -4,15 +4,20 @@ use crate::away;
 use crate::call::{Call, Patience, Progress, Scope};
 use crate::delivery::{Deliveries, Delivery};
 use crate::glances::Glances;
+use crate::http;
 use crate::identity::{self, Sessions};
 use crate::reply::Refused;
+use crate::resources;
 use crate::tools::{self, Entry, Failed};
 use outlive::config::Config;
+use outlive::redact::redact;
 use outlive::{Caller, Error, Label, Outlive, environment};
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation, JsonObject,
-    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities,
+    ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use std::sync::Arc;
@@ -108,6 +113,26 @@ impl Server {
         })
     }
 
+    /// Looks something up on a thread of its own.
+    async fn look<T: Send + 'static>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        look: impl FnOnce(&Call) -> Result<T, Refused> + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let failed = |refused: Refused| {
+            let text = redact(&refused.text).into_owned();
+            match refused.kind {
+                "no_such_job" | "ambiguous" => ErrorData::resource_not_found(text, None),
+                _ => ErrorData::internal_error(text, None),
+            }
+        };
+        let call = self.call(context).map_err(failed)?;
+        tokio::task::spawn_blocking(move || look(&call))
+            .await
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?
+            .map_err(failed)
+    }
+
     /// Calls the tool on a thread of its own. The thread of a call that nobody wants the answer of any
     /// more goes on until its verb returns: no verb is left half done.
     async fn answer(
@@ -133,7 +158,11 @@ impl Server {
             () = context.ct.cancelled() => return Err(unwanted()),
             () = gone => return Err(unwanted()),
         };
-        self.deliveries.add(context.id, Delivery { outlive, notes });
+        let delivery = Delivery { outlive, notes };
+        match http::slot(&context.extensions) {
+            Some(slot) => slot.add(self.deliveries.begin(delivery)),
+            None => self.deliveries.add(context.id, delivery),
+        }
         Ok(result)
     }
 }
@@ -162,7 +191,10 @@ fn answer(entry: &Entry, call: &Call, arguments: JsonObject) -> Result<Answered,
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .build();
         ServerConfig::new(capabilities)
             .with_server_info(
                 Implementation::new("outlive", env!("CARGO_PKG_VERSION")).with_title("Outlive"),
@@ -197,6 +229,34 @@ impl ServerHandler for Server {
         let arguments = request.arguments.unwrap_or_default();
         let result = self.answer(entry.clone(), arguments, context).await?;
         Ok(CallToolResponse::from(result))
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let found = self.look(&context, resources::list).await?;
+        Ok(ListResourcesResult::with_all_items(found))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = vec![resources::template()];
+        Ok(ListResourceTemplatesResult::with_all_items(templates))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri;
+        let read = self.look(&context, move |call| resources::read(call, &uri));
+        Ok(ReadResourceResult::new(vec![read.await?]).into())
     }
 }
 

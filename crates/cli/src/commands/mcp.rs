@@ -3,10 +3,12 @@
 use super::duration;
 use crate::context::{Context, label};
 use crate::exit::{Exit, Failure};
-use outlive_mcp::Options;
+use outlive_mcp::{Http, Options};
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
-/// Serve the verbs to an agent as MCP tools, over standard input and output
+/// Serve the verbs to an agent as MCP tools, over standard input and output or HTTP
 ///
 /// Ends when its input does; the jobs do not. An agent finds its jobs again by its session: the one given
 /// here, else the one its requests name (as Codex's do), else the one in the environment (as of Claude
@@ -25,6 +27,18 @@ pub struct Args {
     /// Offer one more tool, `process`, with the actions that some harnesses teach their models
     #[arg(long)]
     compat: bool,
+    /// Serve over HTTP at this address instead (127.0.0.1:0 takes a free port), until killed
+    #[arg(long, value_name = "ADDR")]
+    http: Option<SocketAddr>,
+    /// The token clients must send, in a file only you can read [default: a new one, said on stderr]
+    #[arg(long, value_name = "FILE", requires = "http")]
+    token_file: Option<PathBuf>,
+    /// Let the address be one that other machines reach
+    #[arg(long, requires = "http")]
+    allow_remote: bool,
+    /// A name of this machine that requests may be made to; repeatable
+    #[arg(long, value_name = "NAME", requires = "http")]
+    allow_host: Vec<String>,
 }
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
@@ -34,6 +48,24 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         compat: args.compat,
         patience: args.patience,
     };
-    outlive_mcp::serve(context.outlive.clone(), options).map_err(Failure::Server)?;
+    let outlive = context.outlive.clone();
+    let served = match args.http {
+        None => outlive_mcp::serve(outlive, options),
+        Some(address) => {
+            let http = Http {
+                address,
+                allow_remote: args.allow_remote,
+                hosts: args.allow_host,
+                token_file: args.token_file,
+            };
+            outlive_mcp::serve_http(outlive, options, &http, |listening| {
+                context.say(&format!("outlive: serving MCP at {}", listening.url));
+                if let Some(token) = &listening.made_token {
+                    context.say(&format!("outlive: Authorization: Bearer {token}"));
+                }
+            })
+        }
+    };
+    served.map_err(Failure::Server)?;
     Ok(Exit::Success)
 }

@@ -2,6 +2,8 @@
 
 mod client;
 mod handshake;
+mod http;
+mod resources;
 mod sessions;
 mod telling;
 mod tools;
