@@ -201,7 +201,7 @@ impl HttpBody for Noted {
             Poll::Ready(None) => true,
             Poll::Ready(Some(Ok(_))) => self.inner.is_end_stream(),
         };
-        if let (true, Some(begun)) = (is_out, self.slot.take()) {
+        if is_out && let Some(begun) = self.slot.take() {
             tokio::spawn(begun.done());
         }
         frame
