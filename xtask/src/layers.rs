@@ -17,7 +17,7 @@ struct Layer {
     has_unsafe: bool,
 }
 
-const LAYERS: [Layer; 6] = [
+const LAYERS: [Layer; 7] = [
     // The model is pure: no system, no face.
     Layer {
         name: "outlive-core",
@@ -62,8 +62,24 @@ const LAYERS: [Layer; 6] = [
     },
     // A face calls verbs; it does not touch the store.
     Layer {
+        name: "outlive-mcp",
+        inside: &["outlive"],
+        outside: Some(&[
+            "axum",
+            "http-body",
+            "regex",
+            "rmcp",
+            "schemars",
+            "serde",
+            "serde_json",
+            "tokio",
+            "tokio-util",
+        ]),
+        has_unsafe: false,
+    },
+    Layer {
         name: "outlive-cli",
-        inside: &["outlive", "outlive-keeper"],
+        inside: &["outlive", "outlive-keeper", "outlive-mcp"],
         outside: None,
         has_unsafe: false,
     },

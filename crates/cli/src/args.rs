@@ -1,7 +1,7 @@
 //! The command line as a whole.
 
 use crate::commands::{
-    self, attach, completions, detach, doctor, doorbell, inbox, list, log, man, post, prune,
+    self, attach, completions, detach, doctor, doorbell, inbox, list, log, man, mcp, post, prune,
     resize, run, send, session, show, signal, stop, wait,
 };
 use crate::context::Context;
@@ -59,6 +59,7 @@ pub enum Command {
     Prune(prune::Args),
     Detach(Box<detach::Args>),
     Doorbell(doorbell::Args),
+    Mcp(mcp::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -91,6 +92,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Prune(args) => commands::prune::run(context, args),
         Command::Detach(args) => commands::detach::run(context, *args),
         Command::Doorbell(args) => commands::doorbell::run(context, args),
+        Command::Mcp(args) => commands::mcp::run(context, args),
         Command::Doctor(args) => commands::doctor::run(context, args),
         Command::Completions(args) => commands::completions::run(context, args),
         Command::Man(args) => commands::man::run(context, args),

@@ -51,6 +51,8 @@ pub enum Failure {
     Outlive(Error),
     /// What was to be printed could not be.
     Output(io::Error),
+    /// A server could not begin, or go on.
+    Server(io::Error),
 }
 
 impl Failure {
@@ -60,7 +62,7 @@ impl Failure {
             Failure::Outlive(error) if error.is_bad_input() => Exit::Usage,
             // Whoever read it has read enough.
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Success,
-            Failure::Outlive(_) | Failure::Output(_) => Exit::Unknown,
+            Failure::Outlive(_) | Failure::Output(_) | Failure::Server(_) => Exit::Unknown,
         }
     }
 
@@ -81,6 +83,7 @@ impl fmt::Display for Failure {
         match self {
             Failure::Outlive(error) => error.fmt(f),
             Failure::Output(error) => write!(f, "cannot write the output: {error}"),
+            Failure::Server(error) => write!(f, "cannot serve: {error}"),
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod inbox;
 pub mod list;
 pub mod log;
 pub mod man;
+pub mod mcp;
 pub mod post;
 pub mod prune;
 pub mod resize;

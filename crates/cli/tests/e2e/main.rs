@@ -20,6 +20,7 @@ mod inbox;
 mod launch;
 mod listing;
 mod locks;
+mod mcp;
 mod pair;
 mod processes;
 mod pruning;

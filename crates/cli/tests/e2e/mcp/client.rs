@@ -1,0 +1,181 @@
+//! A small MCP client that speaks to the real `outlive mcp`.
+
+use crate::world::World;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// Everything a server is asked for should come within this.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub struct Client {
+    pub child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<Value>,
+    asked: u64,
+    /// Notifications that came, and answers nobody has asked for yet.
+    pub others: Vec<Value>,
+    /// What every request carries.
+    pub meta: Value,
+}
+
+/// The meta keys that a request of the stateless era must have.
+pub fn stateless() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    })
+}
+
+impl Client {
+    /// Starts a server, and says nothing yet.
+    pub fn silent(world: &World, options: &[&str]) -> Client {
+        let mut child = world
+            .command([&["mcp"], options].concat())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in out.lines().map_while(Result::ok) {
+                let message = serde_json::from_str(&line);
+                let message = message.unwrap_or_else(|_| json!({"not_protocol": line}));
+                if sender.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        Client {
+            input: child.stdin.take(),
+            child,
+            lines,
+            asked: 0,
+            others: Vec::new(),
+            meta: json!({}),
+        }
+    }
+
+    /// Starts a server of this session and shakes hands as clients in the field do.
+    pub fn of(world: &World, session: &str) -> Client {
+        Client::with(world, &["--session", session])
+    }
+
+    pub fn with(world: &World, options: &[&str]) -> Client {
+        let mut client = Client::silent(world, options);
+        client.initialize("2025-06-18");
+        client
+    }
+
+    pub fn initialize(&mut self, version: &str) -> Value {
+        let answer = self.request(
+            "initialize",
+            json!({
+                "protocolVersion": version,
+                "capabilities": {},
+                "clientInfo": {"name": "test", "version": "1"},
+            }),
+        );
+        self.notify("notifications/initialized", json!({}));
+        answer
+    }
+
+    fn write(&mut self, message: &Value) {
+        let input = self.input.as_mut().unwrap();
+        input.write_all(format!("{message}\n").as_bytes()).unwrap();
+        input.flush().unwrap();
+    }
+
+    pub fn notify(&mut self, method: &str, params: Value) {
+        self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    /// Asks without waiting for the answer; gives the id of the request.
+    pub fn ask(&mut self, method: &str, mut params: Value) -> u64 {
+        self.asked += 1;
+        let id = self.asked;
+        if self.meta.as_object().is_some_and(|meta| !meta.is_empty()) {
+            params["_meta"] = self.meta.clone();
+        }
+        self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    /// Waits for the answer to a request.
+    pub fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.lines.recv_timeout(PATIENCE).unwrap();
+            if message["id"] == id {
+                return message;
+            }
+            self.others.push(message);
+        }
+    }
+
+    pub fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.ask(method, params);
+        self.answer(id)
+    }
+
+    pub fn ask_tool(&mut self, name: &str, arguments: Value) -> u64 {
+        self.ask("tools/call", json!({"name": name, "arguments": arguments}))
+    }
+
+    /// Calls a tool; gives its result, error or not.
+    pub fn tool(&mut self, name: &str, arguments: Value) -> Value {
+        let id = self.ask_tool(name, arguments);
+        let answer = self.answer(id);
+        assert!(answer["result"].is_object(), "{name}: {answer}");
+        answer["result"].clone()
+    }
+
+    /// Calls a tool that must succeed; gives its structured content.
+    pub fn ok(&mut self, name: &str, arguments: Value) -> Value {
+        let result = self.tool(name, arguments);
+        assert_ne!(result["isError"], true, "{name}: {result}");
+        result["structuredContent"].clone()
+    }
+
+    /// Starts a job; gives its id.
+    pub fn run(&mut self, command: &str) -> String {
+        let answer = self.ok("run", json!({"command": command}));
+        answer["job"]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// The server is killed.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// The client goes, as far as the server can see; gives the server's code.
+    pub fn close(mut self) -> i32 {
+        drop(self.input.take());
+        self.child.wait().unwrap().code().unwrap()
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a result shows to those who read.
+pub fn text_of(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap()
+}
+
+/// The jobs of which a reply tells that they ended.
+pub fn ends_in(answer: &Value) -> Vec<String> {
+    let events = answer["events"].as_array().cloned().unwrap_or_default();
+    let ended = events.iter().filter(|event| event["kind"] == "ended");
+    ended
+        .map(|event| event["job"].as_str().unwrap().to_owned())
+        .collect()
+}

@@ -1,0 +1,97 @@
+//! Both eras of the protocol, and the end of the input.
+
+use super::client::{Client, stateless};
+use crate::world::{World, until};
+use serde_json::{Value, json};
+use std::time::Instant;
+
+fn names(answer: &Value) -> Vec<&str> {
+    let tools = answer["result"]["tools"].as_array().unwrap();
+    tools
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect()
+}
+
+const TOOLS: [&str; 8] = [
+    "run", "jobs", "show", "log", "wait", "send", "stop", "inbox",
+];
+
+#[test]
+fn clients_that_initialize_are_served() {
+    for version in ["2025-06-18", "2025-11-25"] {
+        let world = World::new();
+        let mut client = Client::silent(&world, &[]);
+        let answer = client.initialize(version);
+        assert_eq!(answer["result"]["protocolVersion"], version);
+        assert_eq!(answer["result"]["serverInfo"]["name"], "outlive");
+        let instructions = answer["result"]["instructions"].as_str().unwrap();
+        assert!(instructions.contains("nohup"));
+        assert_eq!(names(&client.request("tools/list", json!({}))), TOOLS);
+        assert_eq!(client.ok("jobs", json!({}))["jobs"], json!([]));
+        assert_eq!(client.close(), 0);
+    }
+}
+
+#[test]
+fn clients_that_only_discover_are_served() {
+    let world = World::new();
+    let mut client = Client::silent(&world, &["--compat"]);
+    client.meta = stateless();
+    let found = client.request("server/discover", json!({}));
+    let versions = found["result"]["supportedVersions"].to_string();
+    assert!(versions.contains("2026-07-28"), "{found}");
+    let listed = client.request("tools/list", json!({}));
+    assert_eq!(names(&listed), [&TOOLS[..], &["process"]].concat());
+    let ran = client.tool("run", json!({"command": "exit 3", "wait_seconds": 10}));
+    assert_eq!(ran["structuredContent"]["job"]["exit_code"], 3);
+    assert_eq!(ran["resultType"], "complete");
+    assert_eq!(client.close(), 0);
+}
+
+#[test]
+fn tools_say_what_they_do_to_the_world() {
+    let world = World::new();
+    let mut client = Client::of(&world, "s");
+    let listed = client.request("tools/list", json!({}));
+    for tool in listed["result"]["tools"].as_array().unwrap() {
+        let hints = &tool["annotations"];
+        let name = tool["name"].as_str().unwrap();
+        let reads = ["jobs", "show", "log", "wait"].contains(&name);
+        assert_eq!(hints["readOnlyHint"], reads, "{name}");
+        let destroys = ["run", "send", "stop"].contains(&name);
+        assert_eq!(hints["destructiveHint"], destroys, "{name}");
+        assert_eq!(tool["outputSchema"]["type"], "object", "{name}");
+    }
+}
+
+#[test]
+fn the_end_of_the_input_ends_the_server_and_no_job() {
+    let world = World::new();
+    let mut client = Client::of(&world, "s");
+    let id = client.run("sleep 600");
+    // One that waits is no reason to stay.
+    client.ask_tool("wait", json!({"ids": [id]}));
+    let begun = Instant::now();
+    assert_eq!(client.close(), 0);
+    assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+    assert_eq!(world.show(&id)["state"], "running");
+}
+
+#[test]
+fn a_server_that_is_never_spoken_to_ends_with_its_input() {
+    let world = World::new();
+    assert_eq!(Client::silent(&world, &[]).close(), 0);
+}
+
+#[test]
+fn what_was_asked_before_the_end_of_the_input_is_answered() {
+    let world = World::new();
+    let mut client = Client::of(&world, "s");
+    let id = client.ask_tool("run", json!({"command": "true"}));
+    let file = world.home();
+    let answer = client.answer(id);
+    assert_eq!(answer["result"]["isError"], false);
+    until("the home is there", || file.is_dir());
+    assert_eq!(client.close(), 0);
+}

@@ -1,0 +1,10 @@
+//! The MCP server: an agent's jobs outlive it, and each end is told once, whoever was killed.
+
+mod client;
+mod handshake;
+mod http;
+mod resources;
+mod sessions;
+mod telling;
+mod tools;
+mod waiting;

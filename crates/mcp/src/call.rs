@@ -1,0 +1,179 @@
+//! What a tool gets: the home on behalf of the session that calls, and how long it may take.
+
+use crate::glances::Glances;
+use crate::reply::Refused;
+use outlive::config::Config;
+use outlive::inbox::{Inbox, Rules};
+use outlive::verbs::list::{self, Filter};
+use outlive::verbs::show;
+use outlive::{Error, Job, JobId, Label, Outlive};
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::service::{Peer, RoleServer};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+/// Between two signs of life of a call that waits, unless the client's patience is less than four of
+/// these. Clients give up after a minute or so without one.
+const PROGRESS: Duration = Duration::from_secs(10);
+
+/// Whose jobs a call may see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    Session,
+    Everything,
+}
+
+/// One call of a tool.
+#[derive(Debug)]
+pub struct Call {
+    /// On behalf of the session.
+    pub outlive: Outlive,
+    pub session: Label,
+    /// No later server will be of this session.
+    pub is_made: bool,
+    pub scope: Scope,
+    /// The client's id of this call, the same if it repeats it.
+    pub id: Option<String>,
+    pub config: Config,
+    pub rules: Rules,
+    pub glances: Arc<Glances>,
+    pub patience: Patience,
+}
+
+/// How long a call may take, and how it says that it goes on.
+#[derive(Debug)]
+pub struct Patience {
+    pub most: Duration,
+    /// The client wants none of the answer any more.
+    pub cancelled: CancellationToken,
+    pub progress: Option<Progress>,
+}
+
+/// Where a client wants to be told that its call goes on.
+#[derive(Debug)]
+pub struct Progress {
+    pub peer: Peer<RoleServer>,
+    pub token: ProgressToken,
+    /// Of the server, for the threads that wait.
+    pub runtime: Handle,
+}
+
+impl Call {
+    pub fn inbox(&self) -> Inbox<'_> {
+        Inbox::new(&self.outlive, self.session.clone(), self.rules)
+    }
+
+    /// Finds the job that is meant, among those that this call may see. Another session's job is no job.
+    pub fn find(&self, text: &str) -> Result<JobId, Refused> {
+        match (self.outlive.find(text), self.scope) {
+            (found, Scope::Everything) => Ok(found?),
+            (Ok(id), Scope::Session) if self.is_own(&id)? => Ok(id),
+            // Another session's job may have the same name, or begin alike.
+            (_, Scope::Session) => self.find_among_own(text),
+        }
+    }
+
+    pub fn find_all(&self, texts: &[String]) -> Result<Vec<JobId>, Refused> {
+        texts.iter().map(|text| self.find(text)).collect()
+    }
+
+    fn is_own(&self, id: &JobId) -> Result<bool, Error> {
+        let job = show::show(&self.outlive, id)?;
+        Ok(job.session.as_ref() == Some(&self.session))
+    }
+
+    fn find_among_own(&self, text: &str) -> Result<JobId, Refused> {
+        let mut own = self.list(list::Which::All, usize::MAX)?;
+        own.sort_by(|a, b| b.started_at.cmp(&a.started_at));
+        let is_called = |job: &&Job| job.name.as_ref().is_some_and(|name| name.as_str() == text);
+        if let Some(named) = own.iter().find(is_called) {
+            return Ok(named.id.clone());
+        }
+        let begins = |job: &Job| !text.is_empty() && job.id.as_str().starts_with(text);
+        let mut candidates: Vec<JobId> = own.into_iter().filter(begins).map(|job| job.id).collect();
+        match candidates.len() {
+            0 => Err(Refused::no_such_job(text)),
+            1 => Ok(candidates.remove(0)),
+            _ => Err(Error::Ambiguous {
+                text: text.to_owned(),
+                candidates,
+            }
+            .into()),
+        }
+    }
+
+    /// The jobs that this call may see.
+    pub fn list(&self, state: list::Which, limit: usize) -> Result<Vec<Job>, Error> {
+        let filter = Filter {
+            session: match self.scope {
+                Scope::Session => Some(self.session.clone()),
+                Scope::Everything => None,
+            },
+            state,
+            limit,
+            ..Filter::default()
+        };
+        Ok(list::list(&self.outlive, &filter)?.jobs)
+    }
+}
+
+impl Patience {
+    /// How long to wait if the caller wants to wait so long.
+    pub fn within(&self, asked: Option<Duration>) -> Duration {
+        asked.map_or(self.most, |asked| asked.min(self.most))
+    }
+
+    /// Waits a stretch at a time, saying in between that it goes on, until `wait` brings something or
+    /// the time is up. `wait` is given how long a stretch is.
+    pub fn stretches<T>(
+        &self,
+        limit: Duration,
+        what: &str,
+        mut wait: impl FnMut(Duration) -> Result<(T, Come), Error>,
+    ) -> Result<T, Error> {
+        let begun = Instant::now();
+        loop {
+            let left = limit.saturating_sub(begun.elapsed());
+            let (brought, come) = wait(left.min(PROGRESS).min(self.most / 4))?;
+            let is_over = begun.elapsed() >= limit || self.cancelled.is_cancelled();
+            if come == Come::Yes || is_over {
+                return Ok(brought);
+            }
+            self.say(begun.elapsed(), limit, what);
+        }
+    }
+
+    fn say(&self, elapsed: Duration, limit: Duration, what: &str) {
+        let Some(progress) = &self.progress else {
+            return;
+        };
+        let message = format!("{what} ({} s)", elapsed.as_secs());
+        let param = ProgressNotificationParam::new(progress.token.clone(), elapsed.as_secs_f64())
+            .with_total(limit.as_secs_f64())
+            .with_message(message);
+        // A client that cannot be told has gone, which the server learns by itself.
+        let _ = progress
+            .runtime
+            .block_on(progress.peer.notify_progress(param));
+    }
+}
+
+/// Whether what was waited for has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Come {
+    Yes,
+    NotYet,
+}
+
+/// A number of seconds from outside.
+pub fn seconds(what: &str, asked: Option<f64>) -> Result<Option<Duration>, Refused> {
+    asked
+        .map(|seconds| {
+            Duration::try_from_secs_f64(seconds).map_err(|_| {
+                Refused::bad_input(format!("{what} is a number of seconds, not {seconds}"))
+            })
+        })
+        .transpose()
+}

@@ -1,0 +1,147 @@
+//! What is noted once a reply is out.
+//!
+//! A reply may tell of ends and other events. That they were told is noted when the reply has been
+//! written to the client, and not before: killed in between, the session is told again.
+
+use outlive::{Error, Outlive};
+use rmcp::RoleServer;
+use rmcp::model::{JsonRpcMessage, RequestId};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// One thing to note.
+pub type Note = Box<dyn FnOnce(&Outlive) -> Result<(), Error> + Send>;
+
+/// What is to be noted about one reply, on behalf of whoever called.
+pub struct Delivery {
+    pub outlive: Outlive,
+    pub notes: Vec<Note>,
+}
+
+impl Delivery {
+    /// Notes all of it. What cannot be written down is told again: no reason to fail what was asked.
+    pub fn note(self) {
+        for note in self.notes {
+            let _ = note(&self.outlive);
+        }
+    }
+}
+
+/// The replies that are on their way.
+#[derive(Clone, Default)]
+pub struct Deliveries {
+    /// Those that are made, by the request that each answers.
+    made: Arc<Mutex<HashMap<RequestId, Delivery>>>,
+    /// How many are being written or noted.
+    underway: Arc<watch::Sender<usize>>,
+}
+
+/// One that is being written or noted, as long as this is there.
+struct Underway(Arc<watch::Sender<usize>>);
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
+
+impl fmt::Debug for Deliveries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deliveries").finish_non_exhaustive()
+    }
+}
+
+impl Deliveries {
+    pub fn add(&self, id: RequestId, delivery: Delivery) {
+        if !delivery.notes.is_empty() {
+            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+            made.insert(id, delivery);
+        }
+    }
+
+    /// Waits until what replies told has been noted: a client that answers one at once is not to be told
+    /// the same again.
+    pub async fn noted(&self) {
+        /// A client that does not read its replies is not waited for.
+        const LONGEST: Duration = Duration::from_secs(1);
+        let mut underway = self.underway.subscribe();
+        let _ = tokio::time::timeout(LONGEST, underway.wait_for(|count| *count == 0)).await;
+    }
+
+    fn take(&self, id: &RequestId) -> Option<Begun> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.remove(id).map(|delivery| self.begin(delivery))
+    }
+
+    /// It is being written from now on.
+    pub fn begin(&self, delivery: Delivery) -> Begun {
+        self.underway.send_modify(|count| *count += 1);
+        Begun {
+            delivery,
+            underway: Underway(self.underway.clone()),
+        }
+    }
+}
+
+/// A reply that is being written. Dropped before it is [`Begun::done`], it never arrived.
+pub struct Begun {
+    delivery: Delivery,
+    underway: Underway,
+}
+
+impl Begun {
+    /// It is out.
+    pub async fn done(self) {
+        let Begun { delivery, underway } = self;
+        // It only fails if the server is being shut down; then all is told again.
+        let _ = tokio::task::spawn_blocking(move || delivery.note()).await;
+        drop(underway);
+    }
+}
+
+/// A transport that knows which of its messages are out, and tells when the client has gone.
+pub struct Noting<T> {
+    pub inner: T,
+    pub deliveries: Deliveries,
+    pub closed: CancellationToken,
+}
+
+impl<T: Transport<RoleServer>> Transport<RoleServer> for Noting<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
+        let delivery = match &item {
+            JsonRpcMessage::Response(response) => self.deliveries.take(&response.id),
+            _ => None,
+        };
+        let sent = self.inner.send(item);
+        async move {
+            sent.await?;
+            if let Some(delivery) = delivery {
+                delivery.done().await;
+            }
+            Ok(())
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let message = self.inner.receive().await;
+        if message.is_none() {
+            self.closed.cancel();
+        }
+        message
+    }
+
+    fn close(&mut self) -> impl Future<Output = Result<(), T::Error>> + Send {
+        self.inner.close()
+    }
+}

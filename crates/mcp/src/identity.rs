@@ -1,0 +1,165 @@
+//! Who calls, and which call it is.
+//!
+//! The session is the one the server was started for, else the one a request names, else the one of the
+//! server's environment, else one of this server alone. A session that was given when the server was
+//! started is not to be changed by a request: whoever gave it meant it.
+
+use outlive::{Error, JobId, Label, WriteId, clock};
+use serde_json::{Map, Value};
+
+/// What a request carries beside its parameters.
+pub type Meta = Map<String, Value>;
+
+/// Under which keys of `_meta` clients name their conversation, in the order to look: Codex sends the
+/// first two; the last is ours, for clients that have none.
+const SESSION_KEYS: [&str; 3] = ["threadId", "sessionId", "outlive/session"];
+/// Codex has them in here as well.
+const TURN: &str = "x-codex-turn-metadata";
+const TURN_KEYS: [&str; 2] = ["thread_id", "session_id"];
+const CALL_KEYS: [&str; 2] = ["callId", "outlive/call"];
+
+/// How the session of a server is found.
+#[derive(Clone, Debug)]
+pub struct Sessions {
+    given: Option<Label>,
+    surrounding: Option<Label>,
+    made: Label,
+}
+
+impl Sessions {
+    /// `surrounding` is what the environment says.
+    pub fn new(given: Option<Label>, surrounding: Option<&str>) -> Result<Sessions, Error> {
+        let surrounding = surrounding.map(|key| label("the session in the environment,", key));
+        // Unique on this machine, which is as far as a home reaches.
+        let made = format!("mcp-{}-{}", clock::wall_ms(), std::process::id());
+        Ok(Sessions {
+            given,
+            surrounding: surrounding.transpose()?,
+            made: label("the session", &made)?,
+        })
+    }
+
+    /// Whose call a request is.
+    pub fn of(&self, meta: &Meta) -> Result<Label, Error> {
+        if let Some(given) = &self.given {
+            return Ok(given.clone());
+        }
+        match named(meta) {
+            Some(key) => label("the session of the request,", key),
+            None => Ok(self.surrounding.as_ref().unwrap_or(&self.made).clone()),
+        }
+    }
+
+    /// Whether this session ends with the server: no other server will be of it.
+    pub fn is_made(&self, session: &Label) -> bool {
+        *session == self.made
+    }
+}
+
+fn named(meta: &Meta) -> Option<&str> {
+    text_of(meta, &SESSION_KEYS).or_else(|| text_of(meta.get(TURN)?.as_object()?, &TURN_KEYS))
+}
+
+/// The id that a client gives to this call, and to this call repeated.
+pub fn call_id(meta: &Meta) -> Option<&str> {
+    text_of(meta, &CALL_KEYS)
+}
+
+fn text_of<'a>(map: &'a Meta, keys: &[&str]) -> Option<&'a str> {
+    let texts = keys.iter().filter_map(|key| map.get(*key)?.as_str());
+    texts.into_iter().find(|text| !text.is_empty())
+}
+
+fn label(what: &'static str, text: &str) -> Result<Label, Error> {
+    Label::parse(text).map_err(|reason| Error::BadLabel {
+        what,
+        text: text.to_owned(),
+        reason,
+    })
+}
+
+/// The id of the job that a call starts, the same whenever it is made.
+pub fn job_id(session: &Label, call: &str) -> Result<JobId, Error> {
+    Ok(JobId::parse(&format!("call-{}", digest(session, call)))?)
+}
+
+/// The id of what a call writes to a job.
+pub fn write_id(session: &Label, call: &str) -> Result<WriteId, Error> {
+    Ok(WriteId::parse(&format!("call-{}", digest(session, call)))?)
+}
+
+/// FNV-1a of both, 64 bits, written like the ids of jobs. Ids of calls are random or counted, not
+/// chosen to collide; 64 bits keep any two of a session apart, and are short enough to type.
+fn digest(session: &Label, call: &str) -> String {
+    const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    // A label holds no control character, so this ends it.
+    for byte in session.as_str().bytes().chain([0]).chain(call.bytes()) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    (0..13)
+        .map(|place| char::from(ALPHABET[(hash >> (5 * place)) as usize & 31]))
+        .collect()
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where and stop"
+)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn meta(value: Value) -> Meta {
+        value.as_object().unwrap().clone()
+    }
+
+    fn key(text: &str) -> Label {
+        Label::parse(text).unwrap()
+    }
+
+    #[test]
+    fn the_session_is_given_named_surrounding_or_made() {
+        let codex = meta(json!({"threadId": "t", "sessionId": "s", "callId": "c"}));
+        let turn = meta(json!({TURN: {"session_id": "s", "thread_id": "u"}}));
+        let own = meta(json!({"outlive/session": "mine", "sessionId": ""}));
+        let none = Meta::new();
+        let of = |given: Option<&str>, surrounding: Option<&str>, meta: &Meta| {
+            let sessions = Sessions::new(given.map(key), surrounding).unwrap();
+            let session = sessions.of(meta).unwrap();
+            match sessions.is_made(&session) {
+                true => "made".to_owned(),
+                false => session.to_string(),
+            }
+        };
+        for (given, surrounding, meta, session) in [
+            (Some("g"), Some("e"), &codex, "g"),
+            (None, Some("e"), &codex, "t"),
+            (None, Some("e"), &turn, "u"),
+            (None, Some("e"), &own, "mine"),
+            (None, Some("e"), &none, "e"),
+            (None, None, &none, "made"),
+        ] {
+            assert_eq!(of(given, surrounding, meta), session, "{meta:?}");
+        }
+    }
+
+    #[test]
+    fn a_session_that_cannot_be_one_is_refused() {
+        let sessions = Sessions::new(None, None).unwrap();
+        let long = meta(json!({"threadId": "x".repeat(81)}));
+        assert!(matches!(sessions.of(&long), Err(Error::BadLabel { .. })));
+    }
+
+    #[test]
+    fn a_repeated_call_has_the_same_id_and_no_other_has() {
+        let id = |session: &str, call: &str| job_id(&key(session), call).unwrap();
+        assert_eq!(id("s", "call_1"), id("s", "call_1"));
+        assert_eq!(id("s", "call_1").as_str(), "call-t86ntnqp1spj5");
+        for (session, call) in [("s", "call_2"), ("t", "call_1"), ("sc", "all_1")] {
+            assert_ne!(id("s", "call_1"), id(session, call));
+        }
+        assert!(write_id(&key("s"), "call_1").is_ok());
+    }
+}

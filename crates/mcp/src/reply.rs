@@ -1,0 +1,194 @@
+//! What a tool says: text for those who read, the same as structured content for programs, and what is
+//! to be noted once it is out.
+
+use crate::delivery::Note;
+use outlive::inbox::{InboxEvent, Kind};
+use outlive::redact::redact;
+use outlive::{Error, JobId, Outlive};
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// What a tool answers.
+pub struct Reply<A> {
+    /// Complete by itself: some clients show nothing else.
+    pub text: String,
+    pub answer: A,
+    pub told: ByTheWay,
+}
+
+/// What a reply tells besides what was asked for.
+#[derive(Default)]
+pub struct ByTheWay {
+    /// Events that need not be told once more beside it.
+    pub covers: Vec<(JobId, Kind)>,
+    /// What to note once it is out.
+    pub notes: Vec<Note>,
+}
+
+impl<A> Reply<A> {
+    pub fn new(text: impl Into<String>, answer: A) -> Reply<A> {
+        Reply {
+            text: text.into(),
+            answer,
+            told: ByTheWay::default(),
+        }
+    }
+
+    /// It tells how these jobs ended.
+    #[must_use]
+    pub fn tells_ends(mut self, ids: impl IntoIterator<Item = JobId>) -> Reply<A> {
+        let ends = ids.into_iter().map(|id| (id, Kind::Ended));
+        self.told.covers.extend(ends);
+        self
+    }
+
+    /// Once it is out, this is noted.
+    #[must_use]
+    pub fn then(
+        mut self,
+        note: impl FnOnce(&Outlive) -> Result<(), Error> + Send + 'static,
+    ) -> Reply<A> {
+        self.told.notes.push(Box::new(note));
+        self
+    }
+}
+
+/// Why a tool did not do what was asked, with what to do about it.
+#[derive(Debug)]
+pub struct Refused {
+    /// For programs.
+    pub kind: &'static str,
+    pub text: String,
+}
+
+impl Refused {
+    pub fn bad_input(text: impl ToString) -> Refused {
+        Refused {
+            kind: "bad_input",
+            text: text.to_string(),
+        }
+    }
+
+    pub fn no_such_job(text: &str) -> Refused {
+        Error::NoSuchJob(text.to_owned()).into()
+    }
+
+    pub fn result(self) -> CallToolResult {
+        let mut result = CallToolResult::error(vec![ContentBlock::text(redact(&self.text))]);
+        let mut meta = MetaObject::new();
+        meta.0
+            .insert("outlive/refused".to_owned(), json!(self.kind));
+        result.meta = Some(meta);
+        result
+    }
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        let kind = match &error {
+            Error::Ambiguous { .. } => "ambiguous",
+            error if error.is_no_such_job() => "no_such_job",
+            error if error.is_bad_input() => "bad_input",
+            Error::Refused { .. } | Error::NoTerminal(_) => "refused",
+            _ => "failed",
+        };
+        let text = match &error {
+            // The hints of these speak of the command line.
+            Error::NoSuchJob(text) => {
+                format!("no job {text:?} in this session; the tool `jobs` lists those there are")
+            }
+            Error::NoSuchEvent(text) => {
+                format!("no event {text:?} of this session; the tool `inbox` gives what waits")
+            }
+            Error::NoTerminal(id) => format!(
+                "job {id} has no terminal, so it has no screen; start it with `pty: true` to give it one"
+            ),
+            Error::NoCommand => "there is no command to run".to_owned(),
+            other => other.to_string(),
+        };
+        Refused { kind, text }
+    }
+}
+
+impl From<std::io::Error> for Refused {
+    fn from(error: std::io::Error) -> Refused {
+        Refused {
+            kind: "failed",
+            text: format!("cannot read the output: {error}"),
+        }
+    }
+}
+
+impl From<serde_json::Error> for Refused {
+    fn from(error: serde_json::Error) -> Refused {
+        Refused {
+            kind: "failed",
+            text: format!("cannot tell it in JSON: {error}"),
+        }
+    }
+}
+
+/// The answer of any tool, made ready for its events.
+pub struct Said {
+    pub text: String,
+    pub content: Map<String, Value>,
+    pub told: ByTheWay,
+}
+
+impl<A: Serialize> Reply<A> {
+    pub fn said(self) -> Result<Said, Refused> {
+        let content = match serde_json::to_value(self.answer)? {
+            Value::Object(content) => content,
+            _ => Map::new(),
+        };
+        Ok(Said {
+            text: self.text,
+            content,
+            told: self.told,
+        })
+    }
+}
+
+impl Said {
+    /// Appends what the session had not been told.
+    pub fn append(&mut self, events: &[InboxEvent], more: usize) -> Result<(), Refused> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        self.text.push_str("\n\nWhile you were away:");
+        for event in events {
+            self.text
+                .push_str(&format!("\n[{}] {}", event.event, event.text));
+        }
+        if more > 0 {
+            self.text
+                .push_str(&format!("\n{more} more wait; the tool `inbox` gives them."));
+        }
+        self.content.insert(
+            "events".to_owned(),
+            without_nulls(serde_json::to_value(events)?),
+        );
+        Ok(())
+    }
+
+    pub fn result(self) -> CallToolResult {
+        let mut result = CallToolResult::success(vec![ContentBlock::text(self.text)]);
+        result.structured_content = Some(Value::Object(self.content));
+        result
+    }
+}
+
+/// What is absent is left out.
+pub fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Array(values) => values.into_iter().map(without_nulls).collect(),
+        Value::Object(entries) => {
+            let present = entries.into_iter().filter(|(_, value)| !value.is_null());
+            present
+                .map(|(key, value)| (key, without_nulls(value)))
+                .collect()
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,271 @@
+//! The handshake, the list of tools, and one request from its arrival to its reply.
+
+use crate::away;
+use crate::call::{Call, Patience, Progress, Scope};
+use crate::delivery::{Deliveries, Delivery};
+use crate::glances::Glances;
+use crate::http;
+use crate::identity::{self, Sessions};
+use crate::reply::Refused;
+use crate::resources;
+use crate::tools::{self, Entry, Failed};
+use outlive::config::Config;
+use outlive::redact::redact;
+use outlive::{Caller, Error, Label, Outlive, environment};
+use rmcp::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation, JsonObject,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities,
+    ServerConfig, Tool,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+/// How to serve.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whose calls these are, whatever the client says.
+    pub session: Option<Label>,
+    /// Show jobs of other sessions too.
+    pub all_sessions: bool,
+    /// Offer the tool `process` as well.
+    pub compat: bool,
+    /// How long the client waits for an answer.
+    pub patience: Duration,
+}
+
+/// From the end of the input to giving up calls that still wait.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+const INSTRUCTIONS: &str = "Outlive runs commands as jobs that outlive this conversation's turns, \
+this server and the agent itself. Use `run` for anything that may take longer than a few seconds, runs \
+as a server, or needs to be talked to; it needs no `&`, `nohup`, `setsid`, redirection or `sleep`. Do \
+not poll: when a job ends, or prints what you asked to `watch` for, you are told in the reply to your \
+next call, under \"While you were away\". If you have nothing else to do, call `wait`. After a context \
+loss or a restart, `jobs` lists what this session has started, running and ended.";
+
+/// The server: everything in it is shared, so that it may be made anew for each request.
+#[derive(Clone, Debug)]
+pub struct Server {
+    outlive: Outlive,
+    options: Arc<Options>,
+    sessions: Arc<Sessions>,
+    entries: Arc<Vec<Entry>>,
+    glances: Arc<Glances>,
+    deliveries: Deliveries,
+    closed: CancellationToken,
+}
+
+impl Server {
+    pub fn new(
+        outlive: Outlive,
+        options: Options,
+        deliveries: Deliveries,
+        closed: CancellationToken,
+    ) -> Result<Server, Error> {
+        let surrounding = environment::session();
+        let sessions = Sessions::new(options.session.clone(), surrounding.as_deref())?;
+        Ok(Server {
+            outlive,
+            entries: Arc::new(tools::entries(options.compat)),
+            options: Arc::new(options),
+            sessions: Arc::new(sessions),
+            glances: Arc::default(),
+            deliveries,
+            closed,
+        })
+    }
+
+    /// What the tool gets.
+    fn call(&self, context: &RequestContext<RoleServer>) -> Result<Call, Refused> {
+        let meta = &context.meta.0.0;
+        let session = self.sessions.of(meta)?;
+        let outlive = self
+            .outlive
+            .clone()
+            .called_by(Caller::Session(session.clone()));
+        let config = Config::load(&outlive).map_err(Error::from)?;
+        Ok(Call {
+            is_made: self.sessions.is_made(&session),
+            scope: match self.options.all_sessions {
+                true => Scope::Everything,
+                false => Scope::Session,
+            },
+            id: identity::call_id(meta).map(str::to_owned),
+            rules: config.inbox.rules(),
+            config,
+            glances: self.glances.clone(),
+            patience: Patience {
+                most: self.options.patience,
+                cancelled: context.ct.clone(),
+                progress: context.meta.get_progress_token().map(|token| Progress {
+                    peer: context.peer.clone(),
+                    token,
+                    runtime: Handle::current(),
+                }),
+            },
+            outlive,
+            session,
+        })
+    }
+
+    /// Looks something up on a thread of its own.
+    async fn look<T: Send + 'static>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        look: impl FnOnce(&Call) -> Result<T, Refused> + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let failed = |refused: Refused| {
+            let text = redact(&refused.text).into_owned();
+            match refused.kind {
+                "no_such_job" | "ambiguous" => ErrorData::resource_not_found(text, None),
+                _ => ErrorData::internal_error(text, None),
+            }
+        };
+        let call = self.call(context).map_err(failed)?;
+        tokio::task::spawn_blocking(move || look(&call))
+            .await
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?
+            .map_err(failed)
+    }
+
+    /// Calls the tool on a thread of its own. The thread of a call that nobody wants the answer of any
+    /// more goes on until its verb returns: no verb is left half done.
+    async fn answer(
+        &self,
+        entry: Entry,
+        arguments: JsonObject,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, ErrorData> {
+        let call = match self.call(&context) {
+            Ok(call) => call,
+            Err(refused) => return Ok(refused.result()),
+        };
+        let outlive = call.outlive.clone();
+        self.deliveries.noted().await;
+        let task = tokio::task::spawn_blocking(move || answer(&entry, &call, arguments));
+        let gone = async {
+            self.closed.cancelled().await;
+            tokio::time::sleep(LAST_WORDS).await;
+        };
+        let (result, notes) = tokio::select! {
+            answered = task => answered
+                .map_err(|error| ErrorData::internal_error(error.to_string(), None))??,
+            () = context.ct.cancelled() => return Err(unwanted()),
+            () = gone => return Err(unwanted()),
+        };
+        let delivery = Delivery { outlive, notes };
+        match http::slot(&context.extensions) {
+            Some(slot) => slot.add(self.deliveries.begin(delivery)),
+            None => self.deliveries.add(context.id, delivery),
+        }
+        Ok(result)
+    }
+}
+
+/// Nobody hears this.
+fn unwanted() -> ErrorData {
+    ErrorData::internal_error("the call was cancelled; what it started goes on", None)
+}
+
+type Answered = (CallToolResult, Vec<crate::delivery::Note>);
+
+fn answer(entry: &Entry, call: &Call, arguments: JsonObject) -> Result<Answered, ErrorData> {
+    match (entry.call)(call, arguments) {
+        Ok(mut said) => {
+            // Nobody would hear of what is claimed now.
+            if !call.patience.cancelled.is_cancelled() && entry.tells {
+                away::append(call, &mut said);
+            }
+            let notes = std::mem::take(&mut said.told.notes);
+            Ok((said.result(), notes))
+        }
+        Err(Failed::Refused(refused)) => Ok((refused.result(), Vec::new())),
+        Err(Failed::BadParams(text)) => Err(ErrorData::invalid_params(text, None)),
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(
+                Implementation::new("outlive", env!("CARGO_PKG_VERSION")).with_title("Outlive"),
+            )
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = self.entries.iter().map(|entry| entry.tool.clone());
+        Ok(ListToolsResult::with_all_items(tools.collect()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let entry = self.entries.iter().find(|entry| entry.tool.name == name);
+        entry.map(|entry| entry.tool.clone())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let mut entries = self.entries.iter();
+        let Some(entry) = entries.find(|entry| entry.tool.name == request.name) else {
+            let text = format!("there is no tool {:?}", request.name);
+            return Err(ErrorData::invalid_params(text, None));
+        };
+        let arguments = request.arguments.unwrap_or_default();
+        let result = self.answer(entry.clone(), arguments, context).await?;
+        Ok(CallToolResponse::from(result))
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let found = self.look(&context, resources::list).await?;
+        Ok(ListResourcesResult::with_all_items(found))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = vec![resources::template()];
+        Ok(ListResourceTemplatesResult::with_all_items(templates))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri;
+        let read = self.look(&context, move |call| resources::read(call, &uri));
+        Ok(ReadResourceResult::new(vec![read.await?]).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_instructions_are_not_cut() {
+        assert!(INSTRUCTIONS.len() < 2048, "{}", INSTRUCTIONS.len());
+    }
+}

@@ -1,0 +1,234 @@
+//! `log`: the output of a job, as text, without its secrets.
+
+use super::{Hints, Verb};
+use crate::call::Call;
+use crate::reply::{Refused, Reply};
+use crate::words;
+use outlive::redact::redact;
+use outlive::verbs::log::{self, Part};
+use outlive::{Cursor, JobId, Look, Piece, Reading, view};
+use regex::bytes::Regex;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub struct Log;
+
+/// What a reply holds at most, in bytes of text.
+pub const BUDGET: usize = 32 * 1024;
+const DEFAULT_LINES: u64 = 200;
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// The job's id, the beginning of it, or its name
+    pub id: String,
+    /// How many lines (default: 200); without `offset`, the last ones
+    pub lines: Option<u64>,
+    /// From this line on, counted from 1
+    pub offset: Option<u64>,
+    /// What is new since: the `next_cursor` of an earlier `log`, or the `cursor` of a `wait`
+    pub cursor: Option<String>,
+    /// Only lines in which this regular expression matches, the last ones, with their numbers
+    pub grep: Option<String>,
+    /// What a person would see on its terminal now (for jobs with `pty`)
+    #[serde(default)]
+    pub screen: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer {
+    id: String,
+    text: String,
+    /// The first line shown, counted from 1
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_line: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to_line: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_lines: Option<u64>,
+    /// Lines of this part that did not fit, and the first of them
+    #[serde(skip_serializing_if = "Option::is_none")]
+    omitted_lines: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    omitted_from_line: Option<u64>,
+    /// Bytes of the whole output that were not kept
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dropped_bytes: Option<u64>,
+    /// Pass it as `cursor` to read what comes after
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+impl Answer {
+    fn new(id: &JobId, text: String) -> Answer {
+        Answer {
+            id: id.to_string(),
+            text,
+            from_line: None,
+            to_line: None,
+            total_lines: None,
+            omitted_lines: None,
+            omitted_from_line: None,
+            dropped_bytes: None,
+            next_cursor: None,
+        }
+    }
+}
+
+impl Verb for Log {
+    type Args = Args;
+    type Answer = Answer;
+    const NAME: &'static str = "log";
+    const TITLE: &'static str = "Read a job's output";
+    const DESCRIPTION: &'static str = "Read the output (stdout and stderr) of a job, while it runs or \
+after it ended: the last 200 lines, or `lines` from line `offset` on, or what is new since a `cursor`, or \
+the lines that match `grep`, or what its terminal shows now (`screen`).\n\
+Text only, at most 32 KiB: escape sequences are gone, progress bars are shown as they ended, credentials \
+are left out, and of what does not fit the middle is left out and said. To find something in a long output \
+use `grep`, then `offset` around the line. Do not read it again and again to see whether the job has \
+ended: you are told, or call `wait`.";
+    const HINTS: Hints = Hints::Reads;
+
+    fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
+        let id = call.find(&args.id)?;
+        match (args.screen, &args.grep) {
+            (true, _) => screen(call, &id),
+            (false, Some(pattern)) => grep(call, &id, &args, pattern),
+            (false, None) => text(call, &id, &args),
+        }
+    }
+}
+
+fn screen(call: &Call, id: &JobId) -> Result<Reply<Answer>, Refused> {
+    let screen = log::screen(&call.outlive, id)?;
+    let shown = redact(&screen.text).into_owned();
+    Ok(Reply::new(shown.clone(), Answer::new(id, shown)))
+}
+
+impl Args {
+    fn part(&self) -> Result<Part, Refused> {
+        let lines = self.lines.unwrap_or(DEFAULT_LINES);
+        Ok(match (&self.cursor, self.offset) {
+            (Some(_), Some(_)) => {
+                return Err(Refused::bad_input("give an offset or a cursor, not both"));
+            }
+            (Some(cursor), None) => Part::After(Cursor::parse(cursor).map_err(|_| {
+                Refused::bad_input(format!(
+                    "{cursor:?} is not a cursor; pass the next_cursor of an earlier `log`"
+                ))
+            })?),
+            (None, Some(from)) => Part::Lines { from, count: lines },
+            (None, None) if self.grep.is_some() => Part::Bytes { from: 0, to: None },
+            (None, None) => Part::LastLines(lines),
+        })
+    }
+}
+
+fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Answer>, Refused> {
+    let regex = Regex::new(pattern)
+        .map_err(|error| Refused::bad_input(format!("{pattern:?} is not a pattern: {error}")))?;
+    let part = log::log(&call.outlive, id, &args.part()?)?;
+    let most = args.lines.unwrap_or(DEFAULT_LINES) as usize;
+    let found = part.matching(&regex, most, Reading::Redacted)?;
+    let mut lines = Vec::new();
+    let mut room = BUDGET;
+    for line in found.iter().rev() {
+        let bytes = line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes);
+        let text = format!("{}: {}", line.number, String::from_utf8_lossy(bytes));
+        let Some(left) = room.checked_sub(text.len() + 1) else {
+            break;
+        };
+        room = left;
+        lines.push(text);
+    }
+    lines.reverse();
+    let omitted = found.len() - lines.len();
+    let mut shown = lines.join("\n");
+    if found.is_empty() {
+        shown = format!("No line matches {pattern:?}.");
+    }
+    let mut answer = Answer::new(id, shown.clone());
+    if omitted > 0 {
+        answer.omitted_lines = Some(omitted as u64);
+        shown.push_str(&format!("\n({omitted} earlier matches did not fit)"));
+    }
+    Ok(Reply::new(shown, answer))
+}
+
+fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> {
+    let mut part = log::log(&call.outlive, id, &args.part()?)?;
+    let range = part.range();
+    if args.cursor.is_some() && !range.is_empty() {
+        let begin = Cursor(line_start(call, id, range.start)?);
+        part = log::log(&call.outlive, id, &Part::After(begin))?;
+    }
+    let log = part.text(Look::Plain(view::Options {
+        budget: BUDGET,
+        ..view::Options::default()
+    }))?;
+    let shown = redact(&log.text).into_owned();
+    let next_cursor = log.next_cursor;
+    let mut text = match shown.is_empty() {
+        true if log.total_bytes == 0 => "It has written nothing yet.".to_owned(),
+        true => "Nothing new.".to_owned(),
+        false => shown.clone(),
+    };
+    let mut about = format!(
+        "\n[lines {} to {} of {}",
+        log.from_line, log.to_line, log.total_lines
+    );
+    if let Some(from) = log.omitted_from_line {
+        about.push_str(&format!(
+            "; {} from line {from} on left out, read them with `offset`",
+            log.omitted_lines
+        ));
+    }
+    if log.dropped_bytes > 0 {
+        about.push_str(&format!("; {} bytes were not kept", log.dropped_bytes));
+    }
+    about.push_str(&format!("; next cursor {next_cursor}]"));
+    text.push_str(&about);
+    let reply = Reply::new(
+        text,
+        Answer {
+            from_line: Some(log.from_line),
+            to_line: Some(log.to_line),
+            total_lines: Some(log.total_lines),
+            omitted_lines: Some(log.omitted_lines).filter(|count| *count > 0),
+            omitted_from_line: log.omitted_from_line,
+            dropped_bytes: Some(log.dropped_bytes).filter(|count| *count > 0),
+            next_cursor: Some(next_cursor),
+            ..Answer::new(id, shown)
+        },
+    );
+    match part.end(&call.outlive, false)? {
+        Some(job) if log.omitted_lines == 0 => {
+            let mut reply = reply.tells_ends([id.clone()]);
+            reply.text.push_str(&format!("\n{}", words::line(&job)));
+            Ok(reply.then(move |outlive| part.heard(outlive)))
+        }
+        _ => Ok(reply),
+    }
+}
+
+/// Where the line begins that this place is in. A line is read from its beginning: what is secret in it
+/// may be told only by how it begins.
+fn line_start(call: &Call, id: &JobId, at: u64) -> Result<u64, Refused> {
+    let before = Part::Bytes {
+        from: at.saturating_sub(1),
+        to: Some(at),
+    };
+    let before = log::log(&call.outlive, id, &before)?;
+    let mut is_within = false;
+    for piece in before.pieces() {
+        is_within = matches!(piece?, Piece::Bytes { bytes, .. } if bytes.last() != Some(&b'\n'));
+    }
+    if !is_within {
+        return Ok(at);
+    }
+    let line = Part::Lines {
+        from: before.text(Look::Raw)?.from_line,
+        count: 1,
+    };
+    Ok(log::log(&call.outlive, id, &line)?.range().start.min(at))
+}

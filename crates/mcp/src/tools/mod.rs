@@ -1,0 +1,169 @@
+//! The tools: each is one verb, in a file of its name.
+
+mod inbox;
+mod jobs;
+mod log;
+mod process;
+mod run;
+mod send;
+mod show;
+mod stop;
+mod wait;
+
+use crate::call::Call;
+use crate::reply::{Refused, Reply, Said};
+use crate::schema;
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// A verb as a tool.
+pub trait Verb {
+    type Args: DeserializeOwned + JsonSchema;
+    type Answer: Serialize + JsonSchema;
+    const NAME: &'static str;
+    const TITLE: &'static str;
+    /// When to use it and what for; clients cut it at 2 KB.
+    const DESCRIPTION: &'static str;
+    const HINTS: Hints;
+    /// Whether what the session has not been told is appended to its reply.
+    const TELLS: bool = true;
+
+    fn call(call: &Call, args: Self::Args) -> Result<Reply<Self::Answer>, Refused>;
+}
+
+/// What a client may want to know before it allows a call.
+#[derive(Clone, Copy, Debug)]
+pub enum Hints {
+    /// It changes nothing.
+    Reads,
+    /// It changes something, and nothing is lost by it.
+    Adds,
+    /// It may change or end anything, again with every call.
+    Acts,
+    /// It ends something, and does no more when repeated.
+    Ends,
+}
+
+impl Hints {
+    fn annotations(self, title: &str) -> ToolAnnotations {
+        let (reads, destroys, repeats, open) = match self {
+            Hints::Reads => (true, false, true, false),
+            Hints::Adds => (false, false, true, false),
+            Hints::Acts => (false, true, false, true),
+            Hints::Ends => (false, true, true, false),
+        };
+        ToolAnnotations::with_title(title)
+            .read_only(reads)
+            .destructive(destroys)
+            .idempotent(repeats)
+            .open_world(open)
+    }
+}
+
+/// Why a call brought no reply.
+#[derive(Debug)]
+pub enum Failed {
+    Refused(Refused),
+    BadParams(String),
+}
+
+/// A tool, and what it does.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub tool: Tool,
+    pub tells: bool,
+    pub call: fn(&Call, JsonObject) -> Result<Said, Failed>,
+}
+
+fn entry<V: Verb>() -> Entry {
+    Entry {
+        tool: Tool::new(V::NAME, V::DESCRIPTION, schema::input::<V::Args>())
+            .with_title(V::TITLE)
+            .with_raw_output_schema(schema::output::<V::Answer>().into())
+            .with_annotations(V::HINTS.annotations(V::TITLE)),
+        tells: V::TELLS,
+        call: |call, arguments| {
+            let args = serde_json::from_value(Value::Object(arguments))
+                .map_err(|error| Failed::BadParams(format!("{}: {error}", V::NAME)))?;
+            V::call(call, args)
+                .and_then(Reply::said)
+                .map_err(Failed::Refused)
+        },
+    }
+}
+
+/// Every tool there is.
+pub fn entries(compat: bool) -> Vec<Entry> {
+    let mut entries = vec![
+        entry::<run::Run>(),
+        entry::<jobs::Jobs>(),
+        entry::<show::Show>(),
+        entry::<log::Log>(),
+        entry::<wait::Wait>(),
+        entry::<send::Send>(),
+        entry::<stop::Stop>(),
+        entry::<inbox::TakeInbox>(),
+    ];
+    if compat {
+        entries.push(entry::<process::Process>());
+    }
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every schema in a value, at any depth.
+    fn walk(value: &Value, look: &mut impl FnMut(&JsonObject)) {
+        match value {
+            Value::Object(object) => {
+                look(object);
+                object.values().for_each(|value| walk(value, look));
+            }
+            Value::Array(values) => values.iter().for_each(|value| walk(value, look)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn schemas_are_such_that_every_client_takes_them() {
+        for entry in entries(true) {
+            let tool = entry.tool;
+            let output = tool.output_schema.as_ref().map(|schema| (**schema).clone());
+            for schema in [Some((*tool.input_schema).clone()), output] {
+                let schema = Value::Object(schema.expect("both are there"));
+                assert_eq!(schema["type"], "object", "{}", tool.name);
+                walk(&schema, &mut |part| {
+                    let text = format!("{}: {part:?}", tool.name);
+                    let format = part.get("format").and_then(Value::as_str);
+                    assert!(!format.is_some_and(|name| name.contains("int")), "{text}");
+                    assert!(!part.get("type").is_some_and(Value::is_array), "{text}");
+                    for key in ["$ref", "$defs", "nullable"] {
+                        assert!(!part.contains_key(key), "{text}");
+                    }
+                    assert_ne!(part.get("type"), Some(&Value::from("null")), "{text}");
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn descriptions_are_not_cut_and_every_parameter_has_one() {
+        for entry in entries(true) {
+            let description = entry.tool.description.unwrap_or_default();
+            assert!((80..2048).contains(&description.len()), "{description}");
+            let schema = Value::Object((*entry.tool.input_schema).clone());
+            for (name, parameter) in schema["properties"].as_object().into_iter().flatten() {
+                assert!(
+                    parameter["description"].is_string(),
+                    "{} {name}",
+                    entry.tool.name
+                );
+            }
+        }
+    }
+}

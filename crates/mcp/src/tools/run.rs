@@ -1,0 +1,223 @@
+//! `run`: start a job, and stay with it for a while if asked.
+
+use super::{Hints, Verb, wait};
+use crate::answer::Glance;
+use crate::call::{Call, seconds};
+use crate::identity;
+use crate::reply::{Refused, Reply};
+use crate::words;
+use outlive::verbs::run::{self, Command, Started};
+use outlive::verbs::wait::{Until, Waited, What};
+use outlive::{Error, Input, Job, Label, Notify, Pattern, Ready, Size, Watch, doorbell};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub struct Run;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// The command, a string for a shell (bash, else sh)
+    command: String,
+    /// Stay with it for at most this long and return its end if it comes; else it goes on in the
+    /// background (default: 0, return at once). With `ready`: stay until it is ready
+    wait_seconds: Option<f64>,
+    /// A name to call it by
+    name: Option<String>,
+    /// Where to run it (default: where this server runs)
+    cwd: Option<PathBuf>,
+    /// Variables to add to the environment
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// Give it a terminal, for REPLs, prompts and full-screen programs
+    #[serde(default)]
+    pty: bool,
+    /// Leave its standard input open for `send` (default: it is at its end)
+    #[serde(default)]
+    stdin: bool,
+    /// Stop it after this long (default: never)
+    timeout_seconds: Option<f64>,
+    /// Be told of lines of its output that hold one of these texts, while it runs
+    #[serde(default)]
+    watch: Vec<String>,
+    /// The same for regular expressions
+    #[serde(default)]
+    watch_regex: Vec<String>,
+    /// By what sign it is ready, to be told: line:REGEX, port:NUMBER or http:URL
+    ready: Option<String>,
+    /// When to be told that it ended (default: end)
+    notify: Option<NotifyArg>,
+    /// Wait until no other job has this lock, and have it while it runs
+    lock: Option<String>,
+    /// If this session runs the same command in the same directory already, return that job
+    #[serde(default)]
+    unless_running: bool,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum NotifyArg {
+    End,
+    Failure,
+    Never,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer {
+    job: Glance,
+    /// Nothing was started: this job was there already
+    already: bool,
+    /// What was done otherwise than expected
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl Verb for Run {
+    type Args = Args;
+    type Answer = Answer;
+    const NAME: &'static str = "run";
+    const TITLE: &'static str = "Run a command as a job";
+    const DESCRIPTION: &'static str = "Start a command as a job that survives this turn, this server \
+and a restart of the agent. Returns at once with the job's id.\n\
+Use it for builds, tests, training, downloads, servers, watchers, REPLs: for anything that may take \
+longer than a few seconds. Do not add `&`, `nohup`, `setsid`, `disown` or redirections: every job runs in \
+the background, and all its output is kept (`log`).\n\
+- Need the result now, and it is probably short: `wait_seconds: 30` stays with it; what takes longer goes \
+on, and you get its id.\n\
+- Long: do something else. Do not poll and do not `sleep`: you are told of its end in the reply to a later \
+call, and `wait` blocks until then if there is nothing else to do.\n\
+- A server: `ready: \"port:8080\"` with `wait_seconds` returns when it can be used.\n\
+- News before the end: `watch: [\"ERROR\"]` tells of such lines as they come.\n\
+- Something that asks questions: `pty: true`, then `send`.\n\
+- One at a time: `lock: \"name\"`. Perhaps running already: `unless_running: true`.\n\
+Its exit code is never guessed: a job whose end nobody saw is said to be lost.";
+    const HINTS: Hints = Hints::Acts;
+
+    fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
+        let limit = seconds("wait_seconds", args.wait_seconds)?;
+        let what = match args.ready {
+            Some(_) => What::Ready,
+            None => What::End,
+        };
+        let started = start(call, args)?;
+        let limit = call.patience.within(limit.or(Some(Duration::ZERO)));
+        if limit.is_zero() && !started.job.has_ended() {
+            return reply(call, &started.job, &started);
+        }
+        let ids = [started.job.id.clone()];
+        let waited = wait::within(call, &ids, what, Until::All, limit)?;
+        let job = waited.jobs.first().unwrap_or(&started.job).clone();
+        let mut reply = reply(call, &job, &started)?;
+        reply.text.push_str(&stayed(&waited, what));
+        Ok(wait::heard(reply, waited, what))
+    }
+}
+
+/// Starts it. A call that is repeated finds the job it started before.
+fn start(call: &Call, args: Args) -> Result<Started, Refused> {
+    match run::run(&call.outlive, request(call, args)?) {
+        Err(Error::IdTaken(job)) if call.id.is_some() => Ok(Started {
+            pid: job.pid,
+            job: *job,
+            notes: vec!["this call was made before: nothing more was started".to_owned()],
+            already: true,
+        }),
+        other => Ok(other?),
+    }
+}
+
+fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
+    let call_id = call.id.as_deref();
+    let id = call_id.map(|call_id| identity::job_id(&call.session, call_id));
+    let ready = args.ready.as_deref().map(Ready::parse);
+    Ok(run::Run {
+        id: id.transpose()?,
+        session: Some(call.session.clone()),
+        name: label("the name", args.name.as_deref())?,
+        lock: label("the lock", args.lock.as_deref())?,
+        cwd: args.cwd,
+        input: match (args.pty, args.stdin) {
+            (true, _) => Input::Pty(Size::DEFAULT),
+            (false, true) => Input::Pipe,
+            (false, false) => Input::Null,
+        },
+        variables: args
+            .env
+            .into_iter()
+            .map(|(key, value)| (key.into(), value.into()))
+            .collect(),
+        timeout: seconds("timeout_seconds", args.timeout_seconds)?,
+        watch: watched(call, args.watch, args.watch_regex),
+        ready: ready.transpose().map_err(Refused::bad_input)?,
+        notify: match args.notify.unwrap_or(NotifyArg::End) {
+            NotifyArg::End => Notify::End,
+            NotifyArg::Failure => Notify::Failure,
+            NotifyArg::Never => Notify::Never,
+        },
+        unless_running: args.unless_running,
+        breaker: call.config.breaker.rules(),
+        still: call.config.watch.still,
+        doorbells: doorbell::resolve(&call.outlive, &call.config, None)?,
+        ..run::Run::new(Command::Shell(args.command))
+    })
+}
+
+fn watched(call: &Call, texts: Vec<String>, regexes: Vec<String>) -> Option<Watch> {
+    let texts = texts.into_iter().map(Pattern::Text);
+    let patterns: Vec<Pattern> = texts
+        .chain(regexes.into_iter().map(Pattern::Regex))
+        .collect();
+    (!patterns.is_empty()).then_some(Watch {
+        patterns,
+        limit: None,
+        spacing_ms: call.config.watch.spacing.as_millis() as u64,
+        strikes: call.config.watch.strikes,
+    })
+}
+
+fn label(what: &'static str, text: Option<&str>) -> Result<Option<Label>, Error> {
+    text.map(|text| {
+        Label::parse(text).map_err(|reason| Error::BadLabel {
+            what,
+            text: text.to_owned(),
+            reason,
+        })
+    })
+    .transpose()
+}
+
+fn reply(call: &Call, job: &Job, started: &Started) -> Result<Reply<Answer>, Refused> {
+    let glance = Glance::at(call, job)?;
+    let mut text = words::glance(job, &glance);
+    if started.already && started.notes.is_empty() {
+        text.push_str("\nIt runs already; nothing was started.");
+    }
+    for note in &started.notes {
+        text.push_str(&format!("\nNote: {note}."));
+    }
+    if !job.has_ended() {
+        text.push_str(&format!(
+            "\nIt goes on in the background as {}. You will be told when it ends; do not poll.",
+            job.id
+        ));
+    }
+    Ok(Reply::new(
+        text,
+        Answer {
+            job: glance,
+            already: started.already,
+            notes: started.notes.clone(),
+        },
+    ))
+}
+
+/// What staying brought, where the job itself does not say it.
+fn stayed(waited: &Waited, what: What) -> String {
+    match (what, waited.out_of_time) {
+        (What::Ready, true) => " It is not ready yet.".to_owned(),
+        _ => String::new(),
+    }
+}

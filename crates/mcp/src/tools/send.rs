@@ -1,0 +1,84 @@
+//! `send`: write to a job's input.
+
+use super::{Hints, Verb};
+use crate::call::Call;
+use crate::identity;
+use crate::reply::{Refused, Reply};
+use outlive::keys::Key;
+use outlive::verbs::send;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub struct Send;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// The job's id, the beginning of it, or its name
+    pub id: String,
+    /// What to write, as it is
+    pub text: Option<String>,
+    /// Press Enter after the text
+    #[serde(default)]
+    pub enter: bool,
+    /// Keys to press after that: C-c, C-d, Up, Down, Tab, Esc, F5, M-x, …
+    #[serde(default)]
+    pub keys: Vec<String>,
+    /// Then end the input
+    #[serde(default)]
+    pub eof: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer {
+    id: String,
+    /// What may come of it otherwise than expected
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl Verb for Send {
+    type Args = Args;
+    type Answer = Answer;
+    const NAME: &'static str = "send";
+    const TITLE: &'static str = "Write to a job";
+    const DESCRIPTION: &'static str = "Write to the standard input or the terminal of a job that was \
+started with `stdin: true` or `pty: true`: answer a question, type a command into a REPL, press keys, or \
+end the input.\n\
+`text` is written as it is; set `enter` to finish the line. Order: text, Enter, keys, end of input. It \
+arrives once and whole. To see what came of it call `log` (with `screen: true` for a full-screen \
+program), or `wait` with `for: \"input\"` until it asks again.";
+    const HINTS: Hints = Hints::Acts;
+
+    fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
+        let text = args.text.unwrap_or_default();
+        if text.is_empty() && !args.enter && args.keys.is_empty() && !args.eof {
+            return Err(Refused::bad_input(
+                "there is nothing to send: give text, enter, keys or eof",
+            ));
+        }
+        let keys = args.keys.iter().map(|key| Key::parse(key));
+        let keys = keys
+            .collect::<Result<Vec<Key>, _>>()
+            .map_err(Refused::bad_input)?;
+        let id = call.find(&args.id)?;
+        // A call that is repeated is not written twice.
+        let write_id = call.id.as_deref();
+        let write_id = write_id.map(|call_id| identity::write_id(&call.session, call_id));
+        let what = send::Send {
+            text: text.into_bytes(),
+            paste: false,
+            enter: args.enter,
+            keys,
+            eof: args.eof,
+            id: write_id.transpose()?,
+        };
+        let notes = send::send(&call.outlive, &id, &what)?;
+        let mut said = format!("Sent to {id}.");
+        for note in &notes {
+            said.push_str(&format!(" Note: {note}"));
+        }
+        let id = id.to_string();
+        Ok(Reply::new(said, Answer { id, notes }))
+    }
+}

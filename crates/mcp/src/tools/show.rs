@@ -1,0 +1,68 @@
+//! `show`: one job now.
+
+use super::{Hints, Verb};
+use crate::answer::Glance;
+use crate::call::Call;
+use crate::reply::{Refused, Reply};
+use crate::words;
+use outlive::verbs::show;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub struct Show;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// The job's id, the beginning of it, or its name
+    pub id: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer {
+    job: Glance,
+    /// Nothing is new since the last look
+    unchanged: bool,
+}
+
+impl Verb for Show {
+    type Args = Args;
+    type Answer = Answer;
+    const NAME: &'static str = "show";
+    const TITLE: &'static str = "Show a job";
+    const DESCRIPTION: &'static str = "Show one job as it is now: state, exit code, duration, whether \
+it waits for input, and the last lines of its output.\n\
+Use it for one look. Do not call it again and again to see whether a job has ended: you are told of its \
+end without asking, and `wait` blocks until then. For more of the output use `log`.";
+    const HINTS: Hints = Hints::Reads;
+
+    fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
+        let id = call.find(&args.id)?;
+        let job = show::show(&call.outlive, &id)?;
+        let glance = Glance::at(call, &job)?;
+        let mut text = words::glance(&job, &glance);
+        let last = call.glances.look(&call.session, &job);
+        if let Some(ago) = last {
+            text.push_str(&format!(
+                "\nNothing new since you looked {} s ago. Looking again does not make it faster: call \
+`wait` if you need its end now, or do something else; you will be told when it ends.",
+                ago.as_secs()
+            ));
+        }
+        let unchanged = last.is_some();
+        let reply = Reply::new(
+            text,
+            Answer {
+                job: glance,
+                unchanged,
+            },
+        );
+        if !job.has_ended() {
+            return Ok(reply);
+        }
+        Ok(reply.tells_ends([id]).then(move |outlive| {
+            show::seen(outlive, &job);
+            Ok(())
+        }))
+    }
+}

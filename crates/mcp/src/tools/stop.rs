@@ -1,0 +1,71 @@
+//! `stop`: the whole tree of a job.
+
+use super::{Hints, Verb};
+use crate::answer::JobAnswer;
+use crate::call::{Call, seconds};
+use crate::reply::{Refused, Reply};
+use crate::words;
+use outlive::JobId;
+use outlive::verbs::stop::{self, What};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub struct Stop;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// The jobs: ids, beginnings of ids, or names
+    pub ids: Vec<String>,
+    /// From TERM to KILL (default: what the job was started with, mostly 2)
+    pub grace_seconds: Option<f64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer {
+    jobs: Vec<JobAnswer>,
+}
+
+impl Verb for Stop {
+    type Args = Args;
+    type Answer = Answer;
+    const NAME: &'static str = "stop";
+    const TITLE: &'static str = "Stop jobs";
+    const DESCRIPTION: &'static str = "Stop jobs with all their processes, also those that detached \
+themselves or linger after the end: TERM, a grace period, then KILL. Returns when nothing of them is \
+left, with how each ended.\n\
+Use it instead of `kill` or `pkill`, which miss children or hit the wrong process. Stopping a job that \
+has ended is no error.";
+    const HINTS: Hints = Hints::Ends;
+
+    fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
+        if args.ids.is_empty() {
+            return Err(Refused::bad_input("name the jobs to stop"));
+        }
+        let how = stop::Stop {
+            grace: seconds("grace_seconds", args.grace_seconds)?,
+            detail: Some(format!("session {} over MCP", call.session)),
+        };
+        let ids: Vec<JobId> = call.find_all(&args.ids)?;
+        let stopped = stop::stop(&call.outlive, &ids, &how)?;
+        let lines: Vec<String> = stopped
+            .iter()
+            .map(|stopped| {
+                let what = match stopped.what {
+                    What::TheJob => "",
+                    What::Leftovers => " (it had ended; what it had left behind was stopped)",
+                    What::AlreadyEnded => " (it had ended already)",
+                };
+                format!("{}{what}", words::line(&stopped.job))
+            })
+            .collect();
+        let jobs = stopped.iter().map(|stopped| JobAnswer::of(&stopped.job));
+        let jobs = jobs.collect::<Result<_, _>>()?;
+        let reply = Reply::new(lines.join("\n"), Answer { jobs }).tells_ends(ids);
+        Ok(reply.then(move |outlive| {
+            stopped
+                .iter()
+                .try_for_each(|stopped| stopped.heard(outlive))
+        }))
+    }
+}

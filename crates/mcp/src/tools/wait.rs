@@ -1,0 +1,179 @@
+//! `wait`: block until jobs have ended, within the client's patience.
+
+use super::{Hints, Verb};
+use crate::answer::Glance;
+use crate::call::{Call, Come, seconds};
+use crate::reply::{Refused, Reply};
+use crate::words;
+use outlive::inbox::Kind;
+use outlive::verbs::list::Which;
+use outlive::verbs::wait::{self, Until, Waited, What};
+use outlive::{Error, JobId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+pub struct Wait;
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// The jobs: ids, beginnings of ids, or names (default: all of this session that run)
+    #[serde(default)]
+    pub ids: Vec<String>,
+    /// Return when this has come of one of them (default: of all)
+    #[serde(default)]
+    pub any: bool,
+    /// What to wait for; the end of the job ends waiting for anything else too (default: end)
+    #[serde(rename = "for")]
+    pub what: Option<For>,
+    /// At most this long; never longer than this client waits for an answer (mostly 45)
+    pub timeout_seconds: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum For {
+    End,
+    Ready,
+    Match,
+    Quiet,
+    Input,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer {
+    /// In the order asked for
+    jobs: Vec<Glance>,
+    /// It has not come yet; the jobs go on
+    still_running: bool,
+}
+
+impl Verb for Wait {
+    type Args = Args;
+    type Answer = Answer;
+    const NAME: &'static str = "wait";
+    const TITLE: &'static str = "Wait for jobs";
+    const DESCRIPTION: &'static str = "Wait until jobs have ended, and return how, with the last lines \
+of their output. With `for`: until a job is `ready`, printed a line it was told to watch for (`match`), \
+has been silent (`quiet`), or waits for `input`.\n\
+Use it when you cannot go on without the result. If you can, do that instead: you are told of the end in \
+the reply to a later call. It blocks without polling and costs nothing; never write `sleep` loops.\n\
+It answers before this client loses patience, after about 45 s, with \"still running\" if it must: that \
+is no error. Call it again, or do something else. Jobs are not touched by waiting, nor when it is \
+cancelled.";
+    const HINTS: Hints = Hints::Reads;
+
+    fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
+        let limit = call
+            .patience
+            .within(seconds("timeout_seconds", args.timeout_seconds)?);
+        let ids = match args.ids.is_empty() {
+            true => {
+                let running = call.list(Which::Running, 0)?;
+                running.into_iter().map(|job| job.id).collect()
+            }
+            false => call.find_all(&args.ids)?,
+        };
+        let what = match args.what.unwrap_or(For::End) {
+            For::End => What::End,
+            For::Ready => What::Ready,
+            For::Match => What::Match,
+            For::Quiet => What::Quiet,
+            For::Input => What::Input,
+        };
+        let until = if args.any { Until::Any } else { Until::All };
+        let waited = within(call, &ids, what, until, limit)?;
+        reply(call, waited, what, limit)
+    }
+}
+
+/// Waits, at most so long.
+pub fn within(
+    call: &Call,
+    ids: &[JobId],
+    what: What,
+    until: Until,
+    limit: Duration,
+) -> Result<Waited, Error> {
+    let word = match ids {
+        [id] => format!("waiting for {id}"),
+        ids => format!("waiting for {} jobs", ids.len()),
+    };
+    call.patience.stretches(limit, &word, |stretch| {
+        let how = wait::Wait {
+            what,
+            until,
+            timeout: Some(stretch),
+        };
+        let waited = wait::wait(&call.outlive, ids, how)?;
+        let come = if waited.out_of_time {
+            Come::NotYet
+        } else {
+            Come::Yes
+        };
+        Ok((waited, come))
+    })
+}
+
+fn reply(
+    call: &Call,
+    waited: Waited,
+    what: What,
+    limit: Duration,
+) -> Result<Reply<Answer>, Refused> {
+    let jobs = Glance::at_all(call, &waited.jobs)?;
+    let still_running = waited.out_of_time;
+    let mut text = waited
+        .jobs
+        .iter()
+        .zip(&jobs)
+        .map(|(job, glance)| words::glance(job, glance))
+        .collect::<Vec<_>>()
+        .join("\n\n");
+    if waited.jobs.is_empty() {
+        text.push_str("No job of this session runs: there is nothing to wait for.");
+    }
+    if still_running {
+        text.push_str(&format!(
+            "\nStill running after {} s of waiting; that is no error. Call `wait` again to go on waiting, or \
+do something else: you will be told when it ends. New output: `log` with {}.",
+            limit.as_secs(),
+            cursors(&jobs)
+        ));
+    }
+    let answer = Answer {
+        jobs,
+        still_running,
+    };
+    Ok(heard(Reply::new(text, answer), waited, what))
+}
+
+fn cursors(jobs: &[Glance]) -> String {
+    let running = jobs.iter().filter(|glance| glance.job.outcome.is_none());
+    running
+        .map(|glance| format!("id {:?}, cursor {:?}", glance.job.id, glance.cursor))
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// The reply tells of ends, and of what it was waited for where that is all there is to say. A match or
+/// a silence is told by its event, which is appended to the reply as any other.
+pub fn heard<A>(mut reply: Reply<A>, waited: Waited, what: What) -> Reply<A> {
+    let kind = match what {
+        What::Match | What::Quiet => return reply,
+        What::End => None,
+        What::Ready => Some(Kind::Ready),
+        What::Input => Some(Kind::AwaitingInput),
+    };
+    for (job, met) in waited.jobs.iter().zip(&waited.met) {
+        if let (Some(kind), true) = (kind, *met) {
+            reply.told.covers.push((job.id.clone(), kind));
+        }
+    }
+    let ended = waited.jobs.iter().filter(|job| job.has_ended());
+    let ended: Vec<JobId> = ended.map(|job| job.id.clone()).collect();
+    reply
+        .tells_ends(ended)
+        .then(move |outlive| waited.heard(outlive))
+}
