@@ -57,6 +57,11 @@ pub fn session() -> Option<String> {
         .find(|value| !value.is_empty())
 }
 
+/// The session that was set for everything here, whatever an agent calls its own.
+pub fn own_session() -> Option<String> {
+    env::var(SESSION).ok().filter(|value| !value.is_empty())
+}
+
 /// The value of a variable that is set and not empty.
 pub fn non_empty(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())

@@ -4,8 +4,11 @@ use super::duration;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use clap::ValueEnum;
+use outlive::agent::Agent;
 use outlive::clock;
+use outlive::hook::{self, Occasion};
 use outlive::inbox::{EventId, Inbox, InboxEvent, Shown, Taken};
+use outlive::verbs;
 use outlive::verbs::inbox::{self, How, Take, Waiter};
 use serde::Serialize;
 use std::time::Duration;
@@ -47,6 +50,9 @@ pub struct Args {
     /// How to print them
     #[arg(long, value_enum)]
     format: Option<Format>,
+    /// Print them as this agent takes them from a hook, and ack them then: claude-code, codex, …
+    #[arg(long, value_name = "AGENT", value_parser = Agent::parse, conflicts_with_all = ["follow", "format", "ack"])]
+    hook: Option<Agent>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -87,7 +93,10 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             Waiter::new(&inbox)?.next(args.how(), deadline)?
         }
     };
-    print(context, &args, &taken)?;
+    match args.hook {
+        Some(agent) => print_for(context, &inbox, agent, &taken)?,
+        None => print(context, &args, &taken)?,
+    }
     args.settle(&inbox, &taken)?;
     match (args.wait, taken.events.is_empty()) {
         (Some(_), true) => Ok(Exit::OutOfTime),
@@ -103,7 +112,10 @@ impl Args {
                 true => Shown::LeaveOut,
                 false => Shown::Tell,
             },
-            most: self.limit.unwrap_or(usize::MAX),
+            most: match self.hook {
+                Some(_) => self.limit.map_or(hook::MOST, |most| most.min(hook::MOST)),
+                None => self.limit.unwrap_or(usize::MAX),
+            },
         }
     }
 
@@ -116,13 +128,8 @@ impl Args {
 
     /// Acks what has been printed, where that was asked for.
     fn settle(&self, inbox: &Inbox<'_>, taken: &Taken) -> Result<(), Failure> {
-        if self.ack_all {
-            let events: Vec<EventId> = taken
-                .events
-                .iter()
-                .map(|event| event.event.clone())
-                .collect();
-            inbox::ack(inbox, &events)?;
+        if self.ack_all || (self.hook.is_some() && !self.peek) {
+            inbox::ack(inbox, &verbs::hook::ids(&taken.events))?;
         }
         Ok(())
     }
@@ -185,6 +192,20 @@ fn print(context: &Context, args: &Args, taken: &Taken) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// As a hook of this agent would answer when a person has said something.
+fn print_for(
+    context: &Context,
+    inbox: &Inbox<'_>,
+    agent: Agent,
+    taken: &Taken,
+) -> Result<(), Failure> {
+    if taken.events.is_empty() {
+        return Ok(());
+    }
+    let text = verbs::hook::text(inbox, &taken.events);
+    context.print(&hook::context(agent, Occasion::UserPromptSubmit, &text))
 }
 
 fn block(event: &InboxEvent) -> String {

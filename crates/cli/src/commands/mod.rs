@@ -5,6 +5,7 @@ pub mod completions;
 pub mod detach;
 pub mod doctor;
 pub mod doorbell;
+pub mod hook;
 pub mod inbox;
 pub mod list;
 pub mod log;

@@ -10,7 +10,7 @@ use outlive_core::control::Request;
 use outlive_sys::clock;
 use outlive_sys::poll::{self, Interest};
 use std::collections::HashMap;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 /// Whether what is taken is claimed.
@@ -88,7 +88,7 @@ impl<'a, 'b> Waiter<'a, 'b> {
             // One that is over by now has told its end, which is there to be taken.
             if self.connect(&taken.running)? {
                 let until = [deadline, taken.lapses_at].into_iter().flatten().min();
-                self.sleep(until)?;
+                self.sleep(until, None)?;
             }
         }
     }
@@ -96,10 +96,24 @@ impl<'a, 'b> Waiter<'a, 'b> {
     /// Waits until something may have changed since that look.
     pub fn sleep_until_news(&mut self, taken: &Taken) -> Result<(), Error> {
         if self.connect(&taken.running)? {
-            self.sleep(taken.lapses_at)?;
+            self.sleep(taken.lapses_at, None)?;
         }
         self.bell.quiet();
         Ok(())
+    }
+
+    /// The same, as long as somebody reads what is written to `reader`; says whether somebody does.
+    pub fn sleep_while_read(
+        &mut self,
+        taken: &Taken,
+        reader: BorrowedFd<'_>,
+    ) -> Result<bool, Error> {
+        let is_read = match self.connect(&taken.running)? {
+            true => self.sleep(taken.lapses_at, Some(reader))?,
+            false => true,
+        };
+        self.bell.quiet();
+        Ok(is_read)
     }
 
     /// Has every keeper tell when there is news after what was read; says whether all were reached.
@@ -125,7 +139,8 @@ impl<'a, 'b> Waiter<'a, 'b> {
     }
 
     /// Sleeps until the bell rings or a keeper says something, which needs to be asked again then.
-    fn sleep(&mut self, until: Option<u64>) -> Result<(), Error> {
+    /// Says whether the reader, if there is one, is still there.
+    fn sleep(&mut self, until: Option<u64>, reader: Option<BorrowedFd<'_>>) -> Result<bool, Error> {
         let limit = until.map(|at| Duration::from_millis(at.saturating_sub(clock::boot_ms())));
         let (ids, mut on): (Vec<JobId>, Vec<_>) = self
             .keepers
@@ -133,11 +148,12 @@ impl<'a, 'b> Waiter<'a, 'b> {
             .map(|(id, keeper)| (id.clone(), (keeper.as_fd(), Interest::Readable)))
             .unzip();
         on.push((self.bell.as_fd(), Interest::Readable));
+        on.extend(reader.map(|reader| (reader, Interest::HangUp)));
         let ready = poll::wait(&on, limit).map_err(Error::io("cannot wait for", "the inbox"))?;
         drop(on);
-        for (id, _) in ids.iter().zip(ready).filter(|(_, ready)| *ready) {
+        for (id, _) in ids.iter().zip(&ready).filter(|(_, ready)| **ready) {
             self.keepers.remove(id);
         }
-        Ok(())
+        Ok(reader.is_none() || ready.last() != Some(&true))
     }
 }
