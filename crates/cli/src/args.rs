@@ -2,7 +2,7 @@
 
 use crate::commands::{
     self, attach, completions, detach, doctor, doorbell, hook, inbox, list, log, man, post, prune,
-    resize, run, send, session, show, signal, stop, wait,
+    resize, run, send, session, setup, show, signal, stop, wait,
 };
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
@@ -55,6 +55,7 @@ pub enum Command {
     Attach(attach::Args),
     Resize(resize::Args),
     Inbox(inbox::Args),
+    Setup(setup::Args),
     Hook(hook::Args),
     Post(post::Args),
     Session(session::Args),
@@ -98,6 +99,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Attach(args) => commands::attach::run(context, args),
         Command::Resize(args) => commands::resize::run(context, args),
         Command::Inbox(args) => commands::inbox::run(context, args),
+        Command::Setup(args) => commands::setup::run(context, &args),
         // Served before there is a context, whose own failures would be answers.
         Command::Hook(_) => Ok(Exit::Success),
         Command::Post(args) => commands::post::run(context, args),

@@ -34,6 +34,7 @@ pub mod redact;
 mod scope;
 mod screen;
 mod scroll_region;
+pub mod setup;
 mod shell;
 pub mod terminal;
 mod told;

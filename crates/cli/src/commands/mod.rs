@@ -16,6 +16,7 @@ pub mod resize;
 pub mod run;
 pub mod send;
 pub mod session;
+pub mod setup;
 pub mod show;
 pub mod signal;
 pub mod stop;
