@@ -16,6 +16,7 @@ mod checks;
 mod detach;
 mod doorbells;
 mod ending;
+mod kit;
 mod launch;
 mod listing;
 mod pair;

@@ -69,9 +69,10 @@ fn headline(event: &InboxEvent) -> String {
 
 /// For an agent whose shells do not know which session they are of.
 pub(crate) fn session_key(session: &Label) -> String {
+    let word = shlex::try_quote(session.as_str()).unwrap_or_default();
     format!(
-        "Outlive: this conversation's session is {session}. Start jobs with `outlive run --session {session} …`, \
-so that you are told here when they end."
+        "Outlive: start jobs with `outlive run --session {word} …` in this conversation, so that you are \
+told here when they end."
     )
 }
 

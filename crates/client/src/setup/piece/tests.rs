@@ -93,6 +93,38 @@ fn an_older_hook_of_ours_is_replaced_and_a_servers_other_keys_stay() {
     assert_eq!(put["mcpServers"]["outlive"], expected);
 }
 
+/// What the repository has for those who plug it in by hand is what setup writes.
+#[test]
+fn the_plugins_are_what_setup_writes() {
+    let places = Places::of_user().unwrap();
+    let written = |agent, name: &str| -> Value {
+        let scope = Scope::Project(PathBuf::from("/p"));
+        let mut targets = places.targets(agent, &scope).into_iter();
+        let target = targets.find(|target| target.path.ends_with(name)).unwrap();
+        serde_json::from_str(&target.piece.put("").unwrap()).unwrap()
+    };
+    for (agent, name, text) in [
+        (
+            Agent::ClaudeCode,
+            ".claude/settings.json",
+            include_str!("../../../../../plugins/claude-code/hooks/hooks.json"),
+        ),
+        (
+            Agent::ClaudeCode,
+            ".mcp.json",
+            include_str!("../../../../../plugins/claude-code/.mcp.json"),
+        ),
+        (
+            Agent::Codex,
+            ".codex/hooks.json",
+            include_str!("../../../../../plugins/codex/hooks.json"),
+        ),
+    ] {
+        let shipped: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(written(agent, name), shipped, "{name}");
+    }
+}
+
 /// Every file below a directory.
 fn files(root: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
