@@ -55,6 +55,10 @@ fn event_name(agent: Agent, occasion: Occasion) -> &'static str {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where and stop"
+)]
 mod tests {
     use super::*;
     use outlive_core::Label;

@@ -126,6 +126,10 @@ fn session(own: Option<String>, said: Said) -> Result<Label, NotServed> {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where and stop"
+)]
 mod tests {
     use super::*;
 

@@ -57,6 +57,10 @@ fn newer_half(path: &Path, size: u64) -> io::Result<Vec<u8>> {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where and stop"
+)]
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;

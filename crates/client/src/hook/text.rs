@@ -77,6 +77,10 @@ told here when they end."
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where and stop"
+)]
 mod tests {
     use super::*;
     use crate::inbox::{EventId, Kind};

@@ -233,4 +233,8 @@ impl Parser<'_> {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where and stop"
+)]
 mod tests;

@@ -220,5 +220,9 @@ fn calls_us(command: &str) -> bool {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where and stop"
+)]
 #[path = "piece/tests.rs"]
 mod tests;

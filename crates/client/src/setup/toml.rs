@@ -85,6 +85,10 @@ pub fn take(text: &str) -> Result<String, Bad> {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where and stop"
+)]
 mod tests {
     use super::*;
 
