@@ -4,8 +4,11 @@ use super::duration;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use clap::ValueEnum;
+use outlive::agent::Agent;
 use outlive::clock;
+use outlive::hook::{self, Occasion};
 use outlive::inbox::{EventId, Inbox, InboxEvent, Shown, Taken, ack_command};
+use outlive::verbs;
 use outlive::verbs::inbox::{self, How, Take, Waiter};
 use serde::Serialize;
 use std::io;
@@ -50,6 +53,9 @@ pub struct Args {
     /// How to print them
     #[arg(long, value_enum)]
     format: Option<Format>,
+    /// Print them as this agent takes them from a hook, and ack them then: claude-code, codex, …
+    #[arg(long, value_name = "AGENT", value_parser = Agent::parse, conflicts_with_all = ["follow", "format", "ack"])]
+    hook: Option<Agent>,
 }
 
 /// For clap: a claim that lapses as it is made would be none.
@@ -104,7 +110,10 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             taken
         }
     };
-    print(context, &args, &taken)?;
+    match args.hook {
+        Some(agent) => print_for(context, &inbox, agent, &taken)?,
+        None => print(context, &args, &taken)?,
+    }
     args.settle(&inbox, &taken)?;
     match (args.wait, taken.events.is_empty()) {
         (Some(_), true) => Ok(Exit::OutOfTime),
@@ -120,7 +129,10 @@ impl Args {
                 true => Shown::LeaveOut,
                 false => Shown::Tell,
             },
-            most: self.limit.map_or(usize::MAX, NonZeroUsize::get),
+            most: match (self.hook, self.limit.map(NonZeroUsize::get)) {
+                (Some(_), limit) => limit.map_or(hook::MOST, |most| most.min(hook::MOST)),
+                (None, limit) => limit.unwrap_or(usize::MAX),
+            },
         }
     }
 
@@ -133,9 +145,9 @@ impl Args {
 
     /// Notes that what has been printed was delivered, or acks it where that was asked for.
     fn settle(&self, inbox: &Inbox<'_>, taken: &Taken) -> Result<(), Failure> {
-        match (self.peek, self.ack_all) {
+        match (self.peek, self.ack_all || self.hook.is_some()) {
             (true, _) => {}
-            (false, true) => inbox::ack(inbox, &ids(taken))?,
+            (false, true) => inbox::ack(inbox, &verbs::hook::ids(&taken.events))?,
             (false, false) => inbox::delivered(inbox, taken)?,
         }
         Ok(())
@@ -192,15 +204,24 @@ fn print(context: &Context, args: &Args, taken: &Taken) -> Result<(), Failure> {
     context.print(&format!("{}\n", blocks.join("\n\n")))?;
     let session = taken.events.iter().find_map(|event| event.session.as_ref());
     if let (Some(session), false) = (session, args.ack_all || args.peek) {
-        let command = ack_command(session, &ids(taken));
+        let command = ack_command(session, &verbs::hook::ids(&taken.events));
         context.say(&format!("outlive: once you have taken note: {command}"));
     }
     Ok(())
 }
 
-fn ids(taken: &Taken) -> Vec<EventId> {
-    let id = |event: &InboxEvent| event.event.clone();
-    taken.events.iter().map(id).collect()
+/// As a hook of this agent would answer when a person has said something.
+fn print_for(
+    context: &Context,
+    inbox: &Inbox<'_>,
+    agent: Agent,
+    taken: &Taken,
+) -> Result<(), Failure> {
+    if taken.events.is_empty() {
+        return Ok(());
+    }
+    let text = verbs::hook::text(inbox, &taken.events);
+    context.print(&hook::context(agent, Occasion::UserPromptSubmit, &text))
 }
 
 fn block(event: &InboxEvent) -> String {

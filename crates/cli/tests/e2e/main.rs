@@ -17,6 +17,7 @@ mod detach;
 mod doorbells;
 mod ending;
 mod inbox;
+mod kit;
 mod launch;
 mod listing;
 mod locks;

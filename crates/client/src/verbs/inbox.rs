@@ -229,6 +229,8 @@ impl<'a, 'b> Waiter<'a, 'b> {
         for (id, _) in ids.iter().zip(ready).filter(|(_, ready)| *ready) {
             self.keepers.remove(id);
         }
+        // Whoever rings from here on rings after the next look has begun.
+        self.bell.quiet();
         Ok(())
     }
 }

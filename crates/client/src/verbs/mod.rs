@@ -3,6 +3,7 @@
 pub mod attach;
 pub mod detach;
 pub mod doctor;
+pub mod hook;
 pub mod inbox;
 pub mod list;
 pub mod log;
@@ -13,6 +14,7 @@ pub mod resize;
 pub mod run;
 pub mod send;
 pub mod session;
+pub mod setup;
 pub mod show;
 pub mod signal;
 pub mod stop;
