@@ -16,7 +16,7 @@ pub enum Comes {
 use Comes::{Always, Never, Perhaps};
 
 /// Every hook of a keeper, and which of `KINDS` come by.
-pub const HOOKS: [(&str, [Comes; 5]); 20] = [
+pub const HOOKS: [(&str, [Comes; 5]); 21] = [
     ("Begun", [Always; 5]),
     ("Forked", [Always; 5]),
     ("Spawned", [Always; 5]),
@@ -25,6 +25,8 @@ pub const HOOKS: [(&str, [Comes; 5]); 20] = [
     ("Started", [Always; 5]),
     ("Ready", [Always; 5]),
     ("Captured", [Perhaps, Always, Always, Always, Always]),
+    // Of jobs that are watched: see `watching/places.rs`.
+    ("Noticed", [Never; 5]),
     ("StopAsked", [Never, Never, Always, Always, Always]),
     ("StopWritten", [Never, Never, Always, Always, Never]),
     ("Terminated", [Never, Never, Always, Always, Always]),
