@@ -143,7 +143,7 @@ impl Server {
     ) -> Result<CallToolResult, ErrorData> {
         let call = match self.call(&context) {
             Ok(call) => call,
-            Err(refused) => return Ok(refused.result()),
+            Err(refused) => return Ok(refused.said().result()),
         };
         let outlive = call.outlive.clone();
         self.deliveries.noted().await;
@@ -175,18 +175,17 @@ fn unwanted() -> ErrorData {
 type Answered = (CallToolResult, Vec<crate::delivery::Note>);
 
 fn answer(entry: &Entry, call: &Call, arguments: JsonObject) -> Result<Answered, ErrorData> {
-    match (entry.call)(call, arguments) {
-        Ok(mut said) => {
-            // Nobody would hear of what is claimed now.
-            if !call.patience.cancelled.is_cancelled() && entry.tells {
-                away::append(call, &mut said);
-            }
-            let notes = std::mem::take(&mut said.told.notes);
-            Ok((said.result(), notes))
-        }
-        Err(Failed::Refused(refused)) => Ok((refused.result(), Vec::new())),
-        Err(Failed::BadParams(text)) => Err(ErrorData::invalid_params(text, None)),
+    let mut said = match (entry.call)(call, arguments) {
+        Ok(said) => said,
+        Err(Failed::Refused(refused)) => refused.said(),
+        Err(Failed::BadParams(text)) => return Err(ErrorData::invalid_params(text, None)),
+    };
+    // Nobody would hear of what is claimed once the call is cancelled.
+    if entry.tells && !call.patience.cancelled.is_cancelled() {
+        away::append(call, &mut said);
     }
+    let notes = std::mem::take(&mut said.told.notes);
+    Ok((said.result(), notes))
 }
 
 impl ServerHandler for Server {

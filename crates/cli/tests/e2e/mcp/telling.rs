@@ -141,6 +141,19 @@ fn the_inbox_is_taken_and_acked() {
 }
 
 #[test]
+fn a_refusal_tells_too() {
+    let world = World::new();
+    let mut client = Client::of(&world, "s");
+    let id = run_then(&world, &mut client, "exit 9", json!({}));
+    world.until_over(&id);
+    let refused = client.tool("show", json!({"id": "none"}));
+    assert_eq!(refused["isError"], true);
+    assert!(text_of(&refused).contains("failed with exit code 9"));
+    assert_eq!(client.ok("jobs", json!({})).get("events"), None);
+    assert!(is_told(&world, &id));
+}
+
+#[test]
 fn watched_lines_are_told_with_whatever_is_asked_next() {
     let world = World::new();
     let mut client = Client::of(&world, "s");
