@@ -81,7 +81,11 @@ impl Server {
     }
 
     /// What the tool gets.
-    fn call(&self, context: &RequestContext<RoleServer>) -> Result<Call, Refused> {
+    fn call(
+        &self,
+        context: &RequestContext<RoleServer>,
+        arguments: &JsonObject,
+    ) -> Result<Call, Refused> {
         let meta = &context.meta.0.0;
         let session = self.sessions.of(meta)?;
         let outlive = self
@@ -95,7 +99,7 @@ impl Server {
                 true => Scope::Everything,
                 false => Scope::Session,
             },
-            id: identity::call_id(meta).map(str::to_owned),
+            id: identity::call_id(meta, arguments),
             rules: config.inbox.rules(),
             config,
             glances: self.glances.clone(),
@@ -126,7 +130,7 @@ impl Server {
                 _ => ErrorData::internal_error(text, None),
             }
         };
-        let call = self.call(context).map_err(failed)?;
+        let call = self.call(context, &JsonObject::new()).map_err(failed)?;
         tokio::task::spawn_blocking(move || look(&call))
             .await
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?
@@ -141,7 +145,7 @@ impl Server {
         arguments: JsonObject,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
-        let call = match self.call(&context) {
+        let call = match self.call(&context, &arguments) {
             Ok(call) => call,
             Err(refused) => return Ok(refused.said().result()),
         };
