@@ -30,6 +30,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use tokio_util::sync::CancellationToken;
 
+/// The header that names a session.
+const SESSION: &str = "outlive-session";
+
 /// Where to serve, and to whom.
 #[derive(Clone, Debug)]
 pub struct Http {
@@ -179,6 +182,12 @@ impl Slot {
 /// The slot of the HTTP request that a request came by, if it did.
 pub fn slot(extensions: &Extensions) -> Option<&Slot> {
     extensions.get::<Parts>()?.extensions.get::<Slot>()
+}
+
+/// Which session that HTTP request names: for clients that send no other, but any header.
+pub fn session(extensions: &Extensions) -> Option<&str> {
+    let header = extensions.get::<Parts>()?.headers.get(SESSION)?;
+    header.to_str().ok().filter(|key| !key.is_empty())
 }
 
 /// A body that notes when all of it has been taken to be sent.

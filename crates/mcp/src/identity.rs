@@ -39,12 +39,12 @@ impl Sessions {
         })
     }
 
-    /// Whose call a request is.
-    pub fn of(&self, meta: &Meta) -> Result<Label, Error> {
+    /// Whose call a request is; `header` is what the HTTP request it came by says.
+    pub fn of(&self, meta: &Meta, header: Option<&str>) -> Result<Label, Error> {
         if let Some(given) = &self.given {
             return Ok(given.clone());
         }
-        match named(meta) {
+        match named(meta).or(header) {
             Some(key) => label("the session of the request,", key),
             None => Ok(self.surrounding.as_ref().unwrap_or(&self.made).clone()),
         }
@@ -135,7 +135,7 @@ mod tests {
         let none = Meta::new();
         let of = |given: Option<&str>, surrounding: Option<&str>, meta: &Meta| {
             let sessions = Sessions::new(given.map(key), surrounding).unwrap();
-            let session = sessions.of(meta).unwrap();
+            let session = sessions.of(meta, None).unwrap();
             match sessions.is_made(&session) {
                 true => "made".to_owned(),
                 false => session.to_string(),
@@ -154,10 +154,16 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_cannot_be_one_is_refused() {
+    fn a_session_that_cannot_be_one_is_refused_and_a_header_may_name_one() {
         let sessions = Sessions::new(None, None).unwrap();
         let long = meta(json!({"threadId": "x".repeat(81)}));
-        assert!(matches!(sessions.of(&long), Err(Error::BadLabel { .. })));
+        assert!(matches!(
+            sessions.of(&long, None),
+            Err(Error::BadLabel { .. })
+        ));
+        let of = |meta: &Meta| sessions.of(meta, Some("header")).unwrap();
+        assert_eq!(of(&Meta::new()), key("header"));
+        assert_eq!(of(&meta(json!({"sessionId": "s"}))), key("s"));
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl Server {
         arguments: &JsonObject,
     ) -> Result<Call, Refused> {
         let meta = &context.meta.0.0;
-        let session = self.sessions.of(meta)?;
+        let session = self.sessions.of(meta, http::session(&context.extensions))?;
         let outlive = self
             .outlive
             .clone()

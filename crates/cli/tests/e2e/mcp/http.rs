@@ -30,7 +30,7 @@ struct Answer {
 impl Server {
     fn start(world: &World) -> Server {
         let mut child = world
-            .command(["mcp", "--http", "127.0.0.1:0", "--session", "s"])
+            .command(["mcp", "--http", "127.0.0.1:0"])
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -58,6 +58,7 @@ impl Server {
             ("MCP-Protocol-Version", "2026-07-28"),
             ("Mcp-Method", method),
             ("Mcp-Name", name),
+            ("Outlive-Session", "s"),
         ];
         for (key, value) in headers {
             all.retain(|(known, _)| known != key);
@@ -102,6 +103,7 @@ fn the_tools_work_over_http_and_an_end_is_told_once() {
     let server = Server::start(&world);
     let ran = server.tool("run", json!({"command": "exit 3", "wait_seconds": 20}));
     assert_eq!(ran["job"]["exit_code"], 3);
+    assert_eq!(ran["job"]["session"], "s");
     let gate = world.path("gate");
     let command = format!("until [ -e {} ]; do sleep 0.02; done", gate.display());
     let ran = server.tool("run", json!({"command": command}));
