@@ -182,7 +182,10 @@ fn answer(entry: &Entry, call: &Call, arguments: JsonObject) -> Result<Answered,
     let mut said = match (entry.call)(call, arguments) {
         Ok(said) => said,
         Err(Failed::Refused(refused)) => refused.said(),
-        Err(Failed::BadParams(text)) => return Err(ErrorData::invalid_params(text, None)),
+        Err(Failed::BadParams(text)) => {
+            let text = redact(&text).into_owned();
+            return Err(ErrorData::invalid_params(text, None));
+        }
     };
     // Nobody would hear of what is claimed once the call is cancelled.
     if entry.tells && !call.patience.cancelled.is_cancelled() {
