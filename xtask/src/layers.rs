@@ -55,6 +55,7 @@ const LAYERS: [Layer; 7] = [
             "shlex",
             "thiserror",
             "toml",
+            "toml_edit",
             "ureq",
             "vt100",
         ]),

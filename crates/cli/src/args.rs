@@ -1,12 +1,13 @@
 //! The command line as a whole.
 
 use crate::commands::{
-    self, attach, completions, detach, doctor, doorbell, inbox, list, log, man, mcp, post, prune,
-    resize, run, send, session, show, signal, stop, wait,
+    self, attach, completions, detach, doctor, doorbell, hook, inbox, list, log, man, mcp, post,
+    prune, resize, run, send, session, setup, show, signal, stop, wait,
 };
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -54,6 +55,8 @@ pub enum Command {
     Attach(attach::Args),
     Resize(resize::Args),
     Inbox(inbox::Args),
+    Setup(setup::Args),
+    Hook(hook::Args),
     Post(post::Args),
     Session(session::Args),
     Prune(prune::Args),
@@ -66,8 +69,18 @@ pub enum Command {
 }
 
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // An exit code of 2 would be an answer.
+        Err(error) if error.use_stderr() && is_hook(std::env::args_os().skip(1)) => {
+            return commands::hook::refuse(&error.to_string());
+        }
+        Err(error) => error.exit(),
+    };
     let quiet = cli.global.quiet;
+    if let Command::Hook(args) = &cli.command {
+        return commands::hook::run(cli.global, args);
+    }
     match Context::new(cli.global).and_then(|context| dispatch(&context, cli.command)) {
         Ok(exit) => exit.into(),
         Err(failure) => failure.report(quiet),
@@ -87,6 +100,9 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Attach(args) => commands::attach::run(context, args),
         Command::Resize(args) => commands::resize::run(context, args),
         Command::Inbox(args) => commands::inbox::run(context, args),
+        Command::Setup(args) => commands::setup::run(context, &args),
+        // Served before there is a context, whose own failures would be answers.
+        Command::Hook(_) => Ok(Exit::Success),
         Command::Post(args) => commands::post::run(context, args),
         Command::Session(args) => commands::session::run(context, args),
         Command::Prune(args) => commands::prune::run(context, args),
@@ -97,6 +113,19 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Completions(args) => commands::completions::run(context, args),
         Command::Man(args) => commands::man::run(context, args),
     }
+}
+
+/// Whether an agent's hook is meant, however wrong the rest may be.
+fn is_hook(words: impl Iterator<Item = OsString>) -> bool {
+    let mut words = words;
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--home") => drop(words.next()),
+            Some(option) if option.starts_with('-') => {}
+            other => return other == Some("hook"),
+        }
+    }
+    false
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Jobs as lines and tables.
 
 use outlive::units::show_size;
-use outlive::{Awaiting, Job};
+use outlive::{Awaiting, Job, Rung, WaitingFor};
 use serde::Serialize;
 
 /// Several jobs in JSON.
@@ -26,11 +26,23 @@ pub fn line(job: &Job) -> String {
         .map(|_| job.duration_text())
         .unwrap_or_default();
     let waiting = waiting(job);
+    let lock = match &job.waiting_for {
+        Some(on) => format!(" {}", lock(on)),
+        None => String::new(),
+    };
     format!(
-        "{} {}{after}{duration}{lingering}{waiting}",
+        "{} {}{lock}{after}{duration}{lingering}{waiting}",
         job.id,
         job.outcome_text()
     )
+}
+
+/// `for the lock build, which 1pzrj72dak has`
+fn lock(on: &WaitingFor) -> String {
+    match &on.holder {
+        Some(holder) => format!("for the lock {}, which {holder} has", on.lock),
+        None => format!("for the lock {}", on.lock),
+    }
 }
 
 fn waiting(job: &Job) -> &'static str {
@@ -82,10 +94,42 @@ pub fn table(jobs: &[Job]) -> String {
 
 fn short_state(job: &Job) -> String {
     let text = match job.lingering {
-        0 => format!("{}{}", job.outcome_text(), waiting(job)),
+        0 => match &job.waiting_for {
+            Some(on) => format!("{}{}", job.outcome_text(), short_lock(on)),
+            None => format!("{}{}", job.outcome_text(), waiting(job)),
+        },
         count => format!("{}, {count} lingering", job.outcome_text()),
     };
     cut(&one_line(&text), 40)
+}
+
+/// The holder first: a lock may have a long name.
+fn short_lock(on: &WaitingFor) -> String {
+    match &on.holder {
+        Some(holder) => format!(" for {holder} ({})", on.lock),
+        None => format!(" ({})", on.lock),
+    }
+}
+
+/// How a doorbell stands, in words.
+fn doorbell(bell: &Rung) -> String {
+    let times = match bell.attempts {
+        0 => String::new(),
+        1 => " after 1 attempt".to_owned(),
+        attempts => format!(" after {attempts} attempts"),
+    };
+    let stands = match (bell.state, bell.attempts) {
+        ("rung", 1) => "rung".to_owned(),
+        ("rung", _) => format!("rung{times}"),
+        ("waiting", 0) => "being rung".to_owned(),
+        ("waiting", _) => format!("to be rung again{times}"),
+        _ => format!("given up{times}"),
+    };
+    let failure = match &bell.failure {
+        Some(failure) => format!(": {}", one_line(failure)),
+        None => String::new(),
+    };
+    format!("{} {stands}{failure}", bell.name)
 }
 
 /// Everything about a job, for a person.
@@ -108,6 +152,17 @@ pub fn details(job: &Job, preview: &str) -> String {
     add("task", job.task.as_ref().map(ToString::to_string));
     add("pid", job.pid.map(|pid| pid.to_string()));
     add("started", job.started_at.clone());
+    let ready = |ready| if ready { "yes" } else { "not yet" };
+    add(
+        "ready",
+        match (job.ready, job.has_ended()) {
+            (Some(false), true) => Some("it never was".to_owned()),
+            (Some(is), _) => Some(ready(is).to_owned()),
+            (None, _) => None,
+        },
+    );
+    let of_watch = |count| format!("{count} lines of its watch were told");
+    add("matches", job.matches.map(of_watch));
     add("ended", job.ended_at.clone());
     add("asked by", job.ended_by_detail.clone());
     add(
@@ -120,6 +175,9 @@ pub fn details(job: &Job, preview: &str) -> String {
             )
         }),
     );
+    for bell in &job.doorbells {
+        add("doorbell", Some(doorbell(bell)));
+    }
     let dropped = match job.output.dropped_bytes {
         0 => String::new(),
         bytes => format!(", {} of it could not be kept", show_size(bytes)),

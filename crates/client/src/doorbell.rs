@@ -37,17 +37,17 @@ use crate::moment;
 use crate::outlive::Outlive;
 pub use error::NotRung;
 use event::Event;
+pub use event::in_full;
+use outlive_core::doorbell::DEFAULT_TIMEOUT_MS;
 pub use outlive_core::doorbell::{Doorbell, On};
+use outlive_core::os_text::OsText;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// What the doorbell of `run --on-end` is called.
 pub const ON_END: &str = "on-end";
 /// The largest event that is read.
 pub const MAX_EVENT: u64 = 1 << 20;
 
-/// What a program on this machine is given to ring.
-const PATIENCE: Duration = Duration::from_secs(10);
 const PROGRAM: &str = "outlive";
 
 /// The commands that ring for a new job: the one given with `--on-end`, then what is configured.
@@ -63,27 +63,35 @@ pub fn resolve(
         name: ON_END.to_owned(),
         argv: ["sh", "-c", command].map(Into::into).to_vec(),
         on: On::End,
+        timeout_ms: DEFAULT_TIMEOUT_MS,
     });
     let configured = config.doorbells.iter().map(|bell| {
         Ok(Doorbell {
             name: bell.name.to_string(),
-            argv: match &bell.kind {
-                Kind::Command(command) => ["sh", "-c", command.as_str()].map(Into::into).to_vec(),
-                Kind::Webhook(_) | Kind::Desktop => vec![
-                    own_program(outlive)?.into(),
-                    "--home".into(),
-                    outlive.home().root().to_owned().into(),
-                    "doorbell".into(),
-                    "ring".into(),
-                    // A name may begin with a dash.
-                    "--".into(),
-                    bell.name.as_str().into(),
-                ],
-            },
+            argv: ring_it(outlive, bell)?,
             on: bell.on,
+            timeout_ms: bell.patience().as_millis() as u64,
         })
     });
     given.map(Ok).into_iter().chain(configured).collect()
+}
+
+/// This program's own command for ringing a configured doorbell.
+fn ring_it(outlive: &Outlive, bell: &Bell) -> Result<Vec<OsText>, Error> {
+    let mut argv: Vec<OsText> = vec![
+        own_program(outlive)?.into(),
+        "--home".into(),
+        outlive.home().root().to_owned().into(),
+        "doorbell".into(),
+        "ring".into(),
+    ];
+    if let Kind::Command(command) = &bell.kind {
+        // What it was when the job was started, whatever the configuration says then.
+        argv.push(format!("--command={command}").as_str().into());
+    }
+    // A name may begin with a dash.
+    argv.extend(["--".into(), bell.name.as_str().into()]);
+    Ok(argv)
 }
 
 /// Where `outlive` is: this program, or for one that embeds it the program beside it, or whichever is
@@ -108,12 +116,20 @@ pub fn ring(config: &Config, name: &str, event_json: &[u8]) -> Result<(), Error>
     })
 }
 
+/// Has `sh` run a command with this event, in this process's stead.
+pub fn become_command(name: &str, command: &str, event_json: &[u8]) -> Error {
+    Error::NotRung {
+        name: name.to_owned(),
+        why: Box::new(program::become_shell(command, event_json)),
+    }
+}
+
 fn ring_bell(bell: &Bell, json: &[u8]) -> Result<(), NotRung> {
     let event = Event::parse(json)?;
     match &bell.kind {
         Kind::Webhook(webhook) => webhook::ring(webhook, &event, json),
-        Kind::Desktop => desktop::ring(&event, PATIENCE),
-        Kind::Command(command) => program::shell(command, json, PATIENCE),
+        Kind::Desktop => desktop::ring(&event, bell.timeout),
+        Kind::Command(command) => program::shell(command, json, bell.timeout),
     }
 }
 
@@ -172,6 +188,7 @@ mod tests {
             name = "mine"
             kind = "command"
             command = "cat > /tmp/x"
+            timeout = "2m"
         "#;
         let bells = resolved(text, Some("date"));
         let words = |bell: &Doorbell| -> Vec<String> {
@@ -189,8 +206,19 @@ mod tests {
         ];
         assert_eq!(words(&bells[1])[1..], rest);
         assert_eq!((bells[1].name.as_str(), bells[1].on), ("-x", On::Failure));
-        assert_eq!(words(&bells[2]), ["sh", "-c", "cat > /tmp/x"]);
-        assert_eq!(bells[2].on, On::End);
+        let rest = ["ring", "--command=cat > /tmp/x", "--", "mine"];
+        assert_eq!(words(&bells[2])[4..], rest);
+        assert_eq!((bells[2].on, bells[2].timeout_ms), (On::End, 120_000));
+        assert_eq!(bells[1].timeout_ms, DEFAULT_TIMEOUT_MS);
+    }
+
+    /// A keeper does not end what still may answer.
+    #[test]
+    fn a_slow_webhook_has_its_time() {
+        let bell = "[[doorbell]]\nname = \"x\"\nkind = \"webhook\"\nurl = \"http://a\"\n";
+        let time = |rest: &str| resolved(&format!("{bell}{rest}"), None)[0].timeout_ms;
+        assert_eq!(time(""), 60_000);
+        assert_eq!(time("timeout = \"2m\""), 125_000);
     }
 
     #[test]

@@ -20,6 +20,11 @@ pub const UNBUFFERED: &str = "PYTHONUNBUFFERED";
 /// The authorities to believe when a webhook is posted to, instead of those built in.
 pub const CERTIFICATES: &str = "SSL_CERT_FILE";
 
+/// Where Claude Code, Codex and programs in general keep what is configured, if not at the usual place.
+pub const CLAUDE_CONFIG: &str = "CLAUDE_CONFIG_DIR";
+pub const CODEX_HOME: &str = "CODEX_HOME";
+pub const CONFIG_HOME: &str = "XDG_CONFIG_HOME";
+
 /// What a job's own terminal is, unless it is told otherwise.
 pub const TERM: &str = "xterm-256color";
 /// What `--plain` sets, unless it is given: no colours, no pagers, no editors, no questions.
@@ -55,6 +60,11 @@ pub fn session() -> Option<String> {
         .iter()
         .filter_map(|name| env::var(name).ok())
         .find(|value| !value.is_empty())
+}
+
+/// The session that was set for everything here, whatever an agent calls its own.
+pub fn own_session() -> Option<String> {
+    env::var(SESSION).ok().filter(|value| !value.is_empty())
 }
 
 /// The value of a variable that is set and not empty.

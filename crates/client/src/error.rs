@@ -4,6 +4,7 @@ use crate::config::BadConfig;
 use crate::doorbell::NotRung;
 use crate::inbox::BadEventId;
 use crate::job::Job;
+use crate::setup::Refused;
 use outlive_core::control::BadWriteId;
 use outlive_core::id::BadId;
 use outlive_core::layout::ReadError;
@@ -30,6 +31,8 @@ pub enum Error {
     IdTaken(Box<Job>),
     #[error("{}: {reason}", .path.display())]
     BadPost { path: PathBuf, reason: String },
+    #[error("the id {0} is that of something posted; choose another for the job")]
+    IdOfPost(JobId),
     #[error("the id {0} is a job's; choose another for what is posted")]
     PostIdTaken(JobId),
     #[error(transparent)]
@@ -77,6 +80,8 @@ pub enum Error {
     #[error("the doorbell {name:?} did not ring: {why}")]
     NotRung { name: String, why: Box<NotRung> },
     #[error(transparent)]
+    Setup(#[from] Refused),
+    #[error(transparent)]
     Read(#[from] ReadError),
     #[error(transparent)]
     Journal(#[from] journal::WriterError),
@@ -111,6 +116,9 @@ impl Error {
 
     /// What was asked makes no sense, whatever the state of things.
     pub fn is_bad_input(&self) -> bool {
+        if let Error::Setup(refused) = self {
+            return refused.is_bad_input();
+        }
         matches!(
             self,
             Error::BadId(_)

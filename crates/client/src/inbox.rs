@@ -9,10 +9,12 @@
 //! happened" and "it is to be told" at which anybody could be killed.
 
 mod bell;
+mod event;
 mod source;
 mod text;
 
-pub use bell::{Bell, ring};
+pub use bell::{Bell, ring, take_down_unheard};
+pub use event::{BadEventId, EventId, InboxEvent, ack_command};
 pub use source::{Item, Origin, Source, What};
 
 use crate::error::Error;
@@ -21,69 +23,13 @@ use crate::moment;
 use crate::outlive::{Outlive, ids_in};
 use crate::random;
 pub use outlive_core::notice::Kind;
-use outlive_core::told::{Due, Durable, How, Line, Note, Told, When};
+use outlive_core::told::{self, Due, Durable, How, Line, Note, Told, When};
 pub use outlive_core::told::{Rules, Why};
-use outlive_core::words::timestamp;
-use outlive_core::{JobId, Label};
-use serde::Serialize;
+use outlive_core::{JobId, Label, breaker};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
 use std::path::PathBuf;
-
-/// Names an event for ever: `<job id>:<number in its journal>`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct EventId {
-    pub source: JobId,
-    pub seq: u64,
-}
-
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0:?} is not the id of an event; it looks like 1pzrj72dak:7")]
-pub struct BadEventId(String);
-
-impl EventId {
-    pub fn parse(text: &str) -> Result<EventId, BadEventId> {
-        text.rsplit_once(':')
-            .and_then(|(source, seq)| {
-                Some(EventId {
-                    source: JobId::parse(source).ok()?,
-                    seq: seq.parse().ok()?,
-                })
-            })
-            .ok_or_else(|| BadEventId(text.to_owned()))
-    }
-}
-
-impl fmt::Display for EventId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.source, self.seq)
-    }
-}
-
-impl Serialize for EventId {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-/// An event as the interface shows it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct InboxEvent {
-    pub event: EventId,
-    pub kind: Kind,
-    pub job: JobId,
-    pub session: Label,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task: Option<Label>,
-    pub at: String,
-    /// 1 the first time it is delivered, then 2, 3, …
-    pub attempt: u32,
-    pub data: Value,
-    /// Ready for an agent to read, secrets left out.
-    pub text: String,
-}
 
 /// Which events a look at the inbox is to bring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,6 +52,12 @@ pub struct Taken {
     pub(crate) running: Vec<(JobId, u64)>,
     /// Could not be read.
     pub unreadable: Vec<(JobId, String)>,
+    /// Of each source, what was claimed.
+    claimed: Vec<(PathBuf, Vec<u64>)>,
+    /// To be dropped by whoever claims.
+    given_up: Vec<(Source, Vec<u64>, Why)>,
+    /// Somebody else was first with some of what was due.
+    outrun: bool,
 }
 
 /// One session's inbox.
@@ -137,17 +89,29 @@ impl<'a> Inbox<'a> {
     /// is given them.
     pub fn claim(&self, shown: Shown, most: usize) -> Result<Taken, Error> {
         let by = random::token()?;
-        self.look(shown, most, |source, told, seqs, when| {
-            self.try_to_claim(source, told, seqs, when, &by)
-        })
+        let mut dropped = Vec::new();
+        loop {
+            let mut taken = self.look(shown, most, |source, told, seqs, when| {
+                self.try_to_claim(source, told, seqs, when, &by)
+            })?;
+            for (source, seqs, why) in std::mem::take(&mut taken.given_up) {
+                source.settle(self.outlive, &seqs, Note::Dropped { why })?;
+                dropped.extend(seqs.into_iter().map(|seq| (source.event(seq), why)));
+            }
+            // Whoever was outrun looks again: there may be more, and the other's claim will lapse.
+            if !taken.outrun || !taken.events.is_empty() {
+                return Ok(Taken { dropped, ..taken });
+            }
+        }
     }
 
-    /// The same without claiming, so that others may be given them meanwhile.
+    /// The same without claiming, so that others may be given them meanwhile. Nothing is dropped
+    /// either: that is said to whoever claims.
     pub fn peek(&self, shown: Shown, most: usize) -> Result<Taken, Error> {
         self.look(shown, most, |_, _, seqs, _| Ok(seqs.to_vec()))
     }
 
-    /// Looks through every source, drops what is to be given up, and takes what is due.
+    /// Looks through every source and takes what is due.
     fn look(
         &self,
         shown: Shown,
@@ -157,21 +121,23 @@ impl<'a> Inbox<'a> {
         let mut taken = Taken::default();
         let mut sources = self.sources(&mut taken)?;
         let when = moment::when()?;
-        let due = sources
-            .iter()
-            .map(|(source, told)| self.due(source, told, shown, &when, &mut taken))
-            .collect::<Result<Vec<_>, Error>>()?;
-        let chosen = oldest(due, most);
-        for (place, seqs) in chosen {
+        let mut due = Vec::new();
+        for (source, told) in &sources {
+            due.push(self.due(source, told, shown, &when, &mut taken));
+        }
+        for (place, seqs) in oldest(due, most) {
             let (source, told) = &mut sources[place];
+            let due = seqs.len();
             let seqs = take(source, told, &seqs, &when)?;
+            taken.outrun |= seqs.len() < due;
             for item in source
                 .items()
                 .into_iter()
                 .filter(|item| seqs.contains(&item.seq))
             {
-                taken.events.push(self.present(source, told, &item));
+                taken.events.push(source.present(self.outlive, told, &item));
             }
+            taken.claimed.push((source.told.clone(), seqs));
         }
         taken
             .events
@@ -207,7 +173,8 @@ impl<'a> Inbox<'a> {
             }
         }
         if sources.is_empty() && taken.running.is_empty() {
-            // Whoever starts another job makes it again.
+            // Whoever starts another job makes it again. What matched before is no matter any more.
+            let _ = fs::remove_file(directory.join(breaker::LIST));
             let _ = fs::remove_dir(&directory);
         }
         Ok(sources)
@@ -221,9 +188,9 @@ impl<'a> Inbox<'a> {
         shown: Shown,
         when: &When,
         taken: &mut Taken,
-    ) -> Result<Vec<(u64, u64)>, Error> {
+    ) -> Vec<(u64, u64)> {
         let mut due = Vec::new();
-        let mut given_up: BTreeMap<&str, (Why, Vec<u64>)> = BTreeMap::new();
+        let mut given_up: BTreeMap<Why, Vec<u64>> = BTreeMap::new();
         for item in source.items() {
             let was_shown = told.of(item.seq).is_some_and(|delivery| delivery.shown);
             if shown == Shown::LeaveOut && was_shown {
@@ -234,28 +201,15 @@ impl<'a> Inbox<'a> {
                 Due::Held { until } => {
                     taken.lapses_at = Some(taken.lapses_at.map_or(until, |at| at.min(until)));
                 }
-                Due::GiveUp(why) => {
-                    let name = if why == Why::Age { "age" } else { "attempts" };
-                    given_up
-                        .entry(name)
-                        .or_insert((why, Vec::new()))
-                        .1
-                        .push(item.seq);
-                }
+                Due::GiveUp(why) => given_up.entry(why).or_default().push(item.seq),
                 Due::Settled => {}
             }
         }
-        for (why, seqs) in given_up.into_values() {
-            source.settle(self.outlive, &seqs, Note::Dropped { why })?;
-            let event = |seq| EventId {
-                source: source.id.clone(),
-                seq,
-            };
-            taken
-                .dropped
-                .extend(seqs.into_iter().map(|seq| (event(seq), why)));
-        }
-        Ok(due)
+        let given_up = given_up.into_iter();
+        taken
+            .given_up
+            .extend(given_up.map(|(why, seqs)| (source.clone(), seqs, why)));
+        due
     }
 
     /// Of these events, those that are now claimed by `by` and nobody else.
@@ -273,8 +227,10 @@ impl<'a> Inbox<'a> {
             note: Note::Claimed {
                 by: by.to_owned(),
                 for_ms: self.rules.claim_ms,
+                most: self.rules.attempts,
             },
         };
+        hooks::reach_consumer(Hook::Looked);
         source.append(&line, Durable::No)?;
         hooks::reach_consumer(Hook::Claimed);
         // Others may have been first; the order of the lines decides.
@@ -282,23 +238,6 @@ impl<'a> Inbox<'a> {
         let now = moment::when()?;
         let mine = |seq: &u64| told.holder(*seq, &now) == Some(by);
         Ok(seqs.iter().copied().filter(mine).collect())
-    }
-
-    fn present(&self, source: &Source, told: &Told, item: &Item<'_>) -> InboxEvent {
-        InboxEvent {
-            event: EventId {
-                source: source.id.clone(),
-                seq: item.seq,
-            },
-            kind: item.kind,
-            job: source.id.clone(),
-            session: self.session.clone(),
-            task: source.task().cloned(),
-            at: timestamp(item.at.wall_ms),
-            attempt: told.of(item.seq).map_or(0, |delivery| delivery.attempts),
-            data: text::data(source, item),
-            text: text::text(self.outlive, source, item),
-        }
     }
 
     /// Marks these as told. That some were already is no error.
@@ -317,9 +256,22 @@ impl<'a> Inbox<'a> {
         Ok(())
     }
 
+    /// Notes that what was claimed has been given to whoever is to ack it.
+    pub fn note_delivered(&self, taken: &Taken) -> Result<(), Error> {
+        for (path, seqs) in taken.claimed.iter().filter(|(_, seqs)| !seqs.is_empty()) {
+            let line = Line {
+                when: moment::when()?,
+                seqs: seqs.clone(),
+                note: Note::Delivered,
+            };
+            told::append(path, &line, Durable::No).map_err(Error::io("cannot write", path))?;
+        }
+        Ok(())
+    }
+
     /// Everything that has been delivered and not been acked.
     pub fn unacked(&self) -> Result<Vec<EventId>, Error> {
-        self.untold(|told, seq| told.of(seq).is_some_and(|delivery| delivery.attempts > 0))
+        self.untold(|told, seq| told.of(seq).is_some_and(|delivery| delivery.delivered))
     }
 
     /// How much waits to be told.
@@ -331,7 +283,8 @@ impl<'a> Inbox<'a> {
     pub fn close(&self) -> Result<usize, Error> {
         let waiting = self.waiting()?;
         for id in ids_in(&self.directory())? {
-            if let Some(source) = Source::read(self.outlive, &id)? {
+            // One that cannot be read has nothing to tell.
+            if let Ok(Some(source)) = Source::read(self.outlive, &id) {
                 let why = Why::Session;
                 let (when, seqs, note) = (moment::when()?, Vec::new(), Note::Dropped { why });
                 source.append(&Line { when, seqs, note }, Durable::Yes)?;
@@ -351,10 +304,7 @@ impl<'a> Inbox<'a> {
         for (source, told) in self.sources(&mut Taken::default())? {
             for item in source.items() {
                 if !told.is_settled(item.seq) && wanted(&told, item.seq) {
-                    events.push(EventId {
-                        source: source.id.clone(),
-                        seq: item.seq,
-                    });
+                    events.push(source.event(item.seq));
                 }
             }
         }
@@ -368,6 +318,18 @@ impl<'a> Inbox<'a> {
             .filter(|source| source.items().iter().any(|item| item.seq == event.seq))
             .ok_or_else(|| Error::NoSuchEvent(event.to_string()))
     }
+}
+
+/// The particulars and the text of a job's end, whether or not a session is told of it; `None` if there is
+/// no such event.
+pub fn end_of(outlive: &Outlive, event: &EventId) -> Option<(Value, String)> {
+    let spec = outlive.read_spec(&event.source).ok()?;
+    let state = outlive.job_dir(&event.source).read_journal().ok()?.state;
+    let end = state
+        .end()
+        .filter(|_| state.end_seq == Some(event.seq))?
+        .clone();
+    Some(text::end(outlive, &spec, &state, &end))
 }
 
 /// The oldest `most` of what is due, by the place of their source.

@@ -9,8 +9,10 @@ use outlive_core::state::Tail;
 use outlive_core::units::show_duration;
 use outlive_core::words::timestamp;
 use outlive_core::{Input, JobDir, JobId, Label, Phase, Spec, State, output};
-use outlive_sys::{clock, procfs};
+use outlive_sys::{clock, lock, procfs};
 use serde::Serialize;
+use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -77,6 +79,16 @@ pub struct Rung {
     pub failure: Option<String>,
 }
 
+impl Rung {
+    /// What a command says of its failing may hold what it was given.
+    fn redacted(self) -> Rung {
+        Rung {
+            failure: self.failure.map(|failure| redact(&failure).into_owned()),
+            ..self
+        }
+    }
+}
+
 /// What a keeper sees of its job.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
@@ -101,6 +113,7 @@ impl Job {
     pub(crate) fn new(dir: &JobDir, spec: &Spec, state: &State, seen: Seen) -> Job {
         let started = state.phase.leader().map(|leader| leader.since);
         let end = state.end();
+        let waiting_for = waiting_for(dir, spec, state);
         Job {
             id: spec.id.clone(),
             name: spec.name.clone(),
@@ -111,9 +124,9 @@ impl Job {
             argv: spec.argv.iter().map(|argument| argument.lossy()).collect(),
             cwd: spec.cwd.lossy(),
             pty: matches!(spec.input, Input::Pty(_)),
-            state: match waits(spec, state) {
-                true => "waiting",
-                false => state.phase.word(),
+            state: match waiting_for {
+                Some(_) => "waiting",
+                None => state.phase.word(),
             },
             pid: state
                 .phase
@@ -135,7 +148,7 @@ impl Job {
             awaiting_input: seen.awaiting.is_some(),
             input_kind: seen.awaiting,
             ready: spec.ready.as_ref().map(|_| state.signs.ready.is_some()),
-            waiting_for: waiting_for(dir, spec, state),
+            waiting_for,
             matches: spec.watch.as_ref().map(|_| state.signs.matches),
             doorbells: spec
                 .doorbells
@@ -159,6 +172,7 @@ impl Job {
                 },
                 other => other,
             }),
+            doorbells: self.doorbells.into_iter().map(Rung::redacted).collect(),
             ..self
         }
     }
@@ -231,18 +245,21 @@ impl JobOutput {
     }
 }
 
-/// Whether another job has the lock it is to have.
-fn waits(spec: &Spec, state: &State) -> bool {
-    spec.lock.is_some() && state.phase == Phase::Accepted
-}
-
+/// The lock it is to have, if another job has it.
 fn waiting_for(dir: &JobDir, spec: &Spec, state: &State) -> Option<WaitingFor> {
-    let lock = spec.lock.clone().filter(|_| waits(spec, state))?;
-    let (home, _) = dir.place().ok()?;
-    let text = std::fs::read_to_string(home.lock(&lock)).ok();
-    Some(WaitingFor {
-        lock,
-        holder: text.and_then(|id| JobId::parse(&id).ok()),
+    let lock = spec
+        .lock
+        .as_ref()
+        .filter(|_| state.phase == Phase::Accepted)?;
+    let (home, own) = dir.place().ok()?;
+    let mut file = File::open(home.lock(lock)).ok()?;
+    let mut text = String::new();
+    let _ = file.read_to_string(&mut text);
+    let holder = JobId::parse(&text).ok();
+    let is_taken = lock::is_taken(&file).unwrap_or(true);
+    (is_taken && holder.as_ref() != Some(&own)).then(|| WaitingFor {
+        lock: lock.clone(),
+        holder,
     })
 }
 

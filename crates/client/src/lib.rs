@@ -12,11 +12,13 @@
 //! reads the job directory, so any process may make it.
 #![forbid(unsafe_code)]
 
+pub mod agent;
 pub mod config;
 mod connection;
 pub mod doorbell;
 pub mod environment;
 mod error;
+pub mod hook;
 mod hooks;
 pub mod inbox;
 mod job;
@@ -32,6 +34,7 @@ pub mod redact;
 mod scope;
 mod screen;
 mod scroll_region;
+pub mod setup;
 mod shell;
 pub mod terminal;
 mod told;
@@ -41,7 +44,7 @@ pub mod view;
 
 pub use config::Config;
 pub use error::Error;
-pub use job::{Job, JobOutput};
+pub use job::{Job, JobOutput, Rung, WaitingFor};
 pub use outlive::{Caller, Outlive};
 pub use outlive_core::control::{Awaiting, WriteId};
 pub use outlive_core::ready::Ready;

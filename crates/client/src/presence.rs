@@ -7,19 +7,20 @@
 //!     nothing can be running (never started, other boot) ─ record that ─► Over
 //!     something may be running ─ start a fresh pair: it adopts the job ─► Kept, or Over
 //! ```
+//! Doorbells are a keeper's to ring: a job that was recorded here and has some gets a pair for that.
 
 use crate::connection::{Answer, Connection};
 use crate::error::Error;
 use crate::job::Seen;
-use crate::keeper_process;
+use crate::keeper_process::{self, Begun};
 use crate::moment::now;
 use crate::outlive::Outlive;
 use outlive_core::control::{Reply, Request};
-use outlive_core::ending;
-use outlive_core::event::Event;
+use outlive_core::ending::{self, After};
+use outlive_core::event::{Event, Moment};
 use outlive_core::layout::PRIVATE;
 use outlive_core::outcome::{End, NotStarted, Outcome};
-use outlive_core::{JobDir, JobId, JournalWriter, Phase, State, output};
+use outlive_core::{JobDir, JobId, JournalWriter, Phase, Spec, State, doorbell, output, words};
 use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::{clock, procfs};
 use std::fs::File;
@@ -107,7 +108,7 @@ enum Remedy {
     Close,
 }
 
-fn remedy(state: &State, damaged: bool, boot: &str) -> Remedy {
+fn remedy(state: &State, spec: Option<&Spec>, damaged: bool, boot: &str) -> Remedy {
     let this_boot = state.boot.as_ref().is_some_and(|then| then.0 == boot);
     match &state.phase {
         _ if state.is_final() => Remedy::Nothing,
@@ -119,19 +120,26 @@ fn remedy(state: &State, damaged: bool, boot: &str) -> Remedy {
             reason: "its journal is damaged: whether it ran is not known".to_owned(),
         }),
         Phase::Accepted => Remedy::Settle(Outcome::NotStarted {
-            reason: "whoever was starting it was killed first".to_owned(),
+            reason: match spec.filter(|spec| spec.lock.is_some() && state.kept.is_some()) {
+                Some(spec) if state.is_stopped_early() => words::stopped_waiting(spec),
+                Some(spec) => words::unkept_waiting(spec),
+                None => "whoever was starting it was killed first".to_owned(),
+            },
             cause: NotStarted::Failed,
         }),
-        Phase::Ended { .. } if !this_boot => Remedy::Close,
+        Phase::Ended { .. } if !this_boot && !is_to_ring(state, spec) => Remedy::Close,
+        Phase::Ended { .. } => Remedy::Adopt,
         Phase::Spawned(_) | Phase::Running(_) | Phase::Stopping(..) if !this_boot => {
             Remedy::Settle(Outcome::Lost {
                 reason: "the machine was restarted while it ran".to_owned(),
             })
         }
-        Phase::Spawned(_) | Phase::Running(_) | Phase::Stopping(..) | Phase::Ended { .. } => {
-            Remedy::Adopt
-        }
+        Phase::Spawned(_) | Phase::Running(_) | Phase::Stopping(..) => Remedy::Adopt,
     }
+}
+
+fn is_to_ring(state: &State, spec: Option<&Spec>) -> bool {
+    spec.is_some_and(|spec| doorbell::any_waits(state, &spec.doorbells, clock::boot_ms()))
 }
 
 /// With the lock held, so that only one process does this.
@@ -141,36 +149,69 @@ fn mend(outlive: &Outlive, job: &JobDir, id: &JobId, lock: Lock) -> Result<(), E
         procfs::boot_id().map_err(Error::io("cannot read", "/proc/sys/kernel/random/boot_id"))?;
     let mut journal = JournalWriter::open(&job.journal())?;
     let at = now();
-    let bound = outlive.read_spec(id).ok().and_then(|spec| spec.bound());
+    let spec = outlive.read_spec(id).ok();
+    let bound = spec.as_ref().and_then(Spec::bound);
     let output_bytes = output::size_of(job, bound);
     let middle = bound.map_or(0..0, |bound| bound.dropped(output_bytes));
     let dropped_bytes = journal.state().missing_bytes(&middle);
-    match remedy(journal.state(), journal.is_damaged(), &boot) {
+    match remedy(journal.state(), spec.as_ref(), journal.is_damaged(), &boot) {
         Remedy::Nothing => Ok(()),
         Remedy::Adopt => keeper_process::start(outlive, job, id, lock, &[]).map(drop),
         Remedy::Settle(outcome) => {
-            let end = End::unseen(outcome, output_bytes, dropped_bytes);
-            ending::settle(job, &mut journal, at, end).map_err(failed())
+            let mut end = End::unseen(outcome, output_bytes, dropped_bytes);
+            if journal.state().is_stopped_early() {
+                let ender = journal.state().ended_by(false);
+                end.ended_by = ender.by;
+                end.ended_by_detail = ender.detail;
+                end.ended_by_session = ender.session;
+            }
+            match settle(job, &mut journal, at, spec.as_ref(), end).map_err(failed())? {
+                After::Nothing => Ok(()),
+                After::Lingering => keeper_process::start(outlive, job, id, lock, &[]).map(drop),
+            }
         }
-        Remedy::Close => {
-            let closed = Event::Closed {
-                output_bytes,
-                dropped_bytes,
-            };
-            journal
-                .append(at, &[closed])
-                .and_then(|()| journal.sync())
-                .and_then(|()| ending::retire(job))
-                .map_err(failed())
-        }
+        Remedy::Close => close(job, &mut journal, output_bytes, dropped_bytes).map_err(failed()),
     }
+}
+
+/// Records an end; says whether there is something left to do, which is to ring.
+fn settle(
+    job: &JobDir,
+    journal: &mut JournalWriter,
+    at: Moment,
+    spec: Option<&Spec>,
+    end: End,
+) -> io::Result<After> {
+    let mut bells = spec.iter().flat_map(|spec| &spec.doorbells);
+    if !bells.any(|bell| bell.on.rings_for(&end.outcome)) {
+        return ending::settle(job, journal, at, end).map(|()| After::Nothing);
+    }
+    ending::record(journal, at, end, After::Lingering)?;
+    ending::note(job, at.wall_ms)?;
+    Ok(After::Lingering)
+}
+
+/// Nothing more will come of an ended job.
+fn close(
+    job: &JobDir,
+    journal: &mut JournalWriter,
+    output_bytes: u64,
+    dropped_bytes: u64,
+) -> io::Result<()> {
+    let closed = Event::Closed {
+        output_bytes,
+        dropped_bytes,
+    };
+    journal.append(now(), &[closed])?;
+    journal.sync()?;
+    ending::retire(job)
 }
 
 /// Records why a job was not started whose keepers could not be, or died.
 pub fn abandon(outlive: &Outlive, id: &JobId, reason: &str) -> Result<(), Error> {
     let job = outlive.job_dir(id);
     let failed = || Error::io("cannot write the journal of", job.path());
-    let _lock = loop {
+    let lock = loop {
         if job.read_journal()?.state.phase != Phase::Accepted {
             return Ok(());
         }
@@ -188,7 +229,23 @@ pub fn abandon(outlive: &Outlive, id: &JobId, reason: &str) -> Result<(), Error>
         reason: reason.to_owned(),
         cause: NotStarted::Failed,
     };
-    ending::settle(&job, &mut journal, now(), End::unseen(outcome, 0, 0)).map_err(failed())
+    let spec = outlive.read_spec(id)?;
+    let end = End::unseen(outcome, 0, 0);
+    if settle(&job, &mut journal, now(), Some(&spec), end).map_err(failed())? == After::Nothing {
+        return Ok(());
+    }
+    drop(journal);
+    if let Ok(Begun::Ready) = keeper_process::start(outlive, &job, id, lock, &[]) {
+        return Ok(());
+    }
+    // Nobody can be had to ring, which the next one to meet it would find as well.
+    if let Locked::Mine(_lock) = lock::take(open_lock(&job)?).map_err(failed())? {
+        let mut journal = JournalWriter::open(&job.journal())?;
+        if !journal.state().is_final() {
+            close(&job, &mut journal, 0, 0).map_err(failed())?;
+        }
+    }
+    Ok(())
 }
 
 /// Connects to the job's keeper; `None` once the job is over.
@@ -244,72 +301,4 @@ pub fn is_kept(job: &JobDir) -> io::Result<bool> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use outlive_core::event::{Moment, Record};
-    use outlive_core::{BootId, ProcRef};
-
-    fn state(events: &[Event]) -> State {
-        let mut state = State::default();
-        for (seq, event) in (1..).zip(events) {
-            let at = Moment {
-                wall_ms: 1,
-                boot_ms: 1,
-            };
-            state.apply(&Record {
-                v: 1,
-                seq,
-                at,
-                event: event.clone(),
-            });
-        }
-        state
-    }
-
-    #[test]
-    fn only_what_may_be_running_is_adopted() {
-        let accepted = Event::Accepted {
-            boot: BootId("now".into()),
-        };
-        let spawned = Event::Spawned {
-            leader: ProcRef { pid: 1, started: 1 },
-        };
-        let lost = Outcome::Lost {
-            reason: String::new(),
-        };
-        let ended = Event::Ended(End::unseen(lost, 0, 0));
-        let closed = Event::Closed {
-            output_bytes: 0,
-            dropped_bytes: 0,
-        };
-
-        let running = state(&[accepted.clone(), spawned.clone(), Event::Started]);
-        assert_eq!(remedy(&running, false, "now"), Remedy::Adopt);
-        assert!(matches!(
-            remedy(&running, false, "later"),
-            Remedy::Settle(Outcome::Lost { .. })
-        ));
-        let spawning = state(&[accepted.clone(), spawned.clone()]);
-        assert_eq!(remedy(&spawning, false, "now"), Remedy::Adopt);
-        let waiting = state(std::slice::from_ref(&accepted));
-        assert!(matches!(
-            remedy(&waiting, true, "now"),
-            Remedy::Settle(Outcome::Lost { .. })
-        ));
-        assert!(matches!(
-            remedy(&waiting, false, "now"),
-            Remedy::Settle(Outcome::NotStarted { .. })
-        ));
-        assert!(matches!(
-            remedy(&state(&[]), false, "now"),
-            Remedy::Settle(Outcome::Lost { .. })
-        ));
-        let lingering = state(&[accepted.clone(), spawned.clone(), ended.clone()]);
-        assert_eq!(remedy(&lingering, false, "now"), Remedy::Adopt);
-        assert_eq!(remedy(&lingering, false, "later"), Remedy::Close);
-        assert_eq!(
-            remedy(&state(&[accepted, spawned, ended, closed]), false, "later"),
-            Remedy::Nothing
-        );
-    }
-}
+mod tests;

@@ -4,7 +4,7 @@
 //! note is made once the words are out: killed before that, the session is told again rather than never.
 
 use crate::error::Error;
-use crate::inbox::Source;
+use crate::inbox::{InboxEvent, Source};
 use crate::moment;
 use crate::outlive::Outlive;
 use outlive_core::JobId;
@@ -17,7 +17,7 @@ pub fn heard(
     outlive: &Outlive,
     id: &JobId,
     how: How,
-    which: impl Fn(Kind) -> bool,
+    which: impl Fn(Kind, u64) -> bool,
 ) -> Result<(), Error> {
     let Some(source) = Source::read(outlive, id)? else {
         return Ok(());
@@ -28,7 +28,7 @@ pub fn heard(
     let items = source.items();
     let seqs: Vec<u64> = items
         .iter()
-        .filter(|item| which(item.kind))
+        .filter(|item| which(item.kind, item.seq))
         .map(|item| item.seq)
         .collect();
     source.settle(outlive, &seqs, Note::Told { how })
@@ -64,16 +64,18 @@ fn is_stranger(outlive: &Outlive, source: &Source) -> bool {
     outlive.calling_session(source.session()) != source.session()
 }
 
-/// Whether there is an event of this kind that nobody has been told of.
-pub fn is_untold(outlive: &Outlive, id: &JobId, kind: Kind) -> Result<bool, Error> {
+/// The events of this kind that nobody has been told of.
+pub fn untold(outlive: &Outlive, id: &JobId, kind: Kind) -> Result<Vec<InboxEvent>, Error> {
     let Some(source) = Source::read(outlive, id)? else {
-        return Ok(false);
+        return Ok(Vec::new());
     };
     let told = source.read_told()?;
     let items = source.items();
     Ok(items
         .iter()
-        .any(|item| item.kind == kind && !told.is_settled(item.seq)))
+        .filter(|item| item.kind == kind && !told.is_settled(item.seq))
+        .map(|item| source.present(outlive, &told, item))
+        .collect())
 }
 
 /// Whether a session is still to be told of this job's end.

@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::job::Job;
 use crate::outlive::{Outlive, make_private};
-use crate::verbs::list::{self, Filter, Which};
+use crate::verbs::show;
 use outlive_core::layout::PRIVATE;
 use outlive_core::{Label, Spec};
 use outlive_sys::lock;
@@ -31,27 +31,30 @@ pub struct Alone {
 /// Looks for a running job of this command, directory and session.
 pub fn look(outlive: &Outlive, spec: &Spec) -> Result<Twin, Error> {
     let alone = be_alone(outlive, spec)?;
-    let filter = Filter {
-        session: spec.session.clone(),
-        state: Which::Running,
-        ..Filter::default()
+    for id in outlive.live_ids()? {
+        // One that cannot be read, or is just being removed, is nobody's twin.
+        let is_same = outlive.read_spec(&id).is_ok_and(|other| same(&other, spec));
+        if is_same
+            && let Ok(job) = show::show(outlive, &id)
+            && !job.has_ended()
+        {
+            return Ok(Twin::Runs(Box::new(job)));
+        }
+    }
+    Ok(Twin::None(alone))
+}
+
+/// To the byte: the faces show what is no text as if it were.
+fn same(one: &Spec, other: &Spec) -> bool {
+    let key = |spec: &Spec| {
+        (
+            spec.session.clone(),
+            spec.command.clone(),
+            spec.argv.clone(),
+            spec.cwd.clone(),
+        )
     };
-    let same = |job: &Job| {
-        job.session == spec.session
-            && job.command == spec.command
-            && job.cwd == spec.cwd.lossy()
-            && job.argv
-                == spec
-                    .argv
-                    .iter()
-                    .map(|argument| argument.lossy())
-                    .collect::<Vec<_>>()
-    };
-    let running = list::list(outlive, &filter)?.jobs.into_iter().find(same);
-    Ok(match running {
-        Some(job) => Twin::Runs(Box::new(job)),
-        None => Twin::None(alone),
-    })
+    key(one) == key(other)
 }
 
 fn be_alone(outlive: &Outlive, spec: &Spec) -> Result<Alone, Error> {

@@ -13,10 +13,10 @@ use std::ops::Range;
 
 /// Unless asked otherwise.
 pub const DEFAULT: u64 = 64 * 1024 * 1024;
-/// A stride of less could not be dropped in pages.
-pub const LEAST: u64 = STRIDES * PAGE;
+/// Of less, what is dropped in pages would be too much at a time.
+pub const LEAST: u64 = 64 * 1024;
 const PAGE: u64 = 4096;
-/// The bound is kept to within a sixteenth of it.
+/// The bound is kept to within a sixteenth of it, or two pages where that is more.
 const STEPS: u64 = 16;
 const STRIDES: u64 = 2 * STEPS;
 
@@ -36,7 +36,7 @@ impl Bound {
         Bound {
             head,
             tail: max - head,
-            stride: max / STRIDES / PAGE * PAGE,
+            stride: (max / STRIDES / PAGE * PAGE).max(PAGE),
         }
     }
 
@@ -78,14 +78,15 @@ mod tests {
             let mut sizes = sizes;
             sizes.sort_unstable();
             let mut before = 0;
+            let step = (max / STEPS).max(2 * PAGE);
             for size in sizes {
                 let dropped = bound.dropped(size);
                 let kept = size - (dropped.end - dropped.start);
-                prop_assert!(kept + bound.stride() <= max + max / STEPS, "there is room for one more");
+                prop_assert!(kept + bound.stride() <= max + step, "there is room for one more");
                 prop_assert!(dropped.end >= before, "what is dropped stays dropped");
                 before = dropped.end;
                 if dropped.is_empty() {
-                    prop_assert!(size < max + max / STEPS);
+                    prop_assert!(size < max + step);
                 } else {
                     prop_assert_eq!(dropped.start, max / 4 / PAGE * PAGE);
                     prop_assert!(size - dropped.end >= max - max / 4, "the tail is whole");

@@ -1,7 +1,7 @@
 //! The breaker across the jobs of a session: many watches together are not to flood who is told.
 //!
 //! There is no process to decide this. Each keeper that wants to tell of a match appends an [`Entry`]
-//! to a list the session's jobs share, then folds the list up to its own entry to learn the
+//! to a list the session's jobs share, then folds the list, or what is new in it, to learn the
 //! [`Verdict`]. Who folds makes no difference, and what is appended later changes no verdict given.
 //!
 //! ```text
@@ -56,6 +56,9 @@ pub struct Entry {
     /// Counts the job's entries: 1, 2, 3, …
     pub seq: u64,
     pub wish: Wish,
+    /// How many matches it is to tell of; none where it has only to say that the silence is over.
+    #[serde(default)]
+    pub matches: u64,
 }
 
 /// What a keeper wants.
@@ -77,8 +80,8 @@ pub enum Verdict {
     Trips,
     /// It is counted, and not told.
     Silenced,
-    /// The silence is over: the keeper tells that, with how many were silenced in it, and then of its
-    /// match if it has one.
+    /// The silence is over: the keeper tells that, with how many matches were silenced, the one too many
+    /// among them, and then of its own if it has any.
     Resumes { silenced: u64 },
     /// Nothing is to be told: there is no silence, or it is not over, or another keeper was first.
     Idle,
@@ -124,13 +127,14 @@ impl Breaker {
         }
     }
 
-    /// What follows from everything in a list.
-    pub fn fold(list: &[u8], boot: &BootId, rules: BreakerRules) -> Breaker {
-        let mut breaker = Breaker::new(rules);
+    /// Takes all of a list, or what has been appended to it; says what becomes of each wish that had not
+    /// been taken before.
+    pub fn take(&mut self, list: &[u8], boot: &BootId, mut tell: impl FnMut(Entry, Verdict)) {
         for (_, entry) in entries(list, boot) {
-            breaker.apply(&entry);
+            if let Some(verdict) = self.apply(&entry) {
+                tell(entry, verdict);
+            }
         }
-        breaker
     }
 
     /// Takes the next entry; `None` if it had been taken before.
@@ -142,7 +146,7 @@ impl Breaker {
         *newest = entry.seq;
         self.now_ms = self.now_ms.max(entry.at_ms);
         Some(match entry.wish {
-            Wish::Match => self.take_match(),
+            Wish::Match => self.take_match(entry.matches),
             Wish::Resumed => self.take_resumed(),
         })
     }
@@ -155,7 +159,7 @@ impl Breaker {
         }
     }
 
-    fn take_match(&mut self) -> Verdict {
+    fn take_match(&mut self, matches: u64) -> Verdict {
         let now = self.now_ms;
         self.forget_before(now);
         match &mut self.phase {
@@ -166,12 +170,12 @@ impl Breaker {
             Phase::Flowing(_) => {
                 self.phase = Phase::Silent {
                     until_ms: now.saturating_add(self.rules.silence_ms),
-                    silenced: 0,
+                    silenced: matches,
                 };
                 Verdict::Trips
             }
             Phase::Silent { until_ms, silenced } if now < *until_ms => {
-                *silenced += 1;
+                *silenced += matches;
                 Verdict::Silenced
             }
             Phase::Silent { silenced, .. } => {
@@ -216,21 +220,6 @@ impl Breaker {
             Phase::Silent { .. } => false,
         }
     }
-}
-
-/// What becomes of the wish of this job with this number, if it is in the list.
-pub fn verdict(
-    list: &[u8],
-    boot: &BootId,
-    rules: BreakerRules,
-    job: &JobId,
-    seq: u64,
-) -> Option<Verdict> {
-    let mut breaker = Breaker::new(rules);
-    entries(list, boot).find_map(|(_, entry)| {
-        let verdict = breaker.apply(&entry)?;
-        (entry.seq == seq && entry.job == *job).then_some(verdict)
-    })
 }
 
 /// How many bytes at the front of a list no longer matter: without them every later entry, in the list

@@ -21,6 +21,29 @@ pub struct Doorbell {
     pub argv: Vec<OsText>,
     #[serde(default)]
     pub on: On,
+    /// How long it may take; then it is killed, and has failed.
+    #[serde(default = "default_timeout_ms", skip_serializing_if = "is_default")]
+    pub timeout_ms: u64,
+}
+
+/// Long enough for what a person would run by hand and wait for.
+pub const DEFAULT_TIMEOUT_MS: u64 = 60_000;
+/// A keeper stays for a doorbell, so not for ever.
+pub const MAX_TIMEOUT_MS: u64 = 600_000;
+
+fn default_timeout_ms() -> u64 {
+    DEFAULT_TIMEOUT_MS
+}
+
+fn is_default(timeout_ms: &u64) -> bool {
+    *timeout_ms == DEFAULT_TIMEOUT_MS
+}
+
+impl Doorbell {
+    /// How long one ring may take, in milliseconds.
+    pub fn time_ms(&self) -> u64 {
+        self.timeout_ms.min(MAX_TIMEOUT_MS)
+    }
 }
 
 /// Which ends it rings for.
@@ -58,7 +81,7 @@ pub fn next_try(failed_attempts: u32, failed_at_boot_ms: u64) -> Option<u64> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     Rung,
-    /// It failed too often; why it did the last time.
+    /// It failed too often, or nobody was left to ring it; why it did not ring the last time.
     GivenUp {
         failure: String,
     },
@@ -81,7 +104,7 @@ pub fn standing(state: &State, bell: &Doorbell, now: u64) -> Option<Standing> {
         .iter()
         .filter(|ring| ring.doorbell == bell.name);
     let failed = tries.clone().count() as u32;
-    Some(match tries.next_back() {
+    let standing = match tries.next_back() {
         None => Standing::Waiting {
             at: now,
             failure: None,
@@ -99,7 +122,22 @@ pub fn standing(state: &State, bell: &Doorbell, now: u64) -> Option<Standing> {
                 },
             },
         },
+    };
+    Some(match standing {
+        // It was closed by somebody who could start no keeper.
+        Standing::Waiting { failure, .. } if state.is_final() => Standing::GivenUp {
+            failure: failure.unwrap_or_else(|| UNKEPT.to_owned()),
+        },
+        standing => standing,
     })
+}
+
+const UNKEPT: &str = "no keeper could be started to ring it";
+
+/// Whether one of these is still to be rung for a job that has ended.
+pub fn any_waits(state: &State, bells: &[Doorbell], now: u64) -> bool {
+    let waits = |bell| matches!(standing(state, bell, now), Some(Standing::Waiting { .. }));
+    bells.iter().any(waits)
 }
 
 #[cfg(test)]
@@ -144,6 +182,11 @@ mod tests {
         let json = r#"{"name":"on-end","argv":["sh","-c","date"],"on":"failure"}"#;
         let bell: Doorbell = serde_json::from_str(json).expect("it is one");
         assert_eq!(bell.on, On::Failure);
+        assert_eq!(serde_json::to_string(&bell).expect("encodes"), json);
+        assert_eq!(bell.time_ms(), DEFAULT_TIMEOUT_MS);
+        let json = r#"{"name":"slow","argv":["x"],"on":"end","timeout_ms":9999999999}"#;
+        let bell: Doorbell = serde_json::from_str(json).expect("it is one");
+        assert_eq!(bell.time_ms(), MAX_TIMEOUT_MS);
         assert_eq!(serde_json::to_string(&bell).expect("encodes"), json);
     }
 }

@@ -77,15 +77,28 @@ pub enum Event {
     },
     /// The silence is over.
     WatchResumed {
-        /// What was not told of meanwhile.
+        /// Matches that were not told of meanwhile.
         silenced: u64,
+        /// As for [`Matched`].
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        resume: Value,
     },
     /// The job is ready for use, by the sign it was asked to wait for.
     Ready,
     /// It has written nothing for this long.
-    Quiet { after_ms: u64 },
+    Quiet {
+        after_ms: u64,
+        /// As for [`Matched`].
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        resume: Value,
+    },
     /// A process of the job waits for input.
-    AwaitingInput { awaiting: Awaiting },
+    AwaitingInput {
+        awaiting: Awaiting,
+        /// As for [`Matched`].
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        resume: Value,
+    },
     /// A doorbell was rung, or could not be.
     Rung {
         doorbell: String,

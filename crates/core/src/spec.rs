@@ -45,7 +45,7 @@ pub struct Spec {
     /// What of its output is told while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<Watch>,
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default)]
     pub breaker: BreakerRules,
     /// An unfinished line counts once the output has been still for so long.
     #[serde(default = "default_still_ms")]
@@ -87,10 +87,6 @@ pub const DEFAULT_STILL_MS: u64 = 200;
 
 fn default_still_ms() -> u64 {
     DEFAULT_STILL_MS
-}
-
-fn is_default(rules: &BreakerRules) -> bool {
-    *rules == BreakerRules::default()
 }
 
 /// When the session is to be told of the end.

@@ -327,6 +327,11 @@ impl State {
         }
     }
 
+    /// Whether it was stopped before it was started, and so is not to be.
+    pub fn is_stopped_early(&self) -> bool {
+        self.phase == Phase::Accepted && self.early_stop.is_some()
+    }
+
     /// How much is missing of an output of which `middle` was dropped: that, and the gaps elsewhere.
     pub fn missing_bytes(&self, middle: &Range<u64>) -> u64 {
         let outside = |gap: &Range<u64>| {

@@ -1,11 +1,14 @@
 //! Who has been told what: claim → deliver → ack, for every event of one job (or post).
 //!
 //! ```text
-//!           ┌────── lapsed ──────┐
-//!           ▼                    │
+//!           ┌── lapsed ──┐
+//!           ▼            │
 //!  untold ─claim─► claimed ─ack─► told
 //!     └──── eight claims lapsed, or two days old ───► dropped
 //! ```
+//! A claim is no delivery: whoever made it may have been killed before a word was out. That the words
+//! are out is noted too, so that "ack what was delivered" means no more than that.
+//!
 //! The record is a file of lines that any number of consumers append to. Nobody locks it: each line is
 //! one `write` at its end, so the file's own order decides. A claim counts if, by the lines before it,
 //! nobody else held one when it was made; whoever claims reads the file again to see whether it does.
@@ -64,8 +67,16 @@ pub struct Line {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
-    /// This consumer will deliver them, and has so long to ack.
-    Claimed { by: String, for_ms: u64 },
+    /// This consumer will deliver them, and has so long to ack. Those that were claimed `most` times
+    /// before are not its: others may have claimed them since it looked.
+    Claimed {
+        by: String,
+        for_ms: u64,
+        #[serde(default = "u32::max_value")]
+        most: u32,
+    },
+    /// The words are out, and not acked.
+    Delivered,
     /// Whoever was to hear of them has.
     Told { how: How },
     /// Nobody will be told any more.
@@ -89,7 +100,7 @@ pub enum How {
 }
 
 /// Why an event was given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
     /// It was claimed too often and never acked.
@@ -114,6 +125,8 @@ pub struct Delivery {
     /// How often it was claimed.
     pub attempts: u32,
     pub claim: Option<Claim>,
+    /// It has been given to somebody at least once.
+    pub delivered: bool,
     pub settled: Option<Settled>,
     pub shown: bool,
 }
@@ -182,9 +195,13 @@ impl Told {
         for seq in &line.seqs {
             let delivery = self.events.entry(*seq).or_default();
             match &line.note {
-                Note::Claimed { by, for_ms } => delivery.claim(by, *for_ms, &line.when),
+                Note::Claimed { by, for_ms, most } if delivery.attempts < *most => {
+                    delivery.claim(by, *for_ms, &line.when);
+                }
+                Note::Claimed { .. } => {}
                 Note::Told { how } => delivery.settle(Settled::Told(*how)),
                 Note::Dropped { why } => delivery.settle(Settled::Dropped(*why)),
+                Note::Delivered => delivery.delivered = true,
                 Note::Shown => delivery.shown = true,
             }
         }

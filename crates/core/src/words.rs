@@ -59,6 +59,23 @@ pub fn duration(ms: u64) -> String {
     show_duration(Duration::from_millis(ms))
 }
 
+/// Why a job was not started that was stopped before its turn came.
+pub fn stopped_waiting(spec: &Spec) -> String {
+    format!("it was stopped while it waited{}", for_lock(spec))
+}
+
+/// Why one was not started whose keepers were killed before its turn came.
+pub fn unkept_waiting(spec: &Spec) -> String {
+    format!("its keepers were killed while it waited{}", for_lock(spec))
+}
+
+fn for_lock(spec: &Spec) -> String {
+    match &spec.lock {
+        Some(lock) => format!(" for the lock {lock}"),
+        None => String::new(),
+    }
+}
+
 /// How it ended, as the rest of a sentence.
 fn how(end: &End, spec: &Spec) -> String {
     let by = match end.ended_by {

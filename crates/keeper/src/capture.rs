@@ -82,6 +82,11 @@ impl Capture {
         self.feed
     }
 
+    /// Somebody has just been given the feed, which nobody had before.
+    pub fn is_fed(&mut self) {
+        self.feed = Feed::Open;
+    }
+
     /// The most to be taken before the middle is given back.
     pub fn stride(&self) -> usize {
         usize::try_from(self.store.stride()).unwrap_or(usize::MAX)

@@ -6,8 +6,8 @@
 
 use crate::MARK;
 use outlive_core::JobDir;
-use outlive_sys::pidfd::PidFd;
-use outlive_sys::{memory, own};
+use outlive_sys::pidfd::{self, PidFd};
+use outlive_sys::{memory, own, procfs};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -37,10 +37,19 @@ pub enum Task {
 pub struct Errand {
     pub pid: i32,
     pub task: Task,
-    /// When it has had its time, in milliseconds since boot.
-    pub until: Option<u64>,
+    pub time: Time,
     /// What it says about failing.
     words: File,
+}
+
+/// How long one may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Time {
+    AsItTakes,
+    /// In milliseconds since boot.
+    Until(u64),
+    /// It was ended because it took too long.
+    Up,
 }
 
 /// The most that is told of what a failed one said.
@@ -66,7 +75,7 @@ impl Errand {
         Ok(Errand {
             pid: child.id() as i32,
             task,
-            until: None,
+            time: Time::AsItTakes,
             words,
         })
     }
@@ -79,14 +88,36 @@ impl Errand {
         }
     }
 
+    /// Ends it at once, and returns when it has.
+    pub fn call_off(&self) {
+        self.kill();
+        let _ = pidfd::wait_for_child(self.pid);
+    }
+
     /// The end of what it said.
     pub fn words(&self) -> String {
         let size = self.words.metadata().map_or(0, |metadata| metadata.len());
         let mut bytes = vec![0; size.min(WORDS as u64) as usize];
         let from = size - bytes.len() as u64;
         let _ = self.words.read_exact_at(&mut bytes, from);
-        String::from_utf8_lossy(&bytes).trim().to_owned()
+        let text = String::from_utf8_lossy(&bytes);
+        // Where a character was cut.
+        text.trim_start_matches('\u{fffd}').trim().to_owned()
     }
+}
+
+/// Ends what a predecessor's doorbells are still at: they are rung again. What such a one has sent into a
+/// session of its own is not touched.
+pub fn end_inherited(job: &JobDir) -> io::Result<()> {
+    let mark = mark(job.path().as_os_str().as_bytes());
+    for pid in procfs::children(own::pid())? {
+        let is_sent = procfs::started_with(pid, MARK).is_some_and(|has| has == mark);
+        if is_sent && procfs::stat(pid).is_some_and(|stat| stat.session != pid) {
+            // It leads its group, or is no errand but something that one left behind.
+            let _ = own::kill_group(pid);
+        }
+    }
+    Ok(())
 }
 
 /// This program, to do something for the job in this directory as long as this process lives.

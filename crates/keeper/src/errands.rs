@@ -1,7 +1,8 @@
 //! Sending processes on errands, and hearing what became of them.
 
-use crate::errand::{Errand, Task, own_program};
-use crate::keeper::Keeper;
+use crate::errand::{Errand, Task, Time, own_program};
+use crate::hooks::Hook;
+use crate::keeper::{HoldOff, Keeper};
 use crate::leader::Leader;
 use crate::pair;
 use crate::start;
@@ -16,7 +17,7 @@ use std::io;
 impl Keeper<'_> {
     /// Starts what is to be done and is not being done.
     pub(crate) fn send_errands(&mut self) -> io::Result<()> {
-        if matches!(self.leader, Leader::Waiting) && !self.is_out_for(Task::Turn) {
+        if self.is_waiting() && !self.is_out_for(Task::Turn) {
             self.wait_for_turn()?;
         }
         let looks = matches!(
@@ -32,6 +33,11 @@ impl Keeper<'_> {
             true => self.ring(),
             false => Ok(()),
         }
+    }
+
+    /// Whether the job is still to be started, when its turn has come.
+    pub(crate) fn is_waiting(&self) -> bool {
+        matches!(self.leader, Leader::Waiting)
     }
 
     fn is_out_for(&self, task: Task) -> bool {
@@ -57,13 +63,18 @@ impl Keeper<'_> {
 
     /// When an errand has had its time.
     pub(crate) fn errands_end_at(&self) -> Option<u64> {
-        self.errands.iter().filter_map(|errand| errand.until).min()
+        let ends = self.errands.iter().filter_map(|errand| match errand.time {
+            Time::Until(at) => Some(at),
+            Time::AsItTakes | Time::Up => None,
+        });
+        ends.min()
     }
 
     pub(crate) fn end_late_errands(&mut self) {
         let now = clock::boot_ms();
-        for errand in &self.errands {
-            if errand.until.is_some_and(|until| until <= now) {
+        for errand in &mut self.errands {
+            if matches!(errand.time, Time::Until(at) if at <= now) {
+                errand.time = Time::Up;
                 errand.kill();
             }
         }
@@ -81,7 +92,11 @@ impl Keeper<'_> {
             // It is sent again.
             (Task::Turn, _) => return Err(io::Error::other("waiting for the lock failed")),
             (Task::Probe, Status::Exited { code: 0 }) => self.is_ready()?,
-            // Nothing more can be told of it.
+            // Killed by somebody, or it could not begin: another is sent.
+            (Task::Probe, _) if self.state().end().is_none() => {
+                self.probed = false;
+                self.hold_off = Some(HoldOff);
+            }
             (Task::Probe, _) => {}
             (Task::Doorbell(number), status) => self.rang(number, &errand, status)?,
         }
@@ -91,35 +106,43 @@ impl Keeper<'_> {
     fn is_ready(&mut self) -> io::Result<()> {
         match self.state().end() {
             Some(_) => Ok(()),
-            None => self.ledger.write(&[Event::Ready]),
+            None => {
+                let written = self.ledger.write(&[Event::Ready]);
+                // What a full disk does not take is seen again.
+                self.probed = written.is_ok();
+                written
+            }
         }
     }
 
     /// The job's turn has come.
     fn begin(&mut self) -> io::Result<()> {
-        if !matches!(self.leader, Leader::Waiting) {
+        if !self.is_waiting() {
             return Ok(());
         }
         if let Some(turn) = &self.shared.turn {
             turn.sign()?;
         }
+        self.role.reach(Hook::TurnCame);
         let inside = self.inside.take();
         self.leader = pair::start_leader(self.role, self.shared, &mut self.ledger, inside)?;
+        // Until now nobody had it open, which looked like its end.
+        self.capture.is_fed();
+        self.deliver()?;
+        self.notice_start();
         self.look_at_leader()
     }
 
     /// It was stopped before its turn came.
     pub(crate) fn give_up_turn(&mut self) {
-        let name = self.shared.spec.lock.as_ref().map(ToString::to_string);
-        let reason = format!(
-            "it was stopped while it waited for the lock {}",
-            name.unwrap_or_default()
-        );
-        self.leader = Leader::NotStarted(start::refused(&reason));
-        for errand in &self.errands {
-            if errand.task == Task::Turn {
-                errand.kill();
-            }
+        self.leader = Leader::NotStarted(start::stopped(&self.shared.spec));
+        // Gone before the lock is let go of: it could be given it afterwards, for as long as somebody
+        // keeps this job.
+        for errand in self
+            .errands
+            .extract_if(.., |errand| errand.task == Task::Turn)
+        {
+            errand.call_off();
         }
     }
 }

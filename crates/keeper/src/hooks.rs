@@ -15,6 +15,8 @@ pub enum Role {
 pub enum Hook {
     /// It acts, and has written nothing yet.
     Begun,
+    /// A job that waited for its lock has it.
+    TurnCame,
     /// The leader is forked, and not yet in the journal.
     Forked,
     Spawned,
@@ -36,6 +38,10 @@ pub enum Hook {
     Noted,
     Told,
     Reaped,
+    /// A doorbell is being run.
+    Ringing,
+    /// It has ended, which is not written down yet.
+    Rang,
     Closed,
     Retired,
 }

@@ -139,6 +139,8 @@ impl Keeper<'_> {
         match self.ledger.state().end() {
             Some(_) => Some("it has ended"),
             None if self.desk.writes.eof => Some("its input was closed"),
+            // There is no reader yet, which is not to say that there will be none.
+            None if self.is_waiting() && self.shared.channel.pipe().is_some() => None,
             None => self.shared.channel.refusal(),
         }
     }
@@ -166,11 +168,12 @@ impl Keeper<'_> {
     /// Hands the job what it takes, and answers those who waited for that.
     pub fn deliver(&mut self) -> io::Result<()> {
         let committed = self.desk.writes.committed;
-        if self.shared.channel.deliver(committed).is_err() {
+        let waits = self.is_waiting();
+        if !waits && self.shared.channel.deliver(committed).is_err() {
             return self.give_up_input();
         }
         self.desk.pending = self.shared.channel.pending(committed)?;
-        if self.desk.pending == 0 && self.desk.writes.eof {
+        if !waits && self.desk.pending == 0 && self.desk.writes.eof {
             self.shared.channel.close();
         }
         self.look_soon();

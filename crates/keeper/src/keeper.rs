@@ -3,10 +3,10 @@
 //! It sleeps until the kernel has something, for as long as that takes. What a handler cannot do now
 //! (no descriptors, no memory) it tries again a moment later; the job never waits for it.
 
-use crate::capture::Capture;
+use crate::capture::{Capture, Feed};
 use crate::clients::Clients;
 use crate::ending::{Exited, Noted, Recorded};
-use crate::errand::Errand;
+use crate::errand::{self, Errand};
 use crate::escalation::Escalation;
 use crate::hooks::{Hook, Role};
 use crate::indexing::Indexing;
@@ -65,6 +65,8 @@ pub struct Keeper<'a> {
     pub(crate) inside: Option<GateInside>,
     /// Processes at work for this keeper.
     pub(crate) errands: Vec<Errand>,
+    /// What came of doorbells and could not be written down yet.
+    pub(crate) unwritten: Vec<Event>,
     /// Somebody has been sent to see whether the job is ready.
     pub(crate) probed: bool,
 }
@@ -105,7 +107,11 @@ impl<'a> Keeper<'a> {
             || matches!(leader, Leader::Stranger { .. })
             || how == Keeping::Adopted;
         let process = state.phase.leader().map(|leader| leader.process);
-        let tree = Tree::new(shared.job.path(), process.filter(|_| adopted));
+        // Of another boot nothing is left, and its numbers are other processes' now.
+        let tree = Tree::new(
+            shared.job.path(),
+            process.filter(|_| adopted && tools::is_this_boot(state)),
+        );
         let mut keeper = Keeper {
             role,
             shared,
@@ -130,6 +136,7 @@ impl<'a> Keeper<'a> {
             noticed,
             inside: None,
             errands: Vec::new(),
+            unwritten: Vec::new(),
             probed: false,
         };
         // A predecessor may have died before it came to this, and no more may come before.
@@ -170,6 +177,7 @@ impl<'a> Keeper<'a> {
                 if let Some(turn) = &self.shared.turn {
                     turn.release();
                 }
+                errand::end_inherited(&self.shared.job)?;
                 let found = Recorded::found(at);
                 self.noted = found
                     .publish(self.role, &self.shared.job, &self.ledger)
@@ -238,6 +246,10 @@ impl<'a> Keeper<'a> {
             Leader::NotStarted(_) => Some(0),
             _ => self.tree.members().ok().map(|members| members.len() as u32),
         };
+        // Once the end can be read, another job may be given the same log.
+        if lingering == Some(0) && self.capture.feed() == Feed::Ended {
+            self.let_go_of_log();
+        }
         let middle = self.shared.spec.dropped(self.capture.size());
         let recorded = synced.record(
             self.role,
@@ -246,9 +258,6 @@ impl<'a> Keeper<'a> {
             lingering,
             &middle,
         )?;
-        if self.is_done() {
-            self.let_go_of_log();
-        }
         if let Some(turn) = &self.shared.turn {
             turn.release();
         }
@@ -343,7 +352,7 @@ impl<'a> Keeper<'a> {
         // If it ended before it was asked, then it ended by itself.
         self.look_at_leader()?;
         self.role.reach(Hook::StopAsked);
-        let waits = matches!(self.leader, Leader::Waiting);
+        let waits = self.is_waiting();
         if waits || matches!(self.state().phase, Phase::Running(_)) {
             self.ledger
                 .journal()

@@ -1,9 +1,10 @@
 //! Noticing what the job shows of itself, as output comes and time passes.
 
+use crate::errand::Task;
 use crate::hooks::Hook;
 use crate::keeper::Keeper;
-use outlive_core::Phase;
-use outlive_core::event::Event;
+use crate::leader::Leader;
+use crate::signs::Signs;
 use outlive_sys::clock;
 use std::io;
 
@@ -35,15 +36,11 @@ impl Keeper<'_> {
     pub(crate) fn notice_time(&mut self) -> io::Result<()> {
         let now = clock::boot_ms();
         let size = self.capture.size();
-        let running = matches!(self.state().phase, Phase::Running(_) | Phase::Stopping(..));
         let Some(signs) = &mut self.signs else {
             return Ok(());
         };
-        if !running {
-            // A job that waits for its turn is not silent, it has not begun.
-            if let Some(silence) = &mut signs.silence {
-                silence.is_broken(now);
-            }
+        if matches!(self.leader, Leader::Waiting) {
+            return Ok(());
         }
         signs.tick(now, size);
         let due = |at: Option<u64>| at.is_some_and(|at| at <= now);
@@ -57,14 +54,26 @@ impl Keeper<'_> {
     fn look_for_prompt(&mut self, size: u64) -> io::Result<()> {
         let awaiting = self.awaiting()?;
         let accepted = self.desk.accepted();
-        if let Some(signs) = &mut self.signs
-            && let Some(prompt) = &mut signs.prompt
-            && prompt.looked(awaiting.is_some(), size, accepted)
-            && let Some(awaiting) = awaiting
-        {
-            signs.write(Event::AwaitingInput { awaiting });
+        if let Some(signs) = &mut self.signs {
+            signs.looked(awaiting, size, accepted);
         }
         Ok(())
+    }
+
+    /// The job, which had waited for its turn, has been started.
+    pub(crate) fn notice_start(&mut self) {
+        if let Some(signs) = &mut self.signs {
+            signs.begin(clock::boot_ms());
+        }
+    }
+
+    /// When something is to be noticed next. A job that waits for its turn is not silent, it has not
+    /// begun.
+    pub(crate) fn signs_due_at(&self) -> Option<u64> {
+        match self.leader {
+            Leader::Waiting => None,
+            _ => self.signs.as_ref().and_then(Signs::due_at),
+        }
     }
 
     /// Somebody has written to the job.
@@ -83,6 +92,11 @@ impl Keeper<'_> {
         }
         self.journal_signs();
         self.signs = None;
+        for errand in &self.errands {
+            if errand.task == Task::Probe {
+                errand.kill();
+            }
+        }
     }
 
     /// Journals what was noticed. What cannot be, on a full disk, is tried again with the next.
@@ -90,8 +104,8 @@ impl Keeper<'_> {
         let Some(signs) = &mut self.signs else {
             return;
         };
-        while let Some(event) = signs.unwritten() {
-            if self.ledger.write(std::slice::from_ref(event)).is_err() {
+        while let Some(events) = signs.unwritten() {
+            if self.ledger.write(events).is_err() {
                 return;
             }
             self.role.reach(Hook::Noticed);

@@ -148,7 +148,10 @@ fn act(
         other => other?,
     };
     let mut inside = inside;
+    let early_stop = ledger.state().is_stopped_early();
     let leader = match ledger.state().phase.clone() {
+        // A predecessor died over it.
+        Phase::Accepted if early_stop => Leader::NotStarted(start::stopped(&shared.spec)),
         Phase::Accepted if turn(shared)? == Now::Taken => Leader::Waiting,
         Phase::Accepted => start_leader(role, shared, &mut ledger, inside.take())?,
         Phase::Spawned(leader) => finish_start(role, shared, &mut ledger, leader.process)?,
@@ -158,6 +161,9 @@ fn act(
             find_leader(&ledger, phase.leader().map(|leader| leader.process))?
         }
     };
+    if let (Some(turn), Keeping::Adopted, None) = (&shared.turn, how, ledger.state().end()) {
+        turn.retake();
+    }
     role.reach(Hook::Started);
     // One that is adopted may have ended, which is to be recorded first.
     if leader.awaited().is_some() && how != Keeping::Adopted {

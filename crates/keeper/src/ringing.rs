@@ -4,7 +4,8 @@
 //! input, and what came of it is journaled; a failed one is tried again later. The job is closed when
 //! none is left to ring. Killed over it, the next keeper rings again what the journal does not tell of.
 
-use crate::errand::{Errand, Task};
+use crate::errand::{Errand, Task, Time};
+use crate::hooks::Hook;
 use crate::keeper::Keeper;
 use outlive_core::doorbell::{self, Doorbell, Standing};
 use outlive_core::event::Event;
@@ -17,12 +18,10 @@ use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::process::Command;
 
-/// A ring that takes longer has failed.
-const PATIENCE_MS: u64 = 60_000;
-
 impl Keeper<'_> {
     /// Rings what is due.
     pub(crate) fn ring(&mut self) -> io::Result<()> {
+        self.write_rings()?;
         let now = clock::boot_ms();
         for number in 0..self.shared.spec.doorbells.len() {
             if self.is_ringing(number) || self.rings_at(number).is_none_or(|at| at > now) {
@@ -30,8 +29,10 @@ impl Keeper<'_> {
             }
             match self.start_ringing(number) {
                 Ok(mut errand) => {
-                    errand.until = Some(now + PATIENCE_MS);
+                    let time = self.shared.spec.doorbells[number].time_ms();
+                    errand.time = Time::Until(now.saturating_add(time));
                     self.errands.push(errand);
+                    self.role.reach(Hook::Ringing);
                 }
                 Err(error) => self.has_rung(number, Some(format!("cannot be run: {error}")))?,
             }
@@ -39,9 +40,20 @@ impl Keeper<'_> {
         Ok(())
     }
 
+    /// Whether it is being rung, or what came of that is still to be written down.
     fn is_ringing(&self, number: usize) -> bool {
         let task = Task::Doorbell(number);
-        self.errands.iter().any(|errand| errand.task == task)
+        let name = self
+            .shared
+            .spec
+            .doorbells
+            .get(number)
+            .map(|bell| &bell.name);
+        let is_of = |event: &Event| match event {
+            Event::Rung { doorbell, .. } => Some(doorbell) == name,
+            _ => false,
+        };
+        self.errands.iter().any(|errand| errand.task == task) || self.unwritten.iter().any(is_of)
     }
 
     /// When a doorbell is to be rung next, if it is.
@@ -68,8 +80,7 @@ impl Keeper<'_> {
     }
 
     pub(crate) fn has_bells(&self) -> bool {
-        let mut bells = self.shared.spec.doorbells.iter();
-        bells.any(|bell| matches!(standing(self.state(), bell), Some(Standing::Waiting { .. })))
+        doorbell::any_waits(self.state(), &self.shared.spec.doorbells, clock::boot_ms())
     }
 
     fn start_ringing(&self, number: usize) -> io::Result<Errand> {
@@ -118,8 +129,10 @@ impl Keeper<'_> {
         let failure = match status {
             Status::Exited { code: 0 } => None,
             Status::Exited { code } => Some(format!("ended with {code}")),
-            Status::Signaled { .. } if errand.until.is_some_and(|at| at <= clock::boot_ms()) => {
-                Some(format!("took longer than {} s", PATIENCE_MS / 1000))
+            Status::Signaled { .. } if errand.time == Time::Up => {
+                let bell = self.shared.spec.doorbells.get(number);
+                let time = words::duration(bell.map_or(0, Doorbell::time_ms));
+                Some(format!("took longer than {time}, and was killed"))
             }
             Status::Signaled { signal, .. } => Some(format!("was ended by signal {signal}")),
         };
@@ -135,13 +148,24 @@ impl Keeper<'_> {
         let Some(bell) = self.shared.spec.doorbells.get(number) else {
             return Ok(());
         };
+        self.role.reach(Hook::Rang);
         let tried = self.state().signs.rings.iter();
         let attempt = 1 + tried.filter(|ring| ring.doorbell == bell.name).count() as u32;
-        self.ledger.write(&[Event::Rung {
+        self.unwritten.push(Event::Rung {
             doorbell: bell.name.clone(),
             attempt,
             failure,
-        }])
+        });
+        self.write_rings()
+    }
+
+    /// On a full disk this is tried again until there is room: what rang is not rung again meanwhile.
+    fn write_rings(&mut self) -> io::Result<()> {
+        if !self.unwritten.is_empty() {
+            self.ledger.write(&self.unwritten)?;
+            self.unwritten.clear();
+        }
+        Ok(())
     }
 }
 

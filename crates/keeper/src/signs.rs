@@ -5,12 +5,14 @@
 //!  time   ─► silence, an unfinished line that is still, a process that waits for input ─► journal
 //! ```
 //! What was told is in the journal with where the keeper would have gone on; how far it has come since
-//! is in a small file of its own, written after the journal. A successor goes on from the newer of the
-//! two, so nothing is missed and nothing told twice.
+//! is in a small file of its own (`progress`), written after the journal. A successor goes on from the
+//! newer of the two, so nothing is missed and nothing told twice.
 
 mod breaker;
+mod progress;
 mod prompt;
 mod silence;
+mod unwritten;
 
 pub use prompt::Prompt;
 pub use silence::Silence;
@@ -18,22 +20,18 @@ pub use silence::Silence;
 use crate::watch::limit;
 use crate::watch::{Limit, Patterns, Place, Scanner};
 use breaker::Told;
+use outlive_core::control::Awaiting;
 use outlive_core::event::{Event, Matched};
-use outlive_core::layout::PRIVATE;
 use outlive_core::ready::Ready;
 use outlive_core::watch::Pattern;
 use outlive_core::{Input, JobDir, OutputFiles, Spec, State};
-use serde::{Deserialize, Serialize};
+use progress::{Progress, Resume};
 use serde_json::Value;
-use std::collections::VecDeque;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use unwritten::Unwritten;
 
 /// Read and scanned at once; it stays in the processor's nearer caches.
 const CHUNK: usize = 64 * 1024;
-/// More than this is not kept in memory for a disk that takes nothing.
-const MOST_UNWRITTEN: usize = 64;
 
 /// What is looked for in one job.
 #[derive(Debug)]
@@ -47,10 +45,9 @@ pub struct Signs {
     /// How long an unfinished line must be still, and when that will be.
     still_ms: u64,
     still_at: Option<u64>,
-    progress: File,
+    progress: Progress,
     resume: Resume,
-    /// To be journaled as soon as that can be done.
-    unwritten: VecDeque<Event>,
+    unwritten: Unwritten,
 }
 
 /// Lines that are watched for.
@@ -58,22 +55,6 @@ pub struct Signs {
 struct Watching {
     scanner: Scanner,
     limit: Limit,
-}
-
-/// Where to go on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-struct Resume {
-    /// Counts changes: of two, the one with more is the newer.
-    step: u64,
-    watch: Place,
-    limit: limit::State,
-    ready: Place,
-    breaker: breaker::Resume,
-    /// The size of the output when its silence was told.
-    silence: Option<u64>,
-    /// How far output and input had come when a prompt was told.
-    prompt: Option<(u64, u64)>,
 }
 
 impl Signs {
@@ -90,22 +71,18 @@ impl Signs {
         if state.end().is_some() || !(asked || talks || spec.quiet_after_ms.is_some()) {
             return Ok(None);
         }
-        let progress = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(PRIVATE)
-            .open(job.watch())?;
-        let resume = newer(&progress, &state.signs.resume);
+        let progress = Progress::open(job)?;
+        let resume = progress.newer(&state.signs.resume);
         let compiled = |patterns: &[Pattern]| {
             Patterns::compile(patterns).map_err(|bad| io::Error::other(bad.why))
         };
         let watch = match &spec.watch {
-            Some(watch) if !state.signs.watch_disabled => Some(Watching {
-                scanner: Scanner::resume(compiled(&watch.patterns)?, resume.watch),
-                limit: Limit::resume(watch, resume.limit.clone()),
-            }),
+            Some(watch) if !state.signs.watch_disabled && !resume.limit.is_over() => {
+                Some(Watching {
+                    scanner: Scanner::resume(compiled(&watch.patterns)?, resume.watch),
+                    limit: Limit::resume(watch, resume.limit.clone()),
+                })
+            }
             _ => None,
         };
         let ready = match (&spec.ready, state.signs.ready) {
@@ -127,7 +104,7 @@ impl Signs {
             still_at: None,
             progress,
             resume,
-            unwritten: VecDeque::new(),
+            unwritten: Unwritten::default(),
         }))
     }
 
@@ -217,7 +194,7 @@ impl Signs {
     fn is_ready(&mut self, seen: bool) {
         if seen {
             self.ready = None;
-            self.write(Event::Ready);
+            self.unwritten.put(vec![Event::Ready]);
         }
     }
 
@@ -241,7 +218,17 @@ impl Signs {
         }
     }
 
-    /// Says what is due now; `size` and `accepted` are how far output and input have come.
+    /// The job has been started: what went before was neither silence nor a prompt.
+    pub fn begin(&mut self, now: u64) {
+        if let Some(silence) = &mut self.silence {
+            silence.is_broken(now);
+        }
+        if let Some(prompt) = &mut self.prompt {
+            prompt.is_alive(now);
+        }
+    }
+
+    /// Says what is due now; `size` is how far the output has come.
     pub fn tick(&mut self, now: u64, size: u64) {
         if self.still_at.is_some_and(|at| at <= now) {
             self.still_at = None;
@@ -253,12 +240,28 @@ impl Signs {
             let (place, state) = (scanner.place(), limit.state().clone());
             self.tell(event, place, state, now);
         }
-        if let Some(event) = self.breaker.as_mut().and_then(|breaker| breaker.tick(now)) {
-            self.write(event);
+        if let Some(silenced) = self.breaker.as_mut().and_then(|breaker| breaker.tick(now)) {
+            let resume = self.mark();
+            let event = Event::WatchResumed { silenced, resume };
+            self.unwritten.put(vec![event]);
         }
-        if let Some(event) = self.silence.as_mut().and_then(|silence| silence.tick(now)) {
+        if let Some(after_ms) = self.silence.as_mut().and_then(|silence| silence.tick(now)) {
             self.resume.silence = Some(size);
-            self.write(event);
+            let resume = self.mark();
+            self.unwritten.put(vec![Event::Quiet { after_ms, resume }]);
+        }
+    }
+
+    /// It was looked whether the job waits for input, with how far output and input have come.
+    pub fn looked(&mut self, awaiting: Option<Awaiting>, size: u64, accepted: u64) {
+        if let Some(prompt) = &mut self.prompt
+            && prompt.looked(awaiting.is_some(), size, accepted)
+            && let Some(awaiting) = awaiting
+        {
+            self.resume.prompt = prompt.told();
+            let resume = self.mark();
+            let event = Event::AwaitingInput { awaiting, resume };
+            self.unwritten.put(vec![event]);
         }
     }
 
@@ -288,39 +291,49 @@ impl Signs {
     /// Has an event of the watch journaled, if the session's other watches leave room for it.
     fn tell(&mut self, event: limit::Event, place: Place, state: limit::State, now: u64) {
         let seen = state.seen;
+        if state.is_over() {
+            self.watch = None;
+        }
         self.resume.watch = place;
         self.resume.limit = state;
-        match event {
-            limit::Event::Disabled { untold } => {
-                self.watch = None;
-                let resume = self.mark();
-                self.write(Event::WatchDisabled {
-                    matches: seen,
-                    untold,
-                    resume,
-                });
-            }
+        let events = match event {
+            limit::Event::Disabled { untold } => vec![Event::WatchDisabled {
+                matches: seen,
+                untold,
+                resume: self.mark(),
+            }],
             limit::Event::Matched { count, last, .. } => {
                 let told = self
                     .breaker
                     .as_mut()
-                    .map_or(Told::Yes, |breaker| breaker.ask(now));
+                    .map_or(Told::Yes, |breaker| breaker.ask(now, count));
                 let resume = self.mark();
+                let matched = |resume| {
+                    Event::Matched(Matched {
+                        count,
+                        last,
+                        resume,
+                    })
+                };
                 match told {
-                    Told::Yes => {}
+                    Told::Yes => vec![matched(resume)],
                     Told::No => return,
                     Told::Overflow { silence_ms } => {
-                        return self.write(Event::WatchOverflow { silence_ms, resume });
+                        vec![Event::WatchOverflow { silence_ms, resume }]
                     }
-                    Told::Resumed { silenced } => self.write(Event::WatchResumed { silenced }),
+                    // One write: a successor asks no second time, or it would tell of the end of the
+                    // silence again.
+                    Told::Resumed { silenced } => {
+                        let resumed = Event::WatchResumed {
+                            silenced,
+                            resume: resume.clone(),
+                        };
+                        vec![resumed, matched(resume)]
+                    }
                 }
-                self.write(Event::Matched(Matched {
-                    count,
-                    last,
-                    resume,
-                }));
             }
-        }
+        };
+        self.unwritten.put(events);
     }
 
     /// Where to go on after what is about to be journaled.
@@ -332,19 +345,13 @@ impl Signs {
         serde_json::to_value(&self.resume).unwrap_or_default()
     }
 
-    pub fn write(&mut self, event: Event) {
-        if self.unwritten.len() < MOST_UNWRITTEN {
-            self.unwritten.push_back(event);
-        }
-    }
-
-    /// What is to be journaled next.
-    pub fn unwritten(&self) -> Option<&Event> {
-        self.unwritten.front()
+    /// What is to be journaled next, in one write.
+    pub fn unwritten(&self) -> Option<&[Event]> {
+        self.unwritten.first()
     }
 
     pub fn has_written(&mut self) {
-        self.unwritten.pop_front();
+        self.unwritten.first_is_written();
     }
 
     /// Notes how far it has come, once everything before is journaled.
@@ -367,29 +374,8 @@ impl Signs {
             return Ok(());
         }
         resume.step += 1;
-        let mut bytes = serde_json::to_vec(&resume)?;
-        bytes.push(b'\n');
-        // What an older and longer one leaves behind its end is passed over.
-        self.progress.write_all_at(&bytes, 0)?;
+        self.progress.write(&resume)?;
         self.resume = resume;
         Ok(())
     }
-}
-
-/// The newer of what is in the file and what is in the journal.
-fn newer(progress: &File, journaled: &Value) -> Resume {
-    let mut bytes = vec![
-        0;
-        progress
-            .metadata()
-            .map_or(0, |metadata| metadata.len() as usize)
-    ];
-    let _ = progress.read_exact_at(&mut bytes, 0);
-    let line = bytes
-        .split(|byte| *byte == b'\n')
-        .next()
-        .unwrap_or_default();
-    let saved: Resume = serde_json::from_slice(line).unwrap_or_default();
-    let told: Resume = serde_json::from_value(journaled.clone()).unwrap_or_default();
-    if told.step > saved.step { told } else { saved }
 }

@@ -7,10 +7,10 @@
 use crate::hooks::{Hook, Role};
 use crate::ledger::Ledger;
 use crate::shared::Shared;
-use outlive_core::Spec;
 use outlive_core::event::Event;
 use outlive_core::outcome::{NotStarted, Outcome};
 use outlive_core::process::ProcRef;
+use outlive_core::{Spec, words};
 use outlive_sys::child::{ExecFailure, Gate, GateInside, Program, Start, Step};
 use outlive_sys::{pidfd, procfs};
 use std::ffi::OsStr;
@@ -99,10 +99,10 @@ fn not_started(failure: ExecFailure, spec: &Spec) -> Outcome {
     Outcome::NotStarted { reason, cause }
 }
 
-/// What was not to be started any more.
-pub fn refused(reason: &str) -> Outcome {
+/// A job that was stopped before its turn came.
+pub fn stopped(spec: &Spec) -> Outcome {
     Outcome::NotStarted {
-        reason: reason.to_owned(),
+        reason: words::stopped_waiting(spec),
         cause: NotStarted::Failed,
     }
 }

@@ -84,7 +84,9 @@ impl Tree {
         match procfs::started_with(pid, MARK) {
             Some(mark) if mark == self.mark => false,
             Some(mark) => mark == errand::mark(&self.mark) || is_kept(&mark),
-            None => false,
+            // Also what just executes another program, and shows none for a moment. The job's processes
+            // are in its leader's session or later ones; in this keeper's are only its errands.
+            None => procfs::stat(pid).map(|stat| stat.session) == own_session(),
         }
     }
 
@@ -106,6 +108,10 @@ impl Tree {
         }
         Ok(())
     }
+}
+
+fn own_session() -> Option<i32> {
+    procfs::stat(own::pid()).map(|stat| stat.session)
 }
 
 /// Whether this directory is a job's that somebody keeps.

@@ -76,9 +76,24 @@ impl Turn {
         Ok(())
     }
 
-    /// Lets the next one have it.
+    /// Has the lock again for a job that runs and lost it with its keepers, unless another job's keepers
+    /// took it meanwhile; those wait for this one.
+    pub fn retake(&self) {
+        let is_mine = self.file.try_clone().and_then(lock::take);
+        if let (Ok(Locked::Mine(_)), None) = (is_mine, holder(&self.file)) {
+            let _ = self.sign();
+        }
+    }
+
+    /// Lets the next one have it. What another job has, or had and may still run under, is left as it is.
     pub fn release(&self) {
-        let _ = self.file.set_len(0);
+        let Ok(Locked::Mine(_)) = self.file.try_clone().and_then(lock::take) else {
+            return;
+        };
+        let own = self.job.place().ok().map(|(_, id)| id);
+        if holder(&self.file) == own {
+            let _ = self.file.set_len(0);
+        }
         let _ = lock::release(&self.file);
     }
 }

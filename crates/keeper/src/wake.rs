@@ -4,7 +4,6 @@ use crate::capture::Feed;
 use crate::clients::ClientId;
 use crate::escalation::Escalation;
 use crate::keeper::{HOLD_OFF, HoldOff, Keeper};
-use crate::signs::Signs;
 use outlive_sys::clock::Timer;
 use outlive_sys::poll::{self, Interest};
 use std::io;
@@ -41,7 +40,8 @@ impl Keeper<'_> {
             if self.capture.feed() == Feed::Open {
                 add(Wake::Output, self.output_fd(), Interest::Readable);
             }
-            if let (true, Some(fd)) = (self.desk.is_busy(), self.shared.channel.writable()) {
+            let delivers = self.desk.is_busy() && !self.is_waiting();
+            if let (true, Some(fd)) = (delivers, self.shared.channel.writable()) {
                 add(Wake::Room, fd, Interest::Writable);
             }
             if let (Some((pidfd, interest)), None) = (self.leader.awaited(), self.state().end()) {
@@ -94,7 +94,7 @@ impl Keeper<'_> {
             escalation,
             self.desk.look_at,
             self.desk.turn_ends_at(),
-            self.signs.as_ref().and_then(Signs::due_at),
+            self.signs_due_at(),
             self.errands_end_at(),
             self.next_ring(),
         ]

@@ -2,7 +2,7 @@
 //! luck. In release builds there are none.
 //!
 //! `OUTLIVE_HOOKS=role:place=action,…` with the actions `kill` (this process), `kill-both` (its
-//! parent, then itself) and `stop` (until a test continues it).
+//! parent, then itself), `stop` (until a test continues it) and `panic`.
 
 /// Does here what a test asked for.
 #[cfg(not(debug_assertions))]
@@ -27,6 +27,7 @@ pub fn reach(role: &str, place: &str) {
 #[cfg(debug_assertions)]
 fn act(action: &str) {
     use rustix::process::{Signal, getpid, getppid, kill_process};
+    assert_ne!(action, "panic", "a test asked for it");
     let signal = if action == "stop" {
         Signal::STOP
     } else {

@@ -43,6 +43,11 @@ pub fn open_writer(path: &Path) -> io::Result<File> {
     Ok(File::from(open(path, flags, Mode::empty())?))
 }
 
+/// Whether [`open_writer`] failed because nobody reads it.
+pub fn is_unheard(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error())
+}
+
 /// A new pipe: its reading and its writing end, neither of which waits.
 pub fn new_pipe() -> io::Result<(File, File)> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;

@@ -33,15 +33,27 @@ enum Verb {
     Ring {
         /// What it is called
         name: String,
+        /// Run this with a shell, whatever the configuration says
+        #[arg(long)]
+        command: Option<String>,
     },
 }
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
-    let config = Config::load(&context.outlive).map_err(Error::from)?;
+    let config = || Config::load(&context.outlive).map_err(Error::from);
+    let in_full = |event| doorbell::in_full(&context.outlive, event);
     match args.verb {
-        Verb::List => list(context, &config)?,
-        Verb::Test { name } => test(context, &config, &name)?,
-        Verb::Ring { name } => doorbell::ring(&config, &name, &event()?)?,
+        Verb::List => list(context, &config()?)?,
+        Verb::Test { name } => test(context, &config()?, &name)?,
+        Verb::Ring { name, command } => {
+            let event = in_full(event()?);
+            match command {
+                Some(command) => {
+                    return Err(doorbell::become_command(&name, &command, &event).into());
+                }
+                None => doorbell::ring(&config()?, &name, &event)?,
+            }
+        }
     }
     Ok(Exit::Success)
 }

@@ -4,10 +4,16 @@ use super::duration;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use clap::ValueEnum;
+use outlive::agent::Agent;
 use outlive::clock;
-use outlive::inbox::{EventId, Inbox, InboxEvent, Shown, Taken};
+use outlive::hook::{self, Occasion};
+use outlive::inbox::{EventId, Inbox, InboxEvent, Shown, Taken, ack_command};
+use outlive::verbs;
 use outlive::verbs::inbox::{self, How, Take, Waiter};
 use serde::Serialize;
+use std::io;
+use std::num::NonZeroUsize;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// What this session has not been told yet: job ends, matches, readiness, posted work
@@ -36,17 +42,28 @@ pub struct Args {
     #[arg(long, conflicts_with = "peek")]
     ack_all: bool,
     /// How long a claim holds [default: 5m]
-    #[arg(long, value_name = "DUR", value_parser = duration)]
+    #[arg(long, value_name = "DUR", value_parser = positive_duration)]
     claim: Option<Duration>,
     /// Look without claiming
     #[arg(long)]
     peek: bool,
     /// At most this many events at once, the oldest first
     #[arg(long, value_name = "N")]
-    limit: Option<usize>,
+    limit: Option<NonZeroUsize>,
     /// How to print them
     #[arg(long, value_enum)]
     format: Option<Format>,
+    /// Print them as this agent takes them from a hook, and ack them then: claude-code, codex, …
+    #[arg(long, value_name = "AGENT", value_parser = Agent::parse, conflicts_with_all = ["follow", "format", "ack"])]
+    hook: Option<Agent>,
+}
+
+/// For clap: a claim that lapses as it is made would be none.
+fn positive_duration(text: &str) -> Result<Duration, String> {
+    match duration(text) {
+        Ok(time) if time.is_zero() => Err("it must be longer than no time".to_owned()),
+        other => other.map_err(|error| error.to_string()),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -84,10 +101,19 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         None => inbox::take(&inbox, args.how())?,
         Some(limit) => {
             let deadline = limit.map(|limit| clock::boot_ms() + limit.as_millis() as u64);
-            Waiter::new(&inbox)?.next(args.how(), deadline)?
+            let stdout = io::stdout();
+            let mut waiter = Waiter::new(&inbox)?.for_receiver(stdout.as_fd());
+            let taken = waiter.next(args.how(), deadline)?;
+            if waiter.receiver_is_gone() {
+                return Ok(Exit::Success);
+            }
+            taken
         }
     };
-    print(context, &args, &taken)?;
+    match args.hook {
+        Some(agent) => print_for(context, &inbox, agent, &taken)?,
+        None => print(context, &args, &taken)?,
+    }
     args.settle(&inbox, &taken)?;
     match (args.wait, taken.events.is_empty()) {
         (Some(_), true) => Ok(Exit::OutOfTime),
@@ -103,7 +129,10 @@ impl Args {
                 true => Shown::LeaveOut,
                 false => Shown::Tell,
             },
-            most: self.limit.unwrap_or(usize::MAX),
+            most: match (self.hook, self.limit.map(NonZeroUsize::get)) {
+                (Some(_), limit) => limit.map_or(hook::MOST, |most| most.min(hook::MOST)),
+                (None, limit) => limit.unwrap_or(usize::MAX),
+            },
         }
     }
 
@@ -114,33 +143,34 @@ impl Args {
         }
     }
 
-    /// Acks what has been printed, where that was asked for.
+    /// Notes that what has been printed was delivered, or acks it where that was asked for.
     fn settle(&self, inbox: &Inbox<'_>, taken: &Taken) -> Result<(), Failure> {
-        if self.ack_all {
-            let events: Vec<EventId> = taken
-                .events
-                .iter()
-                .map(|event| event.event.clone())
-                .collect();
-            inbox::ack(inbox, &events)?;
+        match (self.peek, self.ack_all || self.hook.is_some()) {
+            (true, _) => {}
+            (false, true) => inbox::ack(inbox, &verbs::hook::ids(&taken.events))?,
+            (false, false) => inbox::delivered(inbox, taken)?,
         }
         Ok(())
     }
 }
 
 fn follow(context: &Context, inbox: &Inbox<'_>, args: &Args) -> Result<Exit, Failure> {
-    let mut waiter = Waiter::new(inbox)?;
+    let stdout = io::stdout();
+    let mut waiter = Waiter::new(inbox)?.for_receiver(stdout.as_fd());
     // What is only looked at is still there at the next look.
     let mut seen = std::collections::HashSet::new();
     loop {
         let mut taken = waiter.next(args.how(), None)?;
         say_what_is_odd(context, &taken);
+        if waiter.receiver_is_gone() {
+            return Ok(Exit::Success);
+        }
         if args.peek {
             taken
                 .events
                 .retain(|event| seen.insert(event.event.clone()));
             if taken.events.is_empty() {
-                waiter.sleep_until_news(&taken)?;
+                waiter.sleep_until_news(&taken, None)?;
                 continue;
             }
         }
@@ -172,19 +202,26 @@ fn print(context: &Context, args: &Args, taken: &Taken) -> Result<(), Failure> {
     }
     let blocks: Vec<String> = taken.events.iter().map(block).collect();
     context.print(&format!("{}\n", blocks.join("\n\n")))?;
-    if !args.ack_all && !args.peek {
-        let ids: Vec<String> = taken
-            .events
-            .iter()
-            .map(|event| event.event.to_string())
-            .collect();
-        context.say(&format!(
-            "outlive: once you have taken note: outlive inbox --session {} --ack {}",
-            taken.events[0].session,
-            ids.join(" ")
-        ));
+    let session = taken.events.iter().find_map(|event| event.session.as_ref());
+    if let (Some(session), false) = (session, args.ack_all || args.peek) {
+        let command = ack_command(session, &verbs::hook::ids(&taken.events));
+        context.say(&format!("outlive: once you have taken note: {command}"));
     }
     Ok(())
+}
+
+/// As a hook of this agent would answer when a person has said something.
+fn print_for(
+    context: &Context,
+    inbox: &Inbox<'_>,
+    agent: Agent,
+    taken: &Taken,
+) -> Result<(), Failure> {
+    if taken.events.is_empty() {
+        return Ok(());
+    }
+    let text = verbs::hook::text(inbox, &taken.events);
+    context.print(&hook::context(agent, Occasion::UserPromptSubmit, &text))
 }
 
 fn block(event: &InboxEvent) -> String {

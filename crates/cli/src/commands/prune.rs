@@ -42,7 +42,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let pruned = prune::prune(&context.outlive, &asked)?;
     if !pruned.untold.is_empty() {
         context.say(&format!(
-            "outlive: kept {} whose end nobody has been told yet (--force removes them)",
+            "outlive: kept {} of which nobody has been told yet (--force removes them)",
             pruned.untold.len()
         ));
     }
@@ -54,6 +54,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     match context.json {
         true => context.print_json(&serde_json::json!({
             "removed": pruned.removed,
+            "removed_posts": pruned.removed_posts,
             "freed_bytes": pruned.freed_bytes,
             "untold": pruned.untold,
             "unreadable": pruned.unreadable,

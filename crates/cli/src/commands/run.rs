@@ -4,7 +4,7 @@ use super::{duration, size};
 use crate::context::{Context, label};
 use crate::exit::{Exit, Failure};
 use crate::render;
-use clap::ValueEnum;
+use clap::{ArgGroup, ValueEnum};
 use outlive::config;
 use outlive::doorbell;
 use outlive::verbs::run::{self, Command, DEFAULT_GRACE, Run, Started};
@@ -51,6 +51,7 @@ pub struct Args {
 
 /// What can be asked of a job however it is started.
 #[derive(Debug, clap::Args)]
+#[command(group = ArgGroup::new("watched").multiple(true).args(["watch", "watch_regex", "watch_not", "watch_not_regex"]))]
 pub struct Options {
     /// A name to call it by
     #[arg(long)]
@@ -104,7 +105,7 @@ pub struct Options {
     #[arg(long, value_name = "RE")]
     watch_not_regex: Vec<String>,
     /// Watch for this many matches only (1: the first)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "watched")]
     watch_limit: Option<u64>,
     /// By what sign it is ready: line:REGEX, port:NUMBER or http:URL[=STATUS]
     #[arg(long, value_name = "SIGN", value_parser = Ready::parse)]

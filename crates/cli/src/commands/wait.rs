@@ -5,9 +5,11 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
 use clap::ValueEnum;
+use outlive::inbox::InboxEvent;
 use outlive::verbs::list::{self, Filter, Which};
 use outlive::verbs::wait::{self, Until, Waited, What};
 use outlive::{Job, JobId};
+use serde::Serialize;
 use std::time::Duration;
 
 /// Block until jobs have ended; end with the job's own code
@@ -63,7 +65,10 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             timeout: args.timeout,
         },
     )?;
-    print(context, &waited.jobs, ids.len() == 1)?;
+    match waited.events.as_slice() {
+        [] => print(context, &waited.jobs, ids.len() == 1)?,
+        events => print_events(context, &waited.jobs, events)?,
+    }
     context.noted(waited.heard(&context.outlive));
     if waited.out_of_time {
         context.say("outlive: out of time; what has not ended goes on");
@@ -73,6 +78,27 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         For::End => exit(&waited, until),
         For::Ready | For::Match | For::Quiet | For::Input => exit_for_other(&waited, until),
     })
+}
+
+/// What came is told with the jobs it came of.
+fn print_events(context: &Context, jobs: &[Job], events: &[InboxEvent]) -> Result<(), Failure> {
+    if context.json {
+        return match jobs {
+            [job] => context.print_json(&Told { job, events }),
+            jobs => context.print_json(&serde_json::json!({"jobs": jobs, "events": events})),
+        };
+    }
+    print(context, jobs, false)?;
+    events
+        .iter()
+        .try_for_each(|event| context.print(&event.text))
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    job: &'a Job,
+    events: &'a [InboxEvent],
 }
 
 /// Success is that it came of one (or all) of them; an end is something else, even a good one.

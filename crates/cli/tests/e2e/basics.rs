@@ -1,5 +1,6 @@
 //! A job from start to end, and the programs themselves.
 
+use crate::scripts::loop_until;
 use crate::world::{Ran, World};
 use serde_json::json;
 use std::fs;
@@ -105,4 +106,21 @@ fn wrong_usage_is_2_and_names_the_fix() {
         assert!(ran.stderr.contains(word), "{args:?}: {ran:?}");
     }
     assert!(!world.home().exists(), "a refused command made a home");
+}
+
+#[test]
+fn show_says_whether_it_is_ready() {
+    let world = World::new();
+    let script = format!("{}; echo up; exec sleep 60", loop_until(&world.path("go")));
+    let id = world.ok(&["run", "--ready", "line:^up$", "--shell", &script]);
+    let shown = world.ok(&["show", &id]);
+    assert!(shown.contains("\nready     not yet\n"), "{shown}");
+    fs::write(world.path("go"), "").unwrap();
+    world.ok(&["wait", &id, "--for", "ready"]);
+    let shown = world.ok(&["show", &id]);
+    assert!(shown.contains("\nready     yes\n"), "{shown}");
+    let never = world.ok(&["run", "--ready", "line:^up$", "--", "true"]);
+    world.wait(&never);
+    let shown = world.ok(&["show", &never]);
+    assert!(shown.contains("\nready     it never was\n"), "{shown}");
 }

@@ -4,14 +4,18 @@ use super::error::{BadConfig, Why};
 use super::section::Section;
 use crate::doorbell::ON_END;
 use outlive_core::Label;
-use outlive_core::doorbell::On;
+use outlive_core::doorbell::{self, On};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 use ureq::http::Uri;
 
 /// Long enough for a slow receiver; a keeper waits for it.
-const TIMEOUT: Duration = Duration::from_secs(10);
+const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_millis(doorbell::DEFAULT_TIMEOUT_MS);
+const MAX_TIMEOUT: Duration = Duration::from_millis(doorbell::MAX_TIMEOUT_MS);
+/// What a webhook is given besides the time for its answer: to start, and to say why it failed.
+const MARGIN: Duration = Duration::from_secs(5);
 
 /// A configured doorbell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +23,18 @@ pub struct Bell {
     pub name: Label,
     pub on: On,
     pub kind: Kind,
+    /// How long a ring may take.
+    pub timeout: Duration,
+}
+
+impl Bell {
+    /// When a keeper gives up on one ring.
+    pub fn patience(&self) -> Duration {
+        match self.kind {
+            Kind::Webhook(_) => (self.timeout + MARGIN).max(TIMEOUT),
+            Kind::Desktop | Kind::Command(_) => self.timeout,
+        }
+    }
 }
 
 /// What ringing it does.
@@ -125,11 +141,17 @@ fn bell(section: &mut Section<'_>, others: &[Bell]) -> Result<Bell, BadConfig> {
             choices: "end, failure",
         }),
     })?;
+    let mut timeout = match kind.as_str() {
+        "webhook" => WEBHOOK_TIMEOUT,
+        _ => TIMEOUT,
+    };
+    section.limited_duration("timeout", &mut timeout, MAX_TIMEOUT)?;
     Ok(Bell {
         name,
         on: on.unwrap_or_default(),
+        timeout,
         kind: match kind.as_str() {
-            "webhook" => Kind::Webhook(webhook(section)?),
+            "webhook" => Kind::Webhook(webhook(section, timeout)?),
             "desktop" => Kind::Desktop,
             _ => Kind::Command(command(section)?),
         },
@@ -149,7 +171,7 @@ fn name(text: &str, others: &[Bell]) -> Result<Label, Why> {
     })
 }
 
-fn webhook(section: &mut Section<'_>) -> Result<Webhook, BadConfig> {
+fn webhook(section: &mut Section<'_>, timeout: Duration) -> Result<Webhook, BadConfig> {
     let url = section.needed_text("url", "url = \"https://host/path\"", |text| {
         Url::parse(text).ok_or(Why::NotUrl)
     })?;
@@ -159,8 +181,6 @@ fn webhook(section: &mut Section<'_>) -> Result<Webhook, BadConfig> {
         path if path.is_absolute() => Ok(Secret::File(path)),
         path => Err(Why::NotAbsolute(path)),
     })?;
-    let mut timeout = TIMEOUT;
-    section.positive_duration("timeout", &mut timeout)?;
     Ok(Webhook {
         url,
         secret: variable.or(file),

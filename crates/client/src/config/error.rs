@@ -4,6 +4,7 @@ use outlive_core::label::BadLabel;
 use outlive_core::units::BadUnit;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Debug, thiserror::Error)]
 pub enum BadConfig {
@@ -45,6 +46,8 @@ pub enum Why {
     Duration(#[from] BadUnit),
     #[error("it must be longer than nothing; write \"30s\", \"5m\" or \"2h\"")]
     NoTime,
+    #[error("it is longer than {}, which is the most", outlive_core::units::show_duration(*.0))]
+    TooLong(Duration),
     #[error(
         "a whole number from 1 to {} is needed; write it without quotes",
         u32::MAX

@@ -121,6 +121,21 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// The same for one that cannot be too long either.
+    pub fn limited_duration(
+        &mut self,
+        key: &'static str,
+        duration: &mut Duration,
+        most: Duration,
+    ) -> Result<(), BadConfig> {
+        let at = self.place(key);
+        self.positive_duration(key, duration)?;
+        match *duration > most {
+            true => Err(self.wrong_at(at, key, Why::TooLong(most))),
+            false => Ok(()),
+        }
+    }
+
     /// Replaces `count` by what the key says, if it is there.
     pub fn count(&mut self, key: &'static str, count: &mut u32) -> Result<(), BadConfig> {
         let read = |value: &DeValue<'_>| {

@@ -214,6 +214,10 @@ const WRONG: &[(&str, &[&str])] = &[
         "[[doorbell]]\nname = \"x\"\nkind = \"webhook\"\nurl = \"http://a\"\ntimeout = 0",
         &["/c.toml:5:", "doorbell.timeout:", "longer than nothing"],
     ),
+    (
+        "[[doorbell]]\nname = \"x\"\nkind = \"desktop\"\ntimeout = \"11m\"",
+        &["/c.toml:4:", "doorbell.timeout:", "longer than 10m"],
+    ),
 ];
 
 #[test]

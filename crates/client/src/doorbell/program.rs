@@ -7,6 +7,7 @@ use outlive_sys::{clock, memory};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -19,6 +20,18 @@ pub fn shell(command: &str, input: &[u8], limit: Duration) -> Result<(), NotRung
         source,
     })?;
     run(shell.stdin(input), "sh", "a POSIX shell", limit)
+}
+
+/// Becomes `sh` with a command and these bytes on its standard input; returns only where that fails.
+pub fn become_shell(command: &str, input: &[u8]) -> NotRung {
+    let failed = |source| NotRung::NotRun {
+        program: "sh",
+        source,
+    };
+    match file(input) {
+        Ok(input) => failed(Command::new("sh").args(["-c", command]).stdin(input).exec()),
+        Err(error) => failed(error),
+    }
 }
 
 /// Runs a program to its end. What it prints goes where words go.

@@ -6,12 +6,14 @@
 //! nothing is missed in between.
 
 use crate::error::Error;
+use crate::hooks::{self, ConsumerHook};
 use crate::outlive::{Outlive, make_private};
 use crate::random;
 use outlive_core::Label;
+use outlive_core::layout::NEW;
 use outlive_sys::pipe;
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
@@ -26,20 +28,26 @@ pub struct Bell {
 }
 
 impl Bell {
+    /// Makes it under another name and hangs it up once it can be heard: so one that hangs and that
+    /// nobody hears was left by somebody who was killed.
     pub fn hang_up(outlive: &Outlive, session: &Label) -> Result<Bell, Error> {
         let directory = outlive.home().inbox(session);
-        let path = directory.join(format!("{PREFIX}{}", random::token()?));
+        let token = random::token()?;
+        let new = directory.join(format!("{NEW}{token}"));
+        let path = directory.join(format!("{PREFIX}{token}"));
         let failed = || Error::io("cannot make", &path);
         // Whoever finds an inbox empty removes it, perhaps just now.
         loop {
             make_private(&directory)?;
-            match pipe::make_fifo(&path) {
+            match pipe::make_fifo(&new) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 other => break other.map_err(failed())?,
             }
         }
+        hooks::reach_consumer(ConsumerHook::BellMade);
         // For both, so that a ringer that leaves does not end it.
-        let fifo = pipe::open_bell(&path).map_err(failed())?;
+        let fifo = pipe::open_bell(&new).map_err(failed())?;
+        fs::rename(&new, &path).map_err(failed())?;
         Ok(Bell { path, fifo })
     }
 
@@ -66,21 +74,39 @@ impl Drop for Bell {
 
 /// Wakes everyone who waits for this inbox.
 pub fn ring(outlive: &Outlive, session: &Label) {
-    let Ok(entries) = fs::read_dir(outlive.home().inbox(session)) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        if entry.file_name().to_string_lossy().starts_with(PREFIX) {
-            ring_one(&entry.path());
+    for path in bells(&outlive.home().inbox(session)) {
+        match pipe::open_writer(&path) {
+            // A full one rings already.
+            Ok(mut fifo) => drop(fifo.write(b"!")),
+            Err(error) => take_down(&path, &error),
         }
     }
 }
 
-fn ring_one(path: &Path) {
-    match pipe::open_writer(path) {
-        // A full one rings already.
-        Ok(mut fifo) => drop(fifo.write(b"!")),
-        // Its waiter was killed.
-        Err(_) => drop(fs::remove_file(path)),
+/// Removes the bells of an inbox whose waiters were killed.
+pub fn take_down_unheard(inbox: &Path) {
+    for path in bells(inbox) {
+        if let Err(error) = pipe::open_writer(&path) {
+            take_down(&path, &error);
+        }
+    }
+}
+
+fn bells(inbox: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(inbox) else {
+        return Vec::new();
+    };
+    let is_bell = |name: &str| name.starts_with(PREFIX);
+    entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_bell))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// Only one that nobody hears: that it cannot be opened may have other reasons.
+fn take_down(path: &Path, error: &io::Error) {
+    if pipe::is_unheard(error) {
+        let _ = fs::remove_file(path);
     }
 }

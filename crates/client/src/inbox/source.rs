@@ -1,5 +1,7 @@
 //! Where events come from: a job's journal, or a post.
 
+use super::event::{EventId, InboxEvent};
+use super::text;
 use crate::error::Error;
 use crate::moment;
 use crate::outlive::Outlive;
@@ -8,13 +10,14 @@ use outlive_core::event::Moment;
 use outlive_core::notice::{self, Kind, Notice};
 use outlive_core::post::Post;
 use outlive_core::told::{self, Durable, Line, Note, Told, When};
+use outlive_core::words::timestamp;
 use outlive_core::{BootId, Event, JobId, Label, Spec, State};
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 
 /// A job or a post, with what it has to tell.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Source {
     pub id: JobId,
     /// The record of who has been told.
@@ -22,7 +25,7 @@ pub struct Source {
     pub origin: Origin,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Origin {
     Job {
         spec: Box<Spec>,
@@ -79,7 +82,8 @@ impl Source {
         })
     }
 
-    fn read_post(outlive: &Outlive, id: &JobId) -> Result<Option<Source>, Error> {
+    /// The post of this id, whatever jobs there are.
+    pub fn read_post(outlive: &Outlive, id: &JobId) -> Result<Option<Source>, Error> {
         let dir = outlive.home().post(id);
         match fs::read(dir.post()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -100,6 +104,14 @@ impl Source {
 
     pub fn read_told(&self) -> Result<Told, Error> {
         Told::read(&self.told).map_err(Error::io("cannot read", &self.told))
+    }
+
+    /// What its event of this number is called.
+    pub fn event(&self, seq: u64) -> EventId {
+        EventId {
+            source: self.id.clone(),
+            seq,
+        }
     }
 
     pub fn task(&self) -> Option<&Label> {
@@ -134,6 +146,24 @@ impl Source {
         match &self.origin {
             Origin::Job { state, .. } => state.is_final(),
             Origin::Post(_) => true,
+        }
+    }
+
+    /// One of its events as the interface shows it.
+    pub fn present(&self, outlive: &Outlive, told: &Told, item: &Item<'_>) -> InboxEvent {
+        InboxEvent {
+            event: EventId {
+                source: self.id.clone(),
+                seq: item.seq,
+            },
+            kind: item.kind,
+            job: self.id.clone(),
+            session: self.session().cloned(),
+            task: self.task().cloned(),
+            at: timestamp(item.at.wall_ms),
+            attempt: told.of(item.seq).map_or(0, |delivery| delivery.attempts),
+            data: text::data(self, item),
+            text: text::text(outlive, self, item),
         }
     }
 

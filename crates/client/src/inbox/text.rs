@@ -1,15 +1,16 @@
 //! What an agent reads of an event: a block that stands alone, with secrets left out.
 
+mod delegation;
+
 use super::source::{Item, Origin, Source, What};
 use crate::outlive::Outlive;
 use crate::output::{Look, Output};
 use crate::redact::redact;
 use crate::view;
+use delegation::delegation;
 use outlive_core::control::Awaiting;
 use outlive_core::event::Matched;
 use outlive_core::outcome::End;
-
-use outlive_core::post::Post;
 use outlive_core::units::show_size;
 use outlive_core::words::{self, duration};
 use outlive_core::{Event, Spec, State};
@@ -25,6 +26,15 @@ pub fn data(source: &Source, item: &Item<'_>) -> Value {
         What::Event(event) => event_data(source, event),
     };
     redacted(value)
+}
+
+/// The particulars and the block of a job's end, whoever is to read them.
+pub fn end(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> (Value, String) {
+    let text = ended(outlive, spec, state, end);
+    (
+        redacted(words::end_data(spec, end)),
+        redact(&text).into_owned(),
+    )
 }
 
 fn event_data(source: &Source, event: &Event) -> Value {
@@ -43,9 +53,9 @@ fn event_data(source: &Source, event: &Event) -> Value {
             matches, untold, ..
         } => json!({"matches": matches, "untold": untold}),
         Event::WatchOverflow { silence_ms, .. } => json!({"silence_ms": silence_ms}),
-        Event::WatchResumed { silenced } => json!({"silenced": silenced}),
-        Event::Quiet { after_ms } => json!({"after_ms": after_ms}),
-        Event::AwaitingInput { awaiting } => json!({"input_kind": awaiting}),
+        Event::WatchResumed { silenced, .. } => json!({"silenced": silenced}),
+        Event::Quiet { after_ms, .. } => json!({"after_ms": after_ms}),
+        Event::AwaitingInput { awaiting, .. } => json!({"input_kind": awaiting}),
         _ => json!({}),
     };
     if let (Origin::Job { spec, .. }, Some(data)) = (&source.origin, data.as_object_mut()) {
@@ -55,7 +65,7 @@ fn event_data(source: &Source, event: &Event) -> Value {
     data
 }
 
-/// Every text in it without its secrets.
+/// Every text in it without its secrets: known by their shape, or by the name beside them.
 fn redacted(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(redact(&text).into_owned()),
@@ -63,11 +73,26 @@ fn redacted(value: Value) -> Value {
         Value::Object(entries) => Value::Object(
             entries
                 .into_iter()
-                .map(|(key, value)| (key, redacted(value)))
+                .map(|(key, value)| {
+                    let value = redacted(beside(&key, value));
+                    (key, value)
+                })
                 .collect(),
         ),
         Value::Null | Value::Bool(_) | Value::Number(_) => value,
     }
+}
+
+/// The value of this name, without what its name tells to be a secret.
+fn beside(key: &str, value: Value) -> Value {
+    if !value.is_string() {
+        return value;
+    }
+    let name = format!("{}: ", Value::from(key));
+    let entry = format!("{name}{value}");
+    let found = redact(&entry);
+    let rest = found.strip_prefix(&name).map(serde_json::from_str);
+    rest.and_then(Result::ok).unwrap_or(value)
 }
 
 /// The block.
@@ -101,16 +126,16 @@ fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> S
             "Watches of this session's jobs matched too much at once, last {job}. They are silent for {}; what matches meanwhile is counted.\n{command}",
             duration(*silence_ms)
         ),
-        Event::WatchResumed { silenced } => format!(
+        Event::WatchResumed { silenced, .. } => format!(
             "Watches are told again. {silenced} matches were not told of meanwhile.\nSee those of one job: outlive log ID --grep PATTERN"
         ),
         Event::Ready => format!("{job} is ready.\n{command}"),
-        Event::Quiet { after_ms } => format!(
+        Event::Quiet { after_ms, .. } => format!(
             "{job} has written nothing for {}. It still runs; it may be stuck, or at work.\n{command}\n{}Look closer: outlive show {id}",
             duration(*after_ms),
             tail(outlive, spec, state)
         ),
-        Event::AwaitingInput { awaiting } => format!(
+        Event::AwaitingInput { awaiting, .. } => format!(
             "{job} waits for {}.\n{command}\n{}Answer it: outlive send {id} TEXT --enter",
             match awaiting {
                 Awaiting::Password => "a password",
@@ -158,20 +183,34 @@ fn tail(outlive: &Outlive, spec: &Spec, state: &State) -> String {
     let Ok(log) = output.text(&spec.id, from..output.size, look) else {
         return String::new();
     };
-    let text = log.text.trim_end();
+    let read = match from {
+        0 => log.text.as_str(),
+        _ => without_cut_line(&log.text),
+    };
+    // Before more is cut off: half a secret is not known for one.
+    let text = redact(read.trim_end());
     if text.is_empty() {
         return match state.end() {
             Some(_) => "It wrote nothing.\n".to_owned(),
             None => String::new(),
         };
     }
-    let shown = last_lines(text, TAIL);
+    let shown = last_lines(&text, TAIL);
     let whole = from == 0 && shown.len() == text.len();
     let what = match whole {
         true => "Output".to_owned(),
         false => format!("Last output (of {})", show_size(output.size)),
     };
     format!("{what}:\n{shown}\n")
+}
+
+/// Without the first line, which may begin anywhere, also inside an escape sequence; unless there is
+/// nothing else.
+fn without_cut_line(text: &str) -> &str {
+    match text.split_once('\n') {
+        Some((_, rest)) if !rest.trim().is_empty() => rest,
+        _ => text,
+    }
 }
 
 /// The last lines that fit, or the end of the last one where that alone does not.
@@ -185,56 +224,6 @@ fn last_lines(text: &str, most: usize) -> &str {
     match text[cut..].find('\n') {
         Some(end) => &text[cut + end + 1..],
         None => &text[cut..],
-    }
-}
-
-/// The words for what a piece of outside work usually has, in the order they are read.
-const PARTS: [(&str, &str); 8] = [
-    ("role", "Role"),
-    ("goal", "Goal"),
-    ("context", "Context"),
-    ("status", "Status"),
-    ("error", "Error"),
-    ("summary", "Summary"),
-    ("result", "Result"),
-    ("output", "Output"),
-];
-
-/// Everything that was posted, so that it stands alone: what is known by name first, then the rest.
-fn delegation(post: &Post) -> String {
-    let mut text = format!("Delegated work {} is done.", post.id);
-    part(&mut text, &post.data, 0);
-    text
-}
-
-fn part(text: &mut String, value: &Value, depth: usize) {
-    let indent = "  ".repeat(depth);
-    let Some(entries) = value.as_object() else {
-        text.push_str(&format!("\n{indent}{}", plain(value, depth)));
-        return;
-    };
-    for (key, word) in PARTS {
-        if let Some(value) = entries.get(key).filter(|value| !value.is_null()) {
-            text.push_str(&format!("\n{indent}{word}: {}", plain(value, depth)));
-        }
-    }
-    for (key, value) in entries {
-        if key != "results" && !PARTS.iter().any(|(known, _)| known == key) && !value.is_null() {
-            text.push_str(&format!("\n{indent}{key}: {}", plain(value, depth)));
-        }
-    }
-    let results = entries.get("results").and_then(Value::as_array);
-    for (number, result) in results.into_iter().flatten().enumerate() {
-        text.push_str(&format!("\n{indent}Result {}:", number + 1));
-        part(text, result, depth + 1);
-    }
-}
-
-fn plain(value: &Value, depth: usize) -> String {
-    let indent = format!("\n{}", "  ".repeat(depth + 1));
-    match value {
-        Value::String(text) => text.trim_end().replace('\n', &indent),
-        other => other.to_string(),
     }
 }
 

@@ -108,6 +108,36 @@ proptest! {
     }
 }
 
+/// What is dropped after an output was opened is missing, not zeros.
+#[test]
+fn what_is_dropped_meanwhile_is_missing() {
+    let bound = Bound::new(outlive_core::bound::LEAST);
+    let before = outlive_core::bound::LEAST;
+    let mut opened = output(&vec![7; before as usize], Vec::new(), 10_000);
+    opened.bound = Some(bound);
+    let now = before + 5 * bound.stride();
+    let dropped = bound.dropped(now);
+    let files = opened.files.as_ref().expect("there");
+    let zeros = vec![0; (dropped.end - dropped.start) as usize];
+    files.file().set_len(now).expect("grown");
+    files
+        .file()
+        .write_all_at(&zeros, dropped.start)
+        .expect("written");
+    let mut missing = Vec::new();
+    let mut end = 0;
+    for piece in opened.pieces(0..before) {
+        match piece.expect("read") {
+            Piece::Bytes { at, bytes } => {
+                assert!(!bytes.contains(&0), "zeros at {at}");
+                end = at + bytes.len() as u64;
+            }
+            Piece::Missing(range) => missing.push(range),
+        }
+    }
+    assert_eq!((missing, end), (vec![dropped], before));
+}
+
 #[test]
 fn cursors_read_back() {
     assert_eq!(Cursor::parse(&Cursor(42).to_string()), Ok(Cursor(42)));

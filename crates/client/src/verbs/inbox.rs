@@ -4,13 +4,13 @@ use crate::connection::Connection;
 use crate::error::Error;
 use crate::hooks::{self, ConsumerHook};
 use crate::inbox::{Bell, EventId, Inbox, Shown, Taken};
-use crate::presence;
+use crate::presence::{self, Presence};
 use outlive_core::JobId;
 use outlive_core::control::Request;
 use outlive_sys::clock;
 use outlive_sys::poll::{self, Interest};
 use std::collections::HashMap;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 /// Whether what is taken is claimed.
@@ -49,6 +49,13 @@ pub fn take(inbox: &Inbox<'_>, how: How) -> Result<Taken, Error> {
     }
 }
 
+/// Notes, once the face has printed it all, that what was taken has been delivered. Killed before that,
+/// it is delivered again, whatever is acked meanwhile.
+pub fn delivered(inbox: &Inbox<'_>, taken: &Taken) -> Result<(), Error> {
+    hooks::reach_consumer(ConsumerHook::Delivered);
+    inbox.note_delivered(taken)
+}
+
 /// Marks events as told, once they have been delivered.
 pub fn ack(inbox: &Inbox<'_>, events: &[EventId]) -> Result<(), Error> {
     hooks::reach_consumer(ConsumerHook::Delivered);
@@ -56,6 +63,12 @@ pub fn ack(inbox: &Inbox<'_>, events: &[EventId]) -> Result<(), Error> {
     hooks::reach_consumer(ConsumerHook::Acked);
     Ok(())
 }
+
+/// How long a job is waited for that is being started, or cannot be read, before the next look: nothing
+/// tells when that changes. Twice as long each time, up to a limit.
+const MOMENT_MS: u64 = 1;
+const LONGEST_LAUNCH_MS: u64 = 1000;
+const LONGEST_UNREADABLE_MS: u64 = 30_000;
 
 /// Somebody who waits for an inbox, without polling.
 #[derive(Debug)]
@@ -65,6 +78,30 @@ pub struct Waiter<'a, 'b> {
     /// To the keepers of the session's running jobs: each answers when there is news of its job, and
     /// closes when it dies.
     keepers: HashMap<JobId, Connection>,
+    /// How often in a row there was somebody whom nothing but time can bring.
+    tries: u32,
+    receiver: Receiver<'b>,
+}
+
+/// Where the events go.
+#[derive(Clone, Copy, Debug)]
+enum Receiver<'b> {
+    /// Nobody said.
+    Unknown,
+    /// What they are written to.
+    At(BorrowedFd<'b>),
+    /// Nobody reads them any more.
+    Gone,
+}
+
+/// Whether the keeper of every running job is listened to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reached {
+    All,
+    /// Some jobs have no keeper that listens yet.
+    NotYet,
+    /// Some are over by now, and their ends are there to be taken.
+    SomeAreOver,
 }
 
 impl<'a, 'b> Waiter<'a, 'b> {
@@ -73,55 +110,103 @@ impl<'a, 'b> Waiter<'a, 'b> {
             inbox,
             bell: Bell::hang_up(inbox.outlive(), inbox.session())?,
             keepers: HashMap::new(),
+            tries: 0,
+            receiver: Receiver::Unknown,
         })
     }
 
-    /// Waits until there is something, or this moment on the clock of `boot_ms` has come.
+    /// Waits only for as long as somebody reads what is written here: what is claimed for a receiver
+    /// that has gone would be kept from others.
+    pub fn for_receiver(mut self, fd: BorrowedFd<'b>) -> Waiter<'a, 'b> {
+        self.receiver = Receiver::At(fd);
+        self
+    }
+
+    pub fn receiver_is_gone(&self) -> bool {
+        matches!(self.receiver, Receiver::Gone)
+    }
+
+    /// Waits until there is something, or this moment on the clock of `boot_ms` has come, or whoever
+    /// was to receive it has gone.
     pub fn next(&mut self, how: How, deadline: Option<u64>) -> Result<Taken, Error> {
+        let mut dropped = Vec::new();
         loop {
             self.bell.quiet();
-            let taken = take(self.inbox, how)?;
+            let mut taken = take(self.inbox, how)?;
+            dropped.append(&mut taken.dropped);
             let out_of_time = deadline.is_some_and(|at| clock::boot_ms() >= at);
             if !taken.events.is_empty() || out_of_time {
+                taken.dropped = dropped;
                 return Ok(taken);
             }
-            // One that is over by now has told its end, which is there to be taken.
-            if self.connect(&taken.running)? {
-                let until = [deadline, taken.lapses_at].into_iter().flatten().min();
-                self.sleep(until)?;
+            self.sleep_until_news(&taken, deadline)?;
+            if self.receiver_is_gone() {
+                taken.dropped = dropped;
+                return Ok(taken);
             }
         }
     }
 
     /// Waits until something may have changed since that look.
-    pub fn sleep_until_news(&mut self, taken: &Taken) -> Result<(), Error> {
-        if self.connect(&taken.running)? {
-            self.sleep(taken.lapses_at)?;
-        }
-        self.bell.quiet();
-        Ok(())
+    pub fn sleep_until_news(&mut self, taken: &Taken, deadline: Option<u64>) -> Result<(), Error> {
+        let retry = match self.connect(&taken.running)? {
+            Reached::SomeAreOver => return Ok(()),
+            Reached::NotYet => Some(LONGEST_LAUNCH_MS),
+            Reached::All if !taken.unreadable.is_empty() => Some(LONGEST_UNREADABLE_MS),
+            Reached::All => None,
+        };
+        let retry = self.back_off(retry);
+        let until = [deadline, taken.lapses_at, retry].into_iter().flatten();
+        self.sleep(until.min())
     }
 
-    /// Has every keeper tell when there is news after what was read; says whether all were reached.
-    fn connect(&mut self, running: &[(JobId, u64)]) -> Result<bool, Error> {
+    /// When to look again, where nothing but time can tell.
+    fn back_off(&mut self, longest: Option<u64>) -> Option<u64> {
+        let Some(longest) = longest else {
+            self.tries = 0;
+            return None;
+        };
+        let ms = MOMENT_MS.checked_shl(self.tries).unwrap_or(longest);
+        self.tries = (self.tries + 1).min(u64::BITS - 1);
+        Some(clock::boot_ms() + ms.min(longest))
+    }
+
+    /// Has every keeper tell when there is news after what was read.
+    fn connect(&mut self, running: &[(JobId, u64)]) -> Result<Reached, Error> {
         self.keepers
             .retain(|id, _| running.iter().any(|(running, _)| running == id));
-        let mut all = true;
+        let mut reached = Reached::All;
         for (id, seq) in running {
             if self.keepers.contains_key(id) {
                 continue;
             }
-            match presence::reach(self.inbox.outlive(), id) {
-                Ok(Some(connection)) => {
+            match self.reach(id) {
+                Ok((_, Some(connection))) => {
                     let (seq, output) = (*seq, None);
                     connection.send(&Request::News { seq, output })?;
                     self.keepers.insert(id.clone(), connection);
                 }
-                Ok(None) | Err(Error::NoSuchJob(_)) => all = false,
-                Err(error) => return Err(error),
+                Ok((Presence::Over, None)) | Err(Error::NoSuchJob(_)) => {
+                    reached = Reached::SomeAreOver;
+                }
+                // One job that cannot be reached keeps nobody from hearing of the others.
+                Ok((Presence::Kept, None)) | Err(_) if reached == Reached::All => {
+                    reached = Reached::NotYet;
+                }
+                Ok((Presence::Kept, None)) | Err(_) => {}
             }
         }
-        Ok(all)
+        Ok(reached)
+    }
+
+    /// Connects to a job's keeper, if there is one that listens.
+    fn reach(&self, id: &JobId) -> Result<(Presence, Option<Connection>), Error> {
+        let outlive = self.inbox.outlive();
+        let (presence, _) = presence::meet(outlive, id)?;
+        Ok(match presence {
+            Presence::Over => (presence, None),
+            Presence::Kept => (presence, Connection::open(&outlive.job_dir(id))?),
+        })
     }
 
     /// Sleeps until the bell rings or a keeper says something, which needs to be asked again then.
@@ -133,11 +218,19 @@ impl<'a, 'b> Waiter<'a, 'b> {
             .map(|(id, keeper)| (id.clone(), (keeper.as_fd(), Interest::Readable)))
             .unzip();
         on.push((self.bell.as_fd(), Interest::Readable));
+        if let Receiver::At(fd) = self.receiver {
+            on.push((fd, Interest::HangUp));
+        }
         let ready = poll::wait(&on, limit).map_err(Error::io("cannot wait for", "the inbox"))?;
         drop(on);
+        if ready.get(ids.len() + 1) == Some(&true) {
+            self.receiver = Receiver::Gone;
+        }
         for (id, _) in ids.iter().zip(ready).filter(|(_, ready)| *ready) {
             self.keepers.remove(id);
         }
+        // Whoever rings from here on rings after the next look has begun.
+        self.bell.quiet();
         Ok(())
     }
 }

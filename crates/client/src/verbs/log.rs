@@ -132,7 +132,7 @@ impl Log {
 
     /// Notes, once the face has printed all of it and [`Log::end`], that whoever read it was told.
     pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
-        told::heard(outlive, &self.id, How::Log, |kind| kind == Kind::Ended)
+        told::heard(outlive, &self.id, How::Log, |kind, _| kind == Kind::Ended)
     }
 
     /// The exact bytes, a stretch at a time, and what is missing of them.

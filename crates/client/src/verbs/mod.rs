@@ -3,15 +3,18 @@
 pub mod attach;
 pub mod detach;
 pub mod doctor;
+pub mod hook;
 pub mod inbox;
 pub mod list;
 pub mod log;
 pub mod post;
 pub mod prune;
+mod prune_posts;
 pub mod resize;
 pub mod run;
 pub mod send;
 pub mod session;
+pub mod setup;
 pub mod show;
 pub mod signal;
 pub mod stop;

@@ -1,6 +1,7 @@
 //! Put a piece of work that was done elsewhere into a session's inbox.
 
 use crate::error::Error;
+use crate::hooks::{self, PosterHook};
 use crate::inbox::{self, EventId};
 use crate::launch;
 use crate::moment;
@@ -15,6 +16,7 @@ use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 /// What is posted.
 #[derive(Clone, Debug)]
@@ -77,7 +79,9 @@ fn write(outlive: &Outlive, post: &Post) -> Result<Posted, Error> {
     make_private(&new)?;
     let written = fill(&PostDir::at(new.clone()), post)
         .map_err(failed())
+        .inspect(|()| hooks::reach_poster(PosterHook::Written))
         .and_then(|()| launch::link_inbox(outlive, &post.session, &post.id, "posts"))
+        .inspect(|()| hooks::reach_poster(PosterHook::Linked))
         .and_then(|()| match file::rename_new(&new, &path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Posted::Already),
             other => other.map(|()| Posted::Now).map_err(failed()),
@@ -85,7 +89,11 @@ fn write(outlive: &Outlive, post: &Post) -> Result<Posted, Error> {
     if !matches!(written, Ok(Posted::Now)) {
         let _ = fs::remove_dir_all(&new);
     }
-    sync_directory(&outlive.home().posts()).map_err(failed())?;
+    hooks::reach_poster(PosterHook::Named);
+    let home = outlive.home();
+    for directory in [home.posts(), home.inboxes(), home.inbox(&post.session)] {
+        sync_directory(&directory).map_err(Error::io("cannot sync", &directory))?;
+    }
     written
 }
 
@@ -99,6 +107,10 @@ fn fill(dir: &PostDir, post: &Post) -> io::Result<()> {
     file.sync_all()
 }
 
-fn sync_directory(path: &std::path::Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
+/// One that is gone by now was emptied: it has been told already.
+fn sync_directory(path: &Path) -> io::Result<()> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other?.sync_all(),
+    }
 }

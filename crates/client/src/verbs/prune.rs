@@ -4,9 +4,10 @@
 //! forced. A directory is renamed before it is removed, so that nobody meets half of it.
 
 use crate::error::Error;
-use crate::outlive::{Outlive, ids_in};
+use crate::outlive::Outlive;
 use crate::presence;
 use crate::told;
+use crate::verbs::prune_posts::{prune_posts, sweep_inboxes};
 use outlive_core::layout::{GONE, NEW};
 use outlive_core::told::Rules;
 use outlive_core::{JobDir, JobId, Spec, history};
@@ -42,8 +43,9 @@ pub struct Prune {
 #[derive(Clone, Debug, Default)]
 pub struct Pruned {
     pub removed: Vec<JobId>,
+    pub removed_posts: Vec<JobId>,
     pub freed_bytes: u64,
-    /// Would have been removed, but nobody has been told of their end.
+    /// Jobs and posts that would have been removed, but nobody has been told of them.
     pub untold: Vec<JobId>,
     /// Cannot be read; removed only when forced.
     pub unreadable: Vec<JobId>,
@@ -77,6 +79,7 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
         }
         pruned.remove(outlive, job.id, Some(&job.spec))?;
     }
+    prune_posts(outlive, asked, &mut pruned)?;
     sweep(outlive)?;
     Ok(pruned)
 }
@@ -215,30 +218,13 @@ fn sweep(outlive: &Outlive) -> Result<(), Error> {
         .map_err(Error::io("cannot tidy", outlive.home().ended()))
 }
 
-/// Removes links of inboxes that lead nowhere.
-fn sweep_inboxes(outlive: &Outlive) -> Result<(), Error> {
-    let Ok(inboxes) = fs::read_dir(outlive.home().inboxes()) else {
-        return Ok(());
-    };
-    for inbox in inboxes.flatten() {
-        for id in ids_in(&inbox.path())? {
-            let link = inbox.path().join(id.as_str());
-            if !link.exists() && is_old(&link) {
-                let _ = fs::remove_file(link);
-            }
-        }
-        let _ = fs::remove_dir(inbox.path());
-    }
-    Ok(())
-}
-
 fn is_abandoned(path: &Path) -> bool {
     let kept = presence::is_kept(&JobDir::at(path.to_owned())).unwrap_or(true);
     !kept && is_old(path)
 }
 
 /// Older than a launch takes.
-fn is_old(path: &Path) -> bool {
+pub(super) fn is_old(path: &Path) -> bool {
     let made = fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
     made.is_ok_and(|made| made.elapsed().unwrap_or_default() > LAUNCH_TAKES)
 }

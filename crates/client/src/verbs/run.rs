@@ -154,7 +154,7 @@ impl Started {
         if !matches!(self.job.outcome, Some(Outcome::NotStarted { .. })) {
             return Ok(());
         }
-        told::heard(outlive, &self.job.id, How::Asked, |kind| {
+        told::heard(outlive, &self.job.id, How::Asked, |kind, _| {
             kind == Kind::Ended
         })
     }
@@ -196,6 +196,10 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         },
     };
     refuse_nul(&spec)?;
+    // Both are told through the same inbox, by their ids.
+    if outlive.home().post(&spec.id).path().exists() {
+        return Err(Error::IdOfPost(spec.id));
+    }
     let _alone = match asked.unless_running {
         true => match twin::look(outlive, &spec)? {
             Twin::Runs(job) => return Ok(Started::already(*job, notes)),

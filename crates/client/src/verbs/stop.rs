@@ -32,7 +32,7 @@ pub struct Stopped {
 impl Stopped {
     /// Notes, once the face has said so, that whoever asked knows how it ended.
     pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
-        told::heard(outlive, &self.job.id, How::Asked, |kind| {
+        told::heard(outlive, &self.job.id, How::Asked, |kind, _| {
             kind == Kind::Ended
         })
     }

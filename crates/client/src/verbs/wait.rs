@@ -3,6 +3,7 @@
 
 use crate::connection::{Answer, Connection};
 use crate::error::Error;
+use crate::inbox::InboxEvent;
 use crate::job::Job;
 use crate::outlive::Outlive;
 use crate::presence;
@@ -55,6 +56,8 @@ pub struct Waited {
     pub jobs: Vec<Job>,
     /// Of which of them that came which was waited for, other than an end.
     pub met: Vec<bool>,
+    /// What came, where there is more to say of it.
+    pub events: Vec<InboxEvent>,
     pub out_of_time: bool,
     what: What,
 }
@@ -62,13 +65,18 @@ pub struct Waited {
 impl Waited {
     /// Notes, once the face has said so, that whoever waited has been told of what came.
     pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
-        let awaited = self.what.kind();
         for (job, met) in self.jobs.iter().zip(&self.met) {
-            let ended = |kind| kind == Kind::Ended && job.has_ended();
-            let came = |kind| *met && Some(kind) == awaited;
-            told::heard(outlive, &job.id, How::Wait, |kind| {
-                ended(kind) || came(kind)
-            })?;
+            let shown = |seq| {
+                let mut events = self.events.iter();
+                events.any(|event| event.job == job.id && event.event.seq == seq)
+            };
+            let is_news = |kind, seq| match kind {
+                Kind::Ended => job.has_ended(),
+                Kind::Ready => *met && self.what == What::Ready,
+                Kind::AwaitingInput => *met && self.what == What::Input,
+                _ => shown(seq),
+            };
+            told::heard(outlive, &job.id, How::Wait, is_news)?;
         }
         Ok(())
     }
@@ -95,36 +103,33 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
         .iter()
         .map(|id| show::show(outlive, id))
         .collect::<Result<Vec<Job>, Error>>()?;
-    let met = |watch: &Watch| matches!(watch, Watch::Met);
+    let met = |watch: &Watch| matches!(watch, Watch::Met(_));
     Ok(Waited {
         jobs,
         met: watches.iter().map(met).collect(),
+        events: watches.into_iter().flat_map(Watch::events).collect(),
         out_of_time,
         what: how.what,
     })
 }
 
 impl What {
-    /// The event that tells of it.
-    fn kind(self) -> Option<Kind> {
+    /// What the journal tells to have come of it, if anything.
+    fn has_come(
+        self,
+        outlive: &Outlive,
+        id: &JobId,
+        state: &State,
+    ) -> Result<Option<Vec<InboxEvent>>, Error> {
+        let untold = |kind| {
+            let events = told::untold(outlive, id, kind)?;
+            Ok(Some(events).filter(|events| !events.is_empty()))
+        };
         match self {
-            What::End => None,
-            What::Input => Some(Kind::AwaitingInput),
-            What::Ready => Some(Kind::Ready),
-            What::Match => Some(Kind::Matched),
-            What::Quiet => Some(Kind::Quiet),
-        }
-    }
-
-    /// Whether the journal tells that it has come.
-    fn has_come(self, outlive: &Outlive, id: &JobId, state: &State) -> Result<bool, Error> {
-        match self {
-            What::End | What::Input => Ok(false),
-            What::Ready => Ok(state.signs.ready.is_some()),
-            What::Match | What::Quiet => match self.kind() {
-                Some(kind) => told::is_untold(outlive, id, kind),
-                None => Ok(false),
-            },
+            What::End | What::Input => Ok(None),
+            What::Ready => Ok(state.signs.ready.map(|_| Vec::new())),
+            What::Match => untold(Kind::Matched),
+            What::Quiet => untold(Kind::Quiet),
         }
     }
 }
@@ -133,17 +138,24 @@ impl What {
 enum Watch {
     Ended,
     /// What is waited for has come.
-    Met,
+    Met(Vec<InboxEvent>),
     /// Its keeper will write to this when there is news, or close it when it dies.
     Armed(Connection),
 }
 
 impl Watch {
+    fn events(self) -> Vec<InboxEvent> {
+        match self {
+            Watch::Met(events) => events,
+            Watch::Ended | Watch::Armed(_) => Vec::new(),
+        }
+    }
+
     fn arm(outlive: &Outlive, id: &JobId, what: What) -> Result<Watch, Error> {
         loop {
             let (_, state) = presence::meet(outlive, id)?;
-            if what.has_come(outlive, id, &state)? {
-                return Ok(Watch::Met);
+            if let Some(events) = what.has_come(outlive, id, &state)? {
+                return Ok(Watch::Met(events));
             }
             if state.end().is_some() {
                 return Ok(Watch::Ended);
@@ -166,7 +178,7 @@ impl Watch {
         if let (Watch::Armed(connection), What::Input) = (self, what)
             && let Ok(Answer::Reply(Reply::InputAwaited { .. })) = connection.receive(id)
         {
-            return Ok(Watch::Met);
+            return Ok(Watch::Met(Vec::new()));
         }
         Watch::arm(outlive, id, what)
     }
@@ -189,7 +201,7 @@ fn sleep(watches: &[Watch], deadline: Option<u64>) -> Result<Vec<usize>, Error> 
         .enumerate()
         .filter_map(|(place, watch)| match watch {
             Watch::Armed(connection) => Some((place, connection)),
-            Watch::Ended | Watch::Met => None,
+            Watch::Ended | Watch::Met(_) => None,
         })
         .collect();
     let on: Vec<_> = armed

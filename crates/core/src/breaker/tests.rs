@@ -12,11 +12,40 @@ fn entry(at_ms: u64, job: &str, seq: u64, wish: Wish) -> Entry {
         job: JobId::parse(job).expect("an id"),
         seq,
         wish,
+        matches: match wish {
+            Wish::Match => 1 + seq % 2,
+            Wish::Resumed => 0,
+        },
     }
 }
 
 fn encode(entries: &[Entry]) -> Vec<u8> {
     entries.iter().flat_map(Entry::encode).collect()
+}
+
+/// What becomes of a job's wish.
+fn verdict(list: &[u8], job: &JobId, seq: u64) -> Option<Verdict> {
+    all_verdicts(&[list]).remove(&(job.clone(), seq))
+}
+
+/// What becomes of each wish in a list that is read in pieces.
+fn all_verdicts(pieces: &[&[u8]]) -> BTreeMap<(JobId, u64), Verdict> {
+    let mut breaker = Breaker::new(SMALL);
+    let mut verdicts = BTreeMap::new();
+    for piece in pieces {
+        breaker.take(piece, &boot(), |entry, verdict| {
+            let twice = verdicts.insert((entry.job, entry.seq), verdict);
+            assert_eq!(twice, None, "told once");
+        });
+    }
+    verdicts
+}
+
+/// What follows from everything in a list.
+fn fold(list: &[u8]) -> Breaker {
+    let mut breaker = Breaker::new(SMALL);
+    breaker.take(list, &boot(), |_, _| {});
+    breaker
 }
 
 fn verdicts(entries: &[Entry], rules: BreakerRules) -> Vec<Option<Verdict>> {
@@ -43,12 +72,12 @@ fn a_flood_trips_it_and_the_first_after_the_silence_resumes() {
         (11, Wish::Match, Silenced),
         (39, Wish::Match, Silenced),
         (39, Wish::Resumed, Idle),
-        (40, Wish::Match, Resumes { silenced: 2 }),
+        (40, Wish::Match, Resumes { silenced: 4 }),
         (40, Wish::Resumed, Idle),
         (41, Wish::Match, Admitted),
         (42, Wish::Match, Admitted),
         (43, Wish::Match, Trips),
-        (80, Wish::Resumed, Resumes { silenced: 0 }),
+        (80, Wish::Resumed, Resumes { silenced: 1 }),
         (80, Wish::Resumed, Idle),
         (80, Wish::Match, Admitted),
     ];
@@ -58,14 +87,8 @@ fn a_flood_trips_it_and_the_first_after_the_silence_resumes() {
         .collect();
     let expected: Vec<_> = table.iter().map(|(_, _, verdict)| Some(*verdict)).collect();
     assert_eq!(verdicts(&entries, SMALL), expected);
-    assert_eq!(
-        Breaker::fold(&encode(&entries[..6]), &boot(), SMALL).silent_until(),
-        Some(40)
-    );
-    assert_eq!(
-        Breaker::fold(&encode(&entries), &boot(), SMALL).silent_until(),
-        None
-    );
+    assert_eq!(fold(&encode(&entries[..6])).silent_until(), Some(40));
+    assert_eq!(fold(&encode(&entries)).silent_until(), None);
 }
 
 #[test]
@@ -89,7 +112,7 @@ fn what_an_heir_repeats_counts_once_and_keeps_its_verdict() {
     ]);
     let verdict = |job: &str, seq| {
         let job = JobId::parse(job).expect("an id");
-        verdict(&list, &boot(), SMALL, &job, seq)
+        verdict(&list, &job, seq)
     };
     assert_eq!(verdict("a", 2), Some(Verdict::Admitted));
     assert_eq!(verdict("b", 1), Some(Verdict::Admitted));
@@ -114,7 +137,7 @@ fn torn_lines_and_other_boots_are_passed_over() {
 fn what_is_appended_once_is_read_for_ever() {
     assert_eq!(
         String::from_utf8(entry(5, "a", 7, Wish::Resumed).encode()).expect("text"),
-        "\n{\"boot\":\"now\",\"at_ms\":5,\"job\":\"a\",\"seq\":7,\"wish\":\"resumed\"}\n"
+        "\n{\"boot\":\"now\",\"at_ms\":5,\"job\":\"a\",\"seq\":7,\"wish\":\"resumed\",\"matches\":0}\n"
     );
 }
 
@@ -175,12 +198,12 @@ fn model(entries: &[Entry], rules: BreakerRules) -> Vec<Option<Verdict>> {
             }
             (_, Wish::Resumed) => Verdict::Idle,
             (Some((tripped, silenced)), Wish::Match) => {
-                silence = Some((tripped, silenced + 1));
+                silence = Some((tripped, silenced + entry.matches));
                 Verdict::Silenced
             }
             (None, Wish::Match) if recent < rules.most => Verdict::Admitted,
             (None, Wish::Match) => {
-                silence = Some((at, 0));
+                silence = Some((at, entry.matches));
                 Verdict::Trips
             }
         };
@@ -216,8 +239,8 @@ proptest! {
         let some = encode(&entries[..cut]);
         for entry in &entries[..cut] {
             prop_assert_eq!(
-                verdict(&some, &boot(), SMALL, &entry.job, entry.seq),
-                verdict(&all, &boot(), SMALL, &entry.job, entry.seq)
+                verdict(&some, &entry.job, entry.seq),
+                verdict(&all, &entry.job, entry.seq)
             );
         }
     }
@@ -235,15 +258,22 @@ proptest! {
         let whole = [&list[..], &next].concat();
         for (_, entry) in self::entries(&whole[rest..], &boot()) {
             prop_assert_eq!(
-                verdict(&whole, &boot(), SMALL, &entry.job, entry.seq),
-                verdict(&whole[rest..], &boot(), SMALL, &entry.job, entry.seq)
+                verdict(&whole, &entry.job, entry.seq),
+                verdict(&whole[rest..], &entry.job, entry.seq)
             );
         }
     }
 
     #[test]
+    fn taking_what_is_new_is_taking_all(entries in lists(), cut in 0..40usize) {
+        let cut = cut.min(entries.len());
+        let (some, rest) = (encode(&entries[..cut]), encode(&entries[cut..]));
+        prop_assert_eq!(all_verdicts(&[&some, &rest]), all_verdicts(&[&encode(&entries)]));
+    }
+
+    #[test]
     fn any_bytes_are_readable(list: Vec<u8>, now: u64) {
-        Breaker::fold(&list, &boot(), SMALL);
+        fold(&list);
         prop_assert!(trimmed(&list, &boot(), SMALL, now) <= list.len());
     }
 }

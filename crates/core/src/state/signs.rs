@@ -10,7 +10,7 @@ pub struct Signs {
     pub ready: Option<Moment>,
     /// Lines that matched and were told of.
     pub matches: u64,
-    /// Where watching goes on, as the newest of its events says.
+    /// Where watching goes on, as the newest event that says so has it.
     pub resume: Value,
     /// The watch turned itself off; whoever relied on it is to hear of the end.
     pub watch_disabled: bool,
@@ -38,7 +38,10 @@ impl Signs {
                 self.watch_disabled = true;
                 self.resume = resume.clone();
             }
-            Event::WatchOverflow { resume, .. } => self.resume = resume.clone(),
+            Event::WatchOverflow { resume, .. }
+            | Event::WatchResumed { resume, .. }
+            | Event::Quiet { resume, .. }
+            | Event::AwaitingInput { resume, .. } => self.resume = resume.clone(),
             Event::Ready if self.ready.is_some() => return Applied::Ignored,
             Event::Ready => self.ready = Some(at),
             Event::Rung {
@@ -51,8 +54,6 @@ impl Signs {
                 at,
                 failure: failure.clone(),
             }),
-            // Told, and nothing follows from them.
-            Event::WatchResumed { .. } | Event::Quiet { .. } | Event::AwaitingInput { .. } => {}
             Event::Accepted { .. }
             | Event::Kept { .. }
             | Event::Spawned { .. }

@@ -48,11 +48,18 @@ fn event() -> impl Strategy<Value = Event> {
             silence_ms: 1,
             resume: serde_json::json!(2)
         }),
-        Just(Event::WatchResumed { silenced: 1 }),
+        Just(Event::WatchResumed {
+            silenced: 1,
+            resume: serde_json::json!(3)
+        }),
         Just(Event::Ready),
-        Just(Event::Quiet { after_ms: 1 }),
+        Just(Event::Quiet {
+            after_ms: 1,
+            resume: serde_json::json!(4)
+        }),
         Just(Event::AwaitingInput {
-            awaiting: crate::control::Awaiting::Line
+            awaiting: crate::control::Awaiting::Line,
+            resume: serde_json::json!(5)
         }),
         Just(Event::Rung {
             doorbell: "b".into(),

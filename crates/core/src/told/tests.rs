@@ -25,6 +25,7 @@ fn claimed(by: &str, ms: u64) -> Line {
         note: Note::Claimed {
             by: by.to_owned(),
             for_ms: 100,
+            most: RULES.attempts,
         },
     }
 }
@@ -47,6 +48,33 @@ fn the_order_of_the_lines_decides_whose_claim_counts() {
     assert_eq!(told.holder(1, &at(1, 210)), None, "lapsed");
     assert_eq!(told.holder(1, &at(2, 120)), None, "of another boot");
     assert_eq!(told.of(1).map(|delivery| delivery.attempts), Some(2));
+}
+
+/// Two looked at an event that may be claimed once more, and the claim of the first was long in coming.
+#[test]
+fn no_more_claims_count_than_may() {
+    let mut lines: Vec<Line> = (0..RULES.attempts)
+        .map(|n| claimed("a", 200 * u64::from(n)))
+        .collect();
+    lines.push(claimed("late", 10_000));
+    let told = told_after(&lines);
+    assert_eq!(told.of(1).map(|delivery| delivery.attempts), Some(4));
+    assert_eq!(told.holder(1, &at(1, 10_001)), None);
+}
+
+#[test]
+fn a_claim_is_no_delivery() {
+    let mut lines = vec![claimed("a", 10)];
+    let is_delivered = |lines: &[Line]| told_after(lines).of(1).map(|it| it.delivered);
+    assert_eq!(is_delivered(&lines), Some(false));
+    lines.push(Line {
+        when: at(1, 20),
+        seqs: vec![1],
+        note: Note::Delivered,
+    });
+    assert_eq!(is_delivered(&lines), Some(true));
+    lines.push(claimed("b", 200));
+    assert_eq!(is_delivered(&lines), Some(true), "once is once");
 }
 
 #[test]
@@ -150,6 +178,7 @@ impl World {
                     Note::Claimed {
                         by: by.clone(),
                         for_ms,
+                        most: RULES.attempts,
                     },
                 );
                 Consumer::Claimed { by }

@@ -1,18 +1,18 @@
 //! This job's share in the breaker of its session: see [`outlive_core::breaker`].
 
 use outlive_core::breaker::{self, Breaker, BreakerRules, Entry, Verdict, Wish};
-use outlive_core::event::Event;
 use outlive_core::layout::PRIVATE;
 use outlive_core::{BootId, JobDir, JobId, Spec};
 use outlive_sys::procfs;
 use serde::{Deserialize, Serialize};
-use std::fs::OpenOptions;
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-/// A longer list is shortened: all of it is read for every match that is to be told.
-const LARGE: usize = 64 * 1024;
+/// A longer list is shortened: each keeper reads all of it once.
+const LARGE: u64 = 64 * 1024;
 
 /// One job's share.
 #[derive(Debug)]
@@ -23,6 +23,20 @@ pub struct Share {
     boot: BootId,
     job: JobId,
     resume: Resume,
+    read: Option<Read>,
+}
+
+/// What has been read of the list.
+#[derive(Debug)]
+struct Read {
+    /// Whoever shortens the list makes another file of it.
+    inode: u64,
+    to: u64,
+    breaker: Breaker,
+    /// What became of wishes of this job that its predecessor wrote down, and may not have journaled.
+    own: BTreeMap<u64, Verdict>,
+    /// When it is as long as this, it is looked whether it can be shortened.
+    large: u64,
 }
 
 /// What a successor must know.
@@ -61,6 +75,7 @@ impl Share {
             boot: BootId(procfs::boot_id().ok()?),
             job: id,
             resume,
+            read: None,
         })
     }
 
@@ -68,9 +83,9 @@ impl Share {
         self.resume
     }
 
-    /// Whether a match is told.
-    pub fn ask(&mut self, now: u64) -> Told {
-        match self.wish(Wish::Match, now) {
+    /// Whether so many matches are told of.
+    pub fn ask(&mut self, now: u64, matches: u64) -> Told {
+        match self.wish(Wish::Match, matches, now) {
             // A list that cannot be written is no reason to keep silent.
             Ok(Some(Verdict::Admitted)) | Ok(None) | Err(_) => Told::Yes,
             Ok(Some(Verdict::Resumes { silenced })) => {
@@ -89,19 +104,19 @@ impl Share {
         self.resume.silent_until
     }
 
-    /// Says so, where no other job was first.
-    pub fn tick(&mut self, now: u64) -> Option<Event> {
+    /// How many were silenced, where it is to be said and no other job was first.
+    pub fn tick(&mut self, now: u64) -> Option<u64> {
         if self.resume.silent_until.is_none_or(|at| now < at) {
             return None;
         }
         self.resume.silent_until = None;
-        match self.wish(Wish::Resumed, now) {
-            Ok(Some(Verdict::Resumes { silenced })) => Some(Event::WatchResumed { silenced }),
+        match self.wish(Wish::Resumed, 0, now) {
+            Ok(Some(Verdict::Resumes { silenced })) => Some(silenced),
             _ => None,
         }
     }
 
-    fn wish(&mut self, wish: Wish, now: u64) -> io::Result<Option<Verdict>> {
+    fn wish(&mut self, wish: Wish, matches: u64, now: u64) -> io::Result<Option<Verdict>> {
         self.resume.asked += 1;
         let entry = Entry {
             boot: self.boot.clone(),
@@ -109,34 +124,72 @@ impl Share {
             job: self.job.clone(),
             seq: self.resume.asked,
             wish,
+            matches,
         };
-        self.open()?.write_all(&entry.encode())?;
-        let list = std::fs::read(&self.list)?;
-        let verdict = breaker::verdict(&list, &self.boot, self.rules, &self.job, entry.seq);
-        let silent_until = Breaker::fold(&list, &self.boot, self.rules).silent_until();
-        if matches!(verdict, Some(Verdict::Trips | Verdict::Silenced)) {
-            self.resume.silent_until = silent_until;
+        let list = self.open()?;
+        (&list).write_all(&entry.encode())?;
+        let verdict = self.catch_up(&list, entry.seq)?;
+        if let Some(read) = &self.read
+            && matches!(verdict, Some(Verdict::Trips | Verdict::Silenced))
+        {
+            self.resume.silent_until = read.breaker.silent_until();
         }
-        if list.len() > LARGE {
-            let _ = self.shorten(&list, now);
-        }
+        let _ = self.shorten(&list, now);
+        Ok(verdict)
+    }
+
+    /// Reads what is new in the list; says what becomes of this job's wish with this number.
+    fn catch_up(&mut self, list: &File, seq: u64) -> io::Result<Option<Verdict>> {
+        let metadata = list.metadata()?;
+        let inode = metadata.ino();
+        let mut read = match self.read.take() {
+            Some(read) if read.inode == inode && read.to <= metadata.len() => read,
+            _ => Read {
+                inode,
+                to: 0,
+                breaker: Breaker::new(self.rules),
+                own: BTreeMap::new(),
+                large: LARGE,
+            },
+        };
+        let mut new = vec![0; (metadata.len() - read.to) as usize];
+        list.read_exact_at(&mut new, read.to)?;
+        // Ours is there, and whole; another one may just be being written.
+        let whole = new.iter().rposition(|byte| *byte == b'\n');
+        let whole = &new[..whole.map_or(0, |last| last + 1)];
+        read.to += whole.len() as u64;
+        let Read { breaker, own, .. } = &mut read;
+        breaker.take(whole, &self.boot, |entry, verdict| {
+            if entry.job == self.job && entry.seq >= seq {
+                own.insert(entry.seq, verdict);
+            }
+        });
+        let verdict = own.remove(&seq);
+        self.read = Some(read);
         Ok(verdict)
     }
 
     /// Lets go of what no longer matters. An entry that comes in between may be lost, and then one match
     /// too many is told.
-    fn shorten(&self, list: &[u8], now: u64) -> io::Result<()> {
-        let needless = breaker::trimmed(list, &self.boot, self.rules, now);
+    fn shorten(&mut self, list: &File, now: u64) -> io::Result<()> {
+        let Some(read) = self.read.as_mut().filter(|read| read.to > read.large) else {
+            return Ok(());
+        };
+        read.large = read.to * 2;
+        let mut bytes = vec![0; read.to as usize];
+        list.read_exact_at(&mut bytes, 0)?;
+        let needless = breaker::trimmed(&bytes, &self.boot, self.rules, now);
         if needless == 0 {
             return Ok(());
         }
         let new = self.list.with_extension(self.job.as_str());
-        std::fs::write(&new, &list[needless..])?;
+        std::fs::write(&new, &bytes[needless..])?;
         std::fs::rename(new, &self.list)
     }
 
-    fn open(&self) -> io::Result<std::fs::File> {
+    fn open(&self) -> io::Result<File> {
         OpenOptions::new()
+            .read(true)
             .append(true)
             .create(true)
             .mode(PRIVATE)

@@ -1,7 +1,5 @@
 //! Silence: told once, until the job writes again.
 
-use outlive_core::event::Event;
-
 /// How long a job has written nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Silence {
@@ -29,12 +27,11 @@ impl Silence {
         (!self.told).then_some(self.since.saturating_add(self.after_ms))
     }
 
-    pub fn tick(&mut self, now: u64) -> Option<Event> {
+    /// How long it has lasted, where that is to be told now.
+    pub fn tick(&mut self, now: u64) -> Option<u64> {
         let due = self.due_at().is_some_and(|at| at <= now);
         self.told |= due;
-        due.then_some(Event::Quiet {
-            after_ms: self.after_ms,
-        })
+        due.then_some(self.after_ms)
     }
 }
 
@@ -46,7 +43,7 @@ mod tests {
     fn each_silence_is_told_once() {
         let mut silence = Silence::begin(100, 0, false);
         assert_eq!(silence.tick(99), None);
-        assert_eq!(silence.tick(100), Some(Event::Quiet { after_ms: 100 }));
+        assert_eq!(silence.tick(100), Some(100));
         assert_eq!((silence.tick(500), silence.due_at()), (None, None));
         silence.is_broken(600);
         assert_eq!(silence.due_at(), Some(700));

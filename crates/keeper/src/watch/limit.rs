@@ -87,6 +87,13 @@ pub enum Event {
     Disabled { untold: u64 },
 }
 
+impl State {
+    /// Nothing more will be told, so nothing more needs to be looked for.
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Off | Phase::Over)
+    }
+}
+
 impl Limit {
     pub fn new(watch: &Watch) -> Limit {
         Limit::resume(watch, State::default())

@@ -20,14 +20,18 @@ use regex_syntax::hir::{
 };
 use std::fmt;
 
+/// Four times what a regular expression may have when it is asked for (the default of the crate).
+const LARGEST: usize = 40 << 20;
+
 /// Patterns that can be looked for.
 #[derive(Debug)]
 pub struct Patterns {
-    /// All positive ones in one; `None` where there is none, and each line will do.
+    /// All positive ones in one. `None` where there is none, and each line will do; or where they are too
+    /// large together, and each line is looked at by itself.
     positive: Option<Regex>,
-    /// Each positive one and its number, where there are several to be told apart.
+    /// Each positive one and its number.
     each: Vec<(usize, Regex)>,
-    inverted: Option<Regex>,
+    inverted: Vec<Regex>,
 }
 
 /// Why a pattern cannot be looked for.
@@ -49,18 +53,24 @@ impl Patterns {
         for (number, pattern) in patterns.iter().enumerate() {
             let hir = for_lines(&parse(pattern)?);
             match pattern.is_inverted() {
-                true => inverted.push(hir),
+                true => inverted.push((number, hir)),
                 false => positive.push((number, hir)),
             }
         }
-        let each = positive
-            .iter()
-            .map(|(number, hir)| Ok((*number, build(hir, patterns[*number].source())?)))
-            .collect::<Result<Vec<_>, BadPattern>>()?;
+        let one = |(number, hir): &(usize, Hir)| {
+            let regex = build(hir).map_err(|error| bad(patterns[*number].source(), &error))?;
+            Ok((*number, regex))
+        };
         Ok(Patterns {
-            positive: any_of(positive.into_iter().map(|(_, hir)| hir).collect())?,
-            each,
-            inverted: any_of(inverted)?,
+            each: positive.iter().map(one).collect::<Result<_, _>>()?,
+            inverted: match any_of(&inverted) {
+                Some(all) => vec![all],
+                None => inverted
+                    .iter()
+                    .map(|hir| one(hir).map(|(_, regex)| regex))
+                    .collect::<Result<_, _>>()?,
+            },
+            positive: any_of(&positive),
         })
     }
 
@@ -86,10 +96,8 @@ impl Patterns {
             [] => None,
             each => Some(each.iter().find(|(_, regex)| regex.is_match(text))?.0),
         };
-        match &self.inverted {
-            Some(inverted) if inverted.is_match(text) => None,
-            _ => Some(Found { pattern }),
-        }
+        let passed_over = self.inverted.iter().any(|regex| regex.is_match(text));
+        (!passed_over).then_some(Found { pattern })
     }
 }
 
@@ -105,17 +113,21 @@ fn parse(pattern: &Pattern) -> Result<Hir, BadPattern> {
     }
 }
 
-fn any_of(hirs: Vec<Hir>) -> Result<Option<Regex>, BadPattern> {
-    match hirs.is_empty() {
-        true => Ok(None),
-        false => build(&Hir::alternation(hirs), "all patterns together").map(Some),
+/// One for all; `None` where there are none, or they are too large together.
+fn any_of(hirs: &[(usize, Hir)]) -> Option<Regex> {
+    let all: Vec<Hir> = hirs.iter().map(|(_, hir)| hir.clone()).collect();
+    match all.is_empty() {
+        true => None,
+        false => build(&Hir::alternation(all)).ok(),
     }
 }
 
-fn build(hir: &Hir, source: &str) -> Result<Regex, BadPattern> {
+fn build(hir: &Hir) -> Result<Regex, regex::Error> {
+    // What was accepted as it was written must not be refused as it is rewritten here.
     RegexBuilder::new(&hir.to_string())
+        .size_limit(LARGEST)
+        .nest_limit(10_000)
         .build()
-        .map_err(|error| bad(source, &error))
 }
 
 fn bad(pattern: &str, why: &dyn fmt::Display) -> BadPattern {

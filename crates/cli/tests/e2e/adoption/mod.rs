@@ -21,14 +21,14 @@ fn unkept(world: &World, script: &str) -> String {
 }
 
 /// The job's first process, from its journal: to ask would be to have it adopted.
-fn leader(world: &World, id: &str) -> i32 {
+pub fn leader(world: &World, id: &str) -> i32 {
     world.events(id, "spawned")[0]["leader"]["pid"]
         .as_i64()
         .unwrap() as i32
 }
 
 /// The processes of this home that are keepers.
-fn keepers(world: &World) -> Vec<i32> {
+pub fn keepers(world: &World) -> Vec<i32> {
     let is_keeper = |pid: &i32| {
         fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|path| path.ends_with("outlive-keeper"))
     };
@@ -46,7 +46,7 @@ fn running(world: &World, program: &str) -> Vec<i32> {
 }
 
 /// Changes the event of this kind in a journal that nobody writes to.
-fn rewrite(world: &World, id: &str, kind: &str, change: impl Fn(&mut Value)) {
+pub fn rewrite(world: &World, id: &str, kind: &str, change: impl Fn(&mut Value)) {
     let path = world.job_dir(id).join("journal");
     let mut lines = world.journal(id);
     let line = lines

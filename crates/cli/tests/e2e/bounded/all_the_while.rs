@@ -4,13 +4,22 @@ use super::ground::{ALL, Ground};
 use super::{MIB, is_segmented, most, on_disk};
 use crate::checks::every;
 use crate::processes::kill_for_good;
-use crate::world::World;
+use crate::scripts::loop_until;
+use crate::world::{Ran, World, until};
+use outlive_core::bound::Bound;
+use outlive_core::{JobDir, output};
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Looks as often as it can until the job is over; says how often that was.
 fn watch(world: &World, id: &str, max: u64) -> u64 {
     let live = world.live(id);
+    let start = Instant::now();
     let mut looks = 0;
     while live.symlink_metadata().is_ok() {
+        assert!(start.elapsed() < PATIENCE, "it is never over");
         let used = on_disk(world, id);
         assert!(
             used <= most(max),
@@ -62,7 +71,7 @@ fn the_least_bound_holds_all_the_while() {
     );
 }
 
-/// A keeper stopped right after it took bytes, and killed there: its heir gives back before it takes.
+/// Whenever they come, and however much is there for them to take.
 #[test]
 fn heirs_keep_the_bound_too() {
     every(
@@ -71,20 +80,57 @@ fn heirs_keep_the_bound_too() {
         |ground| {
             let place = ground.world("");
             let world = &place.world;
-            place.start("x", "1M", "sleep 0.2; head -c 100000000 /dev/zero");
+            let go = world.path("go");
+            let end = loop_until(&go);
+            place.start(
+                "x",
+                "16M",
+                &format!("sleep 0.2; head -c 300000000 /dev/zero; {end}"),
+            );
             std::thread::scope(|scope| {
-                let watcher = scope.spawn(|| watch(world, "x", MIB));
-                for mebibytes in [5, 15, 25, 35, 45] {
+                let watcher = scope.spawn(|| watch(world, "x", 16 * MIB));
+                for mebibytes in [20, 60, 100, 140, 180, 220] {
                     let far =
                         || world.show("x")["output"]["bytes"].as_u64().unwrap() > mebibytes * MIB;
-                    crate::world::until("more has come", far);
-                    // The next `show` adopts what the heir of a killed keeper kept.
+                    until("more has come", far);
                     kill_for_good(world.pair("x").keeper);
+                    // Where that was an heir, this adopts the job.
+                    world.show("x");
                 }
+                File::create(go).unwrap();
                 assert!(watcher.join().unwrap() > 100);
             });
-            assert_eq!(world.wait("x")["output"]["bytes"], 100_000_000);
+            assert_eq!(world.wait("x")["output"]["bytes"], 300_000_000);
             assert_eq!(is_segmented(world, "x"), !ground.has_holes());
+        },
+    );
+}
+
+/// Each dies as soon as it has taken something: the next gives back what that displaced before it takes.
+#[test]
+fn keepers_that_never_come_to_giving_back_keep_the_bound_too() {
+    every(
+        &[Ground::Here, Ground::HereWithoutHoles],
+        |ground| format!("{ground:?}"),
+        |ground| {
+            let place = ground.world("");
+            let world = &place.world;
+            let max = MIB / 4;
+            place.start("x", "256K", "head -c 100000000 /dev/zero");
+            let size = || output::size_of(&JobDir::at(world.job_dir("x")), Some(Bound::new(max)));
+            until("it has outgrown its bound", || size() > 2 * max);
+            world.kill_both("x");
+            let before = size();
+            for _ in 0..12 {
+                let hooks = "keeper:Captured=kill,heir:Captured=kill";
+                Ran::of(world.command(["show", "x"]).env("OUTLIVE_HOOKS", hooks));
+                let used = on_disk(world, "x");
+                assert!(used <= most(max), "{used} bytes of {} on disk", most(max));
+            }
+            let came = size() - before;
+            assert!(came > max / 2, "{came} bytes came to so many keepers");
+            assert_eq!(world.show("x")["state"], "running");
+            assert_eq!(world.wait("x")["output"]["bytes"], 100_000_000);
         },
     );
 }

@@ -60,7 +60,9 @@ fn what_lingers_still_reaches_the_log() {
     let script = format!("({}; echo late) & echo early; exit 4", loop_until(&go));
     detach(&world, "d", &log, &script);
     assert_eq!(world.wait("d")["exit_code"], 4);
-    assert_eq!(world.show("d")["lingering"], 2);
+    // The subshell, and what it sleeps with where it does.
+    let lingering = world.show("d")["lingering"].as_u64().unwrap();
+    assert!((1..=2).contains(&lingering), "{lingering}");
     assert_eq!(read(&log), "early\n");
     File::create(go).unwrap();
     until_closed(&world, "d");

@@ -16,8 +16,9 @@ pub enum Comes {
 use Comes::{Always, Never, Perhaps};
 
 /// Every hook of a keeper, and which of `KINDS` come by.
-pub const HOOKS: [(&str, [Comes; 5]); 20] = [
+pub const HOOKS: [(&str, [Comes; 5]); 24] = [
     ("Begun", [Always; 5]),
+    ("TurnCame", [Never; 5]),
     ("Forked", [Always; 5]),
     ("Spawned", [Always; 5]),
     ("GateOpened", [Always; 5]),
@@ -25,6 +26,8 @@ pub const HOOKS: [(&str, [Comes; 5]); 20] = [
     ("Started", [Always; 5]),
     ("Ready", [Always; 5]),
     ("Captured", [Perhaps, Always, Always, Always, Always]),
+    // Of none of these is anything watched.
+    ("Noticed", [Never; 5]),
     ("StopAsked", [Never, Never, Always, Always, Always]),
     ("StopWritten", [Never, Never, Always, Always, Never]),
     ("Terminated", [Never, Never, Always, Always, Always]),
@@ -35,6 +38,8 @@ pub const HOOKS: [(&str, [Comes; 5]); 20] = [
     ("Noted", [Always; 5]),
     ("Told", [Always; 5]),
     ("Reaped", [Always; 5]),
+    ("Ringing", [Never; 5]),
+    ("Rang", [Never; 5]),
     ("Closed", [Perhaps, Perhaps, Perhaps, Perhaps, Always]),
     ("Retired", [Always; 5]),
 ];

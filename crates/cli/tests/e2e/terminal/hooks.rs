@@ -13,6 +13,9 @@ enum Course {
     Stop,
 }
 
+/// What only jobs with a watch, a lock or a doorbell come to.
+const ELSEWHERE: [&str; 4] = ["TurnCame", "Noticed", "Ringing", "Rang"];
+
 /// Every hook there is, for both courses.
 fn cells() -> Vec<(&'static str, Course)> {
     let source = include_str!("../../../../keeper/src/hooks.rs");
@@ -21,8 +24,11 @@ fn cells() -> Vec<(&'static str, Course)> {
     let hooks = body
         .lines()
         .map(|line| line.trim().trim_end_matches(','))
-        .filter(|line| !line.is_empty() && !line.starts_with("//"));
+        .filter(|line| !line.is_empty() && !line.starts_with("//"))
+        .filter(|hook| !ELSEWHERE.contains(hook));
     hooks
+        // Nothing is watched here.
+        .filter(|hook| *hook != "Noticed")
         .flat_map(|hook| [(hook, Course::Talk), (hook, Course::Stop)])
         .filter(|(hook, course)| {
             *course == Course::Stop || !["StopAsked", "StopWritten", "Terminated"].contains(hook)

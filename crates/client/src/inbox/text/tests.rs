@@ -1,4 +1,5 @@
 use super::*;
+use outlive_core::post::Post;
 use proptest::prelude::*;
 
 proptest! {

@@ -1,22 +1,15 @@
-//! Doorbells: what is configured, and ringing it.
+//! What is configured, and ringing it by hand.
 
+use super::{configure, web_server, webhook};
 use crate::world::{Ran, World};
 use serde_json::Value;
 use std::fs::{self, Permissions};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::thread::{self, JoinHandle};
 
 const EVENT: &str =
     r#"{"event":"1pzrj72dak:7","kind":"ended","text":"-u job ended\nexit <b>3</b>\\n"}"#;
-
-fn configure(world: &World, text: &str) {
-    fs::create_dir_all(world.home()).unwrap();
-    fs::write(world.home().join("config.toml"), text).unwrap();
-}
 
 /// Rings with this event on standard input, found programs being only those of `path`.
 fn ring(world: &World, name: &str, event: &[u8], path: Option<&str>) -> Ran {
@@ -42,32 +35,6 @@ fn fake_notify_send(world: &World) -> (String, PathBuf) {
     (directory.to_str().unwrap().to_owned(), said)
 }
 
-/// A web server that answers one post with this status; returns its address and what it was sent.
-fn web_server(status: &'static str) -> (String, JoinHandle<(String, Value)>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let request = thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        let mut reader = BufReader::new(stream.try_clone().unwrap());
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            assert_ne!(reader.read_line(&mut head).unwrap(), 0, "{head:?}");
-        }
-        let head = head.to_ascii_lowercase();
-        let length = head.split("content-length: ").nth(1).unwrap();
-        let length = length.split("\r\n").next().unwrap().parse().unwrap();
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).unwrap();
-        write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n").unwrap();
-        (head, serde_json::from_slice(&body).unwrap())
-    });
-    (format!("http://{address}/hook/t0ken"), request)
-}
-
-fn webhook(url: &str, rest: &str) -> String {
-    format!("[[doorbell]]\nname = \"ops\"\nkind = \"webhook\"\nurl = \"{url}\"\n{rest}\n")
-}
-
 #[test]
 fn a_webhook_is_tested_with_a_made_up_event() {
     let world = World::new();
@@ -84,7 +51,8 @@ fn a_webhook_is_tested_with_a_made_up_event() {
         "{ran:?}"
     );
     assert!(!ran.stdout.contains("t0ken"), "{ran:?}");
-    let (head, event) = request.join().unwrap();
+    let (head, body) = request.join().unwrap();
+    let event: Value = serde_json::from_slice(&body).unwrap();
     assert!(head.starts_with("post /hook/t0ken "), "{head}");
     assert!(head.contains("x-outlive-signature: sha256="), "{head}");
     assert!(!head.contains("s3cret"), "{head}");

@@ -1,0 +1,89 @@
+//! `outlive hook`
+//!
+//! Whatever happens here, the agent goes on: a hook that fails exits 0 and says nothing. An exit code
+//! or a stray word would be taken for an answer, and may keep the agent from ending its turn.
+
+use crate::args::Global;
+use outlive::Outlive;
+use outlive::hook::{self, Answer, Call, NotServed};
+use outlive::verbs;
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::process::{self, ExitCode};
+
+/// Serve an agent's hook: its JSON on standard input, news of its session as the answer
+///
+/// `outlive setup` has agents call it. Whatever goes wrong is a line in `hook.log` in the home, and no
+/// news to the agent.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// session-start, user-prompt-submit, post-tool-use, stop, or wait (until there is news; exit 2)
+    event: String,
+    /// Whose form the answer has: claude-code, codex, gemini, cursor [default: told from its JSON]
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+}
+
+/// What exit 2 tells an agent that called without waiting.
+const WAKE: u8 = 2;
+
+pub fn run(global: Global, args: &Args) -> ExitCode {
+    let Ok(outlive) = Outlive::open(global.home) else {
+        return ExitCode::SUCCESS;
+    };
+    let outlive = outlive.as_own_keeper();
+    exit_quietly_on_panic(&outlive, &args.event);
+    match serve(&outlive, args) {
+        Ok(code) => code,
+        Err(why) => {
+            hook::note(&outlive, &args.event, &why.to_string());
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+/// For a command line that makes no sense: an agent of another release, perhaps.
+pub fn refuse(why: &str) -> ExitCode {
+    if let Ok(outlive) = Outlive::open(None) {
+        hook::note(&outlive, "hook", why);
+    }
+    ExitCode::SUCCESS
+}
+
+fn serve(outlive: &Outlive, args: &Args) -> Result<ExitCode, NotServed> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        return Err(NotServed::NoInput);
+    }
+    let call = Call::read(stdin.lock(), &args.event, args.agent.as_deref())?;
+    let mut code = ExitCode::SUCCESS;
+    verbs::hook::serve(outlive, &call, io::stderr().as_fd(), |answer| {
+        code = deliver(answer)?;
+        Ok(())
+    })?;
+    Ok(code)
+}
+
+fn deliver(answer: &Answer) -> io::Result<ExitCode> {
+    match answer {
+        Answer::Json(text) => {
+            let mut out = io::stdout().lock();
+            out.write_all(text.as_bytes())?;
+            out.flush()?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Answer::Wake(text) => {
+            io::stderr().write_all(text.as_bytes())?;
+            Ok(ExitCode::from(WAKE))
+        }
+    }
+}
+
+/// A panic is no answer either.
+fn exit_quietly_on_panic(outlive: &Outlive, event: &str) {
+    let (outlive, event) = (outlive.clone(), event.to_owned());
+    std::panic::set_hook(Box::new(move |panic| {
+        hook::note(&outlive, &event, &panic.to_string());
+        process::exit(0);
+    }));
+}

@@ -1,0 +1,216 @@
+//! `outlive setup`
+
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use outlive::agent::Agent;
+use outlive::setup::{Refused, diff};
+use outlive::verbs::setup::{self, Action, Change, Found, Places, Plan, Scope};
+use serde_json::{Value, json};
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+/// Plug Outlive into an agent: its MCP entry, its hooks, and a few lines of instructions
+///
+/// Without an agent, shows which are found here and what would be done. A file that outlive has not
+/// written to before is changed only after you agree; what was in it is kept beside it
+/// (`.outlive-backup`), and `--undo` gives it back.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// claude-code, codex, gemini, opencode, cursor
+    #[arg(value_parser = Agent::parse)]
+    agents: Vec<Agent>,
+    /// Set up this directory, for everyone who works there, and not the user
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// Take out what setup has put in, and nothing else (without an agent: of all of them)
+    #[arg(long)]
+    undo: bool,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
+    let places = Places::of_user().map_err(outlive::Error::from)?;
+    let scope = match &args.project {
+        Some(root) => Scope::Project(std::path::absolute(root)?),
+        None => Scope::User,
+    };
+    let action = if args.undo {
+        Action::Undo
+    } else {
+        Action::Write
+    };
+    let agents = match (args.agents.is_empty(), action) {
+        (true, Action::Write) => return list(context, &setup::list(&places, &scope)),
+        (true, Action::Undo) => &Agent::ALL[..],
+        (false, _) => &args.agents,
+    };
+    let plan = setup::plan(&places, agents, &scope, action)?;
+    if args.dry_run {
+        return show(context, &plan);
+    }
+    if !args.yes && !agreed(&plan)? {
+        context.say("nothing was changed");
+        return Ok(Exit::Success);
+    }
+    for change in &plan.changes {
+        if let Some(real) = &change.elsewhere {
+            let (path, real) = (change.path.display(), real.display());
+            context.say(&format!(
+                "outlive: note: {path} leads to {real}, which is changed"
+            ));
+        }
+    }
+    setup::apply(&plan)?;
+    report(context, &plan)
+}
+
+/// Whether the files that are somebody else's may be changed.
+fn agreed(plan: &Plan) -> Result<bool, Failure> {
+    let foreign: Vec<&Change> = plan
+        .changes
+        .iter()
+        .filter(|change| change.is_foreign)
+        .collect();
+    if foreign.is_empty() {
+        return Ok(true);
+    }
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        let paths = foreign.iter().map(|change| change.path.clone()).collect();
+        return Err(outlive::Error::from(Refused::NeedsYes(paths)).into());
+    }
+    let mut err = io::stderr().lock();
+    writeln!(
+        err,
+        "These files are yours; what is in them stays, and a copy is kept:"
+    )?;
+    for change in foreign {
+        writeln!(err, "  {}{}", change.path.display(), link(change))?;
+    }
+    write!(err, "Change them? [y/N] ")?;
+    err.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn link(change: &Change) -> String {
+    match &change.elsewhere {
+        Some(real) => format!(" (leads to {})", real.display()),
+        None => String::new(),
+    }
+}
+
+/// What is done to a file, in one word.
+fn deed(change: &Change) -> &'static str {
+    match (change.before(), change.after()) {
+        (None, _) => "create",
+        (Some(_), Some(_)) => "change",
+        (Some(_), None) => "remove",
+    }
+}
+
+fn as_json(plan: &Plan) -> Value {
+    let change = |change: &Change| {
+        json!({
+            "path": change.path.display().to_string(),
+            "real_path": change.elsewhere.as_deref().map(Path::display).map(|path| path.to_string()),
+            "action": deed(change),
+            "asks": change.is_foreign,
+        })
+    };
+    json!({
+        "changes": plan.changes.iter().map(change).collect::<Vec<_>>(),
+        "notes": plan.notes,
+    })
+}
+
+fn report(context: &Context, plan: &Plan) -> Result<Exit, Failure> {
+    if context.json {
+        context.print_json(&as_json(plan))?;
+        return Ok(Exit::Success);
+    }
+    for change in &plan.changes {
+        context.print(&format!("{}d {}\n", deed(change), change.path.display()))?;
+    }
+    if plan.changes.is_empty() {
+        context.say("nothing to do");
+    }
+    say_notes(context, plan);
+    Ok(Exit::Success)
+}
+
+fn say_notes(context: &Context, plan: &Plan) {
+    for note in &plan.notes {
+        context.say(&format!("outlive: note: {note}"));
+    }
+}
+
+/// Every change as lines that go and come.
+fn show(context: &Context, plan: &Plan) -> Result<Exit, Failure> {
+    if context.json {
+        context.print_json(&as_json(plan))?;
+        return Ok(Exit::Success);
+    }
+    for change in &plan.changes {
+        let lines = diff(
+            change.before().unwrap_or_default(),
+            change.after().unwrap_or_default(),
+        );
+        let path = change.path.display();
+        context.print(&format!("{} {path}{}\n{lines}", deed(change), link(change)))?;
+    }
+    if plan.changes.is_empty() {
+        context.say("nothing to do");
+    }
+    say_notes(context, plan);
+    Ok(Exit::Success)
+}
+
+fn list(context: &Context, found: &[Found]) -> Result<Exit, Failure> {
+    if context.json {
+        let agent = |found: &Found| {
+            let (plan, error) = match &found.plan {
+                Ok(plan) => (Some(as_json(plan)), None),
+                Err(error) => (None, Some(error.to_string())),
+            };
+            json!({
+                "agent": found.agent.name(), "found": found.is_here,
+                "plan": plan, "error": error,
+            })
+        };
+        context.print_json(&json!({"agents": found.iter().map(agent).collect::<Vec<_>>()}))?;
+        return Ok(Exit::Success);
+    }
+    for Found {
+        agent,
+        is_here,
+        plan,
+    } in found
+    {
+        let state = match (is_here, plan) {
+            (_, Err(error)) => error.to_string(),
+            (_, Ok(plan)) if plan.changes.is_empty() => "set up".to_owned(),
+            (true, Ok(_)) => format!("found; `outlive setup {agent}` would:"),
+            (false, Ok(_)) => "not found here".to_owned(),
+        };
+        context.print(&format!("{:12} {state}\n", agent.name()))?;
+        for change in plan
+            .iter()
+            .flat_map(|plan| &plan.changes)
+            .filter(|_| *is_here)
+        {
+            context.print(&format!(
+                "  {} {}{}\n",
+                deed(change),
+                change.path.display(),
+                link(change)
+            ))?;
+        }
+    }
+    Ok(Exit::Success)
+}

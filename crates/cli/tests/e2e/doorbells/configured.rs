@@ -1,0 +1,138 @@
+//! Doorbells of the configuration, rung by a real job's end.
+
+use super::{Heard, command_bell, configure, end_of, until_stands, web_server, webhook};
+use crate::world::{Ran, World};
+use ring::hmac;
+use serde_json::{Value, json};
+use std::fs;
+
+const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+
+/// A job with something to say and something to hide.
+fn talk(world: &World) -> String {
+    let script = format!("echo \"token {TOKEN}\"; echo last words; exit 3");
+    let mut command = world.command(["run", "--shell", &script]);
+    let ran = Ran::of(command.env("OPS_SECRET", "s3cret"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.stdout.trim_end().to_owned()
+}
+
+/// The whole block an agent would read, without what is secret.
+fn assert_full(event: &Value, id: &str) {
+    let text = event["text"].as_str().unwrap();
+    let first = format!("Job {id} failed with exit code 3 after ");
+    assert!(text.starts_with(&first), "{text}");
+    assert!(text.contains("\nlast words\n"), "{text}");
+    assert!(text.contains("\nCommand: "), "{text}");
+    assert!(
+        text.ends_with(&format!("See more: outlive log {id}")),
+        "{text}"
+    );
+    assert!(!event.to_string().contains(TOKEN), "{event}");
+    assert_eq!(event["data"]["exit_code"], 3);
+    assert_eq!(
+        (&event["kind"], &event["session"]),
+        (&json!("ended"), &Value::Null)
+    );
+}
+
+fn header<'a>(head: &'a str, name: &str) -> &'a str {
+    let line = head.lines().find(|line| line.starts_with(name)).unwrap();
+    line.split_once(": ").unwrap().1.trim()
+}
+
+#[test]
+fn a_webhook_gets_the_whole_event_signed() {
+    let world = World::new();
+    let (url, request) = web_server("204 No Content");
+    configure(&world, &webhook(&url, "secret_env = \"OPS_SECRET\""));
+    let id = talk(&world);
+    let (head, body) = request.join().unwrap();
+    let event: Value = serde_json::from_slice(&body).unwrap();
+    assert_full(&event, &id);
+    assert_eq!(event["event"], end_of(&world, &id).as_str());
+    assert_eq!(header(&head, "x-outlive-event"), end_of(&world, &id));
+    let signed = [header(&head, "x-outlive-timestamp").as_bytes(), b".", &body].concat();
+    let key = hmac::Key::new(hmac::HMAC_SHA256, b"s3cret");
+    let hex: String = hmac::sign(&key, &signed)
+        .as_ref()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    assert_eq!(
+        header(&head, "x-outlive-signature"),
+        format!("sha256={hex}")
+    );
+    until_stands(&world, &id, "rung", 1);
+    world.until_over(&id);
+    // Nowhere but where the user put it.
+    let spec = fs::read_to_string(world.job_dir(&id).join("spec.json")).unwrap();
+    assert!(
+        !spec.contains("s3cret") && !spec.contains("t0ken"),
+        "{spec}"
+    );
+}
+
+#[test]
+fn a_webhook_that_refuses_is_seen_in_show() {
+    let world = World::new();
+    let (url, request) = web_server("500 Oh");
+    configure(&world, &webhook(&url, ""));
+    let id = talk(&world);
+    request.join().unwrap();
+    until_stands(&world, &id, "waiting", 1);
+    let shown = world.ok(&["show", &id]);
+    assert!(
+        shown.contains("ops to be rung again after 1 attempt"),
+        "{shown}"
+    );
+    assert!(shown.contains("answered 500"), "{shown}");
+    assert!(!shown.contains("t0ken"), "{shown}");
+}
+
+#[test]
+fn a_command_gets_the_whole_event() {
+    let world = World::new();
+    let heard = Heard::new(&world);
+    configure(&world, &command_bell(&heard.command(), ""));
+    let id = talk(&world);
+    world.until_over(&id);
+    let events = heard.events();
+    assert_eq!(events.len(), 1);
+    assert_full(&events[0], &id);
+}
+
+/// A job has the doorbells that there were when it was started.
+#[test]
+fn a_later_configuration_does_not_change_a_command() {
+    let world = World::new();
+    let heard = Heard::new(&world);
+    configure(&world, &command_bell(&heard.command(), ""));
+    let script = crate::scripts::loop_until(&world.path("go"));
+    let id = world.ok(&["run", "--shell", &script]);
+    configure(&world, "this is not TOML");
+    fs::write(world.path("go"), "").unwrap();
+    world.until_over(&id);
+    assert_eq!(heard.events().len(), 1);
+}
+
+#[test]
+fn one_for_failures_rings_for_those_only() {
+    let world = World::new();
+    let heard = Heard::new(&world);
+    configure(&world, &command_bell(&heard.command(), "on = \"failure\""));
+    let good = world.ok(&["run", "--", "true"]);
+    world.until_over(&good);
+    assert_eq!(world.show(&good).get("doorbells"), None);
+    let bad = talk(&world);
+    world.until_over(&bad);
+    let stopped = world.ok(&["run", "--", "sleep", "60"]);
+    world.ok(&["stop", &stopped]);
+    world.until_over(&stopped);
+    let jobs: Vec<Value> = heard
+        .events()
+        .iter()
+        .map(|event| event["job"].clone())
+        .collect();
+    assert_eq!(jobs, [bad, stopped]);
+}

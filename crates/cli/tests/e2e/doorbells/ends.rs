@@ -1,0 +1,141 @@
+//! `--on-end` hears of every kind of end, once.
+
+use super::{Heard, end_of, standing};
+use crate::checks::every;
+use crate::processes::{kill_for_good, pid_in};
+use crate::world::{Ran, World, is_alive};
+use serde_json::{Value, json};
+use std::fs;
+
+/// A command, what ends it, and what is told.
+struct End {
+    words: &'static [&'static str],
+    stopped: bool,
+    kind: &'static str,
+    exit_code: i32,
+    ended_by: &'static str,
+}
+
+const fn end(
+    words: &'static [&'static str],
+    kind: &'static str,
+    exit_code: i32,
+    ended_by: &'static str,
+) -> End {
+    End {
+        words,
+        stopped: false,
+        kind,
+        exit_code,
+        ended_by,
+    }
+}
+
+const ENDS: [End; 7] = [
+    end(&["--", "true"], "exited", 0, "itself"),
+    end(&["--shell", "exit 3"], "exited", 3, "itself"),
+    end(&["--shell", "kill -TERM $$"], "signaled", 143, "signal"),
+    end(
+        &["--timeout", "200ms", "--", "sleep", "60"],
+        "signaled",
+        143,
+        "timeout",
+    ),
+    end(&["--", "/nowhere/at-all"], "not_started", 127, "itself"),
+    end(&["--", "/"], "not_started", 126, "itself"),
+    End {
+        stopped: true,
+        ..end(&["--", "sleep", "60"], "signaled", 143, "stop")
+    },
+];
+
+#[test]
+fn every_end_is_heard_of_once() {
+    let name = |end: &End| format!("{:?}", end.words);
+    every(&ENDS, name, |end| {
+        let world = World::new();
+        let heard = Heard::new(&world);
+        let options = ["run", "--id", "job", "--session", "s"];
+        let mut command = world.command(options);
+        command.args(["--on-end", &heard.command()]).args(end.words);
+        Ran::of(&mut command);
+        if end.stopped {
+            world.ok(&["stop", "job"]);
+        }
+        world.until_over("job");
+        let [event] = heard.events().try_into().unwrap();
+        let event: Value = event;
+        assert_eq!(event["event"], end_of(&world, "job").as_str());
+        assert_eq!(event["kind"], "ended");
+        assert_eq!(
+            (&event["job"], &event["session"]),
+            (&json!("job"), &json!("s"))
+        );
+        assert_eq!(event["data"]["outcome"]["kind"], end.kind, "{event}");
+        assert_eq!(event["data"]["exit_code"], end.exit_code, "{event}");
+        assert_eq!(event["data"]["ended_by"], end.ended_by, "{event}");
+        let job = world.show("job");
+        assert_eq!(event["at"], job["ended_at"]);
+        let text = event["text"].as_str().unwrap();
+        assert!(text.starts_with("Job job "), "{text}");
+        let rung = json!({ "name": "on-end", "state": "rung", "attempts": 1 });
+        assert_eq!(standing(&world, "job"), rung);
+        let shown = world.ok(&["show", "job"]);
+        assert!(shown.contains("\ndoorbell  on-end rung\n"), "{shown}");
+        world.until_nothing_runs();
+    });
+}
+
+#[test]
+fn it_has_the_environment_and_the_directory_of_the_job() {
+    let world = World::new();
+    let (there, said) = (world.path("there"), world.path("said"));
+    fs::create_dir(&there).unwrap();
+    let bell = format!("echo $MARKER $OUTLIVE_JOB $PWD > {}", said.display());
+    let args = ["run", "--id", "job", "--env", "MARKER=green", "--cwd"];
+    let mut command = world.command(args);
+    command.arg(&there).args(["--on-end", &bell, "--", "true"]);
+    assert_eq!(Ran::of(&mut command).code, 0);
+    world.until_over("job");
+    let expected = format!("green job {}\n", there.display());
+    assert_eq!(fs::read_to_string(said).unwrap(), expected);
+}
+
+/// It begins as other programs do, and what it leaves running is its own.
+#[test]
+fn it_is_a_process_like_any_other() {
+    let world = World::new();
+    let (masks, left) = (world.path("masks"), world.path("left"));
+    let bell = format!(
+        "grep -E '^Sig(Blk|Ign)' /proc/self/status > {}; ls /proc/self/fd | wc -l >> {}; \
+         env -i sleep 30 & echo $! > {}; \
+         until tr '\\0' ' ' < /proc/$!/cmdline | grep -q '^sleep'; do :; done",
+        masks.display(),
+        masks.display(),
+        left.display()
+    );
+    let id = world.ok(&["run", "--on-end", &bell, "--", "true"]);
+    world.until_over(&id);
+    let masks = fs::read_to_string(masks).unwrap();
+    // Nothing blocked; nothing ignored but what glibc keeps to itself; its three files and that of `ls`.
+    let plain = "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n4\n";
+    assert_eq!(masks.replace("180000000\n", "000000000\n"), plain);
+    assert_eq!(world.show(&id)["lingering"], 0);
+    let left = pid_in(&left);
+    assert!(is_alive(left));
+    // Nothing marks it as this world's.
+    kill_for_good(left);
+}
+
+#[test]
+fn without_a_directory_it_still_rings() {
+    let world = World::new();
+    let (there, heard) = (world.path("there"), Heard::new(&world));
+    fs::create_dir(&there).unwrap();
+    let mut command = world.command(["run", "--id", "job", "--cwd"]);
+    command.arg(&there).args(["--on-end", &heard.command()]);
+    let script = format!("rmdir {}", there.display());
+    assert_eq!(Ran::of(command.args(["--shell", &script])).code, 0);
+    world.until_over("job");
+    assert_eq!(heard.events().len(), 1);
+}

@@ -1,0 +1,99 @@
+//! A doorbell that fails is rung again, and how it failed can be seen.
+
+use super::{Heard, command_bell, configure, standing, until_stands};
+use crate::world::{World, until};
+use std::fs;
+
+#[test]
+fn a_failed_one_is_rung_again() {
+    let world = World::new();
+    let (heard, ready) = (Heard::new(&world), world.path("ready"));
+    let bell = format!(
+        "{}; test -e {} && exit; printf 'oh\\nno' >&2; exit 4",
+        heard.command(),
+        ready.display()
+    );
+    let id = world.ok(&["run", "--on-end", &bell, "--", "true"]);
+    until_stands(&world, &id, "waiting", 1);
+    assert_eq!(standing(&world, &id)["failure"], "ended with 4: oh\nno");
+    let shown = world.ok(&["show", &id]);
+    let said = "doorbell  on-end to be rung again after 1 attempt: ended with 4: oh no\n";
+    assert!(shown.contains(said), "{shown}");
+    // The job itself is over, and only its doorbell is not.
+    let job = world.show(&id);
+    assert_eq!(
+        (job["state"].as_str(), job["lingering"].as_u64()),
+        (Some("ended"), Some(0))
+    );
+    fs::write(&ready, "").unwrap();
+    until_stands(&world, &id, "rung", 2);
+    world.until_over(&id);
+    let shown = world.ok(&["show", &id]);
+    assert!(shown.contains("on-end rung after 2 attempts\n"), "{shown}");
+    let events = heard.events();
+    assert_eq!(events.len(), 2);
+    assert_eq!(events[0], events[1]);
+    let waited = rung_at(&world, &id, 1) - rung_at(&world, &id, 0);
+    assert!((1000..5000).contains(&waited), "{waited}");
+}
+
+/// When an attempt was over, in milliseconds since boot.
+fn rung_at(world: &World, id: &str, attempt: usize) -> u64 {
+    let journal = world.journal(id);
+    let mut rings = journal
+        .iter()
+        .filter(|record| record["event"].get("rung").is_some());
+    let record = rings.nth(attempt).unwrap();
+    record["at"]["boot_ms"].as_u64().unwrap()
+}
+
+#[test]
+fn one_that_cannot_be_run_has_failed() {
+    let world = World::new();
+    let bell = command_bell("exec /nowhere/at-all", "");
+    configure(&world, &bell);
+    let id = world.ok(&["run", "--", "true"]);
+    until_stands(&world, &id, "waiting", 1);
+    let failure = standing(&world, &id)["failure"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(failure.starts_with("ended with 127: "), "{failure}");
+    assert!(failure.contains("/nowhere/at-all"), "{failure}");
+}
+
+/// Of many, each stands for itself.
+#[test]
+fn one_that_fails_does_not_hold_up_the_others() {
+    let world = World::new();
+    let heard = Heard::new(&world);
+    configure(&world, &command_bell("exit 1", ""));
+    let args = ["run", "--on-end", &heard.command(), "--", "true"];
+    let id = world.ok(&args);
+    until("both were rung", || {
+        let bells = world.show(&id)["doorbells"].clone();
+        bells[0]["state"] == "rung" && bells[1]["attempts"] == 1
+    });
+    assert_eq!(heard.events().len(), 1);
+    let shown = world.ok(&["show", &id]);
+    assert!(shown.contains("doorbell  on-end rung\n"), "{shown}");
+    assert!(shown.contains("doorbell  mine to be rung again"), "{shown}");
+}
+
+/// What a command says of its failing may be what it was given.
+#[test]
+fn secrets_in_a_failure_can_be_left_out() {
+    let world = World::new();
+    let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let bell = format!("echo bad token {token} >&2; exit 1");
+    let id = world.ok(&["run", "--on-end", &bell, "--", "true"]);
+    until_stands(&world, &id, "waiting", 1);
+    for args in [
+        &["show", &id, "--redact"][..],
+        &["show", &id, "--redact", "--json"],
+    ] {
+        let shown = world.ok(args);
+        assert!(shown.contains("ended with 1: bad token"), "{shown}");
+        assert!(!shown.contains(token), "{shown}");
+    }
+}

@@ -1,0 +1,122 @@
+//! A slow doorbell is in nobody's way.
+
+use super::{command_bell, configure, standing, until_stands};
+use crate::processes::{begin, pid_in};
+use crate::scripts::make_fifo;
+use crate::world::{Ran, World, is_alive, until};
+use serde_json::json;
+use std::fs;
+use std::path::PathBuf;
+
+/// A doorbell that rings until the test writes to its pipe.
+struct Slow {
+    fifo: PathBuf,
+    pid: PathBuf,
+}
+
+impl Slow {
+    fn new(world: &World) -> Slow {
+        let (fifo, pid) = (world.path("fifo"), world.path("pid"));
+        make_fifo(&fifo);
+        Slow { fifo, pid }
+    }
+
+    fn command(&self) -> String {
+        let (pid, fifo) = (self.pid.display(), self.fifo.display());
+        format!("echo $$ > {pid}.new; mv {pid}.new {pid}; read -r line < {fifo}")
+    }
+
+    fn until_rings(&self) -> i32 {
+        until("it rings", || self.pid.exists());
+        pid_in(&self.pid)
+    }
+
+    fn let_go(&self) {
+        fs::write(&self.fifo, "go\n").unwrap();
+    }
+}
+
+#[test]
+fn the_end_is_known_while_it_rings() {
+    let world = World::new();
+    let slow = Slow::new(&world);
+    let bell = slow.command();
+    let run = ["run", "--id", "job", "--on-end", &bell, "--wait"];
+    let ran = Ran::of(world.command(run).args(["--shell", "echo hi; exit 3"]));
+    assert_eq!((ran.code, ran.stdout.as_str()), (3, "hi\n"), "{ran:?}");
+    let ringing = slow.until_rings();
+    let job = world.wait("job");
+    assert_eq!(
+        (&job["state"], &job["exit_code"]),
+        (&json!("ended"), &json!(3))
+    );
+    assert_eq!(job["lingering"], 0, "{job}");
+    assert_eq!(world.ok(&["log", "job", "--follow"]), "hi");
+    let waiting = json!({ "name": "on-end", "state": "waiting", "attempts": 0 });
+    assert_eq!(standing(&world, "job"), waiting);
+    let shown = world.ok(&["show", "job"]);
+    assert!(shown.contains("doorbell  on-end being rung\n"), "{shown}");
+    // Not a process of the job, and not gone with its record.
+    world.ok(&["stop", "job"]);
+    world.ok(&["signal", "job", "KILL"]);
+    world.ok(&["prune", "--all", "--force"]);
+    assert!(is_alive(ringing));
+    assert_eq!(world.listed(&[]), ["job"]);
+    slow.let_go();
+    until_stands(&world, "job", "rung", 1);
+    world.until_over("job");
+    world.ok(&["prune", "--all", "--force"]);
+    assert_eq!(world.listed(&[]), [""; 0]);
+}
+
+/// What it hears of is on the disk before it rings.
+#[test]
+fn it_rings_after_the_end_is_recorded() {
+    let world = World::new();
+    let said = world.path("said");
+    let journal = world.job_dir("job").join("journal");
+    let bell = format!(
+        "grep -c '\"ended\"' {} > {}",
+        journal.display(),
+        said.display()
+    );
+    world.ok(&["run", "--id", "job", "--on-end", &bell, "--", "true"]);
+    world.until_over("job");
+    assert_eq!(fs::read_to_string(said).unwrap(), "1\n");
+}
+
+#[test]
+fn the_inbox_does_not_wait_for_it() {
+    let world = World::new();
+    let slow = Slow::new(&world);
+    let bell = slow.command();
+    let session = ["--session", "s"];
+    let args = [&["run", "--on-end", &bell], &session[..], &["--", "true"]];
+    let id = world.ok(&args.concat());
+    slow.until_rings();
+    let inbox = ["inbox", "--session", "s", "--wait=30s", "--format", "json"];
+    let told = Ran::end_of(begin(world.command(inbox)));
+    assert!(told.stdout.contains(&format!("\"{id}:")), "{told:?}");
+    slow.let_go();
+    world.until_over(&id);
+}
+
+/// One that hangs is killed with all it started, and has failed.
+#[test]
+fn one_that_hangs_is_killed_with_its_group() {
+    let world = World::new();
+    let pids = world.path("pids");
+    let command = format!("sleep 60 & echo $$ $! > {}; wait", pids.display());
+    configure(&world, &command_bell(&command, "timeout = \"300ms\""));
+    let id = world.ok(&["run", "--", "true"]);
+    until("it has failed", || standing(&world, &id)["attempts"] == 1);
+    let bell = standing(&world, &id);
+    assert_eq!(bell["state"], "waiting", "{bell}");
+    let failure = bell["failure"].as_str().unwrap();
+    assert_eq!(failure, "took longer than 300ms, and was killed");
+    let text = fs::read_to_string(pids).unwrap();
+    for pid in text.split_whitespace() {
+        let pid = pid.parse().unwrap();
+        until("it is gone", || !is_alive(pid));
+    }
+}

@@ -1,0 +1,159 @@
+//! Two consumers never hold the same claim, and one that is gone holds nobody up.
+
+use super::{
+    Consumer, ME, ack, assert_nothing_waits, end_event, ended, event_ids, inbox, only_event,
+    waiting,
+};
+use crate::processes::{CONT, until_stopped};
+use crate::world::{World, kill, until};
+use serde_json::{Value, json};
+
+/// What twenty consumers that ask at once are given, each.
+fn race(world: &World, options: &[&str]) -> Vec<Vec<String>> {
+    let consumers: Vec<Consumer> = (0..20).map(|_| Consumer::of(world, options)).collect();
+    let given = |consumer: Consumer| event_ids(&consumer.answer());
+    consumers.into_iter().map(given).collect()
+}
+
+fn events(world: &World, count: usize) -> Vec<String> {
+    let mut events: Vec<String> = (0..count)
+        .map(|_| end_event(world, &ended(world, "true")))
+        .collect();
+    events.sort();
+    events
+}
+
+#[test]
+fn of_many_consumers_one_is_given_each_event() {
+    let world = World::new();
+    let events = events(&world, 8);
+    let mut given = race(&world, &[]).concat();
+    given.sort();
+    assert_eq!(given, events);
+}
+
+/// Whoever loses a race for the oldest goes on to the next.
+#[test]
+fn of_many_consumers_each_is_given_one_event() {
+    let world = World::new();
+    let events = events(&world, 20);
+    let given = race(&world, &["--limit", "1"]);
+    assert!(given.iter().all(|given| given.len() == 1), "{given:?}");
+    let mut given = given.concat();
+    given.sort();
+    assert_eq!(given, events);
+}
+
+/// A claim that is written while this one is on its way has come first.
+#[test]
+fn a_consumer_that_was_too_late_goes_on_to_what_is_left() {
+    let world = World::new();
+    let first = end_event(&world, &ended(&world, "true"));
+    let mut command = world.command(["inbox", "--session", ME, "--json", "--limit", "1"]);
+    command.env("OUTLIVE_HOOKS", "consumer:Looked=stop");
+    let late = Consumer::begin(command);
+    until_stopped(late.pid());
+    let second = end_event(&world, &ended(&world, "true"));
+    assert_eq!(event_ids(&inbox(&world, &["--limit", "1"])), [first]);
+    kill(late.pid(), CONT);
+    until_stopped(late.pid());
+    kill(late.pid(), CONT);
+    assert_eq!(event_ids(&late.answer()), [second]);
+}
+
+#[test]
+fn a_waiter_that_was_too_late_wakes_when_the_other_claim_lapses() {
+    let world = World::new();
+    let event = end_event(&world, &ended(&world, "true"));
+    let mut command = world.command(["inbox", "--session", ME, "--json", "--wait"]);
+    command.env("OUTLIVE_HOOKS", "consumer:Looked=stop");
+    let late = Consumer::begin(command);
+    until_stopped(late.pid());
+    inbox(&world, &["--claim", "1s"]);
+    // It stops at each look.
+    until("it is done", || {
+        kill(late.pid(), CONT);
+        !crate::world::is_alive(late.pid())
+    });
+    let again = only_event(&late.answer());
+    assert_eq!(
+        (&again["event"], &again["attempt"]),
+        (&json!(event), &json!(2))
+    );
+}
+
+#[test]
+fn a_consumer_that_stands_still_holds_nobody_up() {
+    let world = World::new();
+    let event = end_event(&world, &ended(&world, "true"));
+    let own = [
+        "inbox",
+        "--session",
+        ME,
+        "--json",
+        "--claim",
+        "500ms",
+        "--ack-all",
+    ];
+    let mut command = world.command(own);
+    command.env("OUTLIVE_HOOKS", "consumer:Claimed=stop");
+    let still = Consumer::begin(command);
+    until_stopped(still.pid());
+    let other = only_event(&inbox(&world, &["--wait=20s"]));
+    assert_eq!(
+        (&other["event"], &other["attempt"]),
+        (&json!(event), &json!(2))
+    );
+    // It has lost its claim, and sees that.
+    kill(still.pid(), CONT);
+    assert_eq!(still.answer(), json!({ "events": [] }));
+    assert_eq!(waiting(&world, ME), 1);
+    ack(&world, &event);
+    assert_nothing_waits(&world);
+}
+
+/// The other has acked it by then.
+#[test]
+fn a_consumer_that_stood_still_is_not_given_what_was_acked() {
+    let world = World::new();
+    ended(&world, "true");
+    let own = ["inbox", "--session", ME, "--json", "--claim", "500ms"];
+    let mut command = world.command(own);
+    command.env("OUTLIVE_HOOKS", "consumer:Claimed=stop");
+    let still = Consumer::begin(command);
+    until_stopped(still.pid());
+    let given = inbox(&world, &["--wait=20s", "--ack-all"]);
+    assert_eq!(event_ids(&given).len(), 1);
+    kill(still.pid(), CONT);
+    assert_eq!(still.answer(), json!({ "events": [] }));
+    assert_nothing_waits(&world);
+}
+
+/// Everything is acked that was delivered; what was only claimed was not.
+#[test]
+fn to_ack_all_is_to_ack_what_was_delivered() {
+    let world = World::new();
+    let delivered = end_event(&world, &ended(&world, "true"));
+    assert_eq!(event_ids(&inbox(&world, &[])), [delivered]);
+    let new = end_event(&world, &ended(&world, "true"));
+    assert_eq!(event_ids(&inbox(&world, &["--ack-all"])), [new]);
+    assert_nothing_waits(&world);
+
+    let event = end_event(&world, &ended(&world, "true"));
+    let own = ["inbox", "--session", ME, "--json", "--claim", "1s"];
+    let mut command = world.command(own);
+    command.env("OUTLIVE_HOOKS", "consumer:Claimed=kill");
+    assert_eq!(Consumer::begin(command).end().code, 137);
+    let answer = inbox(&world, &["--ack-all"]);
+    let answer: Value = match event_ids(&answer).is_empty() {
+        true => inbox(&world, &["--ack-all", "--wait=20s"]),
+        // The claim had lapsed by then.
+        false => answer,
+    };
+    let again = only_event(&answer);
+    assert_eq!(
+        (&again["event"], &again["attempt"]),
+        (&json!(event), &json!(2))
+    );
+    assert_nothing_waits(&world);
+}

@@ -1,0 +1,266 @@
+//! What a session learns by a verb of its own it is not told again; what others learn, it is.
+
+use super::{ME, assert_nothing_waits, end_event, ended, event_ids, inbox, only_event, waiting};
+use crate::checks::every;
+use crate::scripts::sleeper;
+use crate::world::{Ran, World};
+use serde_json::{Value, json};
+
+/// Runs `outlive` on behalf of a session.
+fn as_session(world: &World, session: &str, args: &[&str]) -> Ran {
+    Ran::of(world.command(args).env("OUTLIVE_SESSION", session))
+}
+
+/// The one event that waits.
+fn told_of(world: &World, id: &str) -> Value {
+    let event = only_event(&inbox(world, &[]));
+    assert_eq!(event["event"], json!(end_event(world, id)));
+    event
+}
+
+#[test]
+fn what_a_session_waits_for_it_is_not_told() {
+    let cells = [
+        &["wait"][..],
+        &["wait", "--json"],
+        &["wait", "--any"],
+        &["stop"],
+    ];
+    every(
+        &cells,
+        |args| args.join(" "),
+        |args| {
+            for session in [None, Some(ME)] {
+                let world = World::new();
+                let id = ended(&world, "true");
+                let mut command = world.command(*args);
+                let ran = Ran::of(
+                    command
+                        .arg(&id)
+                        .envs(session.map(|key| ("OUTLIVE_SESSION", key))),
+                );
+                assert_eq!(ran.code, 0, "{ran:?}");
+                assert_nothing_waits(&world);
+            }
+        },
+    );
+}
+
+#[test]
+fn whoever_stayed_with_a_job_is_not_told() {
+    let world = World::new();
+    for stay in ["--wait", "--follow", "--wait=20s"] {
+        let args = ["run", "--session", ME, stay, "--shell", "echo out; exit 4"];
+        assert_eq!(world.outlive(&args).code, 4);
+        assert_nothing_waits(&world);
+    }
+}
+
+#[test]
+fn whoever_yielded_is_told() {
+    let world = World::new();
+    let gate = crate::scripts::Gate::new(&world);
+    let script = gate.then("exit 4");
+    let ran = world.outlive(&["run", "--session", ME, "--wait=50ms", "--shell", &script]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    gate.open();
+    let id = world.listed(&["--state", "all"]).remove(0);
+    world.until_over(&id);
+    assert_eq!(told_of(&world, &id)["data"]["exit_code"], 4);
+}
+
+#[test]
+fn whoever_waited_too_short_is_told() {
+    let world = World::new();
+    let gate = crate::scripts::Gate::new(&world);
+    let id = world.ok(&["run", "--session", ME, "--shell", &gate.then("true")]);
+    assert_eq!(world.outlive(&["wait", &id, "--timeout", "50ms"]).code, 124);
+    gate.open();
+    world.until_over(&id);
+    told_of(&world, &id);
+}
+
+#[test]
+fn a_log_of_all_is_being_told() {
+    let world = World::new();
+    let id = ended(&world, "seq 5");
+    world.ok(&["log", &id]);
+    assert_nothing_waits(&world);
+}
+
+#[test]
+fn a_log_of_less_than_all_is_not_being_told() {
+    let world = World::new();
+    let id = ended(&world, "seq 500");
+    world.ok(&["log", &id]);
+    world.ok(&["log", &id, "--lines", "3"]);
+    told_of(&world, &id);
+}
+
+#[test]
+fn a_log_of_a_job_that_runs_is_not_being_told() {
+    let world = World::new();
+    let gate = crate::scripts::Gate::new(&world);
+    let script = format!("echo out; {}", gate.then("true"));
+    let id = world.ok(&["run", "--session", ME, "--shell", &script]);
+    crate::checks::until_output(&world, &id, "out\n");
+    assert_eq!(world.ok(&["log", &id]), "out");
+    gate.open();
+    world.until_over(&id);
+    told_of(&world, &id);
+}
+
+#[test]
+fn what_was_shown_is_still_told_unless_it_is_asked_to_be_left_out() {
+    let world = World::new();
+    let (shown, not_shown) = (ended(&world, "true"), ended(&world, "true"));
+    world.show(&shown);
+    world.ok(&["show", &shown]);
+    let left = inbox(&world, &["--peek", "--skip-shown"]);
+    assert_eq!(event_ids(&left), [end_event(&world, &not_shown)]);
+    let left = inbox(&world, &["--skip-shown"]);
+    assert_eq!(event_ids(&left), [end_event(&world, &not_shown)]);
+    assert_eq!(told_of(&world, &shown)["attempt"], 1);
+}
+
+#[test]
+fn what_another_session_was_shown_is_not_left_out() {
+    let world = World::new();
+    let id = ended(&world, "true");
+    assert_eq!(as_session(&world, "other", &["show", &id]).code, 0);
+    let left = inbox(&world, &["--skip-shown"]);
+    assert_eq!(event_ids(&left), [end_event(&world, &id)]);
+}
+
+#[test]
+fn a_job_that_was_shown_while_it_ran_is_not_left_out() {
+    let world = World::new();
+    let gate = crate::scripts::Gate::new(&world);
+    let id = world.ok(&["run", "--session", ME, "--shell", &gate.then("true")]);
+    world.show(&id);
+    gate.open();
+    world.until_over(&id);
+    let left = inbox(&world, &["--skip-shown"]);
+    assert_eq!(event_ids(&left), [end_event(&world, &id)]);
+}
+
+#[test]
+fn what_another_session_waited_for_is_told() {
+    let world = World::new();
+    let id = ended(&world, "echo out; exit 3");
+    assert_eq!(as_session(&world, "other", &["wait", &id]).code, 3);
+    assert_eq!(as_session(&world, "other", &["log", &id]).stdout, "out\n");
+    assert_eq!(as_session(&world, "other", &["stop", &id]).code, 0);
+    assert_eq!(waiting(&world, "other"), 0);
+    told_of(&world, &id);
+}
+
+#[test]
+fn what_its_own_session_stopped_it_is_not_told() {
+    for session in [None, Some(ME)] {
+        let world = World::new();
+        let id = sleeper(&world, &["--session", ME]);
+        let mut stop = world.command(["stop", &id]);
+        let ran = Ran::of(stop.envs(session.map(|key| ("OUTLIVE_SESSION", key))));
+        assert_eq!(ran.code, 0, "{ran:?}");
+        world.until_over(&id);
+        assert_nothing_waits(&world);
+    }
+}
+
+#[test]
+fn what_another_session_stopped_it_is_told() {
+    let world = World::new();
+    let id = sleeper(&world, &["--session", ME]);
+    assert_eq!(as_session(&world, "other", &["stop", &id]).code, 0);
+    world.until_over(&id);
+    let event = told_of(&world, &id);
+    assert_eq!(event["data"]["ended_by"], "stop");
+    assert_eq!(waiting(&world, "other"), 0);
+}
+
+#[test]
+fn whom_a_job_is_to_notify() {
+    let cells = [
+        ("end", "true", 1),
+        ("end", "false", 1),
+        ("failure", "true", 0),
+        ("failure", "false", 1),
+        ("failure", "kill -9 $$", 1),
+        ("never", "true", 0),
+        ("never", "false", 0),
+    ];
+    every(
+        &cells,
+        |cell| format!("{cell:?}"),
+        |(notify, script, expected)| {
+            let world = World::new();
+            let id = world.ok(&[
+                "run",
+                "--session",
+                ME,
+                "--notify",
+                notify,
+                "--shell",
+                script,
+            ]);
+            world.until_over(&id);
+            assert_eq!(event_ids(&inbox(&world, &[])).len(), *expected);
+            assert_eq!(waiting(&world, ME), *expected as u64);
+        },
+    );
+}
+
+#[test]
+fn a_job_of_no_session_is_nobodys_event() {
+    let world = World::new();
+    let id = world.shell("true");
+    world.until_over(&id);
+    let ran = world.outlive(&["inbox", "--session", ME, "--ack", &end_event(&world, &id)]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert_nothing_waits(&world);
+}
+
+#[test]
+fn whoever_was_answered_that_a_job_could_not_start_is_not_told() {
+    let world = World::new();
+    assert_eq!(
+        world
+            .outlive(&["run", "--session", ME, "--", "/no/such"])
+            .code,
+        127
+    );
+    assert_nothing_waits(&world);
+}
+
+/// The answer went to somebody else, or to nobody.
+#[test]
+fn a_job_that_could_not_start_is_told_to_a_session_that_was_not_answered() {
+    let world = World::new();
+    let args = ["run", "--session", ME, "--id", "job", "--", "/no/such"];
+    assert_eq!(as_session(&world, "other", &args).code, 127);
+    let event = told_of(&world, "job");
+    assert_eq!(event["data"]["outcome"]["kind"], "not_started", "{event}");
+    assert_eq!(event["data"]["exit_code"], 127);
+
+    let world = World::new();
+    let ran = Ran::of(
+        world
+            .command(args)
+            .env("OUTLIVE_HOOKS", "launcher:Named=kill"),
+    );
+    assert_eq!(ran.code, 137, "{ran:?}");
+    let event = told_of(&world, "job");
+    assert_eq!(event["data"]["outcome"]["kind"], "not_started", "{event}");
+}
+
+/// A job's own script may wait for another of the same session.
+#[test]
+fn what_a_job_of_the_session_waited_for_the_session_is_not_told() {
+    let world = World::new();
+    let first = ended(&world, "exit 5");
+    let outlive = env!("CARGO_BIN_EXE_outlive");
+    let script = format!("{outlive} wait {first}; [ $? = 5 ]");
+    let second = ended(&world, &script);
+    assert_eq!(told_of(&world, &second)["data"]["exit_code"], 0);
+}

@@ -1,0 +1,336 @@
+//! One event, one delivery: what is printed, and what becomes of it then.
+
+use super::{
+    ME, ack, assert_nothing_waits, configure, end_event, ended, ended_of, event_ids, inbox,
+    inbox_of, keys, only_event, waiting,
+};
+use crate::checks::exited;
+use crate::world::{Ran, World};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs;
+
+#[test]
+fn one_end_is_one_event() {
+    let world = World::new();
+    let id = world.ok(&[
+        "run",
+        "--session",
+        ME,
+        "--task",
+        "t1",
+        "--name",
+        "n",
+        "--shell",
+        "exit 3",
+    ]);
+    world.until_over(&id);
+    let answer = inbox(&world, &[]);
+    assert_eq!(keys(&answer), BTreeSet::from(["events"]));
+    let event = only_event(&answer);
+    assert_eq!(
+        keys(&event),
+        BTreeSet::from([
+            "event", "kind", "job", "session", "task", "at", "attempt", "data", "text"
+        ])
+    );
+    assert_eq!(event["event"], json!(end_event(&world, &id)));
+    assert_eq!(event["kind"], "ended");
+    assert_eq!(event["job"], json!(id));
+    assert_eq!(event["session"], ME);
+    assert_eq!(event["task"], "t1");
+    assert_eq!(event["attempt"], 1);
+    assert_eq!(event["at"], world.show(&id)["ended_at"]);
+    assert!(event["text"].as_str().unwrap().contains(&id), "{event}");
+    let data = &event["data"];
+    assert_eq!(
+        keys(data),
+        BTreeSet::from([
+            "outcome",
+            "exit_code",
+            "ended_by",
+            "ended_by_detail",
+            "duration_ms",
+            "lingering",
+            "output",
+            "usage",
+            "command",
+            "name"
+        ])
+    );
+    assert_eq!(data["outcome"], exited(3));
+    assert_eq!(data["exit_code"], 3);
+    assert_eq!(data["ended_by"], "itself");
+    assert_eq!(data["command"], "exit 3");
+    assert_eq!(data["name"], "n");
+}
+
+#[test]
+fn without_a_task_there_is_none() {
+    let world = World::new();
+    ended(&world, "true");
+    let event = only_event(&inbox(&world, &[]));
+    let expected = [
+        "event", "kind", "job", "session", "at", "attempt", "data", "text",
+    ];
+    assert_eq!(keys(&event), BTreeSet::from(expected));
+}
+
+#[test]
+fn what_is_claimed_nobody_else_is_given() {
+    let world = World::new();
+    let id = ended(&world, "true");
+    assert_eq!(event_ids(&inbox(&world, &[])), [end_event(&world, &id)]);
+    assert_eq!(inbox(&world, &[]), json!({ "events": [] }));
+    assert_eq!(waiting(&world, ME), 1);
+}
+
+#[test]
+fn a_claim_that_lapses_is_delivered_again_under_the_same_id_until_it_is_acked() {
+    let world = World::new();
+    let id = ended(&world, "true");
+    let event = end_event(&world, &id);
+    for attempt in 1..=3 {
+        let answer = inbox(&world, &["--claim", "300ms", "--wait=20s"]);
+        let again = only_event(&answer);
+        assert_eq!(again["event"], json!(event));
+        assert_eq!(again["attempt"], attempt);
+    }
+    ack(&world, &event);
+    let ran = world.outlive(&["inbox", "--session", ME, "--json", "--wait=400ms"]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (124, "{\"events\":[]}\n"),
+        "{ran:?}"
+    );
+    assert_nothing_waits(&world);
+}
+
+#[test]
+fn an_ack_needs_no_claim_and_may_be_repeated() {
+    let world = World::new();
+    let id = ended(&world, "true");
+    let event = end_event(&world, &id);
+    ack(&world, &event);
+    ack(&world, &event);
+    let twice = ["inbox", "--session", ME, "--ack", &event, &event];
+    assert_eq!(world.ok(&twice), "");
+    assert_nothing_waits(&world);
+}
+
+#[test]
+fn only_an_event_of_the_session_can_be_acked() {
+    let world = World::new();
+    let mine = end_event(&world, &ended(&world, "true"));
+    let theirs = end_event(&world, &ended_of(&world, "other", "true"));
+    let job = theirs.split(':').next().unwrap();
+    let never = world.ok(&["run", "--session", ME, "--notify", "never", "--", "true"]);
+    world.until_over(&never);
+    let (no_seq, not_an_event) = (format!("{job}:99"), format!("{job}:1"));
+    for wrong in [
+        &theirs,
+        "nosuchjob:3",
+        &no_seq,
+        &not_an_event,
+        &end_event(&world, &never),
+    ] {
+        // Nothing is acked where one of them is wrong.
+        let ran = world.outlive(&["inbox", "--session", ME, "--ack", &mine, wrong]);
+        assert_eq!(ran.code, 3, "{wrong}: {ran:?}");
+        assert!(
+            ran.stderr.contains(&format!("no event {wrong:?}")),
+            "{ran:?}"
+        );
+        assert_eq!(ran.stdout, "");
+    }
+    assert_eq!(event_ids(&inbox(&world, &[])), [mine]);
+    assert_eq!(event_ids(&inbox_of(&world, "other", &[])), [theirs]);
+}
+
+#[test]
+fn what_is_no_event_id_is_a_wrong_command_line() {
+    let world = World::new();
+    for wrong in ["", "x", "x:", ":1", "x:y", "../x:1", "x:-1", "x:1:"] {
+        let ran = world.outlive(&["inbox", "--session", ME, "--ack", wrong]);
+        assert_eq!(ran.code, 2, "{wrong:?}: {ran:?}");
+    }
+    for wrong in [["--claim", "0"], ["--limit", "0"]] {
+        let ran = world.outlive(&[&["inbox", "--session", ME], &wrong[..]].concat());
+        assert_eq!(ran.code, 2, "{wrong:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn many_ends_come_as_one_batch_the_oldest_first() {
+    let world = World::new();
+    let ids: Vec<String> = (0..5).map(|_| ended(&world, "true")).collect();
+    let expected: Vec<String> = ids.iter().map(|id| end_event(&world, id)).collect();
+    assert_eq!(event_ids(&inbox(&world, &["--peek"])), expected);
+    assert_eq!(event_ids(&inbox(&world, &["--limit", "2"])), expected[..2]);
+    assert_eq!(event_ids(&inbox(&world, &["--peek"])), expected[2..]);
+    assert_eq!(event_ids(&inbox(&world, &[])), expected[2..]);
+    assert_eq!(event_ids(&inbox(&world, &[])), [""; 0]);
+}
+
+#[test]
+fn oldest_is_whatever_ended_first() {
+    let world = World::new();
+    let gate = world.path("gate");
+    let script = crate::scripts::loop_until(&gate);
+    let late = world.ok(&["run", "--session", ME, "--id", "aaa", "--shell", &script]);
+    let early = ended(&world, "true");
+    fs::write(&gate, "").unwrap();
+    world.until_over(&late);
+    let expected = [end_event(&world, &early), end_event(&world, &late)];
+    assert_eq!(event_ids(&inbox(&world, &[])), expected);
+}
+
+#[test]
+fn to_peek_changes_nothing() {
+    let world = World::new();
+    let id = ended(&world, "true");
+    for _ in 0..3 {
+        let event = only_event(&inbox(&world, &["--peek"]));
+        assert_eq!(event["attempt"], 0);
+    }
+    assert!(!world.job_dir(&id).join("told").exists());
+    assert_eq!(only_event(&inbox(&world, &[]))["attempt"], 1);
+    // What somebody has is not there to be seen.
+    assert_eq!(event_ids(&inbox(&world, &["--peek"])), [""; 0]);
+}
+
+#[test]
+fn as_text_it_is_a_block_with_its_id_and_how_to_ack_it() {
+    let world = World::new();
+    let id = ended(&world, "echo hello");
+    let event = end_event(&world, &id);
+    let text = only_event(&inbox(&world, &["--peek"]))["text"].clone();
+    let expected = format!("[{event}] {}\n", text.as_str().unwrap());
+    assert_eq!(
+        world.outlive(&["inbox", "--session", ME, "--peek"]).stdout,
+        expected
+    );
+    let ran = world.outlive(&["inbox", "--session", ME, "--format", "text", "--json"]);
+    assert_eq!(ran.stdout, expected);
+    let hint = format!("outlive inbox --session {ME} --ack {event}");
+    assert!(ran.stderr.contains(&hint), "{ran:?}");
+    let ran = world.outlive(&["inbox", "--session", ME]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
+        (0, "", "nothing new\n")
+    );
+    let ran = world.outlive(&["inbox", "--session", ME, "--format", "json"]);
+    assert_eq!(ran.stdout, "{\"events\":[]}\n");
+}
+
+/// Every session key can be pasted into a shell.
+#[test]
+fn the_hint_can_be_pasted() {
+    let world = World::new();
+    for session in ["it's $(mine) & more", "-x", "--follow"] {
+        let id = world.ok(&["run", &format!("--session={session}"), "--", "true"]);
+        world.until_over(&id);
+        let ran = world.outlive(&["inbox", &format!("--session={session}")]);
+        let hint = ran.stderr.split("note: outlive").nth(1).unwrap().trim_end();
+        let script = format!("'{}' {hint}", env!("CARGO_BIN_EXE_outlive"));
+        let ran = Ran::of(&mut world.within("bash", ["-c", &script]));
+        assert_eq!(ran.code, 0, "{script}: {ran:?}");
+        let ended = world.json(&["session", "end", "--json", "--", session]);
+        assert_eq!(ended["kept"], 0);
+    }
+}
+
+#[test]
+fn without_a_session_there_is_no_inbox() {
+    let world = World::new();
+    for args in [
+        vec!["inbox"],
+        vec!["inbox", "--follow"],
+        vec!["inbox", "--ack", "x:1"],
+    ] {
+        let ran = world.outlive(&args);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.stderr.contains("--session KEY"), "{ran:?}");
+        assert!(ran.stderr.contains("OUTLIVE_SESSION"), "{ran:?}");
+    }
+    ended(&world, "true");
+    let mut command = world.command(["inbox", "--json"]);
+    let ran = Ran::of(command.env("OUTLIVE_SESSION", ME));
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(only_event(&answer)["session"], ME);
+}
+
+#[test]
+fn an_inbox_that_was_never_used_is_empty_and_leaves_no_trace() {
+    let world = World::new();
+    assert_eq!(inbox(&world, &[]), json!({ "events": [] }));
+    assert!(!world.home().join("inbox").exists());
+}
+
+/// Claims it until it is given up, and says so once.
+fn offered_until_dropped(world: &World, options: &[&str]) -> (usize, Ran) {
+    let event = end_event(world, &ended(world, "true"));
+    for offered in 0.. {
+        let args = ["inbox", "--session", ME, "--json", "--wait=1s"];
+        let ran = world.outlive(&[&args, options].concat());
+        let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+        if event_ids(&answer).is_empty() {
+            assert_eq!(ran.code, 124, "{ran:?}");
+            assert_eq!(answer["dropped"], json!([event]), "{ran:?}");
+            return (offered, ran);
+        }
+        assert_eq!(only_event(&answer)["attempt"], json!(offered + 1));
+    }
+    unreachable!()
+}
+
+#[test]
+fn after_eight_attempts_it_is_dropped_and_that_is_said_and_recorded() {
+    let world = World::new();
+    let (offered, ran) = offered_until_dropped(&world, &["--claim", "250ms"]);
+    assert_eq!(offered, 8);
+    assert!(
+        ran.stderr.contains("dropped: it was delivered too often"),
+        "{ran:?}"
+    );
+    assert_dropped(&world, "attempts");
+}
+
+#[test]
+fn how_often_is_configured() {
+    let world = World::new();
+    configure(&world, "[inbox]\nclaim = \"250ms\"\nattempts = 3\n");
+    assert_eq!(offered_until_dropped(&world, &[]).0, 3);
+    assert_dropped(&world, "attempts");
+}
+
+#[test]
+fn what_is_too_old_is_dropped_and_that_is_said_and_recorded() {
+    let world = World::new();
+    configure(&world, "[inbox]\nkeep = \"1ms\"\n");
+    let event = end_event(&world, &ended(&world, "true"));
+    // To whoever only looks that is not said, and nothing is changed for those who will be told.
+    assert_eq!(inbox(&world, &["--peek"]), json!({ "events": [] }));
+    let ran = world.outlive(&["inbox", "--session", ME, "--json"]);
+    assert_eq!(
+        ran.stdout,
+        format!("{{\"events\":[],\"dropped\":[\"{event}\"]}}\n")
+    );
+    assert!(ran.stderr.contains(&event), "{ran:?}");
+    assert!(ran.stderr.contains("dropped: it was too old"), "{ran:?}");
+    assert_dropped(&world, "age");
+}
+
+/// The one job's event was dropped for this reason, for good.
+fn assert_dropped(world: &World, why: &str) {
+    let id = world.listed(&["--state", "all"]).remove(0);
+    let record = fs::read_to_string(world.job_dir(&id).join("told")).unwrap();
+    let dropped = format!("\"note\":{{\"dropped\":{{\"why\":\"{why}\"}}}}");
+    assert_eq!(record.matches(&dropped).count(), 1, "{record}");
+    assert_nothing_waits(world);
+    // It is nothing that anybody waits to be told.
+    assert_eq!(
+        world.json(&["prune", "--all", "--json"])["removed"],
+        json!([id])
+    );
+}

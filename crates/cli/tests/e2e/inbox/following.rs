@@ -1,0 +1,140 @@
+//! `--follow` prints one JSON line an event, for as long as it is let.
+
+use super::{
+    Consumer, ME, ack, assert_nothing_waits, end_event, ended, inbox, only_event, post, waiting,
+};
+use crate::processes::{kill_for_good, until_blocked};
+use crate::scripts::{WAITS, let_go, ok};
+use crate::world::{World, until};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::process::Stdio;
+
+fn follower(world: &World, options: &[&str]) -> Consumer {
+    Consumer::of(world, &[&["--follow"], options].concat())
+}
+
+#[test]
+fn each_event_is_a_line_and_acked() {
+    let world = World::new();
+    let before = ended(&world, "true");
+    let mut follower = follower(&world, &["--ack-all"]);
+    assert_eq!(follower.line()["event"], json!(end_event(&world, &before)));
+    for code in [0, 3] {
+        let id = ended(&world, &format!("exit {code}"));
+        let event = follower.line();
+        assert_eq!(event["event"], json!(end_event(&world, &id)));
+        assert_eq!(event["data"]["exit_code"], code);
+        until("it is acked", || waiting(&world, ME) == 0);
+    }
+    let posted = post(&world, &json!({"goal": "g"}), &[]);
+    assert_eq!(follower.line()["event"], json!(posted));
+    until("it is acked", || waiting(&world, ME) == 0);
+    kill_for_good(follower.pid());
+    assert_nothing_waits(&world);
+}
+
+#[test]
+fn what_is_not_acked_comes_again() {
+    let world = World::new();
+    let id = ended(&world, "true");
+    let mut follower = follower(&world, &["--claim", "300ms"]);
+    for attempt in 1..=3 {
+        let event = follower.line();
+        assert_eq!(event["event"], json!(end_event(&world, &id)));
+        assert_eq!(event["attempt"], attempt);
+    }
+    ack(&world, &end_event(&world, &id));
+    let next = post(&world, &json!({}), &[]);
+    // A fourth delivery may have been on its way.
+    let event = follower.line();
+    let event = if event["job"] == json!(id) {
+        follower.line()
+    } else {
+        event
+    };
+    assert_eq!(event["event"], json!(next));
+}
+
+#[test]
+fn who_only_looks_sees_each_event_once() {
+    let world = World::new();
+    let first = ended(&world, "true");
+    let mut follower = follower(&world, &["--peek"]);
+    assert_eq!(follower.line()["job"], json!(first));
+    until_blocked(follower.pid());
+    let second = ended(&world, "true");
+    assert_eq!(follower.line()["job"], json!(second));
+    until_blocked(follower.pid());
+    let events = inbox(&world, &[])["events"].clone();
+    let attempts: Vec<&Value> = events
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| &event["attempt"])
+        .collect();
+    assert_eq!(attempts, [1, 1]);
+    kill_for_good(follower.pid());
+    assert_eq!(follower.end().stdout, "");
+}
+
+#[test]
+fn as_text_each_event_is_a_block() {
+    let world = World::new();
+    let id = ended(&world, "true");
+    let mut command = world.command(["inbox", "--session", ME, "--follow", "--format", "text"]);
+    command.arg("--ack-all");
+    let follower = Consumer::begin(command);
+    until("it is acked", || waiting(&world, ME) == 0);
+    kill_for_good(follower.pid());
+    let ran = follower.end();
+    let expected = format!("[{}] Job {id} succeeded", end_event(&world, &id));
+    assert!(ran.stdout.starts_with(&expected), "{ran:?}");
+}
+
+/// What it would claim then nobody would read.
+#[test]
+fn who_is_not_read_any_more_takes_nothing() {
+    for options in [&["--follow"][..], &["--follow", "--peek"], &["--wait"]] {
+        let world = World::new();
+        let own = ["inbox", "--session", ME, "--json"];
+        let mut command = world.command([&own, options].concat());
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        until_blocked(child.id() as i32);
+        drop(child.stdout.take());
+        until("it has ended", || child.try_wait().unwrap().is_some());
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        ended(&world, "true");
+        assert_eq!(only_event(&inbox(&world, &[]))["attempt"], 1);
+    }
+}
+
+/// Fifty jobs, every third of which loses its keeper and every fifth both.
+#[test]
+fn many_jobs_are_followed_whatever_becomes_of_their_keepers() {
+    let world = World::new();
+    let mut follower = follower(&world, &["--ack-all"]);
+    let script = format!("{WAITS} exit 7");
+    let start = || ok(&world, &["run", "--session", ME, "--shell", &script]);
+    let ids: Vec<String> = (0..50).map(|_| start()).collect();
+    until_blocked(follower.pid());
+    for (number, id) in ids.iter().enumerate() {
+        if number % 5 == 0 {
+            world.kill_both(id);
+        } else if number % 3 == 0 {
+            kill_for_good(world.pair(id).keeper);
+        }
+    }
+    let_go(&world);
+    let mut told = Vec::new();
+    for _ in &ids {
+        let event = follower.line();
+        assert_eq!(event["data"]["exit_code"], 7, "{event}");
+        told.push(event["event"].as_str().unwrap().to_owned());
+    }
+    let expected: BTreeSet<String> = ids.iter().map(|id| end_event(&world, id)).collect();
+    assert_eq!(told.iter().cloned().collect::<BTreeSet<_>>(), expected);
+    until("all are acked", || waiting(&world, ME) == 0);
+    kill_for_good(follower.pid());
+    assert_eq!(follower.end().stdout, "");
+}

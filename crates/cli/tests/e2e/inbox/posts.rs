@@ -1,0 +1,287 @@
+//! Work that was done elsewhere is told through the same inbox, whole and once.
+
+use super::{
+    ME, ack, assert_nothing_waits, ended, event_ids, inbox, inbox_of, only_event, post,
+    try_to_post, waiting,
+};
+use crate::checks::every;
+use crate::world::{Ran, World, names_in};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+/// The ids of the posts that are there, and whatever else lies there.
+fn posts(world: &World) -> Vec<String> {
+    let posts = world.home().join("posts");
+    match posts.exists() {
+        true => names_in(&posts),
+        false => Vec::new(),
+    }
+}
+
+#[test]
+fn a_post_is_an_event() {
+    let world = World::new();
+    let file = world.path("post.json");
+    fs::write(&file, json!({"goal": "find it", "tokens": 7}).to_string()).unwrap();
+    let file = file.to_str().unwrap();
+    let args = [
+        "post",
+        "--session",
+        ME,
+        "--kind",
+        "delegation",
+        "--task",
+        "t",
+        "--json",
+        file,
+    ];
+    let posted = world.json(&args);
+    assert_eq!(posted["posted"], true);
+    let event = only_event(&inbox(&world, &[]));
+    assert_eq!(event["event"], posted["event"]);
+    let id = event["job"].as_str().unwrap();
+    assert_eq!(event["event"], json!(format!("{id}:1")));
+    assert_eq!(
+        (&event["kind"], &event["session"]),
+        (&json!("delegation"), &json!(ME))
+    );
+    assert_eq!(
+        (&event["task"], &event["attempt"]),
+        (&json!("t"), &json!(1))
+    );
+    assert_eq!(event["data"], json!({"goal": "find it", "tokens": 7}));
+    ack(&world, event["event"].as_str().unwrap());
+    assert_nothing_waits(&world);
+    assert_eq!(world.listed(&["--state", "all"]), [""; 0]);
+}
+
+#[test]
+fn a_post_may_come_from_standard_input() {
+    let world = World::new();
+    for args in [&["post"][..], &["post", "-"]] {
+        let mut command = world.command(args);
+        command.env("OUTLIVE_SESSION", ME);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(b"{\"goal\":\"g\"}\n")
+            .unwrap();
+        let ran = Ran::end_of(child);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let event = only_event(&inbox(&world, &[]));
+        assert_eq!(event["event"], json!(ran.stdout.trim_end()));
+        assert_eq!(event["data"], json!({"goal": "g"}));
+    }
+}
+
+#[test]
+fn a_repeated_post_is_told_once() {
+    let world = World::new();
+    let first = post(&world, &json!({"n": 1}), &["--id", "mine"]);
+    assert_eq!(first, "mine:1");
+    for _ in 0..2 {
+        let ran = try_to_post(&world, "{\"n\": 2}", &["--id", "mine", "--json"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(ran.stdout, "{\"event\":\"mine:1\",\"posted\":false}\n");
+        assert!(ran.stderr.contains("posted before"), "{ran:?}");
+    }
+    let event = only_event(&inbox(&world, &["--ack-all"]));
+    assert_eq!(
+        (&event["event"], &event["data"]["n"]),
+        (&json!("mine:1"), &json!(1))
+    );
+    // Also after it was told.
+    assert_eq!(post(&world, &json!({}), &["--id", "mine"]), "mine:1");
+    assert_nothing_waits(&world);
+    assert_eq!(posts(&world), ["mine"]);
+}
+
+#[test]
+fn of_many_posts_of_one_id_at_once_one_is_told() {
+    let world = World::new();
+    let file = world.path("post.json");
+    fs::write(&file, "{}").unwrap();
+    let begin = |_| {
+        let mut command = world.command(["post", "--session", ME, "--id", "mine", "--json"]);
+        command.arg(&file);
+        crate::processes::begin(command)
+    };
+    let posters: Vec<_> = (0..12).map(begin).collect();
+    let posted = |child| {
+        let ran = Ran::end_of(child);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+        answer["posted"] == true
+    };
+    assert_eq!(
+        posters.into_iter().map(posted).filter(|now| *now).count(),
+        1
+    );
+    assert_eq!(event_ids(&inbox(&world, &[])), ["mine:1"]);
+    assert_eq!(posts(&world), ["mine"]);
+}
+
+#[test]
+fn what_is_no_post_is_refused_and_leaves_nothing() {
+    let world = World::new();
+    let large = format!("{{\"x\":\"{}\"}}", "x".repeat(4 * 1024 * 1024));
+    let cases = [
+        ("", "is not JSON"),
+        ("{\"goal\": ", "is not JSON"),
+        ("{} {}", "is not JSON"),
+        ("[1]", "is not a JSON object"),
+        ("\"text\"", "is not a JSON object"),
+        ("null", "is not a JSON object"),
+        (&large, "more than 4194304 bytes"),
+    ];
+    for (text, reason) in cases {
+        let ran = try_to_post(&world, text, &[]);
+        assert_eq!(ran.code, 2, "{text:.20}: {ran:?}");
+        assert!(ran.stderr.contains(reason), "{text:.20}: {ran:?}");
+        assert_eq!(ran.stdout, "");
+    }
+    let missing = world.outlive(&["post", "--session", ME, "/no/such/file"]);
+    assert_eq!(missing.code, 2, "{missing:?}");
+    assert!(missing.stderr.contains("/no/such/file"), "{missing:?}");
+    for wrong in [
+        &["--id", "../x"][..],
+        &["--id", ""],
+        &["--kind", "ended"],
+        &["--task", ""],
+    ] {
+        let ran = try_to_post(&world, "{}", wrong);
+        assert_eq!(ran.code, 2, "{wrong:?}: {ran:?}");
+    }
+    assert_eq!(world.outlive(&["post"]).code, 2);
+    assert!(!world.home().exists());
+}
+
+#[test]
+fn a_post_cannot_have_a_jobs_id() {
+    let world = World::new();
+    let id = ended(&world, "true");
+    let ran = try_to_post(&world, "{}", &["--id", &id]);
+    assert_eq!(ran.code, 125, "{ran:?}");
+    assert!(
+        ran.stderr.contains(&format!("the id {id} is a job's")),
+        "{ran:?}"
+    );
+    assert_eq!(posts(&world), [""; 0]);
+    assert_eq!(waiting(&world, ME), 1);
+}
+
+#[test]
+fn a_post_stands_alone() {
+    let world = World::new();
+    let batch = json!({
+        "role": "reviewer", "goal": "review the parser", "context": "branch x\nat abc123",
+        "results": [
+            {"goal": "part one", "status": "done", "summary": "it is fine"},
+            {"goal": "part two", "status": "failed", "error": "no such file"},
+            {"results": [{"result": "nested deeply"}]},
+        ],
+        "cost": 3,
+    });
+    post(&world, &batch, &["--id", "d1"]);
+    let event = only_event(&inbox(&world, &[]));
+    assert_eq!(event["data"], batch);
+    let text = event["text"].as_str().unwrap();
+    for part in [
+        "d1",
+        "Role: reviewer",
+        "Goal: review the parser",
+        "branch x",
+        "at abc123",
+        "part one",
+        "it is fine",
+        "part two",
+        "Status: failed",
+        "Error: no such file",
+        "nested deeply",
+        "cost: 3",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// In whatever place they are: by their shape, or by the name beside them.
+#[test]
+fn secrets_in_a_post_are_left_out() {
+    let world = World::new();
+    let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4).split_at(36).0);
+    let secret = "hunter2hunter2";
+    let data = json!({
+        "goal": format!("use {token}"),
+        "result": format!("export DB_PASSWORD={secret}\nok"),
+        "results": [{"summary": format!("found {token} there")}, token],
+        "env": {"API_KEY": secret, "LEVEL": "debug"},
+        "password": secret,
+    });
+    post(&world, &data, &[]);
+    let event = only_event(&inbox(&world, &[]));
+    let whole = event.to_string();
+    for leaked in [&token[4..], secret] {
+        assert!(!whole.contains(leaked), "{event:#}");
+    }
+    assert_eq!(event["data"]["env"]["LEVEL"], "debug");
+    assert!(
+        event["text"].as_str().unwrap().contains("[redacted:"),
+        "{event:#}"
+    );
+}
+
+#[test]
+fn escape_sequences_do_not_reach_the_text_of_a_post() {
+    let world = World::new();
+    post(
+        &world,
+        &json!({"summary": "\u{1b}[31mred\u{1b}[0m and \u{1b}]0;title\u{7}plain"}),
+        &[],
+    );
+    let event = only_event(&inbox(&world, &[]));
+    let text = event["text"].as_str().unwrap();
+    assert!(text.contains("Summary: red and plain"), "{text:?}");
+}
+
+#[test]
+fn a_poster_that_is_killed_leaves_all_of_it_or_nothing() {
+    let cells = [("Written", 0), ("Linked", 0), ("Named", 1)];
+    every(
+        &cells,
+        |cell| cell.0.to_owned(),
+        |(hook, told)| {
+            let world = World::new();
+            let file = world.path("post.json");
+            fs::write(&file, "{\"n\":1}").unwrap();
+            let mut command = world.command(["post", "--session", ME, "--id", "mine"]);
+            command
+                .arg(&file)
+                .env("OUTLIVE_HOOKS", format!("poster:{hook}=kill"));
+            assert_eq!(Ran::of(&mut command).code, 137);
+            assert_eq!(event_ids(&inbox(&world, &["--peek"])).len(), *told);
+            // Whoever does it again is sure of it.
+            assert_eq!(post(&world, &json!({"n": 1}), &["--id", "mine"]), "mine:1");
+            assert_eq!(event_ids(&inbox(&world, &["--ack-all"])), ["mine:1"]);
+            assert_nothing_waits(&world);
+        },
+    );
+}
+
+#[test]
+fn posts_of_other_sessions_are_theirs() {
+    let world = World::new();
+    let event = post(&world, &json!({}), &[]);
+    let ran = world.outlive(&["inbox", "--session", "other", "--ack", &event]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert_eq!(event_ids(&inbox_of(&world, "other", &[])), [""; 0]);
+    assert_eq!(event_ids(&inbox(&world, &[])), [event]);
+}

@@ -1,0 +1,260 @@
+//! Sessions hear what is theirs, whatever they are called, and can be closed.
+
+use super::{
+    Consumer, ME, assert_nothing_waits, end_event, ended, ended_of, event_ids, inbox, inbox_of,
+    only_event, post, waiting,
+};
+use crate::processes::until_blocked;
+use crate::scripts::{WAITS, let_go, ok, sleeper};
+use crate::world::{Ran, World, names_in};
+use serde_json::{Value, json};
+
+/// Keys that somebody else chose.
+fn odd_keys() -> Vec<String> {
+    let long = "k".repeat(80);
+    let wide = "日".repeat(26);
+    [
+        "..",
+        ".",
+        "/",
+        "a/b",
+        "../../x",
+        "a b",
+        "%2e",
+        "-x",
+        ".bell-x",
+        "Straße 😀",
+        &long,
+        &wide,
+    ]
+    .map(str::to_owned)
+    .into()
+}
+
+#[test]
+fn each_session_hears_what_is_its_own() {
+    let world = World::new();
+    let expected: Vec<(String, String)> = odd_keys()
+        .into_iter()
+        .map(|key| {
+            let key_is = format!("--session={key}");
+            let id = world.ok(&["run", &key_is, "--", "true"]);
+            (key, id)
+        })
+        .collect();
+    for (key, id) in &expected {
+        world.until_over(id);
+        let key_is = format!("--session={key}");
+        let answer = world.json(&["inbox", &key_is, "--json", "--ack-all"]);
+        let event = only_event(&answer);
+        assert_eq!(event["event"], json!(end_event(&world, id)), "{key}");
+        assert_eq!(event["session"], json!(key));
+        assert_eq!(world.listed(&[&key_is, "--state", "all"]), [id.as_str()]);
+        assert_eq!(
+            world.json(&["inbox", &key_is, "--json"]),
+            json!({ "events": [] })
+        );
+    }
+    assert_eq!(names_in(&world.home().join("inbox")), [""; 0]);
+}
+
+#[test]
+fn each_session_waits_for_what_is_its_own() {
+    let world = World::new();
+    for key in odd_keys() {
+        let key_is = format!("--session={key}");
+        let waiter = Consumer::begin(world.command(["inbox", &key_is, "--json", "--wait"]));
+        until_blocked(waiter.pid());
+        ended_of(&world, "other", "true");
+        let id = world.ok(&["run", &key_is, "--", "true"]);
+        let event = only_event(&waiter.answer());
+        assert_eq!(event["job"], json!(id), "{key}");
+    }
+}
+
+#[test]
+fn keys_that_cannot_be_are_refused() {
+    let world = World::new();
+    for key in ["", "a\nb", "\u{1b}[0m", &"k".repeat(81), &"日".repeat(27)] {
+        for args in [&["inbox"][..], &["post", "-"], &["run", "--", "true"]] {
+            let mut args = args.to_vec();
+            args.insert(1, "--session");
+            args.insert(2, key);
+            let ran = world.outlive(&args);
+            assert_eq!(ran.code, 2, "{args:?}: {ran:?}");
+            assert!(ran.stderr.contains("session"), "{ran:?}");
+        }
+        assert_eq!(world.outlive(&["session", "end", key]).code, 2);
+    }
+    assert!(!world.home().exists());
+}
+
+#[test]
+fn jobs_are_listed_by_session_and_task() {
+    let world = World::new();
+    let run = |session: &str, task: &str| {
+        world.ok(&["run", "--session", session, "--task", task, "--", "true"])
+    };
+    let jobs = [run("a", "x"), run("a", "y"), run("b", "x")];
+    let listed = |options: &[&str]| {
+        let mut ids = world.listed(&[&["--state", "all"], options].concat());
+        ids.sort();
+        ids
+    };
+    let sorted = |places: &[usize]| {
+        let mut ids: Vec<String> = places.iter().map(|place| jobs[*place].clone()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(listed(&["--session", "a"]), sorted(&[0, 1]));
+    assert_eq!(listed(&["--task", "x"]), sorted(&[0, 2]));
+    assert_eq!(listed(&["--session", "a", "--task", "x"]), sorted(&[0]));
+    assert_eq!(listed(&["--session", "c"]), sorted(&[]));
+    for (place, task) in [(0, "x"), (1, "y")] {
+        world.until_over(&jobs[place]);
+        let events = inbox_of(&world, "a", &["--limit", "1"]);
+        assert_eq!(only_event(&events)["task"], task);
+    }
+}
+
+/// The one session with something in it: what ended, was posted, and will end.
+fn full(world: &World) -> (String, String, String) {
+    let over = ended(world, "true");
+    let posted = post(world, &json!({"goal": "g"}), &[]);
+    let script = format!("{WAITS} true");
+    let running = ok(world, &["run", "--session", ME, "--shell", &script]);
+    (over, posted, running)
+}
+
+#[test]
+fn an_ended_session_keeps_what_waits() {
+    let world = World::new();
+    let (over, posted, running) = full(&world);
+    for options in [&[][..], &["--keep"]] {
+        let ended = world.json(&[&["session", "end", ME, "--json"], options].concat());
+        let expected = json!({
+            "dropped": 0, "kept": 2, "stopped": [], "still_running": [running],
+        });
+        assert_eq!(ended, expected);
+    }
+    let text = world.ok(&["session", "end", ME]);
+    assert_eq!(
+        text,
+        "0 events dropped, 2 kept; 0 jobs stopped, 1 still running"
+    );
+    let_go(&world);
+    world.until_over(&running);
+    let expected = [
+        end_event(&world, &over),
+        posted,
+        end_event(&world, &running),
+    ];
+    assert_eq!(event_ids(&inbox(&world, &[])), expected);
+}
+
+#[test]
+fn a_session_that_is_dropped_hears_nothing_of_it_any_more() {
+    let world = World::new();
+    let (over, posted, running) = full(&world);
+    ended_of(&world, "other", "true");
+    // What somebody has claimed is dropped as well.
+    inbox(&world, &["--limit", "1", "--claim", "200ms"]);
+    let ended = world.json(&["session", "end", ME, "--drop", "--json"]);
+    let expected = json!({
+        "dropped": 2, "kept": 0, "stopped": [], "still_running": [running],
+    });
+    assert_eq!(ended, expected);
+    let_go(&world);
+    world.until_over(&running);
+    let ran = world.outlive(&["inbox", "--session", ME, "--json", "--wait=400ms"]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (124, "{\"events\":[]}\n"),
+        "{ran:?}"
+    );
+    // To ack it is to say what is so.
+    let (over, running) = (end_event(&world, &over), end_event(&world, &running));
+    world.ok(&["inbox", "--session", ME, "--ack", &over, &posted, &running]);
+    assert_nothing_waits(&world);
+    assert_eq!(waiting(&world, "other"), 1);
+    assert_eq!(world.listed(&["--session", ME, "--state", "all"]).len(), 2);
+}
+
+#[test]
+fn a_session_may_be_used_again_after_it_was_ended() {
+    let world = World::new();
+    full(&world);
+    world.ok(&["session", "end", ME, "--drop", "--stop"]);
+    let waiter = Consumer::of(&world, &["--wait"]);
+    until_blocked(waiter.pid());
+    let id = ended(&world, "exit 3");
+    assert_eq!(event_ids(&waiter.answer()), [end_event(&world, &id)]);
+}
+
+#[test]
+fn the_jobs_of_a_session_are_stopped_with_it() {
+    for options in [&["--stop"][..], &["--stop", "--drop"]] {
+        let world = World::new();
+        let mut ids = [
+            sleeper(&world, &["--session", ME]),
+            sleeper(&world, &["--session", ME]),
+        ];
+        ids.sort();
+        let theirs = sleeper(&world, &["--session", "other"]);
+        let args = [&["session", "end", ME, "--json"], options].concat();
+        let mut command = world.command(args);
+        let ran = Ran::of(command.env("OUTLIVE_SESSION", ME));
+        let mut ended: Value = serde_json::from_str(&ran.stdout).unwrap();
+        ended["stopped"]
+            .as_array_mut()
+            .unwrap()
+            .sort_by_key(Value::to_string);
+        let expected = json!({
+            "dropped": 0, "kept": 0, "stopped": ids, "still_running": [],
+        });
+        assert_eq!(ended, expected);
+        for id in &ids {
+            let job = world.show(id);
+            assert_eq!(
+                (&job["state"], &job["ended_by"]),
+                (&json!("ended"), &json!("stop"))
+            );
+            assert_eq!(
+                job["ended_by_detail"],
+                json!(format!("the end of session {ME}"))
+            );
+        }
+        assert_eq!(world.show(&theirs)["state"], "running");
+        assert_nothing_waits(&world);
+    }
+}
+
+#[test]
+fn to_end_a_session_that_nobody_knows_is_no_error() {
+    let world = World::new();
+    for options in [&[][..], &["--drop"], &["--stop"]] {
+        let ended = world.json(&[&["session", "end", "x", "--json"], options].concat());
+        let expected = json!({ "dropped": 0, "kept": 0, "stopped": [], "still_running": [] });
+        assert_eq!(ended, expected);
+    }
+    let ran = world.outlive(&["session", "end", "x", "--drop", "--keep"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+}
+
+/// A job directory that somebody damaged is no reason not to hear of the rest.
+#[test]
+fn a_damaged_job_does_not_keep_the_rest_from_being_told_or_dropped() {
+    let world = World::new();
+    let (damaged, sound) = (ended(&world, "true"), ended(&world, "true"));
+    std::fs::write(world.job_dir(&damaged).join("spec.json"), "{").unwrap();
+    let ran = world.outlive(&["inbox", "--session", ME, "--json", "--peek"]);
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(event_ids(&answer), [end_event(&world, &sound)]);
+    assert!(
+        ran.stderr.contains(&format!("{damaged} cannot be read")),
+        "{ran:?}"
+    );
+    let ended = world.json(&["session", "end", ME, "--drop", "--json"]);
+    assert_eq!((&ended["dropped"], &ended["kept"]), (&json!(1), &json!(0)));
+    assert_eq!(event_ids(&inbox(&world, &[])), [""; 0]);
+}

@@ -1,0 +1,294 @@
+//! The block that an agent reads.
+
+use super::{ME, ended, inbox, only_event};
+use crate::adoption::leader;
+use crate::checks::every;
+use crate::processes::kill_for_good;
+use crate::scripts::sleeper;
+use crate::world::{Ran, World};
+use serde_json::Value;
+
+/// The most of the last output that is shown, in characters.
+const MOST: usize = 2000;
+
+fn text(event: &Value) -> String {
+    event["text"].as_str().unwrap().to_owned()
+}
+
+/// The block for the end of the one job.
+fn block(world: &World) -> String {
+    text(&only_event(&inbox(world, &["--wait=20s"])))
+}
+
+/// What of the output a block shows.
+fn shown_output(block: &str) -> &str {
+    let start = block.find("utput").unwrap();
+    let start = start + block[start..].find(":\n").unwrap() + 2;
+    let end = block.rfind("\nSee more:").unwrap();
+    &block[start..end]
+}
+
+#[test]
+fn each_way_to_end_is_said() {
+    let cells = [
+        ("exit 0", "succeeded (exit code 0) after ", ""),
+        ("exit 3", "failed with exit code 3 after ", ""),
+        (
+            "exit 126",
+            "failed with exit code 126",
+            "could not be executed",
+        ),
+        (
+            "nosuchcommand",
+            "failed with exit code 127",
+            "was not found",
+        ),
+        ("exit 130", "failed with exit code 130", "interrupted"),
+        ("exit 137", "failed with exit code 137", "out of memory"),
+        ("exit 139", "failed with exit code 139", "crashed"),
+        ("kill -HUP $$", "was ended by SIGHUP", "closed"),
+        ("kill -INT $$", "was ended by SIGINT", "Ctrl-C"),
+        (
+            "ulimit -c 0; kill -ABRT $$",
+            "was ended by SIGABRT",
+            "aborted",
+        ),
+        ("kill -KILL $$", "was ended by SIGKILL", "out of memory"),
+        (
+            "ulimit -c 0; kill -SEGV $$",
+            "was ended by SIGSEGV",
+            "memory that is not its own",
+        ),
+        ("kill -PIPE $$", "was ended by SIGPIPE", "nobody reads"),
+        ("kill -TERM $$", "was ended by SIGTERM", "not outlive"),
+    ];
+    every(
+        &cells,
+        |cell| cell.0.to_owned(),
+        |(script, how, cause)| {
+            let world = World::new();
+            let id = ended(&world, script);
+            let block = block(&world);
+            let first = block.lines().next().unwrap();
+            assert!(first.starts_with(&format!("Job {id} {how}")), "{block}");
+            assert!(first.contains(cause), "{block}");
+            assert!(block.contains(&format!("\nCommand: {script}\n")), "{block}");
+        },
+    );
+}
+
+#[test]
+fn a_successful_job_is_one_plain_block() {
+    let world = World::new();
+    let id = world.ok(&[
+        "run",
+        "--session",
+        ME,
+        "--name",
+        "greet",
+        "--shell",
+        "echo a; echo b",
+    ]);
+    world.until_over(&id);
+    let block = block(&world);
+    let (first, rest) = block.split_once('\n').unwrap();
+    let begin = format!("Job {id} (greet) succeeded (exit code 0) after ");
+    let took = first
+        .strip_prefix(&begin)
+        .unwrap_or_else(|| panic!("{block}"));
+    assert!(took.ends_with("s."), "{block}");
+    assert_eq!(
+        rest,
+        format!("Command: echo a; echo b\nOutput:\na\nb\nSee more: outlive log {id}")
+    );
+}
+
+#[test]
+fn a_job_that_ran_out_of_time_is_said_to() {
+    let world = World::new();
+    world.ok(&[
+        "run",
+        "--session",
+        ME,
+        "--timeout",
+        "100ms",
+        "--",
+        "sleep",
+        "60",
+    ]);
+    let block = block(&world);
+    assert!(
+        block.contains("was ended by SIGTERM (stopped: its time of 100ms was up)"),
+        "{block}"
+    );
+    assert!(!block.contains("Somebody asked"), "{block}");
+    assert!(block.ends_with("It wrote nothing."), "{block}");
+}
+
+#[test]
+fn who_stopped_it_is_said() {
+    let world = World::new();
+    let id = sleeper(&world, &["--session", ME]);
+    let mut stop = world.command(["stop", &id]);
+    assert_eq!(Ran::of(stop.env("OUTLIVE_SESSION", "other")).code, 0);
+    let block = block(&world);
+    assert!(block.contains("was ended by SIGTERM (stopped "), "{block}");
+}
+
+#[test]
+fn a_job_that_could_not_be_started_is_said_why() {
+    let world = World::new();
+    let mut run = world.command(["run", "--session", ME, "--", "/no/such/program"]);
+    assert_eq!(Ran::of(run.env("OUTLIVE_SESSION", "other")).code, 127);
+    let block = block(&world);
+    assert!(block.contains("could not be started: "), "{block}");
+    assert!(block.contains("PATH"), "{block}");
+    assert!(block.contains("Command: /no/such/program"), "{block}");
+    assert!(!block.contains("See more"), "{block}");
+}
+
+#[test]
+fn an_outcome_that_nobody_knows_is_said_to_be_unknown() {
+    let world = World::new();
+    let id = sleeper(&world, &["--session", ME]);
+    let leader = leader(&world, &id);
+    world.kill_both(&id);
+    kill_for_good(leader);
+    let event = only_event(&inbox(&world, &["--wait=20s"]));
+    let block = text(&event);
+    // Whether it can be known depends on who came to wait for it.
+    match event["data"]["outcome"]["kind"].as_str().unwrap() {
+        "lost" => {
+            assert!(block.contains("ended, and nobody knows how: "), "{block}");
+            assert!(block.contains("Do not take it for a success"), "{block}");
+            assert_eq!(event["data"]["exit_code"], Value::Null);
+        }
+        "signaled" => assert!(block.contains("was ended by SIGKILL"), "{block}"),
+        other => panic!("{other}: {block}"),
+    }
+}
+
+/// The machine was restarted meanwhile, as far as the record can tell.
+#[test]
+fn a_job_that_was_lost_is_said_to_be() {
+    let world = World::new();
+    let id = sleeper(&world, &["--session", ME]);
+    let leader = leader(&world, &id);
+    world.kill_both(&id);
+    kill_for_good(leader);
+    let other = "00000000-0000-0000-0000-000000000000";
+    crate::adoption::rewrite(&world, &id, "accepted", |event| {
+        event["boot"] = other.into()
+    });
+    let event = only_event(&inbox(&world, &[]));
+    let block = text(&event);
+    assert_eq!(event["data"]["outcome"]["kind"], "lost", "{block}");
+    let how = format!("Job {id} ended, and nobody knows how: the machine was restarted");
+    assert!(block.starts_with(&how), "{block}");
+    assert!(block.contains("Do not take it for a success"), "{block}");
+}
+
+#[test]
+fn what_still_runs_is_said() {
+    let world = World::new();
+    let id = world.ok(&["run", "--session", ME, "--shell", "sleep 60 & exit 0"]);
+    let block = block(&world);
+    let lingers = format!("1 of its processes still run; `outlive stop {id}` ends them.");
+    assert!(block.contains(&lingers), "{block}");
+}
+
+#[test]
+fn the_last_output_is_whole_lines_that_fit() {
+    let world = World::new();
+    ended(&world, "seq 1 10000");
+    let block = block(&world);
+    let shown = shown_output(&block);
+    assert!(shown.chars().count() <= MOST, "{}", shown.len());
+    let expected: Vec<String> = (9601..=10000).map(|n: u32| n.to_string()).collect();
+    assert_eq!(shown, expected.join("\n"));
+    assert!(block.contains("Last output (of 47.7 KiB)"), "{block}");
+}
+
+#[test]
+fn characters_are_counted_and_none_is_cut() {
+    let world = World::new();
+    ended(
+        &world,
+        "for n in $(seq 100); do printf '日%.0s' $(seq 99); echo; done",
+    );
+    let block = block(&world);
+    let line = "日".repeat(99);
+    assert_eq!(shown_output(&block), vec![line.as_str(); 20].join("\n"));
+}
+
+#[test]
+fn a_line_that_is_too_long_is_shown_by_its_end() {
+    let world = World::new();
+    ended(&world, "head -c 5000 /dev/zero | tr '\\0' x; echo end");
+    let block = block(&world);
+    let shown = shown_output(&block);
+    assert!(shown.ends_with("xend"), "{block}");
+    assert!(shown.chars().count() <= MOST, "{block}");
+    assert!(shown.chars().count() > MOST / 2, "{block}");
+}
+
+/// Most of what was read is colours, and the first of it begins in the middle of one.
+#[test]
+fn colours_take_no_room_and_leave_no_trace() {
+    let world = World::new();
+    let colours = "\\033[38;5;196m".repeat(41);
+    ended(
+        &world,
+        &format!("for n in $(seq 1 200); do printf '{colours}line %03d\\033[0m\\n' $n; done"),
+    );
+    let block = block(&world);
+    let shown = shown_output(&block);
+    for line in shown.lines() {
+        let number = line
+            .strip_prefix("line ")
+            .unwrap_or_else(|| panic!("{block}"));
+        assert_eq!(number.len(), 3, "{block}");
+    }
+    assert!(shown.ends_with("line 200"), "{block}");
+    assert!(shown.lines().count() >= 20, "{block}");
+}
+
+#[test]
+fn secrets_are_left_out_of_text_and_data() {
+    let world = World::new();
+    let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4).split_at(36).0);
+    let script = format!("echo token {token}; echo DB_PASSWORD=hunter2hunter2; true {token}");
+    ended(&world, &script);
+    let event = only_event(&inbox(&world, &["--wait=20s"]));
+    let whole = event.to_string();
+    for leaked in [&token[4..], "hunter2hunter2"] {
+        assert!(!whole.contains(leaked), "{event:#}");
+    }
+    let marked = whole.matches("[redacted:").count();
+    assert!(marked >= 4, "{event:#}");
+}
+
+/// A key that begins above what fits, and a token that the cut goes through.
+#[test]
+fn secrets_that_are_cut_are_left_out_too() {
+    let world = World::new();
+    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+    let script = format!(
+        "echo -----BEGIN PRIVATE KEY-----; for n in $(seq 40); do echo {body}; done; \
+         echo -----END PRIVATE KEY-----; echo done"
+    );
+    ended(&world, &script);
+    let event = only_event(&inbox(&world, &["--wait=20s"]));
+    let shown = shown_output(event["text"].as_str().unwrap()).to_owned();
+    assert!(!shown.contains("MIIEvQ"), "{event:#}");
+    assert!(shown.ends_with("done"), "{event:#}");
+
+    let world = World::new();
+    let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4).split_at(36).0);
+    // Short enough to be read whole; its last 2,000 characters begin inside the token.
+    let rest = "y".repeat(1978);
+    ended(&world, &format!("printf '%020d {token} {rest}\\n' 1"));
+    let event = only_event(&inbox(&world, &["--wait=20s"]));
+    let shown = shown_output(event["text"].as_str().unwrap()).to_owned();
+    assert!(!shown.contains(&token[30..]), "{event:#}");
+}

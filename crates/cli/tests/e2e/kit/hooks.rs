@@ -1,0 +1,166 @@
+//! Each agent is told at each occasion, in its own form.
+
+use super::{call, ended_job, is_silent, json};
+use crate::world::World;
+
+const SAID: &str = r#"{"session_id":"s","cwd":"/","hook_event_name":"X"}"#;
+
+#[test]
+fn context_at_the_start_a_prompt_and_after_a_tool() {
+    for (agent, event, name) in [
+        ("claude-code", "session-start", "SessionStart"),
+        ("claude-code", "user-prompt-submit", "UserPromptSubmit"),
+        ("claude-code", "post-tool-use", "PostToolUse"),
+        ("codex", "session-start", "SessionStart"),
+        ("codex", "user-prompt-submit", "UserPromptSubmit"),
+        ("codex", "post-tool-use", "PostToolUse"),
+        ("gemini", "session-start", "SessionStart"),
+        ("gemini", "BeforeAgent", "BeforeAgent"),
+        ("gemini", "AfterTool", "AfterTool"),
+    ] {
+        let world = World::new();
+        let id = ended_job(&world, "s", "echo built; exit 3");
+        let ran = call(&world, event, agent, SAID);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+        let answer = json(&ran);
+        let answer = &answer["hookSpecificOutput"];
+        assert_eq!(answer["hookEventName"], name, "{agent}");
+        let text = answer["additionalContext"].as_str().unwrap();
+        assert!(text.contains(&id) && text.contains("exit code 3"), "{text}");
+        assert!(text.contains("built"), "{text}");
+        let again = call(&world, "user-prompt-submit", agent, SAID);
+        assert!(is_silent(&again), "{agent} {event}: {again:?}");
+    }
+}
+
+#[test]
+fn a_turn_goes_on_only_for_news() {
+    for (agent, key, decision) in [
+        ("claude-code", "reason", Some("block")),
+        ("codex", "reason", Some("block")),
+        ("gemini", "reason", Some("deny")),
+        ("cursor", "followup_message", None),
+    ] {
+        let world = World::new();
+        let said = match agent {
+            "cursor" => r#"{"conversation_id":"s","status":"completed","loop_count":0}"#,
+            _ => r#"{"session_id":"s","stop_hook_active":false}"#,
+        };
+        assert!(is_silent(&call(&world, "stop", agent, said)), "{agent}");
+        let id = ended_job(&world, "s", "exit 3");
+        let answer = json(&call(&world, "stop", agent, said));
+        assert_eq!(answer["decision"].as_str(), decision);
+        assert!(answer[key].as_str().unwrap().contains(&id), "{answer}");
+        assert!(is_silent(&call(&world, "stop", agent, said)), "{agent}");
+    }
+}
+
+#[test]
+fn a_turn_that_goes_on_already_may_end() {
+    for (agent, said) in [
+        (
+            "claude-code",
+            r#"{"session_id":"s","stop_hook_active":true}"#,
+        ),
+        ("gemini", r#"{"session_id":"s","stop_hook_active":true}"#),
+        ("cursor", r#"{"conversation_id":"s","loop_count":1}"#),
+        ("cursor", r#"{"conversation_id":"s","status":"aborted"}"#),
+    ] {
+        let world = World::new();
+        ended_job(&world, "s", "true");
+        assert!(is_silent(&call(&world, "stop", agent, said)), "{said}");
+        // It is still there for the next turn.
+        let ran = call(&world, "session-start", agent, said);
+        assert!(ran.stdout.contains("succeeded"), "{ran:?}");
+    }
+}
+
+/// Shells of Gemini CLI and Cursor do not know which conversation they are of.
+#[test]
+fn an_agent_whose_shells_do_not_know_it_is_told_its_session() {
+    let world = World::new();
+    let said = r#"{"conversation_id":"conv 1"}"#;
+    let ran = call(&world, "sessionStart", "cursor", said);
+    let text = json(&ran)["additional_context"].to_string();
+    assert!(text.contains("--session 'conv 1'"), "{text}");
+    assert!(is_silent(&call(
+        &world,
+        "session-start",
+        "claude-code",
+        said
+    )));
+    let ran = super::Ran::end_of(super::start(
+        super::hook(&world, "session-start", "gemini").env("OUTLIVE_SESSION", "all"),
+        said,
+    ));
+    assert!(is_silent(&ran), "its shells have that one: {ran:?}");
+}
+
+#[test]
+fn what_all_shells_have_counts_more_than_the_agents_own() {
+    let world = World::new();
+    let id = ended_job(&world, "all", "true");
+    ended_job(&world, "s", "true");
+    let ran = super::Ran::end_of(super::start(
+        super::hook(&world, "stop", "codex").env("OUTLIVE_SESSION", "all"),
+        SAID,
+    ));
+    assert!(ran.stdout.contains(&id), "{ran:?}");
+}
+
+/// What the agent has looked at itself is not repeated right after.
+#[test]
+fn after_a_tool_what_was_just_shown_is_left_out() {
+    let world = World::new();
+    let id = ended_job(&world, "s", "true");
+    world.ok(&["show", &id]);
+    assert!(is_silent(&call(
+        &world,
+        "post-tool-use",
+        "claude-code",
+        SAID
+    )));
+    let ran = call(&world, "stop", "claude-code", SAID);
+    assert!(ran.stdout.contains(&id), "{ran:?}");
+}
+
+#[test]
+fn many_ends_are_one_short_text_without_secrets() {
+    let world = World::new();
+    let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let ids: Vec<String> = (0..12)
+        .map(|_| {
+            ended_job(
+                &world,
+                "s",
+                &format!("echo token={secret}; seq 3000; exit 1"),
+            )
+        })
+        .collect();
+    let ran = call(&world, "user-prompt-submit", "claude-code", SAID);
+    let answer = json(&ran);
+    let text = answer["hookSpecificOutput"]["additionalContext"]
+        .as_str()
+        .unwrap();
+    assert!(text.chars().count() <= 10_000, "{}", text.len());
+    assert!(ids.iter().all(|id| text.contains(id.as_str())), "{text}");
+    assert!(text.contains("`outlive log ID`"), "{text}");
+    assert!(!text.contains(secret), "{text}");
+    assert!(is_silent(&call(&world, "stop", "claude-code", SAID)));
+}
+
+#[test]
+fn the_inbox_has_the_same_form() {
+    let world = World::new();
+    let id = ended_job(&world, "s", "exit 4");
+    let args = ["inbox", "--session", "s", "--hook", "gemini"];
+    let peeked = world.ok(&[&args[..], &["--peek"]].concat());
+    let answer = world.ok(&args);
+    assert_eq!(peeked, answer);
+    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    let answer = &answer["hookSpecificOutput"];
+    assert_eq!(answer["hookEventName"], "BeforeAgent");
+    assert!(answer["additionalContext"].as_str().unwrap().contains(&id));
+    assert_eq!(world.ok(&args), "");
+    assert_eq!(world.outlive(&["inbox", "--hook", "clippy"]).code, 2);
+}

@@ -1,0 +1,106 @@
+//! The kit: hooks of agents, and setting agents up.
+
+mod errors;
+mod hooks;
+mod links;
+mod refusals;
+mod setup;
+mod told;
+mod waking;
+
+use crate::world::{Ran, World};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+pub const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "opencode", "cursor"];
+
+/// The command of a hook, not started yet.
+fn hook(world: &World, event: &str, agent: &str) -> Command {
+    let mut command = world.command(["hook", event, "--agent", agent]);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Starts it with this on its standard input.
+fn start(command: &mut Command, json: &str) -> Child {
+    let mut child = command.spawn().unwrap();
+    // One that fails early does not read it.
+    let _ = child.stdin.take().unwrap().write_all(json.as_bytes());
+    child
+}
+
+fn call(world: &World, event: &str, agent: &str, json: &str) -> Ran {
+    Ran::end_of(start(&mut hook(world, event, agent), json))
+}
+
+/// A job of this session that has ended, untold.
+fn ended_job(world: &World, session: &str, script: &str) -> String {
+    let id = world.ok(&["run", "--session", session, "--shell", script]);
+    world.until_over(&id);
+    id
+}
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"))
+}
+
+/// Neither a code nor a word: to the agent, nothing happened.
+fn is_silent(ran: &Ran) -> bool {
+    (ran.code, ran.stdout.as_str(), ran.stderr.as_str()) == (0, "", "")
+}
+
+fn log(world: &World) -> String {
+    fs::read_to_string(world.home().join("hook.log")).unwrap_or_default()
+}
+
+/// Where the user of this world is at home.
+fn user(world: &World) -> PathBuf {
+    let user = world.path("user");
+    fs::create_dir_all(&user).unwrap();
+    user
+}
+
+/// `outlive setup` for that user, who has `outlive` on the path.
+fn setup(world: &World, args: &[&str]) -> Ran {
+    let program = Path::new(env!("CARGO_BIN_EXE_outlive")).parent().unwrap();
+    Ran::of(
+        world
+            .command(["setup"].iter().chain(args))
+            .env("HOME", user(world))
+            .env("PATH", program)
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("CLAUDE_CONFIG_DIR")
+            .env_remove("CODEX_HOME"),
+    )
+}
+
+/// Every file and directory below, with what is in it.
+fn tree(root: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(root).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => {
+                found.extend(tree(&path));
+                found.insert(path, String::new());
+            }
+            false => {
+                let text = fs::read_to_string(&path).unwrap();
+                found.insert(path, text);
+            }
+        }
+    }
+    found
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}

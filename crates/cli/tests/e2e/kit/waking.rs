@@ -1,0 +1,67 @@
+//! `hook wait`: beside an idle agent, until there is news.
+
+use super::{call, ended_job, hook, is_silent, start};
+use crate::world::{Ran, World, is_alive, until};
+use std::fs;
+
+const SAID: &str = r#"{"session_id":"s"}"#;
+
+/// Waits until this many wait for the inbox.
+fn until_waiting(world: &World, count: usize) {
+    let bells = || match fs::read_dir(world.home().join("inbox/s")) {
+        Ok(entries) => entries
+            .flatten()
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with(".bell-"))
+            .count(),
+        Err(_) => 0,
+    };
+    until("they wait", || bells() == count);
+}
+
+#[test]
+fn an_idle_agent_is_woken_once() {
+    let world = World::new();
+    let gate = world.path("gate");
+    let script = format!(
+        "until test -e {}; do sleep 0.02; done; exit 5",
+        gate.display()
+    );
+    let id = world.ok(&["run", "--session", "s", "--shell", &script]);
+    let waiting = start(&mut hook(&world, "wait", "claude-code"), SAID);
+    until_waiting(&world, 1);
+    // At the end of the next turn there is one already.
+    assert!(is_silent(&call(&world, "wait", "claude-code", SAID)));
+    fs::write(gate, "").unwrap();
+    let ran = Ran::end_of(waiting);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
+    assert!(
+        ran.stderr.contains(&id) && ran.stderr.contains("exit code 5"),
+        "{ran:?}"
+    );
+    assert!(is_silent(&call(&world, "stop", "claude-code", SAID)));
+}
+
+#[test]
+fn nothing_to_wait_for_is_no_waiting() {
+    let world = World::new();
+    assert!(is_silent(&call(&world, "wait", "claude-code", SAID)));
+    let id = ended_job(&world, "s", "true");
+    let ran = call(&world, "wait", "claude-code", SAID);
+    assert!(ran.code == 2 && ran.stderr.contains(&id), "{ran:?}");
+    assert!(is_silent(&call(&world, "wait", "claude-code", SAID)));
+    assert!(!world.home().join("hook.log").exists());
+}
+
+/// A waiter whose agent is gone must not take the news.
+#[test]
+fn it_ends_with_the_agent() {
+    let world = World::new();
+    world.ok(&["run", "--session", "s", "--", "sleep", "1000"]);
+    let mut waiting = start(&mut hook(&world, "wait", "claude-code"), SAID);
+    until_waiting(&world, 1);
+    let pid = waiting.id() as i32;
+    assert!(is_alive(pid));
+    drop(waiting.stderr.take());
+    assert_eq!(waiting.wait().unwrap().code(), Some(0));
+    assert_eq!(super::log(&world), "");
+}

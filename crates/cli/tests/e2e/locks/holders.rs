@@ -1,0 +1,120 @@
+//! The keepers of the job that has the lock, killed.
+
+use super::{Book, assert_ran_after, assert_waits, errand, errands, holder, locked, waiter};
+use crate::checks::keepings;
+use crate::processes::{kill_for_good, sleeps_in};
+use crate::scripts::{WAITS, let_go};
+use crate::world::{World, is_alive, until};
+use std::fs;
+
+/// Starts a job with the lock that notes its end, when the test lets it end.
+fn noting_holder(world: &World, book: &Book) -> String {
+    locked(world, &format!("{WAITS}{}", book.note("first")))
+}
+
+/// Waits until the one that waits for this job has got the lock, and waits for the last one to have it.
+fn until_it_waits_for_the_process(world: &World, id: &str) {
+    let errand = errand(world, id);
+    until("it waits for the process", || {
+        sleeps_in(errand).contains("poll")
+    });
+}
+
+#[test]
+fn one_of_them_still_holds_it() {
+    let world = World::new();
+    let first = holder(&world);
+    let second = waiter(&world, &first, &[], "true");
+    kill_for_good(world.pair(&first).keeper);
+    until("the standby has taken over", || {
+        keepings(&world, &first) == ["launched", "taken_over"]
+    });
+    assert_waits(&world, &second, &first);
+    let_go(&world);
+    assert_ran_after(&world, &second, &first);
+}
+
+#[test]
+fn without_both_it_is_held_as_long_as_its_process_runs() {
+    let world = World::new();
+    let book = Book::new(&world);
+    let first = noting_holder(&world, &book);
+    let leader = world.leader(&first);
+    let before = waiter(&world, &first, &[], &book.note("next"));
+    world.kill_both(&first);
+    until_it_waits_for_the_process(&world, &before);
+    let after = locked(&world, &book.note("next"));
+    for id in [&before, &after] {
+        assert_waits(&world, id, &first);
+    }
+    assert!(is_alive(leader));
+    let_go(&world);
+    for id in [&before, &after] {
+        assert_eq!(world.wait(id)["exit_code"], 0);
+    }
+    assert_eq!(book.lines(), ["first", "next", "next"]);
+    world.wait(&first);
+    world.until_nothing_runs();
+}
+
+/// Whoever had the lock meanwhile and was stopped leaves it as it was.
+#[test]
+fn a_stopped_waiter_does_not_let_others_in() {
+    let world = World::new();
+    let book = Book::new(&world);
+    let first = noting_holder(&world, &book);
+    let second = waiter(&world, &first, &[], "true");
+    world.kill_both(&first);
+    until_it_waits_for_the_process(&world, &second);
+    world.ok(&["stop", &second]);
+    let third = waiter(&world, &first, &[], &book.note("next"));
+    until_it_waits_for_the_process(&world, &third);
+    let_go(&world);
+    assert_eq!(world.wait(&third)["exit_code"], 0);
+    assert_eq!(book.lines(), ["first", "next"]);
+}
+
+/// A fresh pair of the first one does not take the lock, or its name, from whoever has it by now.
+#[test]
+fn an_adopted_holder_lets_go_of_nothing_that_is_not_its_own() {
+    let world = World::new();
+    let book = Book::new(&world);
+    let first = noting_holder(&world, &book);
+    let go = world.path("second");
+    let script = crate::scripts::loop_until(&go);
+    let second = waiter(&world, &first, &[], &script);
+    world.kill_both(&first);
+    until_it_waits_for_the_process(&world, &second);
+    assert_eq!(world.show(&first)["state"], "running");
+    assert_eq!(keepings(&world, &first), ["launched", "adopted"]);
+    assert_waits(&world, &second, &first);
+    let_go(&world);
+    world.until_over(&first);
+    until("the second runs", || {
+        world.show(&second)["state"] == "running"
+    });
+    let lock = fs::read_to_string(world.home().join("locks/x")).unwrap();
+    assert_eq!(lock, second);
+    let third = waiter(&world, &second, &[], "true");
+    fs::write(go, "").unwrap();
+    assert_ran_after(&world, &third, &second);
+}
+
+/// Adopted while nobody waits, it has the lock again.
+#[test]
+fn an_adopted_holder_has_the_lock_again() {
+    let world = World::new();
+    let first = holder(&world);
+    world.kill_both(&first);
+    world.show(&first);
+    let second = waiter(&world, &first, &[], "true");
+    // In the call that waits for the lock, not for a process.
+    let errand = errand(&world, &second);
+    until("it waits for the lock", || {
+        let place = sleeps_in(errand);
+        place.contains("lock") || place.contains("fcntl")
+    });
+    let_go(&world);
+    assert_ran_after(&world, &second, &first);
+    assert!(errands(&world, &second).is_empty());
+}

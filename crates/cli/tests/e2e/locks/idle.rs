@@ -1,0 +1,41 @@
+//! Waiting costs nothing but the processes that wait.
+
+use super::{errand, errands, holder, waiter};
+use crate::checks::{every, keepings};
+use crate::processes::{kill_for_good, sleeps_in};
+use crate::trace::watch_for_two_seconds;
+use crate::world::{World, until};
+
+#[test]
+fn nobody_polls_while_a_job_waits() {
+    const SORTS: [&[&str]; 4] = [&[], &["--stdin", "pipe"], &["--pty"], &["--task", "heir"]];
+    let name = |sort: &&[&str]| format!("{sort:?}");
+    every(&SORTS, name, |sort| {
+        let world = World::new();
+        let first = holder(&world);
+        let second = waiter(&world, &first, sort, "true");
+        if sort.contains(&"heir") {
+            let old = errand(&world, &second);
+            kill_for_good(world.pair(&second).keeper);
+            until("it was taken over", || keepings(&world, &second).len() == 2);
+            until(
+                "another one waits",
+                || matches!(errands(&world, &second).as_slice(), [new] if *new != old),
+            );
+        }
+        world.ok(&["signal", &second, "CONT"]);
+        let pair = world.pair(&second);
+        let mut all = vec![pair.keeper, errand(&world, &second)];
+        all.extend(pair.standby);
+        until("all are asleep", || {
+            let places = all.iter().map(|pid| sleeps_in(*pid));
+            places.into_iter().all(|place| place.len() > 1)
+        });
+        let trace = watch_for_two_seconds(&world, &all);
+        // The call each of them was in all the time, which never returned.
+        assert_eq!(trace.lines().count(), all.len(), "{trace}");
+        let returned = trace.lines().filter(|line| line.contains(" = ")).count();
+        assert_eq!(returned, 0, "{trace}");
+        world.ok(&["stop", &second, &first]);
+    });
+}

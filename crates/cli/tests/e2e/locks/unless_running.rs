@@ -1,0 +1,171 @@
+//! `--unless-running`: the job that does it already will do.
+
+use super::{assert_waits, holder};
+use crate::scripts::sleeper;
+use crate::world::{Ran, World};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::thread;
+
+/// `sleep 60` unless it runs; what is printed, as JSON.
+fn asked(world: &World, options: &[&str]) -> (Value, String) {
+    let args = [
+        &["run", "--unless-running", "--json"],
+        options,
+        &["--", "sleep", "60"],
+    ];
+    let ran = world.outlive(&args.concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    (serde_json::from_str(&ran.stdout).unwrap(), ran.stderr)
+}
+
+#[test]
+fn the_running_job_is_given_and_said_to_be() {
+    let world = World::new();
+    let (first, said) = asked(&world, &[]);
+    assert_eq!(
+        (first["state"].as_str(), said.as_str()),
+        (Some("running"), "")
+    );
+    let id = first["id"].as_str().unwrap();
+    let (second, said) = asked(&world, &["--name", "other"]);
+    assert_eq!(second["id"], id);
+    assert_eq!(second["pid"], first["pid"]);
+    assert_eq!(second["name"], Value::Null);
+    let words = format!("outlive: {id} runs this already; nothing was started\n");
+    assert_eq!(said, words);
+    let plain = world.ok(&["run", "--unless-running", "--", "sleep", "60"]);
+    assert_eq!(plain, id);
+    assert_eq!(world.listed(&[]), [id]);
+}
+
+#[test]
+fn what_is_not_the_same_is_started() {
+    let world = World::new();
+    let elsewhere = world.path("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let first = sleeper(&world, &["--session", "s"]);
+    let same = asked(&world, &["--session", "s"]).0;
+    assert_eq!(same["id"], first.as_str());
+    for options in [
+        &[][..],
+        &["--session", "t"],
+        &["--session", "s", "--cwd", elsewhere.to_str().unwrap()],
+    ] {
+        let (job, said) = asked(&world, options);
+        assert_ne!(job["id"], first.as_str(), "{options:?}");
+        assert_eq!(said, "");
+    }
+    let shell = world.ok(&[
+        "run",
+        "--session",
+        "s",
+        "--unless-running",
+        "--shell",
+        "sleep 60",
+    ]);
+    assert_ne!(shell, first);
+    assert_eq!(world.listed(&[]).len(), 5);
+}
+
+/// Arguments that look alike on paper are not the same.
+#[test]
+fn arguments_are_compared_by_their_bytes() {
+    let world = World::new();
+    let run = |byte: u8| {
+        let bytes = [b'x', byte];
+        let mut command = world.command(["run", "--unless-running", "--", "sh", "-c", "sleep 60"]);
+        let ran = Ran::of(command.arg(OsStr::from_bytes(&bytes)));
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.stdout
+    };
+    let (one, other) = (run(0xfe), run(0xff));
+    assert_ne!(one, other);
+    assert_eq!(run(0xff), other);
+}
+
+#[test]
+fn one_that_has_ended_does_not_count() {
+    let world = World::new();
+    let first = sleeper(&world, &[]);
+    world.ok(&["stop", &first]);
+    let second = asked(&world, &[]).0;
+    assert_ne!(second["id"], first.as_str());
+    // Nor one of which only something lingers.
+    let script = "sleep 60 & exit 0";
+    let args = ["run", "--unless-running", "--shell", script];
+    let lingers = world.ok(&args);
+    world.wait(&lingers);
+    assert_ne!(world.ok(&args), lingers);
+}
+
+#[test]
+fn of_twenty_at_once_one_is_started() {
+    let world = World::new();
+    let ids: BTreeSet<String> = thread::scope(|scope| {
+        let start = || asked(&world, &[]).0["id"].as_str().unwrap().to_owned();
+        let started: Vec<_> = (0..20).map(|_| scope.spawn(start)).collect();
+        started.into_iter().map(|job| job.join().unwrap()).collect()
+    });
+    assert_eq!(ids.len(), 1, "{ids:?}");
+    assert_eq!(world.listed(&[]).len(), 1);
+    assert_eq!(world.processes().len(), 3);
+}
+
+#[test]
+fn one_that_waits_for_its_lock_counts() {
+    let world = World::new();
+    let first = holder(&world);
+    let (second, _) = asked(&world, &["--lock", "x", "--id", "mine"]);
+    assert_waits(&world, "mine", &first);
+    assert_eq!(second["id"], "mine");
+    let (third, said) = asked(&world, &["--lock", "x", "--id", "other"]);
+    assert_eq!(
+        (third["id"].as_str(), third["state"].as_str()),
+        (Some("mine"), Some("waiting"))
+    );
+    assert!(said.contains("mine runs this already"), "{said}");
+    assert_eq!(world.outlive(&["show", "other"]).code, 3);
+    // A start that is repeated with its own id finds itself.
+    assert_eq!(
+        asked(&world, &["--lock", "x", "--id", "mine"]).0["id"],
+        "mine"
+    );
+}
+
+#[test]
+fn an_id_that_another_job_has_is_refused_all_the_same() {
+    let world = World::new();
+    crate::scripts::over(&world, &["--id", "mine", "--", "true"]);
+    let args = [
+        "run",
+        "--unless-running",
+        "--id",
+        "mine",
+        "--",
+        "sleep",
+        "60",
+    ];
+    let ran = world.outlive(&args);
+    assert_ne!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("mine"), "{ran:?}");
+    assert_eq!(world.listed(&[]), ["mine"]);
+}
+
+/// With `--wait` whoever asks ends as the running job does.
+#[test]
+fn whoever_waits_waits_for_the_running_job() {
+    let world = World::new();
+    let script = format!("{}exit 4", crate::scripts::WAITS);
+    let args = ["run", "--unless-running", "--shell", &script];
+    let first = crate::scripts::ok(&world, &args);
+    let args = ["run", "--unless-running", "--wait", "--shell", &script];
+    let second = crate::processes::begin(crate::scripts::with_go(&world, &args));
+    crate::processes::until_blocked(second.id() as i32);
+    crate::scripts::let_go(&world);
+    assert_eq!(Ran::end_of(second).code, 4);
+    assert_eq!(world.listed(&[]), [first]);
+}

@@ -1,0 +1,111 @@
+//! What is not asked for costs nothing, and what is asked for costs nothing while nothing happens.
+
+use super::{EVERY_MATCH, run, world};
+use crate::checks::until_output;
+use crate::processes::sleeps_in;
+use crate::trace::{strace, watch_for_two_seconds};
+use crate::world::{Ran, World, until};
+use std::fs;
+
+/// The pair makes no system calls.
+fn assert_sleeps(world: &World, id: &str) {
+    let pair = world.pair(id);
+    let both = [pair.keeper, pair.standby.unwrap()];
+    until("both are asleep", || {
+        both.iter().all(|pid| {
+            let place = sleeps_in(*pid);
+            place.contains("poll") || place.contains("wait")
+        })
+    });
+    let trace = watch_for_two_seconds(world, &both);
+    let returned = trace.lines().filter(|line| line.contains(" = ")).count();
+    assert_eq!((trace.lines().count(), returned), (2, 0), "{trace}");
+}
+
+#[test]
+fn an_idle_watch_makes_no_system_calls() {
+    let world = world(EVERY_MATCH);
+    let options = [
+        "--watch",
+        "x",
+        "--watch-not-regex",
+        "^y",
+        "--ready",
+        "line:up",
+        "--quiet-after",
+        "300ms",
+    ];
+    let id = run(&world, &options, "echo x; printf begun; exec sleep 60");
+    // All that is ever due: the begun line, and the silence.
+    until("the silence is told", || {
+        world.events(&id, "quiet").len() == 1
+    });
+    assert_sleeps(&world, &id);
+}
+
+#[test]
+fn a_watch_that_is_over_is_not_looked_for_any_more() {
+    let world = world("[watch]\nspacing = \"0ms\"\nstill = \"300ms\"\n");
+    let id = run(
+        &world,
+        &["--watch", "x", "--watch-limit", "1"],
+        "echo x; printf begun; exec sleep 60",
+    );
+    until_output(&world, &id, "x\nbegun");
+    until("it is told", || super::matches(&world, &id) == 1);
+    assert_sleeps(&world, &id);
+}
+
+/// The system calls of the pair of a short job with these options.
+fn calls(world: &World, options: &[&str]) -> Vec<String> {
+    let trace = world.path("trace");
+    let args = [&["run", "--wait"], options, &["--", "echo", "hello"]].concat();
+    let ran = Ran::of(&mut strace(&world.command(args), &trace, &["-f"]));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    world.until_nothing_runs();
+    let text = fs::read_to_string(trace).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_job_without_a_watch_has_nothing_of_it() {
+    let world = World::new();
+    let plain = calls(&world, &[]);
+    let of_watch = |calls: &[String]| {
+        calls
+            .iter()
+            .filter(|call| call.contains("/watch\""))
+            .count()
+    };
+    assert_eq!(of_watch(&plain), 0);
+    let id = world.listed(&[]).pop().unwrap();
+    assert!(!world.job_dir(&id).join("watch").exists());
+    assert!(
+        of_watch(&calls(&world, &["--watch", "x"])) > 0,
+        "it would be seen"
+    );
+}
+
+/// Memory that only this process has, in KiB.
+fn private_memory(pid: i32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
+    let field = |name: &str| -> u64 {
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    field("Private_Dirty:") + field("Private_Clean:")
+}
+
+/// The expression takes megabytes once it is compiled; a job that watches for nothing has none of them.
+#[test]
+fn only_a_job_with_a_watch_has_an_expression_in_memory() {
+    let world = World::new();
+    let keeper = |options: &[&str]| {
+        let id = run(&world, options, "exec sleep 60");
+        world.pair(&id).keeper
+    };
+    let plain = private_memory(keeper(&[]));
+    let large = private_memory(keeper(&["--watch-regex", r"\w{50}x"]));
+    assert!(large > plain + 1024, "{plain} and {large} KiB");
+    assert!(plain < 2048, "{plain} KiB");
+}

@@ -1,0 +1,85 @@
+//! What a job shows of itself while it runs: matches, readiness, silence, prompts.
+
+mod breaker;
+mod cost;
+mod endings;
+mod floods;
+mod limits;
+mod lines;
+mod patterns;
+mod places;
+mod probing;
+mod prompts;
+mod quiet;
+mod ready;
+mod unfinished;
+
+use crate::scripts::ok;
+use crate::world::World;
+use serde_json::Value;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+/// Whose jobs these are.
+const SESSION: &str = "watcher";
+
+/// Every match is told by itself, and as many as come.
+const EVERY_MATCH: &str = r#"
+[watch]
+spacing = "0ms"
+still = "100ms"
+[breaker]
+most = 1000000
+"#;
+
+/// A home with this configuration.
+fn world(config: &str) -> World {
+    let world = World::new();
+    fs::create_dir_all(world.home()).unwrap();
+    let file = world.home().join("config.toml");
+    fs::write(&file, config).unwrap();
+    fs::set_permissions(file, Permissions::from_mode(0o600)).unwrap();
+    world
+}
+
+/// Starts a shell job of the session, which may wait for `$GO`; returns its id.
+fn run(world: &World, options: &[&str], script: &str) -> String {
+    let own = ["run", "--session", SESSION];
+    ok(world, &[&own, options, &["--shell", script]].concat())
+}
+
+/// The texts of the lines that were told of one by one, in their order.
+fn told(world: &World, id: &str) -> Vec<String> {
+    let text = |matched: &Value| {
+        assert_eq!(matched["count"], 1, "{matched}");
+        matched["last"]["text"].as_str().unwrap().to_owned()
+    };
+    world.events(id, "matched").iter().map(text).collect()
+}
+
+/// How many lines were told of in all.
+fn matches(world: &World, id: &str) -> u64 {
+    let count = |matched: &Value| matched["count"].as_u64().unwrap();
+    world.events(id, "matched").iter().map(count).sum()
+}
+
+/// What is told of a job that runs to its end.
+fn told_of(world: &World, options: &[&str], script: &str) -> Vec<String> {
+    let id = run(world, options, script);
+    world.wait(&id);
+    told(world, &id)
+}
+
+/// What the session has to hear and has not been told.
+fn inbox(world: &World, session: &str) -> Vec<Value> {
+    let args = ["inbox", "--session", session, "--peek", "--json"];
+    let answer = world.json(&args);
+    answer["events"].as_array().unwrap().clone()
+}
+
+/// Of these the ones of this kind.
+fn inbox_of(world: &World, kind: &str) -> Vec<Value> {
+    let mut events = inbox(world, SESSION);
+    events.retain(|event| event["kind"] == kind);
+    events
+}

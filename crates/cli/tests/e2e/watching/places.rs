@@ -1,0 +1,247 @@
+//! A watch keeps its place: no match is missed or told twice, whoever is killed.
+
+use super::{EVERY_MATCH, SESSION, inbox_of, matches, world};
+use crate::checks::{every, keepings};
+use crate::processes::{KILL, kill_for_good};
+use crate::scripts::{go, let_go};
+use crate::world::{Ran, World, is_alive, kill, until};
+use std::thread;
+use std::time::Duration;
+
+const LINES: u64 = 60;
+
+/// Numbered matches, among other lines, some written in two pieces.
+const NUMBERED: &str = "for n in {1..60}; do echo other; printf 'ma'; [ $((n % 7)) = 0 ] && sleep 0.005; echo \"tch $n\"; done";
+
+fn start(world: &World, hooks: &str, script: &str) -> String {
+    let mut command = world.command([
+        "run",
+        "--session",
+        SESSION,
+        "--watch",
+        "match",
+        "--shell",
+        script,
+    ]);
+    command.env("GO", go(world)).env("OUTLIVE_HOOKS", hooks);
+    let ran = Ran::of(&mut command);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.stdout.trim().to_owned()
+}
+
+/// Each number is told once, in order, and the session hears of just that.
+fn assert_each_told_once(world: &World, id: &str, lines: u64) {
+    let numbers: Vec<u64> = super::told(world, id)
+        .iter()
+        .map(|text| text.strip_prefix("match ").unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(numbers, (1..=lines).collect::<Vec<_>>());
+    assert_eq!(inbox_of(world, "matched").len() as u64, lines);
+}
+
+fn kills_at(hooks: &'static [&'static str], taken_over: bool) {
+    every(hooks, ToString::to_string, |hooks| {
+        let world = world(EVERY_MATCH);
+        let id = start(&world, hooks, NUMBERED);
+        world.wait(&id);
+        assert_each_told_once(&world, &id, LINES);
+        assert_eq!(
+            keepings(&world, &id).len() > 1,
+            taken_over,
+            "{:?}",
+            keepings(&world, &id)
+        );
+    });
+}
+
+#[test]
+fn a_keeper_killed_while_it_notices_misses_and_repeats_nothing() {
+    kills_at(
+        &[
+            "keeper:Noticed=kill",
+            "keeper:Captured=kill",
+            "keeper:Drained=kill",
+            "keeper:OutputSynced=kill",
+            "keeper:EndedRecorded=kill",
+        ],
+        true,
+    );
+}
+
+#[test]
+fn without_a_kill_it_is_the_same() {
+    kills_at(&["keeper:Nowhere=kill"], false);
+}
+
+/// Whoever comes next is killed at the same step: each tells of one more, or of none.
+#[test]
+fn heirs_killed_too_miss_and_repeat_nothing() {
+    let cells = [
+        "keeper:Noticed=kill-both",
+        "keeper:Noticed=kill,heir:Noticed=kill",
+        "keeper:Captured=kill,heir:Noticed=kill",
+    ];
+    every(&cells, ToString::to_string, |hooks| {
+        let world = world(EVERY_MATCH);
+        let script = "until [ -e \"$GO\" ]; do sleep 0.02; done; for n in 1 2 3 4 5 6; do echo match $n; done; exec sleep 60";
+        let id = start(&world, hooks, script);
+        let_go(&world);
+        // Every fresh pair has the hooks of whoever met the job: these here have none.
+        until("both are gone", || {
+            let pair = world.pair(&id);
+            !is_alive(pair.keeper) && pair.standby.is_none_or(|pid| !is_alive(pid))
+        });
+        until("all are told", || {
+            world.show(&id);
+            matches(&world, &id) >= 6
+        });
+        assert!(
+            keepings(&world, &id).contains(&"adopted".to_owned()),
+            "{:?}",
+            keepings(&world, &id)
+        );
+        assert_each_told_once(&world, &id, 6);
+        world.ok(&["stop", &id]);
+        assert_each_told_once(&world, &id, 6);
+    });
+}
+
+fn random(below: u64) -> u64 {
+    let mut bytes = [0; 8];
+    std::io::Read::read_exact(
+        &mut std::fs::File::open("/dev/urandom").unwrap(),
+        &mut bytes,
+    )
+    .unwrap();
+    u64::from_le_bytes(bytes) % below
+}
+
+#[test]
+fn a_keeper_killed_at_random_misses_and_repeats_nothing() {
+    let rounds: Vec<usize> = (0..20).collect();
+    every(
+        &rounds,
+        |round| format!("round {round}"),
+        |_| {
+            let world = world(EVERY_MATCH);
+            let id = start(&world, "", NUMBERED);
+            let keeper = world.pair(&id).keeper;
+            let micros = random(120_000);
+            thread::sleep(Duration::from_micros(micros));
+            kill(keeper, KILL);
+            world.wait(&id);
+            assert_each_told_once(&world, &id, LINES);
+        },
+    );
+}
+
+#[test]
+fn pairs_killed_again_and_again_miss_and_repeat_nothing() {
+    let rounds: Vec<usize> = (0..6).collect();
+    every(
+        &rounds,
+        |round| format!("round {round}"),
+        |_| {
+            let world = world(EVERY_MATCH);
+            let script = "for n in {1..150}; do echo match $n; sleep 0.005; done; until [ -e \"$GO\" ]; do sleep 0.02; done";
+            let id = start(&world, "", script);
+            for _ in 0..5 {
+                thread::sleep(Duration::from_millis(20 + random(60)));
+                let pair = world.pair(&id);
+                if let Some(standby) = pair.standby.filter(|pid| is_alive(*pid)) {
+                    kill_for_good(standby);
+                }
+                kill_for_good(pair.keeper);
+                // Met, and so kept again.
+                world.show(&id);
+            }
+            until("all are told", || matches(&world, &id) >= 150);
+            let_go(&world);
+            world.wait(&id);
+            assert_eq!(keepings(&world, &id).len(), 6);
+            assert_each_told_once(&world, &id, 150);
+        },
+    );
+}
+
+/// What is counted and not told yet is not lost with its keeper.
+#[test]
+fn a_count_survives_its_keeper() {
+    let world = world("[watch]\nspacing = \"1s\"\nstrikes = 100\n");
+    let script = "for n in {1..9}; do echo match $n; done; exec sleep 60";
+    let id = start(&world, "", script);
+    until("the first is told", || matches(&world, &id) == 1);
+    until("the others are counted", || {
+        let saved = std::fs::read_to_string(world.job_dir(&id).join("watch")).unwrap();
+        saved.contains("match 9")
+    });
+    kill_for_good(world.pair(&id).keeper);
+    until("all are told", || matches(&world, &id) == 9);
+    assert_eq!(world.events(&id, "matched").len(), 2);
+    // And by a pair that is started for it.
+    let other = start(&world, "", script);
+    until("the others are counted", || {
+        let saved = std::fs::read_to_string(world.job_dir(&other).join("watch"));
+        saved.is_ok_and(|saved| saved.contains("match 9"))
+    });
+    world.kill_both(&other);
+    world.show(&other);
+    until("all are told", || matches(&world, &other) == 9);
+}
+
+/// What was counted is not there to be seen again: it is in the middle that was dropped.
+#[test]
+fn a_count_survives_its_keeper_and_the_lines_it_is_of() {
+    let world = world("[watch]\nspacing = \"1m\"\n");
+    let flood = "head -c 4000000 /dev/zero | tr '\\0' x; echo";
+    let script = format!(
+        "echo match 1; {flood}; echo match 2; echo match 3; {flood}; echo over; until [ -e \"$GO\" ]; do sleep 0.02; done"
+    );
+    let args = [
+        "run",
+        "--session",
+        SESSION,
+        "--max-output",
+        "1M",
+        "--watch",
+        "match",
+        "--shell",
+        &script,
+    ];
+    let id = crate::scripts::ok(&world, &args);
+    until("it is written", || {
+        world.show(&id)["output"]["bytes"].as_u64().unwrap() > 8_000_030
+    });
+    kill_for_good(world.pair(&id).keeper);
+    until("there is an heir", || keepings(&world, &id).len() == 2);
+    kill_for_good(world.pair(&id).keeper);
+    world.show(&id);
+    let_go(&world);
+    world.wait(&id);
+    let counts: Vec<_> = world
+        .events(&id, "matched")
+        .iter()
+        .map(|told| told["count"].clone())
+        .collect();
+    assert_eq!(counts, [1, 2]);
+    assert_eq!(world.events(&id, "matched")[1]["last"]["text"], "match 3");
+}
+
+/// A prompt that was told is not told again by whoever comes next.
+#[test]
+fn a_told_prompt_is_told_once_though_keepers_die() {
+    let world = world(EVERY_MATCH);
+    let id = start(
+        &world,
+        "keeper:Noticed=kill",
+        "printf 'match? '; until [ -e \"$GO\" ]; do sleep 0.02; done; echo match; echo match 2; exec sleep 60",
+    );
+    until("the prompt is told", || matches(&world, &id) == 1);
+    until("there is an heir", || keepings(&world, &id).len() == 2);
+    kill_for_good(world.pair(&id).keeper);
+    world.show(&id);
+    let_go(&world);
+    until("the next line is told", || matches(&world, &id) > 1);
+    world.ok(&["stop", &id]);
+    assert_eq!(super::told(&world, &id), ["match? ", "match 2"]);
+}

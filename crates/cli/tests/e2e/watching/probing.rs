@@ -1,0 +1,127 @@
+//! Looking whether a job is ready, through the deaths of whoever looks.
+
+use super::ready::{free_port, server};
+use super::{inbox_of, run};
+use crate::checks::keepings;
+use crate::processes::kill_for_good;
+use crate::scripts::{WAITS, let_go};
+use crate::world::{World, until};
+use outlive_sys::procfs;
+use serde_json::Value;
+use std::fs;
+
+/// Processes that look for a keeper of this home.
+fn probes(world: &World) -> Vec<i32> {
+    let is_probe = |pid: &i32| {
+        fs::read(format!("/proc/{pid}/cmdline"))
+            .is_ok_and(|line| line.split(|byte| *byte == 0).any(|word| word == b"probe"))
+    };
+    world.processes().into_iter().filter(is_probe).collect()
+}
+
+/// A server that is not up yet, being looked at.
+fn begin(world: &World) -> (String, i32) {
+    let port = free_port();
+    let script = format!("{WAITS} {}", server(port, 200));
+    let id = run(world, &["--ready", &format!("port:{port}")], &script);
+    until("somebody looks", || probes(world).len() == 1);
+    let probe = probes(world)[0];
+    (id, probe)
+}
+
+/// It is told once, and nobody looks any more.
+fn assert_becomes_ready(world: &World, id: &str) {
+    let_go(world);
+    let ran = world.outlive(&["wait", id, "--for", "ready", "--timeout", "20s"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(world.events(id, "ready"), [Value::Null]);
+    until("nobody looks any more", || probes(world).is_empty());
+    world.ok(&["stop", id]);
+    assert_eq!(world.events(id, "ready"), [Value::Null]);
+    world.until_nothing_runs();
+}
+
+#[test]
+fn a_keeper_killed_while_it_looks_is_followed_by_one_that_looks() {
+    let world = World::new();
+    let (id, probe) = begin(&world);
+    kill_for_good(world.pair(&id).keeper);
+    until("its looker is gone", || {
+        procfs::stat(probe).is_none_or(|stat| stat.is_zombie())
+    });
+    until("another looks", || probes(&world).len() == 1);
+    assert_eq!(keepings(&world, &id), ["launched", "taken_over"]);
+    until("nobody was told", || inbox_of(&world, "ready").is_empty());
+    assert_becomes_ready(&world, &id);
+}
+
+#[test]
+fn a_fresh_pair_looks_too() {
+    let world = World::new();
+    let (id, probe) = begin(&world);
+    world.kill_both(&id);
+    until("their looker is gone", || {
+        procfs::stat(probe).is_none_or(|stat| stat.is_zombie())
+    });
+    assert_eq!(probes(&world), [0; 0]);
+    assert_eq!(world.show(&id)["ready"], false);
+    until("another looks", || probes(&world).len() == 1);
+    assert_becomes_ready(&world, &id);
+}
+
+/// One of our processes too, that anybody may kill.
+#[test]
+fn a_killed_looker_is_followed_by_another() {
+    let world = World::new();
+    let (id, probe) = begin(&world);
+    kill_for_good(probe);
+    until("another looks", || {
+        probes(&world).iter().any(|pid| *pid != probe)
+    });
+    assert_becomes_ready(&world, &id);
+}
+
+/// The server was up before its new keeper looked for the first time.
+#[test]
+fn a_server_that_came_up_unseen_is_seen_by_the_next() {
+    let world = World::new();
+    let (id, _) = begin(&world);
+    world.kill_both(&id);
+    let_go(&world);
+    let leader = world.events(&id, "spawned")[0]["leader"]["pid"]
+        .as_i64()
+        .unwrap() as i32;
+    until("it listens", || !procfs::sockets(leader).is_empty());
+    assert_becomes_ready(&world, &id);
+}
+
+#[test]
+fn nobody_looks_at_a_job_that_has_ended_though_something_of_it_lingers() {
+    let world = World::new();
+    let port = free_port();
+    let id = run(
+        &world,
+        &["--ready", &format!("port:{port}")],
+        &format!("sleep 60 & {WAITS}"),
+    );
+    until("somebody looks", || probes(&world).len() == 1);
+    let_go(&world);
+    world.wait(&id);
+    until("nobody looks any more", || probes(&world).is_empty());
+    assert_eq!(world.show(&id)["lingering"], 1);
+    assert_eq!(world.show(&id)["ready"], false);
+}
+
+#[test]
+fn a_told_readiness_is_not_told_again() {
+    let world = World::new();
+    let (id, _) = begin(&world);
+    let_go(&world);
+    until("it is told", || world.events(&id, "ready").len() == 1);
+    kill_for_good(world.pair(&id).keeper);
+    until("there is an heir", || keepings(&world, &id).len() == 2);
+    kill_for_good(world.pair(&id).keeper);
+    assert_eq!(world.show(&id)["ready"], true);
+    assert_eq!(inbox_of(&world, "ready").len(), 1);
+    assert_becomes_ready(&world, &id);
+}

@@ -1,0 +1,227 @@
+//! When a job is ready, and who hears of it.
+
+use super::{SESSION, inbox_of, run, world};
+use crate::processes::{begin, until_blocked};
+use crate::scripts::{WAITS, go, let_go};
+use crate::world::{Ran, World, until};
+use serde_json::{Value, json};
+use std::net::TcpListener;
+
+/// A port that nobody listens on.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// Python that serves every request on this port with this status, and says so.
+pub fn server(port: u16, status: u16) -> String {
+    format!(
+        r#"exec python3 -c '
+import http.server, socketserver
+class H(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response({status} if self.path == "/health?a=b" else 404)
+        self.end_headers()
+    def log_message(self, *args): pass
+socketserver.TCPServer.allow_reuse_address = True
+http.server.HTTPServer(("127.0.0.1", {port}), H).serve_forever()'"#
+    )
+}
+
+/// Waits until the job is ready, and sees that it is told once.
+#[track_caller]
+fn assert_becomes_ready(world: &World, id: &str) {
+    let ran = world.outlive(&["wait", id, "--for", "ready", "--timeout", "20s", "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let job: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(job["ready"], true, "{job}");
+    assert_eq!(world.show(id)["ready"], true);
+    assert_eq!(world.events(id, "ready"), [Value::Null]);
+}
+
+fn assert_is_not_ready(world: &World, id: &str) {
+    let ran = world.outlive(&["wait", id, "--for", "ready", "--timeout", "700ms"]);
+    assert_eq!(ran.code, 124, "{ran:?}");
+    assert_eq!(world.show(id)["ready"], false);
+    assert_eq!(world.events(id, "ready"), [Value::Null; 0]);
+}
+
+#[test]
+fn a_line_tells_that_it_is_ready() {
+    let world = world("[watch]\nstill = \"100ms\"\n");
+    let script = format!("echo not listening yet; {WAITS} echo Listening on 80; exec sleep 60");
+    let id = run(&world, &["--ready", "line:^Listening on \\d+$"], &script);
+    assert_eq!(world.show(&id)["ready"], false);
+    let waiter = begin(world.command(["wait", &id, "--for", "ready"]));
+    until_blocked(waiter.id() as i32);
+    let_go(&world);
+    assert_eq!(Ran::end_of(waiter).code, 0);
+    assert_becomes_ready(&world, &id);
+}
+
+#[test]
+fn an_unfinished_line_tells_it_too() {
+    let world = world("[watch]\nstill = \"100ms\"\n");
+    let id = run(
+        &world,
+        &["--ready", "line:^> $"],
+        "printf 'hello\\n> '; exec sleep 60",
+    );
+    assert_becomes_ready(&world, &id);
+}
+
+#[test]
+fn a_port_tells_it() {
+    let world = World::new();
+    let port = free_port();
+    let script = format!("{WAITS} {}", server(port, 200));
+    let id = run(&world, &["--ready", &format!("port:{port}")], &script);
+    assert_is_not_ready(&world, &id);
+    let_go(&world);
+    assert_becomes_ready(&world, &id);
+    until("whoever looked is gone", || world.processes().len() == 3);
+}
+
+/// Somebody else's server is not the job's.
+#[test]
+fn a_port_that_was_taken_before_counts_once_the_job_listens() {
+    let world = World::new();
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = other.local_addr().unwrap().port();
+    // Another address of the same port.
+    let script = format!(
+        "{WAITS} exec python3 -c 'import socket, time; s = socket.socket(); s.bind((\"127.0.0.2\", {port})); s.listen(); time.sleep(60)'"
+    );
+    let id = run(&world, &["--ready", &format!("port:{port}")], &script);
+    assert_is_not_ready(&world, &id);
+    let_go(&world);
+    assert_becomes_ready(&world, &id);
+}
+
+#[test]
+fn a_web_server_tells_it() {
+    let world = World::new();
+    let port = free_port();
+    let script = format!("{WAITS} {}", server(port, 204));
+    let url = format!("http:http://127.0.0.1:{port}/health?a=b");
+    let id = run(&world, &["--ready", &url], &script);
+    assert_is_not_ready(&world, &id);
+    let_go(&world);
+    assert_becomes_ready(&world, &id);
+}
+
+#[test]
+fn a_web_server_must_answer_as_it_should() {
+    let world = World::new();
+    let (wrong, port) = (free_port(), free_port());
+    let url = |port, rest: &str| format!("http:http://127.0.0.1:{port}/{rest}");
+    let failing = run(
+        &world,
+        &["--ready", &url(wrong, "elsewhere")],
+        &server(wrong, 200),
+    );
+    let right = run(
+        &world,
+        &["--ready", &url(port, "health?a=b=503")],
+        &server(port, 503),
+    );
+    assert_becomes_ready(&world, &right);
+    assert_is_not_ready(&world, &failing);
+}
+
+#[test]
+fn its_session_hears_of_it_once() {
+    let world = World::new();
+    let id = run(
+        &world,
+        &["--ready", "line:up"],
+        "echo up; echo up; exec sleep 60",
+    );
+    until("it is told", || !inbox_of(&world, "ready").is_empty());
+    let told = inbox_of(&world, "ready");
+    assert_eq!((told.len(), &told[0]["job"]), (1, &json!(id)));
+    assert_eq!(told[0]["session"], SESSION);
+    assert!(
+        told[0]["text"].as_str().unwrap().contains("is ready"),
+        "{told:?}"
+    );
+    assert_becomes_ready(&world, &id);
+    assert_eq!(
+        inbox_of(&world, "ready"),
+        [Value::Null; 0],
+        "who waited was told"
+    );
+}
+
+#[test]
+fn without_a_sign_there_is_no_readiness() {
+    let world = World::new();
+    let id = run(&world, &[], "exec sleep 60");
+    assert_eq!(world.show(&id)["ready"], Value::Null);
+    world.ok(&["stop", &id]);
+    assert_eq!(world.show(&id)["ready"], Value::Null);
+}
+
+#[test]
+fn run_can_wait_until_it_is_ready() {
+    let world = World::new();
+    let run = [
+        "run",
+        "--ready",
+        "line:up",
+        "--wait-ready",
+        "--json",
+        "--shell",
+    ];
+    let job = world.json(&[&run[..], &["sleep 0.2; echo up; exec sleep 60"]].concat());
+    assert_eq!(
+        (&job["ready"], &job["state"]),
+        (&json!(true), &json!("running"))
+    );
+}
+
+#[test]
+fn run_waits_no_longer_than_it_is_asked_to() {
+    let world = World::new();
+    let script = format!("{WAITS} echo up; exec sleep 60");
+    let args = [
+        "run",
+        "--ready",
+        "line:up",
+        "--wait-ready=300ms",
+        "--shell",
+        &script,
+    ];
+    let ran = Ran::of(world.command(args).env("GO", go(&world)));
+    assert_eq!(ran.code, 124, "{ran:?}");
+    assert!(ran.stderr.contains("not ready"), "{ran:?}");
+    let id = ran.stdout.trim();
+    assert_eq!(world.show(id)["state"], "running");
+    let_go(&world);
+    assert_becomes_ready(&world, id);
+}
+
+#[test]
+fn what_is_no_sign_is_refused() {
+    let world = World::new();
+    for bad in [
+        "",
+        "line:",
+        "port:0",
+        "port:70000",
+        "port:x",
+        "http:",
+        "https://localhost/",
+        "http://a b/",
+        "soon",
+        "line:(",
+        "http://h:99999/",
+    ] {
+        let ran = world.outlive(&["run", "--ready", bad, "true"]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{bad:?}: {ran:?}");
+        assert!(!ran.stderr.is_empty(), "{bad:?}");
+    }
+    let ran = world.outlive(&["run", "--wait-ready", "true"]);
+    assert_eq!(ran.code, 2, "there is no sign to wait for: {ran:?}");
+    assert_eq!(world.listed(&[]), [""; 0]);
+}

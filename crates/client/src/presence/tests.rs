@@ -1,0 +1,72 @@
+use super::*;
+use outlive_core::event::Record;
+use outlive_core::{BootId, ProcRef};
+
+fn state(events: &[Event]) -> State {
+    let mut state = State::default();
+    for (seq, event) in (1..).zip(events) {
+        let at = Moment {
+            wall_ms: 1,
+            boot_ms: 1,
+        };
+        state.apply(&Record {
+            v: 1,
+            seq,
+            at,
+            event: event.clone(),
+        });
+    }
+    state
+}
+
+#[test]
+fn only_what_may_be_running_is_adopted() {
+    let accepted = Event::Accepted {
+        boot: BootId("now".into()),
+    };
+    let spawned = Event::Spawned {
+        leader: ProcRef { pid: 1, started: 1 },
+    };
+    let lost = Outcome::Lost {
+        reason: String::new(),
+    };
+    let ended = Event::Ended(End::unseen(lost, 0, 0));
+    let closed = Event::Closed {
+        output_bytes: 0,
+        dropped_bytes: 0,
+    };
+
+    let running = state(&[accepted.clone(), spawned.clone(), Event::Started]);
+    assert_eq!(remedy(&running, None, false, "now"), Remedy::Adopt);
+    assert!(matches!(
+        remedy(&running, None, false, "later"),
+        Remedy::Settle(Outcome::Lost { .. })
+    ));
+    let spawning = state(&[accepted.clone(), spawned.clone()]);
+    assert_eq!(remedy(&spawning, None, false, "now"), Remedy::Adopt);
+    let waiting = state(std::slice::from_ref(&accepted));
+    assert!(matches!(
+        remedy(&waiting, None, true, "now"),
+        Remedy::Settle(Outcome::Lost { .. })
+    ));
+    assert!(matches!(
+        remedy(&waiting, None, false, "now"),
+        Remedy::Settle(Outcome::NotStarted { .. })
+    ));
+    assert!(matches!(
+        remedy(&state(&[]), None, false, "now"),
+        Remedy::Settle(Outcome::Lost { .. })
+    ));
+    let lingering = state(&[accepted.clone(), spawned.clone(), ended.clone()]);
+    assert_eq!(remedy(&lingering, None, false, "now"), Remedy::Adopt);
+    assert_eq!(remedy(&lingering, None, false, "later"), Remedy::Close);
+    assert_eq!(
+        remedy(
+            &state(&[accepted, spawned, ended, closed]),
+            None,
+            false,
+            "later"
+        ),
+        Remedy::Nothing
+    );
+}

@@ -1,0 +1,147 @@
+//! The instructions, between two marks in a file that people write too.
+//!
+//! Agents that read the same file share one block; its first mark names them, and the last one to go
+//! takes it along.
+
+use crate::agent::Agent;
+
+/// The skill, which begins with what only a skill has.
+const SKILL: &str = include_str!("../../../../SKILL.md");
+const BEGIN: &str = "<!-- outlive:begin";
+const END: &str = "<!-- outlive:end -->";
+
+/// What an agent is to know.
+pub fn instructions() -> &'static str {
+    SKILL
+        .strip_prefix("---\n")
+        .and_then(|rest| rest.split_once("\n---\n"))
+        .map_or(SKILL, |(_, body)| body)
+}
+
+/// A block that is there.
+struct Found<'t> {
+    before: &'t str,
+    agents: Vec<Agent>,
+    after: &'t str,
+}
+
+fn find(text: &str) -> Option<Found<'_>> {
+    let start = text.find(BEGIN)?;
+    let end = start + text[start..].find(END)? + END.len();
+    let end = end + usize::from(text[end..].starts_with('\n'));
+    let mark = text[start + BEGIN.len()..].lines().next()?;
+    let agents = mark.trim_end_matches("-->").split_whitespace();
+    Some(Found {
+        before: &text[..start],
+        agents: agents.filter_map(|name| Agent::parse(name).ok()).collect(),
+        after: &text[end..],
+    })
+}
+
+fn block(agents: &[Agent]) -> String {
+    let names: Vec<&str> = agents.iter().map(|agent| agent.name()).collect();
+    let body = instructions().trim_end();
+    format!("{BEGIN} {} -->\n{body}\n{END}\n", names.join(" "))
+}
+
+pub fn has(text: &str) -> bool {
+    find(text).is_some()
+}
+
+/// Adds the block, or the agent to those that it is for.
+pub fn put(text: &str, agent: Agent) -> String {
+    if let Some(found) = find(text) {
+        let mut agents = found.agents;
+        agents.push(agent);
+        agents.sort();
+        agents.dedup();
+        return format!("{}{}{}", found.before, block(&agents), found.after);
+    }
+    let gap = match text {
+        "" => "",
+        text if text.ends_with('\n') => "\n",
+        _ => "\n\n",
+    };
+    format!("{text}{gap}{}", block(&[agent]))
+}
+
+/// Takes the agent off the block, and the block away with the last of them.
+pub fn take(text: &str, agent: Agent) -> String {
+    let Some(found) = find(text) else {
+        return text.to_owned();
+    };
+    let agents: Vec<Agent> = found
+        .agents
+        .iter()
+        .copied()
+        .filter(|other| *other != agent)
+        .collect();
+    if agents.len() == found.agents.len() && !agents.is_empty() {
+        return text.to_owned();
+    }
+    if !agents.is_empty() {
+        let block = block(&agents);
+        return format!("{}{block}{}", found.before, found.after);
+    }
+    // The empty line before it came with it.
+    let before = match found.before.strip_suffix("\n\n") {
+        Some(before) => format!("{before}\n"),
+        None => found.before.to_owned(),
+    };
+    format!("{before}{}", found.after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_instructions_are_short_and_teach_what_matters() {
+        assert!(SKILL.len() < 1024, "{}", SKILL.len());
+        assert!(SKILL.starts_with("---\nname: outlive\n"));
+        let text = instructions();
+        assert!(text.starts_with("Start anything"), "{text}");
+        for word in ["run", "wait", "log", "stop", "inbox", "list"] {
+            assert!(text.contains(&format!("`outlive {word}")), "{word}");
+        }
+        for word in ["`&`", "nohup", "sleep", "polling"] {
+            assert!(text.contains(word), "{word}");
+        }
+    }
+
+    /// A plugin is copied without the rest of the repository.
+    #[test]
+    fn the_plugin_has_the_same_skill() {
+        let plugin = include_str!("../../../../plugins/claude-code/skills/outlive/SKILL.md");
+        assert_eq!(plugin, SKILL);
+    }
+
+    #[test]
+    fn agents_share_it_and_the_last_takes_it_along() {
+        let one = put("Mine.\n", Agent::Codex);
+        let two = put(&one, Agent::Opencode);
+        assert_eq!(two.matches(BEGIN).count(), 1);
+        assert!(
+            two.contains("<!-- outlive:begin codex opencode -->\n"),
+            "{two}"
+        );
+        assert_eq!(put(&two, Agent::Codex), two);
+        assert_eq!(take(&two, Agent::Cursor), two);
+        assert_eq!(take(&two, Agent::Opencode), one);
+        assert_eq!(take(&take(&two, Agent::Codex), Agent::Opencode), "Mine.\n");
+    }
+
+    #[test]
+    fn what_was_written_after_it_stays() {
+        let text = format!("{}More.\n", put("Mine.\n", Agent::Codex));
+        assert_eq!(take(&text, Agent::Codex), "Mine.\nMore.\n");
+    }
+
+    proptest! {
+        #[test]
+        fn there_and_back_gives_the_same(text in "([a-z<!\\-\u{e4} ]{0,12}\n){0,5}") {
+            prop_assert_eq!(take(&put(&text, Agent::Gemini), Agent::Gemini), text);
+        }
+    }
+}

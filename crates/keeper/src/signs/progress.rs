@@ -1,0 +1,67 @@
+//! How far noticing has come: what a successor goes on from.
+//!
+//! What is told has it beside it in the journal; what is only seen is in a small file, written after the
+//! journal. The newer of the two holds.
+
+use super::breaker;
+use crate::watch::{Place, limit};
+use outlive_core::JobDir;
+use outlive_core::layout::PRIVATE;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+
+/// Where to go on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Resume {
+    /// Counts changes: of two, the one with more is the newer.
+    pub step: u64,
+    pub watch: Place,
+    pub limit: limit::State,
+    pub ready: Place,
+    pub breaker: breaker::Resume,
+    /// The size of the output when its silence was told.
+    pub silence: Option<u64>,
+    /// How far output and input had come when a prompt was told.
+    pub prompt: Option<(u64, u64)>,
+}
+
+/// The file.
+#[derive(Debug)]
+pub struct Progress(File);
+
+impl Progress {
+    pub fn open(job: &JobDir) -> io::Result<Progress> {
+        File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(PRIVATE)
+            .open(job.watch())
+            .map(Progress)
+    }
+
+    /// The newer of what is in the file and what is in the journal.
+    pub fn newer(&self, journaled: &Value) -> Resume {
+        let size = self.0.metadata().map_or(0, |metadata| metadata.len());
+        let mut bytes = vec![0; size as usize];
+        let _ = self.0.read_exact_at(&mut bytes, 0);
+        let line = bytes.split(|byte| *byte == b'\n').next();
+        let saved: Resume = line
+            .and_then(|line| serde_json::from_slice(line).ok())
+            .unwrap_or_default();
+        let told = Resume::deserialize(journaled).unwrap_or_default();
+        if told.step > saved.step { told } else { saved }
+    }
+
+    pub fn write(&self, resume: &Resume) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(resume)?;
+        bytes.push(b'\n');
+        // What an older and longer one leaves behind its end is passed over.
+        self.0.write_all_at(&bytes, 0)
+    }
+}
