@@ -58,6 +58,8 @@ pub struct Call {
     pub session: Label,
     /// The turn goes on because a hook asked for it, or was broken off: it is to end now.
     pub may_not_block: bool,
+    /// One that the agent has sent off asks: what it is told, the agent itself does not hear.
+    pub is_for_helper: bool,
     /// The agent's shells do not know the session; the agent must be told its key.
     pub must_know_key: bool,
 }
@@ -78,6 +80,8 @@ struct Said {
     /// Cursor: how the turn ended.
     status: Option<String>,
     cursor_version: Option<IgnoredAny>,
+    /// Claude Code, Codex: which helper of the agent calls, if one does.
+    agent_id: Option<IgnoredAny>,
 }
 
 impl Call {
@@ -94,6 +98,7 @@ impl Call {
         Ok(Call {
             agent,
             occasion,
+            is_for_helper: said.agent_id.is_some(),
             must_know_key: must_know_key && !agent.tells_its_shells(),
             may_not_block: said.stop_hook_active == Some(true)
                 || said.loop_count.is_some_and(|count| count > 0)
@@ -162,6 +167,7 @@ mod tests {
             occasion: Occasion::Stop,
             session: Label::parse("s1").unwrap(),
             may_not_block: true,
+            is_for_helper: false,
             must_know_key: false,
         };
         assert_eq!(call, Ok(expected));

@@ -15,6 +15,9 @@ const WAIT_SECONDS: u64 = 24 * 60 * 60;
 /// So often in a row Cursor goes on because a hook has asked for it.
 const LOOPS: u64 = 10;
 
+/// What opencode has instead of hooks: a program of its own.
+const OPENCODE: &str = include_str!("../../../../plugins/opencode/outlive.js");
+
 /// Where a user's agents keep what is configured, and what they are to start.
 #[derive(Clone, Debug)]
 pub struct Places {
@@ -125,6 +128,10 @@ impl Places {
                     opencode_file(&beside("opencode.json")),
                     server(agent, program, &[]),
                 ),
+                (
+                    own.join("plugins/outlive.js"),
+                    Piece::Own(opencode_plugin(program)),
+                ),
                 (beside("AGENTS.md"), Piece::Instructions(agent)),
             ],
             Agent::Cursor => {
@@ -151,9 +158,8 @@ impl Places {
         let mut notes = Vec::new();
         match agent {
             Agent::Codex => notes.push("Codex runs new hooks once you trust them: type /hooks there".to_owned()),
-            Agent::Opencode => notes.push("opencode has no command hooks: it is told by `outlive inbox`, and by the tools of the MCP server".to_owned()),
             Agent::Cursor if *scope == Scope::User => notes.push("Cursor keeps a user's instructions in its settings: paste SKILL.md there (Rules), or set up a project".to_owned()),
-            Agent::ClaudeCode | Agent::Gemini | Agent::Cursor => {}
+            Agent::ClaudeCode | Agent::Gemini | Agent::Opencode | Agent::Cursor => {}
         }
         if on_path("outlive").is_none() {
             notes.push(
@@ -170,7 +176,7 @@ fn project_directory(agent: Agent, root: &Path) -> PathBuf {
         Agent::ClaudeCode => root.join(".claude"),
         Agent::Codex => root.join(".codex"),
         Agent::Gemini => root.join(".gemini"),
-        Agent::Opencode => root.to_owned(),
+        Agent::Opencode => root.join(".opencode"),
         Agent::Cursor => root.join(".cursor"),
     }
 }
@@ -182,6 +188,14 @@ fn opencode_file(path: &Path) -> PathBuf {
         true => commented,
         false => path.to_owned(),
     }
+}
+
+/// It starts the program by its name, where that will do.
+fn opencode_plugin(program: &str) -> String {
+    OPENCODE.replace(
+        "spawn(\"outlive\"",
+        &format!("spawn({}", Value::from(program)),
+    )
 }
 
 fn on_path(program: &str) -> Option<PathBuf> {
@@ -282,5 +296,20 @@ fn hook_entry(agent: Agent, program: &str, event: &str) -> Value {
         }]}),
         (Agent::ClaudeCode, "post-tool-use") => json!({"matcher": "*", "hooks": [one]}),
         _ => json!({"hooks": [one]}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plugin_starts_the_program_that_is_there() {
+        assert_eq!(opencode_plugin("outlive"), OPENCODE);
+        let text = opencode_plugin("/a \"b\"/outlive");
+        assert!(
+            text.contains(r#"spawn("/a \"b\"/outlive", ["hook", "wait""#),
+            "{text}"
+        );
     }
 }

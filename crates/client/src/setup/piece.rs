@@ -18,6 +18,8 @@ pub enum Piece {
     TomlServer(String),
     /// The instructions, for this agent.
     Instructions(Agent),
+    /// A file that is ours as a whole.
+    Own(String),
 }
 
 /// Something in a JSON file.
@@ -48,6 +50,7 @@ impl Piece {
             }
             Piece::TomlServer(program) => toml::put(text, program),
             Piece::Instructions(agent) => Ok(block::put(text, *agent)),
+            Piece::Own(own) => Ok(own.clone()),
         }
     }
 
@@ -64,12 +67,13 @@ impl Piece {
             }
             Piece::TomlServer(_) => toml::take(text)?,
             Piece::Instructions(agent) => block::take(text, *agent),
+            Piece::Own(_) => original.unwrap_or_default().to_owned(),
         };
         let is_empty = match self {
             Piece::Json { dialect, .. } => {
                 json::parse(&left, *dialect)?.value() == Value::Object(Default::default())
             }
-            Piece::TomlServer(_) | Piece::Instructions(_) => left.trim().is_empty(),
+            Piece::TomlServer(_) | Piece::Instructions(_) | Piece::Own(_) => left.trim().is_empty(),
         };
         Ok((original.is_some() || !is_empty).then_some(left))
     }
@@ -92,6 +96,7 @@ impl Piece {
             Piece::Json { .. } => Ok(false),
             Piece::TomlServer(_) => toml::has(text),
             Piece::Instructions(_) => Ok(block::has(text)),
+            Piece::Own(own) => Ok(text.lines().next() == own.lines().next()),
         }
     }
 }
