@@ -112,7 +112,7 @@ impl Call {
 fn guess(said: &Said) -> Agent {
     if said.cursor_version.is_some() {
         Agent::Cursor
-    } else if environment::non_empty("GEMINI_SESSION_ID").is_some() {
+    } else if environment::non_empty(environment::GEMINI_SESSION).is_some() {
         Agent::Gemini
     } else {
         Agent::ClaudeCode

@@ -81,30 +81,36 @@ impl Places {
         }
     }
 
+    /// Where files are looked for, and which of it is the agent's own directory.
+    fn roots(&self, agent: Agent, scope: &Scope) -> (PathBuf, PathBuf) {
+        let directory = self.directory(agent);
+        match scope {
+            Scope::User if directory.starts_with(&self.home) => (self.home.clone(), directory),
+            Scope::User => (directory.clone(), directory),
+            Scope::Project(root) => (root.clone(), project_directory(agent, root)),
+        }
+    }
+
+    /// Claude Code has its servers apart from the rest.
+    fn claude_servers(&self, scope: &Scope) -> PathBuf {
+        match (scope, &self.claude) {
+            (Scope::Project(root), _) => root.join(".mcp.json"),
+            (Scope::User, Some(directory)) => directory.join(".claude.json"),
+            (Scope::User, None) => self.home.join(".claude.json"),
+        }
+    }
+
     pub(super) fn targets(&self, agent: Agent, scope: &Scope) -> Vec<Target> {
         let program = self.program(scope);
-        let directory = self.directory(agent);
-        let (base, own) = match scope {
-            Scope::User if directory.starts_with(&self.home) => (&self.home, directory),
-            Scope::User => (&directory, directory.clone()),
-            Scope::Project(root) => (root, project_directory(agent, root)),
-        };
-        let is_project = *scope != Scope::User;
+        let (base, own) = self.roots(agent, scope);
         // What a project's instructions are in lies at its root.
-        let beside = |name: &str| match is_project {
-            true => base.join(name),
-            false => own.join(name),
-        };
-        let claude_json = match &self.claude {
-            Some(directory) => directory.join(".claude.json"),
-            None => self.home.join(".claude.json"),
+        let beside = |name: &str| match scope {
+            Scope::Project(root) => root.join(name),
+            Scope::User => own.join(name),
         };
         let files = match agent {
             Agent::ClaudeCode => vec![
-                match is_project {
-                    true => (base.join(".mcp.json"), server(agent, program, &[])),
-                    false => (claude_json, server(agent, program, &[])),
-                },
+                (self.claude_servers(scope), server(agent, program, &[])),
                 (own.join("settings.json"), hooks(agent, program)),
                 (beside("CLAUDE.md"), Piece::Instructions(agent)),
             ],
@@ -139,8 +145,8 @@ impl Places {
                     (own.join("mcp.json"), server(agent, program, &[])),
                     (own.join("hooks.json"), hooks(agent, program)),
                 ];
-                if is_project {
-                    files.push((base.join("AGENTS.md"), Piece::Instructions(agent)));
+                if *scope != Scope::User {
+                    files.push((beside("AGENTS.md"), Piece::Instructions(agent)));
                 }
                 files
             }

@@ -39,6 +39,12 @@ pub enum Part {
     Needed { key: &'static str, value: Value },
 }
 
+impl Part {
+    fn is_needed(&self, key: &str, value: &Value) -> bool {
+        matches!(self, Part::Needed { key: own, value: one } if *own == key && one == value)
+    }
+}
+
 impl Piece {
     pub fn put(&self, text: &str) -> Result<String, Bad> {
         match self {
@@ -70,8 +76,12 @@ impl Piece {
             Piece::Own(_) => original.unwrap_or_default().to_owned(),
         };
         let is_empty = match self {
-            Piece::Json { dialect, .. } => {
-                json::parse(&left, *dialect)?.value() == Value::Object(Default::default())
+            Piece::Json { dialect, parts } => {
+                let left = json::parse(&left, *dialect)?.value();
+                let needed = |(key, value): (&String, &Value)| {
+                    parts.iter().any(|part| part.is_needed(key, value))
+                };
+                left.as_object().is_some_and(|left| left.iter().all(needed))
             }
             Piece::TomlServer(_) | Piece::Instructions(_) | Piece::Own(_) => left.trim().is_empty(),
         };
