@@ -69,7 +69,7 @@ mod tests {
             occasion,
             session: Label::parse("s").unwrap(),
             may_not_block: false,
-            is_for_helper: false,
+            is_deaf: false,
             must_know_key: false,
         };
         Answer::to(&call, "a \"b\"\n")

@@ -26,7 +26,7 @@ pub fn serve(
     let mut rules = Config::load(outlive).map_err(Error::from)?.inbox.rules();
     rules.claim_ms = rules.claim_ms.min(CLAIM_MS);
     let inbox = Inbox::new(outlive, call.session.clone(), rules);
-    if call.is_for_helper || (call.occasion == Occasion::Stop && call.may_not_block) {
+    if call.is_deaf || (call.occasion == Occasion::Stop && call.may_not_block) {
         return Ok(());
     }
     let taken = match call.occasion {
