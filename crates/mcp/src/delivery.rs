@@ -59,10 +59,9 @@ impl fmt::Debug for Deliveries {
 
 impl Deliveries {
     pub fn add(&self, id: RequestId, delivery: Delivery) {
-        if !delivery.notes.is_empty() {
-            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-            made.insert(id, delivery);
-        }
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        // One of the same id was cancelled, and never written.
+        made.insert(id, delivery);
     }
 
     /// Waits until what replies told has been noted: a client that answers one at once is not to be told

@@ -131,7 +131,7 @@ impl Args {
 fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Answer>, Refused> {
     let regex = Regex::new(pattern)
         .map_err(|error| Refused::bad_input(format!("{pattern:?} is not a pattern: {error}")))?;
-    let part = log::log(&call.outlive, id, &args.part()?)?;
+    let part = open(call, id, args)?;
     let most = args.lines.unwrap_or(DEFAULT_LINES) as usize;
     let found = part.matching(&regex, most, Reading::Redacted)?;
     let mut lines = Vec::new();
@@ -160,12 +160,7 @@ fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Ans
 }
 
 fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> {
-    let mut part = log::log(&call.outlive, id, &args.part()?)?;
-    let range = part.range();
-    if args.cursor.is_some() && !range.is_empty() {
-        let begin = Cursor(line_start(call, id, range.start)?);
-        part = log::log(&call.outlive, id, &Part::After(begin))?;
-    }
+    let part = open(call, id, args)?;
     let log = part.text(Look::Plain(view::Options {
         budget: BUDGET,
         ..view::Options::default()
@@ -217,8 +212,19 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
     }
 }
 
-/// Where the line begins that this place is in. A line is read from its beginning: what is secret in it
-/// may be told only by how it begins.
+/// The part that was asked for, from the beginning of a line: what is secret in one may be told only by
+/// how it begins.
+fn open(call: &Call, id: &JobId, args: &Args) -> Result<log::Log, Refused> {
+    let part = log::log(&call.outlive, id, &args.part()?)?;
+    let range = part.range();
+    if args.cursor.is_none() || range.is_empty() {
+        return Ok(part);
+    }
+    let begin = Cursor(line_start(call, id, range.start)?);
+    Ok(log::log(&call.outlive, id, &Part::After(begin))?)
+}
+
+/// Where the line begins that this place is in.
 fn line_start(call: &Call, id: &JobId, at: u64) -> Result<u64, Refused> {
     let before = Part::Bytes {
         from: at.saturating_sub(1),

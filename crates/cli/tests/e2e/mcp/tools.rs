@@ -23,6 +23,7 @@ fn secrets_are_left_out_of_everything_shown() {
         ("log", json!({"id": id, "screen": true})),
         // In the middle of the line that is the secret.
         ("log", json!({"id": id, "cursor": "b50"})),
+        ("log", json!({"id": id, "cursor": "b50", "grep": "."})),
         ("inbox", json!({})),
         ("stop", json!({"ids": [id]})),
         ("wait", json!({"ids": [id]})),
