@@ -61,7 +61,7 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn new(
+    pub(crate) fn new(
         outlive: Outlive,
         options: Options,
         deliveries: Deliveries,
