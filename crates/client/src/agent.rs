@@ -55,7 +55,7 @@ impl Agent {
 
     /// Whether the commands it runs find its session's id in their environment.
     pub(crate) fn tells_its_shells(self) -> bool {
-        matches!(self, Agent::ClaudeCode | Agent::Codex)
+        matches!(self, Agent::ClaudeCode | Agent::Codex | Agent::Opencode)
     }
 }
 

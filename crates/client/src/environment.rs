@@ -45,13 +45,16 @@ pub const PLAIN: [(&str, &str); 14] = [
     ("PYTHON_COLORS", "0"),
 ];
 
+/// What only Gemini CLI sets.
+pub const GEMINI_SESSION: &str = "GEMINI_SESSION_ID";
+
 /// Where agents put the id of the conversation they run a command for, in the order to look.
 const AGENT_SESSIONS: [&str; 5] = [
     SESSION,
     "CLAUDE_CODE_SESSION_ID",
     "CODEX_THREAD_ID",
     "CODEX_SESSION_ID",
-    "GEMINI_SESSION_ID",
+    GEMINI_SESSION,
 ];
 
 /// The session this process runs in, if its environment tells.

@@ -18,14 +18,13 @@ use crate::outlive::Outlive;
 use outlive_core::control::{Reply, Request};
 use outlive_core::ending::{self, After};
 use outlive_core::event::{Event, Moment};
-use outlive_core::layout::PRIVATE;
+use outlive_core::layout;
 use outlive_core::outcome::{End, NotStarted, Outcome};
 use outlive_core::{JobDir, JobId, JournalWriter, Phase, Spec, State, doorbell, output, words};
 use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::{clock, procfs};
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::thread;
 use std::time::Duration;
 
@@ -86,14 +85,7 @@ fn clear_up(job: &JobDir, state: &State) -> io::Result<()> {
 }
 
 fn open_lock(job: &JobDir) -> Result<File, Error> {
-    File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(PRIVATE)
-        .open(job.lock())
-        .map_err(Error::io("cannot open", job.lock()))
+    layout::open_or_make(&job.lock()).map_err(Error::io("cannot open", job.lock()))
 }
 
 /// What to do about a job that nobody looks after.

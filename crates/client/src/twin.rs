@@ -7,12 +7,11 @@ use crate::error::Error;
 use crate::job::Job;
 use crate::outlive::{Outlive, make_private};
 use crate::verbs::show;
-use outlive_core::layout::PRIVATE;
+use outlive_core::layout;
 use outlive_core::{Label, Spec};
 use outlive_sys::lock;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::os::unix::fs::OpenOptionsExt;
 
 /// What there is.
 #[derive(Debug)]
@@ -73,14 +72,7 @@ fn be_alone(outlive: &Outlive, spec: &Spec) -> Result<Alone, Error> {
         .locks()
         .join(format!(".starting-{:x}", hasher.finish() % 64));
     let failed = || Error::io("cannot take the lock", &path);
-    let file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(PRIVATE)
-        .open(&path)
-        .map_err(failed())?;
+    let file = layout::open_or_make(&path).map_err(failed())?;
     lock::wait(&file).map_err(failed())?;
     Ok(Alone { _lock: file })
 }

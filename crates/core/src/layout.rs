@@ -19,7 +19,9 @@ use crate::id::JobId;
 use crate::journal::Journal;
 use crate::label::Label;
 use crate::spec::Spec;
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Prefixes no job id can have, since ids start with a letter or a digit.
@@ -30,6 +32,18 @@ pub const GONE: &str = ".gone-";
 pub const PRIVATE: u32 = 0o600;
 /// And of every directory.
 pub const PRIVATE_DIRECTORY: u32 = 0o700;
+
+/// Opens a file of ours to read and write it, as it is; an empty one, its owner's alone, where there is
+/// none.
+pub fn open_or_make(path: &Path) -> io::Result<File> {
+    File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(PRIVATE)
+        .open(path)
+}
 
 /// The directory that holds all jobs of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]

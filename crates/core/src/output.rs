@@ -13,10 +13,10 @@
 //! stride where the next could not be made; such an end only says how long the output is.
 
 use crate::bound::Bound;
-use crate::layout::{JobDir, PRIVATE, PRIVATE_DIRECTORY};
+use crate::layout::{self, JobDir, PRIVATE_DIRECTORY};
 use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -191,13 +191,7 @@ impl Segments {
 
     /// The segment that begins there, made if there is none.
     pub fn open(&self, start: u64) -> io::Result<File> {
-        File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(PRIVATE)
-            .open(self.path(start))
+        layout::open_or_make(&self.path(start))
     }
 
     pub fn remove(&self, start: u64) -> io::Result<()> {

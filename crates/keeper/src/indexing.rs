@@ -4,12 +4,12 @@
 //! job, and a reader that finds too few scans further.
 
 use outlive_core::index::{INTERVAL_MS, Index, Mark, SPACING};
-use outlive_core::layout::PRIVATE;
+use outlive_core::layout;
 use outlive_core::{JobDir, OutputFiles};
 use outlive_sys::clock;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 
 const CHUNK: u64 = 64 * 1024;
 
@@ -27,13 +27,7 @@ pub struct Indexing {
 impl Indexing {
     /// Goes on after the last mark there is.
     pub fn resume(job: &JobDir) -> io::Result<Indexing> {
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(PRIVATE)
-            .open(job.index())?;
+        let file = layout::open_or_make(&job.index())?;
         let mut bytes = vec![0; file.metadata()?.len() as usize];
         file.read_exact_at(&mut bytes, 0)?;
         let index = Index::parse(&bytes);

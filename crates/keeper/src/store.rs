@@ -11,14 +11,13 @@
 //! end of the last file is the end of the output.
 
 use outlive_core::bound::Bound;
-use outlive_core::layout::PRIVATE;
+use outlive_core::layout;
 use outlive_core::output::{OutputFiles, Segments};
 use outlive_core::{JobDir, Spec};
 use outlive_sys::file;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::ops::Range;
-use std::os::unix::fs::OpenOptionsExt;
 
 /// Whether holes can be punched is tried with so much, behind the end.
 const TRIAL: u64 = 4096;
@@ -53,13 +52,7 @@ struct Current {
 impl Store {
     /// Goes on at the end of what is already there.
     pub fn resume(job: &JobDir, spec: &Spec) -> io::Result<Store> {
-        let output = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(PRIVATE)
-            .open(job.output())?;
+        let output = layout::open_or_make(&job.output())?;
         let bound = spec.bound();
         let files = OutputFiles::of(output, Segments::find(job, bound));
         let size = files.size()?;

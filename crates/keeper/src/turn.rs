@@ -7,7 +7,7 @@
 //! A job whose keepers were both killed lost its lock, and may still run. Its id is in the file: whoever
 //! gets the lock next waits for it to end.
 
-use outlive_core::layout::PRIVATE;
+use outlive_core::layout;
 use outlive_core::{Home, JobDir, JobId, Label, Phase};
 use outlive_sys::lock::{self, Locked};
 use outlive_sys::pidfd::PidFd;
@@ -16,7 +16,7 @@ use outlive_sys::{own, procfs};
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt};
 
 /// The lock of a job that has one, held or not.
 #[derive(Debug)]
@@ -40,13 +40,7 @@ impl Turn {
             .recursive(true)
             .mode(0o700)
             .create(home.locks())?;
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(PRIVATE)
-            .open(home.lock(name))?;
+        let file = layout::open_or_make(&home.lock(name))?;
         Ok(Turn {
             file,
             job: job.clone(),

@@ -34,7 +34,7 @@ pub struct Call {
     /// No later server will be of this session.
     pub is_made: bool,
     pub scope: Scope,
-    /// The client's id of this call, the same if it repeats it.
+    /// What tells this call from others, the same if the client repeats it.
     pub id: Option<String>,
     pub config: Config,
     pub rules: Rules,

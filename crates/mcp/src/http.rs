@@ -1,7 +1,7 @@
 //! Serving over HTTP (streamable HTTP, one request at a time, no sessions of its own).
 //!
 //! On this machine only, unless asked otherwise; with a token; refusing requests that name another host
-//! than this one, and all that come from web pages: whoever can speak to this server can run commands.
+//! than this one, or that come from web pages of elsewhere: whoever can speak to this server can run commands.
 //!
 //! What a reply told is noted when its last byte has been taken to be sent; when the client has gone
 //! before that, nothing is.
@@ -30,6 +30,12 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use tokio_util::sync::CancellationToken;
+
+/// The header that names a session.
+const SESSION: &str = "outlive-session";
+
+/// Where web pages may be from.
+const ORIGINS: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
 
 /// Where to serve, and to whom.
 #[derive(Clone, Debug)]
@@ -122,7 +128,8 @@ fn service<H: ServerHandler + Clone>(server: H, http: &Http) -> Service<H> {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_allowed_hosts(hosts)
-        // No web page is to speak to it.
+        // Of web pages, only those of this machine are to speak to it, and with the token.
+        .with_allowed_origins(ORIGINS)
         .enforce_origin_validation();
     StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config)
 }
@@ -194,6 +201,12 @@ impl Slot {
 /// The slot of the HTTP request that a request came by, if it did.
 pub fn slot(extensions: &Extensions) -> Option<&Slot> {
     extensions.get::<Parts>()?.extensions.get::<Slot>()
+}
+
+/// Which session that HTTP request names: for clients that send no other, but any header.
+pub fn session(extensions: &Extensions) -> Option<&str> {
+    let header = extensions.get::<Parts>()?.headers.get(SESSION)?;
+    header.to_str().ok().filter(|key| !key.is_empty())
 }
 
 /// A body that notes when all of it has been taken to be sent.

@@ -39,12 +39,12 @@ impl Sessions {
         })
     }
 
-    /// Whose call a request is.
-    pub fn of(&self, meta: &Meta) -> Result<Label, Error> {
+    /// Whose call a request is; `header` is what the HTTP request it came by says.
+    pub fn of(&self, meta: &Meta, header: Option<&str>) -> Result<Label, Error> {
         if let Some(given) = &self.given {
             return Ok(given.clone());
         }
-        match named(meta) {
+        match named(meta).or(header) {
             Some(key) => label("the session of the request,", key),
             None => Ok(self.surrounding.as_ref().unwrap_or(&self.made).clone()),
         }
@@ -60,9 +60,17 @@ fn named(meta: &Meta) -> Option<&str> {
     text_of(meta, &SESSION_KEYS).or_else(|| text_of(meta.get(TURN)?.as_object()?, &TURN_KEYS))
 }
 
-/// The id that a client gives to this call, and to this call repeated.
-pub fn call_id(meta: &Meta) -> Option<&str> {
-    text_of(meta, &CALL_KEYS)
+/// What this call has in common with no other than itself repeated, if the client gives it an id. Some
+/// models count their calls from 0 with every answer, so the id alone does not tell: what is asked, and
+/// the turn and item that Codex names, do the rest.
+pub fn call_id(meta: &Meta, arguments: &Meta) -> Option<String> {
+    let id = text_of(meta, &CALL_KEYS)?;
+    let turn = meta.get(TURN).and_then(Value::as_object);
+    let turn = turn.and_then(|turn| text_of(turn, &["turn_id"]));
+    let item = text_of(meta, &["itemId"]);
+    let arguments = Value::Object(arguments.clone()).to_string();
+    let parts = [id, turn.unwrap_or(""), item.unwrap_or(""), &arguments];
+    Some(parts.join("\0"))
 }
 
 fn text_of<'a>(map: &'a Meta, keys: &[&str]) -> Option<&'a str> {
@@ -127,7 +135,7 @@ mod tests {
         let none = Meta::new();
         let of = |given: Option<&str>, surrounding: Option<&str>, meta: &Meta| {
             let sessions = Sessions::new(given.map(key), surrounding).unwrap();
-            let session = sessions.of(meta).unwrap();
+            let session = sessions.of(meta, None).unwrap();
             match sessions.is_made(&session) {
                 true => "made".to_owned(),
                 false => session.to_string(),
@@ -146,10 +154,43 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_cannot_be_one_is_refused() {
+    fn a_session_that_cannot_be_one_is_refused_and_a_header_may_name_one() {
         let sessions = Sessions::new(None, None).unwrap();
         let long = meta(json!({"threadId": "x".repeat(81)}));
-        assert!(matches!(sessions.of(&long), Err(Error::BadLabel { .. })));
+        assert!(matches!(
+            sessions.of(&long, None),
+            Err(Error::BadLabel { .. })
+        ));
+        let of = |meta: &Meta| sessions.of(meta, Some("header")).unwrap();
+        assert_eq!(of(&Meta::new()), key("header"));
+        assert_eq!(of(&meta(json!({"sessionId": "s"}))), key("s"));
+    }
+
+    #[test]
+    fn a_call_is_the_same_only_in_the_same_turn_and_with_the_same_arguments() {
+        let run = meta(json!({"command": "make"}));
+        let of = |value: Value, arguments: &Meta| call_id(&meta(value), arguments);
+        let first = json!({"callId": "0", TURN: {"turn_id": "a"}, "itemId": "i"});
+        assert_eq!(of(first.clone(), &run), of(first.clone(), &run));
+        for (other, arguments) in [
+            (
+                json!({"callId": "1", TURN: {"turn_id": "a"}, "itemId": "i"}),
+                &run,
+            ),
+            (
+                json!({"callId": "0", TURN: {"turn_id": "b"}, "itemId": "i"}),
+                &run,
+            ),
+            (
+                json!({"callId": "0", TURN: {"turn_id": "a"}, "itemId": "j"}),
+                &run,
+            ),
+            (json!({"callId": "0"}), &run),
+            (first.clone(), &Meta::new()),
+        ] {
+            assert_ne!(of(other, arguments), of(first.clone(), &run));
+        }
+        assert_eq!(of(json!({"threadId": "t"}), &run), None);
     }
 
     #[test]

@@ -74,13 +74,13 @@ impl Refused {
         Error::NoSuchJob(text.to_owned()).into()
     }
 
-    pub fn result(self) -> CallToolResult {
-        let mut result = CallToolResult::error(vec![ContentBlock::text(redact(&self.text))]);
-        let mut meta = MetaObject::new();
-        meta.0
-            .insert("outlive/refused".to_owned(), json!(self.kind));
-        result.meta = Some(meta);
-        result
+    pub fn said(self) -> Said {
+        Said {
+            text: redact(&self.text).into_owned(),
+            content: Map::new(),
+            refused: Some(self.kind),
+            told: ByTheWay::default(),
+        }
     }
 }
 
@@ -133,6 +133,8 @@ impl From<serde_json::Error> for Refused {
 pub struct Said {
     pub text: String,
     pub content: Map<String, Value>,
+    /// Of what kind the refusal is, if it is one.
+    pub refused: Option<&'static str>,
     pub told: ByTheWay,
 }
 
@@ -145,6 +147,7 @@ impl<A: Serialize> Reply<A> {
         Ok(Said {
             text: self.text,
             content,
+            refused: None,
             told: self.told,
         })
     }
@@ -173,8 +176,17 @@ impl Said {
     }
 
     pub fn result(self) -> CallToolResult {
-        let mut result = CallToolResult::success(vec![ContentBlock::text(self.text)]);
-        result.structured_content = Some(Value::Object(self.content));
+        let text = vec![ContentBlock::text(self.text)];
+        let Some(kind) = self.refused else {
+            let mut result = CallToolResult::success(text);
+            result.structured_content = Some(Value::Object(self.content));
+            return result;
+        };
+        // Structured content would have to be what the tool answers.
+        let mut result = CallToolResult::error(text);
+        let mut meta = MetaObject::new();
+        meta.0.insert("outlive/refused".to_owned(), json!(kind));
+        result.meta = Some(meta);
         result
     }
 }

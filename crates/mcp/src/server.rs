@@ -81,9 +81,13 @@ impl Server {
     }
 
     /// What the tool gets.
-    fn call(&self, context: &RequestContext<RoleServer>) -> Result<Call, Refused> {
+    fn call(
+        &self,
+        context: &RequestContext<RoleServer>,
+        arguments: &JsonObject,
+    ) -> Result<Call, Refused> {
         let meta = &context.meta.0.0;
-        let session = self.sessions.of(meta)?;
+        let session = self.sessions.of(meta, http::session(&context.extensions))?;
         let outlive = self
             .outlive
             .clone()
@@ -95,7 +99,7 @@ impl Server {
                 true => Scope::Everything,
                 false => Scope::Session,
             },
-            id: identity::call_id(meta).map(str::to_owned),
+            id: identity::call_id(meta, arguments),
             rules: config.inbox.rules(),
             config,
             glances: self.glances.clone(),
@@ -126,7 +130,7 @@ impl Server {
                 _ => ErrorData::internal_error(text, None),
             }
         };
-        let call = self.call(context).map_err(failed)?;
+        let call = self.call(context, &JsonObject::new()).map_err(failed)?;
         tokio::task::spawn_blocking(move || look(&call))
             .await
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?
@@ -141,9 +145,9 @@ impl Server {
         arguments: JsonObject,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
-        let call = match self.call(&context) {
+        let call = match self.call(&context, &arguments) {
             Ok(call) => call,
-            Err(refused) => return Ok(refused.result()),
+            Err(refused) => return Ok(refused.said().result()),
         };
         let outlive = call.outlive.clone();
         self.deliveries.noted().await;
@@ -175,18 +179,20 @@ fn unwanted() -> ErrorData {
 type Answered = (CallToolResult, Vec<crate::delivery::Note>);
 
 fn answer(entry: &Entry, call: &Call, arguments: JsonObject) -> Result<Answered, ErrorData> {
-    match (entry.call)(call, arguments) {
-        Ok(mut said) => {
-            // Nobody would hear of what is claimed now.
-            if !call.patience.cancelled.is_cancelled() && entry.tells {
-                away::append(call, &mut said);
-            }
-            let notes = std::mem::take(&mut said.told.notes);
-            Ok((said.result(), notes))
+    let mut said = match (entry.call)(call, arguments) {
+        Ok(said) => said,
+        Err(Failed::Refused(refused)) => refused.said(),
+        Err(Failed::BadParams(text)) => {
+            let text = redact(&text).into_owned();
+            return Err(ErrorData::invalid_params(text, None));
         }
-        Err(Failed::Refused(refused)) => Ok((refused.result(), Vec::new())),
-        Err(Failed::BadParams(text)) => Err(ErrorData::invalid_params(text, None)),
+    };
+    // Nobody would hear of what is claimed once the call is cancelled.
+    if entry.tells && !call.patience.cancelled.is_cancelled() {
+        away::append(call, &mut said);
     }
+    let notes = std::mem::take(&mut said.told.notes);
+    Ok((said.result(), notes))
 }
 
 impl ServerHandler for Server {

@@ -69,6 +69,7 @@ mod tests {
             occasion,
             session: Label::parse("s").unwrap(),
             may_not_block: false,
+            is_deaf: false,
             must_know_key: false,
         };
         Answer::to(&call, "a \"b\"\n")

@@ -58,6 +58,9 @@ pub struct Call {
     pub session: Label,
     /// The turn goes on because a hook asked for it, or was broken off: it is to end now.
     pub may_not_block: bool,
+    /// The agent would not hear the answer: a helper that it has sent off asks, or it has been given the
+    /// hooks of another agent and cannot be woken.
+    pub is_deaf: bool,
     /// The agent's shells do not know the session; the agent must be told its key.
     pub must_know_key: bool,
 }
@@ -78,6 +81,8 @@ struct Said {
     /// Cursor: how the turn ended.
     status: Option<String>,
     cursor_version: Option<IgnoredAny>,
+    /// Claude Code, Codex: which helper of the agent calls, if one does.
+    agent_id: Option<IgnoredAny>,
 }
 
 impl Call {
@@ -94,6 +99,8 @@ impl Call {
         Ok(Call {
             agent,
             occasion,
+            is_deaf: said.agent_id.is_some()
+                || (occasion == Occasion::Wait && said.cursor_version.is_some()),
             must_know_key: must_know_key && !agent.tells_its_shells(),
             may_not_block: said.stop_hook_active == Some(true)
                 || said.loop_count.is_some_and(|count| count > 0)
@@ -107,7 +114,7 @@ impl Call {
 fn guess(said: &Said) -> Agent {
     if said.cursor_version.is_some() {
         Agent::Cursor
-    } else if environment::non_empty("GEMINI_SESSION_ID").is_some() {
+    } else if environment::non_empty(environment::GEMINI_SESSION).is_some() {
         Agent::Gemini
     } else {
         Agent::ClaudeCode
@@ -162,6 +169,7 @@ mod tests {
             occasion: Occasion::Stop,
             session: Label::parse("s1").unwrap(),
             may_not_block: true,
+            is_deaf: false,
             must_know_key: false,
         };
         assert_eq!(call, Ok(expected));
@@ -181,6 +189,15 @@ mod tests {
             assert!(call.must_know_key);
             assert_eq!(call.may_not_block, may_not_block, "{rest}");
         }
+    }
+
+    /// Cursor can be told to run the hooks of Claude Code, and would wait for one that waits.
+    #[test]
+    fn cursor_does_not_wait() {
+        let json = r#"{"conversation_id":"c","cursor_version":"3"}"#;
+        let wait = Call::read(json.as_bytes(), "wait", Some("claude-code"));
+        assert!(wait.unwrap().is_deaf);
+        assert!(!read(json, Some("claude-code")).unwrap().is_deaf);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The news of an inbox in one short text.
 
-use crate::inbox::InboxEvent;
+use crate::inbox::{InboxEvent, Kind};
 use outlive_core::Label;
+use std::path::Path;
 
 /// A text has at most so many characters: what agents take from a hook without cutting it.
 pub const BUDGET: usize = 10_000;
@@ -13,8 +14,8 @@ const HEADLINE: usize = 140;
 const AROUND: usize = 300;
 
 /// Every event at least by its headline, as many as there is room for in full, and how to see more.
-/// `waiting` says how many more there are for another time.
-pub fn news(events: &[InboxEvent], waiting: usize) -> String {
+/// `waiting` says how many more there are for another time, `posts` where posted work is.
+pub fn news(events: &[InboxEvent], waiting: usize, posts: &Path) -> String {
     let mut text = match events.len() {
         1 => String::new(),
         count => format!("Outlive: {count} news of your jobs.\n\n"),
@@ -23,7 +24,7 @@ pub fn news(events: &[InboxEvent], waiting: usize) -> String {
     // Each is given its headline before any is given more.
     let mut left = (BUDGET - AROUND)
         .saturating_sub(headlines.iter().map(|line| line.chars().count() + 2).sum());
-    let mut cut = false;
+    let mut cut = Vec::new();
     for (event, headline) in events.iter().zip(headlines) {
         let whole = format!("[{}] {}", event.event, event.text);
         let more = whole
@@ -36,15 +37,21 @@ pub fn news(events: &[InboxEvent], waiting: usize) -> String {
         } else if events.len() == 1 {
             text.extend(whole.chars().take(BUDGET - AROUND));
             text.push('…');
-            cut = true;
+            cut.push(event.kind);
         } else {
             text.push_str(&headline);
-            cut = true;
+            cut.push(event.kind);
         }
         text.push_str("\n\n");
     }
-    if cut {
+    if cut.iter().any(|kind| *kind != Kind::Delegation) {
         text.push_str("What is cut here: `outlive show ID`, `outlive log ID`.\n");
+    }
+    if cut.contains(&Kind::Delegation) {
+        let posts = posts.display();
+        text.push_str(&format!(
+            "Posted work that is cut here: {posts}/ID/post.json\n"
+        ));
     }
     if waiting > 0 {
         text.push_str(&format!(
@@ -83,7 +90,7 @@ told here when they end."
 )]
 mod tests {
     use super::*;
-    use crate::inbox::{EventId, Kind};
+    use crate::inbox::EventId;
     use outlive_core::JobId;
     use serde_json::Value;
 
@@ -107,7 +114,11 @@ mod tests {
 
     #[test]
     fn one_is_told_as_it_is() {
-        let text = news(&[event(7, "Job x ended.\nSee more: outlive log x")], 0);
+        let text = news(
+            &[event(7, "Job x ended.\nSee more: outlive log x")],
+            0,
+            Path::new("/p"),
+        );
         assert_eq!(text, "[1pzrj72dak:7] Job x ended.\nSee more: outlive log x");
     }
 
@@ -115,7 +126,7 @@ mod tests {
     fn many_fit_the_budget_and_each_has_its_line() {
         let long = format!("Job {} ended.\n{}", "ä".repeat(300), "x\n".repeat(1000));
         let events: Vec<InboxEvent> = (0..MOST as u64).map(|seq| event(seq, &long)).collect();
-        let text = news(&events, 3);
+        let text = news(&events, 3, Path::new("/p"));
         assert!(text.chars().count() <= BUDGET, "{}", text.chars().count());
         for seq in 0..MOST {
             assert!(
@@ -129,8 +140,12 @@ mod tests {
 
     #[test]
     fn a_single_long_one_is_cut() {
-        let text = news(&[event(1, &"ß".repeat(3 * BUDGET))], 0);
+        let text = news(&[event(1, &"ß".repeat(3 * BUDGET))], 0, Path::new("/p"));
         assert!(text.chars().count() <= BUDGET);
         assert!(text.contains("What is cut here"));
+        let mut posted = event(1, &"ß".repeat(3 * BUDGET));
+        posted.kind = Kind::Delegation;
+        let text = news(&[posted], 0, Path::new("/p"));
+        assert!(text.ends_with("cut here: /p/ID/post.json"), "{text}");
     }
 }

@@ -15,6 +15,9 @@ const WAIT_SECONDS: u64 = 24 * 60 * 60;
 /// So often in a row Cursor goes on because a hook has asked for it.
 const LOOPS: u64 = 10;
 
+/// What opencode has instead of hooks: a program of its own.
+const OPENCODE: &str = include_str!("../../../../plugins/opencode/outlive.js");
+
 /// Where a user's agents keep what is configured, and what they are to start.
 #[derive(Clone, Debug)]
 pub struct Places {
@@ -78,30 +81,36 @@ impl Places {
         }
     }
 
+    /// Where files are looked for, and which of it is the agent's own directory.
+    fn roots(&self, agent: Agent, scope: &Scope) -> (PathBuf, PathBuf) {
+        let directory = self.directory(agent);
+        match scope {
+            Scope::User if directory.starts_with(&self.home) => (self.home.clone(), directory),
+            Scope::User => (directory.clone(), directory),
+            Scope::Project(root) => (root.clone(), project_directory(agent, root)),
+        }
+    }
+
+    /// Claude Code has its servers apart from the rest.
+    fn claude_servers(&self, scope: &Scope) -> PathBuf {
+        match (scope, &self.claude) {
+            (Scope::Project(root), _) => root.join(".mcp.json"),
+            (Scope::User, Some(directory)) => directory.join(".claude.json"),
+            (Scope::User, None) => self.home.join(".claude.json"),
+        }
+    }
+
     pub(super) fn targets(&self, agent: Agent, scope: &Scope) -> Vec<Target> {
         let program = self.program(scope);
-        let directory = self.directory(agent);
-        let (base, own) = match scope {
-            Scope::User if directory.starts_with(&self.home) => (&self.home, directory),
-            Scope::User => (&directory, directory.clone()),
-            Scope::Project(root) => (root, project_directory(agent, root)),
-        };
-        let is_project = *scope != Scope::User;
+        let (base, own) = self.roots(agent, scope);
         // What a project's instructions are in lies at its root.
-        let beside = |name: &str| match is_project {
-            true => base.join(name),
-            false => own.join(name),
-        };
-        let claude_json = match &self.claude {
-            Some(directory) => directory.join(".claude.json"),
-            None => self.home.join(".claude.json"),
+        let beside = |name: &str| match scope {
+            Scope::Project(root) => root.join(name),
+            Scope::User => own.join(name),
         };
         let files = match agent {
             Agent::ClaudeCode => vec![
-                match is_project {
-                    true => (base.join(".mcp.json"), server(agent, program, &[])),
-                    false => (claude_json, server(agent, program, &[])),
-                },
+                (self.claude_servers(scope), server(agent, program, &[])),
                 (own.join("settings.json"), hooks(agent, program)),
                 (beside("CLAUDE.md"), Piece::Instructions(agent)),
             ],
@@ -125,6 +134,10 @@ impl Places {
                     opencode_file(&beside("opencode.json")),
                     server(agent, program, &[]),
                 ),
+                (
+                    own.join("plugins/outlive.js"),
+                    Piece::Own(opencode_plugin(program)),
+                ),
                 (beside("AGENTS.md"), Piece::Instructions(agent)),
             ],
             Agent::Cursor => {
@@ -132,8 +145,8 @@ impl Places {
                     (own.join("mcp.json"), server(agent, program, &[])),
                     (own.join("hooks.json"), hooks(agent, program)),
                 ];
-                if is_project {
-                    files.push((base.join("AGENTS.md"), Piece::Instructions(agent)));
+                if *scope != Scope::User {
+                    files.push((beside("AGENTS.md"), Piece::Instructions(agent)));
                 }
                 files
             }
@@ -151,9 +164,8 @@ impl Places {
         let mut notes = Vec::new();
         match agent {
             Agent::Codex => notes.push("Codex runs new hooks once you trust them: type /hooks there".to_owned()),
-            Agent::Opencode => notes.push("opencode has no command hooks: it is told by `outlive inbox`, and by the tools of the MCP server".to_owned()),
             Agent::Cursor if *scope == Scope::User => notes.push("Cursor keeps a user's instructions in its settings: paste SKILL.md there (Rules), or set up a project".to_owned()),
-            Agent::ClaudeCode | Agent::Gemini | Agent::Cursor => {}
+            Agent::ClaudeCode | Agent::Gemini | Agent::Opencode | Agent::Cursor => {}
         }
         if on_path("outlive").is_none() {
             notes.push(
@@ -170,7 +182,7 @@ fn project_directory(agent: Agent, root: &Path) -> PathBuf {
         Agent::ClaudeCode => root.join(".claude"),
         Agent::Codex => root.join(".codex"),
         Agent::Gemini => root.join(".gemini"),
-        Agent::Opencode => root.to_owned(),
+        Agent::Opencode => root.join(".opencode"),
         Agent::Cursor => root.join(".cursor"),
     }
 }
@@ -182,6 +194,14 @@ fn opencode_file(path: &Path) -> PathBuf {
         true => commented,
         false => path.to_owned(),
     }
+}
+
+/// It starts the program by its name, where that will do.
+fn opencode_plugin(program: &str) -> String {
+    OPENCODE.replace(
+        "spawn(\"outlive\"",
+        &format!("spawn({}", Value::from(program)),
+    )
 }
 
 fn on_path(program: &str) -> Option<PathBuf> {
@@ -282,5 +302,20 @@ fn hook_entry(agent: Agent, program: &str, event: &str) -> Value {
         }]}),
         (Agent::ClaudeCode, "post-tool-use") => json!({"matcher": "*", "hooks": [one]}),
         _ => json!({"hooks": [one]}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plugin_starts_the_program_that_is_there() {
+        assert_eq!(opencode_plugin("outlive"), OPENCODE);
+        let text = opencode_plugin("/a \"b\"/outlive");
+        assert!(
+            text.contains(r#"spawn("/a \"b\"/outlive", ["hook", "wait""#),
+            "{text}"
+        );
     }
 }

@@ -18,6 +18,8 @@ pub enum Piece {
     TomlServer(String),
     /// The instructions, for this agent.
     Instructions(Agent),
+    /// A file that is ours as a whole.
+    Own(String),
 }
 
 /// Something in a JSON file.
@@ -37,6 +39,12 @@ pub enum Part {
     Needed { key: &'static str, value: Value },
 }
 
+impl Part {
+    fn is_needed(&self, key: &str, value: &Value) -> bool {
+        matches!(self, Part::Needed { key: own, value: one } if *own == key && one == value)
+    }
+}
+
 impl Piece {
     pub fn put(&self, text: &str) -> Result<String, Bad> {
         match self {
@@ -48,6 +56,7 @@ impl Piece {
             }
             Piece::TomlServer(program) => toml::put(text, program),
             Piece::Instructions(agent) => Ok(block::put(text, *agent)),
+            Piece::Own(own) => Ok(own.clone()),
         }
     }
 
@@ -64,12 +73,17 @@ impl Piece {
             }
             Piece::TomlServer(_) => toml::take(text)?,
             Piece::Instructions(agent) => block::take(text, *agent),
+            Piece::Own(_) => original.unwrap_or_default().to_owned(),
         };
         let is_empty = match self {
-            Piece::Json { dialect, .. } => {
-                json::parse(&left, *dialect)?.value() == Value::Object(Default::default())
+            Piece::Json { dialect, parts } => {
+                let left = json::parse(&left, *dialect)?.value();
+                let needed = |(key, value): (&String, &Value)| {
+                    parts.iter().any(|part| part.is_needed(key, value))
+                };
+                left.as_object().is_some_and(|left| left.iter().all(needed))
             }
-            Piece::TomlServer(_) | Piece::Instructions(_) => left.trim().is_empty(),
+            Piece::TomlServer(_) | Piece::Instructions(_) | Piece::Own(_) => left.trim().is_empty(),
         };
         Ok((original.is_some() || !is_empty).then_some(left))
     }
@@ -92,6 +106,7 @@ impl Piece {
             Piece::Json { .. } => Ok(false),
             Piece::TomlServer(_) => toml::has(text),
             Piece::Instructions(_) => Ok(block::has(text)),
+            Piece::Own(own) => Ok(text.lines().next() == own.lines().next()),
         }
     }
 }

@@ -26,7 +26,7 @@ pub fn serve(
     let mut rules = Config::load(outlive).map_err(Error::from)?.inbox.rules();
     rules.claim_ms = rules.claim_ms.min(CLAIM_MS);
     let inbox = Inbox::new(outlive, call.session.clone(), rules);
-    if call.occasion == Occasion::Stop && call.may_not_block {
+    if call.is_deaf || (call.occasion == Occasion::Stop && call.may_not_block) {
         return Ok(());
     }
     let taken = match call.occasion {
@@ -54,7 +54,8 @@ pub fn serve(
 pub fn text(inbox: &Inbox<'_>, events: &[InboxEvent]) -> String {
     // Those at hand are not acked yet, so they count as waiting too.
     let waiting = inbox.waiting().unwrap_or_default();
-    news(events, waiting.saturating_sub(events.len()))
+    let posts = inbox.outlive().home().posts();
+    news(events, waiting.saturating_sub(events.len()), &posts)
 }
 
 pub fn ids(events: &[InboxEvent]) -> Vec<EventId> {

@@ -6,12 +6,12 @@
 use super::breaker;
 use crate::watch::{Place, limit};
 use outlive_core::JobDir;
-use outlive_core::layout::PRIVATE;
+use outlive_core::layout;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 
 /// Where to go on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,14 +35,7 @@ pub struct Progress(File);
 
 impl Progress {
     pub fn open(job: &JobDir) -> io::Result<Progress> {
-        File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(PRIVATE)
-            .open(job.watch())
-            .map(Progress)
+        layout::open_or_make(&job.watch()).map(Progress)
     }
 
     /// The newer of what is in the file and what is in the journal.

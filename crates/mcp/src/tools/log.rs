@@ -39,6 +39,9 @@ pub struct Args {
 pub struct Answer {
     id: String,
     text: String,
+    /// How the job ended, where this is all of its output
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<String>,
     /// The first line shown, counted from 1
     #[serde(skip_serializing_if = "Option::is_none")]
     from_line: Option<u64>,
@@ -64,6 +67,7 @@ impl Answer {
         Answer {
             id: id.to_string(),
             text,
+            end: None,
             from_line: None,
             to_line: None,
             total_lines: None,
@@ -204,7 +208,9 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
     match part.end(&call.outlive, false)? {
         Some(job) if log.omitted_lines == 0 => {
             let mut reply = reply.tells_ends([id.clone()]);
-            reply.text.push_str(&format!("\n{}", words::line(&job)));
+            let end = words::line(&job);
+            reply.text.push_str(&format!("\n{end}"));
+            reply.answer.end = Some(end);
             Ok(reply.then(move |outlive| part.heard(outlive)))
         }
         _ => Ok(reply),

@@ -7,7 +7,7 @@ use crate::identity;
 use crate::reply::{Refused, Reply};
 use crate::words;
 use outlive::verbs::run::{self, Command, Started};
-use outlive::verbs::wait::{Until, Waited, What};
+use outlive::verbs::wait::{Until, What};
 use outlive::{Error, Input, Job, Label, Notify, Pattern, Ready, Size, Watch, doorbell};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ pub struct Answer {
     job: Glance,
     /// Nothing was started: this job was there already
     already: bool,
-    /// What was done otherwise than expected
+    /// What to know about it
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -111,7 +111,9 @@ Its exit code is never guessed: a job whose end nobody saw is said to be lost.";
         let waited = wait::within(call, &ids, what, Until::All, limit)?;
         let job = waited.jobs.first().unwrap_or(&started.job).clone();
         let mut reply = reply(call, &job, &started)?;
-        reply.text.push_str(&stayed(&waited, what));
+        if let (What::Ready, true) = (what, waited.out_of_time) {
+            reply.text.push_str("\nNote: it is not ready yet.");
+        }
         Ok(wait::heard(reply, waited, what))
     }
 }
@@ -191,33 +193,26 @@ fn label(what: &'static str, text: Option<&str>) -> Result<Option<Label>, Error>
 
 fn reply(call: &Call, job: &Job, started: &Started) -> Result<Reply<Answer>, Refused> {
     let glance = Glance::at(call, job)?;
-    let mut text = words::glance(job, &glance);
-    if started.already && started.notes.is_empty() {
-        text.push_str("\nIt runs already; nothing was started.");
-    }
-    for note in &started.notes {
-        text.push_str(&format!("\nNote: {note}."));
+    let mut notes = started.notes.clone();
+    if started.already && notes.is_empty() {
+        notes.push("it runs already: nothing was started".to_owned());
     }
     if !job.has_ended() {
-        text.push_str(&format!(
-            "\nIt goes on in the background as {}. You will be told when it ends; do not poll.",
+        notes.push(format!(
+            "it goes on in the background as {}; you will be told when it ends, do not poll",
             job.id
         ));
+    }
+    let mut text = words::glance(job, &glance);
+    for note in &notes {
+        text.push_str(&format!("\nNote: {note}."));
     }
     Ok(Reply::new(
         text,
         Answer {
             job: glance,
             already: started.already,
-            notes: started.notes.clone(),
+            notes,
         },
     ))
-}
-
-/// What staying brought, where the job itself does not say it.
-fn stayed(waited: &Waited, what: What) -> String {
-    match (what, waited.out_of_time) {
-        (What::Ready, true) => " It is not ready yet.".to_owned(),
-        _ => String::new(),
-    }
 }

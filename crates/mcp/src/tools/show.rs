@@ -23,6 +23,8 @@ pub struct Answer {
     job: Glance,
     /// Nothing is new since the last look
     unchanged: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 impl Verb for Show {
@@ -42,12 +44,15 @@ end without asking, and `wait` blocks until then. For more of the output use `lo
         let glance = Glance::at(call, &job)?;
         let mut text = words::glance(&job, &glance);
         let last = call.glances.look(&call.session, &job);
-        if let Some(ago) = last {
-            text.push_str(&format!(
-                "\nNothing new since you looked {} s ago. Looking again does not make it faster: call \
+        let note = last.map(|ago| {
+            format!(
+                "Nothing new since you looked {} s ago. Looking again does not make it faster: call \
 `wait` if you need its end now, or do something else; you will be told when it ends.",
                 ago.as_secs()
-            ));
+            )
+        });
+        if let Some(note) = &note {
+            text.push_str(&format!("\n{note}"));
         }
         let unchanged = last.is_some();
         let reply = Reply::new(
@@ -55,6 +60,7 @@ end without asking, and `wait` blocks until then. For more of the output use `lo
             Answer {
                 job: glance,
                 unchanged,
+                note,
             },
         );
         if !job.has_ended() {

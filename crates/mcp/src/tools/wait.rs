@@ -47,6 +47,8 @@ pub struct Answer {
     jobs: Vec<Glance>,
     /// It has not come yet; the jobs go on
     still_running: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 impl Verb for Wait {
@@ -69,10 +71,7 @@ cancelled.";
             .patience
             .within(seconds("timeout_seconds", args.timeout_seconds)?);
         let ids = match args.ids.is_empty() {
-            true => {
-                let running = call.list(Which::Running, 0)?;
-                running.into_iter().map(|job| job.id).collect()
-            }
+            true => running(call)?,
             false => call.find_all(&args.ids)?,
         };
         let what = match args.what.unwrap_or(For::End) {
@@ -86,6 +85,13 @@ cancelled.";
         let waited = within(call, &ids, what, until, limit)?;
         reply(call, waited, what, limit)
     }
+}
+
+/// What this session runs, whatever else the call may see.
+fn running(call: &Call) -> Result<Vec<JobId>, Error> {
+    let mut jobs = call.list(Which::Running, 0)?;
+    jobs.retain(|job| job.session.as_ref() == Some(&call.session));
+    Ok(jobs.into_iter().map(|job| job.id).collect())
 }
 
 /// Waits, at most so long.
@@ -131,20 +137,23 @@ fn reply(
         .map(|(job, glance)| words::glance(job, glance))
         .collect::<Vec<_>>()
         .join("\n\n");
-    if waited.jobs.is_empty() {
-        text.push_str("No job of this session runs: there is nothing to wait for.");
-    }
-    if still_running {
-        text.push_str(&format!(
-            "\nStill running after {} s of waiting; that is no error. Call `wait` again to go on waiting, or \
+    let note = match (still_running, waited.jobs.is_empty()) {
+        (_, true) => Some("No job of this session runs: there is nothing to wait for.".to_owned()),
+        (true, false) => Some(format!(
+            "Still running after {} s of waiting; that is no error. Call `wait` again to go on waiting, or \
 do something else: you will be told when it ends. New output: `log` with {}.",
             limit.as_secs(),
             cursors(&jobs)
-        ));
+        )),
+        (false, false) => None,
+    };
+    if let Some(note) = &note {
+        text = format!("{text}\n{note}").trim_start().to_owned();
     }
     let answer = Answer {
         jobs,
         still_running,
+        note,
     };
     Ok(heard(Reply::new(text, answer), waited, what))
 }

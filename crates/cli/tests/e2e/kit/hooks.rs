@@ -108,6 +108,22 @@ fn what_all_shells_have_counts_more_than_the_agents_own() {
     assert!(ran.stdout.contains(&id), "{ran:?}");
 }
 
+/// Of a helper's context nothing comes back but its answer.
+#[test]
+fn a_helper_of_the_agent_is_not_told_in_its_place() {
+    let world = World::new();
+    let id = ended_job(&world, "s", "true");
+    let helper = r#"{"session_id":"s","agent_id":"a1","agent_type":"Explore"}"#;
+    assert!(is_silent(&call(
+        &world,
+        "post-tool-use",
+        "claude-code",
+        helper
+    )));
+    let ran = call(&world, "post-tool-use", "claude-code", SAID);
+    assert!(ran.stdout.contains(&id), "{ran:?}");
+}
+
 /// What the agent has looked at itself is not repeated right after.
 #[test]
 fn after_a_tool_what_was_just_shown_is_left_out() {

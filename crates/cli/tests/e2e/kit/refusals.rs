@@ -106,9 +106,6 @@ fn a_person_is_asked() {
         let mut outer = behind("sh", ["-c", &line, "sh"], &inner);
         let output = outer.output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
-        if said.contains("not found") {
-            return;
-        }
         assert!(said.contains("Change them? [y/N]"), "{said}");
         let text = fs::read_to_string(&path).unwrap();
         assert_eq!(text.contains("outlive"), is_changed, "{answer}: {said}");

@@ -151,6 +151,11 @@ fn each_agent_has_its_entry_and_its_hooks() {
     );
     let opencode = json(at(".config/opencode/opencode.json"));
     assert_eq!(opencode["mcp"]["outlive"]["command"][1], "mcp");
+    let plugin = fs::read_to_string(at(".config/opencode/plugins/outlive.js")).unwrap();
+    assert!(
+        plugin.contains("spawn(\"outlive\", [\"hook\", \"wait\""),
+        "{plugin}"
+    );
     let cursor = json(at(".cursor/hooks.json"));
     assert_eq!(cursor["version"], 1);
     assert_eq!(

@@ -7,10 +7,14 @@ use std::fs;
 const SAID: &str = r#"{"session_id":"s"}"#;
 
 fn short_claims(world: &World) {
+    claims(world, "300ms");
+}
+
+fn claims(world: &World, duration: &str) {
     fs::create_dir_all(world.home()).unwrap();
     fs::write(
         world.home().join("config.toml"),
-        "[inbox]\nclaim = \"300ms\"\n",
+        format!("[inbox]\nclaim = \"{duration}\"\n"),
     )
     .unwrap();
 }
@@ -51,6 +55,8 @@ fn one_that_is_killed_after_its_ack_is_not() {
 #[test]
 fn of_many_at_once_one_tells() {
     let world = World::new();
+    // Those that wait do so until a claim of the others would have lapsed.
+    claims(&world, "5s");
     let ids: Vec<String> = (0..3).map(|_| ended_job(&world, "s", "true")).collect();
     let hooks: Vec<_> = ["stop", "wait", "post-tool-use", "user-prompt-submit"]
         .iter()

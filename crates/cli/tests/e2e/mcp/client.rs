@@ -3,8 +3,8 @@
 use crate::world::World;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// Everything a server is asked for should come within this.
@@ -33,8 +33,12 @@ pub fn stateless() -> Value {
 impl Client {
     /// Starts a server, and says nothing yet.
     pub fn silent(world: &World, options: &[&str]) -> Client {
-        let mut child = world
-            .command([&["mcp"], options].concat())
+        Client::to(world.command([&["mcp"], options].concat()))
+    }
+
+    /// Starts this server, and says nothing yet.
+    pub fn to(mut command: Command) -> Client {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -84,10 +88,14 @@ impl Client {
         answer
     }
 
-    fn write(&mut self, message: &Value) {
+    pub fn write_line(&mut self, line: &str) {
         let input = self.input.as_mut().unwrap();
-        input.write_all(format!("{message}\n").as_bytes()).unwrap();
+        input.write_all(format!("{line}\n").as_bytes()).unwrap();
         input.flush().unwrap();
+    }
+
+    fn write(&mut self, message: &Value) {
+        self.write_line(&message.to_string());
     }
 
     pub fn notify(&mut self, method: &str, params: Value) {
@@ -107,12 +115,18 @@ impl Client {
 
     /// Waits for the answer to a request.
     pub fn answer(&mut self, id: u64) -> Value {
+        self.answer_or_end(id).unwrap()
+    }
+
+    /// The same of a server that may end before it answers.
+    pub fn answer_or_end(&mut self, id: u64) -> Option<Value> {
         loop {
-            let message = self.lines.recv_timeout(PATIENCE).unwrap();
-            if message["id"] == id {
-                return message;
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(message) if message["id"] == id => return Some(message),
+                Ok(message) => self.others.push(message),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => panic!("no answer to {id}"),
             }
-            self.others.push(message);
         }
     }
 
@@ -149,6 +163,11 @@ impl Client {
     /// The server is killed.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Waits until the server has ended by itself.
+    pub fn until_ended(mut self) {
         self.child.wait().unwrap();
     }
 

@@ -1,4 +1,4 @@
-//! Over HTTP: a token, the right host, no web pages; and the same tools.
+//! Over HTTP: a token, the right host, no web pages of elsewhere; and the same tools.
 
 use super::client::{ends_in, stateless};
 use crate::world::{Ran, World};
@@ -30,7 +30,7 @@ struct Answer {
 impl Server {
     fn start(world: &World) -> Server {
         let mut child = world
-            .command(["mcp", "--http", "127.0.0.1:0", "--session", "s"])
+            .command(["mcp", "--http", "127.0.0.1:0"])
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -58,6 +58,7 @@ impl Server {
             ("MCP-Protocol-Version", "2026-07-28"),
             ("Mcp-Method", method),
             ("Mcp-Name", name),
+            ("Outlive-Session", "s"),
         ];
         for (key, value) in headers {
             all.retain(|(known, _)| known != key);
@@ -102,6 +103,7 @@ fn the_tools_work_over_http_and_an_end_is_told_once() {
     let server = Server::start(&world);
     let ran = server.tool("run", json!({"command": "exit 3", "wait_seconds": 20}));
     assert_eq!(ran["job"]["exit_code"], 3);
+    assert_eq!(ran["job"]["session"], "s");
     let gate = world.path("gate");
     let command = format!("until [ -e {} ]; do sleep 0.02; done", gate.display());
     let ran = server.tool("run", json!({"command": command}));
@@ -137,7 +139,7 @@ fn clients_that_initialize_are_served_over_http() {
 }
 
 #[test]
-fn who_has_no_token_names_another_host_or_is_a_web_page_is_refused() {
+fn who_has_no_token_names_another_host_or_is_a_page_of_elsewhere_is_refused() {
     let world = World::new();
     let server = Server::start(&world);
     let params = json!({"name": "run", "arguments": {"command": "true"}, "_meta": stateless()});
@@ -147,12 +149,15 @@ fn who_has_no_token_names_another_host_or_is_a_web_page_is_refused() {
         (("Authorization", "Bearer wrong"), 401),
         (("Host", "evil.example:80"), 403),
         (("Origin", "https://evil.example"), 403),
-        (("Origin", "http://localhost:3000"), 403),
+        (("Origin", "http://localhost.evil.example"), 403),
+        (("Origin", "null"), 403),
     ] {
         let answer = server.post(&call, &[header]);
         assert_eq!(answer.status, status, "{header:?}: {}", answer.body);
     }
     assert_eq!(world.listed(&["--state", "all"]), [""; 0]);
+    let page = format!("http://{}", server.address);
+    assert_eq!(server.post(&call, &[("Origin", &page)]).status, 200);
 }
 
 #[test]

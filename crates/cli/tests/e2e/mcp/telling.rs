@@ -42,27 +42,55 @@ fn a_killed_servers_job_is_found_by_the_next_and_its_end_told_once() {
         assert_eq!(ends_in(&client.ok("jobs", json!({}))), [""; 0]);
     }
     assert_eq!(client.close(), 0);
+    assert!(is_told(&world, &id));
     let mut client = Client::of(&world, "s");
     assert_eq!(ends_in(&client.ok("jobs", json!({}))), [""; 0]);
     assert_eq!(client.ok("inbox", json!({}))["events"], json!([]));
 }
 
+/// Whether it is written down that the session was told of something of this job.
+fn is_told(world: &World, id: &str) -> bool {
+    let told = std::fs::read_to_string(world.job_dir(id).join("told"));
+    told.unwrap_or_default().contains("\"told\"")
+}
+
 #[test]
-fn a_server_killed_before_it_could_note_tells_nothing_twice_at_once() {
-    let world = World::new();
-    let mut client = Client::of(&world, "s");
-    let id = run_then(&world, &mut client, "true", json!({}));
-    world.until_over(&id);
-    let inbox = |held: &str| {
-        world
-            .outlive(&["inbox", "--session", "s", "--json", held])
-            .stdout
-    };
-    assert!(inbox("--peek").contains("ended"));
-    assert_eq!(ends_in(&client.ok("jobs", json!({}))), [id.as_str()]);
-    client.kill();
-    // Told or still claimed: nobody is given it now.
-    assert!(!inbox("--quiet").contains("ended"));
+fn a_server_killed_at_any_step_of_telling_tells_again_unless_it_was_noted() {
+    for (hook, answers, tells_again) in [
+        ("Claimed", false, true),
+        ("Delivered", true, true),
+        ("Acked", true, false),
+    ] {
+        let world = World::new();
+        std::fs::create_dir_all(world.home()).unwrap();
+        let config = "[inbox]\nclaim = \"1s\"\n";
+        std::fs::write(world.home().join("config.toml"), config).unwrap();
+        let mut client = Client::of(&world, "s");
+        let id = run_then(&world, &mut client, "true", json!({}));
+        client.kill();
+        world.until_over(&id);
+
+        let mut command = world.command(["mcp", "--session", "s"]);
+        command.env("OUTLIVE_HOOKS", format!("consumer:{hook}=kill"));
+        let mut client = Client::to(command);
+        client.initialize("2025-06-18");
+        let request = client.ask_tool("jobs", json!({}));
+        let answer = client.answer_or_end(request);
+        assert_eq!(answer.is_some(), answers, "{hook}: {answer:?}");
+        client.until_ended();
+
+        let mut client = Client::of(&world, "s");
+        let taken = client.ok("inbox", json!({"wait_seconds": 3}));
+        let ends = ends_in(&taken);
+        assert_eq!(!ends.is_empty(), tells_again, "{hook}: {taken}");
+        if let (Some(answer), true) = (answer, tells_again) {
+            let events = &answer["result"]["structuredContent"]["events"];
+            assert_eq!(events[0]["event"], taken["events"][0]["event"]);
+            assert_eq!(taken["events"][0]["attempt"], 2);
+        }
+        assert_eq!(client.close(), 0);
+        assert!(is_told(&world, &id), "{hook}");
+    }
 }
 
 #[test]
@@ -75,6 +103,7 @@ fn what_a_reply_tells_by_itself_is_not_told_beside_it() {
         assert_eq!(answer["jobs"][0]["state"], "ended");
         assert_eq!(ends_in(&answer), [""; 0], "{tool}");
         assert_eq!(ends_in(&client.ok("jobs", json!({}))), [""; 0], "{tool}");
+        assert!(is_told(&world, &id), "{tool}");
     }
     let ran = client.ok("run", json!({"command": "exit 7", "wait_seconds": 10}));
     assert_eq!(ran["job"]["exit_code"], 7);
@@ -109,6 +138,19 @@ fn the_inbox_is_taken_and_acked() {
     );
     let refused = client.tool("inbox", json!({"ack": ["nonsense"]}));
     assert_eq!(refused["_meta"]["outlive/refused"], "bad_input");
+}
+
+#[test]
+fn a_refusal_tells_too() {
+    let world = World::new();
+    let mut client = Client::of(&world, "s");
+    let id = run_then(&world, &mut client, "exit 9", json!({}));
+    world.until_over(&id);
+    let refused = client.tool("show", json!({"id": "none"}));
+    assert_eq!(refused["isError"], true);
+    assert!(text_of(&refused).contains("failed with exit code 9"));
+    assert_eq!(client.ok("jobs", json!({})).get("events"), None);
+    assert!(is_told(&world, &id));
 }
 
 #[test]

@@ -35,6 +35,10 @@ fn what_was_put_in_is_taken_out_and_the_rest_stays() {
         }
         let new = piece.put("").unwrap();
         assert_eq!(piece.take(&new, None).unwrap(), None);
+        // Of an earlier release, or where the program was elsewhere.
+        let moved = new.replace("\"outlive", "\"/opt/outlive");
+        let moved = moved.replace("\"/opt/outlive\":", "\"outlive\":");
+        assert_eq!(piece.take(&moved, None).unwrap(), None, "{moved}");
     }
 }
 
