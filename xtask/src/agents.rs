@@ -1,8 +1,8 @@
 //! `cargo xtask agents [--strict] [WORD…]`: the MCP server and the kit, with real clients.
 //!
 //! What a check needs is installed into one temporary directory, which is gone in the end; only that
-//! needs the network. The checks themselves are scripts in `xtask/agents`, but for one that is a command
-//! of its own. A check passes if its command succeeds and leaves no process behind.
+//! needs the network. The checks themselves are scripts in `xtask/agents`; one passes if it succeeds and
+//! leaves no process behind.
 
 mod package;
 mod place;
@@ -86,13 +86,11 @@ fn client(place: &Place, library: &str, transport: &str) -> Command {
 }
 
 fn inspector(place: &Place) -> Command {
-    let mut command = place.run(&place.inspector());
+    let mut command = place.script("python3".as_ref(), "inspector.py");
     command
-        .arg("--cli")
+        .arg(place.inspector())
         .arg(place.program("outlive"))
-        .args(["mcp", "--compat", "--method", "tools/list", "--strict"])
-        .env("HOME", place.work())
-        .env("OUTLIVE_HOME", place.work().join("outlive"));
+        .arg(place.work());
     command
 }
 
