@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 
 TOOLS = {"run", "jobs", "show", "log", "wait", "send", "stop", "inbox"}
 
@@ -139,7 +140,7 @@ async def main(library, transport, outlive, directory):
     client = {"mcp": with_mcp, "fastmcp": with_fastmcp}[library]
     async with client(outlive, env, transport) as (tools, call):
         await check(tools, call)
-    print(f"{library} over {transport}: tools, run, wait, log, inbox")
+    print(f"{library} {version(library)}: tools, run, wait, log, inbox")
 
 
 asyncio.run(main(*sys.argv[1:]))

@@ -17,7 +17,6 @@ import time
 from model import SAY, Model, call
 
 PATIENCE = 60
-JOB = "sleep 2; echo finished by itself; exit 7"
 
 
 class World:
@@ -26,6 +25,7 @@ class World:
     def __init__(self, codex, outlive, directory):
         self.codex, self.outlive, self.directory = codex, outlive, directory
         self.codex_home = os.path.join(directory, "codex")
+        self.gate = os.path.join(directory, "gate")
         os.makedirs(self.codex_home)
         # Nothing of the agent that may be running this.
         agents = ("CODEX", "CLAUDE", "GEMINI", "OUTLIVE", "OPENAI")
@@ -73,6 +73,18 @@ env = {{ OUTLIVE_HOME = {json.dumps(self.env["OUTLIVE_HOME"])} }}
     def job(self):
         return json.loads(self.run("show", "build", "--json"))
 
+    def servers(self):
+        """The MCP servers of Codex that are alive."""
+        mark, found = f"OUTLIVE_HOME={self.env['OUTLIVE_HOME']}".encode(), []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as environ, open(f"/proc/{pid}/cmdline", "rb") as words:
+                    if mark in environ.read().split(b"\0") and words.read().endswith(b"\0mcp\0"):
+                        found.append(pid)
+            except OSError:
+                continue
+        return found
+
     def waiting(self, session):
         """Ids of the events that wait; looking at them tells nobody."""
         inbox = json.loads(self.run("inbox", "--session", session, "--peek", "--json"))
@@ -108,11 +120,13 @@ def until(what, is_so):
 
 def killed_in_the_middle(world, model):
     """A Codex starts the job, hears that it runs, and is killed. Gives its thread."""
-    model.play(call("run", {"command": JOB, "name": "build"}))
+    command = f"until [ -e {world.gate} ]; do sleep 0.1; done; echo finished by itself; exit 7"
+    model.play(call("run", {"command": command, "name": "build"}))
     codex = world.start_codex("start the build")
     try:
         thread = thread_of(codex)
         assert model.held.wait(PATIENCE), "the model never heard of the job"
+        assert world.servers(), "Codex has no server of ours"
     finally:
         os.kill(codex.pid, signal.SIGKILL)
         codex.wait()
@@ -137,6 +151,10 @@ def resumed(world, model, thread, moves):
 def check(route, world, model):
     world.configure(route, model.url)
     thread = killed_in_the_middle(world, model)
+    until("the server goes with its Codex", lambda: not world.servers())
+    assert world.job()["state"] == "running", world.job()
+    with open(world.gate, "w"):
+        pass
     until("the job ends by itself", lambda: world.job()["state"] == "ended")
     job = world.job()
     assert job["exit_code"] == 7, job

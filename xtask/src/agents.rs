@@ -66,6 +66,19 @@ const CHECKS: [Check; 9] = [
     },
 ];
 
+/// Both programs, and the server that the conformance suite is run against.
+const BUILD: [&str; 9] = [
+    "build",
+    "--locked",
+    "--package",
+    "outlive-cli",
+    "--bins",
+    "--package",
+    "outlive-mcp",
+    "--example",
+    "fixtures",
+];
+
 fn codex(place: &Place, route: &str) -> Command {
     let mut command = place.script("python3".as_ref(), "codex.py");
     command
@@ -119,18 +132,7 @@ pub fn agents(args: &[String]) -> Result<(), String> {
         _ => return Err("cargo xtask agents [--strict] [WORD…]".to_owned()),
     };
     let is_meant = |check: &&Check| words.is_empty() || words.iter().any(|word| check.has(word));
-    step::run("cargo", &["build", "--locked", "--package", "outlive-cli"])?;
-    step::run(
-        "cargo",
-        &[
-            "build",
-            "--locked",
-            "--package",
-            "outlive-mcp",
-            "--example",
-            "fixtures",
-        ],
-    )?;
+    step::run("cargo", &BUILD)?;
     let mut place = Place::make()?;
     let mut table = Vec::new();
     for check in CHECKS.iter().filter(is_meant) {

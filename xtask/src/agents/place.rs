@@ -119,6 +119,7 @@ impl Place {
         println!("\ninstalling {}", package.directory());
         let mut commands = package.commands(self).into_iter();
         let result = commands.try_for_each(|mut command| succeed(&mut command).map(drop));
+        let result = result.map_err(|text| format!("cannot be installed: {}", first_error(&text)));
         self.installed.push((package, result.clone()));
         result
     }
@@ -129,9 +130,9 @@ impl Place {
         fs::create_dir(self.work()).map_err(|error| error.to_string())?;
         let said = succeed(&mut command(self));
         let left = self.end_what_is_left();
-        let said = said?;
+        let said = said.map_err(|text| last_line(&text))?;
         match left.is_empty() {
-            true => Ok(said),
+            true => Ok(last_line(&said)),
             false => Err(format!("it left processes behind: {}", left.join(", "))),
         }
     }
@@ -184,17 +185,26 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
-/// Runs a command that must succeed, and shows what it said if it does not. Gives its last line.
+/// Runs a command that must succeed, and shows what it said if it does not. Gives what it said, and what
+/// it complained of if it failed.
 fn succeed(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&output.stdout);
     let complained = String::from_utf8_lossy(&output.stderr);
-    let last = |text: &str| text.trim().lines().last().unwrap_or_default().to_owned();
     if output.status.success() {
-        return Ok(last(&said));
+        return Ok(said.into_owned());
     }
     println!("{said}{complained}");
-    let words = [last(&complained), last(&said)];
-    let reason = words.into_iter().find(|line| !line.is_empty());
-    Err(reason.unwrap_or_else(|| output.status.to_string()))
+    Err(format!("{}\n{said}{complained}", output.status))
+}
+
+fn last_line(text: &str) -> String {
+    text.trim().lines().last().unwrap_or_default().to_owned()
+}
+
+/// What npm and pip say first is why; the rest is what to do about it.
+fn first_error(text: &str) -> String {
+    let mut lines = text.lines();
+    let error = lines.find(|line| line.to_lowercase().contains("error"));
+    error.map_or_else(|| last_line(text), str::to_owned)
 }
