@@ -1,4 +1,4 @@
-//! `cargo xtask install | demo | test | layers`: what is done to the workspace itself.
+//! `cargo xtask install | demo | test | layers | agents`: what is done to the workspace itself.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,
@@ -6,6 +6,7 @@
     reason = "it talks to whoever runs it"
 )]
 
+mod agents;
 mod demo;
 mod install;
 mod layers;
@@ -18,15 +19,17 @@ const USAGE: &str = "\
 cargo xtask install   install outlive and outlive-keeper, and show a job from start to end
 cargo xtask demo      show a job from start to end
 cargo xtask test      everything CI runs: format, lints, layers, unit, property and end-to-end tests
-cargo xtask layers    check that no crate depends on what it must not know";
+cargo xtask layers    check that no crate depends on what it must not know
+cargo xtask agents    show the MCP server and the kit with real clients, which it installs and removes again";
 
 fn main() -> ExitCode {
-    let task = std::env::args().nth(1);
-    let done = match task.as_deref() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let done = match args.first().map(String::as_str) {
         Some("install") => install::install(),
         Some("demo") => demo::demo(),
         Some("test") => test::test(),
         Some("layers") => layers::check(),
+        Some("agents") => agents::agents(&args[1..]),
         _ => Err(USAGE.to_owned()),
     };
     match done {

@@ -17,6 +17,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use http_body::{Frame, SizeHint};
 use outlive::Outlive;
+use rmcp::ServerHandler;
 use rmcp::model::Extensions;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -56,11 +57,11 @@ pub struct Listening {
     pub made_token: Option<String>,
 }
 
-type Service = StreamableHttpService<Server, NeverSessionManager>;
+type Service<H> = StreamableHttpService<H, NeverSessionManager>;
 
 #[derive(Clone)]
-struct Shared {
-    service: Service,
+struct Shared<H> {
+    service: Service<H>,
     token: Arc<str>,
 }
 
@@ -69,6 +70,17 @@ pub fn serve_http(
     outlive: Outlive,
     options: Options,
     http: &Http,
+    begun: impl FnOnce(&Listening),
+) -> io::Result<()> {
+    serve_http_within(outlive, options, http, |server| server, begun)
+}
+
+/// The same, with the server inside of another, which may add to what it offers.
+pub fn serve_http_within<H: ServerHandler + Clone>(
+    outlive: Outlive,
+    options: Options,
+    http: &Http,
+    around: impl FnOnce(Server) -> H,
     begun: impl FnOnce(&Listening),
 ) -> io::Result<()> {
     if !http.address.ip().is_loopback() && !http.allow_remote {
@@ -88,7 +100,7 @@ pub fn serve_http(
     let server = Server::new(outlive, options, deliveries, CancellationToken::new())
         .map_err(io::Error::other)?;
     let shared = Shared {
-        service: service(server, http),
+        service: service(around(server), http),
         token: token.into(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -101,13 +113,13 @@ pub fn serve_http(
             made_token,
         });
         let router = Router::new()
-            .route("/mcp", axum::routing::any(handle))
+            .route("/mcp", axum::routing::any(handle::<H>))
             .with_state(shared);
         axum::serve(listener, router).await
     })
 }
 
-fn service(server: Server, http: &Http) -> Service {
+fn service<H: ServerHandler + Clone>(server: H, http: &Http) -> Service<H> {
     let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let hosts = own
         .into_iter()
@@ -122,7 +134,10 @@ fn service(server: Server, http: &Http) -> Service {
     StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config)
 }
 
-async fn handle(State(shared): State<Shared>, mut request: Request) -> Response {
+async fn handle<H: ServerHandler>(
+    State(shared): State<Shared<H>>,
+    mut request: Request,
+) -> Response {
     if !is_allowed(request.headers(), &shared.token) {
         let challenge = [(WWW_AUTHENTICATE, "Bearer")];
         return (StatusCode::UNAUTHORIZED, challenge, "a token is needed\n").into_response();

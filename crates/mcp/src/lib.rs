@@ -37,6 +37,6 @@ mod stdio;
 mod tools;
 mod words;
 
-pub use http::{Http, Listening, serve_http};
-pub use server::Options;
+pub use http::{Http, Listening, serve_http, serve_http_within};
+pub use server::{Options, Server};
 pub use stdio::serve;

