@@ -12,6 +12,8 @@
 //! | `call` | what a tool gets: the home on behalf of its session, patience, progress |
 //! | `tools` | one tool, one file |
 //! | `resources` | the outputs of jobs, for user interfaces |
+//! | `tasks` | foreground calls that outlast the client's patience |
+//! | `subscriptions` | outputs that grow |
 //! | `away` | "while you were away": events appended to any reply |
 //! | `delivery` | what is noted once a reply is out |
 //! | `stdio`, `http` | the two ways to reach it |
@@ -34,6 +36,8 @@ mod resources;
 mod schema;
 mod server;
 mod stdio;
+mod subscriptions;
+mod tasks;
 mod tools;
 mod words;
 

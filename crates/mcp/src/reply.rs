@@ -175,6 +175,16 @@ impl Said {
         Ok(())
     }
 
+    /// The result as JSON, as a task keeps it.
+    pub fn content_of_result(&self) -> Result<Map<String, Value>, Refused> {
+        let mut result = CallToolResult::success(vec![ContentBlock::text(self.text.clone())]);
+        result.structured_content = Some(Value::Object(self.content.clone()));
+        match serde_json::to_value(result)? {
+            Value::Object(result) => Ok(result),
+            _ => Ok(Map::new()),
+        }
+    }
+
     pub fn result(self) -> CallToolResult {
         let text = vec![ContentBlock::text(self.text)];
         let Some(kind) = self.refused else {

@@ -55,7 +55,8 @@ pub fn read(call: &Call, uri: &str) -> Result<ResourceContents, Refused> {
     Ok(ResourceContents::text(text, uri).with_mime_type(TYPE))
 }
 
-fn job_of(uri: &str) -> Option<&str> {
+/// The job a resource is the output of.
+pub fn job_of(uri: &str) -> Option<&str> {
     let id = uri.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
     (!id.is_empty() && !id.contains('/')).then_some(id)
 }

@@ -8,19 +8,23 @@ use crate::http;
 use crate::identity::{self, Sessions};
 use crate::reply::Refused;
 use crate::resources;
+use crate::subscriptions::{self, Subscriptions};
+use crate::tasks;
 use crate::tools::{self, Entry, Failed};
 use outlive::config::Config;
 use outlive::redact::redact;
 use outlive::{Caller, Error, Label, Outlive, environment};
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, ErrorData, Implementation, JsonObject,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
+    CompleteRequestMethod, CompleteRequestParams, CompleteResult, CreateTaskResult, ErrorData,
+    GetTaskParams, GetTaskResult, Implementation, JsonObject, ListPromptsRequestMethod,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
+    UnsubscribeRequestParams, UpdateTaskParams,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -58,7 +62,8 @@ pub struct Server {
     entries: Arc<Vec<Entry>>,
     glances: Arc<Glances>,
     deliveries: Deliveries,
-    closed: CancellationToken,
+    pub(crate) closed: CancellationToken,
+    pub(crate) subscriptions: Arc<Subscriptions>,
 }
 
 impl Server {
@@ -78,6 +83,7 @@ impl Server {
             glances: Arc::default(),
             deliveries,
             closed,
+            subscriptions: Arc::default(),
         })
     }
 
@@ -119,7 +125,7 @@ impl Server {
     }
 
     /// Looks something up on a thread of its own.
-    async fn look<T: Send + 'static>(
+    pub(crate) async fn look<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
         look: impl FnOnce(&Call) -> Result<T, Refused> + Send + 'static,
@@ -163,12 +169,16 @@ impl Server {
             () = context.ct.cancelled() => return Err(unwanted()),
             () = gone => return Err(unwanted()),
         };
-        let delivery = Delivery { outlive, notes };
+        self.deliver(&context, Delivery { outlive, notes });
+        Ok(result)
+    }
+
+    /// Has this noted once the reply to the request is out.
+    pub(crate) fn deliver(&self, context: &RequestContext<RoleServer>, delivery: Delivery) {
         match http::slot(&context.extensions) {
             Some(slot) => slot.add(self.deliveries.begin(delivery)),
-            None => self.deliveries.add(context.id, delivery),
+            None => self.deliveries.add(context.id.clone(), delivery),
         }
-        Ok(result)
     }
 }
 
@@ -201,6 +211,8 @@ impl ServerHandler for Server {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_resources()
+            .enable_resources_subscribe()
+            .enable_tasks()
             .build();
         ServerConfig::new(capabilities)
             .with_server_info(
@@ -234,8 +246,80 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(text, None));
         };
         let arguments = request.arguments.unwrap_or_default();
-        let result = self.answer(entry.clone(), arguments, context).await?;
-        Ok(CallToolResponse::from(result))
+        let knows_tasks = context.client_capabilities();
+        let knows_tasks = knows_tasks.is_some_and(|client| client.supports_tasks());
+        let mut entry = entry.clone();
+        let as_task = knows_tasks && tasks::is_wanted(&entry.tool.name, &arguments);
+        // A task's first answer has no room for news.
+        entry.tells &= !as_task;
+        let result = self.answer(entry, arguments, context).await?;
+        match tasks::behind(&result).filter(|_| as_task) {
+            Some(task) => Ok(CallToolResponse::Task(CreateTaskResult::new(task))),
+            None => Ok(CallToolResponse::from(result)),
+        }
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.task(request.task_id, &context).await
+    }
+
+    /// A task never asks its client for anything.
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let id = request.task_id;
+        let look = self.look(&context, move |call| call.find(&id).map(drop));
+        look.await.map_err(tasks::unknown)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let id = request.task_id;
+        let look = self.look(&context, move |call| tasks::cancel(call, &id));
+        look.await.map_err(tasks::unknown)
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        let mut accepted = SubscriptionFilter::new();
+        let uris = requested.resource_subscriptions.as_deref();
+        accepted.resource_subscriptions = uris.map(subscriptions::ours);
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.tell_listener(context).await;
+        Ok(())
+    }
+
+    /// For clients of the older revisions.
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tell_subscriber(request.uri, context).await
+    }
+
+    /// For clients of the older revisions.
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions.end(&request.uri);
+        Ok(())
     }
 
     /// There are none, and a method whose capability is not declared is to be unknown.

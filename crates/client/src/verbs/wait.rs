@@ -82,6 +82,11 @@ impl Waited {
     }
 }
 
+/// Notes that the caller has been told how a job ended, by other means than waiting.
+pub fn end_heard(outlive: &Outlive, id: &JobId) -> Result<(), Error> {
+    told::heard(outlive, id, How::Wait, |kind, _| kind == Kind::Ended)
+}
+
 /// Waits.
 pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error> {
     let deadline = how

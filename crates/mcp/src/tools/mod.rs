@@ -4,7 +4,7 @@ mod inbox;
 mod jobs;
 mod log;
 mod process;
-mod run;
+pub mod run;
 mod send;
 mod show;
 mod stop;

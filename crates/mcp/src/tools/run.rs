@@ -4,10 +4,10 @@ use super::{Hints, Verb, wait};
 use crate::answer::Glance;
 use crate::call::{Call, seconds};
 use crate::identity;
-use crate::reply::{Refused, Reply};
+use crate::reply::{Refused, Reply, Said};
 use crate::words;
 use outlive::verbs::run::{self, Command, Started};
-use outlive::verbs::wait::{Until, What};
+use outlive::verbs::wait::{self as wait_verb, Until, What};
 use outlive::{Error, Input, Job, Label, Notify, Pattern, Ready, Size, Watch, doorbell};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -116,6 +116,24 @@ Its exit code is never guessed: a job whose end nobody saw is said to be lost.";
         }
         Ok(wait::heard(reply, waited, what))
     }
+}
+
+/// What `run` would have answered had it stayed until the end.
+pub fn ended(call: &Call, job: &Job) -> Result<Said, Refused> {
+    let glance = Glance::at(call, job)?;
+    let id = job.id.clone();
+    let reply = Reply::new(
+        words::glance(job, &glance),
+        Answer {
+            job: glance,
+            already: false,
+            notes: Vec::new(),
+        },
+    );
+    reply
+        .tells_ends([id.clone()])
+        .then(move |outlive| wait_verb::end_heard(outlive, &id))
+        .said()
 }
 
 /// Starts it. A call that is repeated finds the job it started before.

@@ -6,6 +6,8 @@ mod handshake;
 mod http;
 mod resources;
 mod sessions;
+mod subscriptions;
+mod tasks;
 mod telling;
 mod tools;
 mod waiting;
