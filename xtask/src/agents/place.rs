@@ -155,12 +155,15 @@ impl Place {
         left.into_iter().map(|(_, command)| command).collect()
     }
 
-    /// Everything with the mark of this place in its environment.
+    /// Everything that has this place, or what is below it, in its environment.
     fn processes(&self) -> Vec<(String, String)> {
-        let mark = self.root.as_os_str().as_encoded_bytes();
+        let root = self.root.as_os_str().as_encoded_bytes();
+        // The place of another run may begin alike.
+        let is_place =
+            |part: &[u8]| part.starts_with(root) && matches!(part.last(), Some(b'/' | 0));
         let is_ours = |process: &PathBuf| {
             let environment = fs::read(process.join("environ")).unwrap_or_default();
-            environment.windows(mark.len()).any(|part| part == mark)
+            environment.windows(root.len() + 1).any(is_place)
         };
         let ours = entries(Path::new("/proc")).into_iter().filter(is_ours);
         ours.map(|process| {
