@@ -17,6 +17,8 @@ import time
 from model import SAY, Model, call
 
 PATIENCE = 60
+CLAIM = 1
+"""For so many seconds, here, an event that was told counts as told though that was not noted."""
 
 
 class World:
@@ -27,6 +29,9 @@ class World:
         self.codex_home = os.path.join(directory, "codex")
         self.gate = os.path.join(directory, "gate")
         os.makedirs(self.codex_home)
+        os.mkdir(os.path.join(directory, "outlive"), 0o700)
+        with open(os.path.join(directory, "outlive", "config.toml"), "w") as config:
+            config.write(f'[inbox]\nclaim = "{CLAIM}s"\n')
         # Nothing of the agent that may be running this.
         agents = ("CODEX", "CLAUDE", "GEMINI", "OUTLIVE", "OPENAI")
         clean = {key: value for key, value in os.environ.items() if not key.startswith(agents)}
@@ -120,7 +125,9 @@ def until(what, is_so):
 
 def killed_in_the_middle(world, model):
     """A Codex starts the job, hears that it runs, and is killed. Gives its thread."""
-    command = f"until [ -e {world.gate} ]; do sleep 0.1; done; echo finished by itself; exit 7"
+    # It ends some day, even if nobody is left to open the gate.
+    wait = f"for i in $(seq 600); do [ -e {world.gate} ] && break; sleep 0.1; done"
+    command = f"{wait}; echo finished by itself; exit 7"
     model.play(call("run", {"command": command, "name": "build"}))
     codex = world.start_codex("start the build")
     try:
@@ -167,6 +174,7 @@ def check(route, world, model):
     assert len(told) == 1, f"told {len(told)} times: {told}"
     is_result = told[0]["type"] == "function_call_output"
     assert is_result == (route == "tool"), told
+    time.sleep(CLAIM)
     assert world.waiting(thread) == [], "it was told, and that was not noted"
 
     resumed(world, model, thread, [call("jobs", {}), SAY])

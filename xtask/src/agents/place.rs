@@ -15,6 +15,9 @@ const PATIENCE: &str = "600";
 /// What a check has started ends by itself, once its clients have gone.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
+/// How the directory is called, before the id of the process it belongs to.
+const NAME: &str = "outlive-agents-";
+
 pub struct Place {
     root: PathBuf,
     /// Where cargo puts programs.
@@ -25,7 +28,8 @@ pub struct Place {
 
 impl Place {
     pub fn make() -> Result<Place, String> {
-        let root = std::env::temp_dir().join(format!("outlive-agents-{}", std::process::id()));
+        remove_orphans();
+        let root = std::env::temp_dir().join(format!("{NAME}{}", std::process::id()));
         fs::create_dir(&root).map_err(|error| format!("{}: {error}", root.display()))?;
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
         Ok(Place {
@@ -88,7 +92,8 @@ impl Place {
     pub fn run(&self, program: &Path) -> Command {
         let mut command = Command::new("timeout");
         command
-            .args(["--kill-after=5", PATIENCE])
+            // In the foreground, so that whoever interrupts this interrupts it too.
+            .args(["--foreground", "--kill-after=5", PATIENCE])
             .arg(program)
             .env("PYTHONDONTWRITEBYTECODE", "1")
             // By this what it starts is known again.
@@ -150,12 +155,15 @@ impl Place {
         left.into_iter().map(|(_, command)| command).collect()
     }
 
-    /// Everything with the mark of this place in its environment.
+    /// Everything that has this place, or what is below it, in its environment.
     fn processes(&self) -> Vec<(String, String)> {
-        let mark = self.root.as_os_str().as_encoded_bytes();
+        let root = self.root.as_os_str().as_encoded_bytes();
+        // The place of another run may begin alike.
+        let is_place =
+            |part: &[u8]| part.starts_with(root) && matches!(part.last(), Some(b'/' | 0));
         let is_ours = |process: &PathBuf| {
             let environment = fs::read(process.join("environ")).unwrap_or_default();
-            environment.windows(mark.len()).any(|part| part == mark)
+            environment.windows(root.len() + 1).any(is_place)
         };
         let ours = entries(Path::new("/proc")).into_iter().filter(is_ours);
         ours.map(|process| {
@@ -176,6 +184,19 @@ impl Drop for Place {
         self.end_what_is_left();
         if let Err(error) = fs::remove_dir_all(&self.root) {
             eprintln!("{} is left: {error}", self.root.display());
+        }
+    }
+}
+
+/// Removes what runs that were interrupted have left.
+fn remove_orphans() {
+    for path in entries(&std::env::temp_dir()) {
+        let name = path.file_name().and_then(OsStr::to_str);
+        let Some(pid) = name.and_then(|name| name.strip_prefix(NAME)) else {
+            continue;
+        };
+        if !Path::new("/proc").join(pid).exists() {
+            let _ = fs::remove_dir_all(&path);
         }
     }
 }
