@@ -17,7 +17,7 @@ from proxy import Proxy
 
 ASKS = "asks the client in the middle of a call of 2025; we keep no sessions over HTTP, nor does a tool ask"
 SESSIONS = "nothing of it can be tried without sessions over HTTP, of which we keep none"
-SUBSCRIBES = "we offer no subscriptions"
+SUBSCRIBES = "a client of 2025 cannot be told over HTTP without sessions; over stdio it can"
 NOT_OURS = {
     "2025-11-25": {
         "tools-call-sampling": ASKS,

@@ -1,6 +1,7 @@
 //! Telling user interfaces that an output has grown: `resources/subscribe`, and `subscriptions/listen`
 //! since 2026-07-28. No agent is woken by these.
 
+use crate::http;
 use crate::reply::Refused;
 use crate::resources;
 use crate::server::Server;
@@ -140,6 +141,10 @@ impl Server {
         uri: String,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        if http::slot(&context.extensions).is_some() {
+            let why = "over HTTP nobody could be told: use stdio, or subscriptions/listen";
+            return Err(ErrorData::invalid_request(why, None));
+        }
         let (outlive, id) = self.resource(&context, &uri).await?;
         let Some(over) = self.subscriptions.begin(&uri, &self.closed) else {
             return Ok(());
