@@ -43,6 +43,8 @@ pub enum Error {
         text: String,
         reason: outlive_core::label::BadLabel,
     },
+    #[error("job {id} was started without {option}, so this never comes")]
+    NeverComes { id: JobId, option: &'static str },
     #[error("{pattern:?} is not a pattern: {reason}")]
     BadPattern { pattern: String, reason: String },
     #[error("there is no command to run; give one after `--`, or a string with --shell")]
@@ -124,6 +126,7 @@ impl Error {
             Error::BadId(_)
                 | Error::BadEventId(_)
                 | Error::NoSession
+                | Error::NeverComes { .. }
                 | Error::BadPattern { .. }
                 | Error::BadPost { .. }
                 | Error::BadWriteId(_)

@@ -109,7 +109,7 @@ impl Outlive {
         if let Ok(name) = Label::parse(text)
             && let Some(id) = self.named(&name)
         {
-            return Ok(id);
+            return Ok(self.own_of_name(&name, &id)?.unwrap_or(id));
         }
         if exact.is_none() {
             return Err(Error::NoSuchJob(text.to_owned()));
@@ -125,6 +125,32 @@ impl Outlive {
                 candidates,
             }),
         }
+    }
+
+    /// The newest job of this name in the session that calls, where the newest of all is another's: two
+    /// conversations may give the same name, and each means its own.
+    fn own_of_name(&self, name: &Label, newest: &JobId) -> Result<Option<JobId>, Error> {
+        let Caller::Session(session) = &self.caller else {
+            return Ok(None);
+        };
+        let of = |id: &JobId| self.read_spec(id).ok();
+        if of(newest).is_some_and(|spec| spec.session.as_ref() == Some(session)) {
+            return Ok(None);
+        }
+        let own = self
+            .session_ids(session)?
+            .into_iter()
+            .filter_map(|id| of(&id));
+        let named = own.filter(|spec| spec.name.as_ref() == Some(name));
+        // Made ids sort by time, and those that were chosen have their files'.
+        Ok(named
+            .max_by_key(|spec| self.made_at(&spec.id))
+            .map(|spec| spec.id))
+    }
+
+    fn made_at(&self, id: &JobId) -> Option<std::time::SystemTime> {
+        let spec = fs::metadata(self.job_dir(id).spec());
+        spec.and_then(|metadata| metadata.modified()).ok()
     }
 
     /// The newest job of this name, if it is still there.

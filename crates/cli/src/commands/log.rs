@@ -22,6 +22,7 @@ use std::time::Duration;
 /// other escape sequences are left out, progress that overwrites itself is shown as it ended, very long
 /// lines lack their middle. Where something was not kept, a line says how much. With --follow a line is
 /// printed when it is finished, and one that is not, such as a question, once it has been still.
+/// Whoever has read the whole output of an ended job has been told of its end.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Its id, the beginning of it, or its name

@@ -80,7 +80,7 @@ pub struct Options {
     /// Add a variable to the environment, which is inherited; repeatable
     #[arg(long, value_name = "K=V")]
     env: Vec<OsString>,
-    /// Stop it after this long
+    /// Stop it after this long, counted from when the command is executed
     #[arg(long, value_name = "DUR", value_parser = duration)]
     timeout: Option<Duration>,
     /// From TERM to KILL when it is stopped [default: 2s]

@@ -12,7 +12,7 @@ use crate::verbs::show;
 use outlive_core::control::{Reply, Request};
 use outlive_core::notice::Kind;
 use outlive_core::told::How;
-use outlive_core::{JobId, State};
+use outlive_core::{JobId, Spec, State};
 use outlive_sys::clock;
 use outlive_sys::poll::{self, Interest};
 use std::os::fd::AsFd;
@@ -92,6 +92,9 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
     let deadline = how
         .timeout
         .map(|timeout| clock::boot_ms().saturating_add(timeout.as_millis() as u64));
+    for id in ids {
+        how.what.refuse_unasked(&outlive.read_spec(id)?)?;
+    }
     let mut watches = Vec::new();
     for id in ids {
         watches.push(Watch::arm(outlive, id, how.what)?);
@@ -119,6 +122,23 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
 }
 
 impl What {
+    /// What was not asked for when a job was started never comes.
+    fn refuse_unasked(self, spec: &Spec) -> Result<(), Error> {
+        let (asked, option) = match self {
+            What::End | What::Input => return Ok(()),
+            What::Ready => (spec.ready.is_some(), "--ready"),
+            What::Match => (spec.watch.is_some(), "--watch"),
+            What::Quiet => (spec.quiet_after_ms.is_some(), "--quiet-after"),
+        };
+        match asked {
+            true => Ok(()),
+            false => Err(Error::NeverComes {
+                id: spec.id.clone(),
+                option,
+            }),
+        }
+    }
+
     /// What the journal tells to have come of it, if anything.
     fn has_come(
         self,

@@ -2,7 +2,7 @@
 
 use super::ended;
 use crate::scripts::sleeper;
-use crate::world::World;
+use crate::world::{Ran, World};
 
 #[test]
 fn an_id_its_unique_beginning_and_a_name_find_a_job() {
@@ -34,4 +34,45 @@ fn a_name_means_the_newest_job_that_has_it() {
     let new = sleeper(&world, &["--name", "dev"]);
     assert_eq!(world.show("dev")["id"], new.as_str());
     assert_eq!(world.show(&old)["name"], "dev");
+}
+
+/// Two conversations may give the same name; each means its own job by it.
+#[test]
+fn a_name_is_the_callers_own_job_where_it_has_one() {
+    let world = World::new();
+    let start = |session: &str, id: &str| {
+        world.ok(&[
+            "run",
+            "--session",
+            session,
+            "--name",
+            "build",
+            "--id",
+            id,
+            "--",
+            "sleep",
+            "60",
+        ]);
+    };
+    start("a", "older");
+    start("a", "mine");
+    start("b", "other");
+    let shown = |session: Option<&str>| {
+        let mut show = world.command(["show", "build", "--json"]);
+        if let Some(session) = session {
+            show.env("OUTLIVE_SESSION", session);
+        }
+        let ran = Ran::of(&mut show);
+        let job: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        job["id"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(shown(Some("a")), "mine");
+    assert_eq!(shown(Some("b")), "other");
+    assert_eq!(shown(Some("c")), "other", "who has none means the newest");
+    assert_eq!(shown(None), "other");
+    let ran = Ran::of(world.command(["stop", "build"]).env("OUTLIVE_SESSION", "a"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(world.show("mine")["state"], "ended");
+    assert_eq!(world.show("other")["state"], "running");
+    world.ok(&["stop", "older", "other"]);
 }

@@ -47,3 +47,19 @@ fn one_unknown_job_among_several_is_3_and_nothing_is_waited_for_or_stopped() {
     assert_eq!(world.outlive(&["stop", &id, "nobody"]).code, 3);
     assert_eq!(world.show(&id)["state"], "running");
 }
+
+#[test]
+fn what_was_not_asked_for_is_not_waited_for() {
+    let world = World::new();
+    let id = world.ok(&["run", "--", "sleep", "60"]);
+    for (what, option) in [
+        ("match", "--watch"),
+        ("quiet", "--quiet-after"),
+        ("ready", "--ready"),
+    ] {
+        let ran = world.outlive(&["wait", &id, "--for", what]);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.stderr.contains(option), "{ran:?}");
+    }
+    world.ok(&["stop", &id]);
+}
