@@ -63,6 +63,8 @@ pub struct Keeper<'a> {
     pub(crate) noticed: u64,
     /// The leader's side of the gate, while the job waits for its turn.
     pub(crate) inside: Option<GateInside>,
+    /// Somebody stopped the job after its end: a doorbell that has failed is not tried again.
+    pub(crate) gives_up_ringing: bool,
     /// Processes at work for this keeper.
     pub(crate) errands: Vec<Errand>,
     /// What came of doorbells and could not be written down yet.
@@ -135,6 +137,7 @@ impl<'a> Keeper<'a> {
             signs,
             noticed,
             inside: None,
+            gives_up_ringing: false,
             errands: Vec::new(),
             unwritten: Vec::new(),
             probed: false,
@@ -352,6 +355,8 @@ impl<'a> Keeper<'a> {
         // If it ended before it was asked, then it ended by itself.
         self.look_at_leader()?;
         self.role.reach(Hook::StopAsked);
+        // A closed job's doorbells are given up, so nothing more needs to be written down.
+        self.gives_up_ringing |= self.state().end().is_some();
         let waits = self.is_waiting();
         if waits || matches!(self.state().phase, Phase::Running(_)) {
             self.ledger

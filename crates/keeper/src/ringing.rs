@@ -59,6 +59,11 @@ impl Keeper<'_> {
     /// When a doorbell is to be rung next, if it is.
     fn rings_at(&self, number: usize) -> Option<u64> {
         match standing(self.state(), self.shared.spec.doorbells.get(number)?) {
+            Some(Standing::Waiting { failure, .. })
+                if self.gives_up_ringing && failure.is_some() =>
+            {
+                None
+            }
             Some(Standing::Waiting { at, .. }) => Some(at),
             _ => None,
         }
@@ -79,8 +84,15 @@ impl Keeper<'_> {
         bells.any(|bell| bell.on.rings_for(outcome))
     }
 
+    /// Whether one is still to be rung, or again.
     pub(crate) fn has_bells(&self) -> bool {
-        doorbell::any_waits(self.state(), &self.shared.spec.doorbells, clock::boot_ms())
+        let mut bells = self.shared.spec.doorbells.iter().enumerate();
+        bells.any(|(number, bell)| match standing(self.state(), bell) {
+            Some(Standing::Waiting { failure, .. }) => {
+                failure.is_none() || !self.gives_up_ringing || self.is_ringing(number)
+            }
+            _ => false,
+        })
     }
 
     fn start_ringing(&self, number: usize) -> io::Result<Errand> {

@@ -1,6 +1,6 @@
 //! `outlive inbox`
 
-use super::duration;
+use super::{duration, positive_duration};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use clap::ValueEnum;
@@ -56,14 +56,6 @@ pub struct Args {
     /// Print them as this agent takes them from a hook, and ack them then: claude-code, codex, …
     #[arg(long, value_name = "AGENT", value_parser = Agent::parse, conflicts_with_all = ["follow", "format", "ack"])]
     hook: Option<Agent>,
-}
-
-/// For clap: a claim that lapses as it is made would be none.
-fn positive_duration(text: &str) -> Result<Duration, String> {
-    match duration(text) {
-        Ok(time) if time.is_zero() => Err("it must be longer than no time".to_owned()),
-        other => other.map_err(|error| error.to_string()),
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -31,6 +31,14 @@ pub fn duration(text: &str) -> Result<Duration, units::BadUnit> {
     units::parse_duration(text)
 }
 
+/// For clap: a duration that cannot be none.
+pub fn positive_duration(text: &str) -> Result<Duration, String> {
+    match duration(text) {
+        Ok(time) if time.is_zero() => Err("it must be longer than no time".to_owned()),
+        other => other.map_err(|error| error.to_string()),
+    }
+}
+
 /// For clap: a size argument.
 pub fn size(text: &str) -> Result<u64, units::BadUnit> {
     units::parse_size(text)

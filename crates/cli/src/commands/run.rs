@@ -1,9 +1,10 @@
 //! `outlive run`
 
-use super::{duration, size};
+use super::{duration, positive_duration, size};
 use crate::context::{Context, label};
 use crate::exit::{Exit, Failure};
 use crate::render;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, ValueEnum};
 use outlive::config;
 use outlive::doorbell;
@@ -93,13 +94,13 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t = NotifyArg::End)]
     notify: NotifyArg,
     /// Tell of lines that hold this text, while it runs; repeatable
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     watch: Vec<String>,
     /// Tell of lines in which this regular expression matches; repeatable
     #[arg(long, value_name = "RE")]
     watch_regex: Vec<String>,
     /// But of none that hold this text; alone, of all others; repeatable
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     watch_not: Vec<String>,
     /// The same for a regular expression
     #[arg(long, value_name = "RE")]
@@ -111,7 +112,7 @@ pub struct Options {
     #[arg(long, value_name = "SIGN", value_parser = Ready::parse)]
     ready: Option<Ready>,
     /// Tell when it has written nothing for this long, once a silence
-    #[arg(long, value_name = "DUR", value_parser = duration)]
+    #[arg(long, value_name = "DUR", value_parser = positive_duration)]
     quiet_after: Option<Duration>,
     /// Wait until no other job has this lock, and have it while it runs
     #[arg(long, value_name = "NAME")]
@@ -120,7 +121,7 @@ pub struct Options {
     #[arg(long)]
     unless_running: bool,
     /// Run this with a shell once it has ended, the event as JSON on its standard input
-    #[arg(long, value_name = "CMD")]
+    #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     on_end: Option<String>,
     /// What becomes of processes that outlive the command
     #[arg(long, value_enum, default_value_t = LeftoversArg::Keep)]

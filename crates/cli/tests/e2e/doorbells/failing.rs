@@ -97,3 +97,38 @@ fn secrets_in_a_failure_can_be_left_out() {
         assert!(!shown.contains(token), "{shown}");
     }
 }
+
+/// Who stops an ended job has had enough of it: what failed is not tried again, and nothing stays behind.
+#[test]
+fn a_stop_after_the_end_gives_up_what_has_failed() {
+    let world = World::new();
+    let id = world.ok(&["run", "--on-end", "exit 4", "--", "true"]);
+    until_stands(&world, &id, "waiting", 3);
+    world.ok(&["stop", &id]);
+    world.until_over(&id);
+    world.until_nothing_runs();
+    let stands = standing(&world, &id);
+    assert_eq!(
+        (&stands["state"], &stands["attempts"]),
+        (&"given_up".into(), &3.into())
+    );
+    assert_eq!(stands["failure"], "ended with 4");
+}
+
+/// But one that has not had its turn rings.
+#[test]
+fn a_stop_after_the_end_leaves_a_first_ring_alone() {
+    let world = World::new();
+    let (begun, go) = (world.path("begun"), world.path("go"));
+    let bell = format!(
+        "touch {}; until [ -e {} ]; do sleep 0.02; done",
+        begun.display(),
+        go.display()
+    );
+    let id = world.ok(&["run", "--on-end", &bell, "--", "true"]);
+    until("it rings", || begun.exists());
+    world.ok(&["stop", &id]);
+    fs::write(&go, "").unwrap();
+    until_stands(&world, &id, "rung", 1);
+    world.until_over(&id);
+}

@@ -63,3 +63,19 @@ fn what_was_not_asked_for_is_not_waited_for() {
     }
     world.ok(&["stop", &id]);
 }
+
+#[test]
+fn what_would_match_or_ring_at_nothing_is_refused() {
+    let world = World::new();
+    for options in [
+        ["--watch", ""],
+        ["--watch-not", ""],
+        ["--on-end", ""],
+        ["--quiet-after", "0"],
+    ] {
+        let ran = world.outlive(&[&["run"], &options[..], &["--", "true"]].concat());
+        assert_eq!(ran.code, 2, "{options:?}: {ran:?}");
+        assert!(ran.stderr.contains(options[0]), "{ran:?}");
+    }
+    assert!(!world.home().join("jobs").exists(), "and starts nothing");
+}
