@@ -54,7 +54,11 @@ fn following_over_segments_brings_every_byte_once() {
     let place = without_holes();
     let parts = 10;
     place.start("x", "256K", &in_parts(&place, parts));
-    let mut child = begin(place.world.command(["log", "x", "--follow", "--raw"]));
+    let mut child = begin(
+        place
+            .world
+            .command(["log", "x", "--follow", "--raw", "--cursor", "b0"]),
+    );
     let mut out = child.stdout.take().unwrap();
     for part in 0..parts {
         let_part(&place, part);
