@@ -161,6 +161,9 @@ fn matched(told: &Matched) -> String {
 
 fn ended(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> String {
     let mut text = words::end_sentence(spec, end);
+    if let (Some(sign), None) = (&spec.ready, state.signs.ready) {
+        text.push_str(&format!(" It was never ready ({sign})."));
+    }
     text.push_str(&format!("\nCommand: {}\n", spec.command));
     text.push_str(&tail(outlive, spec, state));
     if end.output_bytes > 0 {

@@ -225,3 +225,28 @@ fn what_is_no_sign_is_refused() {
     assert_eq!(ran.code, 2, "there is no sign to wait for: {ran:?}");
     assert_eq!(world.listed(&[]), [""; 0]);
 }
+
+/// Who is told of the end is told that it never was of use.
+#[test]
+fn an_end_that_came_first_says_so_in_the_inbox() {
+    let world = World::new();
+    let run = |id: &str, script: &str| {
+        let asked = ["--session", "s", "--ready", "line:^up", "--id", id];
+        world.ok(&[&["run"], &asked[..], &["--shell", script]].concat());
+        world.until_over(id);
+    };
+    run("never", "echo no; exit 0");
+    run("ready", "echo up; exit 0");
+    let inbox = world.json(&["inbox", "--session", "s", "--json"]);
+    let text = |id: &str| {
+        let mut events = inbox["events"].as_array().unwrap().iter();
+        let end = events.find(|event| event["job"] == id && event["kind"] == "ended");
+        end.unwrap()["text"].as_str().unwrap().to_owned()
+    };
+    assert!(
+        text("never").contains("It was never ready (line:^up)."),
+        "{}",
+        text("never")
+    );
+    assert!(!text("ready").contains("never ready"), "{}", text("ready"));
+}
