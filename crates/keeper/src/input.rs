@@ -274,9 +274,11 @@ impl Keeper<'_> {
             self.clients.tell_input(&Reply::Refused { reason });
             return Ok(());
         }
-        match self.awaiting()? {
-            Some(awaiting) => self.clients.tell_input(&Reply::InputAwaited { awaiting }),
-            None => {
+        // One look that fails is no reason not to look again.
+        let awaiting = self.awaiting();
+        match awaiting {
+            Ok(Some(awaiting)) => self.clients.tell_input(&Reply::InputAwaited { awaiting }),
+            Ok(None) | Err(_) => {
                 self.desk.look_gap = (self.desk.look_gap * 2).clamp(FIRST_LOOK_MS, LONGEST_LOOK_MS);
                 self.desk.look_at = Some(clock::boot_ms() + self.desk.look_gap);
             }

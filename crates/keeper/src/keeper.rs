@@ -63,6 +63,8 @@ pub struct Keeper<'a> {
     pub(crate) noticed: u64,
     /// The leader's side of the gate, while the job waits for its turn.
     pub(crate) inside: Option<GateInside>,
+    /// A stop is over: nothing is left that could be reached.
+    pub(crate) stopped: bool,
     /// Somebody stopped the job after its end: a doorbell that has failed is not tried again.
     pub(crate) gives_up_ringing: bool,
     /// Processes at work for this keeper.
@@ -137,6 +139,7 @@ impl<'a> Keeper<'a> {
             signs,
             noticed,
             inside: None,
+            stopped: false,
             gives_up_ringing: false,
             errands: Vec::new(),
             unwritten: Vec::new(),

@@ -65,9 +65,13 @@ impl Keeper<'_> {
             // Whoever is told of the stop can see the end, so that comes first.
             if progress == Progress::Done && ended {
                 self.escalation = None;
+                self.stopped = true;
                 self.clients.tell_stopped();
                 return Ok(Tail::Stopped);
             }
+        } else if self.stopped {
+            // Also after a doorbell, which is one more process that ends.
+            return Ok(Tail::Stopped);
         } else if !ended {
             return Ok(Tail::Lingering);
         }

@@ -51,7 +51,7 @@ fn parse_stat(bytes: &[u8]) -> Option<Stat> {
 pub fn children(pid: i32) -> io::Result<Vec<i32>> {
     let threads = match fs::read_dir(format!("/proc/{pid}/task")) {
         // It has ended, and its children are somebody else's.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if is_gone(&error) => return Ok(Vec::new()),
         other => other?,
     };
     let mut children = Vec::new();
@@ -66,6 +66,12 @@ pub fn children(pid: i32) -> io::Result<Vec<i32>> {
         }
     }
     Ok(children)
+}
+
+/// Whether there is no such process: not when its directory was looked up, or no longer when that was
+/// opened.
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
 
 /// For kernels that keep no list.
@@ -162,6 +168,22 @@ pub fn sockets(pid: i32) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsRawFd;
+    use std::process::{Command, Stdio};
+
+    /// A directory found in time and opened too late gives another error than one not found.
+    #[test]
+    fn a_process_that_ends_while_it_is_looked_at_is_gone() {
+        let mut cat = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let found = fs::File::open(format!("/proc/{}", cat.id())).unwrap();
+        cat.kill().unwrap();
+        cat.wait().unwrap();
+        for name in ["task", "."] {
+            let path = format!("/proc/self/fd/{}/{name}", found.as_raw_fd());
+            let error = fs::read_dir(path).unwrap_err();
+            assert!(is_gone(&error), "{name}: {error}");
+        }
+    }
 
     #[test]
     fn a_name_full_of_parentheses_is_no_trap() {

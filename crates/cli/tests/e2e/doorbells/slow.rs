@@ -5,7 +5,7 @@ use crate::processes::{begin, pid_in};
 use crate::scripts::make_fifo;
 use crate::world::{Ran, World, is_alive, until};
 use serde_json::json;
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::path::PathBuf;
 
 /// A doorbell that rings until the test writes to its pipe.
@@ -119,4 +119,20 @@ fn one_that_hangs_is_killed_with_its_group() {
         let pid = pid.parse().unwrap();
         until("it is gone", || !is_alive(pid));
     }
+}
+
+/// What a stop cannot reach and still holds the output is not waited for, also not after a doorbell.
+#[test]
+fn a_stopped_job_is_over_once_it_has_rung_though_its_output_is_held_open() {
+    let world = World::new();
+    let slow = Slow::new(&world);
+    let id = world.ok(&["run", "--on-end", &slow.command(), "--", "sleep", "60"]);
+    let output = format!("/proc/{}/fd/1", world.leader(&id));
+    let held = OpenOptions::new().write(true).open(output).unwrap();
+    world.ok(&["stop", &id]);
+    slow.until_rings();
+    slow.let_go();
+    world.until_over(&id);
+    assert_eq!(standing(&world, &id)["state"], "rung");
+    drop(held);
 }
