@@ -6,7 +6,8 @@ use crate::commands::{
 };
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use clap::{Parser, Subcommand};
+use crate::lazily::Lazily;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,34 +43,34 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Run(Box<run::Args>),
+    Run(Box<Lazily<run::Args>>),
     #[command(visible_alias = "ps")]
-    List(list::Args),
-    Show(show::Args),
-    Log(log::Args),
-    Wait(wait::Args),
+    List(Lazily<list::Args>),
+    Show(Lazily<show::Args>),
+    Log(Lazily<log::Args>),
+    Wait(Lazily<wait::Args>),
     #[command(visible_alias = "kill")]
-    Stop(stop::Args),
-    Signal(signal::Args),
-    Send(send::Args),
-    Attach(attach::Args),
-    Resize(resize::Args),
-    Inbox(inbox::Args),
-    Setup(setup::Args),
-    Hook(hook::Args),
-    Post(post::Args),
-    Session(session::Args),
-    Prune(prune::Args),
-    Detach(Box<detach::Args>),
-    Doorbell(doorbell::Args),
-    Mcp(mcp::Args),
-    Doctor(doctor::Args),
-    Completions(completions::Args),
-    Man(man::Args),
+    Stop(Lazily<stop::Args>),
+    Signal(Lazily<signal::Args>),
+    Send(Lazily<send::Args>),
+    Attach(Lazily<attach::Args>),
+    Resize(Lazily<resize::Args>),
+    Inbox(Lazily<inbox::Args>),
+    Setup(Lazily<setup::Args>),
+    Hook(Lazily<hook::Args>),
+    Post(Lazily<post::Args>),
+    Session(Lazily<session::Args>),
+    Prune(Lazily<prune::Args>),
+    Detach(Box<Lazily<detach::Args>>),
+    Doorbell(Lazily<doorbell::Args>),
+    Mcp(Lazily<mcp::Args>),
+    Doctor(Lazily<doctor::Args>),
+    Completions(Lazily<completions::Args>),
+    Man(Lazily<man::Args>),
 }
 
 pub fn run() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse().or_else(|_| parse_whole()) {
         Ok(cli) => cli,
         // An exit code of 2 would be an answer.
         Err(error) if error.use_stderr() && is_hook(std::env::args_os().skip(1)) => {
@@ -79,7 +80,7 @@ pub fn run() -> ExitCode {
     };
     let quiet = cli.global.quiet;
     if let Command::Hook(args) = &cli.command {
-        return commands::hook::run(cli.global, args);
+        return commands::hook::run(cli.global, &args.0);
     }
     match Context::new(cli.global).and_then(|context| dispatch(&context, cli.command)) {
         Ok(exit) => exit.into(),
@@ -87,31 +88,38 @@ pub fn run() -> ExitCode {
     }
 }
 
+/// As [`Cli::try_parse`], with every verb described: help and errors tell of them.
+fn parse_whole() -> Result<Cli, clap::Error> {
+    let mut command = Cli::command();
+    command.build();
+    Cli::from_arg_matches(&command.try_get_matches()?)
+}
+
 fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
     match command {
-        Command::Run(args) => commands::run::run(context, *args),
-        Command::List(args) => commands::list::run(context, args),
-        Command::Show(args) => commands::show::run(context, args),
-        Command::Log(args) => commands::log::run(context, args),
-        Command::Wait(args) => commands::wait::run(context, args),
-        Command::Stop(args) => commands::stop::run(context, args),
-        Command::Signal(args) => commands::signal::run(context, args),
-        Command::Send(args) => commands::send::run(context, args),
-        Command::Attach(args) => commands::attach::run(context, args),
-        Command::Resize(args) => commands::resize::run(context, args),
-        Command::Inbox(args) => commands::inbox::run(context, args),
-        Command::Setup(args) => commands::setup::run(context, &args),
+        Command::Run(args) => commands::run::run(context, args.0),
+        Command::List(args) => commands::list::run(context, args.0),
+        Command::Show(args) => commands::show::run(context, args.0),
+        Command::Log(args) => commands::log::run(context, args.0),
+        Command::Wait(args) => commands::wait::run(context, args.0),
+        Command::Stop(args) => commands::stop::run(context, args.0),
+        Command::Signal(args) => commands::signal::run(context, args.0),
+        Command::Send(args) => commands::send::run(context, args.0),
+        Command::Attach(args) => commands::attach::run(context, args.0),
+        Command::Resize(args) => commands::resize::run(context, args.0),
+        Command::Inbox(args) => commands::inbox::run(context, args.0),
+        Command::Setup(args) => commands::setup::run(context, &args.0),
         // Served before there is a context, whose own failures would be answers.
         Command::Hook(_) => Ok(Exit::Success),
-        Command::Post(args) => commands::post::run(context, args),
-        Command::Session(args) => commands::session::run(context, args),
-        Command::Prune(args) => commands::prune::run(context, args),
-        Command::Detach(args) => commands::detach::run(context, *args),
-        Command::Doorbell(args) => commands::doorbell::run(context, args),
-        Command::Mcp(args) => commands::mcp::run(context, args),
-        Command::Doctor(args) => commands::doctor::run(context, args),
-        Command::Completions(args) => commands::completions::run(context, args),
-        Command::Man(args) => commands::man::run(context, args),
+        Command::Post(args) => commands::post::run(context, args.0),
+        Command::Session(args) => commands::session::run(context, args.0),
+        Command::Prune(args) => commands::prune::run(context, args.0),
+        Command::Detach(args) => commands::detach::run(context, args.0),
+        Command::Doorbell(args) => commands::doorbell::run(context, args.0),
+        Command::Mcp(args) => commands::mcp::run(context, args.0),
+        Command::Doctor(args) => commands::doctor::run(context, args.0),
+        Command::Completions(args) => commands::completions::run(context, args.0),
+        Command::Man(args) => commands::man::run(context, args.0),
     }
 }
 
@@ -131,7 +139,6 @@ fn is_hook(words: impl Iterator<Item = OsString>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {

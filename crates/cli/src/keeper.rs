@@ -1,6 +1,10 @@
 //! `outlive-keeper DIRECTORY`: supervises the job in that directory. Started by `outlive`.
 #![forbid(unsafe_code)]
 
+/// Keeps what is allocated together: an idle keeper has few pages of its own.
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 fn main() {
     std::process::exit(outlive_keeper::main(std::env::args_os()));
 }

@@ -6,6 +6,7 @@
 //! | [`commands`] | one verb, one file: its arguments, its call, its words |
 //! | [`context`] | what every command gets: the home, the session, where to print |
 //! | [`exit`] | exit codes |
+//! | [`lazily`] | verbs described to the parser only when they are named |
 //! | [`render`] | jobs as lines and tables |
 #![forbid(unsafe_code)]
 
@@ -13,11 +14,17 @@ mod args;
 mod commands;
 mod context;
 mod exit;
+mod lazily;
 mod render;
 
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
+
+/// Asks the kernel for memory once, where the C library that this is linked with asks at every turn:
+/// that took longer than the rest of a launch.
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
 fn main() -> ExitCode {
     // Without a keeper beside it, this program is its own: it is then called by that name.

@@ -7,7 +7,7 @@ use crate::environment;
 use crate::error::Error;
 use crate::hooks::{self, Hook};
 use crate::outlive::Outlive;
-use crate::scope::{self, Surroundings};
+use crate::scope;
 use outlive_core::{JobDir, JobId};
 use outlive_sys::lock::Lock;
 use std::ffi::OsString;
@@ -46,7 +46,7 @@ pub fn start(
         variables,
         lock: lock.into_file(),
     };
-    if let Surroundings::Escapable(manager) = scope::surroundings() {
+    if let Some(manager) = scope::escape() {
         let mut command = scope::command(manager);
         let inner = command_line(outlive)?;
         command.arg(inner.get_program());

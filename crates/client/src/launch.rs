@@ -115,7 +115,7 @@ impl New {
             .mode(PRIVATE)
             .open(job.output())?;
         pipe::make_fifo(&job.feed())?;
-        let mut journal = JournalWriter::open(&job.journal()).map_err(io::Error::other)?;
+        let mut journal = JournalWriter::create(&job.journal())?;
         journal.append(
             now(),
             &[Event::Accepted {

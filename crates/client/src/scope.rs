@@ -29,6 +29,18 @@ pub enum Manager {
     User,
 }
 
+/// The systemd that can put a new keeper out of a service's reach, where it is in one's.
+pub fn escape() -> Option<Manager> {
+    // Asked first, since it is quick to say no.
+    if !probe::systemd() {
+        return None;
+    }
+    match surroundings() {
+        Surroundings::Escapable(manager) => Some(manager),
+        Surroundings::Free | Surroundings::Captive => None,
+    }
+}
+
 pub fn surroundings() -> Surroundings {
     if !probe::cgroup().is_some_and(|path| is_service(&path)) {
         return Surroundings::Free;

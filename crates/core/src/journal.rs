@@ -129,6 +129,21 @@ impl JournalWriter {
         })
     }
 
+    /// Makes the journal of a new job.
+    pub fn create(path: &Path) -> io::Result<JournalWriter> {
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .mode(PRIVATE)
+            .open(path)?;
+        Ok(JournalWriter {
+            file,
+            torn: false,
+            damaged: false,
+            state: State::default(),
+        })
+    }
+
     /// The state after everything read and appended so far.
     pub fn state(&self) -> &State {
         &self.state

@@ -253,14 +253,18 @@ impl Plan<'_> {
     fn execute(&self) -> i32 {
         let mut worst = libc::ENOENT;
         for candidate in &self.program.candidates {
-            match self.execute_at(candidate) {
-                libc::ENOENT | libc::ENOTDIR => {
-                    // There, but its interpreter is not: not the same as not found.
-                    // SAFETY: a valid string.
-                    if unsafe { libc::access(candidate.as_ptr(), libc::F_OK) } == 0 {
-                        return NO_INTERPRETER;
-                    }
+            // Much cheaper than an attempt to execute what is not there.
+            // SAFETY: a valid string.
+            if unsafe { libc::access(candidate.as_ptr(), libc::F_OK) } == -1 {
+                match errno() {
+                    libc::ENOENT | libc::ENOTDIR => continue,
+                    // An attempt tells what it means.
+                    _ => {}
                 }
+            }
+            match self.execute_at(candidate) {
+                // There, but its interpreter is not: not the same as not found.
+                libc::ENOENT | libc::ENOTDIR => return NO_INTERPRETER,
                 libc::EACCES => worst = libc::EACCES,
                 other => return other,
             }

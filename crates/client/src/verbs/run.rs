@@ -223,10 +223,7 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         Ok(Begun::Died) => presence::abandon(outlive, &spec.id, KEEPERS_DIED)?,
         Err(error) => presence::abandon(outlive, &spec.id, &error.to_string())?,
     }
-    let (job, state) = match show::read(outlive, &spec.id) {
-        Err(Error::NoSuchJob(_)) => read_removed(outlive, &spec, opened)?,
-        other => other.map(|(job, _, state)| (job, state))?,
-    };
+    let (job, state) = read_begun(outlive, &spec, opened)?;
     let pid = state.phase.leader().map(|leader| leader.process.pid);
     Ok(Started {
         job,
@@ -236,8 +233,8 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     })
 }
 
-/// The job as its journal told it last.
-fn read_removed(outlive: &Outlive, spec: &Spec, mut journal: File) -> Result<(Job, State), Error> {
+/// The job as its journal tells it. Its keeper, which is about to look after it, is not asked.
+fn read_begun(outlive: &Outlive, spec: &Spec, mut journal: File) -> Result<(Job, State), Error> {
     let dir = outlive.job_dir(&spec.id);
     let mut bytes = Vec::new();
     journal
