@@ -7,16 +7,19 @@ use outlive_core::index::{INTERVAL_MS, Index, Mark, SPACING};
 use outlive_core::layout;
 use outlive_core::{JobDir, OutputFiles};
 use outlive_sys::clock;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 const CHUNK: u64 = 64 * 1024;
 
 /// The marks being made.
 #[derive(Debug)]
 pub struct Indexing {
-    file: File,
+    path: PathBuf,
+    /// Made with the first mark: many jobs write nothing.
+    file: Option<File>,
     /// Where the next mark goes.
     length: u64,
     last: Mark,
@@ -27,12 +30,15 @@ pub struct Indexing {
 impl Indexing {
     /// Goes on after the last mark there is.
     pub fn resume(job: &JobDir) -> io::Result<Indexing> {
-        let file = layout::open_or_make(&job.index())?;
-        let mut bytes = vec![0; file.metadata()?.len() as usize];
-        file.read_exact_at(&mut bytes, 0)?;
+        let path = job.index();
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            other => other?,
+        };
         let index = Index::parse(&bytes);
         Ok(Indexing {
-            file,
+            path,
+            file: None,
             length: index.length(),
             last: index.last(),
             seen: (0, 0),
@@ -72,7 +78,13 @@ impl Indexing {
             newlines: self.last.newlines + newlines,
             wall_ms,
         };
-        self.file.write_all_at(&mark.encode(), self.length)?;
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => layout::open_or_make(&self.path)?,
+        };
+        self.file
+            .insert(file)
+            .write_all_at(&mark.encode(), self.length)?;
         self.length += mark.encode().len() as u64;
         self.last = mark;
         Ok(())

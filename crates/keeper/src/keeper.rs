@@ -24,8 +24,9 @@ use outlive_core::event::{Event, Keeping, StopCause, StopRequest};
 use outlive_core::{Leftovers, Phase, State};
 use outlive_sys::child::GateInside;
 use outlive_sys::own::Bell;
-use outlive_sys::{clock, clock::Timer, pidfd};
+use outlive_sys::{clock, clock::Timer, memory, pidfd};
 use std::io;
+use std::mem;
 use std::time::Duration;
 
 /// How long a keeper leaves what failed alone before it tries again.
@@ -159,6 +160,7 @@ impl<'a> Keeper<'a> {
         self.attempt(resumed);
         self.shared.ring_ready();
         self.role.reach(Hook::Ready);
+        let mut first = true;
         loop {
             let settled = self.settle();
             self.attempt(settled);
@@ -166,6 +168,10 @@ impl<'a> Keeper<'a> {
                 .tell_news(self.ledger.state().seq, self.capture.size());
             if self.is_done() {
                 return Ok(());
+            }
+            // Most jobs are quiet from here on, and what it took to begin is used no more.
+            if mem::take(&mut first) {
+                memory::release_stack();
             }
             for wake in self.sleep()? {
                 let handled = self.handle(wake);

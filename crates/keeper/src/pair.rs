@@ -19,10 +19,9 @@ use outlive_core::outcome::End;
 use outlive_core::{JobDir, Phase, ProcRef, Spec};
 use outlive_sys::child::{self, Gate, GateInside};
 use outlive_sys::lock::{self, Lock, Locked};
-use outlive_sys::own;
 use outlive_sys::pidfd::{self, PidFd, Status};
 use outlive_sys::poll::{self, Interest};
-use outlive_sys::procfs;
+use outlive_sys::{memory, own, procfs};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -80,6 +79,8 @@ fn take_lock(job: &JobDir, handed: File) -> io::Result<Option<Lock>> {
 
 fn pair(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
     let standby = own::pid();
+    // What is used no more is not to be there twice.
+    memory::release_stack();
     let forked = child::fork(|| {
         let _ = own::new_session();
         let kept = own::become_subreaper()

@@ -11,7 +11,7 @@
 //! | [`file`] | reserving space, finding holes, renaming without replacing |
 //! | [`hook`] | named places where a test can stop or kill a process |
 //! | [`lock`] | locks that a forked process shares |
-//! | [`memory`] | files that are nowhere but in memory |
+//! | [`memory`] | files that are nowhere but in memory, and giving memory back |
 //! | [`own`] | what a process does to itself: session, signals, descriptors, limits |
 //! | [`pidfd`] | one process, addressed so that it cannot be another |
 //! | [`pipe`] | FIFOs, and moving bytes without a copy |

@@ -1,10 +1,36 @@
-//! Files that are nowhere but in memory, and go with the last process that has them open.
+//! Files that are nowhere but in memory, and giving memory back.
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io;
 
-/// A new empty one. A forked process shares it, with the place it is read from.
+/// A new empty file, which goes with the last process that has it open. A forked process shares it, with
+/// the place it is read from.
 pub fn file(name: &str) -> io::Result<File> {
     Ok(File::from(memfd_create(name, MemfdFlags::CLOEXEC)?))
+}
+
+/// What a call of ours may have used of its stack, and more.
+const STACK: usize = 128 * 1024;
+/// Kept below the caller's frame: room for the frame of the call that gives back.
+const MARGIN: usize = 4096;
+
+/// Gives back what earlier, deeper calls left behind on the main thread's stack. For a process that has
+/// just begun and will sleep long.
+#[inline(never)]
+pub fn release_stack() {
+    let here = 0u8;
+    let page = 4096;
+    let end = ((&raw const here).addr() & !(page - 1)).saturating_sub(MARGIN);
+    let start = end.saturating_sub(STACK);
+    // SAFETY: everything from `start` to `end` is below the frame of this function, whose frame and
+    // calls fit into the margin: no live object is there. No mapping but the stack's is that near below
+    // it; where that is shorter the call fails after it has done the rest, which is as good.
+    unsafe {
+        libc::madvise(
+            std::ptr::with_exposed_provenance_mut(start),
+            end - start,
+            libc::MADV_DONTNEED,
+        )
+    };
 }

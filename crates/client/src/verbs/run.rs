@@ -218,12 +218,11 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     // Open from before the start: a job that ends at once may be pruned before it is looked at.
     let journal = outlive.job_dir(&spec.id).journal();
     let opened = File::open(&journal).map_err(Error::io("cannot open", &journal))?;
-    match launch::start(outlive, &spec, lock, &variables) {
-        Ok(Begun::Ready) => {}
-        Ok(Begun::Died) => presence::abandon(outlive, &spec.id, KEEPERS_DIED)?,
-        Err(error) => presence::abandon(outlive, &spec.id, &error.to_string())?,
-    }
-    let (job, state) = read_begun(outlive, &spec, opened)?;
+    let (job, state) = match launch::start(outlive, &spec, lock, &variables) {
+        Ok(Begun::Ready) => read_begun(outlive, &spec, opened)?,
+        Ok(Begun::Died) => abandon(outlive, &spec, KEEPERS_DIED, opened)?,
+        Err(error) => abandon(outlive, &spec, &error.to_string(), opened)?,
+    };
     let pid = state.phase.leader().map(|leader| leader.process.pid);
     Ok(Started {
         job,
@@ -231,6 +230,20 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         notes,
         already: false,
     })
+}
+
+/// What is known of a job whose keepers died over its start, or never were.
+fn abandon(
+    outlive: &Outlive,
+    spec: &Spec,
+    reason: &str,
+    journal: File,
+) -> Result<(Job, State), Error> {
+    presence::abandon(outlive, &spec.id, reason)?;
+    match show::read(outlive, &spec.id) {
+        Err(Error::NoSuchJob(_)) => read_begun(outlive, spec, journal),
+        other => other.map(|(job, _, state)| (job, state)),
+    }
 }
 
 /// The job as its journal tells it. Its keeper, which is about to look after it, is not asked.
