@@ -1,13 +1,13 @@
 //! Start a job.
 
-use crate::environment;
+mod resolve;
+
 use crate::error::Error;
 use crate::job::{Job, Seen};
 use crate::keeper_process::Begun;
 use crate::launch::{self, Named};
 use crate::outlive::Outlive;
 use crate::presence;
-use crate::shell;
 use crate::told;
 use crate::twin::{self, Twin};
 use crate::verbs::show;
@@ -18,14 +18,12 @@ use outlive_core::notice::Kind;
 use outlive_core::os_text::OsText;
 use outlive_core::ready::Ready;
 use outlive_core::told::How;
-use outlive_core::watch::{Pattern, Watch};
+use outlive_core::watch::Watch;
 use outlive_core::{Input, JobId, Journal, Label, Leftovers, Notify, Outcome, Spec, State, spec};
 use outlive_sys::clock;
-use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -163,8 +161,8 @@ impl Started {
 /// Starts a job; returns once its command has been executed or could not be.
 pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     let mut notes = Vec::new();
-    let (argv, command) = resolve(&asked, &mut notes)?;
-    let variables = variables(&asked)?;
+    let (argv, command) = resolve::argv(&asked, &mut notes)?;
+    let variables = resolve::variables(&asked)?;
     let mut spec = Spec {
         format: spec::FORMAT,
         id: asked.id.clone().map_or_else(make_id, Ok)?,
@@ -174,7 +172,7 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         place: "local".to_owned(),
         command,
         argv,
-        cwd: directory(asked.cwd)?.into(),
+        cwd: resolve::directory(asked.cwd)?.into(),
         input: asked.input,
         timeout_ms: asked.timeout.map(|timeout| timeout.as_millis() as u64),
         grace_ms: asked.grace.as_millis() as u64,
@@ -190,12 +188,12 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         leftovers: asked.leftovers,
         log: asked.log.map(OsText::from),
         keep_awake: if asked.keep_awake {
-            awake(&mut notes)
+            resolve::awake(&mut notes)
         } else {
             Vec::new()
         },
     };
-    refuse_nul(&spec)?;
+    resolve::refuse_nul(&spec)?;
     // Both are told through the same inbox, by their ids.
     if outlive.home().post(&spec.id).path().exists() {
         return Err(Error::IdOfPost(spec.id));
@@ -207,7 +205,7 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         },
         false => None,
     };
-    refuse_patterns(&spec)?;
+    resolve::refuse_patterns(&spec)?;
     let lock = loop {
         match launch::make(outlive, &spec)? {
             Named::Yes(lock) => break lock,
@@ -257,156 +255,7 @@ fn read_begun(outlive: &Outlive, spec: &Spec, mut journal: File) -> Result<(Job,
     Ok((Job::new(&dir, spec, &state, Seen::default()), state))
 }
 
-/// The arguments to execute, and the command as a person would write it.
-fn resolve(asked: &Run, notes: &mut Vec<String>) -> Result<(Vec<OsText>, String), Error> {
-    match &asked.command {
-        Command::Argv(argv) if argv.first().is_none_or(|name| name.is_empty()) => {
-            Err(Error::NoCommand)
-        }
-        Command::Argv(argv) => {
-            let words: Vec<String> = argv
-                .iter()
-                .map(|argument| argument.to_string_lossy().into_owned())
-                .collect();
-            let command = words
-                .iter()
-                .map(|word| quote(word))
-                .collect::<Vec<_>>()
-                .join(" ");
-            Ok((argv.iter().cloned().map(OsText).collect(), command))
-        }
-        Command::Shell(script) if script.trim().is_empty() => Err(Error::NoCommand),
-        Command::Shell(script) => {
-            let run = shell::foreground(script).unwrap_or_else(|| script.clone());
-            if run != *script {
-                notes.push("the trailing & was left out: the command itself is the job, and runs in the background as every job does".to_owned());
-            }
-            let shell = if on_path("bash", asked) { "bash" } else { "sh" };
-            let mut argv = vec![shell, "-c"];
-            // It would be taken for options.
-            if run.starts_with(['-', '+']) {
-                argv.push("--");
-            }
-            argv.push(&run);
-            Ok((argv.into_iter().map(OsText::from).collect(), script.clone()))
-        }
-    }
-}
-
-fn quote(word: &str) -> String {
-    // Only a NUL cannot be quoted, and that is refused elsewhere.
-    shlex::try_quote(word).map_or_else(|_| word.to_owned(), |quoted| quoted.into_owned())
-}
-
-fn on_path(program: &str, asked: &Run) -> bool {
-    let given = asked
-        .variables
-        .iter()
-        .rev()
-        .find(|(key, _)| key == "PATH")
-        .map(|(_, value)| value.clone());
-    let path = given
-        .or_else(|| env::var_os("PATH"))
-        .unwrap_or_else(|| "/usr/local/bin:/bin:/usr/bin".into());
-    env::split_paths(&path).any(|directory| directory.join(program).is_file())
-}
-
-fn variables(asked: &Run) -> Result<Vec<(OsString, OsString)>, Error> {
-    for (key, value) in &asked.variables {
-        if key.is_empty() || key.as_bytes().contains(&b'=') {
-            return Err(Error::BadVariable(key.to_string_lossy().into_owned()));
-        }
-        // The value may be a secret: it is not shown.
-        if has_nul(key) || has_nul(value) {
-            return Err(Error::Nul(key.to_string_lossy().into_owned()));
-        }
-    }
-    let mut variables = asked.variables.clone();
-    let is_given = |variables: &[(OsString, OsString)], key: &str| {
-        variables.iter().any(|(given, _)| given == key)
-    };
-    if matches!(asked.input, Input::Pty(_)) && !asked.plain && !is_given(&variables, "TERM") {
-        // Whatever terminal this process has, the job's is another.
-        variables.push(("TERM".into(), environment::TERM.into()));
-    }
-    if asked.plain {
-        for (key, value) in environment::PLAIN {
-            if !is_given(&variables, key) {
-                variables.push((key.into(), value.into()));
-            }
-        }
-    }
-    if !is_given(&variables, environment::UNBUFFERED)
-        && env::var_os(environment::UNBUFFERED).is_none()
-    {
-        variables.push((environment::UNBUFFERED.into(), "1".into()));
-    }
-    Ok(variables)
-}
-
-fn directory(asked: Option<PathBuf>) -> Result<PathBuf, Error> {
-    let here = || env::current_dir().map_err(Error::io("cannot tell the current directory", "."));
-    match asked {
-        None => here(),
-        // Not looked at here: the job's own attempt to go there is what counts, and is recorded.
-        Some(path) if path.is_absolute() => Ok(path),
-        Some(path) => Ok(here()?.join(path)),
-    }
-}
-
-fn refuse_nul(spec: &Spec) -> Result<(), Error> {
-    let mut all = spec.argv.iter().chain([&spec.cwd]).chain(&spec.log);
-    match all.find(|text| has_nul(text.as_os_str())) {
-        Some(text) => Err(Error::Nul(text.lossy())),
-        None => Ok(()),
-    }
-}
-
-/// What a keeper could not look for is refused here, where somebody can mend it.
-fn refuse_patterns(spec: &Spec) -> Result<(), Error> {
-    let watched = spec.watch.iter().flat_map(|watch| &watch.patterns);
-    let regexes = watched.filter_map(|pattern| match pattern {
-        Pattern::Regex(source) | Pattern::NotRegex(source) => Some(source),
-        Pattern::Text(_) | Pattern::NotText(_) => None,
-    });
-    let ready = match &spec.ready {
-        Some(Ready::Line(source)) => Some(source),
-        _ => None,
-    };
-    for source in regexes.chain(ready) {
-        regex::bytes::Regex::new(source).map_err(|error| Error::BadPattern {
-            pattern: source.clone(),
-            reason: error.to_string(),
-        })?;
-    }
-    Ok(())
-}
-
-fn has_nul(text: &OsStr) -> bool {
-    text.as_bytes().contains(&0)
-}
-
 fn make_id() -> Result<JobId, Error> {
     let random = crate::random::number()?;
     Ok(JobId::make(clock::wall_ms(), random))
-}
-
-/// The command that holds off sleep until its input ends.
-fn awake(notes: &mut Vec<String>) -> Vec<OsText> {
-    const INHIBIT: &str = "systemd-inhibit";
-    if !on_path(INHIBIT, &Run::shell("")) {
-        notes.push("there is no systemd-inhibit here, so the machine is not kept awake".to_owned());
-        return Vec::new();
-    }
-    let what = "--what=idle:sleep";
-    [
-        INHIBIT,
-        what,
-        "--who=outlive",
-        "--why=a job is running",
-        "--mode=block",
-        "cat",
-    ]
-    .map(OsText::from)
-    .to_vec()
 }

@@ -1,0 +1,162 @@
+//! What was asked for, as it will be executed; and refusing what could not be.
+
+use super::{Command, Run};
+use crate::environment;
+use crate::error::Error;
+use crate::shell;
+use outlive_core::os_text::OsText;
+use outlive_core::ready::Ready;
+use outlive_core::watch::Pattern;
+use outlive_core::{Input, Spec};
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+/// The arguments to execute, and the command as a person would write it.
+pub fn argv(asked: &Run, notes: &mut Vec<String>) -> Result<(Vec<OsText>, String), Error> {
+    match &asked.command {
+        Command::Argv(argv) if argv.first().is_none_or(|name| name.is_empty()) => {
+            Err(Error::NoCommand)
+        }
+        Command::Argv(argv) => {
+            let words: Vec<String> = argv
+                .iter()
+                .map(|argument| argument.to_string_lossy().into_owned())
+                .collect();
+            let command = words
+                .iter()
+                .map(|word| quote(word))
+                .collect::<Vec<_>>()
+                .join(" ");
+            Ok((argv.iter().cloned().map(OsText).collect(), command))
+        }
+        Command::Shell(script) if script.trim().is_empty() => Err(Error::NoCommand),
+        Command::Shell(script) => {
+            let run = shell::foreground(script).unwrap_or_else(|| script.clone());
+            if run != *script {
+                notes.push("the trailing & was left out: the command itself is the job, and runs in the background as every job does".to_owned());
+            }
+            let shell = if on_path("bash", asked) { "bash" } else { "sh" };
+            let mut argv = vec![shell, "-c"];
+            // It would be taken for options.
+            if run.starts_with(['-', '+']) {
+                argv.push("--");
+            }
+            argv.push(&run);
+            Ok((argv.into_iter().map(OsText::from).collect(), script.clone()))
+        }
+    }
+}
+
+fn quote(word: &str) -> String {
+    // Only a NUL cannot be quoted, and that is refused elsewhere.
+    shlex::try_quote(word).map_or_else(|_| word.to_owned(), |quoted| quoted.into_owned())
+}
+
+fn on_path(program: &str, asked: &Run) -> bool {
+    let given = asked
+        .variables
+        .iter()
+        .rev()
+        .find(|(key, _)| key == "PATH")
+        .map(|(_, value)| value.clone());
+    let path = given
+        .or_else(|| env::var_os("PATH"))
+        .unwrap_or_else(|| "/usr/local/bin:/bin:/usr/bin".into());
+    env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}
+
+pub fn variables(asked: &Run) -> Result<Vec<(OsString, OsString)>, Error> {
+    for (key, value) in &asked.variables {
+        if key.is_empty() || key.as_bytes().contains(&b'=') {
+            return Err(Error::BadVariable(key.to_string_lossy().into_owned()));
+        }
+        // The value may be a secret: it is not shown.
+        if has_nul(key) || has_nul(value) {
+            return Err(Error::Nul(key.to_string_lossy().into_owned()));
+        }
+    }
+    let mut variables = asked.variables.clone();
+    let is_given = |variables: &[(OsString, OsString)], key: &str| {
+        variables.iter().any(|(given, _)| given == key)
+    };
+    if matches!(asked.input, Input::Pty(_)) && !asked.plain && !is_given(&variables, "TERM") {
+        // Whatever terminal this process has, the job's is another.
+        variables.push(("TERM".into(), environment::TERM.into()));
+    }
+    if asked.plain {
+        for (key, value) in environment::PLAIN {
+            if !is_given(&variables, key) {
+                variables.push((key.into(), value.into()));
+            }
+        }
+    }
+    if !is_given(&variables, environment::UNBUFFERED)
+        && env::var_os(environment::UNBUFFERED).is_none()
+    {
+        variables.push((environment::UNBUFFERED.into(), "1".into()));
+    }
+    Ok(variables)
+}
+
+pub fn directory(asked: Option<PathBuf>) -> Result<PathBuf, Error> {
+    let here = || env::current_dir().map_err(Error::io("cannot tell the current directory", "."));
+    match asked {
+        None => here(),
+        // Not looked at here: the job's own attempt to go there is what counts, and is recorded.
+        Some(path) if path.is_absolute() => Ok(path),
+        Some(path) => Ok(here()?.join(path)),
+    }
+}
+
+pub fn refuse_nul(spec: &Spec) -> Result<(), Error> {
+    let mut all = spec.argv.iter().chain([&spec.cwd]).chain(&spec.log);
+    match all.find(|text| has_nul(text.as_os_str())) {
+        Some(text) => Err(Error::Nul(text.lossy())),
+        None => Ok(()),
+    }
+}
+
+/// What a keeper could not look for is refused here, where somebody can mend it.
+pub fn refuse_patterns(spec: &Spec) -> Result<(), Error> {
+    let watched = spec.watch.iter().flat_map(|watch| &watch.patterns);
+    let regexes = watched.filter_map(|pattern| match pattern {
+        Pattern::Regex(source) | Pattern::NotRegex(source) => Some(source),
+        Pattern::Text(_) | Pattern::NotText(_) => None,
+    });
+    let ready = match &spec.ready {
+        Some(Ready::Line(source)) => Some(source),
+        _ => None,
+    };
+    for source in regexes.chain(ready) {
+        regex::bytes::Regex::new(source).map_err(|error| Error::BadPattern {
+            pattern: source.clone(),
+            reason: error.to_string(),
+        })?;
+    }
+    Ok(())
+}
+
+fn has_nul(text: &OsStr) -> bool {
+    text.as_bytes().contains(&0)
+}
+
+/// The command that holds off sleep until its input ends.
+pub fn awake(notes: &mut Vec<String>) -> Vec<OsText> {
+    const INHIBIT: &str = "systemd-inhibit";
+    if !on_path(INHIBIT, &Run::shell("")) {
+        notes.push("there is no systemd-inhibit here, so the machine is not kept awake".to_owned());
+        return Vec::new();
+    }
+    let what = "--what=idle:sleep";
+    [
+        INHIBIT,
+        what,
+        "--who=outlive",
+        "--why=a job is running",
+        "--mode=block",
+        "cat",
+    ]
+    .map(OsText::from)
+    .to_vec()
+}
