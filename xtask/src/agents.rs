@@ -18,7 +18,7 @@ struct Check {
     command: fn(&Place) -> Command,
 }
 
-const CHECKS: [Check; 9] = [
+const CHECKS: [Check; 10] = [
     Check {
         name: "Codex, killed and resumed: told once, by a tool",
         needs: Package::Codex,
@@ -28,6 +28,11 @@ const CHECKS: [Check; 9] = [
         name: "Codex, killed and resumed: told once, by a hook",
         needs: Package::Codex,
         command: |place| codex(place, "hook"),
+    },
+    Check {
+        name: "Codex, its hooks trusted: told once in a turn, by the hook after a tool",
+        needs: Package::Codex,
+        command: |place| codex(place, "after"),
     },
     Check {
         name: "Python mcp over stdio",
