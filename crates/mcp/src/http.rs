@@ -8,11 +8,11 @@
 //! before that, nothing is. (An older client that comes back for a reply it lost may so be told twice, with
 //! the same ids.)
 //!
-//! The sessions of the transport are kept in memory only, and are not whose calls these are: a client whose
-//! session is gone starts another, as the protocol wants it, and finds the same jobs.
+//! The sessions of the transport are kept in memory only, and are not whose calls these are.
 
 use crate::delivery::{Begun, Deliveries};
 use crate::server::{Options, Server};
+use crate::sessions::Sessions;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
@@ -147,11 +147,12 @@ fn service<H: ServerHandler>(
         .into_iter()
         .chain([http.address.ip().to_string()])
         .chain(http.hosts.iter().cloned());
-    let config = StreamableHttpServerConfig::default()
+    let mut config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(hosts)
         // Of web pages, only those of this machine are to speak to it, and with the token.
         .with_allowed_origins(ORIGINS)
         .enforce_origin_validation();
+    config.session_store = Some(Arc::new(Sessions::default()));
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(IDLE);
     StreamableHttpService::new(move || Ok(make()), Arc::new(sessions), config)

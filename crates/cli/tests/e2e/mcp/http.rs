@@ -213,6 +213,19 @@ fn a_session_of_the_transport_ends_and_its_jobs_are_found_by_the_next() {
 }
 
 #[test]
+fn a_session_of_the_transport_goes_on_with_the_next_server() {
+    let world = World::new();
+    let first = Server::start(&world);
+    let session = Older::of(&first).session.clone();
+    drop(first);
+    let server = Server::start(&world);
+    let server = &server;
+    let client = Older { server, session };
+    let ran = client.tool("run", json!({"command": "exit 3", "wait_seconds": 20}));
+    assert_eq!(ran["job"]["exit_code"], 3);
+}
+
+#[test]
 fn each_client_of_an_older_revision_has_its_own_subscriptions_over_http() {
     let world = World::new();
     let server = Server::start(&world);
