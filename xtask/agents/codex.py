@@ -4,7 +4,10 @@ It starts a job through our tool and is SIGKILLed; the job ends with nobody ther
 same thread is told of the end, once, and the one after that is told nothing more. With `tool` it is
 told in the reply to a call; with `hook` by what `outlive setup codex` wrote, before it asks for anything.
 
-    codex.py tool|hook CODEX OUTLIVE DIRECTORY
+With `after` nobody is killed: the job ends while Codex runs something in its own shell, and the hook that is
+called after that tells. Here the hooks are trusted as a person does it, at the question Codex asks.
+
+    codex.py tool|hook|after CODEX OUTLIVE DIRECTORY
 """
 
 import json
@@ -14,7 +17,7 @@ import subprocess
 import sys
 import time
 
-from model import SAY, Model, call
+from model import SAY, Model, call, shell
 
 PATIENCE = 60
 CLAIM = 1
@@ -28,6 +31,7 @@ class World:
         self.codex, self.outlive, self.directory = codex, outlive, directory
         self.codex_home = os.path.join(directory, "codex")
         self.gate = os.path.join(directory, "gate")
+        self.bypass = ["--dangerously-bypass-hook-trust"]
         os.makedirs(self.codex_home)
         os.mkdir(os.path.join(directory, "outlive"), 0o700)
         with open(os.path.join(directory, "outlive", "config.toml"), "w") as config:
@@ -41,6 +45,7 @@ class World:
             "OUTLIVE_HOME": os.path.join(directory, "outlive"),
             "PATH": os.path.dirname(outlive) + os.pathsep + os.environ["PATH"],
             "SCRIPTED_KEY": "none",
+            "TERM": "xterm-256color",
         }
 
     def configure(self, route, url):
@@ -61,7 +66,7 @@ env = {{ OUTLIVE_HOME = {json.dumps(self.env["OUTLIVE_HOME"])} }}
         path = os.path.join(self.codex_home, "config.toml")
         with open(path, "w") as file:
             file.write(config + (server if route == "tool" else ""))
-        if route == "hook":
+        if route != "tool":
             self.run("setup", "codex", "--yes")
             # Codex gives a server no variable that is not asked for.
             with open(path, "a") as file:
@@ -95,10 +100,31 @@ env = {{ OUTLIVE_HOME = {json.dumps(self.env["OUTLIVE_HOME"])} }}
         inbox = json.loads(self.run("inbox", "--session", session, "--peek", "--json"))
         return [event["event"] for event in inbox["events"]]
 
+    def trust_hooks(self):
+        """Says yes where Codex asks whether its hooks are to be trusted. It is a job of ours, in a home of its
+        own, with a terminal that we read and type at."""
+        home = ["--home", os.path.join(self.directory, "terminal")]
+        bypass = "--dangerously-bypass-approvals-and-sandbox"
+        start = ["--pty=40x120", "--name", "codex", "--cwd", self.codex_home, "--", self.codex, bypass]
+        self.run(*home, "run", *start)
+        try:
+
+            def shows(text):
+                return text in self.run(*home, "log", "--screen", "codex")
+
+            until("Codex asks whether to trust its hooks", lambda: shows("Hooks need review"))
+            self.run(*home, "send", "codex", "2")
+            until("the answer is chosen", lambda: shows("› 2. Trust all"))
+            self.run(*home, "send", "codex", "--key", "Enter")
+            until("the question is gone", lambda: not shows("Hooks need review"))
+        finally:
+            self.run(*home, "stop", "codex")
+        self.bypass = []
+
     def start_codex(self, *words):
         args = [
             self.codex, "exec", "--skip-git-repo-check", "--json",
-            "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust",
+            "--dangerously-bypass-approvals-and-sandbox", *self.bypass,
         ]
         with open(os.path.join(self.directory, "codex.log"), "a") as log:
             return subprocess.Popen(
@@ -155,6 +181,35 @@ def resumed(world, model, thread, moves):
     assert thread in out, f"it is another thread: {out}"
 
 
+def check_after(world, model):
+    """The job ends in the middle of a turn, during a call of a tool that is not ours."""
+    world.configure("after", model.url)
+    world.trust_hooks()
+    wait = f"until [ -e {world.gate} ]; do sleep 0.05; done; exit 7"
+    live = os.path.join(world.env["OUTLIVE_HOME"], "live", "*")
+    ends = f"touch {world.gate}; while ls {live} 2>/dev/null; do sleep 0.05; done; echo the shell is done"
+    model.play(call("run", {"command": wait, "name": "build"}), shell(ends), SAY)
+    codex = world.start_codex("start the build")
+    try:
+        out, _ = codex.communicate(timeout=PATIENCE)
+    finally:
+        codex.kill()
+        codex.wait()
+    assert codex.returncode == 0, out
+    started, shown = model.results().values()
+    assert '"state":"running"' in started, started
+    assert "the shell is done" in shown, shown
+    job = world.job()
+    assert (job["state"], job["exit_code"]) == ("ended", 7), job
+    told = model.tellings("exit code 7")
+    assert len(told) == 1 and told[0]["type"] != "function_call_output", told
+    # Not by the hook at the end of the turn: that would have made it go on.
+    assert len(model.requests) == 3, f"{len(model.requests)} requests"
+    time.sleep(CLAIM)
+    assert world.waiting(job["session"]) == [], "it was told, and that was not noted"
+    print(f"thread {job['session']}: told once, by the hook after a command in its own shell")
+
+
 def check(route, world, model):
     world.configure(route, model.url)
     thread = killed_in_the_middle(world, model)
@@ -188,7 +243,10 @@ def check(route, world, model):
 def main(route, codex, outlive, directory):
     world, model = World(codex, outlive, directory), Model()
     try:
-        check(route, world, model)
+        if route == "after":
+            check_after(world, model)
+        else:
+            check(route, world, model)
     finally:
         model.close()
 

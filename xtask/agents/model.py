@@ -11,7 +11,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 def call(name, arguments):
     """The model calls a tool of ours."""
-    return {"name": name, "arguments": arguments}
+    return {"namespace": "mcp__outlive", "name": name, "arguments": json.dumps(arguments)}
+
+
+def shell(command):
+    """The model runs a command in its own shell."""
+    return {"name": "exec_command", "arguments": json.dumps({"cmd": command})}
 
 
 SAY = {}
@@ -58,9 +63,7 @@ class Model:
                 "type": "function_call",
                 "id": f"fc_{self.calls}",
                 "call_id": f"call_{self.calls}",
-                "namespace": "mcp__outlive",
-                "name": move["name"],
-                "arguments": json.dumps(move["arguments"]),
+                **move,
             }
 
     def results(self):

@@ -18,7 +18,7 @@ struct Check {
     command: fn(&Place) -> Command,
 }
 
-const CHECKS: [Check; 9] = [
+const CHECKS: [Check; 11] = [
     Check {
         name: "Codex, killed and resumed: told once, by a tool",
         needs: Package::Codex,
@@ -28,6 +28,16 @@ const CHECKS: [Check; 9] = [
         name: "Codex, killed and resumed: told once, by a hook",
         needs: Package::Codex,
         command: |place| codex(place, "hook"),
+    },
+    Check {
+        name: "Codex, its hooks trusted: told once in a turn, by the hook after a tool",
+        needs: Package::Codex,
+        command: |place| codex(place, "after"),
+    },
+    Check {
+        name: "Gemini CLI: told once in a turn, by the hook after a tool",
+        needs: Package::Gemini,
+        command: gemini,
     },
     Check {
         name: "Python mcp over stdio",
@@ -84,6 +94,15 @@ fn codex(place: &Place, route: &str) -> Command {
     command
         .arg(route)
         .arg(place.codex())
+        .arg(place.program("outlive"))
+        .arg(place.work());
+    command
+}
+
+fn gemini(place: &Place) -> Command {
+    let mut command = place.script("python3".as_ref(), "gemini.py");
+    command
+        .args(place.gemini())
         .arg(place.program("outlive"))
         .arg(place.work());
     command

@@ -16,6 +16,8 @@ pub enum Hook {
 pub enum ConsumerHook {
     /// Its bell is made, and does not hang yet.
     BellMade,
+    /// It is about to look.
+    Looking,
     /// It knows what is due, and has claimed nothing.
     Looked,
     /// The claim is written, and not yet known to count.

@@ -66,6 +66,8 @@ pub struct Inbox<'a> {
     outlive: &'a Outlive,
     session: Label,
     rules: Rules,
+    /// Jobs whose ends are for a later look.
+    unended: Vec<JobId>,
 }
 
 impl<'a> Inbox<'a> {
@@ -74,7 +76,15 @@ impl<'a> Inbox<'a> {
             outlive,
             session,
             rules,
+            unended: Vec::new(),
         }
+    }
+
+    /// The ends of these jobs are left out, and stay as they are: for who has just said that they run.
+    #[must_use]
+    pub fn without_ends_of(mut self, jobs: Vec<JobId>) -> Inbox<'a> {
+        self.unended = jobs;
+        self
     }
 
     pub fn outlive(&self) -> &'a Outlive {
@@ -118,6 +128,7 @@ impl<'a> Inbox<'a> {
         most: usize,
         take: impl Fn(&Source, &mut Told, &[u64], &When) -> Result<Vec<u64>, Error>,
     ) -> Result<Taken, Error> {
+        hooks::reach_consumer(Hook::Looking);
         let mut taken = Taken::default();
         let mut sources = self.sources(&mut taken)?;
         let when = moment::when()?;
@@ -193,7 +204,8 @@ impl<'a> Inbox<'a> {
         let mut given_up: BTreeMap<Why, Vec<u64>> = BTreeMap::new();
         for item in source.items() {
             let was_shown = told.of(item.seq).is_some_and(|delivery| delivery.shown);
-            if shown == Shown::LeaveOut && was_shown {
+            let is_for_later = item.kind == Kind::Ended && self.unended.contains(&source.id);
+            if (shown == Shown::LeaveOut && was_shown) || is_for_later {
                 continue;
             }
             match told.due(item.seq, &source.happened(item.at), when, &self.rules) {

@@ -15,7 +15,8 @@ const MOST: usize = 8;
 /// Appends what waits. That it cannot be read withholds nothing: it stays, and is told later.
 pub fn append(call: &Call, said: &mut Said) {
     let covers = std::mem::take(&mut said.told.covers);
-    let Ok(Some((events, more))) = take(call, &covers) else {
+    let running = std::mem::take(&mut said.told.running);
+    let Ok(Some((events, more))) = take(call, &covers, running) else {
         return;
     };
     let ids: Vec<EventId> = events.iter().map(|event| event.event.clone()).collect();
@@ -31,8 +32,13 @@ pub fn ack(call: &Call, events: Vec<EventId>) -> crate::delivery::Note {
 }
 
 /// The events to tell, and how many are left for later.
-fn take(call: &Call, covers: &[(JobId, Kind)]) -> Result<Option<(Vec<InboxEvent>, usize)>, Error> {
-    let inbox = call.inbox();
+fn take(
+    call: &Call,
+    covers: &[(JobId, Kind)],
+    running: Vec<JobId>,
+) -> Result<Option<(Vec<InboxEvent>, usize)>, Error> {
+    // One reply does not say of a job that it runs and that it has ended.
+    let inbox = call.inbox().without_ends_of(running);
     let is_new = |event: &InboxEvent| {
         !covers
             .iter()

@@ -5,14 +5,14 @@
 
 use outlive::{Error, Outlive};
 use rmcp::RoleServer;
-use rmcp::model::{JsonRpcMessage, RequestId};
+use rmcp::model::{ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 /// One thing to note.
@@ -104,9 +104,12 @@ impl Begun {
     }
 }
 
-/// A transport that knows which of its messages are out, and tells when the client has gone.
+/// A transport that knows which of its messages are out, answers what was no message, and tells when the
+/// client has gone.
 pub struct Noting<T> {
     pub inner: T,
+    /// One for each that was none.
+    pub garbage: mpsc::Receiver<()>,
     pub deliveries: Deliveries,
     pub closed: CancellationToken,
 }
@@ -133,11 +136,23 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Noting<T> {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let message = self.inner.receive().await;
-        if message.is_none() {
-            self.closed.cancel();
+        loop {
+            let message = tokio::select! {
+                biased;
+                Some(()) = self.garbage.recv() => None,
+                message = self.inner.receive() => Some(message),
+            };
+            let Some(message) = message else {
+                // Without an id, as the protocol has it where there is none to be read.
+                let why = ErrorData::parse_error("this is no JSON", None);
+                let _ = self.inner.send(JsonRpcMessage::error(why, None)).await;
+                continue;
+            };
+            if message.is_none() {
+                self.closed.cancel();
+            }
+            return message;
         }
-        message
     }
 
     fn close(&mut self) -> impl Future<Output = Result<(), T::Error>> + Send {

@@ -1,13 +1,18 @@
-//! Serving over HTTP (streamable HTTP, one request at a time, no sessions of its own).
+//! Serving over HTTP (streamable HTTP): clients of 2026-07-28 one request at a time, older ones in sessions
+//! of the transport (`Mcp-Session-Id`), so that they can be told of what they subscribed to.
 //!
 //! On this machine only, unless asked otherwise; with a token; refusing requests that name another host
 //! than this one, or that come from web pages of elsewhere: whoever can speak to this server can run commands.
 //!
 //! What a reply told is noted when its last byte has been taken to be sent; when the client has gone
-//! before that, nothing is.
+//! before that, nothing is. (An older client that comes back for a reply it lost may so be told twice, with
+//! the same ids.)
+//!
+//! The sessions of the transport are kept in memory only, and are not whose calls these are.
 
 use crate::delivery::{Begun, Deliveries};
 use crate::server::{Options, Server};
+use crate::sessions::Sessions;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
@@ -19,7 +24,7 @@ use http_body::{Frame, SizeHint};
 use outlive::Outlive;
 use rmcp::ServerHandler;
 use rmcp::model::Extensions;
-use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -29,10 +34,15 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// The header that names a session.
 const SESSION: &str = "outlive-session";
+
+/// So long nobody has to say anything in a session: agents may be left alone over night. One that its client
+/// never ends costs a few kilobytes until then.
+const IDLE: Duration = Duration::from_secs(24 * 3600);
 
 /// Where web pages may be from.
 const ORIGINS: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
@@ -57,12 +67,20 @@ pub struct Listening {
     pub made_token: Option<String>,
 }
 
-type Service<H> = StreamableHttpService<H, NeverSessionManager>;
+type Service<H> = StreamableHttpService<H, LocalSessionManager>;
 
-#[derive(Clone)]
 struct Shared<H> {
     service: Service<H>,
     token: Arc<str>,
+}
+
+impl<H> Clone for Shared<H> {
+    fn clone(&self) -> Shared<H> {
+        Shared {
+            service: self.service.clone(),
+            token: self.token.clone(),
+        }
+    }
 }
 
 /// Serves until it is killed; tells when it has begun.
@@ -76,11 +94,11 @@ pub fn serve_http(
 }
 
 /// The same, with the server inside of another, which may add to what it offers.
-pub fn serve_http_within<H: ServerHandler + Clone>(
+pub fn serve_http_within<H: ServerHandler>(
     outlive: Outlive,
     options: Options,
     http: &Http,
-    around: impl FnOnce(Server) -> H,
+    around: impl Fn(Server) -> H + Send + Sync + 'static,
     begun: impl FnOnce(&Listening),
 ) -> io::Result<()> {
     if !http.address.ip().is_loopback() && !http.allow_remote {
@@ -100,7 +118,7 @@ pub fn serve_http_within<H: ServerHandler + Clone>(
     let server = Server::new(outlive, options, deliveries, CancellationToken::new())
         .map_err(io::Error::other)?;
     let shared = Shared {
-        service: service(around(server), http),
+        service: service(move || around(server.for_a_client()), http),
         token: token.into(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -119,19 +137,25 @@ pub fn serve_http_within<H: ServerHandler + Clone>(
     })
 }
 
-fn service<H: ServerHandler + Clone>(server: H, http: &Http) -> Service<H> {
+/// Whatever is made for each client's session, and for each request that is of none.
+fn service<H: ServerHandler>(
+    make: impl Fn() -> H + Send + Sync + 'static,
+    http: &Http,
+) -> Service<H> {
     let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let hosts = own
         .into_iter()
         .chain([http.address.ip().to_string()])
         .chain(http.hosts.iter().cloned());
-    let config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(false)
+    let mut config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(hosts)
         // Of web pages, only those of this machine are to speak to it, and with the token.
         .with_allowed_origins(ORIGINS)
         .enforce_origin_validation();
-    StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config)
+    config.session_store = Some(Arc::new(Sessions::default()));
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(IDLE);
+    StreamableHttpService::new(move || Ok(make()), Arc::new(sessions), config)
 }
 
 async fn handle<H: ServerHandler>(

@@ -17,6 +17,7 @@
 //! | `away` | "while you were away": events appended to any reply |
 //! | `delivery` | what is noted once a reply is out |
 //! | `stdio`, `http` | the two ways to reach it |
+//! | `sessions` | the transport's sessions over HTTP, which older clients have |
 //! | `schema` | schemas that every client takes |
 //! | `answer`, `words` | jobs as structured content, and as text |
 //!
@@ -35,6 +36,7 @@ mod reply;
 mod resources;
 mod schema;
 mod server;
+mod sessions;
 mod stdio;
 mod subscriptions;
 mod tasks;

@@ -4,7 +4,7 @@
 use crate::delivery::Note;
 use outlive::inbox::{InboxEvent, Kind};
 use outlive::redact::redact;
-use outlive::{Error, JobId, Outlive};
+use outlive::{Error, Job, JobId, Outlive};
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -22,6 +22,8 @@ pub struct Reply<A> {
 pub struct ByTheWay {
     /// Events that need not be told once more beside it.
     pub covers: Vec<(JobId, Kind)>,
+    /// Jobs that it says run: if they have ended since, the next reply tells.
+    pub running: Vec<JobId>,
     /// What to note once it is out.
     pub notes: Vec<Note>,
 }
@@ -40,6 +42,14 @@ impl<A> Reply<A> {
     pub fn tells_ends(mut self, ids: impl IntoIterator<Item = JobId>) -> Reply<A> {
         let ends = ids.into_iter().map(|id| (id, Kind::Ended));
         self.told.covers.extend(ends);
+        self
+    }
+
+    /// It shows these jobs as they were when they were looked at.
+    #[must_use]
+    pub fn shows<'a>(mut self, jobs: impl IntoIterator<Item = &'a Job>) -> Reply<A> {
+        let running = jobs.into_iter().filter(|job| !job.has_ended());
+        self.told.running.extend(running.map(|job| job.id.clone()));
         self
     }
 

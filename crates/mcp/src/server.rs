@@ -87,6 +87,14 @@ impl Server {
         })
     }
 
+    /// The same for another client: what one subscribes to is its own affair.
+    pub(crate) fn for_a_client(&self) -> Server {
+        Server {
+            subscriptions: Arc::default(),
+            ..self.clone()
+        }
+    }
+
     /// What the tool gets.
     fn call(
         &self,

@@ -1,15 +1,21 @@
 //! Serving over standard input and output.
 //!
 //! Hosts forget their servers: when the input ends, so does the server. Nothing but the protocol is
-//! written to the output.
+//! written to the output. What is no JSON is answered as such; the transport would pass it over.
 
 use crate::delivery::{Deliveries, Noting};
 use crate::server::{Options, Server};
 use outlive::Outlive;
 use rmcp::service::{ServerInitializeError, ServiceExt};
-use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::async_rw::{AsyncRwTransport, DEFAULT_MAX_LINE_LENGTH};
+use serde::de::IgnoredAny;
 use std::io;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+
+/// What is read at once, as a pipe gives it.
+const PIPE: usize = 64 * 1024;
 
 /// Serves until the input ends.
 pub fn serve(outlive: Outlive, options: Options) -> io::Result<()> {
@@ -28,8 +34,12 @@ async fn serve_stdio(outlive: Outlive, options: Options) -> io::Result<()> {
     let server = Server::new(outlive, options, deliveries.clone(), closed.clone())
         .map_err(io::Error::other)?;
     let (input, output) = rmcp::transport::stdio();
+    let (sieved, to) = tokio::io::duplex(PIPE);
+    let (garbled, garbage) = mpsc::channel(1);
+    tokio::spawn(sieve(input, to, garbled));
     let transport = Noting {
-        inner: AsyncRwTransport::new(input, output),
+        inner: AsyncRwTransport::new(sieved, output),
+        garbage,
         deliveries,
         closed,
     };
@@ -39,4 +49,36 @@ async fn serve_stdio(outlive: Outlive, options: Options) -> io::Result<()> {
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(io::Error::other(error)),
     }
+}
+
+/// Passes lines on, but for those that are no JSON: of each of these it only says that it came. Lines that
+/// are too long, and one that is cut off by the end, are for the transport to judge.
+async fn sieve(
+    input: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    garbled: mpsc::Sender<()>,
+) -> io::Result<()> {
+    let mut input = BufReader::new(input);
+    let mut line = Vec::new();
+    let mut is_whole = true;
+    loop {
+        line.clear();
+        let most = DEFAULT_MAX_LINE_LENGTH as u64 + 1;
+        let mut part = (&mut input).take(most);
+        if part.read_until(b'\n', &mut line).await? == 0 {
+            return Ok(());
+        }
+        let begins = is_whole;
+        is_whole = line.ends_with(b"\n");
+        if begins && is_whole && is_garbage(&line) {
+            // Nobody hears it once the server ends.
+            let _ = garbled.send(()).await;
+            continue;
+        }
+        to.write_all(&line).await?;
+    }
+}
+
+fn is_garbage(line: &[u8]) -> bool {
+    !line.trim_ascii().is_empty() && serde_json::from_slice::<IgnoredAny>(line).is_err()
 }

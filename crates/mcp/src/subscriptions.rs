@@ -1,7 +1,6 @@
 //! Telling user interfaces that an output has grown: `resources/subscribe`, and `subscriptions/listen`
 //! since 2026-07-28. No agent is woken by these.
 
-use crate::http;
 use crate::reply::Refused;
 use crate::resources;
 use crate::server::Server;
@@ -20,7 +19,7 @@ const SPACING: Duration = Duration::from_millis(250);
 /// Whoever follows looks up so often whether anybody still listens.
 const LOOK_UP: Duration = Duration::from_secs(5);
 
-/// What is subscribed to by `resources/subscribe`.
+/// What one client has subscribed to by `resources/subscribe`; it ends with the client's session.
 #[derive(Debug, Default)]
 pub struct Subscriptions {
     by_uri: Mutex<HashMap<String, CancellationToken>>,
@@ -43,6 +42,14 @@ impl Subscriptions {
         if let Some(token) = by_uri.remove(uri) {
             token.cancel();
         }
+    }
+}
+
+impl Drop for Subscriptions {
+    fn drop(&mut self) {
+        let by_uri = self.by_uri.get_mut();
+        let by_uri = by_uri.unwrap_or_else(PoisonError::into_inner);
+        by_uri.values().for_each(CancellationToken::cancel);
     }
 }
 
@@ -141,10 +148,6 @@ impl Server {
         uri: String,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if http::slot(&context.extensions).is_some() {
-            let why = "over HTTP nobody could be told: use stdio, or subscriptions/listen";
-            return Err(ErrorData::invalid_request(why, None));
-        }
         let (outlive, id) = self.resource(&context, &uri).await?;
         let Some(over) = self.subscriptions.begin(&uri, &self.closed) else {
             return Ok(());
@@ -152,13 +155,19 @@ impl Server {
         let mut news = follow(outlive, id, uri, over.clone());
         let peer = context.peer;
         tokio::spawn(async move {
-            while let Some(uri) = news.recv().await {
-                let param = ResourceUpdatedNotificationParam::new(uri);
-                if over.is_cancelled() || peer.notify_resource_updated(param).await.is_err() {
-                    return;
+            let tell = async {
+                while let Some(uri) = news.recv().await {
+                    let param = ResourceUpdatedNotificationParam::new(uri);
+                    if peer.notify_resource_updated(param).await.is_err() {
+                        return;
+                    }
                 }
+            };
+            tokio::select! {
+                biased;
+                () = over.cancelled() => {}
+                () = tell => over.cancel(),
             }
-            over.cancel();
         });
         Ok(())
     }

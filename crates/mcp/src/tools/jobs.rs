@@ -57,8 +57,10 @@ waits for one.";
             true => none(call),
             false => jobs.iter().map(words::line).collect::<Vec<_>>().join("\n"),
         };
-        let jobs = JobAnswer::all(&jobs)?;
-        Ok(Reply::new(text, Answer { jobs }))
+        let answer = Answer {
+            jobs: JobAnswer::all(&jobs)?,
+        };
+        Ok(Reply::new(text, answer).shows(&jobs))
     }
 }
 

@@ -232,5 +232,6 @@ fn reply(call: &Call, job: &Job, started: &Started) -> Result<Reply<Answer>, Ref
             already: started.already,
             notes,
         },
-    ))
+    )
+    .shows([job]))
 }

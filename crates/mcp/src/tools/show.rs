@@ -64,7 +64,7 @@ end without asking, and `wait` blocks until then. For more of the output use `lo
             },
         );
         if !job.has_ended() {
-            return Ok(reply);
+            return Ok(reply.shows([&job]));
         }
         Ok(reply.tells_ends([id]).then(move |outlive| {
             show::seen(outlive, &job);

@@ -155,7 +155,8 @@ do something else: you will be told when it ends. New output: `log` with {}.",
         still_running,
         note,
     };
-    Ok(heard(Reply::new(text, answer), waited, what))
+    let reply = Reply::new(text, answer).shows(&waited.jobs);
+    Ok(heard(reply, waited, what))
 }
 
 fn cursors(jobs: &[Glance]) -> String {

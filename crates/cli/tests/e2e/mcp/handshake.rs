@@ -99,10 +99,17 @@ fn a_server_that_is_never_spoken_to_ends_with_its_input() {
 }
 
 #[test]
-fn nonsense_on_the_wire_is_survived() {
+fn nonsense_on_the_wire_is_answered_and_survived() {
     let world = World::new();
-    let mut client = Client::of(&world, "s");
+    let mut client = Client::silent(&world, &["--session", "s"]);
+    client.write_line("nor is this JSON");
+    client.initialize("2025-06-18");
     client.write_line("this is not JSON");
+    client.write_line("");
     client.write_line("{\"jsonrpc\": \"2.0\", \"id\": 77, \"method\": \"no/such\"}");
     assert_eq!(client.ok("jobs", json!({}))["jobs"], json!([]));
+    let codes = client.others.iter().map(|other| &other["error"]["code"]);
+    let codes: Vec<&Value> = codes.collect();
+    assert_eq!(codes, [-32700, -32700, -32601], "{:?}", client.others);
+    assert_eq!(client.close(), 0);
 }

@@ -21,9 +21,10 @@ impl Drop for Server {
     }
 }
 
-/// The status and what came as JSON, in one event or as it is.
+/// The status, the session of the transport that it names, and what came as JSON, in one event or as it is.
 struct Answer {
     status: u16,
+    session: String,
     body: Value,
 }
 
@@ -47,8 +48,15 @@ impl Server {
 
     /// One request, with these headers instead of those a client sends.
     fn post(&self, message: &Value, headers: &[(&str, &str)]) -> Answer {
+        let mut stream = self.send("POST", message, headers);
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        Answer::of(&answer)
+    }
+
+    fn send(&self, verb: &str, message: &Value, headers: &[(&str, &str)]) -> TcpStream {
         let bearer = format!("Bearer {}", self.token);
-        let method = message["method"].as_str().unwrap();
+        let method = message["method"].as_str().unwrap_or_default();
         let name = message["params"]["name"].as_str().unwrap_or_default();
         let mut all = vec![
             ("Host", self.address.as_str()),
@@ -67,25 +75,14 @@ impl Server {
         all.retain(|(_, value)| !value.is_empty());
         let body = message.to_string();
         // The old version has no chunks: the end of the connection ends the answer.
-        let mut request = "POST /mcp HTTP/1.0\r\n".to_owned();
+        let mut request = format!("{verb} /mcp HTTP/1.0\r\n");
         for (key, value) in all {
             request.push_str(&format!("{key}: {value}\r\n"));
         }
         request.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        let data = body.lines().filter_map(|line| line.strip_prefix("data:"));
-        let mut messages = data.filter_map(|data| serde_json::from_str(data).ok());
-        let event = messages.rfind(|message: &Value| message.get("id").is_some());
-        Answer {
-            status: head.split(' ').nth(1).unwrap().parse().unwrap(),
-            body: event
-                .or_else(|| serde_json::from_str(body).ok())
-                .unwrap_or(Value::Null),
-        }
+        stream
     }
 
     fn tool(&self, name: &str, arguments: Value) -> Value {
@@ -94,6 +91,24 @@ impl Server {
         let answer = self.post(&call, &[]);
         assert_eq!(answer.status, 200, "{}", answer.body);
         answer.body["result"]["structuredContent"].clone()
+    }
+}
+
+impl Answer {
+    fn of(answer: &str) -> Answer {
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let mut headers = head.lines().filter_map(|line| line.split_once(": "));
+        let session = headers.find(|(key, _)| key.eq_ignore_ascii_case("mcp-session-id"));
+        let data = body.lines().filter_map(|line| line.strip_prefix("data:"));
+        let mut messages = data.filter_map(|data| serde_json::from_str(data).ok());
+        let event = messages.rfind(|message: &Value| message.get("id").is_some());
+        Answer {
+            status: head.split(' ').nth(1).unwrap().parse().unwrap(),
+            session: session.map_or(String::new(), |(_, value)| value.to_owned()),
+            body: event
+                .or_else(|| serde_json::from_str(body).ok())
+                .unwrap_or(Value::Null),
+        }
     }
 }
 
@@ -116,26 +131,126 @@ fn the_tools_work_over_http_and_an_end_is_told_once() {
     assert!(told.contains("told"), "{told}");
 }
 
+/// A client of 2025, in a session of the transport.
+struct Older<'a> {
+    server: &'a Server,
+    session: String,
+}
+
+impl<'a> Older<'a> {
+    fn of(server: &'a Server) -> Older<'a> {
+        let mut client = Older {
+            server,
+            session: String::new(),
+        };
+        let answer = client.request(
+            "initialize",
+            json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}),
+        );
+        assert_eq!(answer.body["result"]["protocolVersion"], "2025-06-18");
+        client.session = answer.session;
+        let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        assert_eq!(server.post(&begun, &client.headers()).status, 202);
+        client
+    }
+
+    fn headers(&self) -> [(&str, &str); 4] {
+        [
+            ("MCP-Protocol-Version", "2025-06-18"),
+            ("Mcp-Method", ""),
+            ("Mcp-Name", ""),
+            ("Mcp-Session-Id", &self.session),
+        ]
+    }
+
+    fn request(&self, method: &str, params: Value) -> Answer {
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        self.server.post(&message, &self.headers())
+    }
+
+    fn tool(&self, name: &str, arguments: Value) -> Value {
+        let answer = self.request("tools/call", json!({"name": name, "arguments": arguments}));
+        answer.body["result"]["structuredContent"].clone()
+    }
+
+    /// What the server says by itself, from now on.
+    fn listen(&self) -> impl Iterator<Item = Value> {
+        let stream = self.server.send("GET", &Value::Null, &self.headers());
+        let lines = BufReader::new(stream).lines().map_while(Result::ok);
+        lines.filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?).ok())
+    }
+}
+
 #[test]
-fn clients_that_initialize_are_served_over_http() {
+fn clients_that_initialize_are_served_over_http_and_told_once() {
     let world = World::new();
     let server = Server::start(&world);
-    let initialize = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
-    });
-    let legacy = [
-        ("MCP-Protocol-Version", "2025-06-18"),
-        ("Mcp-Method", ""),
-        ("Mcp-Name", ""),
-    ];
-    let answer = server.post(&initialize, &legacy);
-    assert_eq!(answer.body["result"]["protocolVersion"], "2025-06-18");
-    let params = json!({"name": "jobs", "arguments": {}});
-    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params});
-    let answer = server.post(&call, &legacy);
-    let jobs = &answer.body["result"]["structuredContent"]["jobs"];
-    assert_eq!(jobs, &json!([]), "{}", answer.body);
+    let client = Older::of(&server);
+    assert_eq!(client.tool("jobs", json!({}))["jobs"], json!([]));
+    world.ok(&["run", "--session", "s", "--id", "x", "--", "true"]);
+    world.until_over("x");
+    assert_eq!(ends_in(&client.tool("jobs", json!({}))), ["x"]);
+    assert_eq!(ends_in(&client.tool("jobs", json!({}))), [""; 0]);
+    let told = std::fs::read_to_string(world.job_dir("x").join("told")).unwrap();
+    assert!(told.contains("\"told\""), "{told}");
+}
+
+#[test]
+fn a_session_of_the_transport_ends_and_its_jobs_are_found_by_the_next() {
+    let world = World::new();
+    let server = Server::start(&world);
+    let client = Older::of(&server);
+    let ran = client.tool("run", json!({"command": "sleep 600", "name": "long"}));
+    let id = &ran["job"]["id"];
+    let mut ended = String::new();
+    let mut stream = server.send("DELETE", &Value::Null, &client.headers());
+    stream.read_to_string(&mut ended).unwrap();
+    assert!(ended.contains(" 202 "), "{ended}");
+    assert_eq!(client.request("tools/list", json!({})).status, 404);
+    let next = Older::of(&server);
+    assert_eq!(next.tool("jobs", json!({}))["jobs"][0]["id"], *id);
+    next.tool("stop", json!({"ids": [id]}));
+}
+
+#[test]
+fn a_session_of_the_transport_goes_on_with_the_next_server() {
+    let world = World::new();
+    let first = Server::start(&world);
+    let session = Older::of(&first).session.clone();
+    drop(first);
+    let server = Server::start(&world);
+    let server = &server;
+    let client = Older { server, session };
+    let ran = client.tool("run", json!({"command": "exit 3", "wait_seconds": 20}));
+    assert_eq!(ran["job"]["exit_code"], 3);
+}
+
+#[test]
+fn each_client_of_an_older_revision_has_its_own_subscriptions_over_http() {
+    let world = World::new();
+    let server = Server::start(&world);
+    let gate = world.path("gate");
+    let script = format!(
+        "until [ -e {} ]; do sleep 0.02; done; echo x",
+        gate.display()
+    );
+    let (one, two) = (Older::of(&server), Older::of(&server));
+    let id = one.tool("run", json!({"command": script}))["job"]["id"].clone();
+    let uri = format!("outlive://jobs/{}/output", id.as_str().unwrap());
+    let listening = [one.listen(), two.listen()];
+    for client in [&one, &two] {
+        let answer = client.request("resources/subscribe", json!({"uri": uri}));
+        assert!(answer.body["result"].is_object(), "{}", answer.body);
+    }
+    let third = Older::of(&server);
+    third.request("resources/subscribe", json!({"uri": uri}));
+    third.request("resources/unsubscribe", json!({"uri": uri}));
+    std::fs::write(&gate, "").unwrap();
+    for mut said in listening {
+        let is_update = |said: &Value| said["method"] == "notifications/resources/updated";
+        let update = said.find(is_update).unwrap();
+        assert_eq!(update["params"]["uri"], uri.as_str());
+    }
 }
 
 #[test]

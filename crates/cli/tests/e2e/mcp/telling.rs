@@ -1,8 +1,10 @@
 //! Each end is told once, through the death of any server.
 
 use super::client::{Client, ends_in, text_of};
-use crate::world::World;
+use crate::processes::{CONT, is_stopped, until_stopped};
+use crate::world::{World, kill};
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A job that goes on with `rest` only once its reply is there, so that nothing of that is in it.
 fn run_then(world: &World, client: &mut Client, rest: &str, more: Value) -> String {
@@ -99,6 +101,8 @@ fn what_a_reply_tells_by_itself_is_not_told_beside_it() {
     let mut client = Client::of(&world, "s");
     for (command, tool) in [("true", "wait"), ("false", "stop")] {
         let id = client.run(command);
+        // A stop that comes first has nothing to tell.
+        world.until_over(&id);
         let answer = client.ok(tool, json!({"ids": [id]}));
         assert_eq!(answer["jobs"][0]["state"], "ended");
         assert_eq!(ends_in(&answer), [""; 0], "{tool}");
@@ -164,4 +168,72 @@ fn watched_lines_are_told_with_whatever_is_asked_next() {
     assert_eq!(waited["still_running"], false);
     assert_eq!(waited["events"][0]["kind"], "matched");
     assert_eq!(waited["events"][0]["data"]["line"], "ERROR 42");
+}
+
+/// The answer of a server that stops whenever it is about to look for news.
+fn answer_of_stopping(client: &mut Client, request: u64) -> Value {
+    let server = client.child.id() as i32;
+    let answered = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !answered.load(Ordering::Relaxed) {
+                if is_stopped(server) {
+                    kill(server, CONT);
+                }
+                std::thread::yield_now();
+            }
+        });
+        let answer = client.answer(request);
+        answered.store(true, Ordering::Relaxed);
+        answer["result"]["structuredContent"].clone()
+    })
+}
+
+#[test]
+fn a_reply_that_says_a_job_runs_does_not_tell_that_it_ended() {
+    for (tool, others) in [
+        ("run", &[][..]),
+        ("run", &["other"]),
+        ("show", &["other"]),
+        ("jobs", &["other"]),
+    ] {
+        let world = World::new();
+        let gate = world.path("gate");
+        let script = format!("until [ -e {} ]; do sleep 0.02; done", gate.display());
+        for id in others {
+            world.ok(&["run", "--session", "s", "--id", id, "--", "true"]);
+            world.until_over(id);
+        }
+        if tool != "run" {
+            world.ok(&["run", "--session", "s", "--id", "x", "--shell", &script]);
+        }
+        let mut command = world.command(["mcp", "--session", "s"]);
+        command.env("OUTLIVE_HOOKS", "consumer:Looking=stop");
+        let mut client = Client::to(command);
+        client.initialize("2025-06-18");
+        let request = client.ask_tool(
+            tool,
+            match tool {
+                "run" => json!({"command": script}),
+                "show" => json!({"id": "x"}),
+                _ => json!({"state": "running"}),
+            },
+        );
+        // What it answers is made; what has happened meanwhile is not looked for yet.
+        until_stopped(client.child.id() as i32);
+        let [id] = &world.listed(&["--state", "running"])[..] else {
+            panic!("one job runs");
+        };
+        std::fs::write(&gate, "").unwrap();
+        world.until_over(id);
+        let answer = answer_of_stopping(&mut client, request);
+        let job = answer.get("job").unwrap_or(&answer["jobs"][0]);
+        assert_eq!((&job["id"], &job["state"]), (&json!(id), &json!("running")));
+        assert_eq!(ends_in(&answer), others, "{tool}: {answer}");
+        client.kill();
+
+        let mut client = Client::of(&world, "s");
+        let answer = client.ok("jobs", json!({}));
+        assert_eq!(ends_in(&answer), [id.as_str()], "{tool}: {answer}");
+    }
 }
