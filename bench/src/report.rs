@@ -1,0 +1,232 @@
+//! What is written: tables as Markdown and as JSON, and which targets were met.
+
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+#[derive(Clone, Debug)]
+pub enum Cell {
+    Text(String),
+    /// A number, and how many places of it are shown.
+    Number(f64, usize),
+}
+
+impl Cell {
+    pub fn text(text: impl Into<String>) -> Cell {
+        Cell::Text(text.into())
+    }
+
+    fn markdown(&self) -> String {
+        match self {
+            Cell::Text(text) => text.replace('|', "\\|"),
+            Cell::Number(number, places) => format!("{number:.places$}"),
+        }
+    }
+
+    fn json(&self) -> Value {
+        match self {
+            Cell::Text(text) => json!(text),
+            Cell::Number(number, _) => json!(number),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Table {
+    pub title: String,
+    pub head: Vec<&'static str>,
+    pub rows: Vec<Vec<Cell>>,
+    /// Who has no row, and why.
+    missing: Vec<(&'static str, String)>,
+}
+
+impl Table {
+    pub fn new(title: impl Into<String>, head: &[&'static str]) -> Table {
+        Table {
+            title: title.into(),
+            head: head.to_vec(),
+            rows: Vec::new(),
+            missing: Vec::new(),
+        }
+    }
+
+    pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    pub fn missing(&mut self, name: &'static str, why: &str) {
+        self.missing.push((name, why.replace('\n', " ")));
+    }
+
+    /// The reasons why rows are missing, each with those it is true of.
+    fn reasons(&self) -> Vec<(&str, Vec<&str>)> {
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for (name, why) in &self.missing {
+            match reasons.iter_mut().find(|(one, _)| one == why) {
+                Some((_, names)) => names.push(name),
+                None => reasons.push((why, vec![name])),
+            }
+        }
+        reasons
+    }
+
+    fn markdown(&self, text: &mut String) {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let _ = writeln!(text, "**{}**\n", self.title);
+        text.push_str(&line(
+            self.head.iter().map(|name| (*name).to_owned()).collect(),
+        ));
+        text.push_str(&format!("|{}\n", "---|".repeat(self.head.len())));
+        for row in &self.rows {
+            let mut cells: Vec<String> = row.iter().map(Cell::markdown).collect();
+            cells.resize(self.head.len(), String::new());
+            text.push_str(&line(cells));
+        }
+        for (why, names) in self.reasons() {
+            let mut cells = vec![names.join(", "), not_measured(why)];
+            cells.resize(self.head.len(), String::new());
+            text.push_str(&line(cells));
+        }
+        text.push('\n');
+    }
+
+    fn json(&self) -> Value {
+        let rows: Vec<Value> = self
+            .rows
+            .iter()
+            .map(|row| {
+                let cells = self.head.iter().zip(row);
+                let named = cells.map(|(name, cell)| ((*name).to_owned(), cell.json()));
+                Value::Object(named.collect::<Map<_, _>>())
+            })
+            .collect();
+        let missing: Vec<Value> = self
+            .missing
+            .iter()
+            .map(|(name, why)| json!({"": name, "not measured": why}))
+            .collect();
+        json!({"title": self.title, "rows": rows, "missing": missing})
+    }
+}
+
+pub fn not_measured(why: &str) -> String {
+    format!("not measured: {}", why.replace('\n', " "))
+}
+
+/// One target, and what came of it.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    pub measure: &'static str,
+    pub target: &'static str,
+    pub got: String,
+    pub met: bool,
+}
+
+/// What one measure gave.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    pub tables: Vec<Table>,
+    pub verdicts: Vec<Verdict>,
+    pub notes: Vec<String>,
+    pub growth: Vec<Growth>,
+}
+
+/// How something of one contender grows with the number of jobs.
+#[derive(Clone, Debug)]
+pub struct Growth {
+    pub what: &'static str,
+    pub name: &'static str,
+    /// Jobs, and the cost with so many.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Measured {
+    pub fn verdict(&mut self, measure: &'static str, target: &'static str, got: String, met: bool) {
+        self.verdicts.push(Verdict {
+            measure,
+            target,
+            got,
+            met,
+        });
+    }
+}
+
+#[derive(Debug)]
+pub struct Report {
+    pub machine: Vec<String>,
+    /// By name, with what failed as a whole.
+    pub measured: Vec<(&'static str, Result<Measured, String>)>,
+}
+
+impl Report {
+    fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
+        let measured = self
+            .measured
+            .iter()
+            .filter_map(|(_, one)| one.as_ref().ok());
+        measured.flat_map(|one| &one.verdicts)
+    }
+
+    pub fn markdown(&self) -> String {
+        let mut text = String::new();
+        for line in &self.machine {
+            let _ = writeln!(text, "- {line}");
+        }
+        text.push_str("\n| measure | target | here | met |\n|---|---|---|---|\n");
+        for one in self.verdicts() {
+            let met = if one.met { "yes" } else { "**no**" };
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {met} |",
+                one.measure, one.target, one.got
+            );
+        }
+        text.push('\n');
+        for (name, measured) in &self.measured {
+            let _ = writeln!(text, "## {name}\n");
+            match measured {
+                Err(why) => {
+                    let _ = writeln!(text, "{}\n", not_measured(why));
+                }
+                Ok(measured) => {
+                    measured
+                        .tables
+                        .iter()
+                        .for_each(|table| table.markdown(&mut text));
+                    for note in &measured.notes {
+                        let _ = writeln!(text, "{note}\n");
+                    }
+                }
+            }
+        }
+        text
+    }
+
+    pub fn json(&self) -> Value {
+        let verdicts: Vec<Value> = self
+            .verdicts()
+            .map(|one| {
+                json!({"measure": one.measure, "target": one.target, "got": one.got, "met": one.met})
+            })
+            .collect();
+        let measured = self.measured.iter().map(|(name, one)| {
+            let value = match one {
+                Ok(one) => json!(one.tables.iter().map(Table::json).collect::<Vec<_>>()),
+                Err(why) => json!(not_measured(why)),
+            };
+            ((*name).to_owned(), value)
+        });
+        json!({
+            "machine": self.machine,
+            "targets": verdicts,
+            "measures": measured.collect::<Map<_, _>>(),
+        })
+    }
+
+    pub fn growth(&self) -> Vec<Growth> {
+        let measured = self
+            .measured
+            .iter()
+            .filter_map(|(_, one)| one.as_ref().ok());
+        measured.flat_map(|one| one.growth.clone()).collect()
+    }
+}
