@@ -10,6 +10,9 @@
     reason = "it talks to whoever runs it"
 )]
 
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+mod budgets;
 mod clock;
 mod contender;
 mod job;
@@ -112,7 +115,7 @@ fn bench(asked: &Asked) -> Result<(), Why> {
         short: asked.short,
         taken: Cell::new(0),
     };
-    outlive_sys::own::become_subreaper().map_err(said)?;
+    processes::become_reaper()?;
     let report = measure_all(&bench, &asked.only);
     bench.clear();
     fs::remove_dir_all(&bench.work).map_err(said)?;

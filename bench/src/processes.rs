@@ -13,6 +13,11 @@ use std::time::{Duration, Instant};
 /// What a peer is asked to do should be done within this; more means that it never will be.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// From here on orphans below this process stay below it.
+pub fn become_reaper() -> Result<(), Why> {
+    own::become_subreaper().map_err(|error| error.to_string())
+}
+
 /// Every process below this one that has not ended.
 pub fn descendants() -> Vec<i32> {
     let mut found = Vec::new();

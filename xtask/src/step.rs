@@ -4,14 +4,24 @@ use std::process::{Command, Stdio};
 
 /// Runs a command that must succeed.
 pub fn run(program: &str, args: &[&str]) -> Result<(), String> {
-    println!("\n> {program} {}", args.join(" "));
-    let status = Command::new(program)
-        .args(args)
+    run_command(Command::new(program).args(args))
+}
+
+/// The same for one that needs more than arguments.
+pub fn run_command(command: &mut Command) -> Result<(), String> {
+    let words: Vec<_> = [command.get_program()]
+        .into_iter()
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let shown = words.join(" ");
+    println!("\n> {shown}");
+    let status = command
         .status()
-        .map_err(|error| format!("{program}: {error}"))?;
+        .map_err(|error| format!("{shown}: {error}"))?;
     match status.success() {
         true => Ok(()),
-        false => Err(format!("{program} {} failed: {status}", args.join(" "))),
+        false => Err(format!("{shown} failed: {status}")),
     }
 }
 

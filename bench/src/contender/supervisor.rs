@@ -2,6 +2,7 @@
 
 use super::{Contender, Entry, Output, directory, output_of, program, quoted};
 use crate::Why;
+use crate::processes::until;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -29,6 +30,9 @@ pub const ENTRY: Entry = Entry {
         supervisor.write("true", &["true"], false)?;
         fs::write(supervisor.settings(), settings).map_err(|error| error.to_string())?;
         output_of(Command::new(daemon).arg("-c").arg(supervisor.settings()))?;
+        until("supervisord answers", || {
+            supervisor.control(&["pid"]).is_ok()
+        })?;
         Ok(Box::new(supervisor))
     },
 };
