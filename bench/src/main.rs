@@ -23,16 +23,20 @@ mod processes;
 mod report;
 mod run;
 
-use report::Report;
+use processes::Watchdog;
+use report::{Report, Section};
 use run::Bench;
 use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Why something could not be measured, in words for the table.
 type Why = String;
+
+/// No measure takes this long, whatever the machine does besides.
+const LIMIT: Duration = Duration::from_secs(15 * 60);
 
 const USAGE: &str = "\
 outlive-bench --programs DIR --out DIR [--pueue DIR] [--only MEASURE]… [--short]
@@ -124,7 +128,7 @@ fn bench(asked: &Asked) -> Result<(), Why> {
 
 fn measure_all(bench: &Bench, only: &[String]) -> Report {
     let mut machine = machine::describe(bench);
-    let mut measured = Vec::new();
+    let mut sections = Vec::new();
     let start = Instant::now();
     for one in &measure::MEASURES {
         if !only.is_empty() && !only.iter().any(|name| name == one.name) {
@@ -132,17 +136,22 @@ fn measure_all(bench: &Bench, only: &[String]) -> Report {
         }
         eprintln!("{}: {}", one.name, one.about);
         let began = Instant::now();
-        measured.push((one.name, (one.take)(bench)));
+        let _watchdog = Watchdog::after(LIMIT);
+        sections.push(Section {
+            name: one.name,
+            about: one.about,
+            measured: (one.take)(bench),
+        });
         bench.clear();
         eprintln!("  took {:.0} s", began.elapsed().as_secs_f64());
     }
     machine.push(format!(
-        "{} form, {:.0} minutes; load average afterwards {}",
+        "{} form, {:.1} minutes; load average afterwards {}",
         bench.pick("whole", "short"),
-        (start.elapsed().as_secs_f64() / 60.0).ceil(),
+        start.elapsed().as_secs_f64() / 60.0,
         machine::load()
     ));
-    Report { machine, measured }
+    Report { machine, sections }
 }
 
 fn write(out: &Path, report: &Report) -> Result<(), Why> {

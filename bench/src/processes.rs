@@ -7,6 +7,7 @@ use crate::Why;
 use outlive_sys::{own, procfs};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 use std::fs;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -46,19 +47,39 @@ pub fn reap() {
 
 /// Kills everything below this process. A standby may take over in between, so until there is nothing.
 pub fn sweep() {
-    loop {
-        let left = descendants();
-        if left.is_empty() {
-            return reap();
-        }
-        for pid in left {
-            if let Some(pid) = Pid::from_raw(pid) {
-                // One that has just ended needs no more.
-                let _ = kill_process(pid, Signal::KILL);
-            }
-        }
+    while kill_descendants() > 0 {
         reap();
         thread::sleep(Duration::from_millis(5));
+    }
+    reap();
+}
+
+/// Kills what is there now; returns how many that were.
+fn kill_descendants() -> usize {
+    let left = descendants();
+    for pid in left.iter().filter_map(|pid| Pid::from_raw(*pid)) {
+        // One that has just ended needs no more.
+        let _ = kill_process(pid, Signal::KILL);
+    }
+    left.len()
+}
+
+/// Kills everything once this much time has passed, unless it is dropped before: a peer that hangs is a
+/// row that says so, and not the end of the run.
+#[derive(Debug)]
+pub struct Watchdog {
+    _leash: Sender<()>,
+}
+
+impl Watchdog {
+    pub fn after(limit: Duration) -> Watchdog {
+        let (leash, end) = mpsc::channel();
+        thread::spawn(move || {
+            if end.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                kill_descendants();
+            }
+        });
+        Watchdog { _leash: leash }
     }
 }
 

@@ -3,6 +3,9 @@
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
+/// How to repeat it and how to read it.
+const PREFACE: &str = include_str!("preface.md");
+
 #[derive(Clone, Debug)]
 pub enum Cell {
     Text(String),
@@ -140,6 +143,13 @@ pub struct Growth {
 }
 
 impl Measured {
+    fn markdown(&self, text: &mut String) {
+        self.tables.iter().for_each(|table| table.markdown(text));
+        for note in &self.notes {
+            let _ = writeln!(text, "{note}\n");
+        }
+    }
+
     pub fn verdict(&mut self, measure: &'static str, target: &'static str, got: String, met: bool) {
         self.verdicts.push(Verdict {
             measure,
@@ -150,24 +160,33 @@ impl Measured {
     }
 }
 
+/// One measure in the report; an error where it failed as a whole.
+#[derive(Debug)]
+pub struct Section {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub measured: Result<Measured, String>,
+}
+
 #[derive(Debug)]
 pub struct Report {
     pub machine: Vec<String>,
-    /// By name, with what failed as a whole.
-    pub measured: Vec<(&'static str, Result<Measured, String>)>,
+    pub sections: Vec<Section>,
 }
 
 impl Report {
+    fn measured(&self) -> impl Iterator<Item = &Measured> {
+        let sections = self.sections.iter();
+        sections.filter_map(|section| section.measured.as_ref().ok())
+    }
+
     fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
-        let measured = self
-            .measured
-            .iter()
-            .filter_map(|(_, one)| one.as_ref().ok());
-        measured.flat_map(|one| &one.verdicts)
+        self.measured().flat_map(|measured| &measured.verdicts)
     }
 
     pub fn markdown(&self) -> String {
-        let mut text = String::new();
+        let mut text = PREFACE.to_owned();
+        text.push_str("## This run\n\n");
         for line in &self.machine {
             let _ = writeln!(text, "- {line}");
         }
@@ -181,20 +200,12 @@ impl Report {
             );
         }
         text.push('\n');
-        for (name, measured) in &self.measured {
-            let _ = writeln!(text, "## {name}\n");
-            match measured {
+        for section in &self.sections {
+            let _ = writeln!(text, "## {}: {}\n", section.name, section.about);
+            match &section.measured {
+                Ok(measured) => measured.markdown(&mut text),
                 Err(why) => {
                     let _ = writeln!(text, "{}\n", not_measured(why));
-                }
-                Ok(measured) => {
-                    measured
-                        .tables
-                        .iter()
-                        .for_each(|table| table.markdown(&mut text));
-                    for note in &measured.notes {
-                        let _ = writeln!(text, "{note}\n");
-                    }
                 }
             }
         }
@@ -208,25 +219,21 @@ impl Report {
                 json!({"measure": one.measure, "target": one.target, "got": one.got, "met": one.met})
             })
             .collect();
-        let measured = self.measured.iter().map(|(name, one)| {
-            let value = match one {
+        let measures = self.sections.iter().map(|section| {
+            let value = match &section.measured {
                 Ok(one) => json!(one.tables.iter().map(Table::json).collect::<Vec<_>>()),
                 Err(why) => json!(not_measured(why)),
             };
-            ((*name).to_owned(), value)
+            (section.name.to_owned(), value)
         });
         json!({
             "machine": self.machine,
             "targets": verdicts,
-            "measures": measured.collect::<Map<_, _>>(),
+            "measures": measures.collect::<Map<_, _>>(),
         })
     }
 
     pub fn growth(&self) -> Vec<Growth> {
-        let measured = self
-            .measured
-            .iter()
-            .filter_map(|(_, one)| one.as_ref().ok());
-        measured.flat_map(|one| one.growth.clone()).collect()
+        self.measured().flat_map(|one| one.growth.clone()).collect()
     }
 }

@@ -16,13 +16,25 @@ pub fn run_command(command: &mut Command) -> Result<(), String> {
         .collect();
     let shown = words.join(" ");
     println!("\n> {shown}");
-    let status = command
+    let status = without_own_package(command)
         .status()
         .map_err(|error| format!("{shown}: {error}"))?;
     match status.success() {
         true => Ok(()),
         false => Err(format!("{shown} failed: {status}")),
     }
+}
+
+/// Takes away what cargo told this program about itself: a build script that looks at it (ring's does)
+/// would run again, and everything above it be built anew, whenever cargo is called from here.
+fn without_own_package(command: &mut Command) -> &mut Command {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
+    command
 }
 
 /// Whether a command is there and answers.

@@ -173,7 +173,7 @@ fn step(bench: &Bench, it: &mut dyn Contender, jobs: usize, kernel: u64) -> Resu
 fn idle(bench: &Bench, name: &str, supervisors: &[i32]) -> Result<Idle, Why> {
     let seconds = match name {
         "outlive" => bench.pick(60, 10),
-        _ => bench.pick(10, 3),
+        _ => bench.pick(5, 3),
     };
     let before = activity(supervisors);
     // Nothing is to happen in this time.

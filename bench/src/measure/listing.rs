@@ -9,8 +9,12 @@ use crate::run::{Bench, median};
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::symlink;
+use std::time::{Duration, Instant};
 
 const RUNNING: usize = 10;
+
+/// As long as a peer may take to come to so many ended jobs.
+const PATIENCE: Duration = Duration::from_secs(150);
 
 pub fn take(bench: &Bench) -> Result<Measured, Why> {
     let mut table = Table::new(
@@ -116,8 +120,15 @@ fn theirs(bench: &Bench, name: &str, ended: usize) -> Result<f64, Why> {
         it.start(&["sleep", "1000000"])?;
     }
     let mut last = String::new();
-    for _ in 0..ended {
+    let began = Instant::now();
+    for number in 0..ended {
         last = it.start(&["true"])?;
+        if began.elapsed() > PATIENCE {
+            return Err(format!(
+                "{} s made {number} ended jobs of {ended}",
+                PATIENCE.as_secs()
+            ));
+        }
     }
     it.wait(&last)?()?;
     until("the others run", || {
