@@ -237,3 +237,29 @@ impl Report {
         self.measured().flat_map(|one| one.growth.clone()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_for_one_reason_is_one_row_and_no_row_is_short() {
+        let mut table = Table::new("title", &["", "ms", "x floor"]);
+        table.row([Cell::text("a | b"), Cell::Number(1.0, 2)]);
+        for (name, why) in [("c", "gone"), ("d", "no\nlist"), ("e", "gone")] {
+            table.missing(name, why);
+        }
+        let mut text = String::new();
+        table.markdown(&mut text);
+        let rows: Vec<&str> = text.lines().skip(4).collect();
+        assert_eq!(
+            rows,
+            [
+                "| a \\| b | 1.00 |  |",
+                "| c, e | not measured: gone |  |",
+                "| d | not measured: no list |  |",
+                "",
+            ]
+        );
+    }
+}

@@ -125,3 +125,17 @@ pub fn quantile(samples: &[f64], share: f64) -> f64 {
         count => sorted[((count - 1) as f64 * share).round() as usize],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_is_one_of_the_samples_and_of_none_there_is_none() {
+        let samples = [9.0, 1.0, 5.0, 3.0, 7.0];
+        assert_eq!(median(&samples), 5.0);
+        assert_eq!(quantile(&samples, 0.25), 3.0);
+        assert_eq!(quantile(&samples, 1.0), 9.0);
+        assert!(median(&[]).is_nan());
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::{Contender, Entry, Output, directory, output_of, program, script};
 use crate::Why;
+use crate::processes::until;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -46,7 +47,10 @@ impl Contender for S6Scan {
             let log = directory(service.join("log"))?;
             script(&log.join("run"), &["s6-log", "n5", "s16777215", "./kept"])?;
         }
-        output_of(Command::new(&self.control).arg("-a").arg(&self.scan)).map(drop)
+        // It may have been begun a moment ago.
+        until("s6-svscan listens", || {
+            output_of(Command::new(&self.control).arg("-a").arg(&self.scan)).is_ok()
+        })
     }
 
     fn no_launch(&self) -> Option<&'static str> {
