@@ -1,9 +1,10 @@
-//! Installing both programs where cargo installs programs.
+//! Building both programs as they ship, and installing them where cargo installs programs.
 
 use crate::{demo, step};
+use std::path::PathBuf;
 
 /// The target whose programs start fastest and need no libraries, where it can be had.
-fn static_target() -> Option<&'static str> {
+pub fn static_target() -> Option<&'static str> {
     let target = match (std::env::consts::OS, std::env::consts::ARCH) {
         ("linux", "x86_64") => "x86_64-unknown-linux-musl",
         ("linux", "aarch64") => "aarch64-unknown-linux-musl",
@@ -21,4 +22,19 @@ pub fn install() -> Result<(), String> {
     }
     step::run("cargo", &args)?;
     demo::demo()
+}
+
+/// Builds what would be installed; returns where it is.
+pub fn build() -> Result<PathBuf, String> {
+    let target = static_target();
+    let mut args = vec!["build", "--release", "--locked", "-p", "outlive-cli"];
+    args.extend(target.iter().flat_map(|target| ["--target", target]));
+    step::run("cargo", &args)?;
+    let programs = target.map_or_else(target_dir, |target| target_dir().join(target));
+    Ok(programs.join("release"))
+}
+
+/// Where cargo builds.
+pub fn target_dir() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from)
 }

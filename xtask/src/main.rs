@@ -1,4 +1,4 @@
-//! `cargo xtask install | demo | test | layers | agents`: what is done to the workspace itself.
+//! `cargo xtask install | demo | test | layers | agents | bench | budgets`: what is done to the workspace itself.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,
@@ -7,6 +7,8 @@
 )]
 
 mod agents;
+mod bench;
+mod budgets;
 mod demo;
 mod install;
 mod layers;
@@ -20,7 +22,10 @@ cargo xtask install   install outlive and outlive-keeper, and show a job from st
 cargo xtask demo      show a job from start to end
 cargo xtask test      everything CI runs: format, lints, layers, unit, property and end-to-end tests
 cargo xtask layers    check that no crate depends on what it must not know
-cargo xtask agents    show the MCP server and the kit with real clients, which it installs and removes again";
+cargo xtask agents    show the MCP server and the kit with real clients, which it installs and removes again
+cargo xtask budgets   check what may not grow: system calls, memory, wake-ups and size of the programs
+cargo xtask bench     measure Outlive against doing without and against its peers, which it installs:
+                      [--short] [--only MEASURE]… [--out DIR] [--real-time]";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -30,6 +35,8 @@ fn main() -> ExitCode {
         Some("test") => test::test(),
         Some("layers") => layers::check(),
         Some("agents") => agents::agents(&args[1..]),
+        Some("budgets") => budgets::check(),
+        Some("bench") => bench::bench(&args[1..]),
         _ => Err(USAGE.to_owned()),
     };
     match done {

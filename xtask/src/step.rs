@@ -4,15 +4,37 @@ use std::process::{Command, Stdio};
 
 /// Runs a command that must succeed.
 pub fn run(program: &str, args: &[&str]) -> Result<(), String> {
-    println!("\n> {program} {}", args.join(" "));
-    let status = Command::new(program)
-        .args(args)
+    run_command(Command::new(program).args(args))
+}
+
+/// The same for one that needs more than arguments.
+pub fn run_command(command: &mut Command) -> Result<(), String> {
+    let words: Vec<_> = [command.get_program()]
+        .into_iter()
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let shown = words.join(" ");
+    println!("\n> {shown}");
+    let status = without_own_package(command)
         .status()
-        .map_err(|error| format!("{program}: {error}"))?;
+        .map_err(|error| format!("{shown}: {error}"))?;
     match status.success() {
         true => Ok(()),
-        false => Err(format!("{program} {} failed: {status}", args.join(" "))),
+        false => Err(format!("{shown} failed: {status}")),
     }
+}
+
+/// Takes away what cargo told this program about itself: a build script that looks at it (ring's does)
+/// would run again, and everything above it be built anew, whenever cargo is called from here.
+fn without_own_package(command: &mut Command) -> &mut Command {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
+    command
 }
 
 /// Whether a command is there and answers.

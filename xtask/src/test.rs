@@ -1,6 +1,6 @@
 //! Everything CI runs.
 
-use crate::{layers, step};
+use crate::{budgets, layers, step};
 
 /// Programs the end-to-end tests use besides a shell, and the Debian packages they come from.
 const TOOLS: [(&str, &[&str], &str); 3] = [
@@ -40,7 +40,8 @@ pub fn test() -> Result<(), String> {
             "cargo",
             &["test", "--workspace", "--locked", "--no-fail-fast"],
         ),
-    }
+    }?;
+    budgets::check()
 }
 
 fn install_tools() -> Result<(), String> {

@@ -1,0 +1,173 @@
+//! What may not grow unnoticed: counts and sizes of the programs as they ship, whatever the machine.
+//!
+//! The numbers are in `bench/budgets.toml`. `cargo xtask budgets` builds the programs, says where they are
+//! in `OUTLIVE_PROGRAMS` and runs these tests; `cargo xtask test` does so too. How many instructions a
+//! launch takes is not among them: there are no counters in a virtual machine, and valgrind has no vDSO,
+//! which the static programs look for.
+
+use crate::contender::{Contender, Outlive};
+use crate::processes::{activity, become_reaper, jobs_and_supervisors, memory, sweep, until};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+const BUDGETS: &str = include_str!("../budgets.toml");
+const IDLE_JOBS: usize = 50;
+
+/// What a test starts it finds as its descendants, so no two tests start something at once.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A home of its own, with the programs as they ship.
+struct World {
+    outlive: Outlive,
+    directory: tempfile::TempDir,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl World {
+    fn new() -> World {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        become_reaper().unwrap();
+        let directory = tempfile::Builder::new()
+            .prefix("outlive-budget-")
+            .tempdir()
+            .unwrap();
+        let home = directory.path().join("home");
+        World {
+            outlive: Outlive::new("outlive", &program("outlive"), home, &[]),
+            directory,
+            _turn: turn,
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        sweep();
+    }
+}
+
+fn program(name: &str) -> PathBuf {
+    let directory = std::env::var_os("OUTLIVE_PROGRAMS")
+        .expect("`cargo xtask budgets` builds the programs and says where they are");
+    Path::new(&directory).join(name)
+}
+
+fn budget(name: &str) -> i64 {
+    let budgets: toml_edit::DocumentMut = BUDGETS.parse().unwrap();
+    budgets[name].as_integer().unwrap()
+}
+
+#[track_caller]
+fn assert_within(name: &str, count: u64) {
+    let budget = budget(name);
+    assert!(
+        count as i64 <= budget,
+        "{name} is {count}, more than the {budget} of bench/budgets.toml"
+    );
+    println!("{name}: {count} of {budget}");
+}
+
+#[test]
+#[ignore = "needs the programs as they ship: cargo xtask budgets"]
+fn a_launch_takes_no_more_system_calls_than_it_did() {
+    let world = World::new();
+    // The first one makes the home.
+    world.outlive.ok(&["run", "--wait", "--", "true"]).unwrap();
+    let trace = world.directory.path().join("trace");
+    let mut samples: Vec<(u64, u64)> = (0..5).map(|_| launch(&world, &trace)).collect();
+    samples.sort();
+    let (run, pair) = samples[samples.len() / 2];
+    assert_within("run_system_calls", run);
+    assert_within("pair_system_calls", pair);
+}
+
+/// System calls of the launcher, and of the pair.
+fn launch(world: &World, trace: &Path) -> (u64, u64) {
+    let run = world.outlive.command(&["run", "--", "true"]);
+    let mut strace = std::process::Command::new("strace");
+    strace.args(["-f", "-q", "-o"]).arg(trace);
+    strace.arg(run.get_program()).args(run.get_args());
+    for (name, value) in run.get_envs() {
+        match value {
+            Some(value) => strace.env(name, value),
+            None => strace.env_remove(name),
+        };
+    }
+    // It ends when everything that it follows has.
+    crate::contender::output_of(&mut strace).unwrap();
+    count(&fs::read_to_string(trace).unwrap())
+}
+
+/// Counts the calls in a trace, those of the job's own program left out.
+fn count(trace: &str) -> (u64, u64) {
+    let (mut launcher, mut becoming, mut job) = (None, None, None);
+    let (mut run, mut pair) = (0, 0);
+    for line in trace.lines() {
+        let (pid, call) = line.split_once(' ').unwrap();
+        let call = call.trim_start();
+        let begins = !call.starts_with(['+', '-', '<']);
+        if begins && job != Some(pid) {
+            match *launcher.get_or_insert(pid) == pid {
+                true => run += 1,
+                false => pair += 1,
+            }
+        }
+        // It is looked for along the path; what another process does meanwhile stands in between.
+        if call.starts_with("execve(") && call.contains("/true\"") {
+            becoming = Some(pid);
+        }
+        if becoming == Some(pid) && call.contains("execve") && call.ends_with(" = 0") {
+            job = Some(pid);
+        }
+    }
+    assert!(job.is_some(), "the job's program is not in the trace");
+    (run, pair)
+}
+
+#[test]
+#[ignore = "needs the programs as they ship: cargo xtask budgets"]
+fn idle_pairs_take_no_more_memory_than_they_did_and_never_wake() {
+    let mut world = World::new();
+    world
+        .outlive
+        .start_many(&["sleep", "1000000"], IDLE_JOBS)
+        .unwrap();
+    until("every pair sleeps", || {
+        let (jobs, keepers) = jobs_and_supervisors(&["sleep"]);
+        jobs.len() == IDLE_JOBS && keepers.len() == 2 * IDLE_JOBS
+    })
+    .unwrap();
+    let (_, keepers) = jobs_and_supervisors(&["sleep"]);
+    // Until the last of them has seen its launcher go.
+    let mut before = activity(&keepers);
+    until("nothing happens any more", || {
+        std::thread::sleep(Duration::from_millis(300));
+        let now = activity(&keepers);
+        let quiet = now.since(before).runs == 0;
+        before = now;
+        quiet
+    })
+    .unwrap();
+    let taken = memory(&keepers);
+    assert_within("pair_pss_kb", taken.pss / IDLE_JOBS as u64);
+    assert_within("pair_private_kb", taken.private_dirty / IDLE_JOBS as u64);
+    let before = activity(&keepers);
+    // Not a wait for something: nothing is to happen in this time.
+    std::thread::sleep(Duration::from_secs(3));
+    let did = activity(&keepers).since(before);
+    assert!(before.runs > 0, "the kernel tells nothing of its scheduler");
+    assert_within("idle_runs", did.runs);
+}
+
+#[test]
+#[ignore = "needs the programs as they ship: cargo xtask budgets"]
+fn the_programs_are_no_larger_than_they_were() {
+    for (name, key) in [
+        ("outlive", "outlive_bytes"),
+        ("outlive-keeper", "keeper_bytes"),
+    ] {
+        assert_within(key, fs::metadata(program(name)).unwrap().len());
+    }
+}

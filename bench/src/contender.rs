@@ -1,0 +1,198 @@
+//! Whoever is asked to run a job in the background: Outlive, its peers, and doing without.
+//!
+//! A contender has a directory of its own for as long as it takes part. What it cannot do it says, and
+//! that is what stands in the table.
+
+mod bare;
+mod conmon;
+mod outlive;
+mod pueue;
+mod python;
+mod services;
+mod supervisor;
+mod terminals;
+mod tsp;
+
+use crate::Why;
+use crate::run::Bench;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+
+pub use self::conmon::runtime;
+pub use self::outlive::Outlive;
+
+/// How a contender comes by what its job writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// The job writes the file itself, and nobody stands in between.
+    ByTheJob,
+    /// The supervisor takes it and writes it.
+    BySupervisor,
+}
+
+impl Output {
+    pub fn words(self) -> &'static str {
+        match self {
+            Output::ByTheJob => "the job itself",
+            Output::BySupervisor => "its supervisor",
+        }
+    }
+}
+
+/// Ends when the job has ended and the contender has said so.
+pub type Waiting = Box<dyn FnOnce() -> Result<(), Why>>;
+
+pub trait Contender {
+    fn name(&self) -> &'static str;
+
+    /// Starts a job; returns, with the contender's own word for the job, when the contender does.
+    fn start(&mut self, argv: &[&str]) -> Result<String, Why>;
+
+    /// Starts the same job so many times, as fast as it can.
+    fn start_many(&mut self, argv: &[&str], count: usize) -> Result<(), Why> {
+        (0..count).try_for_each(|_| self.start(argv).map(drop))
+    }
+
+    /// Starts a job whose output is kept; the job begins to write a moment later.
+    fn start_captured(&mut self, argv: &[&str]) -> Result<String, Why> {
+        self.start(argv)
+    }
+
+    /// Why the time `start` takes tells nothing.
+    fn no_launch(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Who writes the job's output to its file.
+    fn output(&self) -> Result<Output, Why> {
+        Err("keeps no output".into())
+    }
+
+    /// Begins to wait for a job.
+    fn wait(&mut self, _id: &str) -> Result<Waiting, Why> {
+        Err("has nothing that waits".into())
+    }
+
+    /// Lists the jobs.
+    fn list(&mut self) -> Result<(), Why> {
+        Err("has no list".into())
+    }
+
+    /// Runs `true` so many times, so many at a time; returns when every end is recorded.
+    fn storm(&mut self, _jobs: usize, _width: usize) -> Result<(), Why> {
+        Err("runs no number of jobs side by side that it keeps the ends of".into())
+    }
+}
+
+/// Sets a contender up in its directory.
+type Make = fn(&Bench, PathBuf) -> Result<Box<dyn Contender>, Why>;
+
+/// One that can be set up.
+pub struct Entry {
+    pub name: &'static str,
+    pub make: Make,
+}
+
+/// The floor comes first: ratios are to it.
+pub const ENTRIES: [Entry; 14] = [
+    bare::SETSID,
+    outlive::ENTRY,
+    bare::NOHUP,
+    bare::DAEMONIZE,
+    bare::NQ,
+    tsp::ENTRY,
+    terminals::DTACH,
+    terminals::SCREEN,
+    terminals::TMUX,
+    conmon::ENTRY,
+    services::S6,
+    services::RUNIT,
+    supervisor::ENTRY,
+    pueue::ENTRY,
+];
+
+/// Measured as the others are, but it is ours, and stands for what agents have built in.
+pub const PYTHON: Entry = python::ENTRY;
+
+pub fn all() -> impl Iterator<Item = &'static Entry> {
+    ENTRIES.iter().chain([&PYTHON])
+}
+
+/// Where a program is.
+pub fn program(name: &str) -> Result<PathBuf, Why> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .map(|directory| directory.join(name))
+        .find(|program| program.exists())
+        .ok_or_else(|| format!("{name} is not installed"))
+}
+
+/// Runs a command that must succeed, and gives what it prints.
+pub fn output_of(command: &mut Command) -> Result<String, Why> {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{}: {error}", command.get_program().display()))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        false => Err(format!(
+            "{} {}: {}",
+            command.get_program().display(),
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim()
+        )),
+    }
+}
+
+/// Begins a command whose end is what is waited for.
+pub fn waiting(command: &mut Command) -> Result<Waiting, Why> {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    Ok(Box::new(move || {
+        child.wait().map(drop).map_err(|error| error.to_string())
+    }))
+}
+
+/// Does something so many times, by so many hands.
+pub fn by_hands(
+    jobs: usize,
+    width: usize,
+    each: impl Fn(usize) -> Result<(), Why> + Sync,
+) -> Result<(), Why> {
+    let each = &each;
+    thread::scope(|scope| {
+        let hands: Vec<_> = (0..width)
+            .map(|hand| scope.spawn(move || (hand..jobs).step_by(width).try_for_each(each)))
+            .collect();
+        hands
+            .into_iter()
+            .try_for_each(|hand| hand.join().map_err(|_| "a hand panicked".to_owned())?)
+    })
+}
+
+/// Writes a script that execs a command.
+fn script(path: &Path, argv: &[&str]) -> Result<(), Why> {
+    use std::os::unix::fs::PermissionsExt;
+    let quoted: Vec<String> = argv.iter().map(|word| quoted(word)).collect();
+    let text = format!("#!/bin/sh\nexec {}\n", quoted.join(" "));
+    fs::write(path, text)
+        .and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(0o755)))
+        .map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// As a shell takes it for one word.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Makes a directory, with those above it.
+fn directory(path: PathBuf) -> Result<PathBuf, Why> {
+    fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(path)
+}

@@ -1,0 +1,117 @@
+//! Service supervisors: they keep what directories say, each with a logger of its own.
+
+use super::{Contender, Entry, Output, directory, output_of, program, script};
+use crate::Why;
+use crate::processes::until;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+const NO_LAUNCH: &str = "starts what a directory says, and no command returns when that runs";
+
+pub const S6: Entry = Entry {
+    name: "s6 with s6-log",
+    make: |_, dir| {
+        let scan = directory(dir.join("scan"))?;
+        let mut svscan = Command::new(program("s6-svscan")?);
+        background(svscan.args(["-c", "2000"]).arg(&scan))?;
+        let control = program("s6-svscanctl")?;
+        Ok(Box::new(S6Scan {
+            scan,
+            control,
+            started: 0,
+        }))
+    },
+};
+
+struct S6Scan {
+    scan: PathBuf,
+    control: PathBuf,
+    started: usize,
+}
+
+impl Contender for S6Scan {
+    fn name(&self) -> &'static str {
+        S6.name
+    }
+
+    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+        self.start_many(argv, 1)?;
+        Ok(self.started.to_string())
+    }
+
+    fn start_many(&mut self, argv: &[&str], count: usize) -> Result<(), Why> {
+        for _ in 0..count {
+            self.started += 1;
+            let service = directory(self.scan.join(self.started.to_string()))?;
+            script(&service.join("run"), argv)?;
+            let log = directory(service.join("log"))?;
+            script(&log.join("run"), &["s6-log", "n5", "s16777215", "./kept"])?;
+        }
+        // It may have been begun a moment ago.
+        until("s6-svscan listens", || {
+            output_of(Command::new(&self.control).arg("-a").arg(&self.scan)).is_ok()
+        })
+    }
+
+    fn no_launch(&self) -> Option<&'static str> {
+        Some(NO_LAUNCH)
+    }
+
+    fn output(&self) -> Result<Output, Why> {
+        Ok(Output::BySupervisor)
+    }
+}
+
+pub const RUNIT: Entry = Entry {
+    name: "runit with svlogd",
+    make: |_, dir| {
+        let runsv = program("runsv")?;
+        Ok(Box::new(Runit {
+            runsv,
+            dir,
+            started: 0,
+        }))
+    },
+};
+
+struct Runit {
+    runsv: PathBuf,
+    dir: PathBuf,
+    started: usize,
+}
+
+impl Contender for Runit {
+    fn name(&self) -> &'static str {
+        RUNIT.name
+    }
+
+    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+        self.started += 1;
+        let service = directory(self.dir.join(self.started.to_string()))?;
+        script(&service.join("run"), argv)?;
+        let log = directory(service.join("log"))?;
+        directory(log.join("kept"))?;
+        script(&log.join("run"), &["svlogd", "./kept"])?;
+        background(Command::new(&self.runsv).arg(&service))?;
+        Ok(self.started.to_string())
+    }
+
+    fn no_launch(&self) -> Option<&'static str> {
+        Some(NO_LAUNCH)
+    }
+
+    fn output(&self) -> Result<Output, Why> {
+        Ok(Output::BySupervisor)
+    }
+}
+
+/// Begins what stays until it is swept.
+pub fn background(command: &mut Command) -> Result<(), Why> {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map(drop)
+        .map_err(|error| error.to_string())
+}

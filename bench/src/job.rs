@@ -1,0 +1,229 @@
+//! What the jobs of the harness do: `outlive-bench job …`.
+//!
+//! A job waits at a gate (a FIFO) until the harness lets it go on, and writes down the moments it knows
+//! best, so that what the harness itself takes is no part of what is measured.
+
+use crate::Why;
+use crate::clock::now_ns;
+use crate::processes::until;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// Where a job waits until it may go on.
+pub struct Gate {
+    path: PathBuf,
+    /// Open both ways, so that neither side waits for the other to open it.
+    fifo: File,
+}
+
+impl Gate {
+    pub fn new(path: PathBuf) -> Result<Gate, Why> {
+        let mode = Mode::RUSR | Mode::WUSR;
+        mknodat(CWD, &path, FileType::Fifo, mode, 0).map_err(|error| error.to_string())?;
+        let fifo = both_ways(&path).map_err(|error| error.to_string())?;
+        Ok(Gate { path, fifo })
+    }
+
+    pub fn path(&self) -> &str {
+        self.path.to_str().unwrap_or_default()
+    }
+
+    pub fn open(&mut self) -> Result<(), Why> {
+        self.fifo.write_all(b"x").map_err(|error| error.to_string())
+    }
+}
+
+fn both_ways(path: &Path) -> std::io::Result<File> {
+    File::options().read(true).write(true).open(path)
+}
+
+/// Sleeps at the gate.
+fn pass(gate: &str) -> std::io::Result<()> {
+    both_ways(gate.as_ref())?.read_exact(&mut [0])
+}
+
+/// What a writing job writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Text {
+    /// Zeros, by `head -c`.
+    Head,
+    /// Lines of 110 bytes.
+    Lines,
+    /// Lines of two bytes.
+    ShortLines,
+    /// One line without an end.
+    Endless,
+}
+
+impl Text {
+    pub const ALL: [Text; 4] = [Text::Head, Text::Lines, Text::ShortLines, Text::Endless];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Text::Head => "head",
+            Text::Lines => "lines",
+            Text::ShortLines => "short-lines",
+            Text::Endless => "endless",
+        }
+    }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Text::Head => "zeros by `head -c`",
+            Text::Lines => "lines of 110 bytes",
+            Text::ShortLines => "lines of two bytes",
+            Text::Endless => "one line without an end",
+        }
+    }
+
+    fn write(self, bytes: u64) -> std::io::Result<()> {
+        let line = "2026-11-15 08:00:00 INFO server::handler request served ";
+        match self {
+            Text::Head => {
+                let mut head = Command::new("head");
+                let status = head
+                    .args(["-c", &bytes.to_string(), "/dev/zero"])
+                    .status()?;
+                match status.success() {
+                    true => Ok(()),
+                    false => Err(std::io::Error::other("head failed")),
+                }
+            }
+            Text::Lines => repeat(&format!("{line:x<109}\n"), bytes),
+            Text::ShortLines => repeat("y\n", bytes),
+            Text::Endless => repeat("x", bytes),
+        }
+    }
+}
+
+/// Writes as a program does through its C library: in pieces of 4 KiB, which lines do not respect.
+fn repeat(piece: &str, bytes: u64) -> std::io::Result<()> {
+    const BUFFER: usize = 4096;
+    // A whole number of pieces and of buffers, so that it can be written round and round.
+    let text = piece.repeat(BUFFER);
+    // Not through the standard library's buffer, which writes up to the end of a line and then the rest.
+    let mut out = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+    let mut left = bytes;
+    for buffer in text.as_bytes().chunks(BUFFER).cycle() {
+        if left == 0 {
+            return Ok(());
+        }
+        let now = left.min(buffer.len() as u64);
+        out.write_all(&buffer[..now as usize])?;
+        left -= now;
+    }
+    Ok(())
+}
+
+/// A job that writes so much when it is let, says how long that took, and stays until it may go.
+pub struct Writer {
+    pub begin: Gate,
+    pub end: Gate,
+    done: PathBuf,
+    text: Text,
+    bytes: u64,
+}
+
+impl Writer {
+    pub fn new(directory: &Path, text: Text, bytes: u64) -> Result<Writer, Why> {
+        Ok(Writer {
+            begin: Gate::new(directory.join("begin"))?,
+            end: Gate::new(directory.join("end"))?,
+            done: directory.join("done"),
+            text,
+            bytes,
+        })
+    }
+
+    pub fn argv(&self, me: &Path) -> Vec<String> {
+        let words = [
+            &me.to_string_lossy(),
+            "job",
+            "write",
+            self.text.name(),
+            &self.bytes.to_string(),
+            self.begin.path(),
+            &self.done.to_string_lossy(),
+            self.end.path(),
+        ];
+        words.map(str::to_owned).to_vec()
+    }
+
+    /// Seconds it took, once it has written all.
+    pub fn seconds(&self) -> Result<f64, Why> {
+        until("the job has written all", || self.done.exists())?;
+        let text = fs::read_to_string(&self.done).map_err(|error| error.to_string())?;
+        let nanoseconds: u64 = text.parse().map_err(|_| format!("it wrote {text:?}"))?;
+        Ok(nanoseconds as f64 / 1e9)
+    }
+}
+
+/// A job that ends when it is let, and says when.
+pub struct Ender {
+    pub gate: Gate,
+    stamp: PathBuf,
+}
+
+impl Ender {
+    pub fn new(directory: &Path) -> Result<Ender, Why> {
+        Ok(Ender {
+            gate: Gate::new(directory.join("gate"))?,
+            stamp: directory.join("stamp"),
+        })
+    }
+
+    pub fn argv(&self, me: &Path) -> Vec<String> {
+        let me = me.to_string_lossy();
+        let stamp = self.stamp.to_string_lossy();
+        [&me, "job", "end", self.gate.path(), &stamp]
+            .map(str::to_owned)
+            .to_vec()
+    }
+
+    /// When it ended.
+    pub fn ended_ns(&self) -> Result<u64, Why> {
+        let text = fs::read_to_string(&self.stamp).map_err(|error| error.to_string())?;
+        text.parse().map_err(|_| format!("it wrote {text:?}"))
+    }
+}
+
+pub fn run(arguments: &[String]) -> ExitCode {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["write", text, bytes, begin, done, end] => write(text, bytes, begin, done, end),
+        ["end", gate, stamp] => end(gate, stamp),
+        _ => return ExitCode::from(2),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn write(text: &str, bytes: &str, begin: &str, done: &str, end: &str) -> std::io::Result<()> {
+    let text = Text::ALL.into_iter().find(|one| one.name() == text);
+    let (Some(text), Ok(bytes)) = (text, bytes.parse()) else {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    };
+    pass(begin)?;
+    let start = now_ns();
+    text.write(bytes)?;
+    let took = now_ns() - start;
+    // Under its name only when it is whole.
+    let draft = format!("{done}.draft");
+    fs::write(&draft, took.to_string())?;
+    fs::rename(draft, done)?;
+    pass(end)
+}
+
+fn end(gate: &str, stamp: &str) -> std::io::Result<()> {
+    let mut stamp = File::create(stamp)?;
+    pass(gate)?;
+    stamp.write_all(now_ns().to_string().as_bytes())?;
+    // Nothing more is done: what follows is the kernel's.
+    std::process::exit(0);
+}

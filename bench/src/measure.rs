@@ -1,0 +1,104 @@
+//! The measures, one a file, in the order they are taken.
+
+mod capture;
+mod crowd;
+mod launch;
+mod listing;
+mod paging;
+mod rates;
+mod scanning;
+mod storm;
+mod waiter;
+mod watching;
+
+use crate::Why;
+use crate::report::{Cell, Measured, Table};
+use crate::run::{Bench, Samples, median, quantile};
+
+pub struct Measure {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub take: fn(&Bench) -> Result<Measured, Why>,
+}
+
+pub const MEASURES: [Measure; 9] = [
+    Measure {
+        name: "launch",
+        about: "how long it takes to start `true` in the background",
+        take: launch::take,
+    },
+    Measure {
+        name: "waiter",
+        about: "from the end of the job to the end of whoever waits for it",
+        take: waiter::take,
+    },
+    Measure {
+        name: "storm",
+        about: "400 short jobs, 4 at a time, until every end is recorded",
+        take: storm::take,
+    },
+    Measure {
+        name: "crowd",
+        about: "memory, launching, listing and idling with up to 500 jobs",
+        take: crowd::take,
+    },
+    Measure {
+        name: "listing",
+        about: "listing what runs while many ended jobs are kept",
+        take: listing::take,
+    },
+    Measure {
+        name: "capture",
+        about: "taking what a job writes as fast as it can",
+        take: capture::take,
+    },
+    Measure {
+        name: "watching",
+        about: "the keeper's processor time with and without a watch",
+        take: watching::take,
+    },
+    Measure {
+        name: "paging",
+        about: "pages of a large log",
+        take: paging::take,
+    },
+    Measure {
+        name: "rates",
+        about: "scanning, redacting and viewing, from memory",
+        take: rates::take,
+    },
+];
+
+/// A table of milliseconds: the median, the quartiles around it, and the ratio to the first row.
+fn times(title: &str, samples: &[Samples]) -> Table {
+    let head = ["", "median ms", "25 %", "75 %", "x floor"];
+    let mut table = Table::new(title, &head);
+    let floor = floor(samples);
+    for (name, samples) in samples {
+        match samples {
+            Err(why) => table.missing(name, why),
+            Ok(samples) => table.row([
+                Cell::text(*name),
+                Cell::Number(median(samples), 2),
+                Cell::Number(quantile(samples, 0.25), 2),
+                Cell::Number(quantile(samples, 0.75), 2),
+                Cell::Number(median(samples) / floor, 2),
+            ]),
+        }
+    }
+    table
+}
+
+/// The median of the first row.
+fn floor(samples: &[Samples]) -> f64 {
+    match samples.first() {
+        Some((_, Ok(samples))) => median(samples),
+        _ => f64::NAN,
+    }
+}
+
+/// The median of the row with this name.
+fn median_of(samples: &[Samples], name: &str) -> Option<f64> {
+    let (_, samples) = samples.iter().find(|(one, _)| *one == name)?;
+    samples.as_ref().ok().map(|samples| median(samples))
+}

@@ -1,0 +1,45 @@
+//! Launching: how long it takes to put `true` into the background.
+
+use super::{floor, median_of, times};
+use crate::Why;
+use crate::clock::timed;
+use crate::contender;
+use crate::processes::reap;
+use crate::report::Measured;
+use crate::run::Bench;
+use std::thread;
+use std::time::Duration;
+
+/// What was started may have more to do after its launcher returned, such as recording the end; the next
+/// contender is not to pay for it.
+pub const SETTLING: Duration = Duration::from_millis(10);
+
+pub fn take(bench: &Bench) -> Result<Measured, Why> {
+    let samples = bench.rounds(contender::all(), bench.pick(200, 40), |one| {
+        if let Some(why) = one.no_launch() {
+            return Err(why.into());
+        }
+        let (ms, started) = timed(|| one.start(&["true"]));
+        started?;
+        thread::sleep(SETTLING);
+        reap();
+        Ok(ms)
+    });
+    let mut measured = Measured::default();
+    let ratio = median_of(&samples, "outlive").unwrap_or(f64::NAN) / floor(&samples);
+    measured.verdict(
+        "launch",
+        "≤ 0.8x `setsid -f true`",
+        format!("{ratio:.2}x"),
+        ratio <= 0.8,
+    );
+    measured
+        .tables
+        .push(times("until `true` is started", &samples));
+    measured.notes.push(
+        "Only outlive, conmon and the Python registry return when the command runs, or say why it does \
+         not; pueue, task-spooler and nq return when it is queued, the others when they have forked."
+            .into(),
+    );
+    Ok(measured)
+}

@@ -1,0 +1,75 @@
+//! Many short jobs, a few at a time, until every end is recorded.
+
+use super::median_of;
+use crate::Why;
+use crate::clock::timed;
+use crate::contender::{self, Contender, Entry, Outlive, by_hands};
+use crate::report::{Cell, Measured, Table};
+use crate::run::{Bench, median};
+
+const JOBS: usize = 400;
+const WIDTH: usize = 4;
+
+/// Never more than so many at once, as with a queue: each launcher stays until its job has ended.
+static STRICT: Entry = Entry {
+    name: "outlive run --wait",
+    make: |bench, dir| {
+        let outlive = Outlive::new("outlive run --wait", &bench.outlive, dir, &[]);
+        Ok(Box::new(Strict(outlive)))
+    },
+};
+
+struct Strict(Outlive);
+
+impl Contender for Strict {
+    fn name(&self) -> &'static str {
+        STRICT.name
+    }
+
+    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+        self.0.start(argv)
+    }
+
+    fn storm(&mut self, jobs: usize, width: usize) -> Result<(), Why> {
+        by_hands(jobs, width, |_| {
+            self.0.ok(&["run", "--wait", "--", "true"]).map(drop)
+        })
+    }
+}
+
+pub fn take(bench: &Bench) -> Result<Measured, Why> {
+    let field = contender::all().chain([&STRICT]);
+    let samples = bench.fresh_rounds(field, bench.pick(7, 3), |one| {
+        let (ms, done) = timed(|| one.storm(JOBS, WIDTH));
+        done.map(|()| JOBS as f64 / ms * 1e3)
+    });
+    let tsp = median_of(&samples, "task-spooler").unwrap_or(f64::NAN);
+    let ours = median_of(&samples, "outlive").unwrap_or(f64::NAN);
+    let mut table = Table::new(
+        format!("{JOBS} times `true`, {WIDTH} at a time"),
+        &["", "jobs/s", "x task-spooler"],
+    );
+    for (name, samples) in &samples {
+        let name = match *name {
+            "setsid -f" => "floor: fork, exec, wait; nothing recorded",
+            name => name,
+        };
+        match samples {
+            Err(why) => table.missing(name, why),
+            Ok(samples) => table.row([
+                Cell::text(name),
+                Cell::Number(median(samples), 0),
+                Cell::Number(median(samples) / tsp, 2),
+            ]),
+        }
+    }
+    let mut measured = Measured::default();
+    measured.tables.push(table);
+    measured.verdict(
+        "storm",
+        "≥ 1.0x task-spooler",
+        format!("{:.2}x ({ours:.0} jobs/s)", ours / tsp),
+        ours >= tsp,
+    );
+    Ok(measured)
+}

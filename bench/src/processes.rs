@@ -1,0 +1,179 @@
+//! What runs below the harness, and what the kernel tells of it.
+//!
+//! The harness is a subreaper, so whatever a peer puts into the background stays its descendant: that is
+//! how supervisors are found whoever they are, and how nothing is left behind.
+
+use crate::Why;
+use outlive_sys::{own, procfs};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
+use std::fs;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What a peer is asked to do should be done within this; more means that it never will be.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// From here on orphans below this process stay below it.
+pub fn become_reaper() -> Result<(), Why> {
+    own::become_subreaper().map_err(|error| error.to_string())
+}
+
+/// Every process below this one that has not ended.
+pub fn descendants() -> Vec<i32> {
+    let mut found = Vec::new();
+    let mut above = vec![own::pid()];
+    while let Some(pid) = above.pop() {
+        let children = procfs::children(pid).unwrap_or_default();
+        above.extend(&children);
+        found.extend(children);
+    }
+    found.retain(|pid| procfs::stat(*pid).is_some_and(|stat| !stat.is_zombie()));
+    found
+}
+
+/// The descendants that run one of these programs, which are the jobs, and the others, which keep them.
+pub fn jobs_and_supervisors(programs: &[&str]) -> (Vec<i32>, Vec<i32>) {
+    descendants().into_iter().partition(|pid| {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        programs.contains(&name.trim_end())
+    })
+}
+
+/// Takes the statuses of children that have ended.
+pub fn reap() {
+    while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+}
+
+/// Kills everything below this process. A standby may take over in between, so until there is nothing.
+pub fn sweep() {
+    while kill_descendants() > 0 {
+        reap();
+        thread::sleep(Duration::from_millis(5));
+    }
+    reap();
+}
+
+/// Kills what is there now; returns how many that were.
+fn kill_descendants() -> usize {
+    let left = descendants();
+    for pid in left.iter().filter_map(|pid| Pid::from_raw(*pid)) {
+        // One that has just ended needs no more.
+        let _ = kill_process(pid, Signal::KILL);
+    }
+    left.len()
+}
+
+/// Kills everything once this much time has passed, unless it is dropped before: a peer that hangs is a
+/// row that says so, and not the end of the run.
+#[derive(Debug)]
+pub struct Watchdog {
+    _leash: Sender<()>,
+}
+
+impl Watchdog {
+    pub fn after(limit: Duration) -> Watchdog {
+        let (leash, end) = mpsc::channel();
+        thread::spawn(move || {
+            if end.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                kill_descendants();
+            }
+        });
+        Watchdog { _leash: leash }
+    }
+}
+
+/// Waits until this is so.
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) -> Result<(), Why> {
+    let start = Instant::now();
+    while !is_so() {
+        if start.elapsed() > PATIENCE {
+            return Err(format!("waited {} s until {what}", PATIENCE.as_secs()));
+        }
+        reap();
+        thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}
+
+/// Kilobytes that processes take, by the kernel's own account.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Memory {
+    /// Shared pages counted by their share.
+    pub pss: u64,
+    pub private_dirty: u64,
+}
+
+pub fn memory(pids: &[i32]) -> Memory {
+    let mut all = Memory::default();
+    for pid in pids {
+        let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+        all.pss += field(&text, "Pss:");
+        all.private_dirty += field(&text, "Private_Dirty:");
+    }
+    all
+}
+
+/// Kilobytes the kernel itself has in use: slabs, stacks and page tables, of everything on the machine.
+pub fn kernel_memory() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    ["Slab:", "KernelStack:", "PageTables:"]
+        .iter()
+        .map(|name| field(&text, name))
+        .sum()
+}
+
+/// The number behind a name at the beginning of a line.
+fn field(text: &str, name: &str) -> u64 {
+    text.lines()
+        .find_map(|line| line.strip_prefix(name))
+        .and_then(|rest| rest.split_ascii_whitespace().next()?.parse().ok())
+        .unwrap_or(0)
+}
+
+/// What processes did since they began.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Activity {
+    pub processor_ns: u64,
+    /// How often one got a processor.
+    pub runs: u64,
+    /// How often one gave it up.
+    pub switches: u64,
+}
+
+impl Activity {
+    pub fn since(self, before: Activity) -> Activity {
+        Activity {
+            processor_ns: self.processor_ns.saturating_sub(before.processor_ns),
+            runs: self.runs.saturating_sub(before.runs),
+            switches: self.switches.saturating_sub(before.switches),
+        }
+    }
+}
+
+pub fn activity(pids: &[i32]) -> Activity {
+    let mut all = Activity::default();
+    for thread in pids.iter().flat_map(|pid| threads(*pid)) {
+        let schedstat = fs::read_to_string(thread.join("schedstat")).unwrap_or_default();
+        let numbers: Vec<u64> = schedstat
+            .split_ascii_whitespace()
+            .filter_map(|number| number.parse().ok())
+            .collect();
+        all.processor_ns += numbers.first().copied().unwrap_or(0);
+        all.runs += numbers.get(2).copied().unwrap_or(0);
+        let status = fs::read_to_string(thread.join("status")).unwrap_or_default();
+        all.switches += field(&status, "voluntary_ctxt_switches:");
+        all.switches += field(&status, "nonvoluntary_ctxt_switches:");
+    }
+    all
+}
+
+fn threads(pid: i32) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task"));
+    entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect()
+}

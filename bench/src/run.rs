@@ -1,0 +1,141 @@
+//! One run of the harness: what it measures with, where, and how much of it.
+
+use crate::Why;
+use crate::contender::{Contender, Entry};
+use crate::processes;
+use std::cell::Cell;
+use std::fs;
+use std::path::PathBuf;
+
+#[derive(Debug)]
+pub struct Bench {
+    pub outlive: PathBuf,
+    /// Where `pueue` and `pueued` are.
+    pub pueue: Option<PathBuf>,
+    /// Empty, on a real disk, and removed in the end.
+    pub work: PathBuf,
+    /// This program, which is also what its jobs run.
+    pub me: PathBuf,
+    pub short: bool,
+    pub taken: Cell<usize>,
+}
+
+/// What one contender gave: samples, or why there are none.
+pub type Samples = (&'static str, Result<Vec<f64>, Why>);
+
+impl Bench {
+    /// One number for the whole form and one for the short.
+    pub fn pick<T>(&self, whole: T, short: T) -> T {
+        match self.short {
+            true => short,
+            false => whole,
+        }
+    }
+
+    /// A new empty directory with a short name: sockets are put into it.
+    pub fn directory(&self) -> Result<PathBuf, Why> {
+        self.taken.set(self.taken.get() + 1);
+        let path = self.work.join(self.taken.get().to_string());
+        fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(path)
+    }
+
+    pub fn enter(&self, entry: &Entry) -> Result<Box<dyn Contender>, Why> {
+        (entry.make)(self, self.directory()?)
+    }
+
+    /// Ends whatever was started and removes what it wrote.
+    pub fn clear(&self) {
+        processes::sweep();
+        let entries = fs::read_dir(&self.work).into_iter().flatten().flatten();
+        for entry in entries {
+            // What is left is removed with the directory itself, and said there.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+
+    /// Takes one sample of each contender in turn, so many times, so that noise hits all alike. One that
+    /// fails is out, with its reason.
+    pub fn rounds(
+        &self,
+        entries: impl IntoIterator<Item = &'static Entry>,
+        rounds: usize,
+        mut sample: impl FnMut(&mut dyn Contender) -> Result<f64, Why>,
+    ) -> Vec<Samples> {
+        let mut field: Vec<_> = entries
+            .into_iter()
+            .map(|entry| (entry.name, self.enter(entry), Vec::new()))
+            .collect();
+        for _ in 0..rounds {
+            for (_, contender, samples) in &mut field {
+                let Ok(running) = contender else { continue };
+                match sample(&mut **running) {
+                    Ok(value) => samples.push(value),
+                    Err(why) => *contender = Err(why),
+                }
+            }
+        }
+        let taken = field
+            .into_iter()
+            .map(|(name, contender, samples)| (name, contender.map(|_| samples)))
+            .collect();
+        self.clear();
+        taken
+    }
+
+    /// The same for what each needs a new contender: nothing of one sample is there in the next.
+    pub fn fresh_rounds(
+        &self,
+        entries: impl IntoIterator<Item = &'static Entry>,
+        rounds: usize,
+        mut sample: impl FnMut(&mut dyn Contender) -> Result<f64, Why>,
+    ) -> Vec<Samples> {
+        let mut field: Vec<_> = entries
+            .into_iter()
+            .map(|entry| (entry, Ok(Vec::new())))
+            .collect();
+        for _ in 0..rounds {
+            for (entry, samples) in &mut field {
+                let Ok(taken) = samples else { continue };
+                let value = self.enter(entry).and_then(|mut one| sample(&mut *one));
+                match value {
+                    Ok(value) => taken.push(value),
+                    Err(why) => *samples = Err(why),
+                }
+                self.clear();
+            }
+        }
+        field
+            .into_iter()
+            .map(|(entry, samples)| (entry.name, samples))
+            .collect()
+    }
+}
+
+pub fn median(samples: &[f64]) -> f64 {
+    quantile(samples, 0.5)
+}
+
+/// The value below which this share of the samples lies.
+pub fn quantile(samples: &[f64], share: f64) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        count => sorted[((count - 1) as f64 * share).round() as usize],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_is_one_of_the_samples_and_of_none_there_is_none() {
+        let samples = [9.0, 1.0, 5.0, 3.0, 7.0];
+        assert_eq!(median(&samples), 5.0);
+        assert_eq!(quantile(&samples, 0.25), 3.0);
+        assert_eq!(quantile(&samples, 1.0), 9.0);
+        assert!(median(&[]).is_nan());
+    }
+}

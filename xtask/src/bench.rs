@@ -1,0 +1,103 @@
+//! `cargo xtask bench`: Outlive measured against doing without and against its peers.
+//!
+//! Builds what is shipped, installs the peers that can be had, and leaves the rest to `bench/`.
+
+use crate::{install, step};
+use std::path::PathBuf;
+
+/// Programs of the peers, and the Debian packages they come from.
+const PEERS: [(&str, &str); 11] = [
+    ("daemonize", "daemonize"),
+    ("nq", "nq"),
+    ("dtach", "dtach"),
+    ("tsp", "task-spooler"),
+    ("tmux", "tmux"),
+    ("screen", "screen"),
+    ("conmon", "conmon"),
+    ("s6-svscan", "s6"),
+    ("runsv", "runit"),
+    ("supervisord", "supervisor"),
+    ("strace", "strace"),
+];
+
+/// Everything is passed on but `--real-time`, which lets what is measured go before whatever else the
+/// machine has to do: for a busy one.
+pub fn bench(args: &[String]) -> Result<(), String> {
+    let (ahead, args): (Vec<_>, Vec<_>) = args.iter().partition(|arg| *arg == "--real-time");
+    install_peers();
+    let programs = install::build()?;
+    let target = install::static_target();
+    let mut build = vec!["build", "--release", "--locked", "-p", "outlive-bench"];
+    build.extend(target.iter().flat_map(|target| ["--target", target]));
+    step::run("cargo", &build)?;
+    let harness = programs.join("outlive-bench");
+    let mut words = vec!["--programs".to_owned(), text(&programs)?];
+    if let Some(pueue) = pueue() {
+        words.extend(["--pueue".to_owned(), text(&pueue)?]);
+    }
+    if !args.iter().any(|arg| *arg == "--out") {
+        words.extend([
+            "--out".to_owned(),
+            text(&install::target_dir().join("bench"))?,
+        ]);
+    }
+    words.extend(args.into_iter().cloned());
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let harness = text(&harness)?;
+    match ahead.is_empty() {
+        true => step::run(&harness, &words),
+        false => step::run("chrt", &[&["--rr", "1", &harness], &words[..]].concat()),
+    }
+}
+
+fn text(path: &std::path::Path) -> Result<String, String> {
+    let text = path.to_str().map(str::to_owned);
+    text.ok_or_else(|| format!("{}: a path that is no text", path.display()))
+}
+
+/// A peer that cannot be had is said to be missing where its row would be.
+fn install_peers() {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let there = |program: &str| std::env::split_paths(&path).any(|dir| dir.join(program).exists());
+    let missing: Vec<&str> = PEERS
+        .iter()
+        .filter(|(program, _)| !there(program))
+        .map(|(_, package)| *package)
+        .collect();
+    if missing.is_empty() {
+        return;
+    }
+    let install = ["install", "--quiet", "--yes", "--no-install-recommends"];
+    let tried = step::run("apt-get", &["update", "--quiet"]).and_then(|()| {
+        // One by one: one that is not to be had must not keep the others away.
+        missing.iter().try_for_each(|package| {
+            let tried = step::run("apt-get", &[&install[..], &[package]].concat());
+            tried.or_else(|why| {
+                println!("{why}");
+                Ok(())
+            })
+        })
+    });
+    if let Err(why) = tried {
+        println!("{why}; measuring against what is there");
+    }
+}
+
+/// Where pueue is, which has no package: built once, and kept outside the workspace.
+fn pueue() -> Option<PathBuf> {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| Some(std::env::home_dir()?.join(".cache")))?;
+    let root = cache.join("outlive-bench");
+    let programs = root.join("bin");
+    if programs.join("pueued").exists() {
+        return Some(programs);
+    }
+    let args = ["install", "--locked", "pueue", "--root", root.to_str()?];
+    match step::run("cargo", &args) {
+        Ok(()) => Some(programs),
+        Err(why) => {
+            println!("{why}");
+            None
+        }
+    }
+}
