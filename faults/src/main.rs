@@ -1,0 +1,52 @@
+//! Breaks Outlive on purpose, with its real programs, and shows that nothing is lost.
+//!
+//! `cargo xtask faults [--long] [--only WORD] [--seed N]` builds the programs and runs this. The short
+//! form tries a random part of each row's cases, with a seed that is printed; the long form tries all.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`row`] | what a row is, which of its cases are tried, and the table |
+//! | [`world`] | a home of its own for each case |
+//! | [`job`] | the jobs that faults happen to, and what they must come to |
+//! | [`invariants`] | what must be so after any fault |
+//! | [`control`] | the row without a fault |
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "it talks to whoever runs it"
+)]
+#![cfg_attr(
+    test,
+    expect(clippy::unwrap_used, reason = "in a test, a panic is the answer")
+)]
+
+mod control;
+mod invariants;
+mod job;
+mod row;
+mod world;
+
+use row::{Context, Row};
+use std::process::ExitCode;
+
+const USAGE: &str = "outlive-faults DIRECTORY-OF-THE-PROGRAMS [--long] [--only WORD] [--seed N]";
+
+/// Every row, a family after the other.
+fn rows() -> Vec<Row> {
+    control::rows()
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match Context::of(&arguments) {
+        Some(context) => match row::run(&context, &rows()) {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        },
+        None => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
