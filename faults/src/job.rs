@@ -127,6 +127,8 @@ fn talk(world: &World) -> Result<(), String> {
 }
 
 fn stop(world: &World) -> Result<(), String> {
+    // Nobody would look after a job whose launcher was killed until some verb meets it.
+    world.ok(&["show", ID])?;
     until("the job says that it is up", || {
         fs::read(world.job_dir(ID).join("output")).is_ok_and(|output| output == b"up\n")
             || world.events(ID).iter().any(|(kind, _)| kind == "ended")
@@ -147,8 +149,12 @@ impl Kind {
     /// Does to the started job what is done to this kind, and waits for its end.
     pub fn go_on(&self, world: &World) -> Result<Value, String> {
         let driven = (self.drive)(world);
-        let ended = wait(world);
-        driven.and(ended)
+        let ended = wait(world)?;
+        match ended["outcome"]["kind"] == "not_started" {
+            // Nothing can be done to what does not run.
+            true => Ok(ended),
+            false => driven.map(|()| ended),
+        }
     }
 }
 

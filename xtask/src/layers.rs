@@ -88,7 +88,7 @@ const LAYERS: [Layer; 8] = [
     Layer {
         name: "outlive-faults",
         inside: &["outlive-sys"],
-        outside: Some(&["serde_json", "tempfile"]),
+        outside: Some(&["libc", "serde_json", "tempfile"]),
         has_unsafe: false,
     },
     Layer {
