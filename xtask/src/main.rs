@@ -1,4 +1,5 @@
-//! `cargo xtask install | demo | test | layers | agents | bench | budgets`: what is done to the workspace itself.
+//! `cargo xtask install | demo | test | layers | faults | agents | bench | budgets`: what is done to the workspace
+//! itself.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,
@@ -10,6 +11,7 @@ mod agents;
 mod bench;
 mod budgets;
 mod demo;
+mod faults;
 mod install;
 mod layers;
 mod step;
@@ -22,6 +24,7 @@ cargo xtask install   install outlive and outlive-keeper, and show a job from st
 cargo xtask demo      show a job from start to end
 cargo xtask test      everything CI runs: format, lints, layers, unit, property and end-to-end tests
 cargo xtask layers    check that no crate depends on what it must not know
+cargo xtask faults    break Outlive on purpose and show that nothing is lost; --long tries every case
 cargo xtask agents    show the MCP server and the kit with real clients, which it installs and removes again
 cargo xtask budgets   check what may not grow: system calls, memory, wake-ups and size of the programs
 cargo xtask bench     measure Outlive against doing without and against its peers, which it installs:
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
         Some("demo") => demo::demo(),
         Some("test") => test::test(),
         Some("layers") => layers::check(),
+        Some("faults") => faults::faults(&args[1..]),
         Some("agents") => agents::agents(&args[1..]),
         Some("budgets") => budgets::check(),
         Some("bench") => bench::bench(&args[1..]),

@@ -57,6 +57,8 @@ pub enum Error {
     NoHome,
     #[error("the home {} belongs to another user; set OUTLIVE_HOME to a directory of your own", .0.display())]
     ForeignHome(PathBuf),
+    #[error("the home {} is a link that another user made; set OUTLIVE_HOME to a directory of your own", .0.display())]
+    PlantedHome(PathBuf),
     #[error("outlive-keeper was not found beside {} or on PATH; install both programs together, or set OUTLIVE_KEEPER", .0.display())]
     NoKeeper(PathBuf),
     #[error("the keeper of job {0} ended without a word; `outlive doctor` may tell why")]

@@ -16,19 +16,13 @@ pub struct BadKey(String);
 
 impl Key {
     pub fn parse(text: &str) -> Result<Key, BadKey> {
-        let bad = || BadKey(text.to_owned());
-        if let Some(rest) = text.strip_prefix("M-").or_else(|| text.strip_prefix("A-")) {
-            let key = Key::parse(rest).map_err(|_| bad())?;
-            return Ok(Key::plain([b"\x1b", key.bytes.as_slice()].concat()));
-        }
-        if let Some(rest) = text.strip_prefix("C-") {
-            return control(rest)
-                .map(|byte| Key::plain(vec![byte]))
-                .ok_or_else(bad);
-        }
-        named(&text.to_ascii_lowercase())
-            .or_else(|| single(text))
-            .ok_or_else(bad)
+        // Meta once: a program that counts escapes is none, and text from outside has no end.
+        let meta = text.strip_prefix("M-").or_else(|| text.strip_prefix("A-"));
+        let key = pressed(meta.unwrap_or(text)).ok_or_else(|| BadKey(text.to_owned()))?;
+        Ok(match meta {
+            Some(_) => Key::plain([b"\x1b", key.bytes.as_slice()].concat()),
+            None => key,
+        })
     }
 
     fn plain(bytes: Vec<u8>) -> Key {
@@ -44,6 +38,14 @@ impl Key {
             (Some(bytes), true) => bytes,
             _ => &self.bytes,
         }
+    }
+}
+
+/// A key without Meta.
+fn pressed(text: &str) -> Option<Key> {
+    match text.strip_prefix("C-") {
+        Some(rest) => control(rest).map(|byte| Key::plain(vec![byte])),
+        None => named(&text.to_ascii_lowercase()).or_else(|| single(text)),
     }
 }
 
@@ -107,6 +109,14 @@ fn function(number: usize) -> Option<Key> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_of_any_length_is_refused_and_does_not_end_us() {
+        assert!(Key::parse("M-C-x").is_ok());
+        for bad in ["M-M-x", "A-M-x", &"M-".repeat(1 << 20)] {
+            assert!(Key::parse(bad).is_err());
+        }
+    }
 
     #[test]
     fn keys_send_what_a_keyboard_does() {

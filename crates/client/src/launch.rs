@@ -12,14 +12,14 @@ use crate::keeper_process::{self, Begun};
 use crate::moment::now;
 use crate::outlive::{Outlive, make_private};
 use outlive_core::event::Event;
-use outlive_core::layout::{NEW, PRIVATE};
+use outlive_core::layout::{self, NEW};
 use outlive_core::{BootId, JobDir, JobId, JournalWriter, Label, Spec};
 use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::{file, own, pipe, procfs};
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
 /// Whether an id was free.
@@ -94,26 +94,11 @@ impl New {
 
     fn fill(&self, spec: &Spec) -> io::Result<Lock> {
         let job = JobDir::at(self.path.clone());
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(PRIVATE)
-            .open(job.lock())?;
-        let Locked::Mine(lock) = lock::take(file)? else {
+        let Locked::Mine(lock) = lock::take(layout::make(&job.lock())?)? else {
             return Err(io::ErrorKind::WouldBlock.into());
         };
-        File::options()
-            .write(true)
-            .create_new(true)
-            .mode(PRIVATE)
-            .open(job.spec())?
-            .write_all(&serde_json::to_vec(spec)?)?;
-        File::options()
-            .write(true)
-            .create_new(true)
-            .mode(PRIVATE)
-            .open(job.output())?;
+        layout::make(&job.spec())?.write_all(&serde_json::to_vec(spec)?)?;
+        layout::make(&job.output())?;
         pipe::make_fifo(&job.feed())?;
         let mut journal = JournalWriter::create(&job.journal())?;
         journal.append(

@@ -18,6 +18,9 @@ mod connection;
 pub mod doorbell;
 pub mod environment;
 mod error;
+#[cfg(fuzzing)]
+pub mod fuzzing;
+mod hold;
 pub mod hook;
 mod hooks;
 pub mod inbox;
@@ -44,6 +47,7 @@ pub mod view;
 
 pub use config::Config;
 pub use error::Error;
+pub use hold::Hold;
 pub use job::{Job, JobOutput, Rung, WaitingFor};
 pub use outlive::{Caller, Outlive};
 pub use outlive_core::control::{Awaiting, WriteId};

@@ -83,9 +83,11 @@ impl Outlive {
         if self.home.ended().is_dir() {
             return Ok(());
         }
+        make_private(self.home.root())?;
+        // Where everybody may make things, somebody else may have been first.
+        check_owner(self.home.root())?;
         // The last one made is the one looked for above, so that a half-made home is finished.
         for path in [
-            self.home.root().to_owned(),
             self.home.jobs(),
             self.home.live(),
             self.home.sessions(),
@@ -212,12 +214,18 @@ fn default_home() -> Result<PathBuf, Error> {
     Ok(state.join("outlive"))
 }
 
-/// What others own they can read and change, whatever its mode says.
+/// What others own they can read and change, whatever its mode says; and a link of theirs leads where
+/// they want, also to a directory of ours that is no home.
 fn check_owner(root: &Path) -> Result<(), Error> {
+    let own = outlive_sys::own::user_id();
+    if let Ok(link) = fs::symlink_metadata(root)
+        && link.is_symlink()
+        && ![own, 0].contains(&link.uid())
+    {
+        return Err(Error::PlantedHome(root.to_owned()));
+    }
     match fs::metadata(root) {
-        Ok(metadata) if metadata.uid() != outlive_sys::own::user_id() => {
-            Err(Error::ForeignHome(root.to_owned()))
-        }
+        Ok(metadata) if metadata.uid() != own => Err(Error::ForeignHome(root.to_owned())),
         Ok(metadata) if metadata.permissions().mode() & 0o077 != 0 => {
             fs::set_permissions(root, fs::Permissions::from_mode(0o700))
                 .map_err(Error::io("cannot make private", root))

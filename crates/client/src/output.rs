@@ -17,6 +17,7 @@ use crate::outlive::Outlive;
 use crate::view::{self, View, Viewed};
 use outlive_core::bound::Bound;
 use outlive_core::index::Index;
+use outlive_core::layout;
 use outlive_core::units::show_size;
 use outlive_core::{JobDir, JobId, OutputFiles, Spec, State};
 use serde::Serialize;
@@ -82,7 +83,7 @@ impl Output {
 
     fn index(&self) -> &Index {
         self.index
-            .get_or_init(|| Index::parse(&std::fs::read(self.dir.index()).unwrap_or_default()))
+            .get_or_init(|| Index::parse(&layout::read(&self.dir.index()).unwrap_or_default()))
     }
 
     /// A range, a stretch at a time.

@@ -20,7 +20,9 @@ use outlive_core::ending::{self, After};
 use outlive_core::event::{Event, Moment};
 use outlive_core::layout;
 use outlive_core::outcome::{End, NotStarted, Outcome};
-use outlive_core::{JobDir, JobId, JournalWriter, Phase, Spec, State, doorbell, output, words};
+use outlive_core::{
+    BootId, JobDir, JobId, JournalWriter, Phase, ProcRef, Spec, State, doorbell, output, words,
+};
 use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::{clock, procfs};
 use std::fs::File;
@@ -67,10 +69,30 @@ fn try_to_meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error
         }
         match lock::take(file).map_err(Error::io("cannot take the lock", job.lock()))? {
             Locked::Taken => {}
+            // The lock is not the one they hold: something else was put in its place.
+            Locked::Mine(_) if keeper_lives(&state) => return Ok((Presence::Kept, state)),
             Locked::Mine(lock) => mend(outlive, &job, id, lock)?,
         }
     }
     Err(Error::KeeperFailed(id.clone()))
+}
+
+/// Whether one of those who kept the job last is there still. A second pair beside it would take the
+/// output from under its hands.
+fn keeper_lives(state: &State) -> bool {
+    let Some(kept) = &state.kept else {
+        return false;
+    };
+    let lives = |process: &ProcRef| {
+        let stat = procfs::stat(process.pid);
+        stat.is_some_and(|stat| stat.started == process.started && !stat.is_zombie())
+    };
+    let boot = procfs::boot_id().ok().map(BootId);
+    state.boot == boot
+        && [Some(kept.keeper), kept.standby]
+            .iter()
+            .flatten()
+            .any(lives)
 }
 
 fn is_linked(outlive: &Outlive, id: &JobId) -> bool {
@@ -245,15 +267,22 @@ pub fn reach(outlive: &Outlive, id: &JobId) -> Result<Option<Connection>, Error>
     let job = outlive.job_dir(id);
     // Between taking the lock and listening a keeper is on its way, and nothing tells when it has
     // come. That is a millisecond; a minute means that something is very wrong.
-    let give_up = clock::boot_ms() + 60_000;
+    let begun = clock::boot_ms();
     loop {
-        if meet(outlive, id)?.0 == Presence::Over {
+        let (presence, state) = meet(outlive, id)?;
+        if presence == Presence::Over {
             return Ok(None);
         }
         if let Some(connection) = Connection::open(&job)? {
             return Ok(Some(connection));
         }
-        if clock::boot_ms() > give_up {
+        // Who stands in the journal has listened since before: its socket was taken away, or it is about
+        // to be gone.
+        let patience_ms = match keeper_lives(&state) {
+            true => 1_000,
+            false => 60_000,
+        };
+        if clock::boot_ms() > begun + patience_ms {
             return Err(Error::NoAnswer(id.clone()));
         }
         thread::sleep(MOMENT);
@@ -286,7 +315,7 @@ pub fn look(outlive: &Outlive, id: &JobId) -> Result<Seen, Error> {
 
 /// For reading a lock file that may be missing in a damaged directory.
 pub fn is_kept(job: &JobDir) -> io::Result<bool> {
-    match File::open(job.lock()) {
+    match layout::open(&job.lock()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         other => lock::is_taken(&other?),
     }

@@ -41,22 +41,29 @@ pub(crate) struct Emulation {
     region: Region,
 }
 
+/// A record that was tampered with may name a screen that would fill the memory.
 fn side(length: u16) -> NonZeroU16 {
-    NonZeroU16::new(length).unwrap_or(NonZeroU16::MIN)
+    NonZeroU16::new(length.min(Size::MAX_SIDE)).unwrap_or(NonZeroU16::MIN)
 }
 
 impl Emulation {
+    /// A terminal that nothing has been written to.
+    pub fn sized(size: Size) -> Emulation {
+        Emulation {
+            parser: vt100::Parser::new(side(size.rows), side(size.cols), 0),
+            position: 0,
+            region: Region::default(),
+        }
+    }
+
     /// Feeds a job's output so far to a terminal of its size.
     pub fn of(outlive: &Outlive, spec: &Spec, state: &State) -> Result<Emulation, Error> {
         let Input::Pty(size) = spec.input else {
             return Err(Error::NoTerminal(spec.id.clone()));
         };
         let output = Output::open(outlive, spec, state)?;
-        let mut emulation = Emulation {
-            parser: vt100::Parser::new(side(size.rows), side(size.cols), 0),
-            position: output.size.saturating_sub(MOST),
-            region: Region::default(),
-        };
+        let mut emulation = Emulation::sized(size);
+        emulation.position = output.size.saturating_sub(MOST);
         for (offset, size) in &state.sizes {
             emulation.feed(outlive, &output, &spec.id, *offset)?;
             emulation.resize(*size);
@@ -75,8 +82,7 @@ impl Emulation {
         for piece in output.pieces(self.position..until) {
             match piece.map_err(Error::io("cannot read", outlive.job_dir(id).output()))? {
                 Piece::Bytes { at, bytes } => {
-                    self.parser.process(&bytes);
-                    self.region.feed(&bytes);
+                    self.take(&bytes);
                     self.position = at + bytes.len() as u64;
                 }
                 Piece::Missing(range) => self.position = range.end,
@@ -85,7 +91,12 @@ impl Emulation {
         Ok(())
     }
 
-    fn resize(&mut self, size: Size) {
+    pub fn take(&mut self, bytes: &[u8]) {
+        self.parser.process(bytes);
+        self.region.feed(bytes);
+    }
+
+    pub fn resize(&mut self, size: Size) {
         self.region.fit(size.rows);
         self.parser
             .screen_mut()
@@ -117,6 +128,11 @@ impl Emulation {
     /// The program wants to know what is pasted.
     pub fn bracketed_paste(&self) -> bool {
         self.parser.screen().bracketed_paste()
+    }
+
+    #[cfg(fuzzing)]
+    pub fn rows_text(&self) -> String {
+        rows_text(self.parser.screen())
     }
 
     pub fn screen(&self, id: &JobId) -> Screen {
@@ -157,13 +173,15 @@ mod tests {
     use super::*;
 
     fn shown(rows: u16, cols: u16, bytes: &str) -> Screen {
-        let mut emulation = Emulation {
-            parser: vt100::Parser::new(side(rows), side(cols), 0),
-            position: 0,
-            region: Region::default(),
-        };
-        emulation.parser.process(bytes.as_bytes());
+        let mut emulation = Emulation::sized(Size { rows, cols });
+        emulation.take(bytes.as_bytes());
         emulation.screen(&JobId::parse("x").expect("valid"))
+    }
+
+    #[test]
+    fn a_record_of_a_huge_screen_does_not_fill_the_memory() {
+        let screen = shown(u16::MAX, u16::MAX, "x");
+        assert_eq!((screen.rows, screen.cols), (1000, 1000));
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod agents;
 mod block;
 mod diff;
 mod file;
-mod json;
+pub(crate) mod json;
 mod piece;
 mod plan;
 mod toml;

@@ -175,7 +175,7 @@ impl Breaker {
                 Verdict::Trips
             }
             Phase::Silent { until_ms, silenced } if now < *until_ms => {
-                *silenced += matches;
+                *silenced = silenced.saturating_add(matches);
                 Verdict::Silenced
             }
             Phase::Silent { silenced, .. } => {

@@ -5,10 +5,9 @@
 //! `live/` until its line is here, so that no end can be missing from both.
 
 use crate::id::JobId;
-use crate::layout::{Home, PRIVATE};
-use std::fs::{self, OpenOptions};
+use crate::layout::{self, Home};
+use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -25,12 +24,7 @@ pub fn append(home: &Home, entry: &Entry) -> io::Result<()> {
     let path = home.ended().join((entry.ended_ms / DAY_MS).to_string());
     // It begins with a newline too, so that a line torn by a full disk spoils only itself.
     let line = format!("\n{} {}\n", entry.ended_ms, entry.id);
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(PRIVATE)
-        .open(path)?
-        .write_all(line.as_bytes())
+    layout::open_to_append(&path)?.write_all(line.as_bytes())
 }
 
 /// The ends noted, newest first, read a day at a time as they are asked for.
@@ -39,7 +33,7 @@ pub fn newest(home: &Home) -> io::Result<impl Iterator<Item = Entry> + use<>> {
     Ok(days
         .into_iter()
         .rev()
-        .filter_map(|(_, path)| fs::read(path).ok())
+        .filter_map(|(_, path)| layout::read(&path).ok())
         .flat_map(|text| {
             // An end can be noted late, by whoever goes on for a keeper that died.
             let mut entries: Vec<Entry> = lines(&text).collect();
@@ -54,7 +48,7 @@ pub fn forget_days(home: &Home, exists: impl Fn(&JobId) -> bool) -> io::Result<(
     // Keepers still append to the newest day.
     for (_, path) in days.iter().rev().skip(1) {
         let used = |text: Vec<u8>| lines(&text).any(|entry| exists(&entry.id));
-        match fs::read(path).and_then(|text| match used(text) {
+        match layout::read(path).and_then(|text| match used(text) {
             true => Ok(()),
             false => fs::remove_file(path),
         }) {

@@ -7,12 +7,11 @@
 //! never mixed.
 
 use crate::event::{Event, FORMAT, Moment, Record};
-use crate::layout::PRIVATE;
+use crate::layout;
 use crate::state::State;
 use serde::Deserialize;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// A journal as it was read.
@@ -27,6 +26,10 @@ pub struct Journal {
     torn: bool,
 }
 
+/// No job has more events, and any program can read this number: a line that claims more is damaged, not
+/// one after which nothing could be written any more.
+const LAST_SEQ: u64 = 1 << 53;
+
 /// Just enough of a record to pass over one that a newer program wrote.
 #[derive(Deserialize)]
 struct Header {
@@ -37,7 +40,7 @@ struct Header {
 impl Journal {
     /// Reads what the file holds now.
     pub fn read(path: &Path) -> io::Result<Journal> {
-        Ok(Journal::parse(&std::fs::read(path)?))
+        Ok(Journal::parse(&layout::read(path)?))
     }
 
     /// Folds the lines of a journal into a state.
@@ -52,15 +55,18 @@ impl Journal {
         if line.is_empty() {
             return;
         }
-        if let Ok(record) = serde_json::from_slice::<Record>(line) {
+        if let Some(record) = record(line) {
             self.format = self.format.max(record.v);
             self.state.apply(&record);
-        } else if let Ok(header) = serde_json::from_slice::<Header>(line) {
+            return;
+        }
+        match serde_json::from_slice::<Header>(line) {
             // Its sequence number is taken, so that ours never repeats it.
-            self.format = self.format.max(header.v);
-            self.state.seq = self.state.seq.max(header.seq);
-        } else {
-            self.damaged += 1;
+            Ok(header) if header.seq <= LAST_SEQ => {
+                self.format = self.format.max(header.v);
+                self.state.seq = self.state.seq.max(header.seq);
+            }
+            _ => self.damaged += 1,
         }
     }
 }
@@ -68,10 +74,15 @@ impl Journal {
 /// Every record of a journal that this program understands, in order.
 pub fn for_each(bytes: &[u8], mut take: impl FnMut(&Record)) {
     for_each_line(bytes, |line| {
-        if let Ok(record) = serde_json::from_slice(line) {
+        if let Some(record) = record(line) {
             take(&record);
         }
     });
+}
+
+fn record(line: &[u8]) -> Option<Record> {
+    let record: Record = serde_json::from_slice(line).ok()?;
+    (record.seq <= LAST_SEQ).then_some(record)
 }
 
 /// Every whole line; returns what follows the last of them.
@@ -112,11 +123,7 @@ impl JournalWriter {
 
     /// Opens the journal to append to it. The caller holds the job's lock.
     pub fn open(path: &Path) -> Result<JournalWriter, WriterError> {
-        let file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(PRIVATE)
-            .open(path)?;
+        let file = layout::open_to_append(path)?;
         let journal = Journal::read(path)?;
         if journal.format > FORMAT {
             return Err(WriterError::Newer(journal.format));
@@ -131,13 +138,8 @@ impl JournalWriter {
 
     /// Makes the journal of a new job.
     pub fn create(path: &Path) -> io::Result<JournalWriter> {
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .mode(PRIVATE)
-            .open(path)?;
         Ok(JournalWriter {
-            file,
+            file: layout::make(path)?,
             torn: false,
             damaged: false,
             state: State::default(),

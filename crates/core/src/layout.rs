@@ -20,7 +20,7 @@ use crate::journal::Journal;
 use crate::label::Label;
 use crate::spec::Spec;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -33,16 +33,79 @@ pub const PRIVATE: u32 = 0o600;
 /// And of every directory.
 pub const PRIVATE_DIRECTORY: u32 = 0o700;
 
+/// So that opening a FIFO does not wait for its other side; the same on every Linux we are built for.
+const NONBLOCK: i32 = 0o4000;
+/// No record of ours comes near it; reading more would only fill the memory.
+const LARGEST: u64 = 1 << 30;
+
+/// A file of ours that was opened. A job can put anything in the place of one of its own: a FIFO that
+/// nobody writes to, a device without an end. Nobody is to wait for that.
+fn regular(file: File) -> io::Result<File> {
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "something else is in the place of this file",
+        )),
+    }
+}
+
 /// Opens a file of ours to read and write it, as it is; an empty one, its owner's alone, where there is
 /// none.
 pub fn open_or_make(path: &Path) -> io::Result<File> {
-    File::options()
+    let file = File::options()
         .read(true)
         .write(true)
         .create(true)
         .truncate(false)
         .mode(PRIVATE)
+        .open(path)?;
+    regular(file)
+}
+
+/// Makes a file of ours where there is none, to read it and write at its end.
+pub fn make(path: &Path) -> io::Result<File> {
+    File::options()
+        .read(true)
+        .append(true)
+        .create_new(true)
+        .mode(PRIVATE)
         .open(path)
+}
+
+/// Opens a file of ours to read it.
+pub fn open(path: &Path) -> io::Result<File> {
+    let file = File::options()
+        .read(true)
+        .custom_flags(NONBLOCK)
+        .open(path)?;
+    regular(file)
+}
+
+/// Opens a file of ours to read it and write at its end; its owner's alone where there is none.
+pub fn open_to_append(path: &Path) -> io::Result<File> {
+    let file = File::options()
+        .read(true)
+        .append(true)
+        .create(true)
+        .mode(PRIVATE)
+        .open(path)?;
+    regular(file)
+}
+
+/// All of a file of ours.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = open(path)?;
+    let size = file.metadata()?.len();
+    if size > LARGEST {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("it has {size} bytes, which no record has"),
+        ));
+    }
+    let mut bytes = Vec::with_capacity(size as usize);
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The directory that holds all jobs of a user.
@@ -237,7 +300,7 @@ impl JobDir {
 
     pub fn read_spec(&self) -> Result<Spec, ReadError> {
         let path = self.spec();
-        let bytes = std::fs::read(&path).map_err(|source| ReadError::Io {
+        let bytes = read(&path).map_err(|source| ReadError::Io {
             path: path.clone(),
             source,
         })?;

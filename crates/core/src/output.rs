@@ -39,7 +39,7 @@ pub struct Place {
 impl OutputFiles {
     /// `None` when nothing has been written, not even by a keeper.
     pub fn open(job: &JobDir, bound: Option<Bound>) -> io::Result<Option<OutputFiles>> {
-        match File::open(job.output()) {
+        match layout::open(&job.output()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             file => Ok(Some(OutputFiles::of(file?, Segments::find(job, bound)))),
         }
@@ -83,7 +83,7 @@ impl OutputFiles {
             }));
         }
         let stride = segments.bound.stride_of(at);
-        let file = match File::open(segments.path(stride.start)) {
+        let file = match layout::open(&segments.path(stride.start)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
@@ -204,7 +204,7 @@ impl Segments {
     /// Once on the disk, they stay through a power loss.
     pub fn sync(&self) -> io::Result<()> {
         for start in self.starts()? {
-            File::open(self.path(start))?.sync_data()?;
+            layout::open(&self.path(start))?.sync_data()?;
         }
         File::open(&self.directory)?.sync_all()
     }

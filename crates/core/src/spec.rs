@@ -130,14 +130,14 @@ pub struct Size {
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
-    "{0:?} is not a terminal size; write ROWSxCOLS, such as 30x120 (each from 1 to {MAX_SIDE})"
+    "{0:?} is not a terminal size; write ROWSxCOLS, such as 30x120 (each from 1 to {max})",
+    max = Size::MAX_SIDE
 )]
 pub struct BadSize(String);
 
-/// Larger screens are nobody's, and emulating them costs memory.
-const MAX_SIDE: u16 = 1000;
-
 impl Size {
+    /// Larger screens are nobody's, and emulating them costs memory.
+    pub const MAX_SIDE: u16 = 1000;
     pub const DEFAULT: Size = Size {
         rows: 30,
         cols: 120,
@@ -148,7 +148,7 @@ impl Size {
         let side = |text: &str| {
             text.parse::<u16>()
                 .ok()
-                .filter(|side| (1..=MAX_SIDE).contains(side))
+                .filter(|side| (1..=Size::MAX_SIDE).contains(side))
         };
         text.split_once('x')
             .and_then(|(rows, cols)| {

@@ -341,7 +341,12 @@ impl State {
                 .saturating_sub(gap.start.max(middle.start));
             gap.end - gap.start - inside
         };
-        middle.end - middle.start + self.gaps.iter().map(outside).sum::<u64>()
+        // A record that was tampered with may say anything.
+        let middle = middle.end.saturating_sub(middle.start);
+        self.gaps
+            .iter()
+            .map(outside)
+            .fold(middle, u64::saturating_add)
     }
 }
 

@@ -15,13 +15,11 @@
 //! So a consumer that is killed or suspended anywhere keeps nobody else from going on.
 
 use crate::event::Moment;
-use crate::layout::PRIVATE;
+use crate::layout;
 use crate::process::BootId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// How long and how often an event is offered.
@@ -181,7 +179,7 @@ impl Told {
 
     /// Nothing, where there is no file yet.
     pub fn read(path: &Path) -> io::Result<Told> {
-        match std::fs::read(path) {
+        match layout::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Told::default()),
             other => other.map(|bytes| Told::parse(&bytes)),
         }
@@ -235,14 +233,14 @@ impl Told {
             (Some(_), _) => Due::Settled,
             (None, Some(claim)) => Due::Held { until: claim.until },
             (None, None) if delivery.attempts >= rules.attempts => Due::GiveUp(Why::Attempts),
-            (None, None) if age(happened, when) > rules.keep_ms => Due::GiveUp(Why::Age),
+            (None, None) if age_ms(happened, when) > rules.keep_ms => Due::GiveUp(Why::Age),
             (None, None) => Due::Now,
         }
     }
 }
 
 /// How long ago something happened; only across a restart does the wall clock decide.
-fn age(happened: &When, now: &When) -> u64 {
+pub fn age_ms(happened: &When, now: &When) -> u64 {
     match happened.boot == now.boot {
         true => now.at.boot_ms.saturating_sub(happened.at.boot_ms),
         false => now.at.wall_ms.saturating_sub(happened.at.wall_ms),
@@ -278,7 +276,7 @@ pub enum Durable {
 
 /// Appends a line.
 pub fn append(path: &Path, line: &Line, durable: Durable) -> io::Result<()> {
-    let mut file = open(path)?;
+    let mut file = layout::open_to_append(path)?;
     // It begins with a newline too, so that a line torn by a full disk spoils only itself.
     let mut bytes = vec![b'\n'];
     serde_json::to_writer(&mut bytes, line)?;
@@ -288,14 +286,6 @@ pub fn append(path: &Path, line: &Line, durable: Durable) -> io::Result<()> {
         Durable::No => Ok(()),
         Durable::Yes => file.sync_data(),
     }
-}
-
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(PRIVATE)
-        .open(path)
 }
 
 #[cfg(test)]

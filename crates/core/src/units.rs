@@ -14,7 +14,7 @@ pub enum BadUnit {
 }
 
 /// Ten thousand years: more would overflow deadlines, and nobody means it.
-const MAX_MS: f64 = 1e4 * 366.0 * 86_400_000.0;
+pub const MAX_DURATION: Duration = Duration::from_secs(10_000 * 366 * 86_400);
 
 pub fn parse_duration(text: &str) -> Result<Duration, BadUnit> {
     let bad = || BadUnit::Duration(text.to_owned());
@@ -28,7 +28,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, BadUnit> {
         _ => return Err(bad()),
     };
     let ms = number * unit_ms;
-    if ms > MAX_MS {
+    if ms > MAX_DURATION.as_millis() as f64 {
         return Err(bad());
     }
     Ok(Duration::from_micros((ms * 1e3).round() as u64))

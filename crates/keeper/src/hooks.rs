@@ -26,6 +26,8 @@ pub enum Hook {
     /// The launcher has been told.
     Ready,
     Captured,
+    /// The job's input is over, which whoever asked for it has not been told.
+    InputEnded,
     /// A sign of the job is journaled.
     Noticed,
     StopAsked,

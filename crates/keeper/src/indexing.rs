@@ -3,11 +3,12 @@
 //! The marks are a help for readers, not the truth: one that cannot be written is not missed by the
 //! job, and a reader that finds too few scans further.
 
+use crate::ledger;
+use outlive_core::event::Moment;
 use outlive_core::index::{INTERVAL_MS, Index, Mark, SPACING};
 use outlive_core::layout;
 use outlive_core::{JobDir, OutputFiles};
-use outlive_sys::clock;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -24,14 +25,16 @@ pub struct Indexing {
     length: u64,
     last: Mark,
     /// How far the output had come when last looked at, and when that was.
-    seen: (u64, u64),
+    seen: (u64, Moment),
+    /// When the last mark was made, in milliseconds since boot.
+    marked: u64,
 }
 
 impl Indexing {
     /// Goes on after the last mark there is.
     pub fn resume(job: &JobDir) -> io::Result<Indexing> {
         let path = job.index();
-        let bytes = match fs::read(&path) {
+        let bytes = match layout::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             other => other?,
         };
@@ -41,7 +44,8 @@ impl Indexing {
             file: None,
             length: index.length(),
             last: index.last(),
-            seen: (0, 0),
+            seen: (0, ledger::now()),
+            marked: 0,
         })
     }
 
@@ -54,16 +58,16 @@ impl Indexing {
         dropped: u64,
         ended: bool,
     ) -> io::Result<()> {
-        let now = clock::wall_ms();
+        let now = ledger::now();
         let (before, came) = self.seen;
         // After a lull, what came before it is marked with its own time.
-        if before > self.last.offset && now.saturating_sub(came) >= INTERVAL_MS {
+        if before > self.last.offset && now.boot_ms.saturating_sub(came.boot_ms) >= INTERVAL_MS {
             self.mark(output, before, came)?;
         }
         while size >= self.last.offset + SPACING {
             self.mark(output, self.last.offset + SPACING, now)?;
         }
-        let slow = now.saturating_sub(self.last.wall_ms) >= INTERVAL_MS;
+        let slow = now.boot_ms.saturating_sub(self.marked) >= INTERVAL_MS;
         if size > self.last.offset && (slow || ended || dropped > self.last.offset) {
             self.mark(output, size, now)?;
         }
@@ -71,12 +75,13 @@ impl Indexing {
         Ok(())
     }
 
-    fn mark(&mut self, output: &OutputFiles, offset: u64, wall_ms: u64) -> io::Result<()> {
+    fn mark(&mut self, output: &OutputFiles, offset: u64, at: Moment) -> io::Result<()> {
         let newlines = count_newlines(output, self.last.offset, offset)?;
         let mark = Mark {
             offset,
             newlines: self.last.newlines + newlines,
-            wall_ms,
+            // Readers search by time: where the clock was set back, time stands still until it is as late.
+            wall_ms: at.wall_ms.max(self.last.wall_ms),
         };
         let file = match self.file.take() {
             Some(file) => file,
@@ -87,6 +92,7 @@ impl Indexing {
             .write_all_at(&mark.encode(), self.length)?;
         self.length += mark.encode().len() as u64;
         self.last = mark;
+        self.marked = at.boot_ms;
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use crate::awaiting;
 use crate::channel::Channel;
 use crate::clients::ClientId;
+use crate::hooks::Hook;
 use crate::keeper::Keeper;
 use crate::spool::{Last, Writes};
 use crate::typing::{Line, STRETCH};
@@ -175,6 +176,7 @@ impl Keeper<'_> {
         self.desk.pending = self.shared.channel.pending(committed)?;
         if !waits && self.desk.pending == 0 && self.desk.writes.eof {
             self.shared.channel.close();
+            self.role.reach(Hook::InputEnded);
         }
         self.look_soon();
         if self.desk.pending <= ROOM {

@@ -16,7 +16,7 @@ use crate::turn::{Now, Turn};
 use outlive_core::ending;
 use outlive_core::event::{Event, Keeping};
 use outlive_core::outcome::End;
-use outlive_core::{JobDir, Phase, ProcRef, Spec};
+use outlive_core::{JobDir, Phase, ProcRef, Spec, layout};
 use outlive_sys::child::{self, Gate, GateInside};
 use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::pidfd::{self, PidFd, Status};
@@ -63,7 +63,7 @@ fn enter(directory: &Path) -> io::Result<()> {
 
 /// The lock that was handed down, or the job's own; `None` when another pair has it.
 fn take_lock(job: &JobDir, handed: File) -> io::Result<Option<Lock>> {
-    let own = File::options().read(true).write(true).open(job.lock())?;
+    let own = layout::open_or_make(&job.lock())?;
     let same = |a: &File, b: &File| {
         Ok::<_, io::Error>(
             (a.metadata()?.dev(), a.metadata()?.ino())

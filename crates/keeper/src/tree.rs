@@ -7,12 +7,11 @@
 //! and, while the leader lives, for its session.
 
 use crate::{MARK, errand};
-use outlive_core::{JobDir, ProcRef};
+use outlive_core::{JobDir, ProcRef, layout};
 use outlive_sys::pidfd::{Delivered, PidFd};
 use outlive_sys::{lock, own, procfs};
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -117,7 +116,7 @@ fn own_session() -> Option<i32> {
 /// Whether this directory is a job's that somebody keeps.
 fn is_kept(mark: &[u8]) -> bool {
     let job = JobDir::at(OsStr::from_bytes(mark).into());
-    File::open(job.lock())
+    layout::open(&job.lock())
         .and_then(|file| lock::is_taken(&file))
         .unwrap_or(false)
 }

@@ -4,6 +4,7 @@ use crate::glances::Glances;
 use crate::reply::Refused;
 use outlive::config::Config;
 use outlive::inbox::{Inbox, Rules};
+use outlive::units::MAX_DURATION;
 use outlive::verbs::list::{self, Filter};
 use outlive::verbs::show;
 use outlive::{Error, Job, JobId, Label, Outlive};
@@ -169,11 +170,30 @@ pub enum Come {
 
 /// A number of seconds from outside.
 pub fn seconds(what: &str, asked: Option<f64>) -> Result<Option<Duration>, Refused> {
-    asked
-        .map(|seconds| {
-            Duration::try_from_secs_f64(seconds).map_err(|_| {
-                Refused::bad_input(format!("{what} is a number of seconds, not {seconds}"))
-            })
-        })
-        .transpose()
+    let Some(seconds) = asked else {
+        return Ok(None);
+    };
+    match Duration::try_from_secs_f64(seconds) {
+        // More would come round to a short time when it is counted in milliseconds.
+        Ok(time) if time <= MAX_DURATION => Ok(Some(time)),
+        _ => Err(Refused::bad_input(format!(
+            "{what} is a number of seconds, at most ten thousand years of them, not {seconds}"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_beyond_all_deadlines_is_refused_and_never_becomes_a_short_one() {
+        let taken = |asked| seconds("timeout_seconds", Some(asked)).ok().flatten();
+        assert_eq!(taken(1.5), Some(Duration::from_millis(1500)));
+        assert_eq!(taken(0.0), Some(Duration::ZERO));
+        // In milliseconds this is 2^64 and a little.
+        for bad in [18_446_744_073_709_552.0, 1e300, -1.0, f64::NAN] {
+            assert_eq!(taken(bad), None, "{bad}");
+        }
+    }
 }

@@ -29,6 +29,8 @@ mod answer;
 mod away;
 mod call;
 mod delivery;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod glances;
 mod http;
 mod identity;

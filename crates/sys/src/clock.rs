@@ -10,7 +10,22 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Unix milliseconds. It may jump; nothing is decided by it.
 pub fn wall_ms() -> u64 {
-    millis(clock_gettime(ClockId::Realtime))
+    millis(clock_gettime(ClockId::Realtime)).saturating_add_signed(jump_ms())
+}
+
+#[cfg(not(debug_assertions))]
+#[inline(always)]
+fn jump_ms() -> i64 {
+    0
+}
+
+/// How far a test has the wall clock jump: the milliseconds in the file that `OUTLIVE_WALL_JUMP` names,
+/// read anew each time. The machine's own clock is everybody's.
+#[cfg(debug_assertions)]
+fn jump_ms() -> i64 {
+    let jump = std::env::var_os("OUTLIVE_WALL_JUMP").map(std::fs::read_to_string);
+    let jump = jump.and_then(|text| text.ok()?.trim().parse().ok());
+    jump.unwrap_or_default()
 }
 
 /// Milliseconds since the machine started, suspended or not. It never goes back.

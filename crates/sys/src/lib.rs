@@ -20,6 +20,7 @@
 //! | [`procfs`] | what the kernel tells of processes |
 //! | [`pty`] | terminals, from both ends |
 //! | [`socket`] | local sockets with a known peer |
+//! | [`trace`] | other processes' system calls, for breaking on purpose |
 
 pub mod blocked;
 pub mod child;
@@ -36,3 +37,4 @@ pub mod probe;
 pub mod procfs;
 pub mod pty;
 pub mod socket;
+pub mod trace;

@@ -40,7 +40,16 @@ fn fcntl(file: &File, command: i32, flock: &mut libc::flock) -> io::Result<()> {
 /// Takes the lock if it is free, without waiting. On a file whose description holds it already
 /// (handed down by a parent), this is how the heir says so.
 pub fn take(file: File) -> io::Result<Locked> {
-    match fcntl(&file, libc::F_OFD_SETLK, &mut whole_file(libc::F_WRLCK)) {
+    try_to_lock(file, libc::F_WRLCK)
+}
+
+/// The same for a lock that others may share, which is to be had unless somebody has it alone.
+pub fn share(file: File) -> io::Result<Locked> {
+    try_to_lock(file, libc::F_RDLCK)
+}
+
+fn try_to_lock(file: File, kind: i32) -> io::Result<Locked> {
+    match fcntl(&file, libc::F_OFD_SETLK, &mut whole_file(kind)) {
         Ok(()) => Ok(Locked::Mine(Lock(file))),
         Err(error) => match error.raw_os_error() {
             Some(libc::EAGAIN | libc::EACCES) => Ok(Locked::Taken),

@@ -7,6 +7,7 @@ use crate::moment;
 use crate::outlive::Outlive;
 use crate::presence;
 use outlive_core::event::Moment;
+use outlive_core::layout;
 use outlive_core::notice::{self, Kind, Notice};
 use outlive_core::post::Post;
 use outlive_core::told::{self, Durable, Line, Note, Told, When};
@@ -68,7 +69,7 @@ impl Source {
         // A job whose keepers both died is taken care of first: its end is to be told too.
         presence::meet(outlive, id)?;
         let path = dir.journal();
-        let journal = fs::read(&path).map_err(Error::io("cannot read", &path));
+        let journal = layout::read(&path).map_err(Error::io("cannot read", &path));
         let journal = journal.map_err(|error| outlive.unless_removed(id, error))?;
         let noticed = notice::read(&journal, &spec);
         Ok(Source {
@@ -85,7 +86,7 @@ impl Source {
     /// The post of this id, whatever jobs there are.
     pub fn read_post(outlive: &Outlive, id: &JobId) -> Result<Option<Source>, Error> {
         let dir = outlive.home().post(id);
-        match fs::read(dir.post()) {
+        match layout::read(&dir.post()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::io("cannot read", dir.post())(error)),
             Ok(bytes) => {

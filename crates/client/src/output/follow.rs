@@ -3,6 +3,7 @@
 use super::{Output, Piece};
 use crate::connection::Connection;
 use crate::error::Error;
+use crate::hold::Hold;
 use crate::outlive::Outlive;
 use crate::presence;
 use outlive_core::control::Request;
@@ -21,6 +22,8 @@ pub struct Follow<'a> {
     position: u64,
     /// In milliseconds since boot.
     deadline: Option<u64>,
+    /// What is still to be read is not pruned.
+    _hold: Option<Hold>,
 }
 
 /// What following brought.
@@ -44,6 +47,7 @@ impl<'a> Follow<'a> {
             spec: outlive.read_spec(id)?,
             position: from,
             deadline: None,
+            _hold: Hold::on(&outlive.job_dir(id)),
         })
     }
 

@@ -4,14 +4,15 @@
 //! forced. A directory is renamed before it is removed, so that nobody meets half of it.
 
 use crate::error::Error;
+use crate::hold::{self, Removable};
+use crate::moment;
 use crate::outlive::Outlive;
 use crate::presence;
 use crate::told;
 use crate::verbs::prune_posts::{prune_posts, sweep_inboxes};
 use outlive_core::layout::{GONE, NEW};
-use outlive_core::told::Rules;
-use outlive_core::{JobDir, JobId, Spec, history};
-use outlive_sys::clock;
+use outlive_core::told::{self as told_record, Rules, When};
+use outlive_core::{BootId, JobDir, JobId, Spec, history};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -55,14 +56,16 @@ struct Ended {
     id: JobId,
     spec: Spec,
     ended_ms: u64,
+    age_ms: u64,
     bytes: u64,
 }
 
 pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
     let mut pruned = Pruned::default();
+    let now = moment::when()?;
     let mut ended = Vec::new();
     for id in outlive.all_ids()? {
-        match read(outlive, &id) {
+        match read(outlive, &id, &now) {
             Ok(Some(job)) => ended.push(job),
             // Not over, or removed by somebody else just now.
             Ok(None) | Err(Error::NoSuchJob(_)) => {}
@@ -72,12 +75,21 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
             Err(_) => pruned.unreadable.push(id),
         }
     }
-    for job in select(ended, asked, clock::wall_ms()) {
+    for job in select(ended, asked) {
         if !asked.force && told::is_awaited(outlive, &job.id, &asked.rules)? {
             pruned.untold.push(job.id);
             continue;
         }
+        let alone = match hold::removable(&outlive.job_dir(&job.id)) {
+            Removable::SomebodyWaits if !asked.force => {
+                pruned.untold.push(job.id);
+                continue;
+            }
+            Removable::SomebodyWaits => None,
+            Removable::Yes(lock) => lock,
+        };
         pruned.remove(outlive, job.id, Some(&job.spec))?;
+        drop(alone);
     }
     prune_posts(outlive, asked, &mut pruned)?;
     sweep(outlive)?;
@@ -85,17 +97,21 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
 }
 
 /// A job of which nothing is left, or `None` for one that is not over.
-fn read(outlive: &Outlive, id: &JobId) -> Result<Option<Ended>, Error> {
+fn read(outlive: &Outlive, id: &JobId, now: &When) -> Result<Option<Ended>, Error> {
     let dir = outlive.job_dir(id);
     let spec = outlive.read_spec(id)?;
     let (_, state) = presence::meet(outlive, id)?;
     match state.ended_at() {
-        Some(at) if state.is_final() => Ok(Some(Ended {
-            id: id.clone(),
-            spec,
-            ended_ms: at.wall_ms,
-            bytes: disk_usage(dir.path()),
-        })),
+        Some(at) if state.is_final() => {
+            let boot = state.boot.unwrap_or_else(|| BootId(String::new()));
+            Ok(Some(Ended {
+                id: id.clone(),
+                spec,
+                ended_ms: at.wall_ms,
+                age_ms: told_record::age_ms(&When { boot, at }, now),
+                bytes: disk_usage(dir.path()),
+            }))
+        }
         _ => Ok(None),
     }
 }
@@ -116,7 +132,7 @@ fn disk_usage(directory: &Path) -> u64 {
 }
 
 /// Those to remove, oldest end first.
-fn select(mut ended: Vec<Ended>, asked: &Prune, now_ms: u64) -> Vec<Ended> {
+fn select(mut ended: Vec<Ended>, asked: &Prune) -> Vec<Ended> {
     ended.sort_by(|a, b| (b.ended_ms, &b.id).cmp(&(a.ended_ms, &a.id)));
     let nothing_else = asked.keep.is_none() && asked.max_size.is_none() && !asked.all;
     let age = asked.older_than.or(nothing_else.then_some(DEFAULT_AGE));
@@ -125,8 +141,7 @@ fn select(mut ended: Vec<Ended>, asked: &Prune, now_ms: u64) -> Vec<Ended> {
     ended.retain(|job| {
         size += job.bytes;
         rank += 1;
-        let too_old =
-            age.is_some_and(|age| now_ms.saturating_sub(job.ended_ms) > age.as_millis() as u64);
+        let too_old = age.is_some_and(|age| u128::from(job.age_ms) > age.as_millis());
         let too_many = asked.keep.is_some_and(|keep| rank > keep);
         let too_large = asked.max_size.is_some_and(|most| size > most);
         asked.all || too_old || too_many || too_large
@@ -243,13 +258,14 @@ mod tests {
             id,
             spec: serde_json::from_value(spec).expect("a spec"),
             ended_ms,
+            age_ms: 500 - ended_ms,
             bytes,
         }
     }
 
     fn removed(asked: Prune) -> Vec<u64> {
         let jobs = vec![job(100, 10), job(300, 10), job(200, 10), job(400, 10)];
-        select(jobs, &asked, 500)
+        select(jobs, &asked)
             .into_iter()
             .map(|job| job.ended_ms)
             .collect()

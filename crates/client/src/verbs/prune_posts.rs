@@ -2,13 +2,12 @@
 
 use super::prune::{DEFAULT_AGE, Prune, Pruned, is_old};
 use crate::error::Error;
-use crate::inbox::{Source, take_down_unheard};
+use crate::inbox::{Item, Source, take_down_unheard};
 use crate::moment;
 use crate::outlive::{Outlive, ids_in};
 use outlive_core::layout::{GONE, NEW};
-use outlive_core::told::Due;
+use outlive_core::told::{Due, age_ms};
 use outlive_core::{JobId, Label};
-use outlive_sys::clock;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,7 +29,7 @@ pub fn prune_posts(outlive: &Outlive, asked: &Prune, pruned: &mut Pruned) -> Res
                 continue;
             }
         };
-        if !is_asked_for(&source, asked) {
+        if !is_asked_for(&source, asked)? {
             continue;
         }
         if !asked.force && is_awaited(&source, asked)? {
@@ -45,18 +44,15 @@ pub fn prune_posts(outlive: &Outlive, asked: &Prune, pruned: &mut Pruned) -> Res
     Ok(())
 }
 
-fn is_asked_for(source: &Source, asked: &Prune) -> bool {
+fn is_asked_for(source: &Source, asked: &Prune) -> Result<bool, Error> {
     let nothing_else = asked.keep.is_none() && asked.max_size.is_none() && !asked.all;
     let age = asked.older_than.or(nothing_else.then_some(DEFAULT_AGE));
-    let is_too_old = |at: u64| {
-        let ms = clock::wall_ms().saturating_sub(at);
-        age.is_some_and(|age| ms > age.as_millis() as u64)
+    let now = moment::when()?;
+    let is_too_old = |item: &Item| {
+        let ms = age_ms(&source.happened(item.at), &now);
+        age.is_some_and(|age| u128::from(ms) > age.as_millis())
     };
-    asked.all
-        || source
-            .items()
-            .iter()
-            .all(|item| is_too_old(item.at.wall_ms))
+    Ok(asked.all || source.items().iter().all(is_too_old))
 }
 
 /// Whether its session is still to be told.

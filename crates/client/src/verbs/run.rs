@@ -3,6 +3,7 @@
 mod resolve;
 
 use crate::error::Error;
+use crate::hold::Hold;
 use crate::job::{Job, Seen};
 use crate::keeper_process::Begun;
 use crate::launch::{self, Named};
@@ -14,6 +15,7 @@ use crate::verbs::show;
 use outlive_core::bound;
 use outlive_core::breaker::BreakerRules;
 use outlive_core::doorbell::Doorbell;
+use outlive_core::layout;
 use outlive_core::notice::Kind;
 use outlive_core::os_text::OsText;
 use outlive_core::ready::Ready;
@@ -95,6 +97,8 @@ pub struct Started {
     pub notes: Vec<String>,
     /// It was running already, and was not started now.
     pub already: bool,
+    /// Until this is dropped it is not pruned, so that whoever started it can wait for its end.
+    pub hold: Option<Hold>,
 }
 
 impl Run {
@@ -144,6 +148,7 @@ impl Started {
             job,
             notes,
             already: true,
+            hold: None,
         }
     }
 
@@ -215,7 +220,8 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     };
     // Open from before the start: a job that ends at once may be pruned before it is looked at.
     let journal = outlive.job_dir(&spec.id).journal();
-    let opened = File::open(&journal).map_err(Error::io("cannot open", &journal))?;
+    let opened = layout::open(&journal).map_err(Error::io("cannot open", &journal))?;
+    let hold = Hold::on(&outlive.job_dir(&spec.id));
     let (job, state) = match launch::start(outlive, &spec, lock, &variables) {
         Ok(Begun::Ready) => read_begun(outlive, &spec, opened)?,
         Ok(Begun::Died) => abandon(outlive, &spec, KEEPERS_DIED, opened)?,
@@ -227,6 +233,7 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         pid,
         notes,
         already: false,
+        hold,
     })
 }
 

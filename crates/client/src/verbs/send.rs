@@ -36,6 +36,10 @@ pub const MAX_ID: usize = WriteId::MAX - 8;
 /// What a terminal that hands over whole lines keeps of one.
 const LONGEST_LINE: usize = 4095;
 
+/// The keeper died over it, and its heir had nothing left to keep by the time it was asked again.
+const UNANSWERED: &str = "it has ended, and its keeper was killed before it could say whether this was \
+     delivered: it may have been";
+
 /// Sends it; returns what may come of it otherwise than a reader of the call would expect.
 pub fn send(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<String>, Error> {
     let bytes = resolve(outlive, id, what)?;
@@ -136,15 +140,21 @@ impl<'a> Sender<'a> {
     }
 
     pub fn write(&mut self, write: Write) -> Result<(), Error> {
+        let is_only_end = write.eof && write.data.as_os_str().is_empty();
         let request = Request::Write(write);
+        let mut was_asked = false;
         loop {
             let connection = match &mut self.connection {
                 Some(connection) => connection,
                 none => match presence::reach(self.outlive, &self.id)? {
                     Some(connection) => none.insert(connection),
-                    None => return Err(self.refused("it has ended")),
+                    None if !was_asked => return Err(self.refused("it has ended")),
+                    // Its input is over, which is all that was asked for.
+                    None if is_only_end => return Ok(()),
+                    None => return Err(self.refused(UNANSWERED)),
                 },
             };
+            was_asked = true;
             match connection.ask(&self.id, &request)? {
                 Answer::Reply(Reply::Written) => return Ok(()),
                 Answer::Reply(_) => return Err(Error::NoAnswer(self.id.clone())),

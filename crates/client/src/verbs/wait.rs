@@ -3,6 +3,7 @@
 
 use crate::connection::{Answer, Connection};
 use crate::error::Error;
+use crate::hold::Hold;
 use crate::inbox::InboxEvent;
 use crate::job::Job;
 use crate::outlive::Outlive;
@@ -95,6 +96,10 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
     for id in ids {
         how.what.refuse_unasked(&outlive.read_spec(id)?)?;
     }
+    let _holds: Vec<Option<Hold>> = ids
+        .iter()
+        .map(|id| Hold::on(&outlive.job_dir(id)))
+        .collect();
     let mut watches = Vec::new();
     for id in ids {
         watches.push(Watch::arm(outlive, id, how.what)?);

@@ -120,3 +120,29 @@ fn an_unknown_event_keeps_its_number_and_a_newer_format_is_not_written() {
     ));
     assert_eq!(std::fs::read(&path).expect("reads"), bytes);
 }
+
+#[test]
+fn a_number_after_which_none_could_come_is_damage_and_writing_goes_on() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("journal");
+    let mut bytes = written(&life()[..2]);
+    for forged in [
+        r#"{"v":1,"seq":18446744073709551615,"at":{"wall_ms":1,"boot_ms":1},"event":"started"}"#,
+        r#"{"v":1,"seq":18446744073709551615}"#,
+    ] {
+        bytes.extend_from_slice(forged.as_bytes());
+        bytes.push(b'\n');
+    }
+    std::fs::write(&path, &bytes).expect("written");
+    let mut writer = JournalWriter::open(&path).expect("opens");
+    assert!(writer.is_damaged());
+    for event in &life()[2..] {
+        let appended = writer.append(AT, std::slice::from_ref(event));
+        appended.expect("appends");
+    }
+    assert_eq!(
+        writer.state().end().map(|end| &end.outcome),
+        Some(&Outcome::Exited { code: 3 })
+    );
+    assert_eq!(Journal::read(&path).expect("reads").state, *writer.state());
+}

@@ -1,14 +1,14 @@
 //! This job's share in the breaker of its session: see [`outlive_core::breaker`].
 
 use outlive_core::breaker::{self, Breaker, BreakerRules, Entry, Verdict, Wish};
-use outlive_core::layout::PRIVATE;
+use outlive_core::layout;
 use outlive_core::{BootId, JobDir, JobId, Spec};
 use outlive_sys::procfs;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 
 /// A longer list is shortened: each keeper reads all of it once.
@@ -188,11 +188,6 @@ impl Share {
     }
 
     fn open(&self) -> io::Result<File> {
-        OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .mode(PRIVATE)
-            .open(&self.list)
+        layout::open_to_append(&self.list)
     }
 }

@@ -144,12 +144,13 @@ fn start(call: &Call, args: Args) -> Result<Started, Refused> {
             job: *job,
             notes: vec!["this call was made before: nothing more was started".to_owned()],
             already: true,
+            hold: None,
         }),
         other => Ok(other?),
     }
 }
 
-fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
+pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
     let call_id = call.id.as_deref();
     let id = call_id.map(|call_id| identity::job_id(&call.session, call_id));
     let ready = args.ready.as_deref().map(Ready::parse);

@@ -1,8 +1,8 @@
 //! While others start, run and prune.
 
 use super::{removed, texts, touch};
-use crate::processes::{CONT, begin, until_stopped};
-use crate::scripts::over;
+use crate::processes::{CONT, STOP, begin, until_stopped};
+use crate::scripts::{loop_until, over};
 use crate::trace::strace;
 use crate::world::{Ran, World, kill, names_in, until};
 use serde_json::{Value, json};
@@ -203,4 +203,28 @@ fn a_job_removed_while_it_is_being_listed_is_no_damage() {
         (ran.code, ran.stderr.as_str(), ran.stdout.as_str()),
         (0, "", "{\"jobs\":[]}\n")
     );
+}
+
+#[test]
+fn an_end_that_is_waited_for_is_told_though_others_prune_meanwhile() {
+    let world = World::new();
+    let go = world.path("go");
+    let script = format!("{}; echo last; exit 5", loop_until(&go));
+    let waiter = begin(world.command(["run", "--wait", "--id", "mine", "--shell", &script]));
+    until("it runs", || {
+        world.job_dir("mine").join("journal").exists() && world.events("mine", "started").len() == 1
+    });
+    kill(waiter.id() as i32, STOP);
+    until_stopped(waiter.id() as i32);
+    fs::write(&go, "").unwrap();
+    world.until_over("mine");
+    let answer = world.json(&["prune", "--all", "--json"]);
+    assert_eq!(
+        (&answer["removed"], &answer["untold"]),
+        (&json!([]), &json!(["mine"]))
+    );
+    kill(waiter.id() as i32, CONT);
+    let ran = Ran::end_of(waiter);
+    assert_eq!((ran.code, ran.stdout.as_str()), (5, "last\n"));
+    assert_eq!(removed(&world, &["--all"]), ["mine"]);
 }

@@ -5,7 +5,7 @@ use crate::scripts::loop_until;
 use crate::world::{Ran, World, until};
 use outlive_sys::procfs;
 use std::fs::{self, File};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -211,4 +211,22 @@ fn a_home_of_another_user_is_refused_by_every_verb() {
     // It was made its owner's alone again.
     let mode = fs::metadata(world.home()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
+}
+
+/// Who may write beside the home could otherwise have it made in any directory of ours.
+#[test]
+fn a_link_that_another_user_put_in_the_place_of_the_home_is_refused() {
+    let world = World::new();
+    let own = world.path("own");
+    fs::create_dir(&own).unwrap();
+    symlink(&own, world.home()).unwrap();
+    // A link of one's own is meant.
+    assert_eq!(world.outlive(&["run", "--", "true"]).code, 0);
+    lchown(world.home(), Some(65_534), Some(65_534)).unwrap();
+    for args in [&["run", "--", "true"][..], &["list"], &["prune", "--all"]] {
+        let ran = world.outlive(args);
+        assert_clear_error(&ran);
+        assert_eq!(ran.code, 125, "{args:?}");
+        assert!(ran.stderr.contains("another user"), "{ran:?}");
+    }
 }

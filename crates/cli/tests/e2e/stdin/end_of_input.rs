@@ -1,10 +1,10 @@
 //! The end of the input.
 
-use super::{ROOM, letters, reader, refusal, send_bytes, sum};
+use super::{ROOM, letters, reader, reader_with_hooks, refusal, send_bytes, sum};
 use crate::checks::{assert_nothing_is_left, assert_same_bytes, keepings, until_output};
-use crate::processes::{CONT, KILL, STOP, kill_for_good};
+use crate::processes::{CONT, KILL, STOP, begin, kill_for_good};
 use crate::scripts::{WAITS, let_go, send_line};
-use crate::world::{World, kill};
+use crate::world::{Ran, World, kill};
 
 /// It stays open until then, and a process left behind is not left waiting for what cannot come.
 #[test]
@@ -74,4 +74,33 @@ fn the_end_comes_also_when_the_standby_stands_still_or_is_gone() {
         assert_eq!(world.wait(&id)["exit_code"], 0);
         assert_eq!(world.output(&id), b"x\n");
     }
+}
+
+/// The keeper has ended the input and is killed before it says so; by the time the client asks again,
+/// nobody keeps the job any more.
+fn sent_over_a_killed_keeper(args: &[&str]) -> Ran {
+    let world = World::new();
+    let id = reader_with_hooks(&world, "keeper:InputEnded=stop", "exec cat");
+    let mut command = world.command(["send", &id]);
+    command.args(args);
+    let client = begin(command);
+    let keeper = world.until_keeper_stops(&id);
+    kill(client.id() as i32, STOP);
+    kill_for_good(keeper);
+    assert_eq!(world.wait(&id)["exit_code"], 0);
+    world.until_nothing_runs();
+    kill(client.id() as i32, CONT);
+    Ran::end_of(client)
+}
+
+#[test]
+fn an_end_that_came_to_pass_is_no_error_though_its_keeper_was_killed() {
+    let ran = sent_over_a_killed_keeper(&["--eof"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn what_nobody_can_tell_was_delivered_is_not_said_to_be_refused() {
+    let ran = sent_over_a_killed_keeper(&["last words", "--eof"]);
+    assert!(refusal(&ran).contains("it may have been"), "{ran:?}");
 }

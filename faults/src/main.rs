@@ -1,0 +1,76 @@
+//! Breaks Outlive on purpose, with its real programs, and shows that nothing is lost.
+//!
+//! `cargo xtask faults [--long] [--only WORD] [--seed N]` builds the programs and runs this. The short
+//! form tries a random part of each row's cases, with a seed that is printed; the long form tries all.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`row`] | what a row is, which of its cases are tried, and the table |
+//! | [`world`] | a home of its own for each case |
+//! | [`job`] | the jobs that faults happen to, and what they must come to |
+//! | [`invariants`] | what must be so after any fault |
+//! | [`control`] | the row without a fault |
+//! | [`syscalls`], [`errors`] | a process killed, or an error met, at each of its system calls |
+//! | [`strike`] | one such case |
+//! | [`plan`], [`tracer`] | the process that does it, and how it is told what |
+//! | [`calls`] | system calls, and what each can meet |
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "it talks to whoever runs it"
+)]
+#![cfg_attr(
+    test,
+    expect(clippy::unwrap_used, reason = "in a test, a panic is the answer")
+)]
+
+mod calls;
+mod control;
+mod errors;
+mod invariants;
+mod job;
+mod plan;
+mod row;
+mod strike;
+mod syscalls;
+mod tracer;
+mod world;
+
+use row::{Context, Row};
+use std::process::ExitCode;
+
+const USAGE: &str = "outlive-faults DIRECTORY-OF-THE-PROGRAMS [--long] [--only WORD] [--seed N]";
+
+/// Every row, a family after the other.
+fn rows() -> Vec<Row> {
+    [control::rows(), syscalls::rows(), errors::rows()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [word, rest @ ..] = arguments.as_slice()
+        && word == "--trace"
+    {
+        return match tracer::main(rest) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                println!("{error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
+    match Context::of(&arguments) {
+        Some(context) => match row::run(&context, &rows()) {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        },
+        None => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What a row is, which of its cases are tried, and the table.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Cases mostly wait for processes, so more run at once than there are processors.
+const AT_ONCE: usize = 4;
+
+/// One kind of fault.
+pub struct Row {
+    /// `family: what`.
+    pub name: &'static str,
+    /// What must hold all the same.
+    pub promise: &'static str,
+    pub run: fn(&Context) -> Tried,
+}
+
+/// What came of a row.
+#[derive(Debug, Default)]
+pub struct Tried {
+    pub count: usize,
+    /// Each described in full.
+    pub losses: Vec<String>,
+}
+
+/// What was asked for.
+#[derive(Debug)]
+pub struct Context {
+    /// Where `outlive` and `outlive-keeper` are.
+    pub programs: PathBuf,
+    pub is_long: bool,
+    only: Option<String>,
+    seed: u64,
+}
+
+impl Context {
+    pub fn of(arguments: &[String]) -> Option<Context> {
+        let (programs, mut rest) = arguments.split_first()?;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        let mut context = Context {
+            programs: PathBuf::from(programs),
+            is_long: false,
+            only: None,
+            seed: since.as_secs() % 1_000_000,
+        };
+        while let [option, others @ ..] = rest {
+            rest = others;
+            if option == "--long" {
+                context.is_long = true;
+                continue;
+            }
+            let [value, others @ ..] = rest else {
+                return None;
+            };
+            rest = others;
+            match option.as_str() {
+                "--only" => context.only = Some(value.clone()),
+                "--seed" => context.seed = value.parse().ok()?,
+                _ => return None,
+            }
+        }
+        context.programs.is_dir().then_some(context)
+    }
+
+    /// Tries every case in the long form, and `few` of them in the short one; several at once.
+    pub fn try_cases<C: Display + Sync>(
+        &self,
+        cases: Vec<C>,
+        few: usize,
+        check: impl Fn(&C) -> Result<(), String> + Sync,
+    ) -> Tried {
+        self.try_cases_at_once(AT_ONCE, cases, few, check)
+    }
+
+    /// The same, with a number of its own for how many at once.
+    pub fn try_cases_at_once<C: Display + Sync>(
+        &self,
+        at_once: usize,
+        mut cases: Vec<C>,
+        few: usize,
+        check: impl Fn(&C) -> Result<(), String> + Sync,
+    ) -> Tried {
+        if !self.is_long {
+            shuffle(&mut cases, self.seed);
+            cases.truncate(few);
+        }
+        let next = AtomicUsize::new(0);
+        let losses = Mutex::new(Vec::new());
+        let work = || {
+            while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if let (Err(loss), Ok(mut losses)) = (check(case), losses.lock()) {
+                    losses.push(format!("{case}: {loss}"));
+                }
+            }
+        };
+        thread::scope(|scope| (0..at_once).for_each(|_| drop(scope.spawn(work))));
+        Tried {
+            count: cases.len(),
+            losses: losses.into_inner().unwrap_or_default(),
+        }
+    }
+
+    fn is_meant(&self, row: &Row) -> bool {
+        self.only
+            .as_ref()
+            .is_none_or(|only| row.name.contains(only))
+    }
+}
+
+/// In an order that follows from the seed alone (xorshift, which is random enough to sample by).
+fn shuffle<C>(cases: &mut [C], seed: u64) {
+    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    for place in (1..cases.len()).rev() {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        cases.swap(place, (random % (place as u64 + 1)) as usize);
+    }
+}
+
+/// Runs the rows that are meant and prints the table; whether nothing was lost.
+pub fn run(context: &Context, rows: &[Row]) -> bool {
+    let form = match context.is_long {
+        true => "every case",
+        false => "some cases of each",
+    };
+    println!("{form}, seed {}", context.seed);
+    let meant: Vec<&Row> = rows.iter().filter(|row| context.is_meant(row)).collect();
+    let width = meant.iter().map(|row| row.name.chars().count()).max();
+    let width = width.unwrap_or_default();
+    println!("{:width$} | tried | losses |    s | promise", "fault");
+    let mut losses = Vec::new();
+    for row in &meant {
+        let start = Instant::now();
+        let tried = (row.run)(context);
+        println!(
+            "{:width$} | {:5} | {:6} | {:4} | {}",
+            row.name,
+            tried.count,
+            tried.losses.len(),
+            start.elapsed().as_secs(),
+            row.promise
+        );
+        losses.extend(tried.losses.into_iter().map(|loss| (row.name, loss)));
+    }
+    for (name, loss) in &losses {
+        println!("\nLOSS in {name}\n  {}", loss.replace('\n', "\n  "));
+    }
+    if meant.is_empty() {
+        println!("no row is called so");
+    }
+    losses.is_empty() && !meant.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn context(words: &[&str]) -> Option<Context> {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        Context::of(&words)
+    }
+
+    #[test]
+    fn what_is_asked_for_is_understood_or_refused() {
+        let asked = context(&["/", "--long", "--only", "kill", "--seed", "7"]).unwrap();
+        assert!(asked.is_long);
+        assert_eq!((asked.only.as_deref(), asked.seed), (Some("kill"), 7));
+        for wrong in [&["/", "--seed"][..], &["/", "--other", "x"], &[], &["/no"]] {
+            assert!(context(wrong).is_none(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_seed_decides_which_cases_are_tried() {
+        let order = |seed| {
+            let mut cases: Vec<u32> = (0..50).collect();
+            shuffle(&mut cases, seed);
+            cases
+        };
+        assert_eq!(order(3), order(3));
+        assert_ne!(order(3), order(4));
+        let mut sorted = order(3);
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..50).collect::<Vec<u32>>());
+    }
+
+    #[test]
+    fn the_short_form_tries_few_and_tells_each_loss() {
+        let is_odd = |case: &u32| match case % 2 {
+            0 => Ok(()),
+            _ => Err("odd".to_owned()),
+        };
+        let short = context(&["/", "--seed", "1"]).unwrap();
+        assert_eq!(short.try_cases((0..40).collect(), 10, is_odd).count, 10);
+        let long = context(&["/", "--long"]).unwrap();
+        let tried = long.try_cases((0..40).collect(), 10, is_odd);
+        assert_eq!((tried.count, tried.losses.len()), (40, 20));
+        assert!(tried.losses.contains(&"7: odd".to_owned()));
+    }
+}

@@ -1,0 +1,144 @@
+//! One job of which one process is struck by a fault at one of its system calls.
+
+use crate::calls::Fault;
+use crate::invariants::{self, Allowed};
+use crate::job::{ID, KINDS, Kind};
+use crate::plan::{Launch, Plan, Role, Traced};
+use crate::row::{Context, Tried};
+use crate::world::{Ran, World};
+use std::fmt;
+
+/// What happens to whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Strike {
+    kind: usize,
+    role: Role,
+    at: usize,
+    fault: Fault,
+}
+
+impl fmt::Display for Strike {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            to,
+            "a {} job, {} at call {} of its {}",
+            self.kind().name,
+            self.fault.word(),
+            self.at,
+            self.role.word()
+        )
+    }
+}
+
+/// Tries a fault at the calls of these processes, of every kind of job.
+pub fn rows_of(context: &Context, fault: Fault, roles: &[Role], few: usize) -> Tried {
+    let mut cases = Vec::new();
+    for (kind, _) in KINDS.iter().enumerate() {
+        let counted = match count(context, kind) {
+            Ok(counted) => counted,
+            Err(loss) => {
+                return Tried {
+                    count: 1,
+                    losses: vec![format!("a {} job, only traced: {loss}", KINDS[kind].name)],
+                };
+            }
+        };
+        for role in roles.iter().copied() {
+            let calls = 1..=counted.count(role, fault);
+            cases.extend(calls.map(|at| Strike {
+                kind,
+                role,
+                at,
+                fault,
+            }));
+        }
+    }
+    context.try_cases(cases, few, |strike| strike.check(context))
+}
+
+/// A launch that is only traced, for how many calls its processes make.
+fn count(context: &Context, kind: usize) -> Result<Traced, String> {
+    let world = World::new(context)?;
+    let kind = &KINDS[kind];
+    let mut launch = Launch::start(&world, &kind.start(&world), Plan::COUNT)?;
+    launch.launched(&world)?;
+    kind.go_on(&world)?;
+    launch.end()
+}
+
+impl Strike {
+    fn kind(&self) -> &'static Kind {
+        &KINDS[self.kind]
+    }
+
+    fn check(&self, context: &Context) -> Result<(), String> {
+        let world = World::new(context)?;
+        let plan = Plan {
+            role: Some(self.role),
+            at: self.at,
+            fault: self.fault,
+        };
+        let mut launch = Launch::start(&world, &self.kind().start(&world), plan)?;
+        let launched = launch.launched(&world)?;
+        if !world.job_dir(ID).exists() {
+            let at = launch.end()?.at.unwrap_or_default();
+            return self
+                .check_failed_launch(&world, &launched)
+                .map_err(|loss| self.describe(&world, &at, &launched, &loss));
+        }
+        let ended = self.kind().go_on(&world);
+        let traced = launch.end();
+        let at = traced.as_ref().map(|traced| traced.at.clone());
+        let at = at.ok().flatten().unwrap_or_default();
+        let checked = traced.and_then(|traced| {
+            let ended = ended?;
+            let is_started = ended["outcome"]["kind"] != "not_started";
+            self.check_code(&launched, is_started)?;
+            invariants::check(&world, self.kind(), &ended, self.allowed(&traced))
+        });
+        checked.map_err(|loss| self.describe(&world, &at, &launched, &loss))
+    }
+
+    /// What the fault may have led to besides what should be.
+    fn allowed(&self, traced: &Traced) -> Allowed {
+        match (self.role, self.fault) {
+            (Role::Launcher, _) => Allowed::NotStarted,
+            // With nobody to take its place yet.
+            (Role::Standby, Fault::Kill) if !traced.has_keeper => Allowed::NotStarted,
+            (_, Fault::Kill) => Allowed::Exact,
+            // What a process could not be started for is said.
+            _ => Allowed::NotStarted,
+        }
+    }
+
+    /// A launcher that says it started a job did, and one that lives knows.
+    fn check_code(&self, launched: &Ran, is_started: bool) -> Result<(), String> {
+        let is_victim = self.role == Role::Launcher;
+        match (launched.code == 0, is_started) {
+            (true, true) | (false, false) => Ok(()),
+            (false, true) if is_victim => Ok(()),
+            (true, false) => Err("a job that was not started is said to be".to_owned()),
+            (false, true) => Err("a job that was started is said not to be".to_owned()),
+        }
+    }
+
+    fn check_failed_launch(&self, world: &World, launched: &Ran) -> Result<(), String> {
+        let says_so = match self.fault {
+            Fault::Kill => launched.code == 137,
+            _ => launched.code == 125 && !launched.stderr.is_empty(),
+        };
+        match says_so {
+            true => invariants::check_never_was(world, self.kind()),
+            false => Err("a launch that failed does not say so".to_owned()),
+        }
+    }
+
+    fn describe(&self, world: &World, at: &str, launched: &Ran, loss: &str) -> String {
+        let journal = std::fs::read_to_string(world.job_dir(ID).join("journal"));
+        format!(
+            "at {at}: {loss}\nthe launcher: {launched}\nleft: {:?}\njournal:\n{}",
+            world.files(),
+            journal.unwrap_or_default()
+        )
+    }
+}

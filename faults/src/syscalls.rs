@@ -1,0 +1,29 @@
+//! SIGKILL at each system call of launcher, standby and keeper.
+//!
+//! A process is killed as it enters the call, which is then not made: so between any two calls, and
+//! before the first, there is one case. What is in the middle of a call is the kernel's to keep whole.
+
+use crate::calls::Fault;
+use crate::plan::Role;
+use crate::row::Row;
+use crate::strike;
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        Row {
+            name: "kill: the launcher",
+            promise: "the job is exact, or never ran and can be started again",
+            run: |context| strike::rows_of(context, Fault::Kill, &[Role::Launcher], 40),
+        },
+        Row {
+            name: "kill: the standby",
+            promise: "the job is exact, or (before there is a keeper) not started",
+            run: |context| strike::rows_of(context, Fault::Kill, &[Role::Standby], 40),
+        },
+        Row {
+            name: "kill: the keeper",
+            promise: "the job is exact",
+            run: |context| strike::rows_of(context, Fault::Kill, &[Role::Keeper], 70),
+        },
+    ]
+}

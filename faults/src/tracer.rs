@@ -1,0 +1,227 @@
+//! The process that traces a launch and everything of it, and does what was planned at one system call.
+//!
+//! `outlive-faults --trace ROLE N FAULT OUT PROGRAM ARG…`: runs the program with its output in files
+//! called `OUT` and more, prints `launched CODE` when it has ended, and a last line in JSON when nothing
+//! of it is left that is traced. It is a process of its own, because only one with a single thread may
+//! fork, and whoever traces must wait for all of its children.
+//!
+//! ```text
+//!  launcher ─fork─► standby ─fork─► keeper ─fork─► the job, which is let go
+//! ```
+
+use crate::calls::{self, Fault};
+use crate::plan::{Plan, Role};
+use outlive_sys::child;
+use outlive_sys::pidfd::Status;
+use outlive_sys::trace::{self, Call, Stop, Until};
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Does what the arguments after `--trace` say.
+pub fn main(arguments: &[String]) -> io::Result<()> {
+    let bad = || io::Error::other("these arguments are not for people");
+    let (plan, rest) = Plan::from_words(arguments).ok_or_else(bad)?;
+    let [out, program, words @ ..] = rest else {
+        return Err(bad());
+    };
+    let mut command = Command::new(program);
+    command.args(words).stdin(Stdio::null());
+    command.stdout(File::create(out)?);
+    command.stderr(File::create(Path::new(out).with_extension("err"))?);
+    Tracer::run(plan, command)
+}
+
+struct Tracer {
+    plan: Plan,
+    launcher: i32,
+    traced: HashMap<i32, Traced>,
+    /// Those that stand still at their beginning, and whose maker has not been heard of yet.
+    early: HashSet<i32>,
+    /// Processes of the job itself, to be let go as soon as they stand still at their beginning.
+    strangers: HashSet<i32>,
+    /// How many calls each role made that each fault could have hit.
+    counts: HashMap<(Role, &'static str), usize>,
+    /// The call at which it was done.
+    done: Option<String>,
+    has_keeper: bool,
+}
+
+struct Traced {
+    role: Role,
+    /// It runs code of ours, not the loader's.
+    is_own: bool,
+    /// The call it is in is not made, and is to fail with this.
+    failing: Option<i32>,
+}
+
+impl Tracer {
+    fn run(plan: Plan, mut command: Command) -> io::Result<()> {
+        let (mut wait, mut go) = io::pipe()?;
+        let launcher = child::fork(|| {
+            let _ = wait.read(&mut [0]);
+            let error = command.exec();
+            error.raw_os_error().unwrap_or(1)
+        })?;
+        trace::seize(launcher)?;
+        go.write_all(b"g")?;
+        let mut tracer = Tracer {
+            plan,
+            launcher,
+            traced: HashMap::new(),
+            early: HashSet::new(),
+            strangers: HashSet::new(),
+            counts: HashMap::new(),
+            done: None,
+            has_keeper: false,
+        };
+        tracer.adopt(launcher, Role::Launcher, false);
+        while let Some((pid, stop)) = trace::next()? {
+            tracer.handle(pid, stop)?;
+        }
+        say(&tracer.report().to_string())
+    }
+
+    fn adopt(&mut self, pid: i32, role: Role, is_own: bool) {
+        let traced = Traced {
+            role,
+            is_own,
+            failing: None,
+        };
+        self.traced.insert(pid, traced);
+    }
+
+    fn handle(&mut self, pid: i32, stop: Stop) -> io::Result<()> {
+        match stop {
+            Stop::Began if self.strangers.remove(&pid) => trace::let_go(pid),
+            Stop::Began if self.traced.contains_key(&pid) => self.go_on(pid, 0),
+            Stop::Began => {
+                self.early.insert(pid);
+                Ok(())
+            }
+            Stop::Entered(call) => {
+                self.entered(pid, call)?;
+                self.go_on(pid, 0)
+            }
+            Stop::Left => {
+                let traced = self.traced.get_mut(&pid);
+                if let Some(errno) = traced.and_then(|traced| traced.failing.take()) {
+                    trace::answer(pid, errno)?;
+                }
+                self.go_on(pid, 0)
+            }
+            Stop::Forked { child, is_process } => {
+                self.forked(pid, child, is_process)?;
+                self.go_on(pid, 0)
+            }
+            Stop::Executed => {
+                if let Some(traced) = self.traced.get_mut(&pid) {
+                    traced.is_own = false;
+                }
+                self.go_on(pid, 0)
+            }
+            Stop::Signalled(signal) => self.go_on(pid, signal),
+            Stop::Suspended => trace::leave_suspended(pid),
+            Stop::Ended(status) => {
+                self.traced.remove(&pid);
+                match (pid == self.launcher, status) {
+                    (false, _) => Ok(()),
+                    (true, Status::Exited { code }) => say(&format!("launched {code}")),
+                    (true, Status::Signaled { signal, .. }) => {
+                        say(&format!("launched {}", 128 + signal))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Only whose calls matter are stopped at them.
+    fn go_on(&self, pid: i32, signal: i32) -> io::Result<()> {
+        let matters = |traced: &Traced| {
+            let is_meant = self.plan.role.is_none_or(|role| role == traced.role);
+            (is_meant && self.done.is_none()) || traced.failing.is_some()
+        };
+        let until = match self.traced.get(&pid).is_some_and(matters) {
+            true => Until::Call,
+            false => Until::Event,
+        };
+        trace::go_on(pid, until, signal)
+    }
+
+    fn forked(&mut self, parent: i32, child: i32, is_process: bool) -> io::Result<()> {
+        let role = match self.traced.get(&parent).map(|traced| traced.role) {
+            Some(role) if !is_process => Some(role),
+            Some(Role::Launcher) => Some(Role::Standby),
+            Some(Role::Standby) if !self.has_keeper => {
+                self.has_keeper = true;
+                Some(Role::Keeper)
+            }
+            _ => None,
+        };
+        let is_early = self.early.remove(&child);
+        match role {
+            Some(role) => self.adopt(child, role, true),
+            None if is_early => return trace::let_go(child),
+            None => drop(self.strangers.insert(child)),
+        }
+        match is_early {
+            true => self.go_on(child, 0),
+            // It goes on when it stands still.
+            false => Ok(()),
+        }
+    }
+
+    fn entered(&mut self, pid: i32, call: Call) -> io::Result<()> {
+        let Some(traced) = self.traced.get_mut(&pid) else {
+            return Ok(());
+        };
+        if !traced.is_own {
+            traced.is_own = calls::is_last_before_main(call.number);
+            return Ok(());
+        }
+        let role = traced.role;
+        for fault in calls::FAULTS {
+            if fault.can_hit(call.number) {
+                *self.counts.entry((role, fault.word())).or_default() += 1;
+            }
+        }
+        let is_it = |fault: Fault| {
+            self.plan.role == Some(role)
+                && fault.can_hit(call.number)
+                && self.counts.get(&(role, fault.word())) == Some(&self.plan.at)
+        };
+        if self.done.is_some() || !is_it(self.plan.fault) {
+            return Ok(());
+        }
+        self.done = Some(calls::name(call.number));
+        match self.plan.fault.errno() {
+            None => {
+                crate::world::kill(pid);
+                Ok(())
+            }
+            errno => {
+                traced.failing = errno;
+                trace::skip(pid)
+            }
+        }
+    }
+
+    fn report(&self) -> Value {
+        let count = |((role, fault), count): (&(Role, &str), &usize)| {
+            (format!("{} {fault}", role.word()), json!(count))
+        };
+        let counts: serde_json::Map<String, Value> = self.counts.iter().map(count).collect();
+        json!({ "at": self.done, "has_keeper": self.has_keeper, "counts": counts })
+    }
+}
+
+/// A line to whoever planned this.
+fn say(line: &str) -> io::Result<()> {
+    let mut out = io::stdout();
+    writeln!(out, "{line}")?;
+    out.flush()
+}

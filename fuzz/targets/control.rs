@@ -1,0 +1,29 @@
+//! What client and keeper say to each other is one line each, and says the same once said again.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use outlive_core::control::{MAX_DATA, MAX_LINE, Reply, Request};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+
+fn is_said_again<T: Serialize + DeserializeOwned + PartialEq + Debug>(bytes: &[u8]) -> Option<T> {
+    let heard: T = serde_json::from_slice(bytes).ok()?;
+    let line = serde_json::to_vec(&heard).expect("what was heard can be said");
+    assert!(!line.contains(&b'\n'), "it would be two lines");
+    assert_eq!(
+        serde_json::from_slice::<T>(&line).expect("and heard"),
+        heard
+    );
+    Some(heard)
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Some(Request::Write(write)) = is_said_again(bytes)
+        && write.data.as_os_str().len() <= MAX_DATA
+    {
+        let line = serde_json::to_vec(&Request::Write(write)).expect("said before");
+        assert!(line.len() <= MAX_LINE, "a keeper would not take it");
+    }
+    is_said_again::<Reply>(bytes);
+});

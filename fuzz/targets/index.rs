@@ -1,0 +1,21 @@
+//! Any bytes are an index: its marks are in order, and looking for anything in it gives the nearest one.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use outlive_core::index::Index;
+
+fuzz_target!(|input: (u64, &[u8])| {
+    let (probe, bytes) = input;
+    let index = Index::parse(bytes);
+    assert!(index.length() <= bytes.len() as u64);
+    let whole = &bytes[..index.length() as usize];
+    assert_eq!(Index::parse(whole), index, "the rest told something");
+    assert!(index.before_offset(probe).offset <= probe);
+    assert!(index.before_line(probe).newlines <= probe);
+    if let Some(mark) = index.after_offset(probe) {
+        assert!(mark.offset >= probe);
+    }
+    assert!(index.before_offset(probe).offset <= index.last().offset);
+    index.before_time(probe);
+    index.time_of(probe);
+});

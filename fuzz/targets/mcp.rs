@@ -1,0 +1,32 @@
+//! Any arguments of any tool are answered, refused or said to be wrong, in words; no time that is asked
+//! for is more than a deadline can be.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use outlive::units::MAX_DURATION;
+use outlive_mcp::fuzzing::{Answered, Desk};
+use std::sync::LazyLock;
+
+/// Nothing is ever started here, so there is nothing to clean.
+static DESK: LazyLock<Desk> = LazyLock::new(|| {
+    let nowhere = std::env::temp_dir().join("outlive-fuzz-has-no-home");
+    Desk::new(nowhere).expect("a home that is not there can be opened")
+});
+
+fuzz_target!(|input: (u8, &[u8])| {
+    let (tool, bytes) = input;
+    let Ok(arguments) = serde_json::from_slice(bytes) else {
+        return;
+    };
+    match DESK.ask(usize::from(tool), arguments) {
+        Answered::Said(_) => {}
+        Answered::Refused(text) | Answered::BadParams(text) => {
+            assert!(!text.is_empty());
+            assert!(
+                text.len() <= 4 * bytes.len() + 1000,
+                "longer than what was asked: {text}"
+            );
+        }
+        Answered::WouldRun { timeout } => assert!(timeout.is_none_or(|time| time <= MAX_DURATION)),
+    }
+});

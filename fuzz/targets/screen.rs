@@ -1,0 +1,21 @@
+//! Any bytes can be put on a screen of any size, and what repaints it shows the same.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use outlive::Size;
+use outlive::fuzzing::emulated;
+
+fn size((rows, cols): (u8, u8)) -> Size {
+    Size {
+        rows: u16::from(rows),
+        cols: u16::from(cols),
+    }
+}
+
+fuzz_target!(|input: ((u8, u8), (u8, u8), u16, &[u8])| {
+    let (first, later, cut, bytes) = input;
+    let (before, after) = bytes.split_at(usize::from(cut) % (bytes.len() + 1));
+    let (text, repaint) = emulated(size(first), before, size(later), after);
+    let (again, _) = emulated(size(later), &repaint, size(later), b"");
+    assert_eq!(text, again);
+});

@@ -1,0 +1,32 @@
+//! A shell string loses its last `&` or nothing, and once it has none it is left alone.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use outlive::fuzzing::foreground;
+
+fuzz_target!(|script: &str| {
+    let Some(rewritten) = foreground(script) else {
+        return;
+    };
+    let at = script
+        .rfind('&')
+        .map(|_| ())
+        .and(first_difference(script, &rewritten));
+    let at = at.unwrap_or(rewritten.len());
+    assert_eq!(
+        script.as_bytes().get(at),
+        Some(&b'&'),
+        "{script:?} became {rewritten:?}"
+    );
+    let rest = &script[at + 1..];
+    let now = &rewritten[at..];
+    assert!(
+        now == rest || now.strip_prefix(' ') == Some(rest),
+        "{script:?} became {rewritten:?}"
+    );
+    assert_eq!(foreground(&rewritten), None);
+});
+
+fn first_difference(one: &str, other: &str) -> Option<usize> {
+    one.bytes().zip(other.bytes()).position(|(a, b)| a != b)
+}

@@ -1,0 +1,31 @@
+//! A spec or a post that can be read says the same once written again, and bounds what it drops.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use outlive_core::Spec;
+use outlive_core::doorbell::MAX_TIMEOUT_MS;
+use outlive_core::post::Post;
+
+fuzz_target!(|input: (u64, &[u8])| {
+    let (size, bytes) = input;
+    if let Ok(spec) = serde_json::from_slice::<Spec>(bytes) {
+        let written = serde_json::to_vec(&spec).expect("what was read can be written");
+        let again: Spec = serde_json::from_slice(&written).expect("and read");
+        assert_eq!(again, spec);
+        let dropped = spec.dropped(size);
+        assert!(dropped.start <= dropped.end && dropped.end <= size.max(dropped.start));
+        for bell in &spec.doorbells {
+            assert!(
+                bell.time_ms() <= MAX_TIMEOUT_MS,
+                "a keeper would stay for ever"
+            );
+        }
+    }
+    if let Ok(post) = serde_json::from_slice::<Post>(bytes) {
+        let written = serde_json::to_vec(&post).expect("what was read can be written");
+        assert_eq!(
+            serde_json::from_slice::<Post>(&written).expect("and read"),
+            post
+        );
+    }
+});

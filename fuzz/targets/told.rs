@@ -1,0 +1,56 @@
+//! Any bytes are a record of who was told: a torn line at its end changes nothing, what is settled stays
+//! so whatever follows, and of two who claim only one has it.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use outlive_core::event::Moment;
+use outlive_core::process::BootId;
+use outlive_core::told::{Due, Line, Note, Rules, Told, When};
+
+fn at(boot_ms: u64) -> When {
+    let at = Moment {
+        wall_ms: boot_ms,
+        boot_ms,
+    };
+    When {
+        boot: BootId("b".to_owned()),
+        at,
+    }
+}
+
+fn claim(by: &str, boot_ms: u64, seq: u64) -> Line {
+    Line {
+        when: at(boot_ms),
+        seqs: vec![seq],
+        note: Note::Claimed {
+            by: by.to_owned(),
+            for_ms: 1000,
+            most: u32::MAX,
+        },
+    }
+}
+
+fuzz_target!(|input: (u64, u64, &[u8])| {
+    let (now, seq, bytes) = input;
+    let told = Told::parse(bytes);
+    let torn = [bytes, b"\n{\"boot\":\"b\",\"wall_ms\":1,\"bo"].concat();
+    assert_eq!(Told::parse(&torn), told);
+
+    let twice = Told::parse(&[bytes, b"\n", bytes].concat());
+    assert!(!told.is_settled(seq) || twice.is_settled(seq));
+
+    let due = told.due(seq, &at(0), &at(now), &Rules::default());
+    assert_eq!(told.is_settled(seq), due == Due::Settled);
+    let mut after = told.clone();
+    after.apply(&claim("first", now, seq));
+    after.apply(&claim("second", now, seq));
+    let holder = after.holder(seq, &at(now));
+    assert_ne!(
+        holder,
+        Some("second"),
+        "two have it, or the first was passed over"
+    );
+    if due == Due::Now && now < u64::MAX {
+        assert_eq!(holder, Some("first"));
+    }
+});
