@@ -40,9 +40,9 @@ use tokio_util::sync::CancellationToken;
 /// The header that names a session.
 const SESSION: &str = "outlive-session";
 
-/// So long nobody has to say anything in a session: agents may be left alone over night. One that its client
-/// never ends costs a few kilobytes until then.
-const IDLE: Duration = Duration::from_secs(24 * 3600);
+/// So long nothing has to be said in a session: a working day. After that it is begun anew where it is needed,
+/// but what was subscribed to is forgotten. One that its client never ends costs some fifty kilobytes until then.
+const IDLE: Duration = Duration::from_secs(8 * 3600);
 
 /// Where web pages may be from.
 const ORIGINS: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];

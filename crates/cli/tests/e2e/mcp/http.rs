@@ -173,9 +173,10 @@ impl<'a> Older<'a> {
         answer.body["result"]["structuredContent"].clone()
     }
 
-    /// What the server says by itself, from now on.
-    fn listen(&self) -> impl Iterator<Item = Value> {
-        let stream = self.server.send("GET", &Value::Null, &self.headers());
+    /// What the server says by itself, from now on; or what came after this event of a lost stream.
+    fn listen(&self, after: &str) -> impl Iterator<Item = Value> {
+        let headers = [&self.headers()[..], &[("Last-Event-ID", after)]].concat();
+        let stream = self.server.send("GET", &Value::Null, &headers);
         let lines = BufReader::new(stream).lines().map_while(Result::ok);
         lines.filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?).ok())
     }
@@ -226,6 +227,31 @@ fn a_session_of_the_transport_goes_on_with_the_next_server() {
 }
 
 #[test]
+fn a_reply_whose_connection_was_lost_can_be_fetched_again() {
+    let world = World::new();
+    let server = Server::start(&world);
+    let client = Older::of(&server);
+    let gate = world.path("gate");
+    let script = format!(
+        "until [ -e {} ]; do sleep 0.02; done; exit 3",
+        gate.display()
+    );
+    let arguments = json!({"command": script, "wait_seconds": 20});
+    let params = json!({"name": "run", "arguments": arguments});
+    let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params});
+    let lines = BufReader::new(server.send("POST", &call, &client.headers())).lines();
+    let mut lines = lines.map_while(Result::ok);
+    let first = lines.find_map(|line| line.strip_prefix("id: ").map(str::to_owned));
+    let first = first.unwrap();
+    drop(lines);
+    std::fs::write(&gate, "").unwrap();
+    let mut replayed = client.listen(&first);
+    let reply = replayed.find(|message| message["id"] == 7).unwrap();
+    let job = &reply["result"]["structuredContent"]["job"];
+    assert_eq!(job["exit_code"], 3, "{reply}");
+}
+
+#[test]
 fn each_client_of_an_older_revision_has_its_own_subscriptions_over_http() {
     let world = World::new();
     let server = Server::start(&world);
@@ -237,7 +263,7 @@ fn each_client_of_an_older_revision_has_its_own_subscriptions_over_http() {
     let (one, two) = (Older::of(&server), Older::of(&server));
     let id = one.tool("run", json!({"command": script}))["job"]["id"].clone();
     let uri = format!("outlive://jobs/{}/output", id.as_str().unwrap());
-    let listening = [one.listen(), two.listen()];
+    let listening = [one.listen(""), two.listen("")];
     for client in [&one, &two] {
         let answer = client.request("resources/subscribe", json!({"uri": uri}));
         assert!(answer.body["result"].is_object(), "{}", answer.body);
