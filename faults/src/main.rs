@@ -27,10 +27,14 @@
 
 mod calls;
 mod control;
+mod crowds;
 mod errors;
+mod fuzzing;
 mod invariants;
 mod job;
+mod neighbours;
 mod plan;
+mod rights;
 mod row;
 mod strike;
 mod syscalls;
@@ -44,10 +48,18 @@ const USAGE: &str = "outlive-faults DIRECTORY-OF-THE-PROGRAMS [--long] [--only W
 
 /// Every row, a family after the other.
 fn rows() -> Vec<Row> {
-    [control::rows(), syscalls::rows(), errors::rows()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        control::rows(),
+        syscalls::rows(),
+        errors::rows(),
+        neighbours::rows(),
+        crowds::rows(),
+        rights::rows(),
+        fuzzing::rows(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn main() -> ExitCode {

@@ -21,6 +21,8 @@ pub(crate) enum Removable {
     /// Nobody waits for it, nor will before this is dropped.
     Yes(Option<Lock>),
     SomebodyWaits,
+    /// By somebody else, just now.
+    IsRemoved,
 }
 
 impl Hold {
@@ -40,7 +42,11 @@ impl Hold {
 pub(crate) fn removable(job: &JobDir) -> Removable {
     let spec = File::options().read(true).write(true).open(job.spec());
     match spec.and_then(lock::take) {
-        Ok(Locked::Taken) => Removable::SomebodyWaits,
+        // Those who wait share it, and one who removes does not.
+        Ok(Locked::Taken) => match Hold::on(job) {
+            Some(_) => Removable::SomebodyWaits,
+            None => Removable::IsRemoved,
+        },
         Ok(Locked::Mine(lock)) => Removable::Yes(Some(lock)),
         Err(_) => Removable::Yes(None),
     }

@@ -85,6 +85,7 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
                 pruned.untold.push(job.id);
                 continue;
             }
+            Removable::IsRemoved => continue,
             Removable::SomebodyWaits => None,
             Removable::Yes(lock) => lock,
         };

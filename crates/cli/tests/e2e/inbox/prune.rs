@@ -39,6 +39,7 @@ fn posts_are_removed_by_age() {
     let mut old: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     let week = 7 * 24 * 60 * 60 * 1000;
     old["at"]["wall_ms"] = json!(old["at"]["wall_ms"].as_u64().unwrap() - week - 1000);
+    old["boot"] = json!("an earlier one");
     fs::write(&file, old.to_string()).unwrap();
     world.ok(&["prune"]);
     assert_eq!(posts(&world), ["two"]);

@@ -42,7 +42,7 @@ fn ended_ago(world: &World, ms: u64) -> String {
     id
 }
 
-/// Changes when the events of a job happened.
+/// Changes when the events of a job happened, in a boot before this one.
 fn set_wall(world: &World, id: &str, change: impl Fn(&str, u64) -> u64) {
     let mut text = String::new();
     for mut record in world.journal(id) {
@@ -58,6 +58,10 @@ fn set_wall(world: &World, id: &str, change: impl Fn(&str, u64) -> u64) {
         };
         let wall = record["at"]["wall_ms"].as_u64().unwrap();
         record["at"]["wall_ms"] = json!(change(&kind, wall));
+        // Within one boot the wall clock decides nothing.
+        if kind == "accepted" {
+            record["event"]["accepted"]["boot"] = json!("an earlier one");
+        }
         text.push_str(&format!("{record}\n"));
     }
     fs::write(world.job_dir(id).join("journal"), text).unwrap();

@@ -1,0 +1,116 @@
+//! Jobs that fork without end, inside a limit that holds keepers and all.
+
+use super::{bystander_is_unharmed, is_clear, start_bystander, until_written};
+use crate::invariants::nothing_is_left;
+use crate::row::{Context, Row, Tried};
+use crate::world::{Ran, World, until};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Few enough to harm nobody beside it, and all of it is used.
+const MOST: usize = 64;
+
+pub fn rows() -> Vec<Row> {
+    vec![Row {
+        name: "neighbour: forks without end",
+        promise: "its keepers go on beside it, and stop ends every process of it",
+        run,
+    }]
+}
+
+fn run(context: &Context) -> Tried {
+    let count = if context.is_long { 5 } else { 1 };
+    context.try_cases_at_once(1, (1..=count).collect::<Vec<usize>>(), count, |_| {
+        check(context)
+    })
+}
+
+/// A group of processes of which there can be no more than [`MOST`].
+struct Group(PathBuf);
+
+impl Group {
+    fn new() -> Result<Group, String> {
+        let own = format!("outlive-faults-{}", std::process::id());
+        let places = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"];
+        for place in places {
+            let path = PathBuf::from(place).join(&own);
+            if fs::create_dir(&path).is_ok() {
+                let group = Group(path);
+                match fs::write(group.0.join("pids.max"), MOST.to_string()) {
+                    Ok(()) => return Ok(group),
+                    Err(_) => drop(group),
+                }
+            }
+        }
+        Err("no cgroup with a limit of processes can be made here; run as root".to_owned())
+    }
+
+    fn count(&self) -> usize {
+        let pids = fs::read_to_string(self.0.join("cgroup.procs")).unwrap_or_default();
+        pids.lines().count()
+    }
+
+    /// The same command, in here from its first moment on.
+    fn within(&self, command: &Command) -> Command {
+        let mut inside = Command::new("sh");
+        let enter = format!(
+            "echo $$ > '{}/cgroup.procs' && exec \"$@\"",
+            self.0.display()
+        );
+        inside
+            .args(["-c", &enter, "sh"])
+            .arg(command.get_program())
+            .args(command.get_args());
+        for (key, value) in command.get_envs() {
+            match value {
+                Some(value) => inside.env(key, value),
+                None => inside.env_remove(key),
+            };
+        }
+        inside
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Zombies keep it for as long as their parents take.
+        let _ = until("the group is empty", || fs::remove_dir(&self.0).is_ok());
+    }
+}
+
+fn check(context: &Context) -> Result<(), String> {
+    let group = Group::new()?;
+    let world = World::new(context)?;
+    start_bystander(&world)?;
+    // Each child leaves its session and its parent, and makes more of itself as soon as it can.
+    let script = "echo begun; bomb() { while :; do (setsid sh -c 'sleep 5' &) 2> /dev/null; bomb & \
+                  sleep 0.02; done; }; bomb 2> /dev/null";
+    let run = world.command(["run", "--id", "job", "--grace", "200ms", "--shell", script]);
+    let started = Ran::of(&mut group.within(&run))?;
+    if started.code != 0 {
+        return Err(format!("it could not be started: {started}"));
+    }
+    until_written(&world, "job", "begun")?;
+    until("the group is full", || group.count() >= MOST - 2)?;
+    for args in [&["show", "job"][..], &["list"], &["log", "job"]] {
+        let ran = world.outlive(args)?;
+        is_clear(&ran, args[0])?;
+        if ran.code != 0 {
+            return Err(format!("{args:?} failed beside it: {ran}"));
+        }
+    }
+    // Nor can who has no room to work in do harm.
+    is_clear(
+        &Ran::of(&mut group.within(&world.command(["show", "job"])))?,
+        "show within",
+    )?;
+    world.ok(&["stop", "job"])?;
+    let job = world.json(&["show", "job", "--json"])?;
+    if job["state"] != "ended" || job["ended_by"] != "stop" {
+        return Err(format!("it was not stopped: {job}"));
+    }
+    until("none of it is left", || group.count() == 0)?;
+    bystander_is_unharmed(&world)?;
+    nothing_is_left(&world)
+}

@@ -1,0 +1,267 @@
+//! A wall clock that jumps: ours alone, which debug builds read through `OUTLIVE_WALL_JUMP`.
+
+use super::write;
+use crate::row::{Context, Row, Tried};
+use crate::world::{Ran, World};
+use serde_json::Value;
+use std::fmt;
+use std::fs;
+use std::process::{Command, Stdio};
+
+pub fn rows() -> Vec<Row> {
+    vec![Row {
+        name: "neighbour: the wall clock jumps",
+        promise: "timeouts, durations, claims and retention go by the time that passed",
+        run,
+    }]
+}
+
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// How far, in milliseconds; back before 1970 is as far as the clock goes.
+const JUMPS: [(&str, i64); 6] = [
+    ("an hour back", -DAY / 24),
+    ("an hour on", DAY / 24),
+    ("ten days back", -10 * DAY),
+    ("ten days on", 10 * DAY),
+    ("to 1970", -40_000 * DAY),
+    ("a hundred years on", 36_525 * DAY),
+];
+
+/// What is under way when it jumps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum During {
+    Timeout,
+    Stop,
+    Claim,
+    Retention,
+    Launches,
+    Output,
+}
+
+const MOMENTS: [During; 6] = [
+    During::Timeout,
+    During::Stop,
+    During::Claim,
+    During::Retention,
+    During::Launches,
+    During::Output,
+];
+
+struct Case(usize, During);
+
+impl fmt::Display for Case {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}, during {:?}", JUMPS[self.0].0, self.1)
+    }
+}
+
+fn run(context: &Context) -> Tried {
+    let cases = (0..JUMPS.len())
+        .flat_map(|jump| MOMENTS.map(|during| Case(jump, during)))
+        .collect();
+    context.try_cases(cases, 12, |case| {
+        let world = Jumping(World::new(context)?);
+        world.jump(0)?;
+        let by = JUMPS[case.0].1;
+        match case.1 {
+            During::Timeout => timeout(&world, by),
+            During::Stop => stop(&world, by),
+            During::Claim => claim(&world, by),
+            During::Retention => retention(&world, by),
+            During::Launches => launches(&world, by),
+            During::Output => output(&world, by),
+        }
+    })
+}
+
+/// A world whose clock can be set.
+struct Jumping(World);
+
+impl Jumping {
+    fn jump(&self, by: i64) -> Result<(), String> {
+        // Replaced as a whole, so that nobody reads half of it.
+        let (new, path) = (self.0.path("jump.new"), self.0.path("jump"));
+        fs::write(&new, by.to_string())
+            .and_then(|()| fs::rename(new, path))
+            .map_err(|error| error.to_string())
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.0.command(args);
+        command.env("OUTLIVE_WALL_JUMP", self.0.path("jump"));
+        command
+    }
+
+    fn ok(&self, args: &[&str]) -> Result<Ran, String> {
+        let ran = Ran::of(&mut self.command(args))?;
+        match ran.code {
+            0 => Ok(ran),
+            _ => Err(format!("{args:?} failed: {ran}")),
+        }
+    }
+
+    fn json(&self, args: &[&str]) -> Result<Value, String> {
+        let ran = self.ok(args)?;
+        serde_json::from_slice(&ran.stdout).map_err(|error| format!("{error}: {ran}"))
+    }
+
+    fn wait(&self) -> Result<Value, String> {
+        let wait = ["wait", "job", "--json", "--timeout", "30s"];
+        let ran = Ran::of(&mut self.command(&wait))?;
+        let job: Value = serde_json::from_slice(&ran.stdout).map_err(|error| error.to_string())?;
+        match job["state"] == "ended" {
+            true => Ok(job),
+            false => Err(format!("it has not ended: {ran}")),
+        }
+    }
+}
+
+/// Neither sooner nor much later than the time that passed; the machine may be busy.
+fn lasted(job: &Value, at_least_ms: u64) -> Result<(), String> {
+    match job["duration_ms"].as_u64() {
+        Some(ms) if (at_least_ms..at_least_ms + 20_000).contains(&ms) => Ok(()),
+        other => Err(format!("it is said to have lasted {other:?} ms: {job}")),
+    }
+}
+
+fn timeout(world: &Jumping, by: i64) -> Result<(), String> {
+    world.ok(&[
+        "run",
+        "--id",
+        "job",
+        "--timeout",
+        "700ms",
+        "--",
+        "sleep",
+        "60",
+    ])?;
+    world.jump(by)?;
+    let job = world.wait()?;
+    if job["ended_by"] != "timeout" {
+        return Err(format!("it came to {job}"));
+    }
+    lasted(&job, 700)
+}
+
+fn stop(world: &Jumping, by: i64) -> Result<(), String> {
+    let script = "trap '' TERM; echo up; while :; do sleep 0.05; done";
+    world.ok(&["run", "--id", "job", "--grace", "500ms", "--shell", script])?;
+    super::until_written(&world.0, "job", "up")?;
+    let mut stopping = world.command(&["stop", "job", "--quiet"]);
+    let stopping = stopping
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    world.jump(by)?;
+    let job = world.wait()?;
+    let stopped = stopping
+        .wait_with_output()
+        .map_err(|error| error.to_string())?;
+    if !stopped.status.success() || job["outcome"]["signal"] != "SIGKILL" {
+        return Err(format!("it came to {job}"));
+    }
+    lasted(&job, 500)
+}
+
+/// Whoever has claimed has it as long as was said, and not a moment longer.
+fn claim(world: &Jumping, by: i64) -> Result<(), String> {
+    world.ok(&["run", "--id", "job", "--session", "s", "--", "true"])?;
+    let events = |options: &[&str]| -> Result<usize, String> {
+        let args = [&["inbox", "--session", "s", "--json"], options].concat();
+        let inbox = world.json(&args)?;
+        Ok(inbox["events"].as_array().map_or(0, Vec::len))
+    };
+    super::until("it has ended", || {
+        world
+            .0
+            .events("job")
+            .iter()
+            .any(|(kind, _)| kind == "closed")
+    })?;
+    let first = events(&["--claim", "3s"])?;
+    world.jump(by)?;
+    // Two seconds of the three are for a busy machine.
+    let second = events(&["--claim", "1s"])?;
+    let waited = events(&["--wait=20s", "--claim", "30s"])?;
+    let last = events(&[])?;
+    match (first, second, waited, last) {
+        (1, 0, 1, 0) => Ok(()),
+        other => Err(format!(
+            "claimed at first, at once, after a while, at last: {other:?}"
+        )),
+    }
+}
+
+/// What ended just now is not old, and what has to go by count goes oldest first.
+fn retention(world: &Jumping, by: i64) -> Result<(), String> {
+    for id in ["a", "b"] {
+        world.ok(&["run", "--wait", "--id", id, "--", "true"])?;
+    }
+    world.jump(by)?;
+    world.ok(&["run", "--wait", "--id", "c", "--", "true"])?;
+    world.ok(&["prune"])?;
+    world.ok(&["prune", "--older-than", "30m"])?;
+    let listed = world.json(&["list", "--state", "all", "--json"])?;
+    let count = listed["jobs"].as_array().map_or(0, Vec::len);
+    if count != 3 {
+        return Err(format!("{count} of three are left: {listed}"));
+    }
+    world.ok(&["prune", "--older-than", "0s"])?;
+    let listed = world.json(&["list", "--state", "all", "--json"])?;
+    match listed["jobs"].as_array().map_or(0, Vec::len) {
+        0 => Ok(()),
+        _ => Err(format!("what is old enough stays: {listed}")),
+    }
+}
+
+/// Jobs that are started while it jumps have ids of their own and are all there.
+fn launches(world: &Jumping, by: i64) -> Result<(), String> {
+    let mut ids = Vec::new();
+    for n in 0..8 {
+        world.jump(if n % 2 == 0 { 0 } else { by })?;
+        ids.push(world.ok(&["run", "--", "true"])?.text());
+    }
+    for id in &ids {
+        let ran = Ran::of(&mut world.command(&["wait", id, "--timeout", "30s"]))?;
+        if ran.code != 0 {
+            return Err(format!("{id}: {ran}"));
+        }
+    }
+    let listed = world.json(&["list", "--state", "all", "--limit", "100", "--json"])?;
+    let listed = listed["jobs"].as_array().map_or(0, Vec::len);
+    ids.sort();
+    ids.dedup();
+    match (ids.len(), listed) {
+        (8, 8) => Ok(()),
+        other => Err(format!("ids and jobs listed of eight: {other:?}")),
+    }
+}
+
+/// Lines that came before and after a jump are all found, by time as well.
+fn output(world: &Jumping, by: i64) -> Result<(), String> {
+    let go = world.0.path("go");
+    let script = format!(
+        "echo before; until [ -e '{}' ]; do sleep 0.05; done; echo after",
+        go.display()
+    );
+    world.ok(&["run", "--id", "job", "--shell", &script])?;
+    super::until_written(&world.0, "job", "before")?;
+    // So that what follows has a mark of its own.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    world.jump(by)?;
+    write(&go)?;
+    world.wait()?;
+    for (args, has) in [
+        (&["log", "job", "--raw"][..], "before\nafter"),
+        (&["log", "job", "--since", "10m"], "after"),
+        (&["log", "job", "--timestamps"], "after"),
+    ] {
+        let log = world.ok(args)?;
+        if !log.text().contains(has) {
+            return Err(format!("{args:?} has no {has:?}: {log}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! Keepers and consumers that are suspended and go on again.
+
+use super::pair;
+use crate::invariants::{self, Allowed};
+use crate::job::{self, KINDS};
+use crate::row::{Context, Row, Tried};
+use crate::world::{Ran, World, until};
+use outlive_sys::pidfd::PidFd;
+use outlive_sys::procfs;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        Row {
+            name: "neighbour: keepers suspended at random",
+            promise: "what goes on again goes on exactly, and is told once",
+            run: run_keepers,
+        },
+        Row {
+            name: "neighbour: consumers suspended with a claim",
+            promise: "each event reaches somebody, and is acked by one",
+            run: run_consumers,
+        },
+    ]
+}
+
+const STOP: i32 = 19;
+const CONT: i32 = 18;
+
+fn signal(pid: i32, number: i32) {
+    if let Ok(Some(process)) = PidFd::open(pid) {
+        let _ = process.signal(number);
+    }
+}
+
+/// A kind of job, and a seed for the moments.
+struct Case(usize, u64);
+
+impl fmt::Display for Case {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "a {} job, moments {}", KINDS[self.0].name, self.1)
+    }
+}
+
+fn run_keepers(context: &Context) -> Tried {
+    let each = if context.is_long { 20 } else { 1 };
+    let cases = (0..KINDS.len())
+        .flat_map(|kind| (0..each).map(move |seed| Case(kind, seed)))
+        .collect();
+    context.try_cases(cases, KINDS.len(), |case| {
+        let kind = &KINDS[case.0];
+        let world = World::new(context)?;
+        let started = Ran::of(&mut kind.start(&world))?;
+        if started.code != 0 {
+            return Err(format!("it could not be started: {started}"));
+        }
+        let ended = thread::scope(|scope| {
+            scope.spawn(|| shake(&world, case.1 * 7 + case.0 as u64));
+            kind.go_on(&world)
+        })?;
+        invariants::check(&world, kind, &ended, Allowed::Exact)
+    })
+}
+
+/// Suspends one or both of the pair a few times, for a few milliseconds each, and leaves them going.
+fn shake(world: &World, seed: u64) {
+    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = |most: u64| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random % most
+    };
+    let (keeper, standby) = pair(world, job::ID);
+    for _ in 0..30 {
+        let both = [keeper, standby].into_iter().flatten();
+        let chosen: Vec<i32> = both.filter(|_| next(3) > 0).collect();
+        chosen.iter().for_each(|pid| signal(*pid, STOP));
+        thread::sleep(Duration::from_millis(1 + next(15)));
+        [keeper, standby]
+            .into_iter()
+            .flatten()
+            .for_each(|pid| signal(pid, CONT));
+        thread::sleep(Duration::from_millis(next(6)));
+    }
+}
+
+/// Consumers are suspended at this step of theirs.
+const STEPS: [&str; 3] = ["Looked", "Claimed", "Delivered"];
+
+struct Step(usize);
+
+impl fmt::Display for Step {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "at {}", STEPS[self.0])
+    }
+}
+
+fn run_consumers(context: &Context) -> Tried {
+    context.try_cases((0..STEPS.len()).map(Step).collect(), 3, |step| {
+        let jobs = if context.is_long { 40 } else { 6 };
+        consumers(context, STEPS[step.0], jobs)
+    })
+}
+
+fn consumer(world: &World, options: &[&str]) -> Command {
+    let mut command = world.command(["inbox", "--session", "s", "--json"]);
+    command
+        .args(options)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    command
+}
+
+fn is_stopped(pid: u32) -> bool {
+    procfs::stat(pid as i32).is_none_or(|stat| stat.state == b'T')
+}
+
+fn consumers(context: &Context, step: &str, jobs: usize) -> Result<(), String> {
+    let world = World::new(context)?;
+    for n in 0..jobs {
+        world.ok(&[
+            "run",
+            "--id",
+            &format!("j{n}"),
+            "--session",
+            "s",
+            "--",
+            "true",
+        ])?;
+    }
+    until("all have ended", || {
+        let over = |n: usize| {
+            let events = world.events(&format!("j{n}"));
+            events.iter().any(|(kind, _)| kind == "closed")
+        };
+        (0..jobs).all(over)
+    })?;
+    // Each takes one, and is suspended over it.
+    let suspended: Vec<Child> = (0..3)
+        .map(|_| {
+            let options = ["--limit", "1", "--claim", "1s", "--ack-all"];
+            consumer(&world, &options)
+                .env("OUTLIVE_HOOKS", format!("consumer:{step}=stop"))
+                .spawn()
+                .map_err(|error| error.to_string())
+        })
+        .collect::<Result<_, _>>()?;
+    until("they are suspended", || {
+        suspended.iter().all(|child| is_stopped(child.id()))
+    })?;
+    let mut told: BTreeMap<String, usize> = BTreeMap::new();
+    let mut note = |stdout: &[u8]| {
+        let inbox: Value = serde_json::from_slice(stdout).unwrap_or_default();
+        for event in inbox["events"].as_array().into_iter().flatten() {
+            *told.entry(event["event"].to_string()).or_default() += 1;
+        }
+    };
+    // Nobody is held up: the others hear of all that is not claimed, then of what was.
+    let mut left = jobs;
+    while left > 0 {
+        let ran = Ran::of(&mut consumer(
+            &world,
+            &["--wait=20s", "--claim", "60s", "--ack-all"],
+        ))?;
+        note(&ran.stdout);
+        let inbox: Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
+        match inbox["events"].as_array().map_or(0, Vec::len) {
+            0 => break,
+            some => left = left.saturating_sub(some),
+        }
+    }
+    for mut child in suspended {
+        until("it ends", || {
+            signal(child.id() as i32, CONT);
+            child.try_wait().is_ok_and(|ended| ended.is_some())
+        })?;
+        let out = child
+            .wait_with_output()
+            .map_err(|error| error.to_string())?;
+        // What it had said before it was suspended was heard then.
+        note(&out.stdout);
+    }
+    let most = if step == "Delivered" { 2 } else { 1 };
+    if told.len() != jobs || told.values().any(|times| *times > most) {
+        return Err(format!("{jobs} events, told so often: {told:?}"));
+    }
+    let again = Ran::of(&mut consumer(&world, &[]))?;
+    let inbox: Value = serde_json::from_slice(&again.stdout).unwrap_or_default();
+    match inbox["events"].as_array().map_or(0, Vec::len) {
+        0 => Ok(()),
+        _ => Err(format!("told once more after all: {again}")),
+    }
+}

@@ -1,0 +1,146 @@
+//! Jobs that kill whom they can find: their parent, its parent, their own group, all that bear their mark.
+
+use super::{bystander_is_unharmed, ended, output_of, start_bystander};
+use crate::invariants::nothing_is_left;
+use crate::row::{Context, Row, Tried};
+use crate::world::World;
+use std::fmt;
+
+pub fn rows() -> Vec<Row> {
+    vec![Row {
+        name: "neighbour: kills its keepers",
+        promise: "one killed: all is exact; both: never a success that nobody saw; others unharmed",
+        run,
+    }]
+}
+
+/// Whom the job kills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Victim {
+    Keeper,
+    Standby,
+    /// The keeper, then whoever takes over.
+    Heirs,
+    Both,
+    OwnGroup,
+    /// Every process that bears the job's mark, itself last.
+    Marked,
+}
+
+struct Case {
+    victim: Victim,
+    options: &'static [&'static str],
+    /// Where in its life: before its first output, or after it.
+    first: bool,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let when = if self.first { "at once" } else { "later" };
+        write!(to, "{:?} {when}, options {:?}", self.victim, self.options)
+    }
+}
+
+const VICTIMS: [Victim; 6] = [
+    Victim::Keeper,
+    Victim::Standby,
+    Victim::Heirs,
+    Victim::Both,
+    Victim::OwnGroup,
+    Victim::Marked,
+];
+
+fn run(context: &Context) -> Tried {
+    let mut cases = Vec::new();
+    for victim in VICTIMS {
+        for options in [&[][..], &["--pty"], &["--stdin", "pipe"]] {
+            for first in [true, false] {
+                cases.push(Case {
+                    victim,
+                    options,
+                    first,
+                });
+            }
+        }
+    }
+    context.try_cases(cases, 9, |case| check(context, case))
+}
+
+/// The parent of a process, as a job can find it out by itself.
+const PARENT: &str =
+    "parent() { local line; read -r line < /proc/$1/stat; set -- ${line##*) }; echo $2; }";
+
+fn deed(victim: Victim) -> &'static str {
+    match victim {
+        Victim::Keeper => "kill -9 $PPID",
+        Victim::Standby => "kill -9 $(parent $PPID)",
+        Victim::Heirs => {
+            "first=$PPID; kill -9 $first; while [ $(parent $$) = $first ]; do sleep 0.01; done; \
+             kill -9 $(parent $$)"
+        }
+        Victim::Both => "above=$(parent $PPID); kill -9 $above $PPID",
+        Victim::OwnGroup => "kill -9 0",
+        Victim::Marked => {
+            "for it in /proc/[0-9]*; do pid=${it#/proc/}; [ $pid = $$ ] && continue; \
+             grep -qza \"^OUTLIVE_JOB_DIR=$OUTLIVE_JOB_DIR\\$\" $it/environ 2> /dev/null \
+             && kill -9 $pid; done; kill -9 $$"
+        }
+    }
+}
+
+fn check(context: &Context, case: &Case) -> Result<(), String> {
+    let world = World::new(context)?;
+    start_bystander(&world)?;
+    let deed = deed(case.victim);
+    let script = match case.first {
+        true => format!("{PARENT}; {deed}; echo one; echo two; exit 7"),
+        false => format!("{PARENT}; echo one; {deed}; echo two; exit 7"),
+    };
+    let mut args = vec!["run", "--id", "job", "--session", "s"];
+    args.extend(case.options);
+    args.extend(["--shell", &script]);
+    // One that loses both at once may be met before it is known to run.
+    let started = world.outlive(&args)?;
+    super::is_clear(&started, "run")?;
+    let ended = ended(&world, "job")?;
+    let outcome = &ended["outcome"];
+    let is = |kind: &str| outcome["kind"] == kind;
+    let is_own = is("exited") && outcome["code"] == 7;
+    let is_killed = is("signaled") && outcome["signal"] == "SIGKILL";
+    // A terminal hangs up when nobody holds it.
+    let is_hung_up = is("signaled") && outcome["signal"] == "SIGHUP";
+    let is_right = match case.victim {
+        Victim::Keeper | Victim::Standby => is_own,
+        Victim::OwnGroup => is_killed,
+        Victim::Heirs | Victim::Both => is_own || is("lost") || is_hung_up,
+        Victim::Marked => is_killed || is_hung_up || is("lost"),
+    };
+    if !is_right {
+        return Err(format!("it came to {ended}"));
+    }
+    if is_own && ended["output"]["complete"] == true {
+        let newline = if case.options == ["--pty"] {
+            "\r\n"
+        } else {
+            "\n"
+        };
+        let expected = format!("one{newline}two{newline}");
+        let output = output_of(&world, "job");
+        if output != expected.as_bytes() {
+            return Err(format!(
+                "its output is {:?}",
+                String::from_utf8_lossy(&output)
+            ));
+        }
+    }
+    let ends = world
+        .events("job")
+        .iter()
+        .filter(|(kind, _)| kind == "ended")
+        .count();
+    if ends != 1 {
+        return Err(format!("its journal has {ends} ends"));
+    }
+    bystander_is_unharmed(&world)?;
+    nothing_is_left(&world)
+}

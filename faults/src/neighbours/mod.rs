@@ -1,0 +1,112 @@
+//! Hostile neighbours: jobs that turn against their own keepers and records, and a world that does.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `killers` | jobs that kill whom they can find |
+//! | `vandals` | jobs that spoil the files of their own directory |
+//! | `talkers` | output of the worst kind, and descriptors used against their purpose |
+//! | `bombs` | jobs that fork without end |
+//! | `strangers` | pids that went to somebody else |
+//! | `clocks` | a wall clock that jumps |
+//! | `frozen` | keepers and consumers that are suspended |
+
+mod bombs;
+mod clocks;
+mod frozen;
+mod killers;
+mod strangers;
+mod talkers;
+mod vandals;
+
+use crate::row::Row;
+use crate::world::{Ran, World, until};
+use serde_json::Value;
+use std::fs;
+
+pub fn rows() -> Vec<Row> {
+    [
+        killers::rows(),
+        vandals::rows(),
+        talkers::rows(),
+        bombs::rows(),
+        strangers::rows(),
+        clocks::rows(),
+        frozen::rows(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The job that is beside the hostile one, and must not notice.
+const BYSTANDER: &str = "bystander";
+
+/// Starts a job that writes a line, waits for the case to go on, writes another and ends with 9.
+fn start_bystander(world: &World) -> Result<(), String> {
+    let go = world.path("go-bystander");
+    let script = format!(
+        "echo one; until [ -e '{}' ]; do sleep 0.05; done; echo two; exit 9",
+        go.display()
+    );
+    world
+        .ok(&["run", "--id", BYSTANDER, "--shell", &script])
+        .map(drop)
+}
+
+/// It came to what it should.
+fn bystander_is_unharmed(world: &World) -> Result<(), String> {
+    write(&world.path("go-bystander"))?;
+    let ended = ended(world, BYSTANDER)?;
+    let output = fs::read(world.job_dir(BYSTANDER).join("output")).unwrap_or_default();
+    match (ended["outcome"]["code"].as_i64(), output.as_slice()) {
+        (Some(9), b"one\ntwo\n") => Ok(()),
+        _ => Err(format!("the bystander was harmed: {ended}, {output:?}")),
+    }
+}
+
+fn write(path: &std::path::Path) -> Result<(), String> {
+    fs::write(path, "").map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The job once it has ended, as `wait` tells it.
+fn ended(world: &World, id: &str) -> Result<Value, String> {
+    let ran = world.outlive(&["wait", id, "--json", "--timeout", "30s"])?;
+    match serde_json::from_slice::<Value>(&ran.stdout) {
+        Ok(job) if job["state"] == "ended" => Ok(job),
+        _ => Err(format!("wait did not tell of the end of {id}: {ran}")),
+    }
+}
+
+fn output_of(world: &World, id: &str) -> Vec<u8> {
+    fs::read(world.job_dir(id).join("output")).unwrap_or_default()
+}
+
+/// Waits until the job has written this.
+fn until_written(world: &World, id: &str, text: &str) -> Result<(), String> {
+    until(&format!("{id} writes {text:?}"), || {
+        let output = output_of(world, id);
+        output
+            .windows(text.len())
+            .any(|part| part == text.as_bytes())
+    })
+}
+
+/// Who keeps the job: the keeper and the standby of the newest pair.
+fn pair(world: &World, id: &str) -> (Option<i32>, Option<i32>) {
+    let events = world.events(id);
+    let kept = events.iter().rev().find(|(kind, _)| kind == "kept");
+    let pid = |who: &str| {
+        let pid = kept.map(|(_, data)| &data[who]["pid"])?.as_i64()?;
+        i32::try_from(pid).ok()
+    };
+    (pid("keeper"), pid("standby"))
+}
+
+/// A verb may fail, but says why, and neither crashes nor waits for ever.
+fn is_clear(ran: &Ran, what: &str) -> Result<(), String> {
+    let crashed = ran.stderr.contains("panicked") || ran.code >= 128;
+    match !crashed && (ran.code == 0 || !ran.stderr.trim().is_empty() || !ran.stdout.is_empty()) {
+        true => Ok(()),
+        false => Err(format!("{what} is not clear: {ran}")),
+    }
+}

@@ -1,0 +1,119 @@
+//! Pids that went to somebody else: in a pid namespace of its own the kernel can be told which pid to
+//! give next, so that a stranger really has the pid of a leader, a keeper or a standby.
+
+use crate::row::{Context, Row, Tried};
+use crate::world::{Ran, World};
+use std::fmt;
+use std::process::Command;
+
+pub fn rows() -> Vec<Row> {
+    vec![Row {
+        name: "neighbour: a recycled pid",
+        promise: "who has the pid of a process of ours is never signalled, nor taken for it",
+        run,
+    }]
+}
+
+/// Whose pid the stranger has, and who is killed before that.
+const CASES: [(&str, &str, &str); 4] = [
+    (
+        "leader",
+        "leader, both keepers gone",
+        "$standby $keeper $leader",
+    ),
+    ("keeper", "keeper, the standby has taken over", "$keeper"),
+    ("standby", "standby, the keeper goes on", "$standby"),
+    (
+        "keeper",
+        "keeper, both gone and the job running",
+        "$standby $keeper",
+    ),
+];
+
+struct Case(usize);
+
+impl fmt::Display for Case {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "the {}", CASES[self.0].1)
+    }
+}
+
+/// Runs as the first process of the namespace, and ends with it.
+const SCRIPT: &str = r#"
+set -u
+outlive=$1 whose=$2
+"$outlive" run --id job --shell 'echo up; trap "" USR1; trap "echo asked; exit 4" TERM; while :; do sleep 0.05; done' || exit 90
+kept() { grep -o "\"$1\":{\"pid\":[0-9]*" "$OUTLIVE_HOME/jobs/job/journal" | tail -n 1 | grep -o '[0-9]*$'; }
+leader=$(kept leader) keeper=$(kept keeper) standby=$(kept standby)
+for pid in VICTIMS; do kill -9 $pid; done
+for pid in VICTIMS; do while [ -e /proc/$pid ]; do sleep 0.01; done; done
+wanted=$(eval echo \$$whose)
+for try in $(seq 200); do
+  echo $((wanted - 1)) > /proc/sys/kernel/ns_last_pid
+  setsid sleep 1000 & stranger=$!
+  [ $stranger = $wanted ] && break
+  kill -9 $stranger
+done
+[ $stranger = $wanted ] || exit 91
+"$outlive" show job --json
+"$outlive" signal job USR1 > /dev/null 2>&1
+"$outlive" stop job --grace 300ms > /dev/null || exit 92
+"$outlive" show job --json
+kill -0 $stranger && [ "$(cat /proc/$stranger/comm)" = sleep ] || exit 93
+grep -q 'State:.S' /proc/$stranger/status || exit 94
+"#;
+
+fn run(context: &Context) -> Tried {
+    context.try_cases((0..CASES.len()).map(Case).collect(), CASES.len(), |case| {
+        let (whose, _, victims) = CASES[case.0];
+        let world = World::new(context)?;
+        let outlive = world.command::<&str>([]);
+        let mut command = Command::new("unshare");
+        command
+            .args([
+                "--pid",
+                "--fork",
+                "--kill-child",
+                "--mount-proc",
+                "bash",
+                "-c",
+            ])
+            .arg(SCRIPT.replace("VICTIMS", victims))
+            .arg("bash")
+            .arg(outlive.get_program())
+            .arg(whose);
+        for (key, value) in outlive.get_envs() {
+            match value {
+                Some(value) => command.env(key, value),
+                None => command.env_remove(key),
+            };
+        }
+        judge(&Ran::of(&mut command)?, whose)
+    })
+}
+
+fn judge(ran: &Ran, whose: &str) -> Result<(), String> {
+    let why = match ran.code {
+        0 => None,
+        91 => Some("the kernel would not give that pid"),
+        93 | 94 => Some("the stranger was hit"),
+        _ => Some("the case could not be carried out"),
+    };
+    if let Some(why) = why {
+        return Err(format!("{why}: {ran}"));
+    }
+    let last = ran.text();
+    let last = last.lines().last().unwrap_or_default();
+    let job: serde_json::Value =
+        serde_json::from_str(last).map_err(|error| format!("{error}: {ran}"))?;
+    let outcome = &job["outcome"];
+    let is_right = match whose {
+        // Nobody was left who saw it; where the kernel still tells, it was killed.
+        "leader" => outcome["kind"] == "lost" || outcome["signal"] == "SIGKILL",
+        _ => outcome["kind"] == "exited" && outcome["code"] == 4,
+    };
+    match is_right {
+        true => Ok(()),
+        false => Err(format!("it came to {job}")),
+    }
+}

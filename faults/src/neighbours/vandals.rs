@@ -1,0 +1,191 @@
+//! Jobs that spoil the files of their own directory, of which they are as much the owner as we are.
+//!
+//! What can be promised then: other jobs are unharmed, every verb answers or says what is wrong, nothing
+//! is left running, the directory can be removed, and what is not known is not told as a success.
+
+use super::{bystander_is_unharmed, is_clear, start_bystander, until_written, write};
+use crate::row::{Context, Row, Tried};
+use crate::world::{Ran, World, kill, until};
+use serde_json::Value;
+use std::fmt;
+
+pub fn rows() -> Vec<Row> {
+    vec![Row {
+        name: "neighbour: spoils its own directory",
+        promise: "others unharmed; verbs answer or say why; nothing hangs; unknown is no success",
+        run,
+    }]
+}
+
+const FILES: [&str; 9] = [
+    "journal",
+    "output",
+    "spec.json",
+    "lock",
+    "told",
+    "index",
+    "control",
+    "feed",
+    ".",
+];
+
+/// What is done to a file, as a shell does it to `$f`.
+const DEEDS: [(&str, &str); 9] = [
+    ("truncates", ": > $f"),
+    ("deletes", "rm -rf $f"),
+    (
+        "replaces by nonsense",
+        "rm -rf $f; head -c 3000 /dev/urandom > $f",
+    ),
+    ("appends nonsense to", "head -c 3000 /dev/urandom >> $f"),
+    ("replaces by a directory", "rm -rf $f; mkdir $f"),
+    (
+        "replaces by a link to nowhere",
+        "rm -rf $f; ln -s /nowhere/at/all $f",
+    ),
+    (
+        "replaces by an endless file",
+        "rm -rf $f; ln -s /dev/zero $f",
+    ),
+    ("makes huge", "truncate -s 1T $f"),
+    ("replaces by a FIFO", "rm -rf $f; mkfifo $f"),
+];
+
+/// What happens to its keepers afterwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    Nothing,
+    KeeperKilled,
+    BothKilled,
+}
+
+struct Case {
+    file: &'static str,
+    deed: usize,
+    then: Then,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            to,
+            "{} {}, then {:?}",
+            DEEDS[self.deed].0, self.file, self.then
+        )
+    }
+}
+
+fn run(context: &Context) -> Tried {
+    let mut cases = Vec::new();
+    for file in FILES {
+        for deed in 0..DEEDS.len() {
+            // A directory can only be deleted, or have its place taken.
+            if file == "." && ![1, 4].contains(&deed) {
+                continue;
+            }
+            // Writing to the feed is what a job does all the time; not reading it blocks the writer.
+            if ["feed", "control"].contains(&file) && [0, 3, 7].contains(&deed) {
+                continue;
+            }
+            for then in [Then::Nothing, Then::KeeperKilled, Then::BothKilled] {
+                cases.push(Case { file, deed, then });
+            }
+        }
+    }
+    context.try_cases(cases, 16, |case| check(context, case))
+}
+
+fn check(context: &Context, case: &Case) -> Result<(), String> {
+    let world = World::new(context)?;
+    start_bystander(&world)?;
+    let go = world.path("go");
+    let done = world.path("done");
+    let file = match case.file {
+        "." => world.job_dir("job"),
+        file => world.job_dir("job").join(file),
+    };
+    let script = format!(
+        "echo one; f='{}'; {}; echo > '{}'; until [ -e '{}' ]; do sleep 0.05; done; exit 7",
+        file.display(),
+        DEEDS[case.deed].1.replace("$f", "\"$f\""),
+        done.display(),
+        go.display()
+    );
+    world.ok(&["run", "--id", "job", "--session", "s", "--shell", &script])?;
+    let (keeper, standby) = super::pair(&world, "job");
+    until("the job has done it", || done.exists())?;
+    if case.file != "output" && case.file != "." {
+        until_written(&world, "job", "one")?;
+    }
+    match case.then {
+        Then::Nothing => {}
+        Then::KeeperKilled => keeper.into_iter().for_each(kill),
+        Then::BothKilled => [standby, keeper].into_iter().flatten().for_each(kill),
+    }
+    while_it_runs(&world)?;
+    write(&go)?;
+    let waited = world.outlive(&["wait", "job", "--timeout", "10s"])?;
+    is_clear(&waited, "wait")?;
+    if waited.code == 0 {
+        return Err(format!("an end with 7 is told as a success: {waited}"));
+    }
+    true_or_unknown(&world)?;
+    let stopped = world.outlive(&["stop", "job", "--grace", "100ms"])?;
+    is_clear(&stopped, "stop")?;
+    bystander_is_unharmed(&world)?;
+    is_clear(
+        &world.outlive(&["inbox", "--session", "s", "--json"])?,
+        "inbox",
+    )?;
+    until("nothing is left running", || world.processes().is_empty())
+        .map_err(|loss| format!("{loss}: {:?}, after stop {stopped}", world.processes()))?;
+    world.ok(&["list", "--state", "all"])?;
+    world.ok(&["prune", "--all", "--force"])?;
+    match world.job_dir("job").symlink_metadata().is_ok() {
+        true => Err("it could not be pruned".to_owned()),
+        false => world
+            .ok(&["run", "--wait", "--id", "job", "--", "true"])
+            .map(drop),
+    }
+}
+
+/// Each verb answers, whatever it says.
+fn while_it_runs(world: &World) -> Result<(), String> {
+    for args in [
+        &["show", "job"][..],
+        &["list"],
+        &["log", "job"],
+        &["log", "job", "--json", "--lines", "5"],
+        &["wait", "job", "--timeout", "100ms"],
+        &["signal", "job", "CONT"],
+        &["send", "job", "x"],
+        &["inbox", "--session", "s"],
+        &["prune"],
+    ] {
+        let ran: Ran = world.outlive(args)?;
+        is_clear(&ran, args[0])?;
+        if args[0] == "wait" && ran.code == 0 {
+            return Err(format!("a job that runs is told as a success: {ran}"));
+        }
+    }
+    Ok(())
+}
+
+/// What is told of the end is what it was, or that it is not known.
+fn true_or_unknown(world: &World) -> Result<(), String> {
+    let shown = world.outlive(&["show", "job", "--json"])?;
+    is_clear(&shown, "show")?;
+    let Ok(job) = serde_json::from_slice::<Value>(&shown.stdout) else {
+        return Ok(());
+    };
+    let outcome = &job["outcome"];
+    let is_true = match outcome["kind"].as_str() {
+        Some("exited") => outcome["code"] == 7,
+        Some("lost") | None => true,
+        Some(_) => false,
+    };
+    match is_true {
+        true => Ok(()),
+        false => Err(format!("this was not its end: {outcome}")),
+    }
+}

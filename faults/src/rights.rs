@@ -1,0 +1,84 @@
+//! Other people's rights: what another user of the machine can do to a home, and what a name can do to it.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `others` | another user who tries everything on a running job |
+//! | `planted` | what another user puts where the home will be |
+//! | `names` | ids from outside, by every verb and by MCP |
+
+mod names;
+mod others;
+mod planted;
+
+use crate::row::Row;
+use crate::world::{Ran, World};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+pub fn rows() -> Vec<Row> {
+    [others::rows(), planted::rows(), names::rows()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// A user who has nothing here. Cases run at once, so each has its own.
+#[derive(Clone, Copy, Debug)]
+struct User(u32);
+
+impl User {
+    fn numbered(number: usize) -> User {
+        User(200_000 + (std::process::id() % 10_000) * 100 + number as u32 % 100)
+    }
+
+    /// A program run as this user, with the environment of `outlive` in that world.
+    fn command<S: AsRef<OsStr>>(
+        self,
+        world: &World,
+        words: impl IntoIterator<Item = S>,
+    ) -> Command {
+        let mut command = Command::new("setpriv");
+        command
+            .arg(format!("--reuid={}", self.0))
+            .arg(format!("--regid={}", self.0))
+            .arg("--clear-groups")
+            .args(words)
+            .current_dir("/");
+        for (key, value) in world.command::<&str>([]).get_envs() {
+            match value {
+                Some(value) => command.env(key, value),
+                None => command.env_remove(key),
+            };
+        }
+        command
+    }
+
+    fn shell(self, world: &World, script: &str) -> Result<Ran, String> {
+        Ran::of(&mut self.command(world, ["sh", "-c", script]))
+    }
+}
+
+fn set_mode(path: &Path, mode: u32) -> Result<(), String> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+        .map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The programs where every user can run them; returns the directory.
+fn public_programs(world: &World) -> Result<std::path::PathBuf, String> {
+    let directory = world.path("bin");
+    let failed = |error: std::io::Error| format!("copying the programs: {error}");
+    fs::create_dir(&directory).map_err(failed)?;
+    let program = world.command::<&str>([]);
+    let from = Path::new(program.get_program())
+        .parent()
+        .unwrap_or(Path::new("."));
+    for name in ["outlive", "outlive-keeper"] {
+        fs::copy(from.join(name), directory.join(name)).map_err(failed)?;
+    }
+    set_mode(&directory, 0o755)?;
+    set_mode(&world.path("."), 0o755)?;
+    Ok(directory)
+}
