@@ -113,15 +113,7 @@ fn a_job_without_a_lock_has_no_more_than_before() {
     assert_eq!(world.processes().len(), 3);
     assert!(!world.home().join("locks").exists());
     let files = crate::world::names_in(&world.job_dir(&id));
-    let expected = [
-        "control",
-        "feed",
-        "index",
-        "journal",
-        "lock",
-        "output",
-        "spec.json",
-    ];
+    let expected = ["control", "feed", "journal", "lock", "output", "spec.json"];
     assert_eq!(files, expected);
     for pid in [world.pair(&id).keeper, world.pair(&id).standby.unwrap()] {
         let fds = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();

@@ -16,7 +16,7 @@ pub enum Comes {
 use Comes::{Always, Never, Perhaps};
 
 /// Every hook of a keeper, and which of `KINDS` come by.
-pub const HOOKS: [(&str, [Comes; 5]); 24] = [
+pub const HOOKS: [(&str, [Comes; 5]); 25] = [
     ("Begun", [Always; 5]),
     ("TurnCame", [Never; 5]),
     ("Forked", [Always; 5]),
@@ -26,7 +26,8 @@ pub const HOOKS: [(&str, [Comes; 5]); 24] = [
     ("Started", [Always; 5]),
     ("Ready", [Always; 5]),
     ("Captured", [Perhaps, Always, Always, Always, Always]),
-    // Of none of these is anything watched.
+    // None of these is talked to, and of none is anything watched.
+    ("InputEnded", [Never; 5]),
     ("Noticed", [Never; 5]),
     ("StopAsked", [Never, Never, Always, Always, Always]),
     ("StopWritten", [Never, Never, Always, Always, Never]),

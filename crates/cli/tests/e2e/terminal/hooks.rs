@@ -13,8 +13,8 @@ enum Course {
     Stop,
 }
 
-/// What only jobs with a watch, a lock or a doorbell come to.
-const ELSEWHERE: [&str; 4] = ["TurnCame", "Noticed", "Ringing", "Rang"];
+/// What only jobs with a watch, a lock, a doorbell or an end of input come to.
+const ELSEWHERE: [&str; 5] = ["TurnCame", "InputEnded", "Noticed", "Ringing", "Rang"];
 
 /// Every hook there is, for both courses.
 fn cells() -> Vec<(&'static str, Course)> {
@@ -27,8 +27,6 @@ fn cells() -> Vec<(&'static str, Course)> {
         .filter(|line| !line.is_empty() && !line.starts_with("//"))
         .filter(|hook| !ELSEWHERE.contains(hook));
     hooks
-        // Nothing is watched here.
-        .filter(|hook| *hook != "Noticed")
         .flat_map(|hook| [(hook, Course::Talk), (hook, Course::Stop)])
         .filter(|(hook, course)| {
             *course == Course::Stop || !["StopAsked", "StopWritten", "Terminated"].contains(hook)
