@@ -45,6 +45,14 @@ pub fn open_or_make(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
+/// Makes the names in a directory last. One that is gone was emptied, and has none to keep.
+pub fn sync_directory(path: &Path) -> io::Result<()> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other?.sync_all(),
+    }
+}
+
 /// The directory that holds all jobs of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home {

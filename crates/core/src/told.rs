@@ -15,7 +15,7 @@
 //! So a consumer that is killed or suspended anywhere keeps nobody else from going on.
 
 use crate::event::Moment;
-use crate::layout::PRIVATE;
+use crate::layout::{self, PRIVATE};
 use crate::process::BootId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -286,7 +286,10 @@ pub fn append(path: &Path, line: &Line, durable: Durable) -> io::Result<()> {
     file.write_all(&bytes)?;
     match durable {
         Durable::No => Ok(()),
-        Durable::Yes => file.sync_data(),
+        // The file may have been made just now, by a claim that needed not last.
+        Durable::Yes => file
+            .sync_data()
+            .and_then(|()| path.parent().map_or(Ok(()), layout::sync_directory)),
     }
 }
 
