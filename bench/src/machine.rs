@@ -32,7 +32,7 @@ pub fn describe(bench: &Bench) -> Vec<String> {
             .args(["-f", "-c", "%T"])
             .arg(&bench.work),
     );
-    vec![
+    let mut lines = vec![
         format!(
             "{count} processors ({model}), Linux {}, {} underneath; load average before {}",
             outlive_sys::probe::kernel(),
@@ -40,7 +40,25 @@ pub fn describe(bench: &Bench) -> Vec<String> {
             load()
         ),
         format!("against {}", versions(bench)),
-    ]
+    ];
+    if is_real_time() {
+        lines.push(
+            "with real-time scheduling: everything measured went before everything else. A supervisor that \
+             always runs at once takes each page of output by itself, so `capture` and `watching` look worse \
+             here than they are"
+                .into(),
+        );
+    }
+    lines
+}
+
+/// Whether the harness, and so whatever it starts, goes before ordinary processes.
+fn is_real_time() -> bool {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // Counted from the third field of proc(5); the 41st is the policy, 0 being the ordinary one.
+    let fields = stat.rsplit_once(") ").map(|(_, rest)| rest);
+    let policy = fields.and_then(|rest| rest.split(' ').nth(41 - 3));
+    matches!(policy, Some("1" | "2"))
 }
 
 pub fn load() -> String {

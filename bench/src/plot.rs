@@ -12,9 +12,9 @@ const RIGHT: f64 = 900.0;
 /// Between two names.
 const LEADING: f64 = 17.0;
 const OURS: &str = "#c0392b";
-const COLOURS: [&str; 12] = [
+const COLOURS: [&str; 14] = [
     "#1f77b4", "#2ca02c", "#9467bd", "#8c564b", "#e377c2", "#17becf", "#bcbd22", "#ff7f0e",
-    "#3b5998", "#556b2f", "#708090", "#b8860b",
+    "#3b5998", "#556b2f", "#708090", "#b8860b", "#6a3d9a", "#00695c",
 ];
 
 pub fn svg(growth: &[Growth]) -> String {
@@ -124,11 +124,9 @@ fn axes(text: &mut String, paper: &Paper, what: &str, lines: &[&Growth]) {
     let longest = lines.iter().max_by_key(|line| line.points.len());
     for (jobs, _) in longest.iter().flat_map(|line| &line.points) {
         let x = paper.x(*jobs);
-        let words = if *jobs == 1.0 { "1 job" } else { "" };
-        let words = if words.is_empty() {
-            format!("{jobs}")
-        } else {
-            words.to_owned()
+        let words = match *jobs == 1.0 {
+            true => "1 job".to_owned(),
+            false => jobs.to_string(),
         };
         let _ = writeln!(
             text,

@@ -226,10 +226,16 @@ impl Report {
             };
             (section.name.to_owned(), value)
         });
+        let growth: Vec<Value> = self
+            .growth()
+            .iter()
+            .map(|one| json!({"what": one.what, "name": one.name, "points": one.points}))
+            .collect();
         json!({
             "machine": self.machine,
             "targets": verdicts,
             "measures": measures.collect::<Map<_, _>>(),
+            "growth": growth,
         })
     }
 

@@ -6,6 +6,7 @@ use crate::processes;
 use std::cell::Cell;
 use std::fs;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 #[derive(Debug)]
 pub struct Bench {
@@ -55,60 +56,81 @@ impl Bench {
     }
 
     /// Takes one sample of each contender in turn, so many times, so that noise hits all alike. One that
-    /// fails is out, with its reason.
+    /// fails is out, with its reason; one that takes very long has said enough.
     pub fn rounds(
         &self,
+        between: Between,
         entries: impl IntoIterator<Item = &'static Entry>,
         rounds: usize,
         mut sample: impl FnMut(&mut dyn Contender) -> Result<f64, Why>,
     ) -> Vec<Samples> {
-        let mut field: Vec<_> = entries
-            .into_iter()
-            .map(|entry| (entry.name, self.enter(entry), Vec::new()))
-            .collect();
+        let patience = Duration::from_secs(self.pick(40, 10));
+        let mut field: Vec<Turn> = entries.into_iter().map(Turn::of).collect();
         for _ in 0..rounds {
-            for (_, contender, samples) in &mut field {
-                let Ok(running) = contender else { continue };
-                match sample(&mut **running) {
-                    Ok(value) => samples.push(value),
-                    Err(why) => *contender = Err(why),
+            for turn in field.iter_mut().filter(|turn| turn.spent < patience) {
+                turn.take(self, &mut sample);
+                if between == Between::Anew {
+                    turn.contender = None;
+                    self.clear();
                 }
             }
         }
-        let taken = field
-            .into_iter()
-            .map(|(name, contender, samples)| (name, contender.map(|_| samples)))
-            .collect();
         self.clear();
-        taken
-    }
-
-    /// The same for what each needs a new contender: nothing of one sample is there in the next.
-    pub fn fresh_rounds(
-        &self,
-        entries: impl IntoIterator<Item = &'static Entry>,
-        rounds: usize,
-        mut sample: impl FnMut(&mut dyn Contender) -> Result<f64, Why>,
-    ) -> Vec<Samples> {
-        let mut field: Vec<_> = entries
-            .into_iter()
-            .map(|entry| (entry, Ok(Vec::new())))
-            .collect();
-        for _ in 0..rounds {
-            for (entry, samples) in &mut field {
-                let Ok(taken) = samples else { continue };
-                let value = self.enter(entry).and_then(|mut one| sample(&mut *one));
-                match value {
-                    Ok(value) => taken.push(value),
-                    Err(why) => *samples = Err(why),
-                }
-                self.clear();
-            }
-        }
         field
             .into_iter()
-            .map(|(entry, samples)| (entry.name, samples))
+            .map(|turn| (turn.entry.name, turn.samples))
             .collect()
+    }
+}
+
+/// What becomes of contenders between two samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Between {
+    /// They stay, with all that they have done.
+    Kept,
+    /// They are set up anew: nothing of one sample is there in the next.
+    Anew,
+}
+
+/// One contender in the rounds.
+struct Turn {
+    entry: &'static Entry,
+    contender: Option<Box<dyn Contender>>,
+    samples: Result<Vec<f64>, Why>,
+    spent: Duration,
+}
+
+impl Turn {
+    fn of(entry: &'static Entry) -> Turn {
+        Turn {
+            entry,
+            contender: None,
+            samples: Ok(Vec::new()),
+            spent: Duration::ZERO,
+        }
+    }
+
+    fn take(
+        &mut self,
+        bench: &Bench,
+        sample: &mut impl FnMut(&mut dyn Contender) -> Result<f64, Why>,
+    ) {
+        let Ok(samples) = &mut self.samples else {
+            return;
+        };
+        let contender = match self.contender.take() {
+            Some(contender) => Ok(contender),
+            None => bench.enter(self.entry),
+        };
+        let start = Instant::now();
+        match contender.and_then(|mut one| Ok((sample(&mut *one)?, one))) {
+            Ok((value, contender)) => {
+                samples.push(value);
+                self.contender = Some(contender);
+            }
+            Err(why) => self.samples = Err(why),
+        }
+        self.spent += start.elapsed();
     }
 }
 

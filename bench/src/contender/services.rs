@@ -3,6 +3,7 @@
 use super::{Contender, Entry, Output, directory, output_of, program, script};
 use crate::Why;
 use crate::processes::until;
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -42,10 +43,13 @@ impl Contender for S6Scan {
     fn start_many(&mut self, argv: &[&str], count: usize) -> Result<(), Why> {
         for _ in 0..count {
             self.started += 1;
-            let service = directory(self.scan.join(self.started.to_string()))?;
-            script(&service.join("run"), argv)?;
-            let log = directory(service.join("log"))?;
+            // Under a name that is not looked at until it is whole: a scan may be on its way.
+            let draft = directory(self.scan.join(format!(".{}", self.started)))?;
+            script(&draft.join("run"), argv)?;
+            let log = directory(draft.join("log"))?;
             script(&log.join("run"), &["s6-log", "n5", "s16777215", "./kept"])?;
+            fs::rename(&draft, self.scan.join(self.started.to_string()))
+                .map_err(|error| error.to_string())?;
         }
         // It may have been begun a moment ago.
         until("s6-svscan listens", || {

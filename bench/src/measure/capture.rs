@@ -5,7 +5,7 @@ use crate::contender::{self, Contender, Entry, Outlive};
 use crate::job::{Text, Writer};
 use crate::processes::{activity, jobs_and_supervisors};
 use crate::report::{Cell, Measured, Table};
-use crate::run::{Bench, median};
+use crate::run::{Bench, Between, median};
 use std::thread;
 use std::time::Duration;
 
@@ -63,13 +63,18 @@ pub fn take(bench: &Bench) -> Result<Measured, Why> {
     let mut measured = Measured::default();
     for text in [Text::Head, Text::Lines] {
         let mut costs: Vec<(&str, f64)> = Vec::new();
-        let samples = bench.fresh_rounds(contender::all().chain([&UNBOUNDED]), 3, |one| {
-            one.output()?;
-            let bytes = size(bench, one.name());
-            let captured = capture(bench, one, text, bytes)?;
-            costs.push((one.name(), captured.supervisor_s_per_gb));
-            Ok(captured.mb_per_s)
-        });
+        let samples = bench.rounds(
+            Between::Anew,
+            contender::all().chain([&UNBOUNDED]),
+            3,
+            |one| {
+                one.output()?;
+                let bytes = size(bench, one.name());
+                let captured = capture(bench, one, text, bytes)?;
+                costs.push((one.name(), captured.supervisor_s_per_gb));
+                Ok(captured.mb_per_s)
+            },
+        );
         let (table, rates) = table(bench, text, &samples, &costs);
         measured.tables.push(table);
         judge(&mut measured, text, &rates, &costs);

@@ -141,7 +141,7 @@ fn step(bench: &Bench, it: &mut dyn Contender, jobs: usize, kernel: u64) -> Resu
     let each = |sum: u64| sum as f64 / jobs as f64;
     let taken = memory(&supervisors);
     let kernel = kernel_memory().saturating_sub(kernel);
-    let samples = bench.pick(30, 10);
+    let samples = bench.pick(30, 6);
     let mut launches = Vec::new();
     let mut lists = Vec::new();
     for _ in 0..samples {

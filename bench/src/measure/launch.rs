@@ -6,7 +6,7 @@ use crate::clock::timed;
 use crate::contender;
 use crate::processes::reap;
 use crate::report::Measured;
-use crate::run::Bench;
+use crate::run::{Bench, Between};
 use std::thread;
 use std::time::Duration;
 
@@ -15,16 +15,21 @@ use std::time::Duration;
 pub const SETTLING: Duration = Duration::from_millis(10);
 
 pub fn take(bench: &Bench) -> Result<Measured, Why> {
-    let samples = bench.rounds(contender::all(), bench.pick(200, 40), |one| {
-        if let Some(why) = one.no_launch() {
-            return Err(why.into());
-        }
-        let (ms, started) = timed(|| one.start(&["true"]));
-        started?;
-        thread::sleep(SETTLING);
-        reap();
-        Ok(ms)
-    });
+    let samples = bench.rounds(
+        Between::Kept,
+        contender::all(),
+        bench.pick(200, 40),
+        |one| {
+            if let Some(why) = one.no_launch() {
+                return Err(why.into());
+            }
+            let (ms, started) = timed(|| one.start(&["true"]));
+            started?;
+            thread::sleep(SETTLING);
+            reap();
+            Ok(ms)
+        },
+    );
     let mut measured = Measured::default();
     let ratio = median_of(&samples, "outlive").unwrap_or(f64::NAN) / floor(&samples);
     measured.verdict(

@@ -5,7 +5,7 @@ use crate::Why;
 use crate::clock::timed;
 use crate::contender::{self, Contender, Entry, Outlive, by_hands};
 use crate::report::{Cell, Measured, Table};
-use crate::run::{Bench, median};
+use crate::run::{Bench, Between, median};
 
 const JOBS: usize = 400;
 const WIDTH: usize = 4;
@@ -39,7 +39,7 @@ impl Contender for Strict {
 
 pub fn take(bench: &Bench) -> Result<Measured, Why> {
     let field = contender::all().chain([&STRICT]);
-    let samples = bench.fresh_rounds(field, bench.pick(7, 3), |one| {
+    let samples = bench.rounds(Between::Anew, field, bench.pick(7, 3), |one| {
         let (ms, done) = timed(|| one.storm(JOBS, WIDTH));
         done.map(|()| JOBS as f64 / ms * 1e3)
     });

@@ -7,7 +7,7 @@ use crate::contender::{self, Contender, Entry, Waiting, waiting};
 use crate::job::Ender;
 use crate::processes::reap;
 use crate::report::Measured;
-use crate::run::Bench;
+use crate::run::{Bench, Between};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -41,7 +41,7 @@ impl Contender for Parent {
 pub fn take(bench: &Bench) -> Result<Measured, Why> {
     static FLOOR: Entry = KERNEL;
     let field = [&FLOOR].into_iter().chain(contender::all());
-    let samples = bench.rounds(field, bench.pick(60, 15), |one| {
+    let samples = bench.rounds(Between::Kept, field, bench.pick(60, 15), |one| {
         let ender = Ender::new(&bench.directory()?)?;
         let argv = ender.argv(&bench.me);
         let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
