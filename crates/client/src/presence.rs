@@ -207,7 +207,8 @@ fn settle(
     if !bells.any(|bell| bell.on.rings_for(&end.outcome)) {
         return ending::settle(job, session, journal, at, end).map(|()| After::Nothing);
     }
-    ending::record(job, session, journal, at, end, After::Lingering)?;
+    let findable = ending::make_findable(job, session);
+    ending::record(findable, journal, at, end, After::Lingering)?;
     ending::note(job, at.wall_ms)?;
     Ok(After::Lingering)
 }

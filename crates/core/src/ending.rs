@@ -1,11 +1,12 @@
 //! Writing an end down, in the order that loses nothing.
 //!
 //! ```text
-//! output, spec and names synced ─► ended ─► journal synced ─► history synced ─► live link removed
+//! spec and names synced … output synced ─► ended ─► journal synced ─► history synced ─► live link removed
 //! ```
-//! Starting syncs nothing. So before an end is known for ever, all that it takes to find it and to tell
-//! its session is made to last: what was asked, the directory and its name, the links in `live` (until
-//! the end is in the history) and in the inbox.
+//! Starting waits for no disk. So before an end is known for ever, all that it takes to find it and to
+//! tell its session is made to last: what was asked, the directory and its name, the links in `live`
+//! (until the end is in the history) and in the inbox.
+//! A keeper does so once the job runs, when nobody waits for it.
 //!
 //! Whoever holds the job's lock does this: the keeper, or a client that settles a job no keeper can
 //! help any more. Killed in between, the next holder goes on: each step can be repeated.
@@ -26,19 +27,28 @@ pub enum After {
     Nothing,
 }
 
+/// That it was seen to that a job is found again, also after the power has failed.
+#[derive(Clone, Copy, Debug)]
+pub struct Findable {
+    /// A disk that could not sync may still take the outcome, which matters more.
+    pub lasts: bool,
+}
+
+/// Sees to it; `session` is who is to be told.
+pub fn make_findable(job: &JobDir, session: Option<&Label>) -> Findable {
+    Findable {
+        lasts: sync_names(job, session).is_ok(),
+    }
+}
+
 /// Appends the end and syncs it. Once this returns, the outcome is known for ever.
-///
-/// `session` is who is to be told.
 pub fn record(
-    job: &JobDir,
-    session: Option<&Label>,
+    _: Findable,
     journal: &mut JournalWriter,
     at: Moment,
     end: End,
     after: After,
 ) -> io::Result<()> {
-    // A disk that cannot sync these may still take the outcome, which matters more.
-    let _ = make_findable(job, session);
     let closed = Event::Closed {
         output_bytes: end.output_bytes,
         dropped_bytes: end.dropped_bytes,
@@ -51,7 +61,7 @@ pub fn record(
     journal.sync()
 }
 
-fn make_findable(job: &JobDir, session: Option<&Label>) -> io::Result<()> {
+fn sync_names(job: &JobDir, session: Option<&Label>) -> io::Result<()> {
     File::open(job.spec())?.sync_all()?;
     let (home, _) = job.place()?;
     layout::sync_directory(job.path())?;
@@ -91,7 +101,13 @@ pub fn settle(
     at: Moment,
     end: End,
 ) -> io::Result<()> {
-    record(job, session, journal, at, end, After::Nothing)?;
+    record(
+        make_findable(job, session),
+        journal,
+        at,
+        end,
+        After::Nothing,
+    )?;
     note(job, at.wall_ms)?;
     retire(job)
 }

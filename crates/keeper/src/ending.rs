@@ -9,9 +9,8 @@ use crate::capture::{Capture, Feed};
 use crate::hooks::{Hook, Role};
 use crate::leader::Ended;
 use crate::ledger::{Ledger, now};
-use crate::shared::Shared;
 use outlive_core::JobDir;
-use outlive_core::ending::{self, After};
+use outlive_core::ending::{self, After, Findable};
 use outlive_core::event::{Event, Moment};
 use outlive_core::outcome::{End, Outcome};
 use outlive_core::state::Ender;
@@ -69,7 +68,7 @@ impl Synced {
     pub fn record(
         self,
         role: Role,
-        shared: &Shared,
+        findable: Findable,
         ledger: &mut Ledger,
         capture: &mut Capture,
         lingering: Option<u32>,
@@ -111,8 +110,7 @@ impl Synced {
             lingering: lingering.unwrap_or(0),
             usage: ended.usage,
         };
-        let session = shared.spec.session.as_ref();
-        ending::record(&shared.job, session, ledger.journal(), at, end, after)?;
+        ending::record(findable, ledger.journal(), at, end, after)?;
         role.reach(Hook::EndedRecorded);
         Ok(Recorded { at })
     }

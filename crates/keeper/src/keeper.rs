@@ -20,6 +20,7 @@ use crate::tail::Tail;
 use crate::tools::{self, Tools};
 use crate::tree::{Member, Tree};
 use crate::wake::Wake;
+use outlive_core::ending::{self, Findable};
 use outlive_core::event::{Event, Keeping, StopCause, StopRequest};
 use outlive_core::{Leftovers, Phase, State};
 use outlive_sys::child::GateInside;
@@ -64,6 +65,7 @@ pub struct Keeper<'a> {
     pub(crate) noticed: u64,
     /// The leader's side of the gate, while the job waits for its turn.
     pub(crate) inside: Option<GateInside>,
+    findable: Option<Findable>,
     /// A stop is over: nothing is left that could be reached.
     pub(crate) stopped: bool,
     /// Somebody stopped the job after its end: a doorbell that has failed is not tried again.
@@ -140,6 +142,7 @@ impl<'a> Keeper<'a> {
             signs,
             noticed,
             inside: None,
+            findable: None,
             stopped: false,
             gives_up_ringing: false,
             errands: Vec::new(),
@@ -169,8 +172,10 @@ impl<'a> Keeper<'a> {
             if self.is_done() {
                 return Ok(());
             }
-            // Most jobs are quiet from here on, and what it took to begin is used no more.
             if mem::take(&mut first) {
+                // Now nobody waits for it; at the end somebody will.
+                self.make_findable();
+                // Most jobs are quiet from here on, and what it took to begin is used no more.
                 memory::release_stack();
             }
             for wake in self.sleep()? {
@@ -263,9 +268,10 @@ impl<'a> Keeper<'a> {
             self.let_go_of_log();
         }
         let middle = self.shared.spec.dropped(self.capture.size());
+        let findable = self.make_findable();
         let recorded = synced.record(
             self.role,
-            self.shared,
+            findable,
             &mut self.ledger,
             &mut self.capture,
             lingering,
@@ -287,6 +293,14 @@ impl<'a> Keeper<'a> {
         self.role.reach(Hook::Reaped);
         self.tail = Tail::Unknown;
         self.stop_leftovers()
+    }
+
+    /// Makes what was asked and all names last, unless that has been done.
+    fn make_findable(&mut self) -> Findable {
+        let Shared { job, spec, .. } = &*self.shared;
+        let done = self.findable.filter(|findable| findable.lasts);
+        let findable = done.unwrap_or_else(|| ending::make_findable(job, spec.session.as_ref()));
+        *self.findable.insert(findable)
     }
 
     fn stop_leftovers(&mut self) -> io::Result<()> {

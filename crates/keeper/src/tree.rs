@@ -131,7 +131,7 @@ fn member(pid: i32) -> io::Result<Option<Member>> {
         return Ok(None);
     };
     // Read after opening, so that both speak of one process.
-    Ok(procfs::stat(pid)
+    Ok(procfs::try_stat(pid)?
         .filter(|stat| !stat.is_zombie())
         .map(|stat| Member {
             process: ProcRef {

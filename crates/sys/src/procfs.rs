@@ -24,9 +24,18 @@ impl Stat {
     }
 }
 
-/// What is known of the process with this pid, if there is one.
+/// What is known of the process with this pid, if there is one and it can be asked.
 pub fn stat(pid: i32) -> Option<Stat> {
-    parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+    try_stat(pid).ok()?
+}
+
+/// The same, for those to whom a process that cannot be asked is not one that is gone.
+pub fn try_stat(pid: i32) -> io::Result<Option<Stat>> {
+    match fs::read(format!("/proc/{pid}/stat")) {
+        Ok(bytes) => Ok(parse_stat(&bytes)),
+        Err(error) if is_gone(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn parse_stat(bytes: &[u8]) -> Option<Stat> {
