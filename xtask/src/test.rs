@@ -1,6 +1,6 @@
 //! Everything CI runs.
 
-use crate::{budgets, layers, step};
+use crate::{budgets, faults, layers, step};
 
 /// Programs the end-to-end tests use besides a shell, and the Debian packages they come from.
 const TOOLS: [(&str, &[&str], &str); 3] = [
@@ -25,6 +25,13 @@ pub fn test() -> Result<(), String> {
         ],
     )?;
     layers::check()?;
+    test_all()?;
+    // The same cases every time; whoever breaks it by hand tries others.
+    faults::faults(&["--seed".to_owned(), "1".to_owned()])?;
+    budgets::check()
+}
+
+fn test_all() -> Result<(), String> {
     match step::answers("cargo", &["nextest", "--version"]) {
         true => step::run(
             "cargo",
@@ -40,8 +47,7 @@ pub fn test() -> Result<(), String> {
             "cargo",
             &["test", "--workspace", "--locked", "--no-fail-fast"],
         ),
-    }?;
-    budgets::check()
+    }
 }
 
 fn install_tools() -> Result<(), String> {
