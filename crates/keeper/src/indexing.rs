@@ -13,6 +13,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 const CHUNK: u64 = 64 * 1024;
+const MOST_UNMARKED: u64 = 1 << 30;
 
 /// The marks being made.
 #[derive(Debug)]
@@ -31,9 +32,7 @@ impl Indexing {
     /// Goes on after the last mark there is.
     pub fn resume(job: &JobDir) -> io::Result<Indexing> {
         let file = layout::open_or_make(&job.index())?;
-        let mut bytes = vec![0; file.metadata()?.len() as usize];
-        file.read_exact_at(&mut bytes, 0)?;
-        let index = Index::parse(&bytes);
+        let index = Index::parse(&layout::read(&job.index())?);
         Ok(Indexing {
             file,
             length: index.length(),
@@ -57,6 +56,11 @@ impl Indexing {
         // After a lull, what came before it is marked with its own time.
         if before > self.last.offset && now.boot_ms.saturating_sub(came.boot_ms) >= INTERVAL_MS {
             self.mark(output, before, came)?;
+        }
+        // Marks are missing for this much only where somebody took them away, or made the output longer
+        // than anybody wrote: to read it all would keep the job waiting.
+        if size.saturating_sub(self.last.offset) > MOST_UNMARKED {
+            self.last.offset = size - SPACING;
         }
         while size >= self.last.offset + SPACING {
             self.mark(output, self.last.offset + SPACING, now)?;
