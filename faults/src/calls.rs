@@ -25,8 +25,9 @@ pub const FAULTS: [Fault; 6] = [
     Fault::Interrupted,
 ];
 
-/// Name, number and the letters of the faults that can happen to it: `s`pace, `b`roken, `d`escriptor,
-/// try `a`gain, `i`nterrupted.
+/// Name, number and two words: the letters of the faults that can happen to it (`s`pace, `b`roken,
+/// `d`escriptor, try `a`gain, `i`nterrupted), and which of its arguments it is about (`f`ile descriptor
+/// or `p`ath).
 type Known = (&'static str, i64, &'static str);
 
 macro_rules! calls {
@@ -37,31 +38,31 @@ macro_rules! calls {
 
 /// What every machine has.
 const EVERYWHERE: &[Known] = calls! {
-    SYS_accept4 "di" SYS_bind "s" SYS_chdir "b" SYS_clone "a" SYS_clone3 "a" SYS_close "" SYS_connect "i"
-    SYS_dup "d" SYS_dup3 "d" SYS_epoll_create1 "d" SYS_epoll_pwait "i" SYS_eventfd2 "d" SYS_execve "b"
-    SYS_exit_group "" SYS_fallocate "sbi" SYS_fchmod "b" SYS_fchmodat "b" SYS_fcntl "" SYS_fdatasync "sb"
-    SYS_fstat "" SYS_fsync "sb" SYS_ftruncate "bi" SYS_getdents64 "b" SYS_getrandom "i" SYS_ioctl ""
-    SYS_kill "" SYS_linkat "sb" SYS_lseek "" SYS_memfd_create "d" SYS_mkdirat "sb" SYS_mknodat "sb"
-    SYS_mmap "" SYS_mprotect "" SYS_munmap "" SYS_newfstatat "b" SYS_openat "sbdi" SYS_pidfd_open "d"
-    SYS_pidfd_send_signal "" SYS_pipe2 "d" SYS_ppoll "i" SYS_prctl "" SYS_pread64 "bi" SYS_preadv "bi"
-    SYS_pwrite64 "sbi" SYS_pwritev "sbi" SYS_read "bi" SYS_readlinkat "b" SYS_readv "bi" SYS_recvfrom "i"
-    SYS_recvmsg "i" SYS_renameat "sb" SYS_renameat2 "sb" SYS_sendmsg "i" SYS_sendto "i" SYS_setsid ""
-    SYS_socket "d" SYS_socketpair "d" SYS_splice "sbi" SYS_statx "b" SYS_symlinkat "sb"
-    SYS_timerfd_create "d" SYS_timerfd_settime "" SYS_unlinkat "b" SYS_utimensat "b" SYS_vmsplice ""
-    SYS_wait4 "i" SYS_waitid "i" SYS_write "sbi" SYS_writev "sbi" SYS_signalfd4 "d" SYS_rt_sigaction ""
+    SYS_accept4 "di f0" SYS_bind "" SYS_chdir "b p0" SYS_clone "a" SYS_clone3 "a" SYS_close "" SYS_connect "i"
+    SYS_dup "d" SYS_dup3 "d" SYS_epoll_create1 "d" SYS_epoll_pwait "i" SYS_eventfd2 "d" SYS_execve "b p0"
+    SYS_exit_group "" SYS_fallocate "sb f0" SYS_fchmod "b f0" SYS_fchmodat "b p1" SYS_fcntl "" SYS_fdatasync "sb f0"
+    SYS_fstat "" SYS_fsync "sb f0" SYS_ftruncate "b f0" SYS_getdents64 "b f0" SYS_getrandom "" SYS_ioctl ""
+    SYS_kill "" SYS_linkat "sb p1" SYS_lseek "" SYS_memfd_create "d" SYS_mkdirat "sb p1" SYS_mknodat "sb p1"
+    SYS_mmap "" SYS_mprotect "" SYS_munmap "" SYS_newfstatat "b p1" SYS_openat "sbd p1" SYS_pidfd_open "d"
+    SYS_pidfd_send_signal "" SYS_pipe2 "d" SYS_ppoll "i" SYS_prctl "" SYS_pread64 "bi f0" SYS_preadv "bi f0"
+    SYS_pwrite64 "sbi f0" SYS_pwritev "sbi f0" SYS_read "bi f0" SYS_readlinkat "b p1" SYS_readv "bi f0" SYS_recvfrom "i f0"
+    SYS_recvmsg "i f0" SYS_renameat "sb p1" SYS_renameat2 "sb p1" SYS_sendmsg "i f0" SYS_sendto "i f0" SYS_setsid ""
+    SYS_socket "d" SYS_socketpair "d" SYS_splice "sbi f2" SYS_statx "b p1" SYS_symlinkat "sb p2"
+    SYS_timerfd_create "d" SYS_timerfd_settime "" SYS_unlinkat "b p1" SYS_utimensat "b p1" SYS_vmsplice ""
+    SYS_wait4 "i" SYS_waitid "i" SYS_write "sbi f0" SYS_writev "sbi f0" SYS_signalfd4 "d" SYS_rt_sigaction ""
     SYS_rt_sigprocmask "" SYS_sigaltstack "" SYS_futex "" SYS_brk "" SYS_getpid "" SYS_getppid ""
     SYS_listen "" SYS_shutdown "" SYS_getsockopt "" SYS_setsockopt "" SYS_umask "" SYS_prlimit64 ""
-    SYS_clock_nanosleep "i" SYS_faccessat "b" SYS_getcwd "" SYS_copy_file_range "sbi" SYS_statfs "b"
-    SYS_fstatfs "b" SYS_flock "i" SYS_close_range "" SYS_sched_yield "" SYS_geteuid "" SYS_getuid ""
+    SYS_clock_nanosleep "i" SYS_faccessat "b p1" SYS_getcwd "" SYS_copy_file_range "sb f2" SYS_statfs "b p0"
+    SYS_fstatfs "b f0" SYS_flock "" SYS_close_range "" SYS_sched_yield "" SYS_geteuid "" SYS_getuid ""
 };
 
 /// What only older machines have, and their C libraries still use.
 #[cfg(target_arch = "x86_64")]
 const OLDER: &[Known] = calls! {
-    SYS_accept "di" SYS_access "b" SYS_chmod "b" SYS_dup2 "d" SYS_epoll_wait "i" SYS_fork "a" SYS_link "sb"
-    SYS_lstat "b" SYS_mkdir "sb" SYS_mknod "sb" SYS_open "sbdi" SYS_pipe "d" SYS_poll "i" SYS_readlink "b"
-    SYS_rename "sb" SYS_rmdir "b" SYS_select "i" SYS_stat "b" SYS_symlink "sb" SYS_unlink "b"
-    SYS_vfork "a" SYS_getdents "b" SYS_arch_prctl ""
+    SYS_accept "di f0" SYS_access "b p0" SYS_chmod "b p0" SYS_dup2 "d" SYS_epoll_wait "i" SYS_fork "a" SYS_link "sb p1"
+    SYS_lstat "b p0" SYS_mkdir "sb p0" SYS_mknod "sb p0" SYS_open "sbd p0" SYS_pipe "d" SYS_poll "i" SYS_readlink "b p0"
+    SYS_rename "sb p0" SYS_rmdir "b p0" SYS_select "i" SYS_stat "b p0" SYS_symlink "sb p1" SYS_unlink "b p0"
+    SYS_vfork "a" SYS_getdents "b f0" SYS_arch_prctl ""
 };
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: &[Known] = &[];
@@ -83,6 +84,19 @@ pub fn name(number: u64) -> String {
 /// loader's and the C library's.
 pub fn is_last_before_main(number: u64) -> bool {
     number == libc::SYS_sigaltstack as u64
+}
+
+/// Whether this puts on the disk what a file or directory holds.
+pub fn is_sync(number: u64) -> bool {
+    [libc::SYS_fsync, libc::SYS_fdatasync].contains(&(number as i64))
+}
+
+/// Whether files or directories may be different after this: a call that a full disk can fail, or that
+/// removes something.
+pub fn may_change_files(number: u64) -> bool {
+    let name = name(number);
+    Fault::NoSpace.can_hit(number)
+        || ["ftruncate", "unlink", "unlinkat", "rmdir"].contains(&name.as_str())
 }
 
 impl Fault {
@@ -113,7 +127,8 @@ impl Fault {
         }
     }
 
-    /// Whether this call can meet it: one may be killed at any, but no disk is too full to be read.
+    /// Whether a call of this number can meet it: one may be killed at any, but no disk is too full to
+    /// be read.
     pub fn can_hit(self, number: u64) -> bool {
         let letter = match self {
             Fault::Kill => return true,
@@ -123,7 +138,28 @@ impl Fault {
             Fault::TryAgain => 'a',
             Fault::Interrupted => 'i',
         };
-        known(number).is_some_and(|(_, _, faults)| faults.contains(letter))
+        let letters = |(_, _, words): &Known| words.split(' ').next().unwrap_or_default();
+        known(number).is_some_and(|known| letters(known).contains(letter))
+    }
+}
+
+/// What a call is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// The descriptor at this place.
+    File(usize),
+    /// The path at this place.
+    Path(usize),
+}
+
+/// Which of a call's arguments it is about, if it is about a file.
+pub fn subject(number: u64) -> Option<Argument> {
+    let (_, _, words) = known(number)?;
+    let (_, place) = words.split_once(' ')?;
+    let index = place[1..].parse().ok()?;
+    match place.starts_with('f') {
+        true => Some(Argument::File(index)),
+        false => Some(Argument::Path(index)),
     }
 }
 
@@ -143,6 +179,31 @@ mod tests {
         assert!(!Fault::NoSpace.can_hit(libc::SYS_read as u64));
         assert_eq!(name(write), "write");
         assert_eq!(name(99_999), "call 99999");
+    }
+
+    #[test]
+    fn what_a_call_is_about_is_known() {
+        assert_eq!(subject(libc::SYS_splice as u64), Some(Argument::File(2)));
+        assert_eq!(subject(libc::SYS_openat as u64), Some(Argument::Path(1)));
+        assert_eq!(subject(libc::SYS_getpid as u64), None);
+        for (name, _, words) in EVERYWHERE.iter().chain(OLDER) {
+            let (faults, place) = words.split_once(' ').unwrap_or((words, "f0"));
+            assert!(
+                faults.chars().all(|fault| "sbdai".contains(fault)),
+                "{name}"
+            );
+            assert!(["f0", "f2", "p0", "p1", "p2"].contains(&place), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_changes_files_is_known() {
+        for number in [libc::SYS_unlinkat, libc::SYS_write, libc::SYS_renameat2] {
+            assert!(may_change_files(number as u64), "{number}");
+        }
+        assert!(!may_change_files(libc::SYS_read as u64));
+        assert!(is_sync(libc::SYS_fdatasync as u64));
+        assert!(!is_sync(libc::SYS_write as u64));
     }
 
     #[test]

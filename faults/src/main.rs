@@ -1,7 +1,8 @@
 //! Breaks Outlive on purpose, with its real programs, and shows that nothing is lost.
 //!
-//! `cargo xtask faults [--long] [--only WORD] [--seed N]` builds the programs and runs this. The short
-//! form tries a random part of each row's cases, with a seed that is printed; the long form tries all.
+//! `cargo xtask faults [--long] [--only ROW] [--case CASE] [--seed N]` builds the programs and runs this. The short
+//! form tries a random part of each row's cases, with a seed that is printed; the long form tries all. A loss
+//! names its case, which `--case` tries again.
 //!
 //! | module | owns |
 //! |---|---|
@@ -11,9 +12,15 @@
 //! | [`invariants`] | what must be so after any fault |
 //! | [`control`] | the row without a fault |
 //! | [`syscalls`], [`errors`] | a process killed, or an error met, at each of its system calls |
+//! | [`power`] | the power failing at any moment |
+//! | [`recorder`], [`crash`] | what a job does to files, and what may be left of it |
 //! | [`strike`] | one such case |
 //! | [`plan`], [`tracer`] | the process that does it, and how it is told what |
-//! | [`calls`] | system calls, and what each can meet |
+//! | [`calls`], [`subject`] | system calls, and what each can meet |
+//! | [`neighbours`] | jobs, clocks and pids that turn against us |
+//! | [`crowds`] | many of everything |
+//! | [`rights`] | other users, and names from outside |
+//! | [`fuzzing`] | decoders of outside bytes |
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,
@@ -27,6 +34,7 @@
 
 mod calls;
 mod control;
+mod crash;
 mod crowds;
 mod errors;
 mod fuzzing;
@@ -34,9 +42,12 @@ mod invariants;
 mod job;
 mod neighbours;
 mod plan;
+mod power;
+mod recorder;
 mod rights;
 mod row;
 mod strike;
+mod subject;
 mod syscalls;
 mod tracer;
 mod world;
@@ -44,22 +55,22 @@ mod world;
 use row::{Context, Row};
 use std::process::ExitCode;
 
-const USAGE: &str = "outlive-faults DIRECTORY-OF-THE-PROGRAMS [--long] [--only WORD] [--seed N]";
+const USAGE: &str =
+    "outlive-faults DIRECTORY-OF-THE-PROGRAMS [--long] [--only ROW] [--case CASE] [--seed N]";
 
 /// Every row, a family after the other.
 fn rows() -> Vec<Row> {
-    [
+    let families = [
         control::rows(),
         syscalls::rows(),
         errors::rows(),
+        power::rows(),
         neighbours::rows(),
         crowds::rows(),
         rights::rows(),
         fuzzing::rows(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    ];
+    families.into_iter().flatten().collect()
 }
 
 fn main() -> ExitCode {

@@ -5,6 +5,7 @@ use crate::world::{PATIENCE, Ran, World};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -69,12 +70,12 @@ impl Plan {
 pub struct Launch {
     tracer: Child,
     lines: Receiver<String>,
+    /// The call that was struck, if that has been heard of.
+    pub struck: String,
 }
 
 /// What a launch came to, once nothing of it is left.
 pub struct Traced {
-    /// The call at which it was done, if the process made so many.
-    pub at: Option<String>,
     /// Whether there ever was a keeper.
     pub has_keeper: bool,
     counts: Value,
@@ -82,12 +83,22 @@ pub struct Traced {
 
 impl Launch {
     pub fn start(world: &World, command: &Command, plan: Plan) -> Result<Launch, String> {
+        Launch::begin(world, command, plan, Path::new("-"))
+    }
+
+    /// Without a fault, and recorded in this directory.
+    pub fn record(world: &World, command: &Command, to: &Path) -> Result<Launch, String> {
+        Launch::begin(world, command, Plan::COUNT, to)
+    }
+
+    fn begin(world: &World, command: &Command, plan: Plan, to: &Path) -> Result<Launch, String> {
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
         let mut tracer = Command::new(own);
         tracer
             .arg("--trace")
             .args(plan.to_words())
             .arg(world.path("launched.out"))
+            .arg(to)
             .arg(command.get_program())
             .args(command.get_args())
             .stdin(Stdio::null())
@@ -105,13 +116,22 @@ impl Launch {
             let lines = BufReader::new(out).lines().map_while(Result::ok);
             lines.for_each(|line| drop(sender.send(line)));
         });
-        Ok(Launch { tracer, lines })
+        Ok(Launch {
+            tracer,
+            lines,
+            struck: "no call yet".to_owned(),
+        })
     }
 
-    fn line(&self, what: &str) -> Result<String, String> {
-        self.lines
-            .recv_timeout(PATIENCE)
-            .map_err(|_| format!("{what} never ended"))
+    fn line(&mut self, what: &str) -> Result<String, String> {
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE);
+            let line = line.map_err(|_| format!("{what} never ended"))?;
+            match line.strip_prefix("struck ") {
+                Some(call) => self.struck = call.to_owned(),
+                None => return Ok(line),
+            }
+        }
     }
 
     /// What the launcher ended with.
@@ -129,12 +149,11 @@ impl Launch {
     }
 
     /// What was done, once nothing of it is left.
-    pub fn end(mut self) -> Result<Traced, String> {
+    pub fn end(&mut self) -> Result<Traced, String> {
         let line = self.line("a keeper")?;
         let report: Value = serde_json::from_str(&line).map_err(|_| line)?;
         let _ = self.tracer.wait();
         Ok(Traced {
-            at: report["at"].as_str().map(str::to_owned),
             has_keeper: report["has_keeper"] == true,
             counts: report["counts"].clone(),
         })

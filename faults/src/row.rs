@@ -34,6 +34,8 @@ pub struct Context {
     pub programs: PathBuf,
     pub is_long: bool,
     only: Option<String>,
+    /// Of the cases, only those that are called so.
+    case: Option<String>,
     seed: u64,
 }
 
@@ -45,6 +47,7 @@ impl Context {
             programs: PathBuf::from(programs),
             is_long: false,
             only: None,
+            case: None,
             seed: since.as_secs() % 1_000_000,
         };
         while let [option, others @ ..] = rest {
@@ -59,6 +62,7 @@ impl Context {
             rest = others;
             match option.as_str() {
                 "--only" => context.only = Some(value.clone()),
+                "--case" => context.case = Some(value.clone()),
                 "--seed" => context.seed = value.parse().ok()?,
                 _ => return None,
             }
@@ -84,7 +88,9 @@ impl Context {
         few: usize,
         check: impl Fn(&C) -> Result<(), String> + Sync,
     ) -> Tried {
-        if !self.is_long {
+        if let Some(called) = &self.case {
+            cases.retain(|case| case.to_string().contains(called));
+        } else if !self.is_long {
             shuffle(&mut cases, self.seed);
             cases.truncate(few);
         }
@@ -92,7 +98,14 @@ impl Context {
         let losses = Mutex::new(Vec::new());
         let work = || {
             while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if let (Err(loss), Ok(mut losses)) = (check(case), losses.lock()) {
+                let Err(loss) = check(case) else {
+                    continue;
+                };
+                // The table may be hours away.
+                if self.is_long {
+                    eprintln!("LOSS {case}: {}", loss.lines().next().unwrap_or_default());
+                }
+                if let Ok(mut losses) = losses.lock() {
                     losses.push(format!("{case}: {loss}"));
                 }
             }
@@ -168,6 +181,7 @@ mod tests {
     #[test]
     fn what_is_asked_for_is_understood_or_refused() {
         let asked = context(&["/", "--long", "--only", "kill", "--seed", "7"]).unwrap();
+        assert_eq!(asked.case, None);
         assert!(asked.is_long);
         assert_eq!((asked.only.as_deref(), asked.seed), (Some("kill"), 7));
         for wrong in [&["/", "--seed"][..], &["/", "--other", "x"], &[], &["/no"]] {
@@ -201,5 +215,7 @@ mod tests {
         let tried = long.try_cases((0..40).collect(), 10, is_odd);
         assert_eq!((tried.count, tried.losses.len()), (40, 20));
         assert!(tried.losses.contains(&"7: odd".to_owned()));
+        let one = context(&["/", "--case", "17"]).unwrap();
+        assert_eq!(one.try_cases((0..40).collect(), 10, is_odd).count, 1);
     }
 }

@@ -80,34 +80,39 @@ impl Strike {
         };
         let mut launch = Launch::start(&world, &self.kind().start(&world), plan)?;
         let launched = launch.launched(&world)?;
-        if !world.job_dir(ID).exists() {
-            let at = launch.end()?.at.unwrap_or_default();
-            return self
-                .check_failed_launch(&world, &launched)
-                .map_err(|loss| self.describe(&world, &at, &launched, &loss));
-        }
-        let ended = self.kind().go_on(&world);
+        let checked = match world.job_dir(ID).exists() {
+            true => self.check_launched(&world, &launched, &mut launch),
+            false => launch
+                .end()
+                .and_then(|_| self.check_failed_launch(&world, &launched)),
+        };
+        checked.map_err(|loss| self.describe(&world, &launch.struck, &launched, &loss))
+    }
+
+    fn check_launched(
+        &self,
+        world: &World,
+        launched: &Ran,
+        launch: &mut Launch,
+    ) -> Result<(), String> {
+        let ended = self.kind().go_on(world);
         let traced = launch.end();
-        let at = traced.as_ref().map(|traced| traced.at.clone());
-        let at = at.ok().flatten().unwrap_or_default();
-        let checked = traced.and_then(|traced| {
-            let ended = ended?;
-            let is_started = ended["outcome"]["kind"] != "not_started";
-            self.check_code(&launched, is_started)?;
-            invariants::check(&world, self.kind(), &ended, self.allowed(&traced))
-        });
-        checked.map_err(|loss| self.describe(&world, &at, &launched, &loss))
+        let (ended, traced) = (ended?, traced?);
+        let is_started = ended["outcome"]["kind"] != "not_started";
+        self.check_code(launched, is_started)?;
+        invariants::check(world, self.kind(), &ended, self.allowed(&traced))
     }
 
     /// What the fault may have led to besides what should be.
     fn allowed(&self, traced: &Traced) -> Allowed {
         match (self.role, self.fault) {
+            (Role::Launcher, Fault::Interrupted) => Allowed::Exact,
             (Role::Launcher, _) => Allowed::NotStarted,
             // With nobody to take its place yet.
             (Role::Standby, Fault::Kill) if !traced.has_keeper => Allowed::NotStarted,
-            (_, Fault::Kill) => Allowed::Exact,
-            // What a process could not be started for is said.
-            _ => Allowed::NotStarted,
+            (_, Fault::Kill | Fault::Interrupted) => Allowed::Exact,
+            (_, Fault::NoSpace | Fault::Broken) => Allowed::Gaps,
+            (_, Fault::NoDescriptor | Fault::TryAgain) => Allowed::NotStarted,
         }
     }
 

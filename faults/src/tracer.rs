@@ -1,7 +1,7 @@
 //! The process that traces a launch and everything of it, and does what was planned at one system call.
 //!
-//! `outlive-faults --trace ROLE N FAULT OUT PROGRAM ARG…`: runs the program with its output in files
-//! called `OUT` and more, prints `launched CODE` when it has ended, and a last line in JSON when nothing
+//! `outlive-faults --trace ROLE N FAULT OUT RECORD PROGRAM ARG…`: runs the program with its output in
+//! files called `OUT` and more, records in the directory `RECORD` (`-`: not at all) what it does to files, prints `struck CALL` at the fault, `launched CODE` when it has ended, and a last line in JSON when nothing
 //! of it is left that is traced. It is a process of its own, because only one with a single thread may
 //! fork, and whoever traces must wait for all of its children.
 //!
@@ -9,8 +9,10 @@
 //!  launcher ─fork─► standby ─fork─► keeper ─fork─► the job, which is let go
 //! ```
 
-use crate::calls::{self, Fault};
+use crate::calls;
 use crate::plan::{Plan, Role};
+use crate::recorder::Recorder;
+use crate::subject;
 use outlive_sys::child;
 use outlive_sys::pidfd::Status;
 use outlive_sys::trace::{self, Call, Stop, Until};
@@ -19,25 +21,32 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Does what the arguments after `--trace` say.
 pub fn main(arguments: &[String]) -> io::Result<()> {
     let bad = || io::Error::other("these arguments are not for people");
     let (plan, rest) = Plan::from_words(arguments).ok_or_else(bad)?;
-    let [out, program, words @ ..] = rest else {
+    let [out, record, program, words @ ..] = rest else {
         return Err(bad());
     };
     let mut command = Command::new(program);
     command.args(words).stdin(Stdio::null());
     command.stdout(File::create(out)?);
     command.stderr(File::create(Path::new(out).with_extension("err"))?);
-    Tracer::run(plan, command)
+    let home = std::env::var_os("OUTLIVE_HOME").unwrap_or_default();
+    let recorder = match record.as_str() {
+        "-" => None,
+        record => Some(Recorder::begin((&home).into(), record.into())?),
+    };
+    Tracer::run(plan, command, recorder, home.into())
 }
 
 struct Tracer {
     plan: Plan,
+    home: PathBuf,
+    recorder: Option<Recorder>,
     launcher: i32,
     traced: HashMap<i32, Traced>,
     /// Those that stand still at their beginning, and whose maker has not been heard of yet.
@@ -46,8 +55,8 @@ struct Tracer {
     strangers: HashSet<i32>,
     /// How many calls each role made that each fault could have hit.
     counts: HashMap<(Role, &'static str), usize>,
-    /// The call at which it was done.
-    done: Option<String>,
+    /// It is done.
+    is_done: bool,
     has_keeper: bool,
 }
 
@@ -55,12 +64,19 @@ struct Traced {
     role: Role,
     /// It runs code of ours, not the loader's.
     is_own: bool,
-    /// The call it is in is not made, and is to fail with this.
+    /// The call it is in.
+    call: Option<Call>,
+    /// That call is not made, and is to fail with this.
     failing: Option<i32>,
 }
 
 impl Tracer {
-    fn run(plan: Plan, mut command: Command) -> io::Result<()> {
+    fn run(
+        plan: Plan,
+        mut command: Command,
+        recorder: Option<Recorder>,
+        home: PathBuf,
+    ) -> io::Result<()> {
         let (mut wait, mut go) = io::pipe()?;
         let launcher = child::fork(|| {
             let _ = wait.read(&mut [0]);
@@ -71,17 +87,22 @@ impl Tracer {
         go.write_all(b"g")?;
         let mut tracer = Tracer {
             plan,
+            home,
+            recorder,
             launcher,
             traced: HashMap::new(),
             early: HashSet::new(),
             strangers: HashSet::new(),
             counts: HashMap::new(),
-            done: None,
+            is_done: false,
             has_keeper: false,
         };
         tracer.adopt(launcher, Role::Launcher, false);
         while let Some((pid, stop)) = trace::next()? {
             tracer.handle(pid, stop)?;
+        }
+        if let Some(recorder) = tracer.recorder.take() {
+            recorder.end()?;
         }
         say(&tracer.report().to_string())
     }
@@ -90,6 +111,7 @@ impl Tracer {
         let traced = Traced {
             role,
             is_own,
+            call: None,
             failing: None,
         };
         self.traced.insert(pid, traced);
@@ -108,10 +130,7 @@ impl Tracer {
                 self.go_on(pid, 0)
             }
             Stop::Left => {
-                let traced = self.traced.get_mut(&pid);
-                if let Some(errno) = traced.and_then(|traced| traced.failing.take()) {
-                    trace::answer(pid, errno)?;
-                }
+                self.left(pid)?;
                 self.go_on(pid, 0)
             }
             Stop::Forked { child, is_process } => {
@@ -143,7 +162,7 @@ impl Tracer {
     fn go_on(&self, pid: i32, signal: i32) -> io::Result<()> {
         let matters = |traced: &Traced| {
             let is_meant = self.plan.role.is_none_or(|role| role == traced.role);
-            (is_meant && self.done.is_none()) || traced.failing.is_some()
+            (is_meant && !self.is_done) || traced.failing.is_some()
         };
         let until = match self.traced.get(&pid).is_some_and(matters) {
             true => Until::Call,
@@ -175,29 +194,51 @@ impl Tracer {
         }
     }
 
+    fn left(&mut self, pid: i32) -> io::Result<()> {
+        let Some(traced) = self.traced.get_mut(&pid) else {
+            return Ok(());
+        };
+        if let (Some(recorder), Some(call)) = (&mut self.recorder, traced.call.take()) {
+            recorder.after(pid, call);
+        }
+        match traced.failing.take() {
+            Some(errno) => trace::answer(pid, errno),
+            None => Ok(()),
+        }
+    }
+
     fn entered(&mut self, pid: i32, call: Call) -> io::Result<()> {
         let Some(traced) = self.traced.get_mut(&pid) else {
             return Ok(());
         };
+        traced.call = Some(call);
         if !traced.is_own {
             traced.is_own = calls::is_last_before_main(call.number);
             return Ok(());
         }
         let role = traced.role;
-        for fault in calls::FAULTS {
-            if fault.can_hit(call.number) {
+        // All are counted where nothing is to happen; else only what is.
+        let fault = self.plan.fault;
+        let counted = match self.plan.role {
+            Some(_) => vec![fault],
+            None => calls::FAULTS.to_vec(),
+        };
+        for fault in counted {
+            if subject::can_meet(fault, pid, call, &self.home) {
                 *self.counts.entry((role, fault.word())).or_default() += 1;
             }
         }
-        let is_it = |fault: Fault| {
+        let is_it = || {
             self.plan.role == Some(role)
-                && fault.can_hit(call.number)
+                && subject::can_meet(fault, pid, call, &self.home)
                 && self.counts.get(&(role, fault.word())) == Some(&self.plan.at)
         };
-        if self.done.is_some() || !is_it(self.plan.fault) {
+        if self.is_done || !is_it() {
             return Ok(());
         }
-        self.done = Some(calls::name(call.number));
+        let words = call.arguments.map(|word| format!("{word:x}")).join(", ");
+        say(&format!("struck {}({words})", calls::name(call.number)))?;
+        self.is_done = true;
         match self.plan.fault.errno() {
             None => {
                 crate::world::kill(pid);
@@ -215,7 +256,7 @@ impl Tracer {
             (format!("{} {fault}", role.word()), json!(count))
         };
         let counts: serde_json::Map<String, Value> = self.counts.iter().map(count).collect();
-        json!({ "at": self.done, "has_keeper": self.has_keeper, "counts": counts })
+        json!({ "has_keeper": self.has_keeper, "counts": counts })
     }
 }
 

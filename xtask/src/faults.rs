@@ -1,4 +1,4 @@
-//! `cargo xtask faults [--long] [--only WORD] [--seed N]`: breaks Outlive on purpose.
+//! `cargo xtask faults [--long] [--only ROW] [--case CASE] [--seed N]`: breaks Outlive on purpose.
 
 use crate::step;
 use std::path::PathBuf;

@@ -133,6 +133,12 @@ fn remedy(state: &State, spec: Option<&Spec>, damaged: bool, boot: &str) -> Reme
         Phase::Accepted if damaged => Remedy::Settle(Outcome::Lost {
             reason: "its journal is damaged: whether it ran is not known".to_owned(),
         }),
+        // Nor is what was journaled last before the power was lost.
+        Phase::Accepted if !this_boot => Remedy::Settle(Outcome::Lost {
+            reason:
+                "the machine was restarted as it was being started: whether it ran is not known"
+                    .to_owned(),
+        }),
         Phase::Accepted => Remedy::Settle(Outcome::NotStarted {
             reason: match spec.filter(|spec| spec.lock.is_some() && state.kept.is_some()) {
                 Some(spec) if state.is_stopped_early() => words::stopped_waiting(spec),
@@ -196,11 +202,12 @@ fn settle(
     spec: Option<&Spec>,
     end: End,
 ) -> io::Result<After> {
+    let session = spec.and_then(|spec| spec.session.as_ref());
     let mut bells = spec.iter().flat_map(|spec| &spec.doorbells);
     if !bells.any(|bell| bell.on.rings_for(&end.outcome)) {
-        return ending::settle(job, journal, at, end).map(|()| After::Nothing);
+        return ending::settle(job, session, journal, at, end).map(|()| After::Nothing);
     }
-    ending::record(journal, at, end, After::Lingering)?;
+    ending::record(job, session, journal, at, end, After::Lingering)?;
     ending::note(job, at.wall_ms)?;
     Ok(After::Lingering)
 }

@@ -1,17 +1,22 @@
 //! Writing an end down, in the order that loses nothing.
 //!
 //! ```text
-//! output synced ─► ended ─► journal synced ─► history ─► live link removed
+//! output, spec and names synced ─► ended ─► journal synced ─► history synced ─► live link removed
 //! ```
+//! Starting syncs nothing. So before an end is known for ever, all that it takes to find it and to tell
+//! its session is made to last: what was asked, the directory and its name, the links in `live` (until
+//! the end is in the history) and in the inbox.
+//!
 //! Whoever holds the job's lock does this: the keeper, or a client that settles a job no keeper can
 //! help any more. Killed in between, the next holder goes on: each step can be repeated.
 
 use crate::event::{Event, Moment};
 use crate::history::{self, Entry};
 use crate::journal::JournalWriter;
-use crate::layout::JobDir;
+use crate::label::Label;
+use crate::layout::{self, JobDir};
 use crate::outcome::End;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 
 /// Whether anything can come after the end.
@@ -22,7 +27,18 @@ pub enum After {
 }
 
 /// Appends the end and syncs it. Once this returns, the outcome is known for ever.
-pub fn record(journal: &mut JournalWriter, at: Moment, end: End, after: After) -> io::Result<()> {
+///
+/// `session` is who is to be told.
+pub fn record(
+    job: &JobDir,
+    session: Option<&Label>,
+    journal: &mut JournalWriter,
+    at: Moment,
+    end: End,
+    after: After,
+) -> io::Result<()> {
+    // A disk that cannot sync these may still take the outcome, which matters more.
+    let _ = make_findable(job, session);
     let closed = Event::Closed {
         output_bytes: end.output_bytes,
         dropped_bytes: end.dropped_bytes,
@@ -33,6 +49,19 @@ pub fn record(journal: &mut JournalWriter, at: Moment, end: End, after: After) -
     }
     journal.append(at, &events)?;
     journal.sync()
+}
+
+fn make_findable(job: &JobDir, session: Option<&Label>) -> io::Result<()> {
+    File::open(job.spec())?.sync_all()?;
+    let (home, _) = job.place()?;
+    layout::sync_directory(job.path())?;
+    layout::sync_directory(&home.jobs())?;
+    layout::sync_directory(&home.live())?;
+    if let Some(session) = session {
+        layout::sync_directory(&home.inbox(session))?;
+        layout::sync_directory(&home.inboxes())?;
+    }
+    Ok(())
 }
 
 /// Lets `list` find the end. Failing here costs nothing but that: the live link stays, and whoever
@@ -55,8 +84,14 @@ pub fn retire(job: &JobDir) -> io::Result<()> {
 }
 
 /// All of it at once, for a job of which nothing is left to wait for.
-pub fn settle(job: &JobDir, journal: &mut JournalWriter, at: Moment, end: End) -> io::Result<()> {
-    record(journal, at, end, After::Nothing)?;
+pub fn settle(
+    job: &JobDir,
+    session: Option<&Label>,
+    journal: &mut JournalWriter,
+    at: Moment,
+    end: End,
+) -> io::Result<()> {
+    record(job, session, journal, at, end, After::Nothing)?;
     note(job, at.wall_ms)?;
     retire(job)
 }

@@ -19,12 +19,19 @@ pub struct Entry {
     pub id: JobId,
 }
 
-/// Notes an end.
+/// Notes an end, for ever: what follows is that the job's live link is removed.
 pub fn append(home: &Home, entry: &Entry) -> io::Result<()> {
     let path = home.ended().join((entry.ended_ms / DAY_MS).to_string());
     // It begins with a newline too, so that a line torn by a full disk spoils only itself.
     let line = format!("\n{} {}\n", entry.ended_ms, entry.id);
-    layout::open_to_append(&path)?.write_all(line.as_bytes())
+    let is_new = !path.exists();
+    let mut file = layout::open_to_append(&path)?;
+    file.write_all(line.as_bytes())?;
+    file.sync_data()?;
+    match is_new {
+        true => layout::sync_directory(&home.ended()),
+        false => Ok(()),
+    }
 }
 
 /// The ends noted, newest first, read a day at a time as they are asked for.

@@ -119,6 +119,14 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Makes the names in a directory last. One that is gone was emptied, and has none to keep.
+pub fn sync_directory(path: &Path) -> io::Result<()> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other?.sync_all(),
+    }
+}
+
 /// The directory that holds all jobs of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home {

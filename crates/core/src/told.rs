@@ -284,7 +284,10 @@ pub fn append(path: &Path, line: &Line, durable: Durable) -> io::Result<()> {
     file.write_all(&bytes)?;
     match durable {
         Durable::No => Ok(()),
-        Durable::Yes => file.sync_data(),
+        // The file may have been made just now, by a claim that needed not last.
+        Durable::Yes => file
+            .sync_data()
+            .and_then(|()| path.parent().map_or(Ok(()), layout::sync_directory)),
     }
 }
 

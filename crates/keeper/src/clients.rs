@@ -94,7 +94,7 @@ impl Clients {
                 })
                 .collect(),
             None => {
-                self.drop(id);
+                self.let_go(id);
                 Vec::new()
             }
         }
@@ -137,7 +137,7 @@ impl Clients {
             return;
         };
         if !client.send(reply) {
-            self.drop(id);
+            self.let_go(id);
         }
     }
 
@@ -176,7 +176,7 @@ impl Clients {
         });
     }
 
-    fn drop(&mut self, id: ClientId) {
+    pub fn let_go(&mut self, id: ClientId) {
         self.list.retain(|client| client.id != id);
     }
 }

@@ -9,6 +9,7 @@ use crate::capture::{Capture, Feed};
 use crate::hooks::{Hook, Role};
 use crate::leader::Ended;
 use crate::ledger::{Ledger, now};
+use crate::shared::Shared;
 use outlive_core::JobDir;
 use outlive_core::ending::{self, After};
 use outlive_core::event::{Event, Moment};
@@ -68,6 +69,7 @@ impl Synced {
     pub fn record(
         self,
         role: Role,
+        shared: &Shared,
         ledger: &mut Ledger,
         capture: &mut Capture,
         lingering: Option<u32>,
@@ -109,7 +111,8 @@ impl Synced {
             lingering: lingering.unwrap_or(0),
             usage: ended.usage,
         };
-        ending::record(ledger.journal(), at, end, after)?;
+        let session = shared.spec.session.as_ref();
+        ending::record(&shared.job, session, ledger.journal(), at, end, after)?;
         role.reach(Hook::EndedRecorded);
         Ok(Recorded { at })
     }

@@ -205,7 +205,8 @@ impl Keeper<'_> {
         }
         match self.desk.queue.pop_front() {
             Some((client, write)) if self.clients.is_there(client) => {
-                self.take_write(client, write)
+                let taken = self.take_write(client, write);
+                self.unless_failed(client, taken)
             }
             Some(_) => self.serve_queue(),
             None => Ok(()),
@@ -220,7 +221,10 @@ impl Keeper<'_> {
             .iter()
             .position(|(client, write)| self.desk.is_turn_of(*client, write));
         match place.and_then(|place| self.desk.queue.remove(place)) {
-            Some((client, write)) => self.take_write(client, write),
+            Some((client, write)) => {
+                let taken = self.take_write(client, write);
+                self.unless_failed(client, taken)
+            }
             None => Ok(()),
         }
     }

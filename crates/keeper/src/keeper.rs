@@ -259,6 +259,7 @@ impl<'a> Keeper<'a> {
         let middle = self.shared.spec.dropped(self.capture.size());
         let recorded = synced.record(
             self.role,
+            self.shared,
             &mut self.ledger,
             &mut self.capture,
             lingering,

@@ -259,5 +259,7 @@ fn give_up(job: &JobDir, error: &io::Error) -> io::Result<()> {
         return Err(io::Error::new(error.kind(), error.to_string()));
     }
     let end = End::unseen(start::failed("cannot supervise", error), 0, 0);
-    ending::settle(job, ledger.journal(), now(), end)
+    let spec = job.read_spec().ok();
+    let session = spec.as_ref().and_then(|spec| spec.session.as_ref());
+    ending::settle(job, session, ledger.journal(), now(), end)
 }

@@ -11,10 +11,20 @@ impl Keeper<'_> {
     /// Takes what a client sent.
     pub fn serve(&mut self, id: ClientId) -> io::Result<()> {
         for asked in self.clients.read(id) {
-            self.answer(asked)?;
+            let answered = self.answer(asked);
+            self.unless_failed(id, answered)?;
         }
         // It may have left in the middle of a write.
         self.serve_queue()
+    }
+
+    /// A client whose request failed is let go: it asks again, which any request can stand or, of a
+    /// signal, says so. It must not wait for an answer that does not come.
+    pub fn unless_failed(&mut self, client: ClientId, answered: io::Result<()>) -> io::Result<()> {
+        if answered.is_err() {
+            self.clients.let_go(client);
+        }
+        answered
     }
 
     fn answer(&mut self, Asked { client, request }: Asked) -> io::Result<()> {

@@ -36,21 +36,20 @@ pub fn spawn(
     let program = Program::new(&argv, spec.cwd.as_os_str(), path.as_deref(), shared.limit)?;
     let pid = program.spawn(&input, &output, &shared.gate, inside)?;
     role.reach(Hook::Forked);
+    write_down(pid, ledger).inspect_err(|_| {
+        // Nobody may run that nobody knows of: it still waits at the gate, and is ended there.
+        let _ = pidfd::kill_child(pid).and_then(|()| pidfd::wait_for_child(pid).map(drop));
+    })
+}
+
+fn write_down(pid: i32, ledger: &mut Ledger) -> io::Result<()> {
     let stat = procfs::stat(pid)
         .ok_or_else(|| io::Error::other("the new process cannot be seen in /proc"))?;
     let leader = ProcRef {
         pid,
         started: stat.started,
     };
-    if let Err(error) = ledger.write(&[Event::Spawned { leader }]) {
-        // Nobody may run that nobody knows of: it still waits at the gate, and is ended there.
-        if let Ok(Some(pidfd)) = pidfd::PidFd::open(pid) {
-            let _ = pidfd.signal(outlive_core::signal::Signal::KILL.number());
-        }
-        let _ = pidfd::wait_for_child(pid);
-        return Err(error);
-    }
-    Ok(())
+    ledger.write(&[Event::Spawned { leader }])
 }
 
 /// Opens the gate and hears what became of it; `Ok` once the program has been executed.

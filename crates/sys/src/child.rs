@@ -82,7 +82,7 @@ impl Gate {
     /// Lets the new process execute its program. Opening it twice does no harm.
     pub fn open(&self) {
         // It fails only if the process is gone, which `outcome` will tell.
-        let _ = send(&self.0, &OPEN, SendFlags::NOSIGNAL);
+        let _ = rustix::io::retry_on_intr(|| send(&self.0, &OPEN, SendFlags::NOSIGNAL));
     }
 
     /// Sleeps until the program is executed or cannot be. The answer stays for others to read.

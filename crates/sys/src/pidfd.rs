@@ -222,6 +222,16 @@ pub fn any_ended_child() -> io::Result<Option<i32>> {
     Ok((pid != 0).then_some(pid))
 }
 
+/// Kills a child that has not been reaped, so that its pid is its own. Needs no descriptor, of which there
+/// may be none left.
+pub fn kill_child(pid: i32) -> io::Result<()> {
+    let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(rustix::process::kill_process(
+        pid,
+        rustix::process::Signal::KILL,
+    )?)
+}
+
 /// Lets an ended child go by its pid, which cannot have been reused: it is still ours.
 pub fn reap_child(pid: i32) -> io::Result<()> {
     wait_for(pid, libc::WNOHANG).map(drop)

@@ -5,7 +5,7 @@ use crate::world::{World, behind, kill, until};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -23,20 +23,24 @@ pub fn strace<S: AsRef<OsStr>>(command: &Command, trace: &Path, options: &[S]) -
 /// The system calls that these processes make or are in for two seconds.
 pub fn watch_for_two_seconds(world: &World, pids: &[i32]) -> String {
     let trace = world.path("trace");
-    let mut strace = Command::new("strace");
-    strace.arg("-o").arg(&trace).stderr(Stdio::null());
-    for pid in pids {
-        strace.args(["-p", &pid.to_string()]);
-    }
-    let mut strace = strace.spawn().unwrap();
-    until("they are watched", || {
-        pids.iter().all(|pid| is_traced(*pid))
-    });
+    let mut strace = attach(&trace, &[], pids);
     // Not a wait for something: nothing is to happen in this time.
     thread::sleep(Duration::from_secs(2));
     kill(strace.id() as i32, INT);
     strace.wait().unwrap();
     fs::read_to_string(trace).unwrap()
+}
+
+/// `strace` with these options on processes that run, writing to `trace`; it is to be ended.
+pub fn attach(trace: &Path, options: &[&str], pids: &[i32]) -> Child {
+    let mut strace = Command::new("strace");
+    strace.arg("-o").arg(trace).args(options);
+    for pid in pids {
+        strace.args(["-p", &pid.to_string()]);
+    }
+    let strace = strace.stderr(Stdio::null()).spawn().unwrap();
+    until("they are traced", || pids.iter().all(|pid| is_traced(*pid)));
+    strace
 }
 
 fn is_traced(pid: i32) -> bool {

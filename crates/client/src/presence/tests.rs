@@ -53,6 +53,11 @@ fn only_what_may_be_running_is_adopted() {
         remedy(&waiting, None, false, "now"),
         Remedy::Settle(Outcome::NotStarted { .. })
     ));
+    // Its start may have been journaled, and lost with the power.
+    assert!(matches!(
+        remedy(&waiting, None, false, "later"),
+        Remedy::Settle(Outcome::Lost { .. })
+    ));
     assert!(matches!(
         remedy(&state(&[]), None, false, "now"),
         Remedy::Settle(Outcome::Lost { .. })

@@ -7,7 +7,7 @@ use crate::launch;
 use crate::moment;
 use crate::outlive::{Outlive, make_private};
 use crate::random;
-use outlive_core::layout::{NEW, PRIVATE, PostDir};
+use outlive_core::layout::{self, NEW, PRIVATE, PostDir};
 use outlive_core::notice::Kind;
 use outlive_core::post::{self, Post};
 use outlive_core::{JobId, Label};
@@ -16,7 +16,6 @@ use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 
 /// What is posted.
 #[derive(Clone, Debug)]
@@ -92,7 +91,7 @@ fn write(outlive: &Outlive, post: &Post) -> Result<Posted, Error> {
     hooks::reach_poster(PosterHook::Named);
     let home = outlive.home();
     for directory in [home.posts(), home.inboxes(), home.inbox(&post.session)] {
-        sync_directory(&directory).map_err(Error::io("cannot sync", &directory))?;
+        layout::sync_directory(&directory).map_err(Error::io("cannot sync", &directory))?;
     }
     written
 }
@@ -105,12 +104,4 @@ fn fill(dir: &PostDir, post: &Post) -> io::Result<()> {
         .open(dir.post())?;
     file.write_all(&serde_json::to_vec(post)?)?;
     file.sync_all()
-}
-
-/// One that is gone by now was emptied: it has been told already.
-fn sync_directory(path: &Path) -> io::Result<()> {
-    match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other?.sync_all(),
-    }
 }

@@ -230,8 +230,24 @@ fn sweep(outlive: &Outlive) -> Result<(), Error> {
         }
     }
     sweep_inboxes(outlive)?;
+    sweep_links(&outlive.home().names());
+    let sessions = fs::read_dir(outlive.home().sessions());
+    for session in sessions.into_iter().flatten().flatten() {
+        sweep_links(&session.path());
+        let _ = fs::remove_dir(session.path());
+    }
     history::forget_days(outlive.home(), |id| outlive.job_dir(id).path().is_dir())
         .map_err(Error::io("cannot tidy", outlive.home().ended()))
+}
+
+/// Removes links that lead nowhere: of a launcher or a pruner that died, or a job that was damaged.
+fn sweep_links(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let link = entry.path();
+        if link.is_symlink() && !link.exists() && is_old(&link) {
+            let _ = fs::remove_file(link);
+        }
+    }
 }
 
 fn is_abandoned(path: &Path) -> bool {

@@ -1,8 +1,10 @@
 //! Few descriptors.
 
 use super::{assert_calm, assert_whole_or_refused, limited};
+use crate::processes::{INT, begin};
 use crate::scripts::loop_until;
-use crate::world::{Ran, World, is_alive, until};
+use crate::trace::attach;
+use crate::world::{Ran, World, is_alive, kill, until};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
@@ -102,4 +104,24 @@ fn more_waiters_than_a_keeper_has_descriptors_all_hear_of_the_end() {
         "it was not killed by it"
     );
     assert_ne!(world.show("x")["usage"], Value::Null);
+}
+
+/// The keeper cannot open what it needs to answer; whoever asked must not wait for ever.
+#[test]
+fn a_request_that_fails_for_want_of_descriptors_is_answered_all_the_same() {
+    let world = World::new();
+    let id = world.ok(&["run", "--stdin", "pipe", "--", "cat"]);
+    let trace = world.path("trace");
+    let inject = "inject=pidfd_open:error=EMFILE:when=1";
+    let options = ["-e", "trace=pidfd_open", "-e", inject];
+    let mut strace = attach(&trace, &options, &[world.pair(&id).keeper]);
+    let mut show = begin(world.command(["show", &id, "--json"]));
+    until("it is answered", || show.try_wait().unwrap().is_some());
+    kill(strace.id() as i32, INT);
+    strace.wait().unwrap();
+    let calls = fs::read_to_string(trace).unwrap();
+    assert!(calls.contains("EMFILE"), "nothing failed: {calls}");
+    let ran = Ran::end_of(show);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("\"running\""), "{ran:?}");
 }

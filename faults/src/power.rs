@@ -1,0 +1,233 @@
+//! The power failing at any moment of a job, of an ack and of a prune.
+//!
+//! What is done to files is recorded once; then each way the disk may look afterwards ([`crate::crash`])
+//! is made in a home of its own, with another boot id in the journal, since the machine was started
+//! again. There every verb must work, and nothing of what was told before may be missing or otherwise.
+
+use crate::crash::{Content, Crash, Node, Recording, Tree};
+use crate::invariants;
+use crate::job::{ID, KINDS, Kind, SESSION};
+use crate::plan::Launch;
+use crate::row::{Context, Row, Tried};
+use crate::world::World;
+use outlive_sys::{pipe, procfs};
+use serde_json::Value;
+use std::fmt;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        Row {
+            name: "power: during a job",
+            promise: "what was told stays so; what was not is exact or not known",
+            run: |context| run(context, Moment::Job, 50),
+        },
+        Row {
+            name: "power: during an ack",
+            promise: "what was acked is not told again, what was not is",
+            run: |context| run(context, Moment::Ack, 15),
+        },
+        Row {
+            name: "power: during a prune",
+            promise: "the home works, whatever of the job is left",
+            run: |context| run(context, Moment::Prune, 15),
+        },
+    ]
+}
+
+/// What is going on when the power fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    Job,
+    Ack,
+    Prune,
+}
+
+/// The kinds of jobs that do different things to files. Others only write more.
+fn kinds(moment: Moment) -> Vec<&'static Kind> {
+    let is_meant = |kind: &&Kind| match moment {
+        Moment::Job => kind.name != "chatty",
+        Moment::Ack | Moment::Prune => kind.name == "short",
+    };
+    KINDS.iter().filter(is_meant).collect()
+}
+
+fn run(context: &Context, moment: Moment, few: usize) -> Tried {
+    let mut taken = Vec::new();
+    for kind in kinds(moment) {
+        match Taken::take(context, kind, moment) {
+            Ok(recorded) => taken.push(recorded),
+            Err(loss) => {
+                return Tried {
+                    count: 1,
+                    losses: vec![format!("a {} job, only recorded: {loss}", kind.name)],
+                };
+            }
+        }
+    }
+    let crashes = |taken| Taken::crashes(taken).into_iter();
+    let cases = taken.iter().flat_map(crashes).collect();
+    context.try_cases(cases, few, |case: &Case<'_>| case.check(context))
+}
+
+/// A recording, and the world it was made in, which has its blobs.
+struct Taken {
+    kind: &'static Kind,
+    moment: Moment,
+    world: World,
+    recording: Recording,
+}
+
+/// One way the disk may look.
+struct Case<'a> {
+    taken: &'a Taken,
+    crash: Crash,
+}
+
+impl fmt::Display for Case<'_> {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let step = &self.taken.recording.steps[self.crash.step];
+        write!(
+            to,
+            "a {} job, power lost after step {} of {} ({}), {}",
+            self.taken.kind.name,
+            self.crash.step,
+            self.taken.recording.steps.len() - 1,
+            step.call,
+            self.crash.how
+        )
+    }
+}
+
+impl Taken {
+    fn take(context: &Context, kind: &'static Kind, moment: Moment) -> Result<Taken, String> {
+        let world = World::new(context)?;
+        let to = world.path("recording");
+        // A home that has been in use: its own directories are there.
+        world.ok(&["run", "--id", "earlier", "--wait", "--", "true"])?;
+        world.ok(&["prune", "--all", "--force"])?;
+        let launch = Launch::record;
+        let mut launch = match moment {
+            Moment::Job => launch(&world, &kind.start(&world), &to)?,
+            Moment::Ack => {
+                come_to_end(&world, kind)?;
+                let ack = ["inbox", "--session", SESSION, "--ack-all", "--json"];
+                launch(&world, &world.command(ack), &to)?
+            }
+            Moment::Prune => {
+                come_to_end(&world, kind)?;
+                launch(&world, &world.command(["prune", "--all", "--force"]), &to)?
+            }
+        };
+        let launched = launch.launched(&world)?;
+        if launched.code != 0 {
+            return Err(format!("it failed: {launched}"));
+        }
+        if moment == Moment::Job {
+            kind.go_on(&world)?;
+            fs::write(to.join("told"), "").map_err(|error| error.to_string())?;
+        }
+        launch.end()?;
+        let text = fs::read(to.join("recording.json")).map_err(|error| error.to_string())?;
+        let json: Value = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+        Ok(Taken {
+            kind,
+            moment,
+            world,
+            recording: Recording::from_json(&json).ok_or("no recording was made")?,
+        })
+    }
+
+    fn crashes(&self) -> Vec<Case<'_>> {
+        let case = |crash| Case { taken: self, crash };
+        self.recording.crashes().into_iter().map(case).collect()
+    }
+}
+
+fn come_to_end(world: &World, kind: &Kind) -> Result<(), String> {
+    crate::world::Ran::of(&mut kind.start(world))?;
+    kind.go_on(world)?;
+    invariants::nothing_is_left(world)
+}
+
+impl Case<'_> {
+    fn check(&self, context: &Context) -> Result<(), String> {
+        let world = World::new(context)?;
+        let after = After {
+            blobs: self.taken.world.path("recording/blobs"),
+            boot: procfs::boot_id().map_err(|error| error.to_string())?,
+            tree: &self.crash.tree,
+        };
+        after
+            .make(&self.taken.recording.root, &world.home())
+            .map_err(|error| format!("cannot make the home: {error}"))?;
+        let journal = fs::read_to_string(world.job_dir(ID).join("journal"));
+        let files = world.files();
+        self.hold(&world).map_err(|loss| {
+            format!(
+                "{loss}\nleft was: {files:?}\njournal:\n{}",
+                journal.unwrap_or_default()
+            )
+        })
+    }
+
+    fn hold(&self, world: &World) -> Result<(), String> {
+        let kind = self.taken.kind;
+        let step = &self.taken.recording.steps[self.crash.step];
+        match self.taken.moment {
+            Moment::Job if step.is_told => invariants::check_after_power_loss(world, kind)?,
+            Moment::Job => invariants::check_unless_told(world, kind, step.has_run)?,
+            Moment::Ack => {
+                let again = invariants::deliver(world)?.len();
+                let most = usize::from(!step.is_told) * kind.told.len();
+                if again > most {
+                    return Err(format!("{again} events are told, of at most {most}"));
+                }
+                invariants::check_ended(world, kind)?;
+            }
+            Moment::Prune => {}
+        }
+        invariants::check_still_works(world, kind)
+    }
+}
+
+/// A home after a power loss.
+struct After<'a> {
+    blobs: PathBuf,
+    /// The boot that is now, which it must not be.
+    boot: String,
+    tree: &'a Tree,
+}
+
+impl After<'_> {
+    fn make(&self, node: &Node, path: &Path) -> std::io::Result<()> {
+        match self.tree.get(node) {
+            Some(Content::Directory(entries)) => {
+                fs::create_dir(path)?;
+                for (name, node) in entries {
+                    self.make(node, &path.join(name))?;
+                }
+                Ok(())
+            }
+            Some(Content::File { blob, bytes }) => {
+                let mut content = fs::read(self.blobs.join(blob))?;
+                content.truncate(*bytes as usize);
+                if path.ends_with("journal") {
+                    let then = self
+                        .boot
+                        .replace(|digit: char| digit.is_ascii_hexdigit(), "0");
+                    let text = String::from_utf8_lossy(&content).replace(&self.boot, &then);
+                    content = text.into_bytes();
+                }
+                fs::write(path, content)
+            }
+            Some(Content::Link(target)) => symlink(target, path),
+            Some(Content::Fifo) => pipe::make_fifo(path),
+            Some(Content::Socket) => UnixListener::bind(path).map(drop),
+            None => Ok(()),
+        }
+    }
+}
