@@ -12,27 +12,27 @@ pub fn rows() -> Vec<Row> {
         Row {
             name: "error: ENOSPC",
             promise: PROMISE,
-            run: |context| strike::rows_of(context, Fault::NoSpace, &ROLES, 30),
+            run: |context| strike::rows_of(context, Fault::NoSpace, &ROLES, 16),
         },
         Row {
             name: "error: EIO",
             promise: PROMISE,
-            run: |context| strike::rows_of(context, Fault::Broken, &ROLES, 30),
+            run: |context| strike::rows_of(context, Fault::Broken, &ROLES, 16),
         },
         Row {
             name: "error: EMFILE",
             promise: PROMISE,
-            run: |context| strike::rows_of(context, Fault::NoDescriptor, &ROLES, 20),
+            run: |context| strike::rows_of(context, Fault::NoDescriptor, &ROLES, 12),
         },
         Row {
             name: "error: EAGAIN",
             promise: PROMISE,
-            run: |context| strike::rows_of(context, Fault::TryAgain, &ROLES, 10),
+            run: |context| strike::rows_of(context, Fault::TryAgain, &ROLES, 6),
         },
         Row {
             name: "error: EINTR",
             promise: "exact, as if nothing had been",
-            run: |context| strike::rows_of(context, Fault::Interrupted, &ROLES, 30),
+            run: |context| strike::rows_of(context, Fault::Interrupted, &ROLES, 16),
         },
     ]
 }

@@ -53,6 +53,7 @@ mod tracer;
 mod world;
 
 use row::{Context, Row};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 const USAGE: &str =
@@ -81,7 +82,8 @@ fn main() -> ExitCode {
         return match tracer::main(rest) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                println!("{error}");
+                // To whoever planned it, who may be gone.
+                let _ = writeln!(io::stdout(), "{error}");
                 ExitCode::FAILURE
             }
         };

@@ -23,17 +23,17 @@ pub fn rows() -> Vec<Row> {
         Row {
             name: "power: during a job",
             promise: "what was told stays so; what was not is exact or not known",
-            run: |context| run(context, Moment::Job, 50),
+            run: |context| run(context, Moment::Job, 36),
         },
         Row {
             name: "power: during an ack",
             promise: "what was acked is not told again, what was not is",
-            run: |context| run(context, Moment::Ack, 15),
+            run: |context| run(context, Moment::Ack, 8),
         },
         Row {
             name: "power: during a prune",
             promise: "the home works, whatever of the job is left",
-            run: |context| run(context, Moment::Prune, 15),
+            run: |context| run(context, Moment::Prune, 8),
         },
     ]
 }

@@ -22,8 +22,10 @@ pub fn can_meet(fault: Fault, pid: i32, call: Call, home: &Path) -> bool {
     let subject = calls::subject(call.number);
     match (fault, subject) {
         (Fault::NoSpace | Fault::Broken, Some(Argument::File(at))) => {
-            let path = fs::read_link(descriptor(pid, call.arguments[at]));
-            path.is_ok_and(|path| path.starts_with(home))
+            let file = descriptor(pid, call.arguments[at]);
+            // A FIFO has a name there, and is not on the disk.
+            let is_kept = fs::metadata(&file).is_ok_and(|file| file.is_file() || file.is_dir());
+            is_kept && fs::read_link(file).is_ok_and(|path| path.starts_with(home))
         }
         (Fault::NoSpace | Fault::Broken, Some(Argument::Path(at))) => {
             let is_there = path(pid, call, at).is_some_and(|path| path.starts_with(home));

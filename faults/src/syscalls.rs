@@ -13,17 +13,17 @@ pub fn rows() -> Vec<Row> {
         Row {
             name: "kill: the launcher",
             promise: "the job is exact, or never ran and can be started again",
-            run: |context| strike::rows_of(context, Fault::Kill, &[Role::Launcher], 40),
+            run: |context| strike::rows_of(context, Fault::Kill, &[Role::Launcher], 24),
         },
         Row {
             name: "kill: the standby",
             promise: "the job is exact, or (before there is a keeper) not started",
-            run: |context| strike::rows_of(context, Fault::Kill, &[Role::Standby], 40),
+            run: |context| strike::rows_of(context, Fault::Kill, &[Role::Standby], 24),
         },
         Row {
             name: "kill: the keeper",
             promise: "the job is exact",
-            run: |context| strike::rows_of(context, Fault::Kill, &[Role::Keeper], 70),
+            run: |context| strike::rows_of(context, Fault::Kill, &[Role::Keeper], 40),
         },
     ]
 }

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask install   install outlive and outlive-keeper, and show a job from start to end
 cargo xtask demo      show a job from start to end
-cargo xtask test      everything CI runs: format, lints, layers, unit, property and end-to-end tests
+cargo xtask test      everything CI runs: format, lints, layers, unit, property and end-to-end tests, faults
 cargo xtask layers    check that no crate depends on what it must not know
 cargo xtask faults    break Outlive on purpose and show that nothing is lost; --long tries every case
 cargo xtask agents    show the MCP server and the kit with real clients, which it installs and removes again";

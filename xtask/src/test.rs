@@ -1,6 +1,6 @@
 //! Everything CI runs.
 
-use crate::{layers, step};
+use crate::{faults, layers, step};
 
 /// Programs the end-to-end tests use besides a shell, and the Debian packages they come from.
 const TOOLS: [(&str, &[&str], &str); 3] = [
@@ -25,6 +25,11 @@ pub fn test() -> Result<(), String> {
         ],
     )?;
     layers::check()?;
+    test_all()?;
+    faults::faults(&[])
+}
+
+fn test_all() -> Result<(), String> {
     match step::answers("cargo", &["nextest", "--version"]) {
         true => step::run(
             "cargo",

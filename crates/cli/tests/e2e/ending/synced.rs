@@ -4,7 +4,7 @@ use super::only_end;
 use crate::processes::{CONT, until_blocked};
 use crate::scripts::Gate;
 use crate::trace::strace;
-use crate::world::{Ran, World, kill};
+use crate::world::{Ran, World, kill, names_in};
 use std::fs;
 use std::process::{Child, Stdio};
 
@@ -73,10 +73,47 @@ fn output_and_journal_are_synced_before_the_waiter_is_told() {
     );
 }
 
+/// A power loss after that must not lose what was told, nor who else is to be told.
+#[test]
+fn all_it_takes_to_find_the_end_is_synced_before_the_waiter_is_told() {
+    let world = World::new();
+    let calls = traced_end(&world);
+    let told = last_news(&calls);
+    let journal = calls
+        .iter()
+        .position(|call| call.contains("sync(") && call.contains("/journal>"));
+    let id = &names_in(&world.home().join("jobs"))[0];
+    let directory = format!("/jobs/{id}>");
+    for what in [
+        "/spec.json>",
+        &directory,
+        "/jobs>",
+        "/live>",
+        "/inbox/s>",
+        "/inbox>",
+    ] {
+        let synced = calls
+            .iter()
+            .position(|call| call.contains("sync(") && call.contains(what));
+        assert!(synced.is_some() && synced < journal, "{what}: {calls:#?}");
+    }
+    let noted = calls
+        .iter()
+        .position(|call| call.contains("sync(") && call.contains("/ended/"));
+    assert!(noted.is_some_and(|noted| noted < told), "{calls:#?}");
+}
+
 /// What the keeper of a short job that is waited for does, as the kernel sees it.
 fn traced_end(world: &World) -> Vec<String> {
     let trace = world.path("trace");
-    let outlive = world.command(["run", "--wait", "--shell", "echo x; sleep 0.2"]);
+    let outlive = world.command([
+        "run",
+        "--session",
+        "s",
+        "--wait",
+        "--shell",
+        "echo x; sleep 0.2",
+    ]);
     let calls = "trace=fsync,fdatasync,write,sendto";
     let options = ["-f", "-y", "-s", "4096", "-e", calls];
     let ran = Ran::of(&mut strace(&outlive, &trace, &options));

@@ -67,10 +67,10 @@ fn set_wall(world: &World, id: &str, change: impl Fn(&str, u64) -> u64) {
     fs::write(world.job_dir(id).join("journal"), text).unwrap();
 }
 
-/// Sets a directory's time of change.
+/// Sets the time of change of a directory, or of a link itself.
 fn touch(path: &Path, when: &str) {
     let done = Command::new("touch")
-        .args(["-d", when])
+        .args(["--no-dereference", "-d", when])
         .arg(path)
         .status()
         .unwrap();

@@ -5,6 +5,7 @@ use crate::scripts::{over, sleeper};
 use crate::world::{World, names_in};
 use serde_json::{Value, json};
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 #[test]
@@ -134,4 +135,27 @@ fn a_home_that_is_half_made_is_pruned_without_an_error() {
 fn now_ms() -> u64 {
     let since: Duration = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     since.as_millis() as u64
+}
+
+#[test]
+fn links_that_have_long_led_nowhere_are_removed_everywhere() {
+    let world = World::new();
+    let kept = world.ok(&["run", "--session", "s", "--name", "n", "--", "true"]);
+    world.wait(&kept);
+    for place in ["live", "sessions/s", "sessions/gone", "inbox/s", "names"] {
+        let directory = world.home().join(place);
+        fs::create_dir_all(&directory).unwrap();
+        for name in ["old", "new"] {
+            symlink("nowhere", directory.join(name)).unwrap();
+        }
+        touch(&directory.join("old"), "2 hours ago");
+    }
+    world.ok(&["prune"]);
+    let names = |place: &str| names_in(&world.home().join(place));
+    // A new one may be of a launcher that is at work.
+    assert_eq!(names("live"), ["new"]);
+    assert_eq!(names("sessions/s"), [kept.as_str(), "new"]);
+    assert_eq!(names("sessions/gone"), ["new"]);
+    assert_eq!(names("inbox/s"), ["new"]);
+    assert_eq!(names("names"), ["n", "new"]);
 }
