@@ -17,6 +17,10 @@
 //! | [`strike`] | one such case |
 //! | [`plan`], [`tracer`] | the process that does it, and how it is told what |
 //! | [`calls`], [`subject`] | system calls, and what each can meet |
+//! | [`neighbours`] | jobs, clocks and pids that turn against us |
+//! | [`crowds`] | many of everything |
+//! | [`rights`] | other users, and names from outside |
+//! | [`fuzzing`] | decoders of outside bytes |
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,
@@ -57,7 +61,7 @@ const USAGE: &str =
 
 /// Every row, a family after the other.
 fn rows() -> Vec<Row> {
-    [
+    let families = [
         control::rows(),
         syscalls::rows(),
         errors::rows(),
@@ -66,10 +70,8 @@ fn rows() -> Vec<Row> {
         crowds::rows(),
         rights::rows(),
         fuzzing::rows(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    ];
+    families.into_iter().flatten().collect()
 }
 
 fn main() -> ExitCode {

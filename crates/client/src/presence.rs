@@ -107,7 +107,7 @@ fn clear_up(job: &JobDir, state: &State) -> io::Result<()> {
 }
 
 fn open_lock(job: &JobDir) -> Result<File, Error> {
-    layout::open_or_make(&job.lock()).map_err(Error::io("cannot open", job.lock()))
+    layout::open_or_replace(&job.lock()).map_err(Error::io("cannot open", job.lock()))
 }
 
 /// What to do about a job that nobody looks after.

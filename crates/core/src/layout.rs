@@ -19,7 +19,7 @@ use crate::id::JobId;
 use crate::journal::Journal;
 use crate::label::Label;
 use crate::spec::Spec;
-use std::fs::File;
+use std::fs::{File, FileType};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -71,6 +71,27 @@ pub fn make(path: &Path) -> io::Result<File> {
         .create_new(true)
         .mode(PRIVATE)
         .open(path)
+}
+
+/// The same where there has to be one, or nobody could keep the job: what else is there is set aside.
+pub fn open_or_replace(path: &Path) -> io::Result<File> {
+    open_or_make(path).or_else(|error| {
+        set_aside(path, FileType::is_file).map_err(|_| error)?;
+        open_or_make(path)
+    })
+}
+
+/// Moves what is in the place of something of ours away, where it is not what it should be. It stays
+/// beside it, since it may be somebody's.
+pub fn set_aside(path: &Path, is_right: impl Fn(&FileType) -> bool) -> io::Result<()> {
+    let kind = match std::fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other?.file_type(),
+    };
+    match is_right(&kind) {
+        true => Ok(()),
+        false => std::fs::rename(path, path.with_extension("aside")),
+    }
 }
 
 /// Opens a file of ours to read it.
@@ -323,3 +344,36 @@ impl JobDir {
 
 /// The control socket's name inside a job directory.
 pub const CONTROL: &str = "control";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn what_is_no_file_of_bounded_size_is_not_waited_for_but_refused_or_set_aside() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = |name: &str| directory.path().join(name);
+        symlink("/dev/zero", path("endless")).expect("linked");
+        symlink("/nowhere/at/all", path("nowhere")).expect("linked");
+        std::fs::create_dir(path("directory")).expect("made");
+        let mut made = std::process::Command::new("mkfifo");
+        assert!(
+            made.arg(path("fifo"))
+                .status()
+                .is_ok_and(|status| status.success())
+        );
+        for name in ["endless", "nowhere", "directory", "fifo"] {
+            assert!(read(&path(name)).is_err(), "{name} was read");
+            assert!(open_or_make(&path(name)).is_err(), "{name} was opened");
+            let file = open_or_replace(&path(name)).expect("a file in its place");
+            assert_eq!(file.metadata().expect("known").len(), 0);
+            let aside = path(name).with_extension("aside");
+            assert!(aside.symlink_metadata().is_ok(), "{name} is gone");
+            assert_eq!(read(&path(name)).expect("a file now"), b"");
+        }
+        let huge = open_or_make(&path("huge")).expect("made");
+        huge.set_len(1 << 40).expect("a hole");
+        assert!(read(&path("huge")).is_err());
+    }
+}

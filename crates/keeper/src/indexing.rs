@@ -14,6 +14,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 const CHUNK: u64 = 64 * 1024;
+const MOST_UNMARKED: u64 = 1 << 30;
 
 /// The marks being made.
 #[derive(Debug)]
@@ -63,6 +64,11 @@ impl Indexing {
         // After a lull, what came before it is marked with its own time.
         if before > self.last.offset && now.boot_ms.saturating_sub(came.boot_ms) >= INTERVAL_MS {
             self.mark(output, before, came)?;
+        }
+        // Marks are missing for this much only where somebody took them away, or made the output longer
+        // than anybody wrote: to read it all would keep the job waiting.
+        if size.saturating_sub(self.last.offset) > MOST_UNMARKED {
+            self.last.offset = size - SPACING;
         }
         while size >= self.last.offset + SPACING {
             self.mark(output, self.last.offset + SPACING, now)?;

@@ -5,7 +5,7 @@ use crate::channel::Channel;
 use crate::keep_awake::KeepAwake;
 use crate::mirror;
 use crate::turn::Turn;
-use outlive_core::layout::CONTROL;
+use outlive_core::layout::{self, CONTROL};
 use outlive_core::{Input, JobDir, Phase, Spec};
 use outlive_sys::child::{self, Gate, GateInside};
 use outlive_sys::own::OpenFileLimit;
@@ -13,6 +13,7 @@ use outlive_sys::pipe;
 use outlive_sys::socket::Listener;
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::FileTypeExt;
 
 /// With the fewest files a keeper works with, this many clients at once have room.
 const FEWEST_CLIENTS: usize = 8;
@@ -84,7 +85,7 @@ impl Shared {
             most_clients: limit
                 .map_or(MOST_CLIENTS, |limit| limit.most() - fewest + FEWEST_CLIENTS),
             feed: open_feed(&job)?,
-            listener: Listener::bind(job.path(), CONTROL)?,
+            listener: listen(&job)?,
             channel: Channel::open(&job, &spec, begun)?,
             _awake: KeepAwake::begin(&job, &spec),
             job,
@@ -113,8 +114,15 @@ impl Shared {
     }
 }
 
+fn listen(job: &JobDir) -> io::Result<Listener> {
+    // A socket of a dead keeper is replaced; a directory could not be.
+    layout::set_aside(&job.control(), |kind| !kind.is_dir())?;
+    Listener::bind(job.path(), CONTROL)
+}
+
 /// The reading end of the feed. One that is gone went with its writers, or by somebody's hand.
 fn open_feed(job: &JobDir) -> io::Result<File> {
+    layout::set_aside(&job.feed(), FileTypeExt::is_fifo)?;
     match pipe::open_reader(&job.feed()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             pipe::make_fifo(&job.feed())?;

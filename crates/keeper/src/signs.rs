@@ -28,6 +28,7 @@ use outlive_core::{Input, JobDir, OutputFiles, Spec, State};
 use progress::{Progress, Resume};
 use serde_json::Value;
 use std::io;
+use std::ops::Range;
 use unwritten::Unwritten;
 
 /// Read and scanned at once; it stays in the processor's nearer caches.
@@ -117,24 +118,24 @@ impl Signs {
         now: u64,
     ) -> io::Result<()> {
         let dropped = spec.dropped(size);
-        for scanner in [
-            self.watch.as_mut().map(|watch| &mut watch.scanner),
-            self.ready.as_mut(),
-        ]
-        .into_iter()
-        .flatten()
-        {
-            if scanner.end() < dropped.end && scanner.end() >= dropped.start {
-                scanner.skip_to(dropped.end);
-            }
-        }
+        self.skip(&dropped);
         let Some(from) = self.scanned().filter(|from| *from < size) else {
             return Ok(());
         };
         let mut buffer = vec![0; CHUNK.min((size - from) as usize)];
         let mut at = from;
         while at < size {
-            let most = (size - at).min(CHUNK as u64) as usize;
+            if dropped.contains(&at) {
+                self.skip(&dropped);
+                at = dropped.end;
+                continue;
+            }
+            let until = if at < dropped.start {
+                dropped.start
+            } else {
+                size
+            };
+            let most = (until.min(size) - at).min(CHUNK as u64) as usize;
             let read = output.read_at(&mut buffer[..most], at)?;
             if read == 0 {
                 break;
@@ -144,6 +145,16 @@ impl Signs {
         }
         self.still_at = self.is_begun().then_some(now + self.still_ms);
         Ok(())
+    }
+
+    /// Has those scanners go on behind what is not there that would come to it next.
+    fn skip(&mut self, dropped: &Range<u64>) {
+        let watch = self.watch.as_mut().map(|watch| &mut watch.scanner);
+        for scanner in watch.into_iter().chain(self.ready.as_mut()) {
+            if dropped.contains(&scanner.end()) {
+                scanner.skip_to(dropped.end);
+            }
+        }
     }
 
     /// How far all scanners have come.

@@ -52,7 +52,7 @@ struct Current {
 impl Store {
     /// Goes on at the end of what is already there.
     pub fn resume(job: &JobDir, spec: &Spec) -> io::Result<Store> {
-        let output = layout::open_or_make(&job.output())?;
+        let output = layout::open_or_replace(&job.output())?;
         let bound = spec.bound();
         let files = OutputFiles::of(output, Segments::find(job, bound));
         let size = files.size()?;

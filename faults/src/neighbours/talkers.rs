@@ -41,7 +41,7 @@ impl fmt::Display for Talk {
 
 fn talks(is_long: bool) -> Vec<Talk> {
     // A debug build takes a second for each of some megabytes to be shown.
-    let large: u64 = if is_long { 16 << 20 } else { 1 << 20 };
+    let large: u64 = if is_long { 4 << 20 } else { 1 << 18 };
     let talk = |name, options, script: String, bytes| Talk {
         name,
         options,

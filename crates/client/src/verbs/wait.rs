@@ -88,6 +88,9 @@ pub fn end_heard(outlive: &Outlive, id: &JobId) -> Result<(), Error> {
     told::heard(outlive, id, How::Wait, |kind, _| kind == Kind::Ended)
 }
 
+/// Files are few: who waits for more needs what is left to reach their keepers.
+const MOST_HELD: usize = 128;
+
 /// Waits.
 pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error> {
     let deadline = how
@@ -98,6 +101,7 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
     }
     let _holds: Vec<Option<Hold>> = ids
         .iter()
+        .take(MOST_HELD)
         .map(|id| Hold::on(&outlive.job_dir(id)))
         .collect();
     let mut watches = Vec::new();

@@ -29,6 +29,9 @@ pub struct Resume {
     pub prompt: Option<(u64, u64)>,
 }
 
+/// More than is ever written there.
+const LARGEST: u64 = 1 << 20;
+
 /// The file.
 #[derive(Debug)]
 pub struct Progress(File);
@@ -41,7 +44,7 @@ impl Progress {
     /// The newer of what is in the file and what is in the journal.
     pub fn newer(&self, journaled: &Value) -> Resume {
         let size = self.0.metadata().map_or(0, |metadata| metadata.len());
-        let mut bytes = vec![0; size as usize];
+        let mut bytes = vec![0; size.min(LARGEST) as usize];
         let _ = self.0.read_exact_at(&mut bytes, 0);
         let line = bytes.split(|byte| *byte == b'\n').next();
         let saved: Resume = line

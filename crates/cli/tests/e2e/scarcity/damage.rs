@@ -252,3 +252,35 @@ fn a_job_whose_spec_is_damaged_can_still_be_stopped() {
     let listed = world.outlive(&["list"]);
     assert_eq!(listed.code, 0);
 }
+
+/// Two pairs would take the output from under each other's hands.
+#[test]
+fn a_lock_that_was_replaced_under_its_keepers_starts_no_second_pair() {
+    let world = World::new();
+    let id = world.shell("echo up; exec sleep 60");
+    until_output(&world, &id, "up\n");
+    fs::remove_file(world.job_dir(&id).join("lock")).unwrap();
+    assert_eq!(world.show(&id)["state"], "running");
+    world.ok(&["list"]);
+    world.ok(&["log", &id]);
+    assert_eq!(world.outlive(&["wait", &id, "--timeout", "50ms"]).code, 124);
+    assert_eq!(world.events(&id, "kept").len(), 1);
+    world.ok(&["stop", &id]);
+    assert_eq!(world.events(&id, "ended").len(), 1);
+}
+
+#[test]
+fn a_job_whose_socket_was_removed_is_said_not_to_answer_until_it_is_adopted() {
+    let world = World::new();
+    let id = world.shell("echo up; exec sleep 60");
+    until_output(&world, &id, "up\n");
+    fs::remove_file(world.job_dir(&id).join("control")).unwrap();
+    for verb in ["stop", "wait"] {
+        let ran = world.outlive(&[verb, &id]);
+        assert_clear_error(&ran);
+        assert!(ran.stderr.contains("does not answer"), "{ran:?}");
+    }
+    world.kill_both(&id);
+    world.ok(&["stop", &id]);
+    assert_eq!(world.show(&id)["ended_by"], "stop");
+}
