@@ -17,11 +17,22 @@ use outlive_sys::{pipe, pipe::Moved};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::thread;
+use std::time::Duration;
 
 /// Larger single moves are slower on the filesystems measured, smaller ones cost more calls.
 const CHUNK: usize = 128 * 1024;
 /// Then others get their turn; a fast writer must not keep a stop waiting.
 pub const TURN: usize = 4 * 1024 * 1024;
+/// A move of less than this, while more comes at once, is one that came too early: a fast writer whose
+/// every page is taken by itself costs three times the processor time, and is held up by it.
+const SMALL: usize = 32 * 1024;
+/// So many of them in a row, and the writer is a fast one.
+const EARLY_MOVES: u32 = 4;
+/// What the feed of a fast writer holds: it fills this in the time of a nap or two, and does not block.
+const WIDE_FEED: usize = 256 * 1024;
+/// Until the feed of a fast writer is worth a move again.
+const NAP: Duration = Duration::from_micros(50);
 /// More gaps than this at once are told as fewer and larger ones.
 const MOST_GAPS: usize = 16;
 /// No pipe of ours holds more than this, so draining this much takes all that an ended leader wrote.
@@ -35,6 +46,17 @@ pub struct Capture {
     /// What could not be kept and is not journaled yet, in order.
     gaps: Vec<Range<u64>>,
     null: File,
+    width: Width,
+}
+
+/// How much the feed holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Width {
+    /// As the kernel made it: enough for most, and what a user may have in pipes is bounded.
+    AsMade,
+    Wide,
+    /// The kernel would not have it wider.
+    Refused,
 }
 
 /// Where output comes from.
@@ -66,6 +88,7 @@ impl Capture {
             feed: Feed::Open,
             gaps: hole.into_iter().collect(),
             null: File::options().write(true).open("/dev/null")?,
+            width: Width::AsMade,
         })
     }
 
@@ -95,10 +118,18 @@ impl Capture {
     /// Moves what is there, up to so much. Says how much came: less, if there is no more now.
     pub fn take(&mut self, source: Source<'_>, most: usize) -> io::Result<usize> {
         let mut moved = 0;
+        let mut early = 0;
         while moved < most && self.feed == Feed::Open {
             // What a terminal has goes through the feed, of which its keepers are the only writers.
             let upstream = source.terminal.map(Terminal::fill_feed).transpose()?;
             match (self.move_chunk(source.feed, most - moved)?, upstream) {
+                (Moved::Bytes(count), None) if count < SMALL => {
+                    moved += count;
+                    early += 1;
+                    if early >= EARLY_MOVES {
+                        self.let_gather(source.feed);
+                    }
+                }
                 (Moved::Bytes(count), _) => moved += count,
                 (Moved::Empty, Some(Moved::Bytes(_))) => {}
                 (Moved::Empty, Some(Moved::End)) | (Moved::End, _) => self.feed = Feed::Ended,
@@ -106,6 +137,19 @@ impl Capture {
             }
         }
         Ok(moved)
+    }
+
+    /// Lets a fast writer write more before it is taken.
+    fn let_gather(&mut self, feed: &File) {
+        if self.width == Width::AsMade {
+            self.width = match pipe::widen(feed, WIDE_FEED) {
+                Ok(()) => Width::Wide,
+                Err(_) => Width::Refused,
+            };
+        }
+        if self.width == Width::Wide {
+            thread::sleep(NAP);
+        }
     }
 
     fn move_chunk(&mut self, feed: &File, most: usize) -> io::Result<Moved> {

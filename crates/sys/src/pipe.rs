@@ -60,6 +60,12 @@ pub fn reading_end(writer: &File) -> io::Result<File> {
     File::open(format!("/proc/self/fd/{}", writer.as_raw_fd()))
 }
 
+/// Lets a pipe hold this much; the kernel refuses where its user has too much in pipes already.
+pub fn widen(pipe: &File, bytes: usize) -> io::Result<()> {
+    rustix::pipe::fcntl_setpipe_size(pipe, bytes)?;
+    Ok(())
+}
+
 /// How many bytes wait in a pipe.
 pub fn queued(pipe: &File) -> io::Result<u64> {
     Ok(rustix::io::ioctl_fionread(pipe)?)
