@@ -91,8 +91,9 @@ fn run(context: &Context) -> Tried {
     let all = cases.len();
     match begin(context) {
         Ok((world, user, pids)) => {
+            // One at a time: for one of them the doors are opened.
             let mut tried = context
-                .try_cases_at_once(2, cases, all, |case| attempt(&world, user, &pids, *case));
+                .try_cases_at_once(1, cases, all, |case| attempt(&world, user, &pids, *case));
             tried.losses.extend(end(&world).err());
             tried
         }
