@@ -24,9 +24,18 @@ impl Stat {
     }
 }
 
-/// What is known of the process with this pid, if there is one.
+/// What is known of the process with this pid, if there is one and it can be looked at.
 pub fn stat(pid: i32) -> Option<Stat> {
-    parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+    look(pid).ok().flatten()
+}
+
+/// What is known of the process with this pid, if there is one. That it cannot be looked at, with no
+/// descriptor left say, is not that it is gone.
+pub fn look(pid: i32) -> io::Result<Option<Stat>> {
+    match fs::read(format!("/proc/{pid}/stat")) {
+        Err(error) if is_gone(&error) => Ok(None),
+        other => Ok(parse_stat(&other?)),
+    }
 }
 
 fn parse_stat(bytes: &[u8]) -> Option<Stat> {
