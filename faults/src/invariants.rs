@@ -16,7 +16,9 @@ pub enum Allowed {
     Exact,
     /// The job was not started, says so, and did not run.
     NotStarted,
-    /// The same, or the disk did not take some of its output, which is said.
+    /// The same, or a stop that could not look at the job's processes came to its KILL.
+    Scarce,
+    /// The job was not started, or the disk did not take some of its output, which is said.
     Gaps,
     /// Both keepers died: how it ended may not be known, and the end of its output be missing.
     Lost,
@@ -46,6 +48,9 @@ fn outcome(world: &World, kind: &Kind, ended: &Value, allowed: Allowed) -> Resul
             same("runs of a job that was not started", runs, 0)
         }
         Some("lost") if allowed == Allowed::Lost => Ok(()),
+        Some("signaled") if allowed == Allowed::Scarce && kind.ended_by != "itself" => {
+            same("ended by", ended["ended_by"].as_str(), Some(kind.ended_by))
+        }
         _ => {
             same("outcome", &ended["outcome"], &(kind.outcome)())?;
             same("ended by", ended["ended_by"].as_str(), Some(kind.ended_by))?;

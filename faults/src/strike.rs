@@ -112,7 +112,7 @@ impl Strike {
             (Role::Standby, Fault::Kill) if !traced.has_keeper => Allowed::NotStarted,
             (_, Fault::Kill | Fault::Interrupted) => Allowed::Exact,
             (_, Fault::NoSpace | Fault::Broken) => Allowed::Gaps,
-            (_, Fault::NoDescriptor | Fault::TryAgain) => Allowed::NotStarted,
+            (_, Fault::NoDescriptor | Fault::TryAgain) => Allowed::Scarce,
         }
     }
 

@@ -64,8 +64,8 @@ impl Leader {
         let Some(pidfd) = PidFd::open_started(process.pid, process.started)? else {
             return Ok(Leader::Gone(ENDED_ALONE));
         };
-        let ours = procfs::try_stat(process.pid)?
-            .is_some_and(|stat| stat.parent == outlive_sys::own::pid());
+        let stat = procfs::look(process.pid)?;
+        let ours = stat.is_some_and(|stat| stat.parent == outlive_sys::own::pid());
         Ok(match ours {
             true => Leader::Child(pidfd),
             false => Leader::Stranger {

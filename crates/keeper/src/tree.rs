@@ -131,7 +131,7 @@ fn member(pid: i32) -> io::Result<Option<Member>> {
         return Ok(None);
     };
     // Read after opening, so that both speak of one process.
-    Ok(procfs::try_stat(pid)?
+    Ok(procfs::look(pid)?
         .filter(|stat| !stat.is_zombie())
         .map(|stat| Member {
             process: ProcRef {

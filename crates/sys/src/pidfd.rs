@@ -83,7 +83,7 @@ impl PidFd {
             return Ok(None);
         };
         // Looked at after opening: if it matches now, the descriptor refers to that process.
-        match procfs::try_stat(pid)? {
+        match procfs::look(pid)? {
             Some(stat) if stat.started == started => Ok(Some(pidfd)),
             _ => Ok(None),
         }

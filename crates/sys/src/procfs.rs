@@ -24,17 +24,17 @@ impl Stat {
     }
 }
 
-/// What is known of the process with this pid, if there is one and it can be asked.
+/// What is known of the process with this pid, if there is one and it can be looked at.
 pub fn stat(pid: i32) -> Option<Stat> {
-    try_stat(pid).ok()?
+    look(pid).ok().flatten()
 }
 
-/// The same, for those to whom a process that cannot be asked is not one that is gone.
-pub fn try_stat(pid: i32) -> io::Result<Option<Stat>> {
+/// What is known of the process with this pid, if there is one. That it cannot be looked at, with no
+/// descriptor left say, is not that it is gone.
+pub fn look(pid: i32) -> io::Result<Option<Stat>> {
     match fs::read(format!("/proc/{pid}/stat")) {
-        Ok(bytes) => Ok(parse_stat(&bytes)),
         Err(error) if is_gone(&error) => Ok(None),
-        Err(error) => Err(error),
+        other => Ok(parse_stat(&other?)),
     }
 }
 
