@@ -158,7 +158,7 @@ impl<'a> Keeper<'a> {
     }
 
     /// Keeps the job until nothing of it is left.
-    pub fn run(mut self) -> io::Result<()> {
+    pub fn run(mut self: Box<Self>) -> io::Result<()> {
         let resumed = self.resume();
         self.attempt(resumed);
         self.shared.ring_ready();

@@ -132,6 +132,21 @@ fn act(
     inside: Option<GateInside>,
     standby: Option<i32>,
 ) -> io::Result<()> {
+    match begin(role, shared, inside, standby)? {
+        Some(keeper) => keeper.run(),
+        None => Ok(()),
+    }
+}
+
+/// A keeper for the job as it stands; none where the job cannot be started. Not a part of its caller, so
+/// that a keeper does not sleep below all that it took to make it.
+#[inline(never)]
+fn begin(
+    role: Role,
+    shared: &mut Shared,
+    inside: Option<GateInside>,
+    standby: Option<i32>,
+) -> io::Result<Option<Box<Keeper<'_>>>> {
     role.reach(Hook::Begun);
     let mut ledger = Ledger::open(&shared.job).map_err(io::Error::other)?;
     let how = match (role, &ledger.state().phase) {
@@ -144,7 +159,7 @@ fn act(
     let tools = match Tools::new(shared, ledger.state()) {
         // Nothing has run yet, so why it cannot is the outcome.
         Err(error) if ledger.state().phase == Phase::Accepted => {
-            return give_up(&shared.job, &error);
+            return give_up(&shared.job, &error).map(|()| None);
         }
         other => other?,
     };
@@ -172,7 +187,7 @@ fn act(
     }
     let mut keeper = Keeper::new(role, shared, ledger, tools, leader, how);
     keeper.inside = inside;
-    keeper.run()
+    Ok(Some(Box::new(keeper)))
 }
 
 /// Whether a job that is to have a lock has it; others need not ask.
