@@ -68,22 +68,23 @@ fn build(root: &Path, target: &Path) -> Result<(), String> {
 
 fn fuzz(context: &Context, root: &Path, program: &Path, name: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{name}: {error}");
-    // What is found by the way is not kept: a corpus is for those who look at it.
-    let found = tempfile::tempdir().map_err(failed)?;
+    // Inputs that reach something new are kept here, for the next run to go on from; what breaks a
+    // target is kept too.
+    let found = root.join("found").join(name);
+    let broken = root.join("artifacts").join(name);
+    for directory in [&found, &broken] {
+        fs::create_dir_all(directory).map_err(failed)?;
+    }
     let mut command = Command::new(program);
     command
         .arg("-timeout=10")
-        .arg(format!("-artifact_prefix={}/", found.path().display()));
+        .arg(format!("-artifact_prefix={}/", broken.display()));
     match context.is_long {
         true => command.arg(format!("-max_total_time={SECONDS}")),
         false => command.arg("-runs=0"),
     };
     let corpus: PathBuf = root.join("corpus").join(name);
-    let output = command
-        .arg(found.path())
-        .arg(&corpus)
-        .output()
-        .map_err(failed)?;
+    let output = command.arg(&found).arg(&corpus).output().map_err(failed)?;
     match output.status.success() {
         true => Ok(()),
         false => {
