@@ -227,19 +227,27 @@ impl Breaker {
 /// meanwhile.
 pub fn trimmed(list: &[u8], boot: &BootId, rules: BreakerRules, now_ms: u64) -> usize {
     let mut breaker = Breaker::new(rules);
-    let mut needless = 0;
+    // Where it may be cut, but not between an entry and its repetition, which would then count.
+    let mut cuts = Vec::new();
+    let mut repeated = Vec::new();
+    let mut places: BTreeMap<JobId, usize> = BTreeMap::new();
     for (at, entry) in entries(list, boot) {
         if breaker.is_fresh_at(entry.at_ms) {
-            needless = at;
+            cuts.push(at);
         }
-        breaker.apply(&entry);
+        match (breaker.apply(&entry), places.get(&entry.job)) {
+            (None, Some(first)) => repeated.push(first + 1..=at),
+            (None, None) => {}
+            (Some(_), _) => drop(places.insert(entry.job, at)),
+        }
     }
     // An entry to come may have been dated a while ago by a keeper that was slow to append it.
     let soonest = now_ms.saturating_sub(rules.silence_ms);
-    match breaker.is_fresh_at(soonest) {
-        true => list.len(),
-        false => needless,
+    if breaker.is_fresh_at(soonest) {
+        cuts.push(list.len());
     }
+    let is_between = |cut: &usize| repeated.iter().any(|span| span.contains(cut));
+    cuts.into_iter().rfind(|cut| !is_between(cut)).unwrap_or(0)
 }
 
 /// The entries of this boot and where their lines begin; what is no entry is passed over.

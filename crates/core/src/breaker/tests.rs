@@ -120,6 +120,26 @@ fn what_an_heir_repeats_counts_once_and_keeps_its_verdict() {
     assert_eq!(verdict("b", 3), None);
 }
 
+/// A list is not cut between an entry and what repeats it, or that would count.
+#[test]
+fn what_an_heir_repeats_late_is_not_new_when_the_list_is_trimmed() {
+    let list = encode(&[
+        entry(0, "a", 1, Wish::Match),
+        entry(50, "b", 1, Wish::Match),
+        entry(0, "a", 1, Wish::Match),
+        entry(51, "b", 2, Wish::Match),
+    ]);
+    let rest = trimmed(&list, &boot(), SMALL, 52);
+    let next = entry(52, "c", 1, Wish::Match);
+    assert_eq!(
+        fold(&list[rest..]).apply(&next),
+        fold(&list).apply(&next),
+        "cut at {rest}"
+    );
+    // Gone with what it repeats, it does no harm.
+    assert_eq!(trimmed(&list, &boot(), SMALL, 1000), list.len());
+}
+
 #[test]
 fn torn_lines_and_other_boots_are_passed_over() {
     let before = Entry {
