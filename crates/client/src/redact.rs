@@ -159,6 +159,17 @@ fn redact_line(line: &str) -> (Option<String>, Notes) {
     (redacted, notes)
 }
 
+/// Whether this place is inside a marker of ours, whose kind may be a name too.
+fn is_in_marker(line: &str, at: usize) -> bool {
+    /// No marker is longer.
+    const FAR: usize = 64;
+    let before = &line.as_bytes()[at.saturating_sub(FAR)..at];
+    let start = memrchr(b'[', before);
+    start.is_some_and(|start| {
+        before[start..].starts_with(MARKER.as_bytes()) && !before[start..].contains(&b']')
+    })
+}
+
 fn find_spans(line: &str, notes: &mut Notes) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut shapes: u64 = 0;
@@ -167,7 +178,7 @@ fn find_spans(line: &str, notes: &mut Notes) -> Vec<Span> {
     Keywords::get().each_in(line, |target, at| match target {
         Target::Shape(rule) => shapes |= 1 << rule,
         Target::PrivateKey => has_key_line = true,
-        Target::Name if at.start < names_from => {}
+        Target::Name if at.start < names_from || is_in_marker(line, at.start) => {}
         Target::Name => names_from = names::find(line, at, names_from, &mut spans),
     });
     if has_key_line {

@@ -363,3 +363,14 @@ fn an_argument_may_say_what_the_next_is() {
         assert_eq!(redacted[words.len() - 1], expected, "{words:?}");
     }
 }
+
+/// The kind that a marker names is no name of a value.
+#[test]
+fn what_follows_a_marker_is_not_its_value() {
+    let once = redact("ACCESS_KEY=exlJrXUtnFGho :B2eaexxGho :B2eaexxGho").into_owned();
+    assert_eq!(
+        once,
+        "ACCESS_KEY=[redacted:access-key] :B2eaexxGho :B2eaexxGho"
+    );
+    assert_eq!(redact(&once), once);
+}
