@@ -17,7 +17,7 @@ use crate::journal::JournalWriter;
 use crate::label::Label;
 use crate::layout::{self, JobDir};
 use crate::outcome::End;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 
 /// Whether anything can come after the end.
@@ -62,7 +62,8 @@ pub fn record(
 }
 
 fn sync_names(job: &JobDir, session: Option<&Label>) -> io::Result<()> {
-    File::open(job.spec())?.sync_all()?;
+    // Not waiting for what a job may have put in its place.
+    layout::open(&job.spec())?.sync_all()?;
     let (home, _) = job.place()?;
     layout::sync_directory(job.path())?;
     layout::sync_directory(&home.jobs())?;
