@@ -215,7 +215,7 @@ impl After<'_> {
             Some(Content::File { blob, bytes }) => {
                 let mut content = fs::read(self.blobs.join(blob))?;
                 content.truncate(*bytes as usize);
-                if path.ends_with("journal") {
+                if path.ends_with("journal") || path.ends_with("boot") {
                     let then = self
                         .boot
                         .replace(|digit: char| digit.is_ascii_hexdigit(), "0");

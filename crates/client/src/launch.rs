@@ -34,7 +34,7 @@ pub fn make(outlive: &Outlive, spec: &Spec) -> Result<Named, Error> {
     outlive.prepare()?;
     let new = New::make(outlive, spec)?;
     hooks::reach(Hook::DirectoryMade);
-    link(outlive, spec)?;
+    link(outlive, spec, &JobDir::at(new.path.clone()))?;
     hooks::reach(Hook::Linked);
     let Some(lock) = new.name(outlive.job_dir(&spec.id).path())? else {
         return Ok(Named::Taken);
@@ -134,18 +134,28 @@ impl Drop for New {
 
 /// Links the job where it will be looked for: before it has its name, so that no job that has one is
 /// missing there. A link that leads nowhere, or to another job that has the id, is passed over.
-fn link(outlive: &Outlive, spec: &Spec) -> Result<(), Error> {
+fn link(outlive: &Outlive, spec: &Spec, new: &JobDir) -> Result<(), Error> {
     let home = outlive.home();
-    make_link(
-        &Path::new("../jobs").join(spec.id.as_str()),
-        &home.live_link(&spec.id),
-    )?;
+    link_live(outlive, &spec.id, new)?;
     if let Some(session) = &spec.session {
         let target = Path::new("../../jobs").join(spec.id.as_str());
         link_into(&home.session(session), &target, &spec.id)?;
         link_inbox(outlive, session, &spec.id, "jobs")?;
     }
     Ok(())
+}
+
+/// Links a job among those that are not over. Only the name counts, so it is one more name of a file
+/// that is there: to make a file and remove it again costs some filesystems more than all the rest.
+pub fn link_live(outlive: &Outlive, id: &JobId, job: &JobDir) -> Result<(), Error> {
+    let link = outlive.home().live_link(id);
+    match fs::hard_link(job.lock(), &link) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            make_link(&Path::new("../jobs").join(id.as_str()), &link).map(drop)
+        }
+        // Made, or left by a job of this id, or made by another launcher that wants it.
+        _ => Ok(()),
+    }
 }
 
 /// Lets the session's inbox find what `<place>/<id>` will have to tell.

@@ -34,6 +34,7 @@ mod output;
 mod presence;
 mod random;
 pub mod redact;
+mod relink;
 mod scope;
 mod screen;
 mod scroll_region;

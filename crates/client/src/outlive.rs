@@ -2,6 +2,7 @@
 
 use crate::environment;
 use crate::error::Error;
+use crate::relink;
 use etcetera::BaseStrategy;
 use outlive_core::{Home, JobDir, JobId, Label, Spec};
 use std::fs::{self, DirBuilder};
@@ -97,7 +98,7 @@ impl Outlive {
         ] {
             make_private(&path)?;
         }
-        Ok(())
+        relink::once_a_boot(self)
     }
 
     /// Finds the job a person means: by its id, its name, or a beginning of its id that no other has.
@@ -186,6 +187,7 @@ impl Outlive {
     }
 
     pub(crate) fn live_ids(&self) -> Result<Vec<JobId>, Error> {
+        relink::once_a_boot(self)?;
         ids_in(&self.home.live())
     }
 

@@ -202,12 +202,11 @@ fn settle(
     spec: Option<&Spec>,
     end: End,
 ) -> io::Result<After> {
-    let session = spec.and_then(|spec| spec.session.as_ref());
     let mut bells = spec.iter().flat_map(|spec| &spec.doorbells);
     if !bells.any(|bell| bell.on.rings_for(&end.outcome)) {
-        return ending::settle(job, session, journal, at, end).map(|()| After::Nothing);
+        return ending::settle(job, spec, journal, at, end).map(|()| After::Nothing);
     }
-    let findable = ending::make_findable(job, session);
+    let findable = ending::make_findable(job, spec);
     ending::record(findable, journal, at, end, After::Lingering)?;
     ending::note(job, at.wall_ms)?;
     Ok(After::Lingering)

@@ -1,12 +1,14 @@
 //! Writing an end down, in the order that loses nothing.
 //!
 //! ```text
-//! spec and names synced … output synced ─► ended ─► journal synced ─► history synced ─► live link removed
+//! spec and names synced … output synced ─► ended ─► journal synced ─► history ─► live link removed
 //! ```
 //! Starting waits for no disk. So before an end is known for ever, all that it takes to find it and to
-//! tell its session is made to last: what was asked, the directory and its name, the links in `live`
-//! (until the end is in the history) and in the inbox.
-//! A keeper does so once the job runs, when nobody waits for it.
+//! tell its session is made to last: what was asked, the directory and its names, the links of its session.
+//! A standby does so while the keeper starts the job.
+//!
+//! The live link and the history are not synced: what a power loss takes of them is made again from
+//! the jobs themselves, by whoever first asks in the next boot.
 //!
 //! Whoever holds the job's lock does this: the keeper, or a client that settles a job no keeper can
 //! help any more. Killed in between, the next holder goes on: each step can be repeated.
@@ -14,9 +16,9 @@
 use crate::event::{Event, Moment};
 use crate::history::{self, Entry};
 use crate::journal::JournalWriter;
-use crate::label::Label;
 use crate::layout::{self, JobDir};
 use crate::outcome::End;
+use crate::spec::Spec;
 use std::fs;
 use std::io;
 
@@ -34,10 +36,10 @@ pub struct Findable {
     pub lasts: bool,
 }
 
-/// Sees to it; `session` is who is to be told.
-pub fn make_findable(job: &JobDir, session: Option<&Label>) -> Findable {
+/// Sees to it; `spec` tells by what names it is known, and who is to be told.
+pub fn make_findable(job: &JobDir, spec: Option<&Spec>) -> Findable {
     Findable {
-        lasts: sync_names(job, session).is_ok(),
+        lasts: sync_names(job, spec).is_ok(),
     }
 }
 
@@ -61,18 +63,22 @@ pub fn record(
     journal.sync()
 }
 
-fn sync_names(job: &JobDir, session: Option<&Label>) -> io::Result<()> {
+fn sync_names(job: &JobDir, spec: Option<&Spec>) -> io::Result<()> {
     // Not waiting for what a job may have put in its place.
     layout::open(&job.spec())?.sync_all()?;
     let (home, _) = job.place()?;
     layout::sync_directory(job.path())?;
     layout::sync_directory(&home.jobs())?;
-    layout::sync_directory(&home.live())?;
-    if let Some(session) = session {
+    if let Some(session) = spec.and_then(|spec| spec.session.as_ref()) {
         layout::sync_directory(&home.inbox(session))?;
         layout::sync_directory(&home.inboxes())?;
+        layout::sync_directory(&home.session(session))?;
+        layout::sync_directory(&home.sessions())?;
     }
-    Ok(())
+    match spec.and_then(|spec| spec.name.as_ref()) {
+        Some(_) => layout::sync_directory(&home.names()),
+        None => Ok(()),
+    }
 }
 
 /// Lets `list` find the end. Failing here costs nothing but that: the live link stays, and whoever
@@ -97,18 +103,12 @@ pub fn retire(job: &JobDir) -> io::Result<()> {
 /// All of it at once, for a job of which nothing is left to wait for.
 pub fn settle(
     job: &JobDir,
-    session: Option<&Label>,
+    spec: Option<&Spec>,
     journal: &mut JournalWriter,
     at: Moment,
     end: End,
 ) -> io::Result<()> {
-    record(
-        make_findable(job, session),
-        journal,
-        at,
-        end,
-        After::Nothing,
-    )?;
+    record(make_findable(job, spec), journal, at, end, After::Nothing)?;
     note(job, at.wall_ms)?;
     retire(job)
 }

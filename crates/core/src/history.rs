@@ -2,7 +2,8 @@
 //!
 //! One file a day (days since 1970), one line an end, blank lines between: `<unix ms> <id>`. Keepers append; nobody
 //! rewrites. It is a cache: a line for a removed job is passed over, and a job stays linked in
-//! `live/` until its line is here, so that no end can be missing from both.
+//! `live/` until its line is here, so that no end can be missing from both. Neither is synced: what a
+//! power loss takes from both is linked again in the next boot.
 
 use crate::id::JobId;
 use crate::layout::{self, Home};
@@ -19,19 +20,12 @@ pub struct Entry {
     pub id: JobId,
 }
 
-/// Notes an end, for ever: what follows is that the job's live link is removed.
+/// Notes an end; what follows is that the job's live link is removed.
 pub fn append(home: &Home, entry: &Entry) -> io::Result<()> {
     let path = home.ended().join((entry.ended_ms / DAY_MS).to_string());
     // It begins with a newline too, so that a line torn by a full disk spoils only itself.
     let line = format!("\n{} {}\n", entry.ended_ms, entry.id);
-    let is_new = !path.exists();
-    let mut file = layout::open_to_append(&path)?;
-    file.write_all(line.as_bytes())?;
-    file.sync_data()?;
-    match is_new {
-        true => layout::sync_directory(&home.ended()),
-        false => Ok(()),
-    }
+    layout::open_to_append(&path)?.write_all(line.as_bytes())
 }
 
 /// The ends noted, newest first, read a day at a time as they are asked for.

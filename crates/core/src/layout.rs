@@ -6,13 +6,14 @@
 //!     spec.json journal output output.d index feed control lock told
 //!   jobs/.new-…          a job directory being made, or left by a launcher that died
 //!   jobs/.gone-…         a job directory being removed
-//!   live/<id>            link while the job is not over: what runs is found without reading what ran
+//!   live/<id>            while the job is not over: what runs is found without reading what ran
 //!   sessions/<key>/<id>  link per session
 //!   inbox/<key>/<id>     link while the session may have something to hear of the job or post
 //!   posts/<id>/          what was posted from outside: post.json told
 //!   locks/<name>         held by the job that has the lock
 //!   names/<name>         link to the newest job of that name
 //!   ended/<day>          which jobs ended on a day, in order (see `history`)
+//!   boot                 since when `live` and `ended` are whole
 //! ```
 
 use crate::id::JobId;
@@ -114,6 +115,18 @@ pub fn open_to_append(path: &Path) -> io::Result<File> {
     regular(file)
 }
 
+/// Opens a file of ours to write it anew; its owner's alone where there is none.
+pub fn open_to_replace(path: &Path) -> io::Result<File> {
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(PRIVATE)
+        .custom_flags(NONBLOCK)
+        .open(path)?;
+    regular(file)
+}
+
 /// All of a file of ours.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = open(path)?;
@@ -196,6 +209,11 @@ impl Home {
 
     pub fn ended(&self) -> PathBuf {
         self.root.join("ended")
+    }
+
+    /// The boot in which it was last made sure that every job is in `live` or in `ended`.
+    pub fn boot(&self) -> PathBuf {
+        self.root.join("boot")
     }
 
     pub fn session(&self, session: &Label) -> PathBuf {

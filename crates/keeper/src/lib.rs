@@ -37,6 +37,7 @@
 //! | [`escalation`] | TERM, grace, KILL until none is left |
 //! | [`tail`] | what is left after the end |
 //! | [`ending`] | drain, sync, record, publish |
+//! | [`findable`] | making the job's names last |
 //! | [`ledger`] | the journal, with room set aside for the end |
 //! | [`clients`] | who is connected, and what they wait for |
 //! | [`errand`], [`errands`] | processes that work for the keeper |
@@ -54,6 +55,7 @@ mod ending;
 mod errand;
 mod errands;
 mod escalation;
+mod findable;
 mod hooks;
 mod indexing;
 mod input;

@@ -5,6 +5,7 @@
 //! having finished, the standby does what the keeper did: [`act`].
 
 use crate::channel::Channel;
+use crate::findable::{self, Finding};
 use crate::hooks::{Hook, Role};
 use crate::keeper::Keeper;
 use crate::leader::{self, Leader};
@@ -81,25 +82,40 @@ fn pair(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
     let standby = own::pid();
     // What is used no more is not to be there twice.
     memory::release_stack();
+    let (asked, teller) = findable::ask()?;
+    let mut teller = Some(teller);
+    let mut finding = Some(asked);
     let forked = child::fork(|| {
+        // So that it ends with the standby.
+        teller = None;
         let _ = own::new_session();
+        let finding = finding.take().unwrap_or(Finding::Open);
         let kept = own::become_subreaper()
-            .and_then(|()| act(Role::Keeper, shared, Some(inside), Some(standby)));
+            .and_then(|()| act(Role::Keeper, shared, Some(inside), Some(standby), finding));
         i32::from(kept.is_err())
     });
+    drop(finding);
     match forked {
-        Ok(keeper) => stand_by(keeper, shared),
+        Ok(keeper) => {
+            let findable = teller.map(|teller| teller.see_to_it(&shared.job, &shared.spec));
+            memory::release_stack();
+            stand_by(
+                keeper,
+                shared,
+                findable.map_or(Finding::Open, Finding::Done),
+            )
+        }
         // No room for two: one is better than none. The gate's inside went with the fork.
-        Err(_) => act(Role::Keeper, shared, None, None),
+        Err(_) => act(Role::Keeper, shared, None, None, Finding::Open),
     }
 }
 
 /// Sleeps as long as the keeper lives, and takes its place if it dies before its time.
-fn stand_by(keeper: i32, shared: &mut Shared) -> io::Result<()> {
+fn stand_by(keeper: i32, shared: &mut Shared, finding: Finding) -> io::Result<()> {
     heed(keeper, &mut shared.channel)?;
     match pidfd::wait_for_child(keeper)? {
         Status::Exited { code: 0 } => Ok(()),
-        _ => act(Role::Heir, shared, None, None),
+        _ => act(Role::Heir, shared, None, None, finding),
     }
 }
 
@@ -131,8 +147,9 @@ fn act(
     shared: &mut Shared,
     inside: Option<GateInside>,
     standby: Option<i32>,
+    finding: Finding,
 ) -> io::Result<()> {
-    match begin(role, shared, inside, standby)? {
+    match begin(role, shared, inside, standby, finding)? {
         Some(keeper) => keeper.run(),
         None => Ok(()),
     }
@@ -146,6 +163,7 @@ fn begin(
     shared: &mut Shared,
     inside: Option<GateInside>,
     standby: Option<i32>,
+    finding: Finding,
 ) -> io::Result<Option<Box<Keeper<'_>>>> {
     role.reach(Hook::Begun);
     let mut ledger = Ledger::open(&shared.job).map_err(io::Error::other)?;
@@ -185,7 +203,7 @@ fn begin(
     if leader.awaited().is_some() && how != Keeping::Adopted {
         shared.ring_ready();
     }
-    let mut keeper = Keeper::new(role, shared, ledger, tools, leader, how);
+    let mut keeper = Keeper::new(role, shared, ledger, tools, leader, how, finding);
     keeper.inside = inside;
     Ok(Some(Box::new(keeper)))
 }
@@ -276,6 +294,5 @@ fn give_up(job: &JobDir, error: &io::Error) -> io::Result<()> {
     }
     let end = End::unseen(start::failed("cannot supervise", error), 0, 0);
     let spec = job.read_spec().ok();
-    let session = spec.as_ref().and_then(|spec| spec.session.as_ref());
-    ending::settle(job, session, ledger.journal(), now(), end)
+    ending::settle(job, spec.as_ref(), ledger.journal(), now(), end)
 }

@@ -5,6 +5,7 @@ mod damage;
 mod finding;
 mod order;
 mod output;
+mod restart;
 mod words;
 
 use crate::scripts::over;

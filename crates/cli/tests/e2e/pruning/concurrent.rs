@@ -131,13 +131,13 @@ fn only_launching(world: &World) -> PathBuf {
 fn a_session_directory_removed_in_the_middle_of_a_launch_is_made_again() {
     let world = World::new();
     over(&world, &["--session", "s", "--", "true"]);
-    // The second link of a launch is its session's: its making is held up while prune removes the
-    // session's last other job, and with it the directory.
+    // The first link of a launch that is no file is its session's: its making is held up while prune
+    // removes the session's last other job, and with it the directory.
     let launcher = slowed(
         &world.command(["run", "--session", "s", "--id", "mine", "--", "sleep", "60"]),
         &world.path("trace"),
         &[],
-        "symlink,symlinkat:delay_enter=1000000:when=2",
+        "symlink,symlinkat:delay_enter=1000000:when=1",
     );
     until("the launch has got to its links", || {
         world.home().join("live/mine").symlink_metadata().is_ok()

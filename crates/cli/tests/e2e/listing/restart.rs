@@ -1,0 +1,62 @@
+//! Neither `live` nor `ended` is synced; after a restart both are made whole from the jobs.
+
+use super::ended;
+use crate::adoption::rewrite;
+use crate::scripts::sleeper;
+use crate::world::{World, kill, names_in};
+use serde_json::json;
+use std::fs;
+
+const BEFORE: &str = "00000000-0000-0000-0000-000000000000";
+
+/// What a power loss may leave: the jobs, and nothing of how to find them.
+fn forget_all(world: &World) {
+    for directory in ["live", "ended"] {
+        for name in names_in(&world.home().join(directory)) {
+            fs::remove_file(world.home().join(directory).join(name)).unwrap();
+        }
+    }
+}
+
+fn restart(world: &World) {
+    fs::write(world.home().join("boot"), BEFORE).unwrap();
+}
+
+#[test]
+fn what_a_power_loss_took_from_live_and_ended_is_listed_after_the_restart() {
+    let world = World::new();
+    let over = ended(&world, &[]);
+    let ran = sleeper(&world, &[]);
+    let leader = world.leader(&ran);
+    world.kill_both(&ran);
+    rewrite(&world, &ran, "accepted", |accepted| {
+        accepted["boot"] = json!(BEFORE)
+    });
+    forget_all(&world);
+    restart(&world);
+    let listed = world.listed(&[]);
+    assert!(
+        listed.contains(&over) && listed.contains(&ran),
+        "{listed:?}"
+    );
+    assert_eq!(world.show(&over)["exit_code"], 0);
+    assert_eq!(world.show(&ran)["outcome"]["kind"], "lost");
+    // Noted again, and no longer live.
+    assert_eq!(world.listed(&["--state", "running"]), Vec::<String>::new());
+    assert_eq!(names_in(&world.home().join("live")), Vec::<String>::new());
+    assert_eq!(world.listed(&[]).len(), 2);
+    kill(leader, 9);
+}
+
+#[test]
+fn jobs_are_looked_through_once_a_boot() {
+    let world = World::new();
+    ended(&world, &[]);
+    forget_all(&world);
+    // Within a boot nothing is lost, so nobody looks.
+    assert_eq!(world.listed(&[]), Vec::<String>::new());
+    restart(&world);
+    assert_eq!(world.listed(&[]).len(), 1);
+    forget_all(&world);
+    assert_eq!(world.listed(&[]), Vec::<String>::new());
+}
