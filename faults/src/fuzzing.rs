@@ -25,10 +25,7 @@ fn run(context: &Context) -> Tried {
     if context.is_long
         && let Err(loss) = build(&root, &target)
     {
-        return Tried {
-            count: 1,
-            losses: vec![loss],
-        };
+        return Tried::lost(loss);
     }
     let programs = target.join("x86_64-unknown-linux-gnu/release");
     let built = |name: &String| programs.join(name).is_file();

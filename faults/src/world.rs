@@ -137,14 +137,27 @@ impl World {
 
     /// Everything below the home that is not a directory, as paths relative to it.
     pub fn files(&self) -> Vec<PathBuf> {
+        let mut found = self.everything();
+        let home = self.home();
+        found.retain(|path| {
+            !home
+                .join(path)
+                .symlink_metadata()
+                .is_ok_and(|it| it.is_dir())
+        });
+        found
+    }
+
+    /// The same with directories.
+    pub fn everything(&self) -> Vec<PathBuf> {
         let (home, mut found) = (self.home(), Vec::new());
         let mut directories = vec![home.clone()];
         while let Some(directory) = directories.pop() {
             for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-                match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    true => directories.push(entry.path()),
-                    false => found.extend(entry.path().strip_prefix(&home).map(Path::to_owned)),
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    directories.push(entry.path());
                 }
+                found.extend(entry.path().strip_prefix(&home).map(Path::to_owned));
             }
         }
         found.sort();

@@ -91,10 +91,10 @@ const LAYERS: [Layer; 9] = [
         outside: Some(&["memchr", "rustix", "serde_json"]),
         has_unsafe: false,
     },
-    // What breaks Outlive knows of it what anybody can: its programs and its files.
+    // What breaks Outlive knows of it what anybody can: its programs, its files and its library.
     Layer {
         name: "outlive-faults",
-        inside: &["outlive-sys"],
+        inside: &["outlive", "outlive-sys"],
         outside: Some(&["libc", "serde_json", "tempfile"]),
         has_unsafe: false,
     },
