@@ -17,7 +17,7 @@ struct Layer {
     has_unsafe: bool,
 }
 
-const LAYERS: [Layer; 9] = [
+const LAYERS: [Layer; 10] = [
     // The model is pure: no system, no face.
     Layer {
         name: "outlive-core",
@@ -96,6 +96,13 @@ const LAYERS: [Layer; 9] = [
         name: "outlive-faults",
         inside: &["outlive", "outlive-sys"],
         outside: Some(&["libc", "serde_json", "tempfile"]),
+        has_unsafe: false,
+    },
+    // Every decoder of outside bytes, wherever it is.
+    Layer {
+        name: "outlive-fuzz",
+        inside: &["outlive", "outlive-core", "outlive-keeper", "outlive-mcp"],
+        outside: Some(&["arbitrary", "serde", "serde_json"]),
         has_unsafe: false,
     },
     Layer {

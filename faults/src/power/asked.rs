@@ -5,7 +5,7 @@
 
 use crate::invariants::same;
 use crate::job::{ID, OTHER, SESSION};
-use crate::world::{PATIENCE, Ran, World};
+use crate::world::{PATIENCE, Ran, STARTING, World};
 use outlive::inbox::Inbox;
 use outlive::verbs::{inbox, list, log, prune, show, stop, wait};
 use outlive::{Caller, Config, Error, Label, Outlive, Piece};
@@ -98,6 +98,7 @@ fn within<T: Send + 'static>(
     let outlive = outlive.called_by(Caller::Session(other));
     let (say, said) = mpsc::channel();
     thread::spawn(move || {
+        let _nobody_starts = STARTING.read();
         let _ = say.send(work(outlive));
     });
     match said.recv_timeout(PATIENCE) {
