@@ -51,25 +51,20 @@ pub struct Step {
     pub call: String,
 }
 
-/// One way the disk may look.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Crash {
-    /// After which step.
-    pub step: usize,
-    /// Which of what may be lost is.
-    pub how: String,
-    pub tree: Tree,
-}
-
 impl Content {
+    /// All empty files are the same.
+    pub fn empty_file() -> Content {
+        Content::File {
+            blob: String::new(),
+            bytes: 0,
+        }
+    }
+
     /// What it is born with, before anything in it is synced.
     fn newborn(&self) -> Content {
         match self {
             Content::Directory(_) => Content::Directory(BTreeMap::new()),
-            Content::File { blob, .. } => Content::File {
-                blob: blob.clone(),
-                bytes: 0,
-            },
+            Content::File { .. } => Content::empty_file(),
             other => other.clone(),
         }
     }
@@ -89,92 +84,37 @@ impl Content {
 }
 
 impl Recording {
-    /// The ways the disk may look, each once: as written; all lost that may be; for each node, it alone
-    /// lost or it alone kept; and the last write torn. The first step is there before anything happens.
-    pub fn crashes(&self) -> Vec<Crash> {
-        let mut crashes: Vec<Crash> = Vec::new();
-        let mut seen = BTreeSet::new();
-        for step in 0..self.steps.len() {
-            for (how, tree) in self.after(step) {
-                let tree = reachable(&self.root, &tree);
-                // What had happened makes a difference to what must be so.
-                let Step {
-                    is_told, has_run, ..
-                } = self.steps[step];
-                if seen.insert((is_told, has_run, tree.clone())) {
-                    crashes.push(Crash { step, how, tree });
-                }
+    /// What a node may hold after a step, each once and the newest first: what it held since it was last
+    /// synced, or was born with, and half of what this step added to it. One whose name is gone may
+    /// still be there, if that of its directory is not synced.
+    fn may_hold(&self, node: &Node, step: usize) -> Vec<Content> {
+        let mut held: Vec<Content> = Vec::new();
+        let mut add = |content: Content| {
+            if !held.contains(&content) {
+                held.push(content);
             }
-        }
-        crashes
-    }
-
-    fn after(&self, step: usize) -> Vec<(String, Tree)> {
-        let now = &self.steps[step].tree;
-        let least: Tree = now
-            .keys()
-            .map(|node| (node.clone(), self.least(node, step)))
-            .collect();
-        let mut trees = vec![
-            ("as written".to_owned(), now.clone()),
-            ("all lost".to_owned(), least.clone()),
-        ];
-        for (node, content) in now {
-            if least[node] == *content {
-                continue;
-            }
-            let name = name_of(now, node);
-            let mut lost = now.clone();
-            lost.insert(node.clone(), least[node].clone());
-            trees.push((format!("{name} lost"), lost));
-            let mut kept = least.clone();
-            kept.insert(node.clone(), content.clone());
-            trees.push((format!("all lost but {name}"), kept));
-            let before = step
-                .checked_sub(1)
-                .and_then(|step| self.steps[step].tree.get(node));
-            if let Some(torn) = before.and_then(|before| content.torn(before)) {
-                let mut tree = now.clone();
-                tree.insert(node.clone(), torn);
-                trees.push((format!("{name} torn"), tree));
-            }
-        }
-        trees
-    }
-
-    /// The oldest thing this node may hold after a step.
-    fn least(&self, node: &Node, step: usize) -> Content {
-        let synced = (0..=step)
-            .rev()
-            .find(|step| self.steps[*step].synced.contains(node));
-        match synced {
-            Some(synced) => self.steps[synced].tree[node].clone(),
-            None => self.steps[step].tree[node].newborn(),
-        }
-    }
-}
-
-/// What can be reached by names.
-fn reachable(root: &Node, tree: &Tree) -> Tree {
-    let mut found = Tree::new();
-    let mut open = vec![root.clone()];
-    while let Some(node) = open.pop() {
-        let Some(content) = tree.get(&node) else {
-            continue;
         };
-        if let Content::Directory(entries) = content {
-            open.extend(entries.values().cloned());
+        let mut oldest = None;
+        for before in self.steps[..=step].iter().rev() {
+            let content = before.tree.get(node);
+            content.cloned().into_iter().for_each(&mut add);
+            if before.synced.contains(node) {
+                return held;
+            }
+            if oldest.is_none() {
+                self.torn(node, step).into_iter().for_each(&mut add);
+            }
+            oldest = content.or(oldest);
         }
-        found.insert(node, content.clone());
+        oldest.map(Content::newborn).into_iter().for_each(&mut add);
+        held
     }
-    // A name whose node was never recorded leads nowhere, which no disk has.
-    let known: BTreeSet<Node> = found.keys().cloned().collect();
-    for content in found.values_mut() {
-        if let Content::Directory(entries) = content {
-            entries.retain(|_, node| known.contains(node));
-        }
+
+    /// Half of what a step added to a node.
+    fn torn(&self, node: &Node, step: usize) -> Option<Content> {
+        let before = &self.steps[step.checked_sub(1)?].tree;
+        self.steps[step].tree.get(node)?.torn(before.get(node)?)
     }
-    found
 }
 
 /// A name by which a node is known, for people.
@@ -272,6 +212,9 @@ impl Content {
         }
     }
 }
+
+mod ways;
+pub use ways::{Crash, Ways};
 
 #[cfg(test)]
 mod tests;

@@ -38,12 +38,9 @@ fn one(context: &Context, check: fn(&Context, &World) -> Result<usize, String>) 
     match World::new(context).and_then(|world| check(context, &world)) {
         Ok(count) => Tried {
             count,
-            losses: Vec::new(),
+            ..Tried::default()
         },
-        Err(loss) => Tried {
-            count: 1,
-            losses: vec![loss],
-        },
+        Err(loss) => Tried::lost(loss),
     }
 }
 

@@ -1,62 +1,154 @@
-//! Every decoder of outside bytes, fuzzed: the kept inputs again, then new ones for a bounded time.
+//! Every decoder of outside bytes: the kept inputs again, then new ones.
 //!
-//! The targets are built by `cargo fuzz`, which takes minutes; the short form uses them only where that
-//! has been done.
+//! In the short form the targets are called by a program of theirs, `outlive-fuzz`, with the kept inputs
+//! and with some that a seed makes of them. In the long form libFuzzer looks for others, a bounded time;
+//! its targets take minutes to build.
 
+mod mutants;
+
+use crate::random::Random;
 use crate::row::{Context, Row, Tried};
+use crate::world::{Ran, kill};
 use std::fs;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
 
 /// For each target, in the long form.
 const SECONDS: u32 = 60;
 
+/// Of each target, in the short form, besides the kept inputs.
+const MUTANTS: usize = 2_000;
+
+/// No input takes a debug build this long, unless it takes it for ever.
+const LONGEST: Duration = Duration::from_secs(20);
+
 pub fn rows() -> Vec<Row> {
     vec![Row {
         name: "fuzz: decoders of outside bytes",
-        promise: "none panics or hangs; what is read and written again is the same (long form)",
+        promise: "none panics or hangs; what is read and written again is the same",
         run,
     }]
 }
 
 fn run(context: &Context) -> Tried {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
-    let target = root.join("target");
-    if context.is_long
-        && let Err(loss) = build(&root, &target)
-    {
-        return Tried {
-            count: 1,
-            losses: vec![loss],
-        };
+    let program = context.programs.join("outlive-fuzz");
+    let listed = match Ran::of(&mut Command::new(&program)) {
+        Ok(listed) if listed.code == 0 => listed.text(),
+        Ok(listed) => return Tried::lost(format!("the targets cannot be listed: {listed}")),
+        Err(loss) => return Tried::lost(loss),
+    };
+    let targets: Vec<String> = listed.lines().map(str::to_owned).collect();
+    match context.is_long {
+        true => search(context, &root, targets),
+        false => replay(context, &root, &program, targets),
     }
-    let programs = target.join("x86_64-unknown-linux-gnu/release");
-    let built = |name: &String| programs.join(name).is_file();
-    let targets: Vec<String> = names(&root).into_iter().filter(built).collect();
-    let all = targets.len();
-    context.try_cases_at_once(2, targets, all, |name| {
-        fuzz(context, &root, &programs.join(name), name)
-    })
 }
 
-/// The targets there are.
-fn names(root: &Path) -> Vec<String> {
-    let targets = fs::read_dir(root.join("targets"))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let mut names: Vec<String> = targets
-        .filter_map(|file| Some(file.path().file_stem()?.to_str()?.to_owned()))
-        .collect();
-    names.sort();
-    names
+/// Takes the kept inputs and what a seed makes of them. What is counted is inputs.
+fn replay(context: &Context, root: &Path, program: &Path, targets: Vec<String>) -> Tried {
+    let (all, count) = (targets.len(), AtomicUsize::new(0));
+    let mut tried = context.try_cases_at_once(2, targets, all, |name| {
+        let kept = kept(&root.join("corpus").join(name)).map_err(|error| error.to_string())?;
+        let mut random = Random::new(context.seed);
+        let mutants = (0..MUTANTS).map(|_| mutants::mutant(&kept, &mut random));
+        let mut target = Target::start(program, name)?;
+        kept.iter().cloned().chain(mutants).try_for_each(|input| {
+            count.fetch_add(1, Ordering::Relaxed);
+            target.take(&input)
+        })
+    });
+    tried.count = count.into_inner();
+    tried
+}
+
+fn kept(directory: &Path) -> io::Result<Vec<Vec<u8>>> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(directory)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<io::Result<_>>()?;
+    paths.sort();
+    paths.iter().map(fs::read).collect()
+}
+
+/// A process that takes inputs for a target.
+struct Target {
+    child: Child,
+    answers: Receiver<()>,
+}
+
+impl Target {
+    fn start(program: &Path, name: &str) -> Result<Target, String> {
+        let mut child = Command::new(program)
+            .arg(name)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("{}: {error}", program.display()))?;
+        let mut out = child.stdout.take().ok_or("the target says nothing")?;
+        let (say, answers) = mpsc::channel();
+        thread::spawn(
+            move || {
+                while out.read_exact(&mut [0]).is_ok() && say.send(()).is_ok() {}
+            },
+        );
+        Ok(Target { child, answers })
+    }
+
+    fn take(&mut self, input: &[u8]) -> Result<(), String> {
+        let to = self
+            .child
+            .stdin
+            .as_mut()
+            .ok_or("the target hears nothing")?;
+        let length = (input.len() as u32).to_le_bytes();
+        // One that is gone does not answer either.
+        let _ = to.write_all(&[&length, input].concat());
+        let why = match self.answers.recv_timeout(LONGEST) {
+            Ok(()) => return Ok(()),
+            Err(mpsc::RecvTimeoutError::Timeout) => "it hangs".to_owned(),
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                let mut said = String::new();
+                let from = self.child.stderr.as_mut();
+                let _ = from.map(|from| from.read_to_string(&mut said));
+                said.trim().to_owned()
+            }
+        };
+        Err(format!("the input b\"{}\": {why}", input.escape_ascii()))
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        kill(self.child.id() as i32);
+        let _ = self.child.wait();
+    }
+}
+
+/// Has libFuzzer look for inputs that break something.
+fn search(context: &Context, root: &Path, targets: Vec<String>) -> Tried {
+    let built = root.join("libfuzzer/target");
+    if let Err(loss) = build(root, &built) {
+        return Tried::lost(loss);
+    }
+    let programs = built.join("x86_64-unknown-linux-gnu/release");
+    let all = targets.len();
+    context.try_cases_at_once(2, targets, all, |name| {
+        fuzz(root, &programs.join(name), name)
+    })
 }
 
 fn build(root: &Path, target: &Path) -> Result<(), String> {
     let built = Command::new("cargo")
-        .args(["fuzz", "build", "--sanitizer", "none", "--target-dir"])
+        .args(["fuzz", "build", "--sanitizer", "none", "--fuzz-dir"])
+        .arg(root.join("libfuzzer"))
+        .arg("--target-dir")
         .arg(target)
-        .current_dir(root.join(".."))
         .status();
     match built {
         Ok(status) if status.success() => Ok(()),
@@ -66,8 +158,8 @@ fn build(root: &Path, target: &Path) -> Result<(), String> {
     }
 }
 
-fn fuzz(context: &Context, root: &Path, program: &Path, name: &str) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{name}: {error}");
+fn fuzz(root: &Path, program: &Path, name: &str) -> Result<(), String> {
+    let failed = |error: io::Error| format!("{name}: {error}");
     // Inputs that reach something new are kept here, for the next run to go on from; what breaks a
     // target is kept too.
     let found = root.join("found").join(name);
@@ -75,16 +167,14 @@ fn fuzz(context: &Context, root: &Path, program: &Path, name: &str) -> Result<()
     for directory in [&found, &broken] {
         fs::create_dir_all(directory).map_err(failed)?;
     }
-    let mut command = Command::new(program);
-    command
+    let output = Command::new(program)
         .arg("-timeout=10")
-        .arg(format!("-artifact_prefix={}/", broken.display()));
-    match context.is_long {
-        true => command.arg(format!("-max_total_time={SECONDS}")),
-        false => command.arg("-runs=0"),
-    };
-    let corpus: PathBuf = root.join("corpus").join(name);
-    let output = command.arg(&found).arg(&corpus).output().map_err(failed)?;
+        .arg(format!("-artifact_prefix={}/", broken.display()))
+        .arg(format!("-max_total_time={SECONDS}"))
+        .arg(&found)
+        .arg(root.join("corpus").join(name))
+        .output()
+        .map_err(failed)?;
     match output.status.success() {
         true => Ok(()),
         false => {

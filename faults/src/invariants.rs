@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::ops::Range;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What besides exactness a fault allows.
@@ -34,7 +34,7 @@ pub fn check(world: &World, kind: &Kind, ended: &Value, allowed: Allowed) -> Res
     verbs_work(world, kind, ended)
 }
 
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, is: T, should: T) -> Result<(), String> {
+pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, is: T, should: T) -> Result<(), String> {
     match is == should {
         true => Ok(()),
         false => Err(format!("{what}: {is:?}, not {should:?}")),
@@ -142,7 +142,7 @@ pub fn check_never_was(world: &World, kind: &Kind) -> Result<(), String> {
 
 /// A directory without its name and a link that leads nowhere may be of a launcher that is at work, so
 /// a prune leaves them for a minute.
-fn age_unnamed(world: &World) -> Result<(), String> {
+pub fn age_unnamed(world: &World) -> Result<(), String> {
     let home = world.home();
     let mut touch = Command::new("touch");
     touch.args(["--no-dereference", "--date", "2 minutes ago"]);
@@ -156,7 +156,7 @@ fn age_unnamed(world: &World) -> Result<(), String> {
     same("touch's code", touched.code, 0).map_err(|loss| format!("{loss}: {touched}"))
 }
 
-fn nothing_runs(world: &World) -> Result<(), String> {
+pub fn nothing_runs(world: &World) -> Result<(), String> {
     until("no process is left", || world.processes().is_empty())
         .map_err(|loss| format!("{loss}: {:?}", world.processes()))
 }
@@ -251,74 +251,8 @@ fn verbs_work(world: &World, kind: &Kind, ended: &Value) -> Result<(), String> {
     )
 }
 
-/// The job that had ended, whatever else is gone: its outcome and its output are what they were.
-pub fn check_ended(world: &World, kind: &Kind) -> Result<(), String> {
-    let shown = world.json(&["show", ID, "--json"])?;
-    same("outcome", &shown["outcome"], &(kind.outcome)())?;
-    same("ended by", shown["ended_by"].as_str(), Some(kind.ended_by))?;
-    let log = world.ok(&["log", ID, "--raw", "--bytes", "0:"])?.stdout;
-    same("the output is what it was", log == (kind.output)(), true)?;
-    let listed = world.json(&["list", "--state", "all", "--json"])?;
-    let ids: Vec<Option<&str>> = listed["jobs"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|job| job["id"].as_str())
-        .collect();
-    same("list's ids", ids, vec![Some(ID)])
-}
-
-/// Somebody has been told of the end: it is there, and the asker is told as well.
-pub fn check_after_power_loss(world: &World, kind: &Kind) -> Result<(), String> {
-    // First: whoever reads the whole output has been told by it.
-    let told = deliver(world)?;
-    let kinds: Vec<&str> = told.iter().filter_map(|it| it["kind"].as_str()).collect();
-    same("told", kinds.as_slice(), kind.told)?;
-    check_ended(world, kind)
-}
-
-/// Nobody has been told of the end: the job may be missing or damaged, but what is said of it is true.
-pub fn check_unless_told(world: &World, kind: &Kind, has_run: bool) -> Result<(), String> {
-    let shown = world.outlive(&["show", ID, "--json"])?;
-    let job: Value = serde_json::from_slice(&shown.stdout).unwrap_or_default();
-    let is_fair = match (shown.code, job["outcome"]["kind"].as_str()) {
-        // No such job.
-        (3, _) => true,
-        // Damaged, with words.
-        (125, _) => !shown.stderr.is_empty(),
-        (0, Some("lost")) => true,
-        (0, Some("not_started")) => !has_run,
-        (0, Some(_)) => return check_ended(world, kind),
-        _ => false,
-    };
-    match is_fair {
-        true => Ok(()),
-        false => Err(format!("what is said of it is not so: {shown}")),
-    }
-}
-
-/// Every verb works, though the job may be missing or damaged; the home can be cleared, and used again.
-pub fn check_still_works(world: &World, kind: &Kind) -> Result<(), String> {
-    world.ok(&["list", "--state", "all"])?;
-    for verb in ["show", "log", "wait", "stop"] {
-        let ran = world.outlive(&[verb, ID])?;
-        // Panics end with 101, and signals with more than 128; a job's own code is below.
-        let is_answer = matches!(ran.code, 0..=100 | 125 | 143);
-        same("an answer", is_answer, true).map_err(|loss| format!("{verb}: {loss}: {ran}"))?;
-    }
-    deliver(world)?;
-    nothing_runs(world)?;
-    age_unnamed(world)?;
-    world.ok(&["prune", "--all", "--force"])?;
-    same("left after pruning", left_after_pruning(world), Vec::new())?;
-    let started = Ran::of(&mut kind.start(world))?;
-    same("the next start's code", started.code, 0).map_err(|loss| format!("{loss}: {started}"))?;
-    let ended = kind.go_on(world)?;
-    same("the next outcome", &ended["outcome"], &(kind.outcome)())
-}
-
 /// What a pruned home may keep is which jobs ended when, and the limits of its sessions.
-fn left_after_pruning(world: &World) -> Vec<std::path::PathBuf> {
+pub fn left_after_pruning(world: &World) -> Vec<PathBuf> {
     let mut files = world.files();
     files.retain(|path| !path.starts_with("ended") && !path.ends_with(".matches"));
     files

@@ -12,7 +12,7 @@ pub const ID: &str = "job";
 pub const SESSION: &str = "asker";
 
 /// A session that waits for and stops the job without being told in the asker's place.
-const OTHER: &str = "other";
+pub const OTHER: &str = "other";
 
 /// A job, how it is treated, and what comes of that.
 pub struct Kind {

@@ -7,6 +7,7 @@
 //! | module | owns |
 //! |---|---|
 //! | [`row`] | what a row is, which of its cases are tried, and the table |
+//! | [`random`] | what follows from a seed |
 //! | [`world`] | a home of its own for each case |
 //! | [`job`] | the jobs that faults happen to, and what they must come to |
 //! | [`invariants`] | what must be so after any fault |
@@ -43,6 +44,7 @@ mod job;
 mod neighbours;
 mod plan;
 mod power;
+mod random;
 mod recorder;
 mod rights;
 mod row;

@@ -1,15 +1,19 @@
 //! The power failing at any moment of a job, of an ack and of a prune.
 //!
 //! What is done to files is recorded once; then each way the disk may look afterwards ([`crate::crash`])
-//! is made in a home of its own, with another boot id in the journal, since the machine was started
+//! is made in a home of its own, with another boot id in its files, since the machine was started
 //! again. There every verb must work, and nothing of what was told before may be missing or otherwise.
 
-use crate::crash::{Content, Crash, Node, Recording, Tree};
-use crate::invariants;
+mod asked;
+mod held;
+
+use crate::crash::{Content, Crash, Node, Recording, Tree, Ways};
 use crate::job::{ID, KINDS, Kind, SESSION};
 use crate::plan::Launch;
 use crate::row::{Context, Row, Tried};
 use crate::world::World;
+use asked::Whom;
+use held::{Cleared, Past};
 use outlive_sys::{pipe, procfs};
 use serde_json::Value;
 use std::fmt;
@@ -38,9 +42,15 @@ pub fn rows() -> Vec<Row> {
     ]
 }
 
+/// Ways that are tried after one step; of more, this many are drawn.
+const MOST: usize = 32_768;
+
+/// Of so many disks the programs are asked of one, in the long form.
+const PROGRAMS: usize = 16;
+
 /// What is going on when the power fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moment {
+pub enum Moment {
     Job,
     Ack,
     Prune,
@@ -61,16 +71,35 @@ fn run(context: &Context, moment: Moment, few: usize) -> Tried {
         match Taken::take(context, kind, moment) {
             Ok(recorded) => taken.push(recorded),
             Err(loss) => {
-                return Tried {
-                    count: 1,
-                    losses: vec![format!("a {} job, only recorded: {loss}", kind.name)],
-                };
+                return Tried::lost(format!("a {} job, only recorded: {loss}", kind.name));
             }
         }
     }
-    let crashes = |taken| Taken::crashes(taken).into_iter();
-    let cases = taken.iter().flat_map(crashes).collect();
-    context.try_cases(cases, few, |case: &Case<'_>| case.check(context))
+    let ways: Vec<Ways<'_>> = taken.iter().map(|it| Ways::of(&it.recording)).collect();
+    let cleared = Cleared::default();
+    let (mut cases, mut drawn, mut steps) = (Vec::new(), 0, 0);
+    for (taken, ways) in taken.iter().zip(&ways) {
+        let found = ways.find(MOST, context.seed);
+        drawn += found.drawn;
+        steps += taken.recording.steps.len();
+        let numbered = found.crashes.into_iter().enumerate();
+        cases.extend(numbered.map(|(number, crash)| Case {
+            taken,
+            ways,
+            cleared: &cleared,
+            whom: match context.is_long && !number.is_multiple_of(PROGRAMS) {
+                true => Whom::Library,
+                false => Whom::Programs,
+            },
+            number,
+            crash,
+        }));
+    }
+    let mut tried = context.try_cases(cases, few, |case: &Case<'_>| case.check(context));
+    if drawn > 0 {
+        tried.note = format!("after {drawn} of {steps} steps {MOST} ways were drawn of more");
+    }
+    tried
 }
 
 /// A recording, and the world it was made in, which has its blobs.
@@ -84,6 +113,10 @@ struct Taken {
 /// One way the disk may look.
 struct Case<'a> {
     taken: &'a Taken,
+    ways: &'a Ways<'a>,
+    cleared: &'a Cleared,
+    whom: Whom,
+    number: usize,
     crash: Crash,
 }
 
@@ -97,7 +130,7 @@ impl fmt::Display for Case<'_> {
             self.crash.step,
             self.taken.recording.steps.len() - 1,
             step.call,
-            self.crash.how
+            self.ways.describe(&self.crash)
         )
     }
 }
@@ -140,17 +173,12 @@ impl Taken {
             recording: Recording::from_json(&json).ok_or("no recording was made")?,
         })
     }
-
-    fn crashes(&self) -> Vec<Case<'_>> {
-        let case = |crash| Case { taken: self, crash };
-        self.recording.crashes().into_iter().map(case).collect()
-    }
 }
 
 fn come_to_end(world: &World, kind: &Kind) -> Result<(), String> {
     crate::world::Ran::of(&mut kind.start(world))?;
     kind.go_on(world)?;
-    invariants::nothing_is_left(world)
+    crate::invariants::nothing_is_left(world)
 }
 
 impl Case<'_> {
@@ -159,7 +187,7 @@ impl Case<'_> {
         let after = After {
             blobs: self.taken.world.path("recording/blobs"),
             boot: procfs::boot_id().map_err(|error| error.to_string())?,
-            tree: &self.crash.tree,
+            tree: &self.ways.tree(&self.crash),
         };
         after
             .make(&self.taken.recording.root, &world.home())
@@ -175,22 +203,20 @@ impl Case<'_> {
     }
 
     fn hold(&self, world: &World) -> Result<(), String> {
-        let kind = self.taken.kind;
         let step = &self.taken.recording.steps[self.crash.step];
-        match self.taken.moment {
-            Moment::Job if step.is_told => invariants::check_after_power_loss(world, kind)?,
-            Moment::Job => invariants::check_unless_told(world, kind, step.has_run)?,
-            Moment::Ack => {
-                let again = invariants::deliver(world)?.len();
-                let most = usize::from(!step.is_told) * kind.told.len();
-                if again > most {
-                    return Err(format!("{again} events are told, of at most {most}"));
-                }
-                invariants::check_ended(world, kind)?;
-            }
-            Moment::Prune => {}
-        }
-        invariants::check_still_works(world, kind)
+        let past = Past {
+            moment: self.taken.moment,
+            is_told: step.is_told,
+            has_run: step.has_run,
+        };
+        held::check(
+            world,
+            self.taken.kind,
+            &past,
+            self.whom,
+            self.number,
+            self.cleared,
+        )
     }
 }
 
@@ -213,14 +239,15 @@ impl After<'_> {
                 Ok(())
             }
             Some(Content::File { blob, bytes }) => {
-                let mut content = fs::read(self.blobs.join(blob))?;
+                let mut content = match bytes {
+                    0 => Vec::new(),
+                    _ => fs::read(self.blobs.join(blob))?,
+                };
                 content.truncate(*bytes as usize);
-                if path.ends_with("journal") || path.ends_with("boot") {
-                    let then = self
-                        .boot
-                        .replace(|digit: char| digit.is_ascii_hexdigit(), "0");
-                    let text = String::from_utf8_lossy(&content).replace(&self.boot, &then);
-                    content = text.into_bytes();
+                if let Ok(text) = std::str::from_utf8(&content) {
+                    let is_digit = |digit: char| digit.is_ascii_hexdigit();
+                    let then = self.boot.replace(is_digit, "0");
+                    content = text.replace(&self.boot, &then).into_bytes();
                 }
                 fs::write(path, content)
             }

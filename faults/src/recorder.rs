@@ -125,6 +125,9 @@ impl Recorder {
 
     /// Keeps bytes under a name that is theirs.
     fn keep(&self, bytes: &[u8]) -> Option<Content> {
+        if bytes.is_empty() {
+            return Some(Content::empty_file());
+        }
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
         let blob = format!("{:016x}-{}", hasher.finish(), bytes.len());

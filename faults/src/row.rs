@@ -1,5 +1,6 @@
 //! What a row is, which of its cases are tried, and the table.
 
+use crate::random::Random;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -25,6 +26,19 @@ pub struct Tried {
     pub count: usize,
     /// Each described in full.
     pub losses: Vec<String>,
+    /// What else there is to say.
+    pub note: String,
+}
+
+impl Tried {
+    /// One case, or what comes before all of them, and it was lost.
+    pub fn lost(loss: String) -> Tried {
+        Tried {
+            count: 1,
+            losses: vec![loss],
+            note: String::new(),
+        }
+    }
 }
 
 /// What was asked for.
@@ -36,7 +50,7 @@ pub struct Context {
     only: Option<String>,
     /// Of the cases, only those that are called so.
     case: Option<String>,
-    seed: u64,
+    pub seed: u64,
 }
 
 impl Context {
@@ -91,7 +105,7 @@ impl Context {
         if let Some(called) = &self.case {
             cases.retain(|case| case.to_string().contains(called));
         } else if !self.is_long {
-            shuffle(&mut cases, self.seed);
+            Random::new(self.seed).shuffle(&mut cases);
             cases.truncate(few);
         }
         let next = AtomicUsize::new(0);
@@ -114,6 +128,7 @@ impl Context {
         Tried {
             count: cases.len(),
             losses: losses.into_inner().unwrap_or_default(),
+            note: String::new(),
         }
     }
 
@@ -121,17 +136,6 @@ impl Context {
         self.only
             .as_ref()
             .is_none_or(|only| row.name.contains(only))
-    }
-}
-
-/// In an order that follows from the seed alone (xorshift, which is random enough to sample by).
-fn shuffle<C>(cases: &mut [C], seed: u64) {
-    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    for place in (1..cases.len()).rev() {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        cases.swap(place, (random % (place as u64 + 1)) as usize);
     }
 }
 
@@ -158,6 +162,9 @@ pub fn run(context: &Context, rows: &[Row]) -> bool {
             start.elapsed().as_secs(),
             row.promise
         );
+        if !tried.note.is_empty() {
+            println!("{:width$} | {}", "", tried.note);
+        }
         losses.extend(tried.losses.into_iter().map(|loss| (row.name, loss)));
     }
     for (name, loss) in &losses {
@@ -187,20 +194,6 @@ mod tests {
         for wrong in [&["/", "--seed"][..], &["/", "--other", "x"], &[], &["/no"]] {
             assert!(context(wrong).is_none(), "{wrong:?}");
         }
-    }
-
-    #[test]
-    fn a_seed_decides_which_cases_are_tried() {
-        let order = |seed| {
-            let mut cases: Vec<u32> = (0..50).collect();
-            shuffle(&mut cases, seed);
-            cases
-        };
-        assert_eq!(order(3), order(3));
-        assert_ne!(order(3), order(4));
-        let mut sorted = order(3);
-        sorted.sort_unstable();
-        assert_eq!(sorted, (0..50).collect::<Vec<u32>>());
     }
 
     #[test]

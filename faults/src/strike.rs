@@ -37,10 +37,7 @@ pub fn rows_of(context: &Context, fault: Fault, roles: &[Role], few: usize) -> T
         let counted = match count(context, kind) {
             Ok(counted) => counted,
             Err(loss) => {
-                return Tried {
-                    count: 1,
-                    losses: vec![format!("a {} job, only traced: {loss}", KINDS[kind].name)],
-                };
+                return Tried::lost(format!("a {} job, only traced: {loss}", KINDS[kind].name));
             }
         };
         for role in roles.iter().copied() {

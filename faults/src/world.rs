@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::mpsc;
+use std::sync::{RwLock, RwLockWriteGuard, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -30,6 +30,10 @@ const FOREIGN: [&str; 10] = [
     "CODEX_SESSION_ID",
     "GEMINI_SESSION_ID",
 ];
+
+/// A process that is being started holds for an instant what every thread here has open, and so its locks.
+/// Whoever calls the library shares this meanwhile.
+pub static STARTING: RwLock<()> = RwLock::new(());
 
 /// One case's home, and a directory around it for the case's own files.
 pub struct World {
@@ -137,14 +141,27 @@ impl World {
 
     /// Everything below the home that is not a directory, as paths relative to it.
     pub fn files(&self) -> Vec<PathBuf> {
+        let mut found = self.everything();
+        let home = self.home();
+        found.retain(|path| {
+            !home
+                .join(path)
+                .symlink_metadata()
+                .is_ok_and(|it| it.is_dir())
+        });
+        found
+    }
+
+    /// The same with directories.
+    pub fn everything(&self) -> Vec<PathBuf> {
         let (home, mut found) = (self.home(), Vec::new());
         let mut directories = vec![home.clone()];
         while let Some(directory) = directories.pop() {
             for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-                match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    true => directories.push(entry.path()),
-                    false => found.extend(entry.path().strip_prefix(&home).map(Path::to_owned)),
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    directories.push(entry.path());
                 }
+                found.extend(entry.path().strip_prefix(&home).map(Path::to_owned));
             }
         }
         found.sort();
@@ -165,11 +182,12 @@ impl Ran {
     /// Runs a command to its end; one that does not come to it is killed, and a loss.
     pub fn of(command: &mut Command) -> Result<Ran, String> {
         let shown = format!("{:?}", command.get_args().collect::<Vec<_>>());
-        let child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| format!("{shown} could not be run: {error}"))?;
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = {
+            let _alone = alone();
+            command.spawn()
+        };
+        let child = child.map_err(|error| format!("{shown} could not be run: {error}"))?;
         let pid = child.id() as i32;
         let (done, ended) = mpsc::channel();
         thread::spawn(move || done.send(child.wait_with_output()));
@@ -205,6 +223,18 @@ impl std::fmt::Display for Ran {
         let stdout: String = self.text().chars().take(2000).collect();
         write!(to, "code {}, said {stdout:?}, {:?}", self.code, self.stderr)
     }
+}
+
+/// Nobody calls the library while this is held; unless somebody's call never ends, which is its own loss.
+fn alone() -> Option<RwLockWriteGuard<'static, ()>> {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        if let Ok(alone) = STARTING.try_write() {
+            return Some(alone);
+        }
+        thread::sleep(Duration::from_micros(200));
+    }
+    None
 }
 
 /// Kills a process, if it is still there.

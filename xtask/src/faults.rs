@@ -3,7 +3,7 @@
 use crate::step;
 use std::path::PathBuf;
 
-const BUILD: [&str; 7] = [
+const BUILD: [&str; 9] = [
     "build",
     "--locked",
     "--package",
@@ -11,6 +11,8 @@ const BUILD: [&str; 7] = [
     "--bins",
     "--package",
     "outlive-faults",
+    "--package",
+    "outlive-fuzz",
 ];
 
 pub fn faults(args: &[String]) -> Result<(), String> {

@@ -17,7 +17,7 @@ struct Layer {
     has_unsafe: bool,
 }
 
-const LAYERS: [Layer; 9] = [
+const LAYERS: [Layer; 10] = [
     // The model is pure: no system, no face.
     Layer {
         name: "outlive-core",
@@ -91,11 +91,18 @@ const LAYERS: [Layer; 9] = [
         outside: Some(&["memchr", "rustix", "serde_json"]),
         has_unsafe: false,
     },
-    // What breaks Outlive knows of it what anybody can: its programs and its files.
+    // What breaks Outlive knows of it what anybody can: its programs, its files and its library.
     Layer {
         name: "outlive-faults",
-        inside: &["outlive-sys"],
+        inside: &["outlive", "outlive-sys"],
         outside: Some(&["libc", "serde_json", "tempfile"]),
+        has_unsafe: false,
+    },
+    // Every decoder of outside bytes, wherever it is.
+    Layer {
+        name: "outlive-fuzz",
+        inside: &["outlive", "outlive-core", "outlive-keeper", "outlive-mcp"],
+        outside: Some(&["arbitrary", "serde", "serde_json"]),
         has_unsafe: false,
     },
     Layer {

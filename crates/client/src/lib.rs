@@ -18,7 +18,7 @@ mod connection;
 pub mod doorbell;
 pub mod environment;
 mod error;
-#[cfg(fuzzing)]
+#[doc(hidden)]
 pub mod fuzzing;
 mod hold;
 pub mod hook;

@@ -130,7 +130,6 @@ impl Emulation {
         self.parser.screen().bracketed_paste()
     }
 
-    #[cfg(fuzzing)]
     pub fn rows_text(&self) -> String {
         rows_text(self.parser.screen())
     }

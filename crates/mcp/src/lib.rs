@@ -29,7 +29,7 @@ mod answer;
 mod away;
 mod call;
 mod delivery;
-#[cfg(fuzzing)]
+#[doc(hidden)]
 pub mod fuzzing;
 mod glances;
 mod http;

@@ -3,6 +3,7 @@
 use super::pair;
 use crate::invariants::{self, Allowed};
 use crate::job::{self, KINDS};
+use crate::random::Random;
 use crate::row::{Context, Row, Tried};
 use crate::world::{Ran, World, until};
 use outlive_sys::pidfd::PidFd;
@@ -69,13 +70,8 @@ fn run_keepers(context: &Context) -> Tried {
 
 /// Suspends one or both of the pair a few times, for a few milliseconds each, and leaves them going.
 fn shake(world: &World, seed: u64) {
-    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = |most: u64| {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        random % most
-    };
+    let mut random = Random::new(seed);
+    let mut next = |most: usize| random.below(most) as u64;
     let (keeper, standby) = pair(world, job::ID);
     for _ in 0..30 {
         let both = [keeper, standby].into_iter().flatten();

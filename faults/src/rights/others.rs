@@ -97,10 +97,7 @@ fn run(context: &Context) -> Tried {
             tried.losses.extend(end(&world).err());
             tried
         }
-        Err(loss) => Tried {
-            count: 1,
-            losses: vec![loss],
-        },
+        Err(loss) => Tried::lost(loss),
     }
 }
 

@@ -1,14 +1,15 @@
 //! Any bytes are a list of matches: taken whole or in two pieces it gives the same verdicts, and what
 //! is trimmed of it changes none that is still to come.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use crate::read;
 use outlive_core::JobId;
 use outlive_core::breaker::{self, Breaker, BreakerRules, Entry, Verdict, Wish};
 use outlive_core::process::BootId;
 
-fuzz_target!(|input: (u64, u16, &[u8])| {
-    let (now, cut, list) = input;
+pub fn check(bytes: &[u8]) {
+    let Some((now, cut, list)) = read::<(u64, u16, &[u8])>(bytes) else {
+        return;
+    };
     let boot = BootId("b".to_owned());
     let rules = BreakerRules {
         most: 2,
@@ -55,4 +56,4 @@ fuzz_target!(|input: (u64, u16, &[u8])| {
             verdict(&list[needless..])
         );
     }
-});
+}

@@ -1,8 +1,7 @@
 //! Watching: whatever compiles finds the same lines however the output is cut, and goes on from any
 //! place without missing or repeating one.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use crate::read;
 use outlive_core::watch::{Match, Pattern};
 use outlive_keeper::watch::{Patterns, Scanner};
 
@@ -19,8 +18,11 @@ fn patterns(text: &str, regex: &str, inverted: bool) -> Option<Patterns> {
     Patterns::compile(&all).ok()
 }
 
-fuzz_target!(|input: (&str, &str, bool, u8, &[u8])| {
-    let (text, regex, inverted, cut, output) = input;
+pub fn check(bytes: &[u8]) {
+    let Some((text, regex, inverted, cut, output)) = read::<(&str, &str, bool, u8, &[u8])>(bytes)
+    else {
+        return;
+    };
     let Some(once) = patterns(text, regex, inverted) else {
         return;
     };
@@ -38,4 +40,4 @@ fuzz_target!(|input: (&str, &str, bool, u8, &[u8])| {
             .iter()
             .all(|found| found.offset <= found.end && found.end <= output.len() as u64)
     );
-});
+}

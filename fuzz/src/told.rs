@@ -1,8 +1,7 @@
 //! Any bytes are a record of who was told: a torn line at its end changes nothing, what is settled stays
 //! so whatever follows, and of two who claim only one has it.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use crate::read;
 use outlive_core::event::Moment;
 use outlive_core::process::BootId;
 use outlive_core::told::{Due, Line, Note, Rules, Told, When};
@@ -30,8 +29,10 @@ fn claim(by: &str, boot_ms: u64, seq: u64) -> Line {
     }
 }
 
-fuzz_target!(|input: (u64, u64, &[u8])| {
-    let (now, seq, bytes) = input;
+pub fn check(bytes: &[u8]) {
+    let Some((now, seq, bytes)) = read::<(u64, u64, &[u8])>(bytes) else {
+        return;
+    };
     let told = Told::parse(bytes);
     let torn = [bytes, b"\n{\"boot\":\"b\",\"wall_ms\":1,\"bo"].concat();
     assert_eq!(Told::parse(&torn), told);
@@ -53,4 +54,4 @@ fuzz_target!(|input: (u64, u64, &[u8])| {
     if due == Due::Now && now < u64::MAX {
         assert_eq!(holder, Some("first"));
     }
-});
+}

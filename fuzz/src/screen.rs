@@ -1,7 +1,6 @@
 //! Any bytes can be put on a screen of any size, and what repaints it shows the same.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use crate::read;
 use outlive::Size;
 use outlive::fuzzing::emulated;
 
@@ -12,10 +11,12 @@ fn size((rows, cols): (u8, u8)) -> Size {
     }
 }
 
-fuzz_target!(|input: ((u8, u8), (u8, u8), u16, &[u8])| {
-    let (first, later, cut, bytes) = input;
+pub fn check(bytes: &[u8]) {
+    let Some((first, later, cut, bytes)) = read::<((u8, u8), (u8, u8), u16, &[u8])>(bytes) else {
+        return;
+    };
     let (before, after) = bytes.split_at(usize::from(cut) % (bytes.len() + 1));
     let (text, repaint) = emulated(size(first), before, size(later), after);
     let (again, _) = emulated(size(later), &repaint, size(later), b"");
     assert_eq!(text, again);
-});
+}

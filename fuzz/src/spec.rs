@@ -1,13 +1,14 @@
 //! A spec or a post that can be read says the same once written again, and bounds what it drops.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use crate::read;
 use outlive_core::Spec;
 use outlive_core::doorbell::MAX_TIMEOUT_MS;
 use outlive_core::post::Post;
 
-fuzz_target!(|input: (u64, &[u8])| {
-    let (size, bytes) = input;
+pub fn check(bytes: &[u8]) {
+    let Some((size, bytes)) = read::<(u64, &[u8])>(bytes) else {
+        return;
+    };
     if let Ok(spec) = serde_json::from_slice::<Spec>(bytes) {
         let written = serde_json::to_vec(&spec).expect("what was read can be written");
         let again: Spec = serde_json::from_slice(&written).expect("and read");
@@ -28,4 +29,4 @@ fuzz_target!(|input: (u64, &[u8])| {
             post
         );
     }
-});
+}

@@ -1,8 +1,7 @@
 //! Any arguments of any tool are answered, refused or said to be wrong, in words; no time that is asked
 //! for is more than a deadline can be.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use crate::read;
 use outlive::units::MAX_DURATION;
 use outlive_mcp::fuzzing::{Answered, Desk};
 use std::sync::LazyLock;
@@ -13,8 +12,10 @@ static DESK: LazyLock<Desk> = LazyLock::new(|| {
     Desk::new(nowhere).expect("a home that is not there can be opened")
 });
 
-fuzz_target!(|input: (u8, &[u8])| {
-    let (tool, bytes) = input;
+pub fn check(bytes: &[u8]) {
+    let Some((tool, bytes)) = read::<(u8, &[u8])>(bytes) else {
+        return;
+    };
     let Ok(arguments) = serde_json::from_slice(bytes) else {
         return;
     };
@@ -29,4 +30,4 @@ fuzz_target!(|input: (u8, &[u8])| {
         }
         Answered::WouldRun { timeout } => assert!(timeout.is_none_or(|time| time <= MAX_DURATION)),
     }
-});
+}

@@ -1,11 +1,12 @@
 //! What an agent says to its hook: read or refused, and a session read from it is one that can be a file.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use crate::read;
 use outlive::hook::Call;
 
-fuzz_target!(|input: (u8, &[u8])| {
-    let (which, said) = input;
+pub fn check(bytes: &[u8]) {
+    let Some((which, said)) = read::<(u8, &[u8])>(bytes) else {
+        return;
+    };
     let occasions = [
         "session-start",
         "user-prompt-submit",
@@ -20,4 +21,4 @@ fuzz_target!(|input: (u8, &[u8])| {
         let more = [said, b"\n\"half"].concat();
         assert_eq!(Call::read(&more[..], occasion, None).ok(), Some(call));
     }
-});
+}

@@ -1,11 +1,12 @@
 //! Any bytes are an index: its marks are in order, and looking for anything in it gives the nearest one.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use crate::read;
 use outlive_core::index::Index;
 
-fuzz_target!(|input: (u64, &[u8])| {
-    let (probe, bytes) = input;
+pub fn check(bytes: &[u8]) {
+    let Some((probe, bytes)) = read::<(u64, &[u8])>(bytes) else {
+        return;
+    };
     let index = Index::parse(bytes);
     assert!(index.length() <= bytes.len() as u64);
     let whole = &bytes[..index.length() as usize];
@@ -18,4 +19,4 @@ fuzz_target!(|input: (u64, &[u8])| {
     assert!(index.before_offset(probe).offset <= index.last().offset);
     index.before_time(probe);
     index.time_of(probe);
-});
+}

@@ -1,12 +1,14 @@
 //! Durations and sizes: what is taken is within bounds, more of a unit is never less, and what is shown
 //! can be shown.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use crate::read;
 use outlive_core::units::{MAX_DURATION, parse_duration, parse_size, show_duration, show_size};
 use std::time::Duration;
 
-fuzz_target!(|text: &str| {
+pub fn check(bytes: &[u8]) {
+    let Some(text) = read::<&str>(bytes) else {
+        return;
+    };
     if let Ok(duration) = parse_duration(text) {
         assert!(duration <= MAX_DURATION);
         assert!(!show_duration(duration).is_empty());
@@ -23,4 +25,4 @@ fuzz_target!(|text: &str| {
         assert!(!show_size(size).is_empty());
         assert_eq!(parse_size(&size.to_string()), Ok(size));
     }
-});
+}

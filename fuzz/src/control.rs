@@ -1,7 +1,5 @@
 //! What client and keeper say to each other is one line each, and says the same once said again.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use outlive_core::control::{MAX_DATA, MAX_LINE, Reply, Request};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,7 +16,7 @@ fn is_said_again<T: Serialize + DeserializeOwned + PartialEq + Debug>(bytes: &[u
     Some(heard)
 }
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn check(bytes: &[u8]) {
     if let Some(Request::Write(write)) = is_said_again(bytes)
         && write.data.as_os_str().len() <= MAX_DATA
     {
@@ -26,4 +24,4 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(line.len() <= MAX_LINE, "a keeper would not take it");
     }
     is_said_again::<Reply>(bytes);
-});
+}

@@ -1,7 +1,6 @@
 //! The text view is the same wherever its input is cut, and as it comes, and stays within its budget.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use crate::read;
 use outlive::view::{Live, Options, View, Viewed};
 
 fn viewed<'a>(pieces: impl Iterator<Item = &'a [u8]>, options: Options) -> Viewed {
@@ -10,8 +9,10 @@ fn viewed<'a>(pieces: impl Iterator<Item = &'a [u8]>, options: Options) -> Viewe
     view.finish()
 }
 
-fuzz_target!(|input: (u8, u16, &[u8])| {
-    let (cut, budget, bytes) = input;
+pub fn check(bytes: &[u8]) {
+    let Some((cut, budget, bytes)) = read::<(u8, u16, &[u8])>(bytes) else {
+        return;
+    };
     let options = Options {
         budget: usize::from(budget).max(512),
         ..Options::default()
@@ -32,4 +33,4 @@ fuzz_target!(|input: (u8, u16, &[u8])| {
     live.finish(&mut |now| said.push_str(now.text));
     assert_eq!(said, viewed(std::iter::once(bytes), unbounded).text);
     assert!(whole.text.len() <= options.budget);
-});
+}

@@ -1,7 +1,6 @@
 //! Words from outside that name things: what is taken is harmless as a file name, and says itself.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use crate::read;
 use outlive::keys::Key;
 use outlive::{Cursor, JobId, Label, Ready, Signal, Size, WriteId};
 use std::path::{Component, Path};
@@ -12,7 +11,10 @@ fn is_plain_file_name(text: &str) -> bool {
     matches!(only, Some(Component::Normal(_))) && parts.next().is_none() && text.len() <= 255
 }
 
-fuzz_target!(|text: &str| {
+pub fn check(bytes: &[u8]) {
+    let Some(text) = read::<&str>(bytes) else {
+        return;
+    };
     if let Ok(id) = JobId::parse(text) {
         assert!(is_plain_file_name(id.as_str()) && id.as_str() == text && text.is_ascii());
     }
@@ -40,4 +42,4 @@ fuzz_target!(|text: &str| {
         assert!(!key.bytes(false).is_empty() && key.bytes(true).len() <= text.len().max(8));
     }
     let _ = Ready::parse(text);
-});
+}

@@ -1,8 +1,7 @@
 //! An agent's own JSON file: what is put into it is in it, the rest is as it was, and taken out again
 //! gives back what was there.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use crate::read;
 use outlive::fuzzing::{Dialect, parse, remove, set};
 use serde_json::{Value, json};
 
@@ -10,7 +9,10 @@ fn value(text: &str, dialect: Dialect) -> Value {
     parse(text, dialect).expect("it was written by us").value()
 }
 
-fuzz_target!(|text: &str| {
+pub fn check(bytes: &[u8]) {
+    let Some(text) = read::<&str>(bytes) else {
+        return;
+    };
     for dialect in [Dialect::Strict, Dialect::Comments] {
         let Ok(before) = parse(text, dialect) else {
             continue;
@@ -44,4 +46,4 @@ fuzz_target!(|text: &str| {
         }
         assert_eq!(left, was);
     }
-});
+}

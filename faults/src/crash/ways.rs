@@ -1,0 +1,211 @@
+//! Every way the disk may look after a step: each node by itself holds one of the things it may hold.
+//!
+//! A node that no name leads to makes no difference, so what is chosen is chosen from the root down, and
+//! each way is another disk. Where there are too many, some are drawn.
+
+use super::{Content, Node, Recording, Tree, name_of};
+use crate::random::Random;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// A recording, with its nodes and all that they ever held numbered, so that disks can be compared by
+/// the thousand.
+pub struct Ways<'a> {
+    recording: &'a Recording,
+    nodes: Vec<&'a Node>,
+    root: usize,
+    contents: Vec<Content>,
+    /// For each content, the nodes that its names lead to.
+    below: Vec<Vec<usize>>,
+    /// For each step and each node, what it may hold, the newest first.
+    choices: Vec<Vec<Vec<usize>>>,
+}
+
+/// One way the disk may look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crash {
+    /// After which step.
+    pub step: usize,
+    image: Image,
+}
+
+/// Which node holds which content, for all that names lead to.
+type Image = Vec<(usize, usize)>;
+
+/// All the ways of a recording.
+#[derive(Debug, Default)]
+pub struct Found {
+    pub crashes: Vec<Crash>,
+    /// After how many steps there were more than could be listed.
+    pub drawn: usize,
+}
+
+impl<'a> Ways<'a> {
+    pub fn of(recording: &'a Recording) -> Ways<'a> {
+        let steps = recording.steps.iter();
+        let nodes: BTreeSet<&Node> = steps.flat_map(|step| step.tree.keys()).collect();
+        let nodes: Vec<&Node> = nodes.into_iter().collect();
+        let place: BTreeMap<&Node, usize> = nodes.iter().copied().zip(0..).collect();
+        let mut known: BTreeMap<Content, usize> = BTreeMap::new();
+        let mut number = |content: Content| {
+            let next = known.len();
+            *known.entry(content).or_insert(next)
+        };
+        let choices = (0..recording.steps.len())
+            .map(|step| {
+                let held = |node: &&Node| recording.may_hold(node, step).into_iter();
+                nodes
+                    .iter()
+                    .map(|node| held(node).map(&mut number).collect())
+                    .collect()
+            })
+            .collect();
+        let mut contents: Vec<(Content, usize)> = known.into_iter().collect();
+        contents.sort_by_key(|(_, number)| *number);
+        let contents: Vec<Content> = contents.into_iter().map(|(content, _)| content).collect();
+        let below = |content: &Content| match content {
+            Content::Directory(entries) => {
+                let nodes = entries.values().filter_map(|node| place.get(node));
+                nodes.copied().collect()
+            }
+            _ => Vec::new(),
+        };
+        Ways {
+            recording,
+            root: place.get(&recording.root).copied().unwrap_or_default(),
+            below: contents.iter().map(below).collect(),
+            nodes,
+            contents,
+            choices,
+        }
+    }
+
+    /// The ways the disk may look, each once, however many steps lead to it. Where there are more than
+    /// `most` after a step, `most` are drawn: besides the newest and the oldest of everything, and each
+    /// node alone the newest or the oldest.
+    pub fn find(&self, most: usize, seed: u64) -> Found {
+        let mut found = Found::default();
+        let mut seen = HashSet::new();
+        let mut random = Random::new(seed);
+        for (number, step) in self.recording.steps.iter().enumerate() {
+            let mut images = Vec::new();
+            if !self.list(number, most, &mut images) {
+                found.drawn += 1;
+                images = self.extremes(number);
+                images.extend(
+                    (0..most).map(|_| {
+                        self.image(number, |choices| choices[random.below(choices.len())])
+                    }),
+                );
+            }
+            for image in images {
+                // What had happened makes a difference to what must be so.
+                if seen.insert((step.is_told, step.has_run, image.clone())) {
+                    found.crashes.push(Crash {
+                        step: number,
+                        image,
+                    });
+                }
+            }
+        }
+        found
+    }
+
+    /// The whole of what is on the disk.
+    pub fn tree(&self, crash: &Crash) -> Tree {
+        let own = |(node, content): &(usize, usize)| {
+            (self.nodes[*node].clone(), self.contents[*content].clone())
+        };
+        crash.image.iter().map(own).collect()
+    }
+
+    /// What is not as it was last written, for people.
+    pub fn describe(&self, crash: &Crash) -> String {
+        let tree = self.tree(crash);
+        let choices = &self.choices[crash.step];
+        let lost = crash.image.iter().filter_map(|(node, content)| {
+            let age = choices[*node].iter().position(|held| held == content)?;
+            let name = || name_of(&tree, self.nodes[*node]);
+            (age > 0).then(|| format!("{} {age} older", name()))
+        });
+        let mut lost: Vec<String> = lost.collect();
+        lost.sort();
+        match lost.is_empty() {
+            true => "as written".to_owned(),
+            false => lost.join(", "),
+        }
+    }
+
+    /// A disk on which each node that is there holds what is picked of what it may.
+    fn image(&self, step: usize, mut pick: impl FnMut(&[usize]) -> usize) -> Image {
+        self.image_by(step, |_, choices| pick(choices))
+    }
+
+    fn image_by(&self, step: usize, mut pick: impl FnMut(usize, &[usize]) -> usize) -> Image {
+        let mut image = Image::new();
+        let mut open = vec![self.root];
+        while let Some(node) = open.pop() {
+            let choices = &self.choices[step][node];
+            if choices.is_empty() || image.iter().any(|(known, _)| *known == node) {
+                continue;
+            }
+            let content = pick(node, choices);
+            open.extend(&self.below[content]);
+            image.push((node, content));
+        }
+        image.sort_unstable();
+        image
+    }
+
+    /// Everything new, everything old, and each node alone the one or the other.
+    fn extremes(&self, step: usize) -> Vec<Image> {
+        let newest = |choices: &[usize]| choices[0];
+        let oldest = |choices: &[usize]| choices[choices.len() - 1];
+        let mut images = vec![self.image(step, newest), self.image(step, oldest)];
+        for alone in 0..self.nodes.len() {
+            images.push(self.image_by(step, |node, choices| match node == alone {
+                true => oldest(choices),
+                false => newest(choices),
+            }));
+            images.push(self.image_by(step, |node, choices| match node == alone {
+                true => newest(choices),
+                false => oldest(choices),
+            }));
+        }
+        images
+    }
+
+    /// Every disk that may be there after a step; whether there are no more than `most`.
+    fn list(&self, step: usize, most: usize, images: &mut Vec<Image>) -> bool {
+        self.list_from(step, &mut vec![self.root], &mut Image::new(), most, images)
+    }
+
+    /// Those that hold what has been chosen, with what is still open chosen in every way.
+    fn list_from(
+        &self,
+        step: usize,
+        open: &mut Vec<usize>,
+        chosen: &mut Image,
+        most: usize,
+        images: &mut Vec<Image>,
+    ) -> bool {
+        let Some(node) = open.pop() else {
+            let mut image = chosen.clone();
+            image.sort_unstable();
+            images.push(image);
+            return images.len() <= most;
+        };
+        let choices = &self.choices[step][node];
+        let is_done = choices.is_empty() || chosen.iter().any(|(known, _)| *known == node);
+        if is_done {
+            return self.list_from(step, open, chosen, most, images);
+        }
+        choices.iter().all(|content| {
+            let mut open = open.clone();
+            open.extend(&self.below[*content]);
+            chosen.push((node, *content));
+            let is_whole = self.list_from(step, &mut open, chosen, most, images);
+            chosen.pop();
+            is_whole
+        })
+    }
+}

@@ -1,0 +1,203 @@
+//! What every verb says of a home: asked by the programs, or by the library that they are made of.
+//!
+//! A program takes longer to be started than to answer, and there are tens of thousands of disks: the
+//! library is asked of most of them, the programs of some.
+
+use crate::invariants::same;
+use crate::job::{ID, OTHER, SESSION};
+use crate::world::{PATIENCE, Ran, STARTING, World};
+use outlive::inbox::Inbox;
+use outlive::verbs::{inbox, list, log, prune, show, stop, wait};
+use outlive::{Caller, Config, Error, Label, Outlive, Piece};
+use serde_json::{Value, json};
+use std::sync::mpsc;
+use std::thread;
+
+/// Who is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whom {
+    Programs,
+    Library,
+}
+
+/// What the verbs said.
+#[derive(Debug, Default)]
+pub struct Answers {
+    pub inbox: Value,
+    /// The job, or why there is none to show.
+    pub shown: Option<Shown>,
+    pub listed: Value,
+    pub log: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub enum Shown {
+    Job(Value),
+    NoSuchJob,
+    Damaged(String),
+}
+
+/// The verbs, any of which may come first. Whoever asks is another session, so that nobody's question is
+/// another's answer.
+const VERBS: [&[&str]; 6] = [
+    &["inbox", "--session", SESSION, "--json"],
+    &["show", ID, "--json"],
+    &["list", "--state", "all", "--json"],
+    &["log", ID, "--raw", "--bytes", "0:"],
+    &["wait", ID],
+    &["stop", ID],
+];
+
+/// Asks every verb, the one of this number first.
+pub fn ask(whom: Whom, world: &World, first: usize) -> Result<Answers, String> {
+    let verbs = (0..VERBS.len()).map(|n| VERBS[(n + first) % VERBS.len()]);
+    let mut answers = Answers::default();
+    match whom {
+        Whom::Programs => {
+            for verb in verbs {
+                answers.ask_program(world, verb)?;
+            }
+            Ok(answers)
+        }
+        Whom::Library => {
+            let verbs: Vec<&str> = verbs.map(|verb| verb[0]).collect();
+            within(world, move |outlive| {
+                for verb in verbs {
+                    answers.ask_library(&outlive, verb)?;
+                }
+                Ok(answers)
+            })
+        }
+    }
+}
+
+/// Removes what is left of the job, and all other traces of it.
+pub fn prune_all(whom: Whom, world: &World) -> Result<(), String> {
+    match whom {
+        Whom::Programs => world.ok(&["prune", "--all", "--force"]).map(drop),
+        Whom::Library => within(world, |outlive| {
+            let asked = prune::Prune {
+                all: true,
+                force: true,
+                ..prune::Prune::default()
+            };
+            prune::prune(&outlive, &asked)
+                .map(drop)
+                .map_err(|error| format!("prune: {error}"))
+        }),
+    }
+}
+
+/// Calls the library; a panic and a wait without end are losses.
+fn within<T: Send + 'static>(
+    world: &World,
+    work: impl FnOnce(Outlive) -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let other = Label::parse(OTHER).map_err(|error| error.to_string())?;
+    let outlive = Outlive::open(Some(world.home())).map_err(|error| error.to_string())?;
+    let outlive = outlive.called_by(Caller::Session(other));
+    let (say, said) = mpsc::channel();
+    thread::spawn(move || {
+        let _nobody_starts = STARTING.read();
+        let _ = say.send(work(outlive));
+    });
+    match said.recv_timeout(PATIENCE) {
+        Ok(done) => done,
+        Err(mpsc::RecvTimeoutError::Timeout) => Err("a verb never ended".to_owned()),
+        Err(mpsc::RecvTimeoutError::Disconnected) => Err("a verb panicked".to_owned()),
+    }
+}
+
+impl Answers {
+    fn ask_program(&mut self, world: &World, verb: &[&str]) -> Result<(), String> {
+        let ran = Ran::of(world.command(verb).env("OUTLIVE_SESSION", OTHER))?;
+        // Panics end with 101, and signals with more than 128; a job's own code is below.
+        let is_answer = match verb[0] {
+            "inbox" | "list" => ran.code == 0,
+            _ => matches!(ran.code, 0..=100 | 125 | 143),
+        };
+        same("an answer", is_answer, true).map_err(|loss| format!("{}: {loss}: {ran}", verb[0]))?;
+        let json = |ran: &Ran| {
+            serde_json::from_slice::<Value>(&ran.stdout).map_err(|error| format!("{error}: {ran}"))
+        };
+        match verb[0] {
+            "inbox" => self.inbox = json(&ran)?,
+            "list" => self.listed = json(&ran)?,
+            "log" => self.log = ran.stdout,
+            "show" => {
+                self.shown = Some(match ran.code {
+                    0 => Shown::Job(json(&ran)?),
+                    3 => Shown::NoSuchJob,
+                    _ => Shown::Damaged(ran.stderr),
+                })
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whatever goes wrong with the job is an answer; with the inbox or the list it is not.
+    fn ask_library(&mut self, outlive: &Outlive, verb: &str) -> Result<(), String> {
+        let told = |error: Error| format!("{verb}: {error}");
+        match verb {
+            "inbox" => self.inbox = deliver(outlive).map_err(told)?,
+            "list" => {
+                let filter = list::Filter {
+                    limit: usize::MAX,
+                    ..list::Filter::default()
+                };
+                let listing = list::list(outlive, &filter).map_err(told)?;
+                self.listed = json!({ "jobs": listing.jobs });
+            }
+            "log" => self.log = read(outlive).unwrap_or_default(),
+            "show" => {
+                let job = outlive.find(ID).and_then(|id| show::show(outlive, &id));
+                self.shown = Some(match job {
+                    Ok(job) => Shown::Job(json!(job)),
+                    Err(Error::NoSuchJob(_)) => Shown::NoSuchJob,
+                    Err(error) => Shown::Damaged(error.to_string()),
+                });
+            }
+            "wait" => {
+                let found = outlive.find(ID);
+                let waited = found.and_then(|id| wait::wait(outlive, &[id], wait::Wait::default()));
+                let _ = waited.and_then(|waited| waited.heard(outlive));
+            }
+            _ => {
+                let found = outlive.find(ID);
+                let stopped =
+                    found.and_then(|id| stop::stop(outlive, &[id], &stop::Stop::default()));
+                let _ = stopped.map(|all| all.iter().try_for_each(|one| one.heard(outlive)));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn deliver(outlive: &Outlive) -> Result<Value, Error> {
+    let rules = Config::load(outlive)?.inbox.rules();
+    let session = Label::parse(SESSION).map_err(|reason| Error::BadLabel {
+        what: "the session",
+        text: SESSION.to_owned(),
+        reason,
+    })?;
+    let inbox = Inbox::new(outlive, session, rules);
+    let taken = inbox::take(&inbox, inbox::How::default())?;
+    inbox::delivered(&inbox, &taken)?;
+    Ok(json!({ "events": taken.events }))
+}
+
+/// The whole output.
+fn read(outlive: &Outlive) -> Result<Vec<u8>, String> {
+    let id = outlive.find(ID).map_err(|error| error.to_string())?;
+    let part = log::Part::Bytes { from: 0, to: None };
+    let log = log::log(outlive, &id, &part).map_err(|error| error.to_string())?;
+    let mut output = Vec::new();
+    for piece in log.pieces() {
+        if let Piece::Bytes { bytes, .. } = piece.map_err(|error| error.to_string())? {
+            output.extend(bytes);
+        }
+    }
+    log.heard(outlive).map_err(|error| error.to_string())?;
+    Ok(output)
+}

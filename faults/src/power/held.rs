@@ -1,0 +1,130 @@
+//! What must be so after a power loss, whatever is left.
+
+use super::Moment;
+use super::asked::{self, Answers, Shown, Whom};
+use crate::invariants::{self, same};
+use crate::job::{ID, Kind};
+use crate::world::{Ran, World};
+use serde_json::Value;
+use std::collections::HashSet;
+use std::fs;
+use std::sync::Mutex;
+
+/// What had happened when the power failed.
+pub struct Past {
+    pub moment: Moment,
+    /// Somebody has been told of the end.
+    pub is_told: bool,
+    pub has_run: bool,
+}
+
+/// Homes as pruning left them, in which a job is known to start. Most are alike.
+#[derive(Debug, Default)]
+pub struct Cleared(Mutex<HashSet<String>>);
+
+/// Every verb works, the one of this number first; what they say is true; and the home can be cleared
+/// and used again.
+pub fn check(
+    world: &World,
+    kind: &Kind,
+    past: &Past,
+    whom: Whom,
+    first: usize,
+    cleared: &Cleared,
+) -> Result<(), String> {
+    let is_acked = past.is_told || has_ack(world);
+    let answers = asked::ask(whom, world, first)?;
+    match past.moment {
+        Moment::Job if past.is_told => answers.are_exact(kind, true)?,
+        Moment::Job => answers.are_fair(kind, past.has_run)?,
+        Moment::Ack => answers.are_exact(kind, !is_acked)?,
+        Moment::Prune => {}
+    }
+    invariants::nothing_runs(world)?;
+    invariants::age_unnamed(world)?;
+    asked::prune_all(whom, world)?;
+    let left = invariants::left_after_pruning(world);
+    same("left after pruning", left, Vec::new())?;
+    cleared.check(world, kind)
+}
+
+/// The ack is on the disk, though nobody may know yet.
+fn has_ack(world: &World) -> bool {
+    let told = fs::read_to_string(world.job_dir(ID).join("told")).unwrap_or_default();
+    let mut lines = told.lines().map(serde_json::from_str::<Value>);
+    lines.any(|line| line.is_ok_and(|line| line["note"]["told"].is_object()))
+}
+
+impl Answers {
+    /// The end is what it was, and the session is told of it if it is to be.
+    fn are_exact(&self, kind: &Kind, is_due: bool) -> Result<(), String> {
+        let events = self.inbox["events"].as_array().into_iter().flatten();
+        let mut told: Vec<&str> = events.filter_map(|it| it["kind"].as_str()).collect();
+        // On a slow machine a job may be seen to wait for its input, which is so.
+        told.retain(|kind| *kind != "awaiting_input");
+        match is_due {
+            true => same("told", told.as_slice(), kind.told)?,
+            false => same("told again", told.as_slice(), &[])?,
+        }
+        self.is_end(kind)
+    }
+
+    fn is_end(&self, kind: &Kind) -> Result<(), String> {
+        let Some(Shown::Job(job)) = &self.shown else {
+            return Err(format!("the job is not shown: {:?}", self.shown));
+        };
+        same("outcome", &job["outcome"], &(kind.outcome)())
+            .map_err(|loss| format!("{loss}: {job}"))?;
+        same("ended by", job["ended_by"].as_str(), Some(kind.ended_by))?;
+        let is_output = self.log == (kind.output)();
+        same("the output is what it was", is_output, true)?;
+        let jobs = self.listed["jobs"].as_array().into_iter().flatten();
+        let ids: Vec<Option<&str>> = jobs.map(|job| job["id"].as_str()).collect();
+        same("list's ids", ids, vec![Some(ID)])
+    }
+
+    /// Nobody has been told of the end: the job may be missing or damaged, but what is said of it is
+    /// true.
+    fn are_fair(&self, kind: &Kind, has_run: bool) -> Result<(), String> {
+        let is_fair = match &self.shown {
+            Some(Shown::NoSuchJob) => true,
+            Some(Shown::Damaged(why)) => !why.is_empty(),
+            Some(Shown::Job(job)) => match job["outcome"]["kind"].as_str() {
+                Some("lost") => true,
+                Some("not_started") => !has_run,
+                Some(_) => return self.is_end(kind),
+                None => false,
+            },
+            None => false,
+        };
+        same("what is said of it is so", is_fair, true)
+            .map_err(|loss| format!("{loss}: {:?}", self.shown))
+    }
+}
+
+impl Cleared {
+    /// A job can be started in the home, and comes to what it should.
+    fn check(&self, world: &World, kind: &Kind) -> Result<(), String> {
+        let left = format!("{}\n{}", kind.name, left(world));
+        let is_new = self.0.lock().is_ok_and(|mut known| known.insert(left));
+        if !is_new {
+            return Ok(());
+        }
+        let started = Ran::of(&mut kind.start(world))?;
+        same("the next start's code", started.code, 0)
+            .map_err(|loss| format!("{loss}: {started}"))?;
+        let ended = kind.go_on(world)?;
+        same("the next outcome", &ended["outcome"], &(kind.outcome)())
+    }
+}
+
+/// Everything in a home, but for the times in it.
+fn left(world: &World) -> String {
+    let mut left = String::new();
+    for path in world.everything() {
+        let text = fs::read_to_string(world.home().join(&path)).unwrap_or_default();
+        let text = text.replace(|letter: char| letter.is_ascii_digit(), "");
+        left.push_str(&format!("{}\n{text}\n", path.display()));
+    }
+    left
+}
