@@ -254,6 +254,7 @@ fn verbs_work(world: &World, kind: &Kind, ended: &Value) -> Result<(), String> {
 /// What a pruned home may keep is which jobs ended when, and the limits of its sessions.
 pub fn left_after_pruning(world: &World) -> Vec<PathBuf> {
     let mut files = world.files();
-    files.retain(|path| !path.starts_with("ended") && !path.ends_with(".matches"));
+    let is_of_the_home = |path: &PathBuf| path.starts_with("ended") || path.ends_with("boot");
+    files.retain(|path| !is_of_the_home(path) && !path.ends_with(".matches"));
     files
 }
