@@ -98,7 +98,7 @@ impl Outlive {
         ] {
             make_private(&path)?;
         }
-        relink::once_a_boot(self)
+        relink::once_a_boot(self).map(drop)
     }
 
     /// Finds the job a person means: by its id, its name, or a beginning of its id that no other has.
@@ -187,8 +187,9 @@ impl Outlive {
     }
 
     pub(crate) fn live_ids(&self) -> Result<Vec<JobId>, Error> {
-        relink::once_a_boot(self)?;
-        ids_in(&self.home.live())
+        let mut ids = relink::once_a_boot(self)?;
+        ids.extend(ids_in(&self.home.live())?);
+        Ok(ids)
     }
 
     pub(crate) fn session_ids(&self, session: &Label) -> Result<Vec<JobId>, Error> {

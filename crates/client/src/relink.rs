@@ -13,23 +13,26 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 /// Sees to it that every job is in `live` or in `ended`, where a power loss may have come in between.
-pub fn once_a_boot(outlive: &Outlive) -> Result<(), Error> {
+/// Returns those that could not be linked, on a full disk say.
+pub fn once_a_boot(outlive: &Outlive) -> Result<Vec<JobId>, Error> {
     let boot = moment::boot()?;
     let home = outlive.home();
     if layout::read(&home.boot()).is_ok_and(|then| then == boot.0.as_bytes()) {
-        return Ok(());
+        return Ok(Vec::new());
     }
     // In this order, since a job that ends meanwhile is noted before its link is removed.
-    let jobs = outlive.all_ids()?;
+    let mut jobs = outlive.all_ids()?;
     let mut known: HashSet<JobId> = ids_in(&home.live())?.into_iter().collect();
     let ended = history::newest(home).map_err(Error::io("cannot read", home.ended()))?;
     known.extend(ended.map(|entry| entry.id));
-    for id in jobs.iter().filter(|id| !known.contains(id)) {
-        launch::link_live(outlive, id, &outlive.job_dir(id))?;
+    jobs.retain(|id| {
+        !known.contains(id) && launch::link_live(outlive, id, &outlive.job_dir(id)).is_err()
+    });
+    if jobs.is_empty() {
+        // Where that cannot be noted, they are looked through again the next time.
+        let _ = note(outlive, &boot);
     }
-    // Where that cannot be noted, they are looked through again the next time.
-    let _ = note(outlive, &boot);
-    Ok(())
+    Ok(jobs)
 }
 
 fn note(outlive: &Outlive, boot: &BootId) -> io::Result<()> {

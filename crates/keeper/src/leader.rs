@@ -56,6 +56,12 @@ pub const STARTING: &str =
 const OTHER_BOOT: &str = "the machine was restarted while it ran";
 
 impl Leader {
+    /// The child that this process has just made and not waited for, so that nobody else has its pid.
+    pub fn child(pid: i32) -> io::Result<Leader> {
+        let pidfd = PidFd::open(pid)?;
+        Ok(pidfd.map_or(Leader::Gone(ENDED_ALONE), Leader::Child))
+    }
+
     /// Finds the leader that a journal names.
     pub fn find(process: ProcRef, boot: Option<&BootId>) -> io::Result<Leader> {
         if boot.map(|boot| boot.0.as_str()) != Some(procfs::boot_id()?.as_str()) {

@@ -42,6 +42,17 @@ pub fn run(directory: &Path) -> i32 {
 }
 
 fn enter(directory: &Path) -> io::Result<()> {
+    match open(directory)? {
+        // The lock is held until this process ends, so whatever is to be written down is by then.
+        Some((_lock, mut shared, inside)) => pair(&mut shared, inside),
+        None => Ok(()),
+    }
+}
+
+/// A clean place to live in, and what both will share; nothing where another pair has the job, or none can
+/// be made for it. Not a part of its caller, so that nobody sleeps below all that this took.
+#[inline(never)]
+fn open(directory: &Path) -> io::Result<Option<(Lock, Box<Shared>, GateInside)>> {
     let job = JobDir::at(std::path::absolute(directory)?);
     let handed = own::take_handed_down()?;
     own::quiet_signals()?;
@@ -49,16 +60,16 @@ fn enter(directory: &Path) -> io::Result<()> {
     let _ = own::new_session();
     own::become_subreaper()?;
     std::env::set_current_dir("/")?;
-    // Both are held until this process ends, so whatever is to be written down is by then.
-    let Some(_lock) = take_lock(&job, handed.input)? else {
-        return Ok(());
+    let Some(lock) = take_lock(&job, handed.input)? else {
+        return Ok(None);
     };
-    let ready = handed.output;
     let spec = job.read_spec().map_err(io::Error::other)?;
     let limit = own::raise_open_file_limit().ok();
+    // Whoever waits at its other end is not to look before a failure is written down.
+    let ready = handed.output;
     match Shared::open(job.clone(), spec, &ready, limit) {
-        Ok((mut shared, inside)) => pair(&mut shared, inside),
-        Err(error) => give_up(&job, &error),
+        Ok((shared, inside)) => Ok(Some((lock, Box::new(shared), inside))),
+        Err(error) => give_up(&job, &error).map(|()| None),
     }
 }
 
@@ -82,22 +93,22 @@ fn pair(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
     let standby = own::pid();
     // What is used no more is not to be there twice.
     memory::release_stack();
-    let (asked, teller) = findable::ask()?;
-    let mut teller = Some(teller);
-    let mut finding = Some(asked);
+    // A keeper that cannot ask sees to it itself.
+    let (mut asked, mut teller) = findable::ask().ok().unzip();
     let forked = child::fork(|| {
-        // So that it ends with the standby.
+        // The standby's alone, so that it ends with that.
         teller = None;
+        let finding = asked.take().unwrap_or(Finding::Open);
         let _ = own::new_session();
-        let finding = finding.take().unwrap_or(Finding::Open);
         let kept = own::become_subreaper()
             .and_then(|()| act(Role::Keeper, shared, Some(inside), Some(standby), finding));
         i32::from(kept.is_err())
     });
-    drop(finding);
+    drop(asked);
     match forked {
         Ok(keeper) => {
             let findable = teller.map(|teller| teller.see_to_it(&shared.job, &shared.spec));
+            // What that took is used no more either.
             memory::release_stack();
             stand_by(
                 keeper,
@@ -271,10 +282,11 @@ fn pass_gate(role: Role, gate: &Gate, spec: &Spec, ledger: &mut Ledger) -> io::R
         Err(outcome) => Ok(Leader::NotStarted(outcome)),
         Ok(()) => {
             ledger.journal().append(now(), &[Event::Started])?;
-            find_leader(
-                ledger,
-                ledger.state().phase.leader().map(|leader| leader.process),
-            )
+            let process = ledger.state().phase.leader().map(|leader| leader.process);
+            match (role, process) {
+                (Role::Keeper, Some(process)) => Leader::child(process.pid),
+                _ => find_leader(ledger, process),
+            }
         }
     }
 }

@@ -32,10 +32,17 @@ pub fn stat(pid: i32) -> Option<Stat> {
 /// What is known of the process with this pid, if there is one. That it cannot be looked at, with no
 /// descriptor left say, is not that it is gone.
 pub fn look(pid: i32) -> io::Result<Option<Stat>> {
-    match fs::read(format!("/proc/{pid}/stat")) {
+    match read_line(&format!("/proc/{pid}/stat"), &mut [0; 1024]) {
         Err(error) if is_gone(&error) => Ok(None),
-        other => Ok(parse_stat(&other?)),
+        other => Ok(parse_stat(other?)),
     }
+}
+
+/// What the kernel writes in one go, into a buffer that is longer than it ever is. The standard library
+/// would feel its way in many small reads, since such a file has no size.
+fn read_line<'a>(path: &str, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
+    let count = fs::File::open(path)?.read(buffer)?;
+    Ok(&buffer[..count])
 }
 
 fn parse_stat(bytes: &[u8]) -> Option<Stat> {
@@ -126,11 +133,9 @@ pub fn is_executing(pid: i32) -> bool {
 
 /// The id of this boot of the machine.
 pub fn boot_id() -> io::Result<String> {
-    let mut file = fs::File::open("/proc/sys/kernel/random/boot_id")?;
-    // More than it ever is: one call reads it.
-    let mut bytes = [0; 64];
-    let count = file.read(&mut bytes)?;
-    let text = str::from_utf8(&bytes[..count]).map_err(io::Error::other)?;
+    let mut buffer = [0; 64];
+    let line = read_line("/proc/sys/kernel/random/boot_id", &mut buffer)?;
+    let text = str::from_utf8(line).map_err(io::Error::other)?;
     Ok(text.trim().to_owned())
 }
 
