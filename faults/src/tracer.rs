@@ -9,7 +9,7 @@
 //!  launcher ─fork─► standby ─fork─► keeper ─fork─► the job, which is let go
 //! ```
 
-use crate::calls;
+use crate::calls::{self, Fault};
 use crate::plan::{Plan, Role};
 use crate::recorder::Recorder;
 use crate::subject;
@@ -241,7 +241,12 @@ impl Tracer {
         self.is_done = true;
         match self.plan.fault.errno() {
             None => {
-                crate::world::kill(pid);
+                let is_kept = |role: Role| role != Role::Launcher;
+                for (other, traced) in &self.traced {
+                    if *other == pid || fault == Fault::KillBoth && is_kept(traced.role) {
+                        crate::world::kill(*other);
+                    }
+                }
                 Ok(())
             }
             errno => {
