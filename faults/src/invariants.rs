@@ -241,8 +241,8 @@ fn told_once(world: &World, kind: &Kind, ended: &Value, allowed: Allowed) -> Res
         // Whoever started it was told, unless that was killed.
         Some("not_started") if kinds.is_empty() => {}
         Some("not_started") => same("told", kinds.as_slice(), &["ended"])?,
-        // A line that the disk did not take was not seen.
-        _ if !gaps(world).is_empty() => {
+        // A line that the disk did not take, or that died with both keepers, was not seen.
+        _ if !gaps(world).is_empty() || ended["output"]["complete"] == false => {
             same("the last told", kinds.last().copied(), Some("ended"))?
         }
         _ => same("told", kinds.as_slice(), kind.told)?,
@@ -300,3 +300,6 @@ pub fn left_after_pruning(world: &World) -> Vec<PathBuf> {
     files.retain(|path| !path.starts_with("ended") && !path.ends_with(".matches"));
     files
 }
+
+#[cfg(test)]
+mod tests;
