@@ -4,6 +4,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     Kill,
+    /// Of both keepers, whichever of them makes the call.
+    KillBoth,
     /// The disk is full.
     NoSpace,
     /// The disk is broken.
@@ -16,8 +18,9 @@ pub enum Fault {
     Interrupted,
 }
 
-pub const FAULTS: [Fault; 6] = [
+pub const FAULTS: [Fault; 7] = [
     Fault::Kill,
+    Fault::KillBoth,
     Fault::NoSpace,
     Fault::Broken,
     Fault::NoDescriptor,
@@ -103,6 +106,7 @@ impl Fault {
     pub fn word(self) -> &'static str {
         match self {
             Fault::Kill => "SIGKILL",
+            Fault::KillBoth => "SIGKILL-to-both",
             Fault::NoSpace => "ENOSPC",
             Fault::Broken => "EIO",
             Fault::NoDescriptor => "EMFILE",
@@ -118,7 +122,7 @@ impl Fault {
     /// The error it is; a death is none.
     pub fn errno(self) -> Option<i32> {
         match self {
-            Fault::Kill => None,
+            Fault::Kill | Fault::KillBoth => None,
             Fault::NoSpace => Some(libc::ENOSPC),
             Fault::Broken => Some(libc::EIO),
             Fault::NoDescriptor => Some(libc::EMFILE),
@@ -131,7 +135,7 @@ impl Fault {
     /// be read.
     pub fn can_hit(self, number: u64) -> bool {
         let letter = match self {
-            Fault::Kill => return true,
+            Fault::Kill | Fault::KillBoth => return true,
             Fault::NoSpace => 's',
             Fault::Broken => 'b',
             Fault::NoDescriptor => 'd',
@@ -175,7 +179,10 @@ mod tests {
             .filter(|fault| fault.can_hit(write))
             .map(Fault::word)
             .collect();
-        assert_eq!(hits, ["SIGKILL", "ENOSPC", "EIO", "EINTR"]);
+        assert_eq!(
+            hits,
+            ["SIGKILL", "SIGKILL-to-both", "ENOSPC", "EIO", "EINTR"]
+        );
         assert!(!Fault::NoSpace.can_hit(libc::SYS_read as u64));
         assert_eq!(name(write), "write");
         assert_eq!(name(99_999), "call 99999");

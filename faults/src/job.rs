@@ -40,7 +40,7 @@ fn left_alone(_: &World) -> Result<(), String> {
     Ok(())
 }
 
-pub const KINDS: [Kind; 7] = [
+pub static KINDS: [Kind; 7] = [
     Kind {
         name: "short",
         options: &[],
@@ -120,24 +120,39 @@ pub const KINDS: [Kind; 7] = [
 
 /// Sends two lines and the end of the input, each under an id by which a repeat is known.
 fn talk(world: &World) -> Result<(), String> {
+    say_lines(world)?;
+    world.ok(&["send", ID, "--eof"]).map(drop)
+}
+
+pub fn say_lines(world: &World) -> Result<(), String> {
     for line in ["one", "two"] {
         world.ok(&["send", ID, line, "--enter", "--write-id", line])?;
     }
-    world.ok(&["send", ID, "--eof"]).map(drop)
+    Ok(())
 }
 
 fn stop(world: &World) -> Result<(), String> {
     // Nobody would look after a job whose launcher was killed until some verb meets it.
     world.ok(&["show", ID])?;
+    until_up(world)?;
+    Ran::of(world.command(["stop", ID]).env("OUTLIVE_SESSION", OTHER)).map(drop)
+}
+
+pub fn until_up(world: &World) -> Result<(), String> {
     until("the job says that it is up", || {
         // Where the disk did not take it there is a hole in its place.
         fs::metadata(world.job_dir(ID).join("output")).is_ok_and(|output| output.len() >= 3)
             || world.events(ID).iter().any(|(kind, _)| kind == "ended")
-    })?;
-    Ran::of(world.command(["stop", ID]).env("OUTLIVE_SESSION", OTHER)).map(drop)
+    })
 }
 
 impl Kind {
+    /// The kind of this name, which there is.
+    pub fn called(name: &str) -> &'static Kind {
+        let called = KINDS.iter().find(|kind| kind.name == name);
+        called.expect("every name that is asked for is one of a kind")
+    }
+
     /// The command that starts it. What it runs leaves a line in a file of its own each time it runs.
     pub fn start(&self, world: &World) -> Command {
         let ran = world.path("ran");

@@ -13,6 +13,7 @@
 //! | [`invariants`] | what must be so after any fault |
 //! | [`control`] | the row without a fault |
 //! | [`syscalls`], [`errors`] | a process killed, or an error met, at each of its system calls |
+//! | [`clients`] | a client killed over its verb |
 //! | [`power`] | the power failing at any moment |
 //! | [`recorder`], [`crash`] | what a job does to files, and what may be left of it |
 //! | [`strike`] | one such case |
@@ -34,6 +35,7 @@
 )]
 
 mod calls;
+mod clients;
 mod control;
 mod crash;
 mod crowds;
@@ -66,6 +68,7 @@ fn rows() -> Vec<Row> {
     let families = [
         control::rows(),
         syscalls::rows(),
+        clients::rows(),
         errors::rows(),
         power::rows(),
         neighbours::rows(),

@@ -5,14 +5,14 @@
 //! again. There every verb must work, and nothing of what was told before may be missing or otherwise.
 
 mod asked;
-mod held;
+pub mod held;
 
 use crate::crash::{Content, Crash, Node, Recording, Tree, Ways};
 use crate::job::{ID, KINDS, Kind, SESSION};
 use crate::plan::Launch;
 use crate::row::{Context, Row, Tried};
 use crate::world::World;
-use asked::Whom;
+pub use asked::Whom;
 use held::{Cleared, Past};
 use outlive_sys::{pipe, procfs};
 use serde_json::Value;

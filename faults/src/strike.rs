@@ -34,6 +34,10 @@ impl fmt::Display for Strike {
 pub fn rows_of(context: &Context, fault: Fault, roles: &[Role], few: usize) -> Tried {
     let mut cases = Vec::new();
     for (kind, _) in KINDS.iter().enumerate() {
+        // What it was sent dies with both of its keepers (docs/limits.md).
+        if fault == Fault::KillBoth && KINDS[kind].name == "stdin" {
+            continue;
+        }
         let counted = match count(context, kind) {
             Ok(counted) => counted,
             Err(loss) => {
@@ -103,6 +107,7 @@ impl Strike {
     /// What the fault may have led to besides what should be.
     fn allowed(&self, traced: &Traced) -> Allowed {
         match (self.role, self.fault) {
+            (_, Fault::KillBoth) => Allowed::Lost,
             (Role::Launcher, Fault::Interrupted) => Allowed::Exact,
             (Role::Launcher, _) => Allowed::NotStarted,
             // With nobody to take its place yet.
@@ -115,7 +120,8 @@ impl Strike {
 
     /// A launcher that says it started a job did, and one that lives knows.
     fn check_code(&self, launched: &Ran, is_started: bool) -> Result<(), String> {
-        let is_victim = self.role == Role::Launcher;
+        // With no keeper left it cannot know.
+        let is_victim = self.role == Role::Launcher || self.fault == Fault::KillBoth;
         match (launched.code == 0, is_started) {
             (true, true) | (false, false) => Ok(()),
             (false, true) if is_victim => Ok(()),

@@ -1,4 +1,4 @@
-//! SIGKILL at each system call of launcher, standby and keeper.
+//! SIGKILL at each system call of launcher, standby and keeper, and of both keepers at once.
 //!
 //! A process is killed as it enters the call, which is then not made: so between any two calls, and
 //! before the first, there is one case. What is in the middle of a call is the kernel's to keep whole.
@@ -24,6 +24,11 @@ pub fn rows() -> Vec<Row> {
             name: "kill: the keeper",
             promise: "the job is exact",
             run: |context| strike::rows_of(context, Fault::Kill, &[Role::Keeper], 40),
+        },
+        Row {
+            name: "kill: both keepers at once",
+            promise: "the job is exact, or not started, or said to be lost; never more than it was",
+            run: |context| strike::rows_of(context, Fault::KillBoth, &[Role::Keeper], 20),
         },
     ]
 }

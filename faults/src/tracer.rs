@@ -9,13 +9,13 @@
 //!  launcher ─fork─► standby ─fork─► keeper ─fork─► the job, which is let go
 //! ```
 
-use crate::calls;
+use crate::calls::{self, Fault};
 use crate::plan::{Plan, Role};
 use crate::recorder::Recorder;
 use crate::subject;
-use outlive_sys::child;
 use outlive_sys::pidfd::Status;
 use outlive_sys::trace::{self, Call, Stop, Until};
+use outlive_sys::{child, own};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -77,6 +77,11 @@ impl Tracer {
         recorder: Option<Recorder>,
         home: PathBuf,
     ) -> io::Result<()> {
+        if plan.fault == Fault::KillBoth {
+            // What is left of the job is waited for at once, as it is where the machine's first process is
+            // quick; else how it ended could be found out long after.
+            own::become_subreaper()?;
+        }
         let (mut wait, mut go) = io::pipe()?;
         let launcher = child::fork(|| {
             let _ = wait.read(&mut [0]);
@@ -241,7 +246,12 @@ impl Tracer {
         self.is_done = true;
         match self.plan.fault.errno() {
             None => {
-                crate::world::kill(pid);
+                let is_kept = |role: Role| role != Role::Launcher;
+                for (other, traced) in &self.traced {
+                    if *other == pid || fault == Fault::KillBoth && is_kept(traced.role) {
+                        crate::world::kill(*other);
+                    }
+                }
                 Ok(())
             }
             errno => {

@@ -4,6 +4,7 @@ use super::{bystander_is_unharmed, ended, output_of, start_bystander};
 use crate::invariants::nothing_is_left;
 use crate::row::{Context, Row, Tried};
 use crate::world::World;
+use serde_json::Value;
 use std::fmt;
 
 pub fn rows() -> Vec<Row> {
@@ -133,13 +134,15 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
             ));
         }
     }
-    let ends = world
-        .events("job")
-        .iter()
-        .filter(|(kind, _)| kind == "ended")
-        .count();
+    let events = world.events("job");
+    let ends = events.iter().filter(|(kind, _)| kind == "ended").count();
     if ends != 1 {
         return Err(format!("its journal has {ends} ends"));
+    }
+    // Not only did somebody come by later who could still find out.
+    let is_heir = |(kind, kept): &(String, Value)| kind == "kept" && kept["how"] == "taken_over";
+    if case.victim == Victim::Keeper && !events.iter().any(is_heir) {
+        return Err("its standby did not take over".to_owned());
     }
     bystander_is_unharmed(&world)?;
     nothing_is_left(&world)

@@ -5,7 +5,6 @@ use super::asked::{self, Answers, Shown, Whom};
 use crate::invariants::{self, same};
 use crate::job::{ID, Kind};
 use crate::world::{Ran, World};
-use serde_json::Value;
 use std::collections::HashSet;
 use std::fs;
 use std::sync::Mutex;
@@ -32,7 +31,7 @@ pub fn check(
     first: usize,
     cleared: &Cleared,
 ) -> Result<(), String> {
-    let is_acked = past.is_told || has_ack(world);
+    let is_acked = past.is_told || invariants::is_acked(world);
     let answers = asked::ask(whom, world, first)?;
     match past.moment {
         Moment::Job if past.is_told => answers.are_exact(kind, true)?,
@@ -48,20 +47,10 @@ pub fn check(
     cleared.check(world, kind)
 }
 
-/// The ack is on the disk, though nobody may know yet.
-fn has_ack(world: &World) -> bool {
-    let told = fs::read_to_string(world.job_dir(ID).join("told")).unwrap_or_default();
-    let mut lines = told.lines().map(serde_json::from_str::<Value>);
-    lines.any(|line| line.is_ok_and(|line| line["note"]["told"].is_object()))
-}
-
 impl Answers {
     /// The end is what it was, and the session is told of it if it is to be.
     fn are_exact(&self, kind: &Kind, is_due: bool) -> Result<(), String> {
-        let events = self.inbox["events"].as_array().into_iter().flatten();
-        let mut told: Vec<&str> = events.filter_map(|it| it["kind"].as_str()).collect();
-        // On a slow machine a job may be seen to wait for its input, which is so.
-        told.retain(|kind| *kind != "awaiting_input");
+        let told = invariants::kinds(&self.inbox["events"]);
         match is_due {
             true => same("told", told.as_slice(), kind.told)?,
             false => same("told again", told.as_slice(), &[])?,

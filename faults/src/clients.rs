@@ -1,0 +1,206 @@
+//! SIGKILL at each system call of a client that stops, sends, waits, takes, acks or prunes.
+//!
+//! A verb that was killed may have done what it should or not; asked again it does, and by then nothing
+//! has been done twice.
+
+use crate::calls::Fault;
+use crate::invariants::{self, Allowed, Heard};
+use crate::job::{self, ID, Kind, OTHER, SESSION};
+use crate::plan::{Launch, Plan, Role};
+use crate::power::held::{self, Cleared, Past};
+use crate::power::{Moment, Whom};
+use crate::row::{Context, Row, Tried};
+use crate::world::{Ran, World, until};
+use std::fmt;
+use std::process::Command;
+
+pub fn rows() -> Vec<Row> {
+    vec![Row {
+        name: "kill: a client over its verb",
+        promise: "asked again the verb does it, once; who was not told is told",
+        run,
+    }]
+}
+
+/// What the client is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    Stop,
+    Send,
+    /// The end of the input.
+    SendEnd,
+    /// By a session that has no need to be told.
+    Wait,
+    /// By the session that is to be told of it.
+    OwnWait,
+    Claim,
+    Ack,
+    Prune,
+}
+
+const VERBS: [Verb; 8] = [
+    Verb::Stop,
+    Verb::Send,
+    Verb::SendEnd,
+    Verb::Wait,
+    Verb::OwnWait,
+    Verb::Claim,
+    Verb::Ack,
+    Verb::Prune,
+];
+
+struct Case {
+    verb: Verb,
+    at: usize,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{:?}, SIGKILL at call {}", self.verb, self.at)
+    }
+}
+
+fn run(context: &Context) -> Tried {
+    let mut cases = Vec::new();
+    for verb in VERBS {
+        match count(context, verb) {
+            Ok(count) => cases.extend((1..=count).map(|at| Case { verb, at })),
+            Err(loss) => return Tried::lost(format!("{verb:?}, only traced: {loss}")),
+        }
+    }
+    let cleared = Cleared::default();
+    context.try_cases(cases, 30, |case| {
+        let plan = Plan {
+            role: Some(Role::Launcher),
+            at: case.at,
+            fault: Fault::Kill,
+        };
+        let world = World::new(context)?;
+        let (ran, struck, _) = case.verb.strike(&world, plan)?;
+        case.verb
+            .check(&world, &ran, case.at, &cleared)
+            .map_err(|loss| format!("at {struck}: {loss}\nthe client: {ran}"))
+    })
+}
+
+/// How many calls the client makes when nothing happens to it; what it comes to must be right then too.
+fn count(context: &Context, verb: Verb) -> Result<usize, String> {
+    let world = World::new(context)?;
+    let (ran, _, count) = verb.strike(&world, Plan::COUNT)?;
+    verb.check(&world, &ran, 0, &Cleared::default())?;
+    Ok(count)
+}
+
+impl Verb {
+    fn kind(self) -> &'static Kind {
+        Kind::called(match self {
+            Verb::Stop => "stopped",
+            Verb::Send | Verb::SendEnd => "stdin",
+            Verb::Wait | Verb::OwnWait => "timing out",
+            Verb::Claim | Verb::Ack => "watched",
+            Verb::Prune => "short",
+        })
+    }
+
+    /// Brings a job to where the verb has something to do, and runs it under a plan: what came of it, the
+    /// call that was struck, and how many calls there were.
+    fn strike(self, world: &World, plan: Plan) -> Result<(Ran, String, usize), String> {
+        let kind = self.kind();
+        let started = Ran::of(&mut kind.start(world))?;
+        if started.code != 0 {
+            return Err(format!("the job could not be started: {started}"));
+        }
+        let command = self.command(world)?;
+        let mut launch = Launch::start(world, &command, plan)?;
+        let ran = launch.launched(world)?;
+        let traced = launch.end()?;
+        let count = traced.count(Role::Launcher, Fault::Kill);
+        Ok((ran, launch.struck.clone(), count))
+    }
+
+    fn command(self, world: &World) -> Result<Command, String> {
+        let inbox = ["inbox", "--session", SESSION, "--json"];
+        let mut command = match self {
+            Verb::Stop => {
+                job::until_up(world)?;
+                world.command(["stop", ID])
+            }
+            Verb::Send => world.command(["send", ID, "one", "--enter", "--write-id", "one"]),
+            Verb::SendEnd => {
+                job::say_lines(world)?;
+                world.command(["send", ID, "--eof"])
+            }
+            Verb::Wait | Verb::OwnWait => world.command(["wait", ID, "--json"]),
+            Verb::Claim => {
+                job::wait(world)?;
+                let mut command = world.command(inbox);
+                command.args(["--claim", "100ms"]);
+                command
+            }
+            Verb::Ack => {
+                job::wait(world)?;
+                let events = world.json(&[&inbox[..], &["--claim", "100ms"]].concat())?;
+                let mut command = world.command(["inbox", "--session", SESSION, "--ack"]);
+                command.args(invariants::ids(&events["events"]));
+                command
+            }
+            Verb::Prune => {
+                self.kind().go_on(world)?;
+                invariants::nothing_is_left(world)?;
+                world.command(["prune", "--all", "--force"])
+            }
+        };
+        let session = match self {
+            Verb::OwnWait => SESSION,
+            _ => OTHER,
+        };
+        command.env("OUTLIVE_SESSION", session);
+        Ok(command)
+    }
+
+    fn check(self, world: &World, ran: &Ran, at: usize, cleared: &Cleared) -> Result<(), String> {
+        let kind = self.kind();
+        if !matches!(ran.code, 0 | 137 | 143) {
+            return Err("it failed".to_owned());
+        }
+        if self == Verb::Prune {
+            let past = Past {
+                moment: Moment::Prune,
+                is_told: true,
+                has_run: true,
+            };
+            return held::check(world, kind, &past, Whom::Programs, at, cleared);
+        }
+        let ended = match self {
+            // What has been said cannot be said to a job that is over.
+            Verb::SendEnd => {
+                world.outlive(&["send", ID, "--eof"])?;
+                job::wait(world)?
+            }
+            _ => kind.go_on(world)?,
+        };
+        let heard = match invariants::is_acked(world) {
+            true => Heard::All,
+            false => Heard::Nothing,
+        };
+        match (self, heard) {
+            (Verb::OwnWait, Heard::All) if ran.stdout.is_empty() => {
+                return Err("its session counts as told, and it was not".to_owned());
+            }
+            (Verb::Ack, Heard::Nothing) if ran.code == 0 => {
+                return Err("it is said to be acked".to_owned());
+            }
+            (Verb::OwnWait | Verb::Ack, _) | (_, Heard::Nothing) => {}
+            (_, Heard::All) => return Err("nobody acked it".to_owned()),
+        }
+        if heard == Heard::Nothing {
+            // Whoever claimed it is gone, and its claim lapses.
+            let peek = ["inbox", "--session", SESSION, "--json", "--peek"];
+            until("all is there to be told", || {
+                let told = world.json(&peek).unwrap_or_default();
+                invariants::kinds(&told["events"]) == kind.told
+            })?;
+        }
+        invariants::check_heard(world, kind, &ended, Allowed::Exact, heard)
+    }
+}
