@@ -10,6 +10,7 @@
 //! to the disk, a stride at a time, so that no more than the bound and a step is ever on it.
 
 use crate::channel::Terminal;
+use crate::flow::{Flow, LARGEST_FEED};
 use crate::store::Store;
 use outlive_core::event::Event;
 use outlive_core::{JobDir, OutputFiles, Spec, State};
@@ -17,26 +18,15 @@ use outlive_sys::{pipe, pipe::Moved};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::thread;
-use std::time::Duration;
 
-/// Larger single moves are slower on the filesystems measured, smaller ones cost more calls.
-const CHUNK: usize = 128 * 1024;
+/// At most so much in one move, which is all that a feed of ours holds.
+const CHUNK: usize = LARGEST_FEED;
+/// Where nothing can be kept so much is dropped before it is tried again, which may be too much by that.
+const DROP: usize = 64 * 1024;
 /// Then others get their turn; a fast writer must not keep a stop waiting.
 pub const TURN: usize = 4 * 1024 * 1024;
-/// A move of less than this, while more comes at once, is one that came too early: a fast writer whose
-/// every page is taken by itself costs three times the processor time, and is held up by it.
-const SMALL: usize = 32 * 1024;
-/// So many of them in a row, and the writer is a fast one.
-const EARLY_MOVES: u32 = 4;
-/// What the feed of a fast writer holds: it fills this in the time of a nap or two, and does not block.
-const WIDE_FEED: usize = 256 * 1024;
-/// Until the feed of a fast writer is worth a move again.
-const NAP: Duration = Duration::from_micros(50);
 /// More gaps than this at once are told as fewer and larger ones.
 const MOST_GAPS: usize = 16;
-/// No pipe of ours holds more than this, so draining this much takes all that an ended leader wrote.
-pub const LARGEST_FEED: usize = 1024 * 1024;
 
 /// The feed, the output, and what could not be kept.
 #[derive(Debug)]
@@ -46,17 +36,7 @@ pub struct Capture {
     /// What could not be kept and is not journaled yet, in order.
     gaps: Vec<Range<u64>>,
     null: File,
-    width: Width,
-}
-
-/// How much the feed holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Width {
-    /// As the kernel made it: enough for most, and what a user may have in pipes is bounded.
-    AsMade,
-    Wide,
-    /// The kernel would not have it wider.
-    Refused,
+    flow: Flow,
 }
 
 /// Where output comes from.
@@ -88,7 +68,7 @@ impl Capture {
             feed: Feed::Open,
             gaps: hole.into_iter().collect(),
             null: File::options().write(true).open("/dev/null")?,
-            width: Width::AsMade,
+            flow: Flow::NEW,
         })
     }
 
@@ -110,6 +90,16 @@ impl Capture {
         self.feed = Feed::Open;
     }
 
+    /// When [`Capture::tick`] is to be called.
+    pub fn due_at(&self) -> Option<u64> {
+        self.flow.due_at()
+    }
+
+    /// Looks whether a stream of output is over.
+    pub fn tick(&mut self, source: Source<'_>, now: u64) {
+        self.flow.tick(source.feed, now);
+    }
+
     /// The most to be taken before the middle is given back.
     pub fn stride(&self) -> usize {
         usize::try_from(self.store.stride()).unwrap_or(usize::MAX)
@@ -118,38 +108,24 @@ impl Capture {
     /// Moves what is there, up to so much. Says how much came: less, if there is no more now.
     pub fn take(&mut self, source: Source<'_>, most: usize) -> io::Result<usize> {
         let mut moved = 0;
-        let mut early = 0;
         while moved < most && self.feed == Feed::Open {
             // What a terminal has goes through the feed, of which its keepers are the only writers.
             let upstream = source.terminal.map(Terminal::fill_feed).transpose()?;
             match (self.move_chunk(source.feed, most - moved)?, upstream) {
-                (Moved::Bytes(count), None) if count < SMALL => {
+                (Moved::Bytes(count), None) => {
                     moved += count;
-                    early += 1;
-                    if early >= EARLY_MOVES {
-                        self.let_gather(source.feed);
-                    }
+                    self.flow.moved(source.feed, count);
                 }
                 (Moved::Bytes(count), _) => moved += count,
                 (Moved::Empty, Some(Moved::Bytes(_))) => {}
                 (Moved::Empty, Some(Moved::End)) | (Moved::End, _) => self.feed = Feed::Ended,
-                (Moved::Empty, Some(Moved::Empty) | None) => break,
+                (Moved::Empty, Some(Moved::Empty) | None) => {
+                    self.flow.ran_dry();
+                    break;
+                }
             }
         }
         Ok(moved)
-    }
-
-    /// Lets a fast writer write more before it is taken.
-    fn let_gather(&mut self, feed: &File) {
-        if self.width == Width::AsMade {
-            self.width = match pipe::widen(feed, WIDE_FEED) {
-                Ok(()) => Width::Wide,
-                Err(_) => Width::Refused,
-            };
-        }
-        if self.width == Width::Wide {
-            thread::sleep(NAP);
-        }
     }
 
     fn move_chunk(&mut self, feed: &File, most: usize) -> io::Result<Moved> {
@@ -163,7 +139,7 @@ impl Capture {
                 Ok(moved)
             }
             // Whatever keeps the output from being written, the job is not to suffer for it.
-            Err(_) => self.drop_chunk(feed, most),
+            Err(_) => self.drop_chunk(feed, most.min(DROP)),
         }
     }
 

@@ -346,6 +346,7 @@ impl<'a> Keeper<'a> {
             self.look_for_input()?;
         }
         self.notice_time()?;
+        self.capture.tick(self.shared.source(), now);
         self.end_late_errands();
         self.serve_queue()?;
         self.tail = Tail::Unknown;

@@ -21,6 +21,7 @@
 //! | [`start`] | bringing the leader to its program |
 //! | [`taking`] | taking the output, a stride at a time |
 //! | [`capture`] | the job's output, byte for byte |
+//! | [`flow`] | how much of it gathers before it is taken |
 //! | [`store`] | the files it goes to, and giving back its middle |
 //! | [`indexing`] | marks at lines and moments of the output |
 //! | [`watch`] | looking for patterns in the output |
@@ -56,6 +57,7 @@ mod errand;
 mod errands;
 mod escalation;
 mod findable;
+mod flow;
 mod hooks;
 mod indexing;
 mod input;

@@ -3,7 +3,8 @@
 //! What displaces something of an output that has outgrown its bound comes only when what it displaces
 //! has been copied, marked and given back; so the bound and a step is the most that is ever on the disk.
 
-use crate::capture::{Feed, LARGEST_FEED, TURN};
+use crate::capture::{Feed, TURN};
+use crate::flow::LARGEST_FEED;
 use crate::hooks::Hook;
 use crate::keeper::{Held, Keeper};
 use outlive_sys::procfs;

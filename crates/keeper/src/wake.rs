@@ -95,6 +95,7 @@ impl Keeper<'_> {
             self.desk.look_at,
             self.desk.turn_ends_at(),
             self.signs_due_at(),
+            self.capture.due_at(),
             self.errands_end_at(),
             self.next_ring(),
         ]

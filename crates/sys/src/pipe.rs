@@ -60,8 +60,14 @@ pub fn reading_end(writer: &File) -> io::Result<File> {
     File::open(format!("/proc/self/fd/{}", writer.as_raw_fd()))
 }
 
-/// Lets a pipe hold this much; the kernel refuses where its user has too much in pipes already.
-pub fn widen(pipe: &File, bytes: usize) -> io::Result<()> {
+/// How much a pipe holds.
+pub fn width(pipe: &File) -> io::Result<usize> {
+    Ok(rustix::pipe::fcntl_getpipe_size(pipe)?)
+}
+
+/// Lets a pipe hold this much; the kernel refuses where its user has too much in pipes already, or the
+/// pipe has more in it.
+pub fn set_width(pipe: &File, bytes: usize) -> io::Result<()> {
     rustix::pipe::fcntl_setpipe_size(pipe, bytes)?;
     Ok(())
 }
