@@ -52,7 +52,7 @@ fn enter(directory: &Path) -> io::Result<()> {
 /// A clean place to live in, and what both will share; nothing where another pair has the job, or none can
 /// be made for it. Not a part of its caller, so that nobody sleeps below all that this took.
 #[inline(never)]
-fn open(directory: &Path) -> io::Result<Option<(Lock, Box<Shared>, GateInside)>> {
+fn open(directory: &Path) -> io::Result<Option<(Lock, Shared, GateInside)>> {
     let job = JobDir::at(std::path::absolute(directory)?);
     let handed = own::take_handed_down()?;
     own::quiet_signals()?;
@@ -68,7 +68,7 @@ fn open(directory: &Path) -> io::Result<Option<(Lock, Box<Shared>, GateInside)>>
     // Whoever waits at its other end is not to look before a failure is written down.
     let ready = handed.output;
     match Shared::open(job.clone(), spec, &ready, limit) {
-        Ok((shared, inside)) => Ok(Some((lock, Box::new(shared), inside))),
+        Ok((shared, inside)) => Ok(Some((lock, shared, inside))),
         Err(error) => give_up(&job, &error).map(|()| None),
     }
 }
