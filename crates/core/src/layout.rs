@@ -42,8 +42,14 @@ const LARGEST: u64 = 1 << 30;
 /// A file of ours that was opened. A job can put anything in the place of one of its own: a FIFO that
 /// nobody writes to, a device without an end. Nobody is to wait for that.
 fn regular(file: File) -> io::Result<File> {
-    match file.metadata()?.is_file() {
-        true => Ok(file),
+    sized(file).map(|(file, _)| file)
+}
+
+/// The same, and how large it is.
+fn sized(file: File) -> io::Result<(File, u64)> {
+    let metadata = file.metadata()?;
+    match metadata.is_file() {
+        true => Ok((file, metadata.len())),
         false => Err(io::Error::new(
             io::ErrorKind::InvalidData,
             "something else is in the place of this file",
@@ -97,11 +103,15 @@ pub fn set_aside(path: &Path, is_right: impl Fn(&FileType) -> bool) -> io::Resul
 
 /// Opens a file of ours to read it.
 pub fn open(path: &Path) -> io::Result<File> {
+    open_sized(path).map(|(file, _)| file)
+}
+
+fn open_sized(path: &Path) -> io::Result<(File, u64)> {
     let file = File::options()
         .read(true)
         .custom_flags(NONBLOCK)
         .open(path)?;
-    regular(file)
+    sized(file)
 }
 
 /// Opens a file of ours to read it and write at its end; its owner's alone where there is none.
@@ -129,16 +139,29 @@ pub fn open_to_replace(path: &Path) -> io::Result<File> {
 
 /// All of a file of ours.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = open(path)?;
-    let size = file.metadata()?.len();
+    let (mut file, size) = open_sized(path)?;
     if size > LARGEST {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
             format!("it has {size} bytes, which no record has"),
         ));
     }
-    let mut bytes = Vec::with_capacity(size as usize);
-    file.read_to_end(&mut bytes)?;
+    // The standard library would ask for the size and the place once more: every verb reads a few of these.
+    let mut bytes = vec![0; size as usize + 1];
+    let mut end = 0;
+    loop {
+        match file.read(&mut bytes[end..]) {
+            Ok(0) => break,
+            Ok(count) => end += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        // It is being appended to.
+        if end == bytes.len() {
+            bytes.resize(2 * end, 0);
+        }
+    }
+    bytes.truncate(end);
     Ok(bytes)
 }
 

@@ -258,10 +258,12 @@ impl<'a> Keeper<'a> {
         self.pass_on(true);
         self.notice_end();
         // A count that cannot be had must not keep the end from being recorded.
-        let lingering = match self.leader {
-            Leader::NotStarted(_) => Some(0),
-            _ => self.tree.members().ok().map(|members| members.len() as u32),
+        let members = match (&self.leader, self.state().phase.leader()) {
+            (Leader::NotStarted(_), _) => Ok(Vec::new()),
+            (Leader::Child(_), Some(leader)) => self.tree.members_beside(leader.process.pid),
+            _ => self.tree.members(),
         };
+        let lingering = members.ok().map(|members| members.len() as u32);
         // Once the end can be read, another job may be given the same log.
         if lingering == Some(0) && self.capture.feed() == Feed::Ended {
             self.let_go_of_log();

@@ -53,14 +53,24 @@ impl Tree {
 
     /// The processes of the job that run now.
     pub fn members(&self) -> io::Result<Vec<Member>> {
-        let mut found = HashSet::new();
+        self.find(HashSet::new())
+    }
+
+    /// The same beside a child of ours that has ended and not been waited for: its children are ours now.
+    pub fn members_beside(&self, ended: i32) -> io::Result<Vec<Member>> {
+        self.find(HashSet::from([ended]))
+    }
+
+    /// Those that are not known already, nor descend from one that is.
+    fn find(&self, known: HashSet<i32>) -> io::Result<Vec<Member>> {
+        let mut found = known.clone();
         self.walk(own::pid(), &mut found)?;
         if let Some(leader) = self.adopted {
             self.search(leader, &mut found)?;
         }
         found
-            .into_iter()
-            .filter_map(|pid| member(pid).transpose())
+            .difference(&known)
+            .filter_map(|pid| member(*pid).transpose())
             .collect()
     }
 
@@ -69,10 +79,10 @@ impl Tree {
         let mut parents = vec![parent];
         while let Some(parent) = parents.pop() {
             for child in procfs::children(parent)? {
-                if self.is_foreign(child) || !found.insert(child) {
-                    continue;
+                if !found.contains(&child) && !self.is_foreign(child) {
+                    found.insert(child);
+                    parents.push(child);
                 }
-                parents.push(child);
             }
         }
         Ok(())
