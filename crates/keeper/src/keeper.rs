@@ -78,11 +78,11 @@ pub struct Keeper<'a> {
     pub(crate) probed: bool,
 }
 
-/// Whether somebody has held the feed all along.
+/// Whether somebody has held the feed, and the terminal where there is one, all along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
     Unbroken,
-    /// The job ended while nobody did, and what was in the feed went with its last holder.
+    /// The job ended while nobody did, or was on a terminal, and what was in there went with its last holder.
     Broken,
 }
 

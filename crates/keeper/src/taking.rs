@@ -7,17 +7,20 @@ use crate::capture::{Feed, TURN};
 use crate::flow::LARGEST_FEED;
 use crate::hooks::Hook;
 use crate::keeper::{Held, Keeper};
+use outlive_core::Input;
 use outlive_sys::procfs;
 use std::io;
 
 impl Keeper<'_> {
-    /// Whether an adopted job was still running, or its feed still held, when this keeper opened it.
+    /// Whether an adopted job was still running, or its feed still held, when this keeper opened it. What
+    /// a terminal had not passed on went with it in any case.
     pub(crate) fn look_back(&mut self) -> Held {
         let leader = self.state().phase.leader();
         let runs = leader.is_some_and(|leader| procfs::is_executing(leader.process.pid));
         let ended = self.state().end().is_some();
         let _ = self.take(TURN);
-        match !ended && !runs && self.capture.feed() == Feed::Ended {
+        let on_terminal = matches!(self.shared.spec.input, Input::Pty(_));
+        match !ended && (on_terminal || !runs && self.capture.feed() == Feed::Ended) {
             true => Held::Broken,
             false => Held::Unbroken,
         }

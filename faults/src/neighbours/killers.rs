@@ -64,7 +64,8 @@ fn run(context: &Context) -> Tried {
             }
         }
     }
-    context.try_cases(cases, 9, |case| check(context, case))
+    let all = cases.len();
+    context.try_cases(cases, all, |case| check(context, case))
 }
 
 /// The parent of a process, as a job can find it out by itself.

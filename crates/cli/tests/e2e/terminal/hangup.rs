@@ -43,6 +43,9 @@ fn a_job_that_ignores_the_hangup_goes_on_without_a_terminal() {
     }
     assert_eq!(world.ok(&["log", &id, "--screen"]), "up");
     let_go(&world);
-    assert_eq!(world.wait(&id)["exit_code"], 6);
+    let job = world.wait(&id);
+    assert_eq!(job["exit_code"], 6);
+    // What the terminal still had went with it, and nobody knows whether there was anything.
+    assert_eq!(job["output"]["complete"], false, "{job}");
     assert_nothing_is_left(&world, &id);
 }
