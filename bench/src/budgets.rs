@@ -1,9 +1,9 @@
 //! What may not grow unnoticed: counts and sizes of the programs as they ship, whatever the machine.
 //!
 //! The numbers are in `bench/budgets.toml`. `cargo xtask budgets` builds the programs, says where they are
-//! in `OUTLIVE_PROGRAMS` and runs these tests; `cargo xtask test` does so too. How many instructions a
-//! launch takes is not among them: there are no counters in a virtual machine, and valgrind has no vDSO,
-//! which the static programs look for.
+//! in `OUTLIVE_PROGRAMS` and runs these tests; `cargo xtask test` does so too.
+
+mod steps;
 
 use crate::contender::{Contender, Outlive};
 use crate::processes::{activity, become_reaper, jobs_and_supervisors, memory, sweep, until};
@@ -81,6 +81,16 @@ fn a_launch_takes_no_more_system_calls_than_it_did() {
     let (run, pair) = samples[samples.len() / 2];
     assert_within("run_system_calls", run);
     assert_within("pair_system_calls", pair);
+}
+
+#[test]
+#[ignore = "needs the programs as they ship: cargo xtask budgets"]
+fn a_launch_takes_no_more_instructions_than_it_did() {
+    let world = World::new();
+    world.outlive.ok(&["run", "--wait", "--", "true"]).unwrap();
+    let steps = steps::count(&world.outlive.command(&["run", "--", "true"]));
+    assert_within("run_instructions", steps.run);
+    assert_within("pair_instructions", steps.pair);
 }
 
 /// System calls of the launcher, and of the pair.

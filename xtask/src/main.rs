@@ -26,7 +26,7 @@ cargo xtask test      everything CI runs: format, lints, layers, unit, property 
 cargo xtask layers    check that no crate depends on what it must not know
 cargo xtask faults    break Outlive on purpose and show that nothing is lost; --long tries every case
 cargo xtask agents    show the MCP server and the kit with real clients, which it installs and removes again
-cargo xtask budgets   check what may not grow: system calls, memory, wake-ups and size of the programs
+cargo xtask budgets   check what may not grow: calls, instructions, memory, wake-ups and size of the programs
 cargo xtask bench     measure Outlive against doing without and against its peers, which it installs:
                       [--short] [--only MEASURE]… [--out DIR] [--real-time]";
 

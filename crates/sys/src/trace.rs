@@ -50,6 +50,8 @@ pub enum Until {
     Call,
     /// Whatever is told at any rate: processes it makes, programs it executes, its signals, its end.
     Event,
+    /// Its next instruction, after which it is about to be given SIGTRAP.
+    Step,
 }
 
 const OPTIONS: i32 = libc::PTRACE_O_TRACESYSGOOD
@@ -139,6 +141,7 @@ pub fn go_on(pid: i32, until: Until, signal: i32) -> io::Result<()> {
     let request_word = match until {
         Until::Call => libc::PTRACE_SYSCALL,
         Until::Event => libc::PTRACE_CONT,
+        Until::Step => libc::PTRACE_SINGLESTEP,
     };
     resume(request_word, pid, signal)
 }
