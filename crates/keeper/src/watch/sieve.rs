@@ -27,8 +27,8 @@ use std::ops::Range;
 const LANES: usize = 6;
 /// Long enough for the ends of lanes not to matter, which are searched one after the other.
 const LANE: usize = 4096;
-/// A line or a few.
-const NEAR: usize = 256;
+/// A few lines.
+const NEAR: usize = 512;
 /// So many bytes of each lane are searched before it is looked whether there was a match.
 const STRIDE: usize = 16;
 /// How many states are known: one byte says which. A larger automaton takes too long to be made.
@@ -105,7 +105,7 @@ impl Sieve {
         from: usize,
         other: impl Fn(Range<usize>) -> Option<usize>,
     ) -> Option<usize> {
-        let mut lanes = one_lane(block, from);
+        let mut lanes = one_lane(self.lane.min(NEAR), block, from);
         loop {
             let (start, end) = (lanes[0].start, lanes[LANES - 1].end);
             let found = match self.knows == Bytes::All || block[start..end].is_ascii() {
@@ -115,18 +115,9 @@ impl Sieve {
             if found.is_some() || end == block.len() {
                 return found;
             }
-            lanes = self.lanes(block, end);
+            // The further nothing was found, the less is to be expected.
+            lanes = lanes_of(self.lane.min(end - from), block, end);
         }
-    }
-
-    /// Whole lines each, one after the other.
-    fn lanes(&self, block: &[u8], from: usize) -> [Range<usize>; LANES] {
-        let length = self.lane.min((block.len() - from).div_ceil(LANES));
-        let mut start = from;
-        std::array::from_fn(|lane| {
-            let end = end_of_line(block, (from + (lane + 1) * length - 1).max(start));
-            std::mem::replace(&mut start, end)..end
-        })
     }
 
     /// All lanes side by side as far as the shortest goes, or to the first match; then what is left of each.
@@ -168,9 +159,19 @@ impl Sieve {
     }
 }
 
+/// Whole lines each, one after the other, of this length or so.
+fn lanes_of(length: usize, block: &[u8], from: usize) -> [Range<usize>; LANES] {
+    let length = length.min((block.len() - from).div_ceil(LANES));
+    let mut start = from;
+    std::array::from_fn(|lane| {
+        let end = end_of_line(block, (from + (lane + 1) * length - 1).max(start));
+        std::mem::replace(&mut start, end)..end
+    })
+}
+
 /// What lies next is searched by itself: where lines match, many do, and what other lanes find then is in vain.
-fn one_lane(block: &[u8], from: usize) -> [Range<usize>; LANES] {
-    let end = end_of_line(block, from + NEAR);
+fn one_lane(length: usize, block: &[u8], from: usize) -> [Range<usize>; LANES] {
+    let end = end_of_line(block, from + length - 1);
     std::array::from_fn(|lane| if lane == 0 { from..end } else { end..end })
 }
 

@@ -104,7 +104,7 @@ proptest! {
     #[test]
     fn no_line_is_passed_over_that_a_plain_search_finds(
         source in prop::sample::select(SOURCES),
-        pieces in prop::collection::vec(prop::sample::select(PIECES), 0..200),
+        pieces in prop::collection::vec(prop::sample::select(PIECES), 0..400),
         lane in 1..100usize,
     ) {
         let mut block = pieces.concat();
