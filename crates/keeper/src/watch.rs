@@ -4,6 +4,7 @@
 //! bytes ─▶ scan ─▶ hits ─▶ limit ─▶ what is told
 //!          │  └─ strip: escapes out
 //!          └─ patterns: all in one search
+//!               └─ sieve: lines in which nothing can match, passed over
 //! ```
 //!
 //! Everything here is pure: bytes and moments come in, hits and events come out. A keeper journals the
@@ -12,6 +13,7 @@
 //! | module | owns |
 //! |---|---|
 //! | [`patterns`] | the patterns made ready, so that many lines are searched at once |
+//! | [`sieve`] | lines passed over at several places at once |
 //! | [`strip`] | text without escape sequences |
 //! | [`scan`] | lines in chunks cut anywhere; where to go on |
 //! | [`limit`] | how often somebody is told, and when a watch turns itself off |
@@ -21,6 +23,7 @@
 pub mod limit;
 pub mod patterns;
 pub mod scan;
+mod sieve;
 pub mod strip;
 
 pub use limit::Limit;

@@ -12,8 +12,10 @@
 //! What is found is still confirmed in its text alone; around `\r\n` a match of nothing may be found
 //! that is in no text (`\B`), but none is missed.
 
+use super::sieve::Sieve;
 use outlive_core::watch::Pattern;
 use regex::bytes::{Regex, RegexBuilder};
+use regex_automata::{Input, meta};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{
     Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look,
@@ -28,10 +30,18 @@ const LARGEST: usize = 40 << 20;
 pub struct Patterns {
     /// All positive ones in one. `None` where there is none, and each line will do; or where they are too
     /// large together, and each line is looked at by itself.
-    positive: Option<Regex>,
+    positive: Option<Search>,
     /// Each positive one and its number.
     each: Vec<(usize, Regex)>,
     inverted: Vec<Regex>,
+}
+
+/// A search through many lines.
+#[derive(Debug)]
+struct Search {
+    regex: meta::Regex,
+    /// Where there is no text to be looked for first.
+    sieve: Option<Sieve>,
 }
 
 /// Why a pattern cannot be looked for.
@@ -63,14 +73,14 @@ impl Patterns {
         };
         Ok(Patterns {
             each: positive.iter().map(one).collect::<Result<_, _>>()?,
-            inverted: match any_of(&inverted) {
+            inverted: match any_of(&inverted).and_then(|all| build(&all).ok()) {
                 Some(all) => vec![all],
                 None => inverted
                     .iter()
                     .map(|hir| one(hir).map(|(_, regex)| regex))
                     .collect::<Result<_, _>>()?,
             },
-            positive: any_of(&positive),
+            positive: any_of(&positive).and_then(|all| Search::new(&all)),
         })
     }
 
@@ -83,7 +93,7 @@ impl Patterns {
     /// before that one does.
     pub(super) fn candidate(&self, block: &[u8], from: usize) -> Option<usize> {
         let at = match &self.positive {
-            Some(positive) => positive.find_at(block, from)?.start(),
+            Some(positive) => positive.first(block, from)?,
             None => from,
         };
         // After the last newline there is no line.
@@ -101,7 +111,7 @@ impl Patterns {
     }
 }
 
-fn parse(pattern: &Pattern) -> Result<Hir, BadPattern> {
+pub(super) fn parse(pattern: &Pattern) -> Result<Hir, BadPattern> {
     match pattern {
         Pattern::Text(text) | Pattern::NotText(text) => Ok(Hir::literal(text.as_bytes())),
         Pattern::Regex(source) | Pattern::NotRegex(source) => ParserBuilder::new()
@@ -113,12 +123,39 @@ fn parse(pattern: &Pattern) -> Result<Hir, BadPattern> {
     }
 }
 
-/// One for all; `None` where there are none, or they are too large together.
-fn any_of(hirs: &[(usize, Hir)]) -> Option<Regex> {
+/// One for all; `None` where there are none.
+fn any_of(hirs: &[(usize, Hir)]) -> Option<Hir> {
     let all: Vec<Hir> = hirs.iter().map(|(_, hir)| hir.clone()).collect();
-    match all.is_empty() {
-        true => None,
-        false => build(&Hir::alternation(all)).ok(),
+    (!all.is_empty()).then(|| Hir::alternation(all))
+}
+
+impl Search {
+    /// `None` where they are too large together.
+    fn new(hir: &Hir) -> Option<Search> {
+        let config = meta::Config::new()
+            .utf8_empty(false)
+            .nfa_size_limit(Some(LARGEST));
+        let regex = meta::Builder::new()
+            .configure(config)
+            .build_from_hir(hir)
+            .ok()?;
+        let sieve = match regex.is_accelerated() {
+            true => None,
+            false => Sieve::new(hir),
+        };
+        Some(Search { regex, sieve })
+    }
+
+    /// A byte of the first line at or after `from` in which something may match.
+    fn first(&self, block: &[u8], from: usize) -> Option<usize> {
+        let find = |range| {
+            let found = self.regex.find(Input::new(block).range(range))?;
+            Some(found.start())
+        };
+        match &self.sieve {
+            Some(sieve) => sieve.first(block, from, find),
+            None => find(from..block.len()),
+        }
     }
 }
 
@@ -146,7 +183,7 @@ impl fmt::Display for BadPattern {
 impl std::error::Error for BadPattern {}
 
 /// The same for a text without line ends, and in a block of lines never beyond a line.
-fn for_lines(hir: &Hir) -> Hir {
+pub(super) fn for_lines(hir: &Hir) -> Hir {
     match hir.kind() {
         HirKind::Empty => Hir::empty(),
         HirKind::Literal(literal) if literal.0.iter().any(|byte| b"\n\r".contains(byte)) => {
