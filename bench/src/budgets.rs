@@ -9,6 +9,7 @@ use crate::contender::{Contender, Outlive};
 use crate::processes::{activity, become_reaper, jobs_and_supervisors, memory, sweep, until};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -95,19 +96,23 @@ fn a_launch_takes_no_more_instructions_than_it_did() {
 
 /// System calls of the launcher, and of the pair.
 fn launch(world: &World, trace: &Path) -> (u64, u64) {
-    let run = world.outlive.command(&["run", "--", "true"]);
-    let mut strace = std::process::Command::new("strace");
+    let mut strace = Command::new("strace");
     strace.args(["-f", "-q", "-o"]).arg(trace);
-    strace.arg(run.get_program()).args(run.get_args());
-    for (name, value) in run.get_envs() {
-        match value {
-            Some(value) => strace.env(name, value),
-            None => strace.env_remove(name),
-        };
-    }
+    behind(&mut strace, &world.outlive.command(&["run", "--", "true"]));
     // It ends when everything that it follows has.
     crate::contender::output_of(&mut strace).unwrap();
     count(&fs::read_to_string(trace).unwrap())
+}
+
+/// Has another program run a command as it would run by itself.
+fn behind(other: &mut Command, command: &Command) {
+    other.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => other.env(name, value),
+            None => other.env_remove(name),
+        };
+    }
 }
 
 /// Counts the calls in a trace, those of the job's own program left out.

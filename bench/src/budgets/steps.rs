@@ -23,13 +23,7 @@ pub fn count(launch: &Command) -> Steps {
     // A shell that stands still until it is followed, and then becomes the launcher.
     let mut shell = Command::new("sh");
     shell.args(["-c", "read go; exec \"$@\"", "sh"]);
-    shell.arg(launch.get_program()).args(launch.get_args());
-    for (name, value) in launch.get_envs() {
-        match value {
-            Some(value) => shell.env(name, value),
-            None => shell.env_remove(name),
-        };
-    }
+    super::behind(&mut shell, launch);
     let shell = shell.stdin(Stdio::piped()).stdout(Stdio::null());
     let mut shell = shell.spawn().unwrap();
     let launcher = shell.id() as i32;
