@@ -32,7 +32,7 @@ pub fn rows() -> Vec<Row> {
         Row {
             name: "power: during an ack",
             promise: "what was acked is not told again, what was not is",
-            run: |context| run(context, Moment::Ack, 8),
+            run: |context| run(context, Moment::Ack, 20),
         },
         Row {
             name: "power: during a prune",
@@ -45,8 +45,8 @@ pub fn rows() -> Vec<Row> {
 /// Ways that are tried after one step; of more, this many are drawn.
 const MOST: usize = 32_768;
 
-/// Of so many disks the programs are asked of one, in the long form.
-const PROGRAMS: usize = 16;
+/// Of so many disks the programs are asked of one, in the long form. Each verb comes first at some of them.
+const PROGRAMS: usize = 17;
 
 /// What is going on when the power fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
