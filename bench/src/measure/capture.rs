@@ -80,8 +80,8 @@ pub fn take(bench: &Bench) -> Result<Measured, Why> {
         judge(&mut measured, text, &rates, &costs);
     }
     measured.notes.push(
-        "By the job's own clock, from its first write to its last. Terminals, svlogd, s6-log and \
-         supervisord are given less, since they would take minutes; what is compared is the rate."
+        "By the job's own clock, from its first write to its last. Terminals, svlogd and s6-log \
+         are given less, since they would take minutes; what is compared is the rate."
             .into(),
     );
     measured.notes.push(
@@ -97,7 +97,6 @@ fn size(bench: &Bench, name: &str) -> u64 {
     let whole = bench.pick(2u64 << 30, 256 << 20);
     match name {
         "tmux" | "screen" | "runit with svlogd" | "s6 with s6-log" => whole / 32,
-        "supervisord" => whole / 4,
         _ => whole,
     }
 }

@@ -11,16 +11,38 @@ pub fn has_escapes(bytes: &[u8]) -> bool {
     memchr::memchr(ESC, bytes).is_some()
 }
 
+/// Pieces between escapes are short, and are copied in steps of this: a call for each takes longer.
+const STEP: usize = 32;
+
 /// Puts the text of some lines in `into`, in place of what was there.
 pub fn strip(bytes: &[u8], into: &mut Vec<u8>) {
-    into.clear();
-    let mut rest = bytes;
-    while let Some(at) = memchr::memchr(ESC, rest) {
-        let (text, escape) = rest.split_at(at);
-        into.extend_from_slice(text);
-        rest = &escape[1 + sequence(&escape[1..])..];
+    // Room for the last step, which may go beyond its piece; what it writes there is written over.
+    into.resize(bytes.len() + STEP, 0);
+    let (mut from, mut to) = (0, 0);
+    while let Some(length) = memchr::memchr(ESC, &bytes[from..]) {
+        copy(&bytes[from..], &mut into[to..], length);
+        to += length;
+        from += length + 1;
+        from += sequence(&bytes[from..]);
     }
-    into.extend_from_slice(rest);
+    let rest = &bytes[from..];
+    into[to..to + rest.len()].copy_from_slice(rest);
+    into.truncate(to + rest.len());
+}
+
+/// Copies so many bytes, and perhaps a few more.
+fn copy(bytes: &[u8], into: &mut [u8], length: usize) {
+    let steps = length.div_ceil(STEP);
+    match bytes.get(..steps * STEP) {
+        Some(bytes) => {
+            let (bytes, into) = (bytes.as_chunks().0, into.as_chunks_mut().0);
+            for (step, into) in bytes.iter().zip(into) {
+                let (step, into): (&[u8; STEP], &mut [u8; STEP]) = (step, into);
+                *into = *step;
+            }
+        }
+        None => into[..length].copy_from_slice(&bytes[..length]),
+    }
 }
 
 /// How many bytes after an ESC belong to it.
