@@ -136,23 +136,20 @@ impl<'a> Inbox<'a> {
         for (source, told) in &sources {
             due.push(self.due(source, told, shown, &when, &mut taken));
         }
-        for (place, seqs) in oldest(due, most) {
+        let mut events = Vec::new();
+        for (place, chosen) in oldest(due, most) {
             let (source, told) = &mut sources[place];
-            let due = seqs.len();
+            let seqs: Vec<u64> = chosen.keys().copied().collect();
             let seqs = take(source, told, &seqs, &when)?;
-            taken.outrun |= seqs.len() < due;
-            for item in source
-                .items()
-                .into_iter()
-                .filter(|item| seqs.contains(&item.seq))
-            {
-                taken.events.push(source.present(self.outlive, told, &item));
+            taken.outrun |= seqs.len() < chosen.len();
+            let items = source.items().into_iter();
+            for item in items.filter(|item| seqs.contains(&item.seq)) {
+                events.push((chosen[&item.seq], source.present(self.outlive, told, &item)));
             }
             taken.claimed.push((source.told.clone(), seqs));
         }
-        taken
-            .events
-            .sort_by(|a, b| (&a.at, &a.event).cmp(&(&b.at, &b.event)));
+        events.sort_by(|(a, one), (b, other)| (a, &one.event).cmp(&(b, &other.event)));
+        taken.events = events.into_iter().map(|(_, event)| event).collect();
         Ok(taken)
     }
 
@@ -202,14 +199,18 @@ impl<'a> Inbox<'a> {
     ) -> Vec<(u64, u64)> {
         let mut due = Vec::new();
         let mut given_up: BTreeMap<Why, Vec<u64>> = BTreeMap::new();
+        // An end is of the moment it came, and what was found in the last of the output of a later one; and
+        // a wall clock may be set back. What was journaled later is not told earlier.
+        let mut latest = 0;
         for item in source.items() {
+            latest = item.at.wall_ms.max(latest);
             let was_shown = told.of(item.seq).is_some_and(|delivery| delivery.shown);
             let is_for_later = item.kind == Kind::Ended && self.unended.contains(&source.id);
             if (shown == Shown::LeaveOut && was_shown) || is_for_later {
                 continue;
             }
             match told.due(item.seq, &source.happened(item.at), when, &self.rules) {
-                Due::Now => due.push((item.at.wall_ms, item.seq)),
+                Due::Now => due.push((latest, item.seq)),
                 Due::Held { until } => {
                     taken.lapses_at = Some(taken.lapses_at.map_or(until, |at| at.min(until)));
                 }
@@ -344,17 +345,17 @@ pub fn end_of(outlive: &Outlive, event: &EventId) -> Option<(Value, String)> {
     Some(text::end(outlive, &spec, &state, &end))
 }
 
-/// The oldest `most` of what is due, by the place of their source.
-fn oldest(due: Vec<Vec<(u64, u64)>>, most: usize) -> BTreeMap<usize, Vec<u64>> {
+/// The oldest `most` of what is due, by the place of their source: which, and of when.
+fn oldest(due: Vec<Vec<(u64, u64)>>, most: usize) -> BTreeMap<usize, BTreeMap<u64, u64>> {
     let mut all: Vec<(u64, usize, u64)> = due
         .into_iter()
         .enumerate()
         .flat_map(|(place, items)| items.into_iter().map(move |(at, seq)| (at, place, seq)))
         .collect();
     all.sort_unstable();
-    let mut chosen: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
-    for (_, place, seq) in all.into_iter().take(most) {
-        chosen.entry(place).or_default().push(seq);
+    let mut chosen: BTreeMap<usize, BTreeMap<u64, u64>> = BTreeMap::new();
+    for (at, place, seq) in all.into_iter().take(most) {
+        chosen.entry(place).or_default().insert(seq, at);
     }
     chosen
 }

@@ -4,7 +4,7 @@ use outlive_core::event::Event;
 use std::collections::VecDeque;
 
 /// From here on what can be said shorter is, for a disk that takes nothing.
-const MANY: usize = 64;
+const MANY: usize = 1024;
 
 /// Events in their order; those that were put in together are written together or not at all.
 #[derive(Debug, Default)]
@@ -68,7 +68,7 @@ mod tests {
             resume: Value::Null,
         };
         unwritten.put(vec![matched(0)]);
-        (1..1000).for_each(|number| unwritten.put(vec![matched(number)]));
+        (1..10_000).for_each(|number| unwritten.put(vec![matched(number)]));
         unwritten.put(vec![quiet]);
         unwritten.put(vec![Event::Ready]);
         let (mut told, mut newest, mut kept) = (0, 0, 0);
@@ -84,6 +84,6 @@ mod tests {
             }
             unwritten.first_is_written();
         }
-        assert_eq!((told, newest, kept), (1000, 999, MANY + 1));
+        assert_eq!((told, newest, kept), (10_000, 9_999, MANY + 1));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{EVERY_MATCH, SESSION, inbox_of, matches, world};
 use crate::checks::{every, keepings};
-use crate::processes::{KILL, kill_for_good};
+use crate::processes::{CONT, KILL, kill_for_good};
 use crate::scripts::{go, let_go};
 use crate::world::{Ran, World, is_alive, kill, until};
 use std::thread;
@@ -162,6 +162,22 @@ fn pairs_killed_again_and_again_miss_and_repeat_nothing() {
             assert_each_told_once(&world, &id, 150);
         },
     );
+}
+
+/// The end is of the moment it came; what was found in the last of the output is noted after that.
+#[test]
+fn what_was_found_before_the_end_is_told_before_it() {
+    let world = world("");
+    let script = "echo match 1; echo match 2; exit 3";
+    let id = start(&world, "keeper:Drained=stop", script);
+    let keeper = world.until_keeper_stops(&id);
+    // Longer than what times are told in.
+    thread::sleep(Duration::from_millis(5));
+    kill(keeper, CONT);
+    world.until_over(&id);
+    let kinds = |event: &serde_json::Value| event["kind"].as_str().unwrap().to_owned();
+    let told: Vec<String> = super::inbox(&world, SESSION).iter().map(kinds).collect();
+    assert_eq!(told, ["matched", "matched", "ended"]);
 }
 
 /// What is counted and not told yet is not lost with its keeper.
