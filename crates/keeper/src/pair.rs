@@ -5,7 +5,6 @@
 //! having finished, the standby does what the keeper did: [`act`].
 
 use crate::channel::Channel;
-use crate::findable::{self, Finding};
 use crate::hooks::{Hook, Role};
 use crate::keeper::Keeper;
 use crate::leader::{self, Leader};
@@ -93,40 +92,25 @@ fn pair(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
     let standby = own::pid();
     // What is used no more is not to be there twice.
     memory::release_stack();
-    // A keeper that cannot ask sees to it itself.
-    let (mut asked, mut teller) = findable::ask().ok().unzip();
     let forked = child::fork(|| {
-        // The standby's alone, so that it ends with that.
-        teller = None;
-        let finding = asked.take().unwrap_or(Finding::Open);
         let _ = own::new_session();
         let kept = own::become_subreaper()
-            .and_then(|()| act(Role::Keeper, shared, Some(inside), Some(standby), finding));
+            .and_then(|()| act(Role::Keeper, shared, Some(inside), Some(standby)));
         i32::from(kept.is_err())
     });
-    drop(asked);
     match forked {
-        Ok(keeper) => {
-            let findable = teller.map(|teller| teller.see_to_it(&shared.job, &shared.spec));
-            // What that took is used no more either.
-            memory::release_stack();
-            stand_by(
-                keeper,
-                shared,
-                findable.map_or(Finding::Open, Finding::Done),
-            )
-        }
+        Ok(keeper) => stand_by(keeper, shared),
         // No room for two: one is better than none. The gate's inside went with the fork.
-        Err(_) => act(Role::Keeper, shared, None, None, Finding::Open),
+        Err(_) => act(Role::Keeper, shared, None, None),
     }
 }
 
 /// Sleeps as long as the keeper lives, and takes its place if it dies before its time.
-fn stand_by(keeper: i32, shared: &mut Shared, finding: Finding) -> io::Result<()> {
+fn stand_by(keeper: i32, shared: &mut Shared) -> io::Result<()> {
     heed(keeper, &mut shared.channel)?;
     match pidfd::wait_for_child(keeper)? {
         Status::Exited { code: 0 } => Ok(()),
-        _ => act(Role::Heir, shared, None, None, finding),
+        _ => act(Role::Heir, shared, None, None),
     }
 }
 
@@ -158,9 +142,8 @@ fn act(
     shared: &mut Shared,
     inside: Option<GateInside>,
     standby: Option<i32>,
-    finding: Finding,
 ) -> io::Result<()> {
-    match begin(role, shared, inside, standby, finding)? {
+    match begin(role, shared, inside, standby)? {
         Some(keeper) => keeper.run(),
         None => Ok(()),
     }
@@ -174,7 +157,6 @@ fn begin(
     shared: &mut Shared,
     inside: Option<GateInside>,
     standby: Option<i32>,
-    finding: Finding,
 ) -> io::Result<Option<Box<Keeper<'_>>>> {
     role.reach(Hook::Begun);
     let mut ledger = Ledger::open(&shared.job).map_err(io::Error::other)?;
@@ -214,7 +196,7 @@ fn begin(
     if leader.awaited().is_some() && how != Keeping::Adopted {
         shared.ring_ready();
     }
-    let mut keeper = Keeper::new(role, shared, ledger, tools, leader, how, finding);
+    let mut keeper = Keeper::new(role, shared, ledger, tools, leader, how);
     keeper.inside = inside;
     Ok(Some(Box::new(keeper)))
 }
