@@ -146,7 +146,8 @@ fn link(outlive: &Outlive, spec: &Spec, new: &JobDir) -> Result<(), Error> {
 }
 
 /// Links a job among those that are not over. Only the name counts, so it is one more name of a file
-/// that is there: to make a file and remove it again costs some filesystems more than all the rest.
+/// that is there: to make one more file and remove it again is the dearest call of a launch on some
+/// filesystems.
 pub fn link_live(outlive: &Outlive, id: &JobId, job: &JobDir) -> Result<(), Error> {
     let link = outlive.home().live_link(id);
     match fs::hard_link(job.lock(), &link) {
