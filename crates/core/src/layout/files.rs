@@ -1,0 +1,184 @@
+//! Opening, making and reading what lies in a home, so that nobody waits for what a job may have put in the
+//! place of one of its own files.
+
+use std::fs::{File, FileType};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// The mode of every file below a home: its owner's alone.
+pub const PRIVATE: u32 = 0o600;
+/// And of every directory.
+pub const PRIVATE_DIRECTORY: u32 = 0o700;
+
+/// So that opening a FIFO does not wait for its other side; the same on every Linux we are built for.
+const NONBLOCK: i32 = 0o4000;
+/// No record of ours comes near it; reading more would only fill the memory.
+const LARGEST: u64 = 1 << 30;
+
+/// A file of ours that was opened. A job can put anything in the place of one of its own: a FIFO that
+/// nobody writes to, a device without an end. Nobody is to wait for that.
+fn regular(file: File) -> io::Result<File> {
+    sized(file).map(|(file, _)| file)
+}
+
+/// The same, and how large it is.
+fn sized(file: File) -> io::Result<(File, u64)> {
+    let metadata = file.metadata()?;
+    match metadata.is_file() {
+        true => Ok((file, metadata.len())),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "something else is in the place of this file",
+        )),
+    }
+}
+
+/// Opens a file of ours to read and write it, as it is; an empty one, its owner's alone, where there is
+/// none.
+pub fn open_or_make(path: &Path) -> io::Result<File> {
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(PRIVATE)
+        .open(path)?;
+    regular(file)
+}
+
+/// Makes a file of ours where there is none, to read it and write at its end.
+pub fn make(path: &Path) -> io::Result<File> {
+    File::options()
+        .read(true)
+        .append(true)
+        .create_new(true)
+        .mode(PRIVATE)
+        .open(path)
+}
+
+/// The same where there has to be one, or nobody could keep the job: what else is there is set aside.
+pub fn open_or_replace(path: &Path) -> io::Result<File> {
+    open_or_make(path).or_else(|error| {
+        set_aside(path, FileType::is_file).map_err(|_| error)?;
+        open_or_make(path)
+    })
+}
+
+/// Moves what is in the place of something of ours away, where it is not what it should be. It stays
+/// beside it, since it may be somebody's.
+pub fn set_aside(path: &Path, is_right: impl Fn(&FileType) -> bool) -> io::Result<()> {
+    let kind = match std::fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other?.file_type(),
+    };
+    match is_right(&kind) {
+        true => Ok(()),
+        false => std::fs::rename(path, path.with_extension("aside")),
+    }
+}
+
+/// Opens a file of ours to read it.
+pub fn open(path: &Path) -> io::Result<File> {
+    open_sized(path).map(|(file, _)| file)
+}
+
+fn open_sized(path: &Path) -> io::Result<(File, u64)> {
+    let file = File::options()
+        .read(true)
+        .custom_flags(NONBLOCK)
+        .open(path)?;
+    sized(file)
+}
+
+/// Opens a file of ours to read it and write at its end; its owner's alone where there is none.
+pub fn open_to_append(path: &Path) -> io::Result<File> {
+    let file = File::options()
+        .read(true)
+        .append(true)
+        .create(true)
+        .mode(PRIVATE)
+        .open(path)?;
+    regular(file)
+}
+
+/// Opens a file of ours to write it anew; its owner's alone where there is none.
+pub fn open_to_replace(path: &Path) -> io::Result<File> {
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(PRIVATE)
+        .custom_flags(NONBLOCK)
+        .open(path)?;
+    regular(file)
+}
+
+/// All of a file of ours.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let (mut file, size) = open_sized(path)?;
+    if size > LARGEST {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("it has {size} bytes, which no record has"),
+        ));
+    }
+    // The standard library would ask for the size and the place once more: every verb reads a few of these.
+    let mut bytes = vec![0; size as usize + 1];
+    let mut end = 0;
+    loop {
+        match file.read(&mut bytes[end..]) {
+            Ok(0) => break,
+            Ok(count) => end += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        // It is being appended to.
+        if end == bytes.len() {
+            bytes.resize(2 * end, 0);
+        }
+    }
+    bytes.truncate(end);
+    Ok(bytes)
+}
+
+/// Makes the names in a directory last. One that is gone was emptied, and has none to keep.
+pub fn sync_directory(path: &Path) -> io::Result<()> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other?.sync_all(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn what_is_no_file_of_bounded_size_is_not_waited_for_but_refused_or_set_aside() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = |name: &str| directory.path().join(name);
+        symlink("/dev/zero", path("endless")).expect("linked");
+        symlink("/nowhere/at/all", path("nowhere")).expect("linked");
+        std::fs::create_dir(path("directory")).expect("made");
+        let mut made = std::process::Command::new("mkfifo");
+        assert!(
+            made.arg(path("fifo"))
+                .status()
+                .is_ok_and(|status| status.success())
+        );
+        for name in ["endless", "nowhere", "directory", "fifo"] {
+            assert!(read(&path(name)).is_err(), "{name} was read");
+            assert!(open_or_make(&path(name)).is_err(), "{name} was opened");
+            let file = open_or_replace(&path(name)).expect("a file in its place");
+            assert_eq!(file.metadata().expect("known").len(), 0);
+            let aside = path(name).with_extension("aside");
+            assert!(aside.symlink_metadata().is_ok(), "{name} is gone");
+            assert_eq!(read(&path(name)).expect("a file now"), b"");
+        }
+        let huge = open_or_make(&path("huge")).expect("made");
+        huge.set_len(1 << 40).expect("a hole");
+        assert!(read(&path("huge")).is_err());
+    }
+}
