@@ -3,8 +3,9 @@
 use super::ended;
 use crate::adoption::rewrite;
 use crate::scripts::sleeper;
-use crate::world::{World, kill, names_in};
-use serde_json::json;
+use crate::trace::strace;
+use crate::world::{Ran, World, ids_of, kill, names_in};
+use serde_json::{Value, json};
 use std::fs;
 
 const BEFORE: &str = "00000000-0000-0000-0000-000000000000";
@@ -59,4 +60,25 @@ fn jobs_are_looked_through_once_a_boot() {
     assert_eq!(world.listed(&[]).len(), 1);
     forget_all(&world);
     assert_eq!(world.listed(&[]), Vec::<String>::new());
+}
+
+#[test]
+fn a_job_that_cannot_be_linked_again_is_listed_all_the_same() {
+    let world = World::new();
+    let over = ended(&world, &[]);
+    forget_all(&world);
+    restart(&world);
+    let list = world.command(["list", "--state", "all", "--json"]);
+    let full = "inject=link,linkat,symlink,symlinkat:error=ENOSPC";
+    let ran = Ran::of(&mut strace(
+        &list,
+        &world.path("trace"),
+        &["-f", "-e", full],
+    ));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let listed: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(ids_of(&listed), std::slice::from_ref(&over));
+    assert_eq!(names_in(&world.home().join("live")), Vec::<String>::new());
+    // Nor is it forgotten when there is room.
+    assert_eq!(world.listed(&[]), [over]);
 }
