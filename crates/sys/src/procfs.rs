@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 
 /// Some of what `/proc/<pid>/stat` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,23 +66,30 @@ fn parse_stat(bytes: &[u8]) -> Option<Stat> {
 
 /// The children of a process, whichever of its threads made them.
 pub fn children(pid: i32) -> io::Result<Vec<i32>> {
-    let threads = match fs::read_dir(format!("/proc/{pid}/task")) {
+    let directory = format!("/proc/{pid}/task");
+    let threads = match threads(pid, &directory) {
         // It has ended, and its children are somebody else's.
         Err(error) if is_gone(&error) => return Ok(Vec::new()),
         other => other?,
     };
     let mut children = Vec::new();
-    for thread in threads.flatten() {
-        match fs::read_to_string(thread.path().join("children")) {
-            Ok(text) => children.extend(
-                text.split_ascii_whitespace()
-                    .filter_map(|pid| pid.parse::<i32>().ok()),
-            ),
+    for thread in threads {
+        match fs::read_to_string(format!("{directory}/{thread}/children")) {
+            Ok(text) => children.extend(text.split_ascii_whitespace().filter_map(number)),
             // The kernel keeps no list, or this thread has just ended: the long way tells both.
             Err(_) => return search_children(pid),
         }
     }
     Ok(children)
+}
+
+fn threads(pid: i32, directory: &str) -> io::Result<Vec<i32>> {
+    // A link for each thread, beside the directory's own two. Most processes have one thread, which is
+    // called like them.
+    if fs::metadata(directory)?.nlink() == 3 {
+        return Ok(vec![pid]);
+    }
+    numbered(directory)
 }
 
 /// Whether there is no such process: not when its directory was looked up, or no longer when that was
@@ -100,17 +108,20 @@ fn search_children(parent: i32) -> io::Result<Vec<i32>> {
 
 /// Every process there is to see.
 pub fn all() -> io::Result<Vec<i32>> {
-    let mut pids = Vec::new();
-    for entry in fs::read_dir("/proc")? {
-        if let Some(pid) = entry?
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse().ok())
-        {
-            pids.push(pid);
-        }
+    numbered("/proc")
+}
+
+/// The entries of a directory that are numbers.
+fn numbered(directory: &str) -> io::Result<Vec<i32>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        found.extend(entry?.file_name().to_str().and_then(number));
     }
-    Ok(pids)
+    Ok(found)
+}
+
+fn number(text: &str) -> Option<i32> {
+    text.parse().ok()
 }
 
 /// What a process was started with in this variable; `None` also where that cannot be read.
