@@ -68,6 +68,7 @@ fn cases() -> Vec<(&'static str, Vec<Pattern>)> {
             vec![regex(r"\d+ (tests? )?failed$")],
         ),
         ("`[A-Z]{9,}`", vec![regex("[A-Z]{9,}")]),
+        ("`^\\s*\\w+:\\s`", vec![regex(r"^\s*\w+:\s")]),
         (
             "a literal, a regex, one inverted",
             vec![

@@ -24,6 +24,8 @@ use std::fmt;
 
 /// Four times what a regular expression may have when it is asked for (the default of the crate).
 const LARGEST: usize = 40 << 20;
+/// Text of this length is rare enough to be looked for first.
+const RARE: usize = 3;
 
 /// Patterns that can be looked for.
 #[derive(Debug)]
@@ -139,10 +141,9 @@ impl Search {
             .configure(config)
             .build_from_hir(hir)
             .ok()?;
-        let sieve = match regex.is_accelerated() {
-            true => None,
-            false => Sieve::new(hir),
-        };
+        let literal = longest_literal(hir);
+        let is_fast = regex.is_accelerated() && (literal == 0 || literal >= RARE);
+        let sieve = if is_fast { None } else { Sieve::new(hir) };
         Some(Search { regex, sieve })
     }
 
@@ -156,6 +157,19 @@ impl Search {
             Some(sieve) => sieve.first(block, from, find),
             None => find(from..block.len()),
         }
+    }
+}
+
+/// Of what is looked for first, if it has no alternatives: a letter or two are in every other line.
+fn longest_literal(hir: &Hir) -> usize {
+    match hir.kind() {
+        HirKind::Literal(literal) => literal.0.len(),
+        HirKind::Repetition(repetition) => longest_literal(&repetition.sub),
+        HirKind::Capture(capture) => longest_literal(&capture.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => {
+            parts.iter().map(longest_literal).max().unwrap_or(0)
+        }
+        HirKind::Empty | HirKind::Class(_) | HirKind::Look(_) => 0,
     }
 }
 

@@ -31,7 +31,7 @@ const LANE: usize = 4096;
 const NEAR: usize = 512;
 /// So many bytes of each lane are searched before it is looked whether there was a match.
 const STRIDE: usize = 16;
-/// How many states are known: one byte says which. A larger automaton takes too long to be made.
+/// How many states are known. A larger automaton takes too long to be made.
 const STATES: usize = 256;
 const STEPS: usize = STATES * 256;
 /// So many places in an expression, and it is one with large classes: to try it with all bytes is in vain.
@@ -39,15 +39,18 @@ const MANY: usize = 2000;
 /// What the states take while they are made.
 const MAKING: usize = 8 << 20;
 
+/// A state, by where its row of the table begins: a step needs no more than to put the byte into it.
+type State = u16;
+
 /// The state that says that there was a match, or that there may have been. It is never left.
-const HIT: u8 = 0;
+const HIT: State = 0;
 
 /// Looks for lines that may match.
 pub struct Sieve {
     /// Where each state goes with each byte.
-    steps: Box<[u8; STEPS]>,
+    steps: Box<[State; STEPS]>,
     /// At the beginning of a line.
-    start: u8,
+    start: State,
     /// What bytes it knows.
     knows: Bytes,
     lane: usize,
@@ -91,7 +94,7 @@ impl Sieve {
         let making = Making {
             dfa: &dfa,
             cache: dfa.create_cache(),
-            numbers: HashMap::new(),
+            known: HashMap::new(),
             states: Vec::new(),
         };
         making.make(knows)
@@ -143,7 +146,7 @@ impl Sieve {
         left.find_map(|(lane, state)| self.search_one(block, lane.start + done..lane.end, state))
     }
 
-    fn search_one(&self, block: &[u8], range: Range<usize>, mut state: u8) -> Option<usize> {
+    fn search_one(&self, block: &[u8], range: Range<usize>, mut state: State) -> Option<usize> {
         let start = range.start;
         let hit = block[range].iter().position(|byte| {
             state = self.step(state, *byte);
@@ -154,7 +157,7 @@ impl Sieve {
     }
 
     #[inline(always)]
-    fn step(&self, state: u8, byte: u8) -> u8 {
+    fn step(&self, state: State, byte: u8) -> State {
         self.steps[place(state, byte)]
     }
 }
@@ -181,15 +184,20 @@ fn end_of_line(block: &[u8], at: usize) -> usize {
     newline.map_or(block.len(), |newline| at + newline + 1)
 }
 
-fn place(state: u8, byte: u8) -> usize {
-    usize::from(state) << 8 | usize::from(byte)
+fn place(state: State, byte: u8) -> usize {
+    usize::from(state) | usize::from(byte)
+}
+
+/// The state of this number, of which there are no more than there are rows.
+fn state(number: usize) -> Option<State> {
+    (number < STATES).then_some((number << 8) as State)
 }
 
 /// The table while it is made: all states that can be come to.
 struct Making<'a> {
     dfa: &'a DFA,
     cache: Cache,
-    numbers: HashMap<LazyStateID, u8>,
+    known: HashMap<LazyStateID, State>,
     /// In the order of their numbers, the first of which is that of a hit.
     states: Vec<LazyStateID>,
 }
@@ -200,12 +208,12 @@ impl Making<'_> {
             .look_behind(Some(b'\n'))
             .anchored(Anchored::No);
         let start = self.dfa.start_state(&mut self.cache, &line).ok()?;
-        let start = self.number(start)?;
-        let mut steps: Box<[u8; STEPS]> = vec![HIT; STEPS].try_into().ok()?;
+        let start = self.known(start)?;
+        let mut steps: Box<[State; STEPS]> = vec![HIT; STEPS].try_into().ok()?;
         let mut done = 0;
-        while let Some(state) = self.states.get(done).copied() {
+        while let Some(next) = self.states.get(done).copied() {
             done += 1;
-            self.fill_row(state, done as u8, &mut steps)?;
+            self.fill_row(next, state(done)?, &mut steps)?;
         }
         // States that were forgotten meanwhile would be others now.
         (self.cache.clear_count() == 0).then_some(Sieve {
@@ -216,7 +224,7 @@ impl Making<'_> {
         })
     }
 
-    fn fill_row(&mut self, state: LazyStateID, number: u8, steps: &mut [u8; STEPS]) -> Option<()> {
+    fn fill_row(&mut self, of: LazyStateID, row: State, steps: &mut [State; STEPS]) -> Option<()> {
         // Bytes that no state tells apart are one class.
         let mut known = [None; 256];
         for byte in 0..=u8::MAX {
@@ -224,27 +232,27 @@ impl Making<'_> {
             let next = match known[class] {
                 Some(next) => next,
                 None => {
-                    let next = self.dfa.next_state(&mut self.cache, state, byte).ok()?;
-                    *known[class].insert(self.number(next)?)
+                    let next = self.dfa.next_state(&mut self.cache, of, byte).ok()?;
+                    *known[class].insert(self.known(next)?)
                 }
             };
-            steps[place(number, byte)] = next;
+            steps[place(row, byte)] = next;
         }
         Some(())
     }
 
-    /// The number of a state, given if need be; `None` if there are too many.
-    fn number(&mut self, state: LazyStateID) -> Option<u8> {
-        if state.is_match() || state.is_quit() {
+    /// Its row, given if need be; `None` if there are too many.
+    fn known(&mut self, id: LazyStateID) -> Option<State> {
+        if id.is_match() || id.is_quit() {
             return Some(HIT);
         }
-        if let Some(number) = self.numbers.get(&state) {
-            return Some(*number);
+        if let Some(state) = self.known.get(&id) {
+            return Some(*state);
         }
-        let number = u8::try_from(self.states.len() + 1).ok()?;
-        self.states.push(state);
-        self.numbers.insert(state, number);
-        Some(number)
+        let state = state(self.states.len() + 1)?;
+        self.states.push(id);
+        self.known.insert(id, state);
+        Some(state)
     }
 }
 
