@@ -7,8 +7,9 @@ use crate::commands::{
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::lazily::Lazily;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
+use std::mem;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -70,7 +71,7 @@ pub enum Command {
 }
 
 pub fn run() -> ExitCode {
-    let cli = match Cli::try_parse().or_else(|_| parse_whole()) {
+    let cli = match parse_named().map_or_else(parse_whole, Ok) {
         Ok(cli) => cli,
         // An exit code of 2 would be an answer.
         Err(error) if error.use_stderr() && is_hook(std::env::args_os().skip(1)) => {
@@ -88,7 +89,20 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// As [`Cli::try_parse`], with every verb described: help and errors tell of them.
+/// Parses for the verb that comes first, which is all that is described to the parser: that takes most of
+/// a launch. `None` where none does, or the rest is not as it should be.
+fn parse_named() -> Option<Cli> {
+    let name = std::env::args_os().nth(1)?;
+    let all = Command::augment_subcommands(clap::Command::default());
+    let verb = all.find_subcommand(&name)?.clone();
+    let mut command = Global::augment_args(clap::Command::new("outlive")).subcommand(verb);
+    let matches = command.try_get_matches_from_mut(std::env::args_os());
+    // To take them apart takes as long as to make them.
+    mem::forget((all, command));
+    Cli::from_arg_matches_mut(&mut matches.ok()?).ok()
+}
+
+/// Parses with every verb described: help and errors tell of them.
 fn parse_whole() -> Result<Cli, clap::Error> {
     let mut command = Cli::command();
     command.build();

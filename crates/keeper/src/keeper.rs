@@ -28,7 +28,6 @@ use outlive_sys::own::Bell;
 use outlive_sys::{clock, clock::Timer, memory, pidfd};
 use std::io;
 use std::mem;
-use std::thread;
 use std::time::Duration;
 
 /// How long a keeper leaves what failed alone before it tries again.
@@ -163,8 +162,6 @@ impl<'a> Keeper<'a> {
         let resumed = self.resume();
         self.attempt(resumed);
         self.shared.ring_ready();
-        // The launcher may be on this processor, and what follows can wait.
-        thread::yield_now();
         self.role.reach(Hook::Ready);
         let mut first = true;
         loop {
@@ -290,8 +287,6 @@ impl<'a> Keeper<'a> {
             .ok();
         self.clients
             .tell_news(self.ledger.state().seq, self.capture.size());
-        // Those who wait may be on this processor, and what follows can wait.
-        thread::yield_now();
         self.look_for_input()?;
         // What is left behind is not to wait for input that will not come.
         self.shared.channel.close();
