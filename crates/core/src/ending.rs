@@ -5,7 +5,7 @@
 //! ```
 //! Starting waits for no disk. So before an end is known for ever, all that it takes to find it and to
 //! tell its session is made to last: what was asked, the directory and its names, the links of its session.
-//! A keeper does so once the job runs, when nobody waits for it.
+//! A standby does so once the job runs, when nobody waits for it.
 //!
 //! The live link and the history are not synced: what a power loss takes of them is made again from
 //! the jobs themselves, by whoever first asks in the next boot.

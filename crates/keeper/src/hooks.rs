@@ -48,6 +48,13 @@ pub enum Hook {
     Retired,
 }
 
+/// The standby is about to make the job's names last.
+pub fn standby_asked() {
+    if cfg!(debug_assertions) {
+        hook::reach("standby", "Asked");
+    }
+}
+
 impl Role {
     fn word(self) -> &'static str {
         match self {

@@ -8,6 +8,7 @@ use crate::clients::Clients;
 use crate::ending::{Exited, Noted, Recorded};
 use crate::errand::{self, Errand};
 use crate::escalation::Escalation;
+use crate::findable::Finding;
 use crate::hooks::{Hook, Role};
 use crate::indexing::Indexing;
 use crate::input::Desk;
@@ -20,7 +21,6 @@ use crate::tail::Tail;
 use crate::tools::{self, Tools};
 use crate::tree::{Member, Tree};
 use crate::wake::Wake;
-use outlive_core::ending::{self, Findable};
 use outlive_core::event::{Event, Keeping, StopCause, StopRequest};
 use outlive_core::{Leftovers, Phase, State};
 use outlive_sys::child::GateInside;
@@ -65,7 +65,7 @@ pub struct Keeper<'a> {
     pub(crate) noticed: u64,
     /// The leader's side of the gate, while the job waits for its turn.
     pub(crate) inside: Option<GateInside>,
-    findable: Option<Findable>,
+    finding: Finding,
     /// A stop is over: nothing is left that could be reached.
     pub(crate) stopped: bool,
     /// Somebody stopped the job after its end: a doorbell that has failed is not tried again.
@@ -98,6 +98,7 @@ impl<'a> Keeper<'a> {
         tools: Tools,
         leader: Leader,
         how: Keeping,
+        finding: Finding,
     ) -> Keeper<'a> {
         let Tools {
             capture,
@@ -142,7 +143,7 @@ impl<'a> Keeper<'a> {
             signs,
             noticed,
             inside: None,
-            findable: None,
+            finding,
             stopped: false,
             gives_up_ringing: false,
             errands: Vec::new(),
@@ -173,8 +174,7 @@ impl<'a> Keeper<'a> {
                 return Ok(());
             }
             if mem::take(&mut first) {
-                // Now nobody waits for it; at the end somebody will.
-                self.make_findable();
+                self.finding.ask();
                 // Most jobs are quiet from here on, and what it took to begin is used no more.
                 memory::release_stack();
             }
@@ -270,7 +270,7 @@ impl<'a> Keeper<'a> {
             self.let_go_of_log();
         }
         let middle = self.shared.spec.dropped(self.capture.size());
-        let findable = self.make_findable();
+        let findable = self.finding.done(&self.shared.job, &self.shared.spec);
         let recorded = synced.record(
             self.role,
             findable,
@@ -295,14 +295,6 @@ impl<'a> Keeper<'a> {
         self.role.reach(Hook::Reaped);
         self.tail = Tail::Unknown;
         self.stop_leftovers()
-    }
-
-    /// Makes what was asked and all names last, unless that has been done.
-    fn make_findable(&mut self) -> Findable {
-        let Shared { job, spec, .. } = &*self.shared;
-        let done = self.findable.filter(|findable| findable.lasts);
-        let findable = done.unwrap_or_else(|| ending::make_findable(job, Some(spec)));
-        *self.findable.insert(findable)
     }
 
     fn stop_leftovers(&mut self) -> io::Result<()> {

@@ -38,6 +38,7 @@
 //! | [`escalation`] | TERM, grace, KILL until none is left |
 //! | [`tail`] | what is left after the end |
 //! | [`ending`] | drain, sync, record, publish |
+//! | [`findable`] | making the job's names last |
 //! | [`ledger`] | the journal, with room set aside for the end |
 //! | [`clients`] | who is connected, and what they wait for |
 //! | [`errand`], [`errands`] | processes that work for the keeper |
@@ -55,6 +56,7 @@ mod ending;
 mod errand;
 mod errands;
 mod escalation;
+mod findable;
 mod flow;
 mod hooks;
 mod indexing;

@@ -4,7 +4,7 @@
 //! the keeper. Then it sleeps until that ends: it is the standby. If the keeper ends any other way than by
 //! having finished, the standby does what the keeper did: [`act`].
 
-use crate::channel::Channel;
+use crate::findable::{self, Finding, Request};
 use crate::hooks::{Hook, Role};
 use crate::keeper::Keeper;
 use crate::leader::{self, Leader};
@@ -24,7 +24,8 @@ use outlive_sys::poll::{self, Interest};
 use outlive_sys::{memory, own, procfs};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
+use std::iter;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -92,48 +93,83 @@ fn pair(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
     let standby = own::pid();
     // What is used no more is not to be there twice.
     memory::release_stack();
+    // A keeper that cannot ask sees to it itself.
+    let (mut finding, mut request) = findable::both_sides().ok().unzip();
     let forked = child::fork(|| {
+        // The standby's alone, so that it ends with that.
+        request = None;
+        let finding = finding.take().unwrap_or(Finding::Open);
         let _ = own::new_session();
         let kept = own::become_subreaper()
-            .and_then(|()| act(Role::Keeper, shared, Some(inside), Some(standby)));
+            .and_then(|()| act(Role::Keeper, shared, Some(inside), Some(standby), finding));
         i32::from(kept.is_err())
     });
+    drop(finding);
     match forked {
-        Ok(keeper) => stand_by(keeper, shared),
+        Ok(keeper) => stand_by(keeper, shared, request),
         // No room for two: one is better than none. The gate's inside went with the fork.
-        Err(_) => act(Role::Keeper, shared, None, None),
+        Err(_) => act(Role::Keeper, shared, None, None, Finding::Open),
     }
 }
 
 /// Sleeps as long as the keeper lives, and takes its place if it dies before its time.
-fn stand_by(keeper: i32, shared: &mut Shared) -> io::Result<()> {
-    heed(keeper, &mut shared.channel)?;
+fn stand_by(keeper: i32, shared: &mut Shared, request: Option<Request>) -> io::Result<()> {
+    let finding = heed(keeper, shared, request)?;
+    // What that took is used no more.
+    memory::release_stack();
     match pidfd::wait_for_child(keeper)? {
         Status::Exited { code: 0 } => Ok(()),
-        _ => act(Role::Heir, shared, None, None),
+        _ => act(Role::Heir, shared, None, None, finding),
     }
 }
 
-/// Does what the keeper asks as long as it lives, where there is anything it may ask.
-fn heed(keeper: i32, channel: &mut Channel) -> io::Result<()> {
-    if channel.leash().is_none() {
-        return Ok(());
-    }
+/// Does what the keeper asks as long as it lives, where there is anything it may ask. Its end alone is not
+/// enough to wait for: a leader that waits to be written down has copies of what it asks through.
+fn heed(keeper: i32, shared: &mut Shared, mut request: Option<Request>) -> io::Result<Finding> {
+    let mut finding = Finding::Open;
     let Some(pidfd) = PidFd::open(keeper)? else {
-        return Ok(());
+        return Ok(finding);
     };
-    while let Some(leash) = channel.leash() {
-        let on = [
-            (pidfd.as_fd(), Interest::Readable),
-            (leash.as_fd(), Interest::Readable),
-        ];
-        match poll::wait(&on, None)?.as_slice() {
-            [true, _] => break,
-            [false, true] => channel.obey(),
-            _ => {}
+    loop {
+        let leash = shared
+            .channel
+            .leash()
+            .map(|leash| (Asks::ToClose, leash.as_fd()));
+        let names = request.as_ref().map(|names| (Asks::ToSync, names.as_fd()));
+        let asks: Vec<(Asks, BorrowedFd<'_>)> = leash.into_iter().chain(names).collect();
+        if asks.is_empty() {
+            return Ok(finding);
+        }
+        let all = iter::once(pidfd.as_fd()).chain(asks.iter().map(|(_, through)| *through));
+        let on: Vec<_> = all.map(|fd| (fd, Interest::Readable)).collect();
+        let woken = poll::wait(&on, None)?;
+        if woken[0] {
+            return Ok(finding);
+        }
+        let asked: Vec<Asks> = asks
+            .iter()
+            .zip(&woken[1..])
+            .filter_map(|((asks, _), woken)| woken.then_some(*asks))
+            .collect();
+        for asked in asked {
+            match (asked, request.take()) {
+                (Asks::ToSync, Some(names)) => finding = names.answer(&shared.job, &shared.spec),
+                (_, other) => {
+                    shared.channel.obey();
+                    request = other;
+                }
+            }
         }
     }
-    Ok(())
+}
+
+/// What a keeper may ask of its standby.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asks {
+    /// Its copy of what the job's input is written to.
+    ToClose,
+    /// What was asked, and the names.
+    ToSync,
 }
 
 /// Reads the journal and goes on from there. Every keeper comes through here.
@@ -142,8 +178,9 @@ fn act(
     shared: &mut Shared,
     inside: Option<GateInside>,
     standby: Option<i32>,
+    finding: Finding,
 ) -> io::Result<()> {
-    match begin(role, shared, inside, standby)? {
+    match begin(role, shared, inside, standby, finding)? {
         Some(keeper) => keeper.run(),
         None => Ok(()),
     }
@@ -157,6 +194,7 @@ fn begin(
     shared: &mut Shared,
     inside: Option<GateInside>,
     standby: Option<i32>,
+    finding: Finding,
 ) -> io::Result<Option<Box<Keeper<'_>>>> {
     role.reach(Hook::Begun);
     let mut ledger = Ledger::open(&shared.job).map_err(io::Error::other)?;
@@ -196,7 +234,7 @@ fn begin(
     if leader.awaited().is_some() && how != Keeping::Adopted {
         shared.ring_ready();
     }
-    let mut keeper = Keeper::new(role, shared, ledger, tools, leader, how);
+    let mut keeper = Keeper::new(role, shared, ledger, tools, leader, how, finding);
     keeper.inside = inside;
     Ok(Some(Box::new(keeper)))
 }

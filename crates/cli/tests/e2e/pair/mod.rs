@@ -3,6 +3,7 @@
 mod heirs;
 mod hooks;
 mod kinds;
+mod names;
 mod signals;
 mod streams;
 

@@ -1,0 +1,40 @@
+//! A job's names are made to last by the standby, and nobody waits for it.
+
+use crate::checks::{assert_nothing_is_left, keepings};
+use crate::processes::{CONT, until_stopped};
+use crate::scripts::{go, let_go, loop_until};
+use crate::world::{World, is_alive, kill, until};
+
+/// A job that runs until it is let go, and its standby, to which this happens when it is asked.
+fn waiter(world: &World, action: &str) -> (String, i32) {
+    let script = format!("echo up; {}; echo late; exit 7", loop_until(&go(world)));
+    let id = world.shell_with_hooks(&format!("standby:Asked={action}"), &script);
+    let standby = world.pair(&id).standby.unwrap();
+    (id, standby)
+}
+
+/// As a disk would stop it that takes its time.
+#[test]
+fn a_keeper_waits_for_no_disk_while_its_job_runs() {
+    let world = World::new();
+    let (id, standby) = waiter(&world, "stop");
+    until_stopped(standby);
+    world.ok(&["signal", &id, "CONT"]);
+    let_go(&world);
+    let job = world.wait(&id);
+    assert_eq!(job["exit_code"], 7);
+    assert_eq!(world.output(&id), b"up\nlate\n");
+    kill(standby, CONT);
+    assert_nothing_is_left(&world, &id);
+}
+
+#[test]
+fn a_standby_that_is_killed_over_it_takes_nothing_along() {
+    let world = World::new();
+    let (id, standby) = waiter(&world, "kill");
+    until("the standby is gone", || !is_alive(standby));
+    let_go(&world);
+    assert_eq!(world.wait(&id)["exit_code"], 7);
+    assert_eq!(keepings(&world, &id), ["launched"]);
+    assert_nothing_is_left(&world, &id);
+}
