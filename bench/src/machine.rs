@@ -4,6 +4,7 @@ use crate::contender::output_of;
 use crate::run::Bench;
 use std::fs;
 use std::process::Command;
+use std::time::Instant;
 
 /// The Debian packages of the peers, whose versions are told.
 const PACKAGES: [&str; 11] = [
@@ -34,9 +35,11 @@ pub fn describe(bench: &Bench) -> Vec<String> {
     );
     let mut lines = vec![
         format!(
-            "{count} processors ({model}), Linux {}, {} underneath; load average before {}",
+            "{count} processors ({model}), Linux {}, {} underneath, where a file is made in {}; \
+             load average before {}",
             outlive_sys::probe::kernel(),
             filesystem.unwrap_or_else(|_| "an unknown filesystem".into()),
+            making_a_file(bench).unwrap_or_else(|| "unknown time".into()),
             load()
         ),
         format!("against {}", versions(bench)),
@@ -50,6 +53,18 @@ pub fn describe(bench: &Bench) -> Vec<String> {
         );
     }
     lines
+}
+
+/// A launch makes seven, and most peers one.
+fn making_a_file(bench: &Bench) -> Option<String> {
+    const FILES: u32 = 64;
+    let directory = bench.directory().ok()?;
+    let since = Instant::now();
+    for number in 0..FILES {
+        fs::File::create(directory.join(number.to_string())).ok()?;
+    }
+    let each = since.elapsed() / FILES;
+    Some(format!("{} µs", each.as_micros()))
 }
 
 /// Whether the harness, and so whatever it starts, goes before ordinary processes.
