@@ -114,7 +114,11 @@ fn pair(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
 
 /// Sleeps as long as the keeper lives, and takes its place if it dies before its time.
 fn stand_by(keeper: i32, shared: &mut Shared, request: Option<Request>) -> io::Result<()> {
-    let finding = heed(keeper, shared, request)?;
+    let finding = match heed(keeper, shared, request) {
+        // Its copy would keep the job's input from ever ending.
+        Err(error) if shared.channel.leash().is_some() => return Err(error),
+        other => other.unwrap_or(Finding::Open),
+    };
     // What that took is used no more.
     memory::release_stack();
     match pidfd::wait_for_child(keeper)? {
@@ -123,8 +127,8 @@ fn stand_by(keeper: i32, shared: &mut Shared, request: Option<Request>) -> io::R
     }
 }
 
-/// Does what the keeper asks as long as it lives, where there is anything it may ask. Its end alone is not
-/// enough to wait for: a leader that waits to be written down has copies of what it asks through.
+/// Does what the keeper asks as long as it lives, where there is anything it may ask. What it asks through
+/// does not close with it: a leader that waits to be written down has copies.
 fn heed(keeper: i32, shared: &mut Shared, mut request: Option<Request>) -> io::Result<Finding> {
     let mut finding = Finding::Open;
     let Some(pidfd) = PidFd::open(keeper)? else {
@@ -146,19 +150,14 @@ fn heed(keeper: i32, shared: &mut Shared, mut request: Option<Request>) -> io::R
         if woken[0] {
             return Ok(finding);
         }
-        let asked: Vec<Asks> = asks
-            .iter()
-            .zip(&woken[1..])
-            .filter_map(|((asks, _), woken)| woken.then_some(*asks))
-            .collect();
-        for asked in asked {
-            match (asked, request.take()) {
-                (Asks::ToSync, Some(names)) => finding = names.answer(&shared.job, &shared.spec),
-                (_, other) => {
-                    shared.channel.obey();
-                    request = other;
-                }
+        let asked = asks.iter().zip(&woken[1..]).find(|(_, woken)| **woken);
+        match asked.map(|((asks, _), _)| *asks) {
+            Some(Asks::ToClose) => shared.channel.obey(),
+            Some(Asks::ToSync) => {
+                let names = request.take();
+                finding = names.map_or(finding, |names| names.answer(&shared.job, &shared.spec));
             }
+            None => {}
         }
     }
 }

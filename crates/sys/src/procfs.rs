@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
+use std::sync::OnceLock;
 
 /// Some of what `/proc/<pid>/stat` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,10 +145,14 @@ pub fn is_executing(pid: i32) -> bool {
 
 /// The id of this boot of the machine.
 pub fn boot_id() -> io::Result<String> {
+    static KNOWN: OnceLock<String> = OnceLock::new();
+    if let Some(known) = KNOWN.get() {
+        return Ok(known.clone());
+    }
     let mut buffer = [0; 64];
     let line = read_line("/proc/sys/kernel/random/boot_id", &mut buffer)?;
     let text = str::from_utf8(line).map_err(io::Error::other)?;
-    Ok(text.trim().to_owned())
+    Ok(KNOWN.get_or_init(|| text.trim().to_owned()).clone())
 }
 
 /// The sockets (their inodes) that listen for TCP connections on this port.
