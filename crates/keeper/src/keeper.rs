@@ -171,6 +171,8 @@ impl<'a> Keeper<'a> {
             self.clients
                 .tell_news(self.ledger.state().seq, self.capture.size());
             if self.is_done() {
+                // The standby has a copy, and may be held up.
+                self.shared.listener.close();
                 return Ok(());
             }
             if mem::take(&mut first) {

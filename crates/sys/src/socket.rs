@@ -5,8 +5,9 @@
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with,
-    bind, connect as connect_socket, listen, recv, send, socket_with, sockopt,
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType,
+    accept_with, bind, connect as connect_socket, listen, recv, send, shutdown, socket_with,
+    sockopt,
 };
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -80,6 +81,13 @@ impl Listener {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Takes no more connections, nor does any process that has a copy; those that wait to be taken see
+    /// their end.
+    pub fn close(&self) {
+        let _ = shutdown(&self.0, Shutdown::Both);
+        while accept_with(&self.0, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK).is_ok() {}
     }
 }
 

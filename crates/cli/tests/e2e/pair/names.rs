@@ -1,9 +1,9 @@
 //! A job's names are made to last by the standby, and nobody waits for it.
 
 use crate::checks::{assert_nothing_is_left, keepings};
-use crate::processes::{CONT, until_stopped};
+use crate::processes::{CONT, begin, until_blocked, until_stopped};
 use crate::scripts::{go, let_go, loop_until};
-use crate::world::{World, is_alive, kill, until};
+use crate::world::{Ran, World, is_alive, kill, until};
 
 /// A job that runs until it is let go, and its standby, to which this happens when it is asked.
 fn waiter(world: &World, action: &str) -> (String, i32) {
@@ -24,6 +24,25 @@ fn a_keeper_waits_for_no_disk_while_its_job_runs() {
     let job = world.wait(&id);
     assert_eq!(job["exit_code"], 7);
     assert_eq!(world.output(&id), b"up\nlate\n");
+    kill(standby, CONT);
+    assert_nothing_is_left(&world, &id);
+}
+
+/// Both listen, and a connection that nobody takes would last as long as one of them.
+#[test]
+fn who_comes_at_the_very_end_is_not_left_to_a_standby_that_is_held_up() {
+    let world = World::new();
+    let hooks = "standby:Asked=stop,keeper:Drained=stop";
+    let script = format!("{}; exit 7", loop_until(&go(&world)));
+    let id = world.shell_with_hooks(hooks, &script);
+    let standby = world.pair(&id).standby.unwrap();
+    until_stopped(standby);
+    let_go(&world);
+    let keeper = world.until_keeper_stops(&id);
+    let waiter = begin(world.command(["wait", &id, "--timeout", "30s"]));
+    until_blocked(waiter.id() as i32);
+    kill(keeper, CONT);
+    assert_eq!(Ran::end_of(waiter).code, 7);
     kill(standby, CONT);
     assert_nothing_is_left(&world, &id);
 }
