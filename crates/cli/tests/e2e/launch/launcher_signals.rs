@@ -111,9 +111,11 @@ fn a_signal_to_everyone_in_the_launchers_session_reaches_neither() {
 /// Starts a launcher on a terminal of its own, held by `script`, and runs `end` on it.
 fn on_a_terminal(world: &World, id: &str, end: impl FnOnce(&mut Child)) {
     let (go, run) = job(world, id);
+    // A shell whose child is just about to end well goes on after an interrupt.
     let launch = format!(
-        "[ -t 0 ] && touch {} && {run}; sleep 60",
-        world.path("had-a-terminal").display()
+        "[ -t 0 ] && touch {} && {run}; : > {}; sleep 60",
+        world.path("had-a-terminal").display(),
+        world.path("returned").display()
     );
     let mut terminal = with_outlive(world.within("script", ["-qec", &launch, "/dev/null"]))
         .stdin(Stdio::piped())
@@ -121,6 +123,9 @@ fn on_a_terminal(world: &World, id: &str, end: impl FnOnce(&mut Child)) {
         .spawn()
         .unwrap();
     until_running(world, id);
+    until("the launcher has returned", || {
+        world.path("returned").exists()
+    });
     let before = everyone(world, id);
     end(&mut terminal);
     terminal.wait().unwrap();
