@@ -85,7 +85,7 @@ impl Capture {
         self.feed
     }
 
-    /// Somebody has just been given the feed, which nobody had before.
+    /// Somebody has the feed, or may have it, which nobody had before.
     pub fn is_fed(&mut self) {
         self.feed = Feed::Open;
     }

@@ -26,6 +26,7 @@ use outlive_core::{Leftovers, Phase, State};
 use outlive_sys::child::GateInside;
 use outlive_sys::own::Bell;
 use outlive_sys::{clock, clock::Timer, memory, pidfd};
+use std::fs::File;
 use std::io;
 use std::mem;
 use std::time::Duration;
@@ -59,6 +60,8 @@ pub struct Keeper<'a> {
     pub(crate) tail: Tail,
     pub(crate) noted: Option<Noted>,
     pub(crate) held: Held,
+    /// Keeps the feed from ending while the job runs, once it has.
+    pub(crate) plug: Option<File>,
     /// What is looked for in the job, until it ends.
     pub(crate) signs: Option<Signs>,
     /// How much of the output was there when it was last looked at.
@@ -143,6 +146,7 @@ impl<'a> Keeper<'a> {
             signs,
             noticed,
             inside: None,
+            plug: None,
             finding,
             stopped: false,
             gives_up_ringing: false,

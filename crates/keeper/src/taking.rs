@@ -8,7 +8,7 @@ use crate::flow::LARGEST_FEED;
 use crate::hooks::Hook;
 use crate::keeper::{Held, Keeper};
 use outlive_core::Input;
-use outlive_sys::procfs;
+use outlive_sys::{pipe, procfs};
 use std::io;
 
 impl Keeper<'_> {
@@ -28,12 +28,27 @@ impl Keeper<'_> {
 
     pub(crate) fn take_output(&mut self) -> io::Result<()> {
         let taken = self.take(TURN);
+        self.hold_open();
         self.look_soon();
         taken
     }
 
+    /// A feed that nobody has open may be opened again by its name, as long as the job runs; and whether it
+    /// was is not to be heard from one that has ended.
+    fn hold_open(&mut self) {
+        let on_terminal = self.shared.source().terminal.is_some();
+        if self.capture.feed() == Feed::Ended && !on_terminal && self.state().end().is_none() {
+            self.plug = pipe::writing_end(&self.shared.feed).ok();
+            if self.plug.is_some() {
+                self.capture.is_fed();
+            }
+        }
+    }
+
     /// Takes everything an ended leader can have left.
     pub(crate) fn drain(&mut self) {
+        self.plug = None;
+        self.capture.is_fed();
         let _ = self.take(LARGEST_FEED);
     }
 

@@ -60,6 +60,13 @@ pub fn reading_end(writer: &File) -> io::Result<File> {
     File::open(format!("/proc/self/fd/{}", writer.as_raw_fd()))
 }
 
+/// Another end of the pipe that this is the reading end of: with it there is no end to be read.
+pub fn writing_end(reader: &File) -> io::Result<File> {
+    File::options()
+        .write(true)
+        .open(format!("/proc/self/fd/{}", reader.as_raw_fd()))
+}
+
 /// How much a pipe holds.
 pub fn width(pipe: &File) -> io::Result<usize> {
     Ok(rustix::pipe::fcntl_getpipe_size(pipe)?)

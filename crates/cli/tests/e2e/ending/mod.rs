@@ -3,6 +3,7 @@
 mod leftovers;
 mod once;
 mod record;
+mod reopened;
 mod synced;
 
 use crate::world::World;

@@ -1,0 +1,28 @@
+//! A job whose output nobody has open any more may open it again, by its name.
+
+use crate::processes::until_blocked;
+use crate::scripts::{go, let_go, loop_until};
+use crate::world::{World, until};
+
+/// More than a pipe holds: somebody has to take it for the job to go on.
+const MUCH: usize = 200_000;
+
+#[test]
+fn what_is_written_to_an_output_that_was_closed_by_all_and_opened_again_is_kept() {
+    let world = World::new();
+    let closed = world.path("closed");
+    let script = format!(
+        "echo a; exec 1>&- 2>&-; : > {}; {}; exec > \"$OUTLIVE_JOB_DIR/feed\"; head -c {MUCH} /dev/zero; exit 7",
+        closed.display(),
+        loop_until(&go(&world)),
+    );
+    let id = world.shell(&script);
+    until("it is closed", || closed.exists());
+    // It has seen that then.
+    until_blocked(world.pair(&id).keeper);
+    let_go(&world);
+    let job = world.wait(&id);
+    assert_eq!(job["exit_code"], 7);
+    assert_eq!(job["output"]["complete"], true);
+    assert_eq!(world.output(&id), [&b"a\n"[..], &[0; MUCH]].concat());
+}
