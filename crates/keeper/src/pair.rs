@@ -1,7 +1,7 @@
 //! How the two processes come about, and taking over.
 //!
 //! The launched process makes itself a clean place to live in, opens what both will share, and forks
-//! the keeper. Then it sleeps until that ends: it is the standby. If the keeper ends any other way than by
+//! the keeper. Then it is the standby: it makes the job's names last once the job runs, and sleeps. If the keeper ends any other way than by
 //! having finished, the standby does what the keeper did: [`act`].
 
 use crate::findable::{self, Finding, Request};

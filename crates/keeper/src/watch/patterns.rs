@@ -160,7 +160,8 @@ impl Search {
     }
 }
 
-/// Of what is looked for first, if it has no alternatives: a letter or two are in every other line.
+/// The length of the longest text in it, which is what the search looks for first; a letter or two are in
+/// every other line.
 fn longest_literal(hir: &Hir) -> usize {
     match hir.kind() {
         HirKind::Literal(literal) => literal.0.len(),

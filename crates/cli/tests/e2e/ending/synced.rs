@@ -50,7 +50,7 @@ fn the_end_is_in_the_journal_while_the_keeper_has_told_nobody_yet() {
 #[test]
 fn output_and_journal_are_synced_before_the_waiter_is_told() {
     let world = World::new();
-    let calls = traced_end(&world);
+    let calls = traced_end(&world, "");
     let at = |what: &str, found: &dyn Fn(&str) -> bool| {
         let places: Vec<usize> = (0..calls.len()).filter(|n| found(&calls[*n])).collect();
         *places
@@ -76,8 +76,17 @@ fn output_and_journal_are_synced_before_the_waiter_is_told() {
 /// A power loss after that must not lose what was told, nor who else is to be told.
 #[test]
 fn all_it_takes_to_find_the_end_is_synced_before_the_waiter_is_told() {
+    assert_findable_before_the_end("");
+}
+
+#[test]
+fn so_it_is_by_the_keeper_if_the_standby_dies_over_it() {
+    assert_findable_before_the_end("standby:Asked=kill");
+}
+
+fn assert_findable_before_the_end(hooks: &str) {
     let world = World::new();
-    let calls = traced_end(&world);
+    let calls = traced_end(&world, hooks);
     let journal = calls
         .iter()
         .position(|call| call.contains("sync(") && call.contains("/journal>"));
@@ -100,10 +109,10 @@ fn all_it_takes_to_find_the_end_is_synced_before_the_waiter_is_told() {
     }
 }
 
-/// What the keeper of a short job that is waited for does, as the kernel sees it.
-fn traced_end(world: &World) -> Vec<String> {
+/// What the keepers of a short job that is waited for do, as the kernel sees it.
+fn traced_end(world: &World, hooks: &str) -> Vec<String> {
     let trace = world.path("trace");
-    let outlive = world.command([
+    let mut outlive = world.command([
         "run",
         "--session",
         "s",
@@ -113,6 +122,7 @@ fn traced_end(world: &World) -> Vec<String> {
         "--shell",
         "echo x; sleep 0.2",
     ]);
+    outlive.env("OUTLIVE_HOOKS", hooks);
     let calls = "trace=fsync,fdatasync,write,sendto";
     let options = ["-f", "-y", "-s", "4096", "-e", calls];
     let ran = Ran::of(&mut strace(&outlive, &trace, &options));
