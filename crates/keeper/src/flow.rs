@@ -29,7 +29,7 @@ const MOVES: u32 = 4;
 /// with meanwhile.
 const WORTH_A_MOVE: usize = 8;
 /// Until the feed of a fast writer is worth a move again: it does not fill the feed in this time.
-const NAP: Duration = Duration::from_micros(50);
+const NAP: Duration = Duration::from_micros(150);
 /// After so long without output a stream is over. One that waits for its disk, or for the processor, has
 /// shorter breaks.
 const BREAK_MS: u64 = 1000;
