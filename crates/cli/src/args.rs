@@ -29,7 +29,7 @@ pub struct Cli {
 }
 
 /// Options every command takes.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub struct Global {
     /// Where all jobs are [default: $OUTLIVE_HOME, else the user's state directory]
     #[arg(long, global = true, value_name = "DIR")]
@@ -71,7 +71,11 @@ pub enum Command {
 }
 
 pub fn run() -> ExitCode {
-    let cli = match parse_named().map_or_else(parse_whole, Ok) {
+    let plain = run::plain::parse(std::env::args_os().skip(1));
+    let cli = match plain
+        .or_else(parse_named)
+        .map_or_else(|| parse_whole(std::env::args_os()), Ok)
+    {
         Ok(cli) => cli,
         // An exit code of 2 would be an answer.
         Err(error) if error.use_stderr() && is_hook(std::env::args_os().skip(1)) => {
@@ -103,10 +107,10 @@ fn parse_named() -> Option<Cli> {
 }
 
 /// Parses with every verb described: help and errors tell of them.
-fn parse_whole() -> Result<Cli, clap::Error> {
+pub fn parse_whole(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut command = Cli::command();
     command.build();
-    Cli::from_arg_matches(&command.try_get_matches()?)
+    Cli::from_arg_matches(&command.try_get_matches_from(words)?)
 }
 
 fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
