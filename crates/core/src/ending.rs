@@ -5,7 +5,7 @@
 //! ```
 //! Starting waits for no disk. So before an end is known for ever, all that it takes to find it and to
 //! tell its session is made to last: what was asked, the directory and its names, the links of its session.
-//! A standby does so once the job runs, when nobody waits for it.
+//! For a job that is not over at once a standby does so while it runs, when nobody waits for it.
 //!
 //! The live link and the history are not synced: what a power loss takes of them is made again from
 //! the jobs themselves, by whoever first asks in the next boot.
@@ -64,11 +64,12 @@ pub fn record(
 }
 
 fn sync_names(job: &JobDir, spec: Option<&Spec>) -> io::Result<()> {
+    let (home, _) = job.place()?;
+    // First what others change as well: with it filesystems that keep a journal sync the rest.
+    layout::sync_directory(&home.jobs())?;
+    layout::sync_directory(job.path())?;
     // Not waiting for what a job may have put in its place.
     layout::open(&job.spec())?.sync_all()?;
-    let (home, _) = job.place()?;
-    layout::sync_directory(job.path())?;
-    layout::sync_directory(&home.jobs())?;
     if let Some(session) = spec.and_then(|spec| spec.session.as_ref()) {
         layout::sync_directory(&home.inbox(session))?;
         layout::sync_directory(&home.inboxes())?;

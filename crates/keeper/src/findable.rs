@@ -1,81 +1,68 @@
-//! Making what was asked and all names of the job last: the standby does, once the job runs.
+//! Making what was asked and all names of the job last: the standby does, a moment after it has begun.
 //!
 //! A disk can take seconds for it. A keeper that waited would hear of nothing meanwhile, take no output and
-//! note an end late; and an end would wait for it. So the standby is asked, which has nothing else to do. A
-//! keeper whose standby does not say that it is done does it itself, at the end.
+//! note an end late; and an end would wait for it. So the standby does it, which has nothing else to do. A
+//! keeper whose standby does not say that it is done does it itself, at the end; for a job that is over at
+//! once that is the cheapest.
 
 use crate::hooks;
 use outlive_core::ending::{self, Findable};
 use outlive_core::{JobDir, Spec};
 use outlive_sys::poll::{self, Interest};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 /// A standby that takes longer for the rest of it has been suspended.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// A job that is over before this is synced by its keeper, with its end.
+pub const MOMENT: Duration = Duration::from_millis(100);
+
+const BEGUN: u8 = b'b';
+const DONE: u8 = b'd';
+
 /// How a keeper knows.
 #[derive(Debug)]
 pub enum Finding {
     /// Nobody has seen to it.
     Open,
-    /// There is a standby to be asked.
+    /// There is a standby, which says when it begins and when it is done.
     Standby(UnixStream),
-    /// The standby will say, or end.
-    Asked(UnixStream),
     Done(Findable),
 }
 
 /// The standby's side.
 #[derive(Debug)]
-pub struct Request(UnixStream);
+pub struct Syncing(UnixStream);
 
 /// Before the fork: both sides.
-pub fn both_sides() -> io::Result<(Finding, Request)> {
+pub fn both_sides() -> io::Result<(Finding, Syncing)> {
     let (keeper, standby) = UnixStream::pair()?;
-    Ok((Finding::Standby(keeper), Request(standby)))
+    keeper.set_nonblocking(true)?;
+    Ok((Finding::Standby(keeper), Syncing(standby)))
 }
 
-impl Request {
-    /// Readable once there is one, or nobody left who could make it.
-    pub fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-
-    /// Sees to it, if that is what was asked, and says so.
-    pub fn answer(mut self, job: &JobDir, spec: &Spec) -> Finding {
-        if !matches!(self.0.read(&mut [0]), Ok(1)) {
-            return Finding::Open;
-        }
-        hooks::standby_asked();
+impl Syncing {
+    /// Sees to it. A keeper that is gone need not hear of it.
+    pub fn see_to(mut self, job: &JobDir, spec: &Spec) -> Finding {
+        let _ = self.0.write_all(&[BEGUN]);
+        hooks::standby_syncs();
         let findable = ending::make_findable(job, Some(spec));
         if findable.lasts {
-            // A keeper that is gone need not hear it.
-            let _ = self.0.write_all(b"f");
+            let _ = self.0.write_all(&[DONE]);
         }
         Finding::Done(findable)
     }
 }
 
 impl Finding {
-    /// Now nobody who starts the job waits for the disk; at its end somebody will.
-    pub fn ask(&mut self) {
-        *self = match std::mem::replace(self, Finding::Open) {
-            Finding::Standby(standby) => match (&standby).write_all(b"a") {
-                Ok(()) => Finding::Asked(standby),
-                Err(_) => Finding::Open,
-            },
-            other => other,
-        };
-    }
-
     /// It is done when this returns, or cannot be.
     pub fn done(&mut self, job: &JobDir, spec: &Spec) -> Findable {
         let findable = match self {
             Finding::Done(findable) if findable.lasts => *findable,
-            Finding::Asked(standby) if says_so(standby) => Findable { lasts: true },
+            Finding::Standby(standby) if is_done(standby) => Findable { lasts: true },
             _ => ending::make_findable(job, Some(spec)),
         };
         *self = Finding::Done(findable);
@@ -83,8 +70,19 @@ impl Finding {
     }
 }
 
-fn says_so(mut standby: &UnixStream) -> bool {
-    let on = [(standby.as_fd(), Interest::Readable)];
-    let spoke = poll::wait(&on, Some(PATIENCE)).is_ok_and(|woken| woken.contains(&true));
-    spoke && matches!(standby.read(&mut [0]), Ok(1))
+/// Whether the standby has done it. One that is about it is waited for.
+fn is_done(standby: &UnixStream) -> bool {
+    match last_word(standby) {
+        Some(BEGUN) => {
+            let on = [(standby.as_fd(), Interest::Readable)];
+            poll::wait(&on, Some(PATIENCE)).is_ok() && last_word(standby) == Some(DONE)
+        }
+        word => word == Some(DONE),
+    }
+}
+
+fn last_word(mut standby: &UnixStream) -> Option<u8> {
+    let mut words = [0; 2];
+    let count = standby.read(&mut words).ok()?;
+    words[..count].last().copied()
 }

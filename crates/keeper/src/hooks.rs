@@ -49,9 +49,9 @@ pub enum Hook {
 }
 
 /// The standby is about to make the job's names last.
-pub fn standby_asked() {
+pub fn standby_syncs() {
     if cfg!(debug_assertions) {
-        hook::reach("standby", "Asked");
+        hook::reach("standby", "Syncs");
     }
 }
 

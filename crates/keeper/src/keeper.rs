@@ -180,7 +180,6 @@ impl<'a> Keeper<'a> {
                 return Ok(());
             }
             if mem::take(&mut first) {
-                self.finding.ask();
                 // Most jobs are quiet from here on, and what it took to begin is used no more.
                 memory::release_stack();
             }

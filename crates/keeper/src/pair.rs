@@ -1,10 +1,10 @@
 //! How the two processes come about, and taking over.
 //!
 //! The launched process makes itself a clean place to live in, opens what both will share, and forks
-//! the keeper. Then it is the standby: it makes the job's names last once the job runs, and sleeps. If the keeper ends any other way than by
-//! having finished, the standby does what the keeper did: [`act`].
+//! the keeper. Then it is the standby: it makes the job's names last, and sleeps. If the keeper ends any
+//! other way than by having finished, the standby does what the keeper did: [`act`].
 
-use crate::findable::{self, Finding, Request};
+use crate::findable::{self, Finding, Syncing};
 use crate::hooks::{Hook, Role};
 use crate::keeper::Keeper;
 use crate::leader::{self, Leader};
@@ -25,9 +25,10 @@ use outlive_sys::{memory, own, procfs};
 use std::fs::File;
 use std::io;
 use std::iter;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Instant;
 
 /// Supervises the job in this directory until nothing of it is left; returns the exit code.
 ///
@@ -93,11 +94,11 @@ fn pair(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
     let standby = own::pid();
     // What is used no more is not to be there twice.
     memory::release_stack();
-    // A keeper that cannot ask sees to it itself.
-    let (mut finding, mut request) = findable::both_sides().ok().unzip();
+    // A keeper that would not hear of it sees to it itself.
+    let (mut finding, mut syncing) = findable::both_sides().ok().unzip();
     let forked = child::fork(|| {
         // The standby's alone, so that it ends with that.
-        request = None;
+        syncing = None;
         let finding = finding.take().unwrap_or(Finding::Open);
         let _ = own::new_session();
         let kept = own::become_subreaper()
@@ -106,15 +107,15 @@ fn pair(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
     });
     drop(finding);
     match forked {
-        Ok(keeper) => stand_by(keeper, shared, request),
+        Ok(keeper) => stand_by(keeper, shared, syncing),
         // No room for two: one is better than none. The gate's inside went with the fork.
         Err(_) => act(Role::Keeper, shared, None, None, Finding::Open),
     }
 }
 
 /// Sleeps as long as the keeper lives, and takes its place if it dies before its time.
-fn stand_by(keeper: i32, shared: &mut Shared, request: Option<Request>) -> io::Result<()> {
-    let finding = match heed(keeper, shared, request) {
+fn stand_by(keeper: i32, shared: &mut Shared, syncing: Option<Syncing>) -> io::Result<()> {
+    let finding = match heed(keeper, shared, syncing) {
         // Its copy would keep the job's input from ever ending.
         Err(error) if shared.channel.leash().is_some() => return Err(error),
         other => other.unwrap_or(Finding::Open),
@@ -127,48 +128,34 @@ fn stand_by(keeper: i32, shared: &mut Shared, request: Option<Request>) -> io::R
     }
 }
 
-/// Does what the keeper asks as long as it lives, where there is anything it may ask. What it asks through
-/// does not close with it: a leader that waits to be written down has copies.
-fn heed(keeper: i32, shared: &mut Shared, mut request: Option<Request>) -> io::Result<Finding> {
+/// While the keeper lives: makes the job's names last, and lets go of the job's input when it is told to.
+fn heed(keeper: i32, shared: &mut Shared, mut syncing: Option<Syncing>) -> io::Result<Finding> {
     let mut finding = Finding::Open;
     let Some(pidfd) = PidFd::open(keeper)? else {
         return Ok(finding);
     };
+    let begins = Instant::now() + findable::MOMENT;
     loop {
-        let leash = shared
-            .channel
-            .leash()
-            .map(|leash| (Asks::ToClose, leash.as_fd()));
-        let names = request.as_ref().map(|names| (Asks::ToSync, names.as_fd()));
-        let asks: Vec<(Asks, BorrowedFd<'_>)> = leash.into_iter().chain(names).collect();
-        if asks.is_empty() {
+        let leash = shared.channel.leash().map(AsFd::as_fd);
+        if leash.is_none() && syncing.is_none() {
             return Ok(finding);
         }
-        let all = iter::once(pidfd.as_fd()).chain(asks.iter().map(|(_, through)| *through));
-        let on: Vec<_> = all.map(|fd| (fd, Interest::Readable)).collect();
-        let woken = poll::wait(&on, None)?;
-        if woken[0] {
-            return Ok(finding);
-        }
-        let asked = asks.iter().zip(&woken[1..]).find(|(_, woken)| **woken);
-        match asked.map(|((asks, _), _)| *asks) {
-            Some(Asks::ToClose) => shared.channel.obey(),
-            Some(Asks::ToSync) => {
-                let names = request.take();
-                finding = names.map_or(finding, |names| names.answer(&shared.job, &shared.spec));
+        // What the leash is tugged through does not close with the keeper: a leader that waits to be
+        // written down has copies.
+        let on = iter::once(pidfd.as_fd()).chain(leash);
+        let on: Vec<_> = on.map(|fd| (fd, Interest::Readable)).collect();
+        let until = syncing
+            .is_some()
+            .then(|| begins.saturating_duration_since(Instant::now()));
+        match poll::wait(&on, until)?.as_slice() {
+            [true, ..] => return Ok(finding),
+            [_, true] => shared.channel.obey(),
+            _ => {
+                let due = syncing.take_if(|_| Instant::now() >= begins);
+                finding = due.map_or(finding, |due| due.see_to(&shared.job, &shared.spec));
             }
-            None => {}
         }
     }
-}
-
-/// What a keeper may ask of its standby.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asks {
-    /// Its copy of what the job's input is written to.
-    ToClose,
-    /// What was asked, and the names.
-    ToSync,
 }
 
 /// Reads the journal and goes on from there. Every keeper comes through here.

@@ -66,7 +66,9 @@ pub struct Waited {
 impl Waited {
     /// Notes, once the face has said so, that whoever waited has been told of what came.
     pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
-        for (job, met) in self.jobs.iter().zip(&self.met) {
+        // Of a job without a session nobody is to be told.
+        let owned = |(job, _): &(&Job, _)| job.session.is_some();
+        for (job, met) in self.jobs.iter().zip(&self.met).filter(owned) {
             let shown = |seq| {
                 let mut events = self.events.iter();
                 events.any(|event| event.job == job.id && event.event.seq == seq)
@@ -96,8 +98,10 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
     let deadline = how
         .timeout
         .map(|timeout| clock::boot_ms().saturating_add(timeout.as_millis() as u64));
-    for id in ids {
-        how.what.refuse_unasked(&outlive.read_spec(id)?)?;
+    if how.what.is_asked_for() {
+        for id in ids {
+            how.what.refuse_unasked(&outlive.read_spec(id)?)?;
+        }
     }
     let _holds: Vec<Option<Hold>> = ids
         .iter()
@@ -131,6 +135,11 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
 }
 
 impl What {
+    /// Whether it comes only of jobs that it was asked of.
+    fn is_asked_for(self) -> bool {
+        !matches!(self, What::End | What::Input)
+    }
+
     /// What was not asked for when a job was started never comes.
     fn refuse_unasked(self, spec: &Spec) -> Result<(), Error> {
         let (asked, option) = match self {

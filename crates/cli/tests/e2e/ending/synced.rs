@@ -81,7 +81,7 @@ fn all_it_takes_to_find_the_end_is_synced_before_the_waiter_is_told() {
 
 #[test]
 fn so_it_is_by_the_keeper_if_the_standby_dies_over_it() {
-    assert_findable_before_the_end("standby:Asked=kill");
+    assert_findable_before_the_end("standby:Syncs=kill");
 }
 
 fn assert_findable_before_the_end(hooks: &str) {

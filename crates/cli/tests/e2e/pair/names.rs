@@ -5,10 +5,10 @@ use crate::processes::{CONT, begin, until_blocked, until_stopped};
 use crate::scripts::{go, let_go, loop_until};
 use crate::world::{Ran, World, is_alive, kill, until};
 
-/// A job that runs until it is let go, and its standby, to which this happens when it is asked.
+/// A job that runs until it is let go, and its standby, to which this happens when it syncs.
 fn waiter(world: &World, action: &str) -> (String, i32) {
     let script = format!("echo up; {}; echo late; exit 7", loop_until(&go(world)));
-    let id = world.shell_with_hooks(&format!("standby:Asked={action}"), &script);
+    let id = world.shell_with_hooks(&format!("standby:Syncs={action}"), &script);
     let standby = world.pair(&id).standby.unwrap();
     (id, standby)
 }
@@ -32,7 +32,7 @@ fn a_keeper_waits_for_no_disk_while_its_job_runs() {
 #[test]
 fn who_comes_at_the_very_end_is_not_left_to_a_standby_that_is_held_up() {
     let world = World::new();
-    let hooks = "standby:Asked=stop,keeper:Drained=stop";
+    let hooks = "standby:Syncs=stop,keeper:Drained=stop";
     let script = format!("{}; exit 7", loop_until(&go(&world)));
     let id = world.shell_with_hooks(hooks, &script);
     let standby = world.pair(&id).standby.unwrap();
