@@ -38,7 +38,6 @@ const LAYERS: [Layer; 10] = [
         inside: &["outlive-core", "outlive-sys"],
         outside: Some(&[
             "memchr",
-            "regex",
             "regex-automata",
             "regex-syntax",
             "serde",

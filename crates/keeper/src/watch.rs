@@ -13,6 +13,7 @@
 //! | module | owns |
 //! |---|---|
 //! | [`patterns`] | the patterns made ready, so that many lines are searched at once |
+//! | [`matcher`] | one of them, with the memory that looking for it takes |
 //! | [`sieve`] | lines passed over at several places at once |
 //! | [`strip`] | text without escape sequences |
 //! | [`scan`] | lines in chunks cut anywhere; where to go on |
@@ -21,6 +22,7 @@
 //! Nothing is compiled before [`Patterns::compile`] is called, so a job without a watch pays nothing.
 
 pub mod limit;
+mod matcher;
 pub mod patterns;
 pub mod scan;
 mod sieve;

@@ -12,8 +12,8 @@ pub fn file(name: &str) -> io::Result<File> {
 
 /// What a call of ours may have used of its stack, and more.
 const STACK: usize = 128 * 1024;
-/// Kept below the caller's frame: room for the frame of the call that gives back.
-const MARGIN: usize = 4096;
+/// Kept below the caller's frame: room for the frame of the call that gives back, which takes a tenth of it.
+const MARGIN: usize = 1024;
 
 /// Gives back what earlier, deeper calls left behind on the main thread's stack. For a process that has
 /// just begun and will sleep long.
@@ -21,7 +21,7 @@ const MARGIN: usize = 4096;
 pub fn release_stack() {
     let here = 0u8;
     let page = 4096;
-    let end = ((&raw const here).addr() & !(page - 1)).saturating_sub(MARGIN);
+    let end = (&raw const here).addr().saturating_sub(MARGIN) & !(page - 1);
     let start = end.saturating_sub(STACK);
     // SAFETY: everything from `start` to `end` is below the frame of this function, whose frame and
     // calls fit into the margin: no live object is there. No mapping but the stack's is that near below

@@ -12,18 +12,16 @@
 //! What is found is still confirmed in its text alone; around `\r\n` a match of nothing may be found
 //! that is in no text (`\B`), but none is missed.
 
+use super::matcher::Matcher;
 use super::sieve::Sieve;
 use outlive_core::watch::Pattern;
-use regex::bytes::{Regex, RegexBuilder};
-use regex_automata::{Input, meta};
+use regex_automata::Input;
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{
     Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look,
 };
 use std::fmt;
 
-/// Four times what a regular expression may have when it is asked for (the default of the crate).
-const LARGEST: usize = 40 << 20;
 /// Text of this length is rare enough to be looked for first.
 const RARE: usize = 3;
 
@@ -34,14 +32,14 @@ pub struct Patterns {
     /// large together, and each line is looked at by itself.
     positive: Option<Search>,
     /// Each positive one and its number.
-    each: Vec<(usize, Regex)>,
-    inverted: Vec<Regex>,
+    each: Vec<(usize, Matcher)>,
+    inverted: Vec<Matcher>,
 }
 
 /// A search through many lines.
 #[derive(Debug)]
 struct Search {
-    regex: meta::Regex,
+    regex: Matcher,
     /// Where there is no text to be looked for first.
     sieve: Option<Sieve>,
 }
@@ -70,12 +68,13 @@ impl Patterns {
             }
         }
         let one = |(number, hir): &(usize, Hir)| {
-            let regex = build(hir).map_err(|error| bad(patterns[*number].source(), &error))?;
+            let regex =
+                Matcher::new(hir).map_err(|error| bad(patterns[*number].source(), &error))?;
             Ok((*number, regex))
         };
         Ok(Patterns {
             each: positive.iter().map(one).collect::<Result<_, _>>()?,
-            inverted: match any_of(&inverted).and_then(|all| build(&all).ok()) {
+            inverted: match any_of(&inverted).and_then(|all| Matcher::new(&all).ok()) {
                 Some(all) => vec![all],
                 None => inverted
                     .iter()
@@ -134,13 +133,7 @@ fn any_of(hirs: &[(usize, Hir)]) -> Option<Hir> {
 impl Search {
     /// `None` where they are too large together.
     fn new(hir: &Hir) -> Option<Search> {
-        let config = meta::Config::new()
-            .utf8_empty(false)
-            .nfa_size_limit(Some(LARGEST));
-        let regex = meta::Builder::new()
-            .configure(config)
-            .build_from_hir(hir)
-            .ok()?;
+        let regex = Matcher::new(hir).ok()?;
         let literal = longest_literal(hir);
         let is_fast = regex.is_accelerated() && (literal == 0 || literal >= RARE);
         let sieve = if is_fast { None } else { Sieve::new(hir) };
@@ -150,7 +143,7 @@ impl Search {
     /// A byte of the first line at or after `from` in which something may match.
     fn first(&self, block: &[u8], from: usize) -> Option<usize> {
         let find = |range| {
-            let found = self.regex.find(Input::new(block).range(range))?;
+            let found = self.regex.find(&Input::new(block).range(range))?;
             Some(found.start())
         };
         match &self.sieve {
@@ -172,14 +165,6 @@ fn longest_literal(hir: &Hir) -> usize {
         }
         HirKind::Empty | HirKind::Class(_) | HirKind::Look(_) => 0,
     }
-}
-
-fn build(hir: &Hir) -> Result<Regex, regex::Error> {
-    // What was accepted as it was written must not be refused as it is rewritten here.
-    RegexBuilder::new(&hir.to_string())
-        .size_limit(LARGEST)
-        .nest_limit(10_000)
-        .build()
 }
 
 fn bad(pattern: &str, why: &dyn fmt::Display) -> BadPattern {

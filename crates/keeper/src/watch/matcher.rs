@@ -1,0 +1,59 @@
+//! A regular expression, with the memory that looking for it takes.
+//!
+//! The crate's own `find` takes that from a pool that threads share. Keepers have one thread; and what the
+//! pool keeps for each thread would cost every keeper a page of memory, whether it watches or not.
+
+use regex_automata::meta::{BuildError, Builder, Cache, Config, Regex};
+use regex_automata::{Input, Match};
+use regex_syntax::hir::Hir;
+use std::cell::RefCell;
+
+/// Four times what a regular expression may have when it is asked for (the default of the crate): what was
+/// accepted as it was written must not be refused as it is rewritten here.
+const LARGEST: usize = 40 << 20;
+
+#[derive(Debug)]
+pub struct Matcher {
+    regex: Regex,
+    /// Once it has been looked for.
+    memory: RefCell<Option<Cache>>,
+}
+
+impl Matcher {
+    /// Says why it cannot be looked for.
+    pub fn new(hir: &Hir) -> Result<Matcher, String> {
+        let config = Config::new()
+            .utf8_empty(false)
+            .nfa_size_limit(Some(LARGEST));
+        let regex = Builder::new().configure(config).build_from_hir(hir);
+        Ok(Matcher {
+            regex: regex.map_err(|error| reason(&error))?,
+            memory: RefCell::default(),
+        })
+    }
+
+    pub fn find(&self, input: &Input<'_>) -> Option<Match> {
+        let mut memory = self.memory.borrow_mut();
+        let memory = memory.get_or_insert_with(|| self.regex.create_cache());
+        self.regex.search_with(memory, input)
+    }
+
+    pub fn is_match(&self, text: &[u8]) -> bool {
+        let mut memory = self.memory.borrow_mut();
+        let memory = memory.get_or_insert_with(|| self.regex.create_cache());
+        let input = Input::new(text).earliest(true);
+        self.regex.search_half_with(memory, &input).is_some()
+    }
+
+    /// Whether it is found much faster than by looking at each byte.
+    pub fn is_accelerated(&self) -> bool {
+        self.regex.is_accelerated()
+    }
+}
+
+fn reason(error: &BuildError) -> String {
+    match error.size_limit() {
+        Some(limit) => format!("it takes more than {} MiB when it is compiled", limit >> 20),
+        None => error.to_string(),
+    }
+}
