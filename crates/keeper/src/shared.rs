@@ -72,7 +72,9 @@ impl Shared {
             return Err(io::Error::other(reason));
         }
         let (gate, inside) = child::gate()?;
-        let begun = job.read_journal().map_err(io::Error::other)?.state.phase != Phase::Accepted;
+        // Most jobs have nothing for which it matters.
+        let matters = spec.log.is_some() || spec.input != Input::Null;
+        let begun = matters && has_begun(&job)?;
         let log = match mirror::open_log(&spec) {
             // A job that runs already is kept all the same.
             Err(_) if begun => None,
@@ -112,6 +114,11 @@ impl Shared {
     pub fn ring_ready(&self) {
         let _ = (&self.ready).write_all(b"r");
     }
+}
+
+fn has_begun(job: &JobDir) -> io::Result<bool> {
+    let journal = job.read_journal().map_err(io::Error::other)?;
+    Ok(journal.state.phase != Phase::Accepted)
 }
 
 fn listen(job: &JobDir) -> io::Result<Listener> {

@@ -1,16 +1,11 @@
 //! The keepers of a job that waits sleep.
 
 use super::{PIPE, PTY, assert_does_not_await, begin_wait, start, wait_for_input};
-use crate::processes::sleeps_in;
+use crate::processes::sleeps_for_good;
 use crate::trace::watch_for_two_seconds;
 use crate::world::{World, until};
 use std::fs;
 use std::time::{Duration, Instant};
-
-fn is_asleep(pid: i32) -> bool {
-    let place = sleeps_in(pid);
-    place.contains("poll") || place.contains("wait")
-}
 
 fn an_idle_pair_makes_no_system_calls(kind: &[&str], command: &[&str], given_up: bool) {
     let world = World::new();
@@ -29,7 +24,9 @@ fn an_idle_pair_makes_no_system_calls(kind: &[&str], command: &[&str], given_up:
     let both = [pair.keeper, pair.standby.unwrap()];
     // A look that was still due finds that nobody asks any more.
     until_quiet(pair.keeper);
-    until("both are asleep", || both.iter().all(|pid| is_asleep(*pid)));
+    until("both are asleep", || {
+        both.iter().all(|pid| sleeps_for_good(*pid))
+    });
     let trace = watch_for_two_seconds(&world, &both);
     assert_eq!(trace.lines().count(), 2, "{trace}");
     let returned = trace.lines().filter(|line| line.contains(" = ")).count();

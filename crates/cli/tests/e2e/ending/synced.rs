@@ -50,7 +50,7 @@ fn the_end_is_in_the_journal_while_the_keeper_has_told_nobody_yet() {
 #[test]
 fn output_and_journal_are_synced_before_the_waiter_is_told() {
     let world = World::new();
-    let calls = traced_end(&world, "");
+    let calls = traced_end(&world, "", LONG);
     let at = |what: &str, found: &dyn Fn(&str) -> bool| {
         let places: Vec<usize> = (0..calls.len()).filter(|n| found(&calls[*n])).collect();
         *places
@@ -76,17 +76,23 @@ fn output_and_journal_are_synced_before_the_waiter_is_told() {
 /// A power loss after that must not lose what was told, nor who else is to be told.
 #[test]
 fn all_it_takes_to_find_the_end_is_synced_before_the_waiter_is_told() {
-    assert_findable_before_the_end("");
+    assert_findable_before_the_end("", LONG);
+}
+
+/// It is over before its standby has begun.
+#[test]
+fn so_it_is_for_a_job_that_is_over_at_once() {
+    assert_findable_before_the_end("", "echo x");
 }
 
 #[test]
 fn so_it_is_by_the_keeper_if_the_standby_dies_over_it() {
-    assert_findable_before_the_end("standby:Syncs=kill");
+    assert_findable_before_the_end("standby:Syncs=kill", LONG);
 }
 
-fn assert_findable_before_the_end(hooks: &str) {
+fn assert_findable_before_the_end(hooks: &str, script: &str) {
     let world = World::new();
-    let calls = traced_end(&world, hooks);
+    let calls = traced_end(&world, hooks, script);
     let journal = calls
         .iter()
         .position(|call| call.contains("sync(") && call.contains("/journal>"));
@@ -109,8 +115,11 @@ fn assert_findable_before_the_end(hooks: &str) {
     }
 }
 
-/// What the keepers of a short job that is waited for do, as the kernel sees it.
-fn traced_end(world: &World, hooks: &str) -> Vec<String> {
+/// Long enough for its standby to have seen to its names.
+const LONG: &str = "echo x; sleep 0.3";
+
+/// What the keepers of a job that is waited for do, as the kernel sees it.
+fn traced_end(world: &World, hooks: &str, script: &str) -> Vec<String> {
     let trace = world.path("trace");
     let mut outlive = world.command([
         "run",
@@ -120,7 +129,7 @@ fn traced_end(world: &World, hooks: &str) -> Vec<String> {
         "n",
         "--wait",
         "--shell",
-        "echo x; sleep 0.2",
+        script,
     ]);
     outlive.env("OUTLIVE_HOOKS", hooks);
     let calls = "trace=fsync,fdatasync,write,sendto";

@@ -2,7 +2,7 @@
 
 use super::{errand, errands, holder, waiter};
 use crate::checks::{every, keepings};
-use crate::processes::{kill_for_good, sleeps_in};
+use crate::processes::{kill_for_good, sleeps_for_good};
 use crate::trace::watch_for_two_seconds;
 use crate::world::{World, until};
 
@@ -28,8 +28,7 @@ fn nobody_polls_while_a_job_waits() {
         let mut all = vec![pair.keeper, errand(&world, &second)];
         all.extend(pair.standby);
         until("all are asleep", || {
-            let places = all.iter().map(|pid| sleeps_in(*pid));
-            places.into_iter().all(|place| place.len() > 1)
+            all.iter().all(|pid| sleeps_for_good(*pid))
         });
         let trace = watch_for_two_seconds(&world, &all);
         // The call each of them was in all the time, which never returned.

@@ -1,7 +1,7 @@
 //! Whoever waits or keeps sleeps, and does not poll.
 
 use crate::checks::every;
-use crate::processes::sleeps_in;
+use crate::processes::sleeps_for_good;
 use crate::trace::{strace, watch_for_two_seconds};
 use crate::world::{Ran, World, until};
 use std::fs;
@@ -85,7 +85,9 @@ fn an_idle_pair_makes_no_system_calls() {
         |sort| {
             let world = World::new();
             let both = idle(&world, sort);
-            until("both are asleep", || both.iter().all(|pid| is_asleep(*pid)));
+            until("both are asleep", || {
+                both.iter().all(|pid| sleeps_for_good(*pid))
+            });
             let trace = watch_for_two_seconds(&world, &both);
             // The call each of them was in all the time, which never returned.
             assert_eq!(trace.lines().count(), 2, "{trace}");
@@ -94,9 +96,4 @@ fn an_idle_pair_makes_no_system_calls() {
             world.ok(&["stop", "job"]);
         },
     );
-}
-
-fn is_asleep(pid: i32) -> bool {
-    let place = sleeps_in(pid);
-    place.contains("poll") || place.contains("wait")
 }

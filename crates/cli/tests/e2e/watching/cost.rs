@@ -2,7 +2,7 @@
 
 use super::{EVERY_MATCH, run, world};
 use crate::checks::until_output;
-use crate::processes::sleeps_in;
+use crate::processes::sleeps_for_good;
 use crate::trace::{strace, watch_for_two_seconds};
 use crate::world::{Ran, World, until};
 use std::fs;
@@ -12,10 +12,7 @@ fn assert_sleeps(world: &World, id: &str) {
     let pair = world.pair(id);
     let both = [pair.keeper, pair.standby.unwrap()];
     until("both are asleep", || {
-        both.iter().all(|pid| {
-            let place = sleeps_in(*pid);
-            place.contains("poll") || place.contains("wait")
-        })
+        both.iter().all(|pid| sleeps_for_good(*pid))
     });
     let trace = watch_for_two_seconds(world, &both);
     let returned = trace.lines().filter(|line| line.contains(" = ")).count();

@@ -2,7 +2,7 @@
 
 use super::{SESSION, inbox_of, run};
 use crate::checks::{keepings, until_wrote};
-use crate::processes::{kill_for_good, sleeps_in};
+use crate::processes::{kill_for_good, sleeps_for_good};
 use crate::scripts::{WAITS, go, let_go};
 use crate::trace::watch_for_two_seconds;
 use crate::world::{Ran, World, until};
@@ -153,10 +153,7 @@ fn once_a_prompt_is_told_the_keepers_sleep() {
         let pair = world.pair(&id);
         let both = [pair.keeper, pair.standby.unwrap()];
         until("both are asleep", || {
-            both.iter().all(|pid| {
-                let place = sleeps_in(*pid);
-                place.contains("poll") || place.contains("wait")
-            })
+            both.iter().all(|pid| sleeps_for_good(*pid))
         });
         let trace = watch_for_two_seconds(&world, &both);
         let returned = trace.lines().filter(|line| line.contains(" = ")).count();
