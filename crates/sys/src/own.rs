@@ -165,8 +165,9 @@ pub struct HandedDown {
 
 /// Takes what was handed down. To be called once, first thing in a process.
 pub fn take_handed_down() -> io::Result<HandedDown> {
-    let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    // Not the library's own, which come with buffers that would lie between what is used.
+    let input = File::from(rustix::stdio::stdin().try_clone_to_owned()?);
+    let output = File::from(rustix::stdio::stdout().try_clone_to_owned()?);
     let null = File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
