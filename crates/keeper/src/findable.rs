@@ -18,7 +18,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A job that is over before this is synced by its keeper, with its end.
-pub const MOMENT: Duration = Duration::from_millis(100);
+pub const MOMENT: Duration = Duration::from_millis(20);
 
 const BEGUN: u8 = b'b';
 const DONE: u8 = b'd';

@@ -1,9 +1,9 @@
 //! `outlive run`
 
-pub use options::Options;
-
 mod options;
 pub mod plain;
+
+pub use options::Options;
 
 use super::duration;
 use crate::context::Context;

@@ -203,6 +203,8 @@ impl Watch {
             if state.end().is_some() {
                 return Ok(Watch::Ended);
             }
+            // One that could not be told of in the end is not waited for.
+            outlive.read_spec(id)?;
             if let Some(connection) = presence::reach(outlive, id)? {
                 connection.send(&match what {
                     What::Input => Request::AwaitInput,
