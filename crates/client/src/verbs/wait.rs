@@ -98,11 +98,6 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
     let deadline = how
         .timeout
         .map(|timeout| clock::boot_ms().saturating_add(timeout.as_millis() as u64));
-    if how.what.is_asked_for() {
-        for id in ids {
-            how.what.refuse_unasked(&outlive.read_spec(id)?)?;
-        }
-    }
     let _holds: Vec<Option<Hold>> = ids
         .iter()
         .take(MOST_HELD)
@@ -135,11 +130,6 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
 }
 
 impl What {
-    /// Whether it comes only of jobs that it was asked of.
-    fn is_asked_for(self) -> bool {
-        !matches!(self, What::End | What::Input)
-    }
-
     /// What was not asked for when a job was started never comes.
     fn refuse_unasked(self, spec: &Spec) -> Result<(), Error> {
         let (asked, option) = match self {
@@ -197,14 +187,18 @@ impl Watch {
     fn arm(outlive: &Outlive, id: &JobId, what: What) -> Result<Watch, Error> {
         loop {
             let (_, state) = presence::meet(outlive, id)?;
+            let has_ended = state.end().is_some();
+            if has_ended && matches!(what, What::End | What::Input) {
+                return Ok(Watch::Ended);
+            }
+            // Nor is one waited for that could not be told of in the end.
+            what.refuse_unasked(&outlive.read_spec(id)?)?;
             if let Some(events) = what.has_come(outlive, id, &state)? {
                 return Ok(Watch::Met(events));
             }
-            if state.end().is_some() {
+            if has_ended {
                 return Ok(Watch::Ended);
             }
-            // One that could not be told of in the end is not waited for.
-            outlive.read_spec(id)?;
             if let Some(connection) = presence::reach(outlive, id)? {
                 connection.send(&match what {
                     What::Input => Request::AwaitInput,

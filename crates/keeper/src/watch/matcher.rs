@@ -33,16 +33,17 @@ impl Matcher {
     }
 
     pub fn find(&self, input: &Input<'_>) -> Option<Match> {
-        let mut memory = self.memory.borrow_mut();
-        let memory = memory.get_or_insert_with(|| self.regex.create_cache());
-        self.regex.search_with(memory, input)
+        self.with_memory(|memory| self.regex.search_with(memory, input))
     }
 
     pub fn is_match(&self, text: &[u8]) -> bool {
-        let mut memory = self.memory.borrow_mut();
-        let memory = memory.get_or_insert_with(|| self.regex.create_cache());
         let input = Input::new(text).earliest(true);
-        self.regex.search_half_with(memory, &input).is_some()
+        self.with_memory(|memory| self.regex.search_half_with(memory, &input).is_some())
+    }
+
+    fn with_memory<T>(&self, search: impl FnOnce(&mut Cache) -> T) -> T {
+        let mut memory = self.memory.borrow_mut();
+        search(memory.get_or_insert_with(|| self.regex.create_cache()))
     }
 
     /// Whether it is found much faster than by looking at each byte.
