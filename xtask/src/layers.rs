@@ -29,7 +29,7 @@ const LAYERS: [Layer; 10] = [
     Layer {
         name: "outlive-sys",
         inside: &[],
-        outside: Some(&["libc", "rustix"]),
+        outside: Some(&["dlmalloc", "libc", "rustix"]),
         has_unsafe: true,
     },
     // The keeper stays small.

@@ -3,7 +3,7 @@
 
 /// Keeps what is allocated together: an idle keeper has few pages of its own.
 #[global_allocator]
-static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+static HEAP: outlive_keeper::Heap = outlive_keeper::Heap;
 
 fn main() {
     std::process::exit(outlive_keeper::main(std::env::args_os()));

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 /// Asks the kernel for memory once, where the C library that this is linked with asks at every turn:
 /// that took longer than the rest of a launch.
 #[global_allocator]
-static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+static HEAP: outlive_keeper::Heap = outlive_keeper::Heap;
 
 fn main() -> ExitCode {
     // Without a keeper beside it, this program is its own: it is then called by that name.

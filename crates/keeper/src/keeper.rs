@@ -63,7 +63,7 @@ pub struct Keeper<'a> {
     /// Keeps the feed from ending while the job runs, once it has.
     pub(crate) plug: Option<File>,
     /// What is looked for in the job, until it ends.
-    pub(crate) signs: Option<Signs>,
+    pub(crate) signs: Option<Box<Signs>>,
     /// How much of the output was there when it was last looked at.
     pub(crate) noticed: u64,
     /// The leader's side of the gate, while the job waits for its turn.
@@ -162,7 +162,8 @@ impl<'a> Keeper<'a> {
         keeper
     }
 
-    /// Keeps the job until nothing of it is left.
+    /// Keeps the job until nothing of it is left. What it calls is not made a part of it, so that it does
+    /// not sleep below all that they take.
     pub fn run(mut self: Box<Self>) -> io::Result<()> {
         let resumed = self.resume();
         self.attempt(resumed);
@@ -191,6 +192,7 @@ impl<'a> Keeper<'a> {
     }
 
     /// Takes up what a predecessor left unfinished.
+    #[inline(never)]
     fn resume(&mut self) -> io::Result<()> {
         self.take_output()?;
         self.deliver()?;
@@ -230,6 +232,7 @@ impl<'a> Keeper<'a> {
         self.state().is_final()
     }
 
+    #[inline(never)]
     pub(crate) fn handle(&mut self, wake: Wake) -> io::Result<()> {
         match wake {
             Wake::Output => self.take_output(),

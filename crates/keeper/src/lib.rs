@@ -86,6 +86,7 @@ mod wake;
 pub mod watch;
 
 use outlive_core::JobDir;
+pub use outlive_sys::heap::Heap;
 pub use pair::run;
 
 /// The whole program: one argument, the job directory. Returns the exit code.

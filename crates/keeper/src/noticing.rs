@@ -72,7 +72,7 @@ impl Keeper<'_> {
     pub(crate) fn signs_due_at(&self) -> Option<u64> {
         match self.leader {
             Leader::Waiting => None,
-            _ => self.signs.as_ref().and_then(Signs::due_at),
+            _ => self.signs.as_deref().and_then(Signs::due_at),
         }
     }
 

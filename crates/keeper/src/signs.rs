@@ -59,14 +59,14 @@ struct Watching {
 }
 
 impl Signs {
-    /// What was asked of this job; `None` where nothing was.
+    /// What was asked of this job; `None` where nothing was, which then takes no room.
     pub fn resume(
         job: &JobDir,
         spec: &Spec,
         state: &State,
         size: u64,
         now: u64,
-    ) -> io::Result<Option<Signs>> {
+    ) -> io::Result<Option<Box<Signs>>> {
         let talks = spec.input != Input::Null && spec.session.is_some();
         let asked = spec.watch.is_some() || matches!(spec.ready, Some(Ready::Line(_)));
         if state.end().is_some() || !(asked || talks || spec.quiet_after_ms.is_some()) {
@@ -93,7 +93,7 @@ impl Signs {
             }
             _ => None,
         };
-        Ok(Some(Signs {
+        Ok(Some(Box::new(Signs {
             watch,
             ready,
             silence: spec
@@ -106,7 +106,7 @@ impl Signs {
             progress,
             resume,
             unwritten: Unwritten::default(),
-        }))
+        })))
     }
 
     /// Looks at output that has come, all of it that will; what lies below `dropped.end` is not there.

@@ -27,6 +27,7 @@ pub enum Tail {
 impl Keeper<'_> {
     /// Looks what is left of the tree, where that may have changed, and closes an ended job of which
     /// nothing is.
+    #[inline(never)]
     pub fn settle(&mut self) -> io::Result<()> {
         if self.hold_off.is_some() {
             return Ok(());

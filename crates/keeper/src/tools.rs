@@ -21,7 +21,7 @@ pub struct Tools {
     pub bell: Bell,
     /// `None` where it cannot be had: a help for readers is no reason not to run.
     pub indexing: Option<Indexing>,
-    pub signs: Option<Signs>,
+    pub signs: Option<Box<Signs>>,
 }
 
 impl Tools {

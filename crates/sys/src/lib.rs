@@ -9,6 +9,7 @@
 //! | [`child`] | fork, and the way from fork to exec |
 //! | [`clock`] | both clocks, and a timer that runs through suspend |
 //! | [`file`] | reserving space, finding holes, renaming without replacing |
+//! | [`heap`] | a heap that begins in the program itself |
 //! | [`hook`] | named places where a test can stop or kill a process |
 //! | [`lock`] | locks that a forked process shares |
 //! | [`memory`] | files that are nowhere but in memory, and giving memory back |
@@ -26,6 +27,7 @@ pub mod blocked;
 pub mod child;
 pub mod clock;
 pub mod file;
+pub mod heap;
 pub mod hook;
 pub mod lock;
 pub mod memory;
