@@ -1,7 +1,8 @@
 //! Every environment variable Outlive reads or sets, in one place.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 /// Where all jobs are.
 pub const HOME: &str = "OUTLIVE_HOME";
@@ -68,6 +69,18 @@ pub fn session() -> Option<String> {
 /// The session that was set for everything here, whatever an agent calls its own.
 pub fn own_session() -> Option<String> {
     env::var(SESSION).ok().filter(|value| !value.is_empty())
+}
+
+/// Where the program of this name is, as a shell would find it.
+pub fn on_path(program: impl AsRef<Path>) -> Option<PathBuf> {
+    find(&env::var_os("PATH")?, program.as_ref())
+}
+
+/// The same along another `PATH`.
+pub fn find(path: &OsStr, program: &Path) -> Option<PathBuf> {
+    env::split_paths(path)
+        .map(|directory| directory.join(program))
+        .find(|path| path.is_file())
 }
 
 /// The value of a variable that is set and not empty.

@@ -10,12 +10,12 @@ use crate::outlive::Outlive;
 use crate::scope;
 use outlive_core::{JobDir, JobId};
 use outlive_sys::lock::Lock;
+use outlive_sys::spawn::{Other, Started};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 const PROGRAM: &str = "outlive-keeper";
@@ -30,7 +30,7 @@ pub enum Begun {
 
 /// Keepers started by this process that may have ended. They are let go when another is started, so
 /// that a long-lived embedder gathers no zombies.
-static STARTED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+static STARTED: Mutex<Vec<Started>> = Mutex::new(Vec::new());
 
 /// Starts a keeper that holds `lock` from here on, and waits until the start is decided.
 pub fn start(
@@ -40,53 +40,54 @@ pub fn start(
     lock: Lock,
     variables: &[(OsString, OsString)],
 ) -> Result<Begun, Error> {
+    let own = [
+        (environment::JOB.into(), id.as_str().into()),
+        (environment::JOB_DIR.into(), job.path().into()),
+    ];
     let keeper = Keeper {
         job,
-        id,
-        variables,
+        variables: [variables, &own].concat(),
         lock: lock.into_file(),
     };
-    if let Some(manager) = scope::escape() {
-        let mut command = scope::command(manager);
-        let inner = command_line(outlive)?;
-        command.arg(inner.get_program());
+    let program = Program::find(outlive)?;
+    if let Some((manager, run)) = scope::escape() {
+        let mut argv = scope::arguments(manager);
+        argv.push(program.path.clone().into());
         // A manager that refuses is no reason not to run: the keeper is then started here.
-        if keeper.run(command)? == Begun::Ready {
+        if keeper.run(&run, argv)? == Begun::Ready {
             return Ok(Begun::Ready);
         }
     }
-    keeper.run(command_line(outlive)?)
+    keeper.run(&program.path, vec![program.name.clone()])
 }
 
 /// A keeper to be started, perhaps in more than one way.
 struct Keeper<'a> {
     job: &'a JobDir,
-    id: &'a JobId,
-    variables: &'a [(OsString, OsString)],
+    variables: Vec<(OsString, OsString)>,
     /// Held here until the start is decided, so that nobody takes the job for abandoned meanwhile.
     lock: File,
 }
 
 impl Keeper<'_> {
-    fn run(&self, mut command: Command) -> Result<Begun, Error> {
+    /// Through this program, with the job as the last argument.
+    fn run(&self, program: &Path, mut argv: Vec<OsString>) -> Result<Begun, Error> {
         let path = self.job.path();
-        let failed = || Error::io("cannot prepare the keeper of", path);
-        command
-            .arg(path)
-            .envs(self.variables.iter().cloned())
-            .env(environment::JOB, self.id.as_str())
-            .env(environment::JOB_DIR, path);
-        let (mut ready, bell) = io::pipe().map_err(failed())?;
-        command
-            .stdin(self.lock.try_clone().map_err(failed())?)
-            .stdout(bell)
-            .stderr(Stdio::null());
-        let child = command
-            .spawn()
-            .map_err(Error::io("cannot start", command.get_program()))?;
-        // It holds this process's copy of the pipe's other end.
-        drop(command);
-        remember(child);
+        argv.push(path.into());
+        let (mut ready, bell) =
+            io::pipe().map_err(Error::io("cannot prepare the keeper of", path))?;
+        let started = Other {
+            program: program.as_os_str(),
+            argv: &argv,
+            variables: &self.variables,
+            input: self.lock.as_fd(),
+            output: bell.as_fd(),
+        }
+        .start()
+        .map_err(Error::io("cannot start", program))?;
+        // The keeper's alone, so that it closes with that.
+        drop(bell);
+        remember(started);
         hooks::reach(Hook::KeeperSpawned);
         let mut byte = [0];
         match ready.read(&mut byte) {
@@ -96,42 +97,52 @@ impl Keeper<'_> {
     }
 }
 
-fn remember(child: Child) {
-    if let Ok(mut started) = STARTED.lock() {
-        started.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
-        started.push(child);
+fn remember(started: Started) {
+    if let Ok(mut all) = STARTED.lock() {
+        all.retain(|one| !one.has_ended());
+        all.push(started);
     }
 }
 
-/// The keeper beside this program, or on the way to any program, or this program itself.
-fn command_line(outlive: &Outlive) -> Result<Command, Error> {
-    if let Some(path) = environment::non_empty(environment::KEEPER) {
-        return Ok(Command::new(path));
-    }
-    let own = std::env::current_exe().map_err(Error::io("cannot find", "/proc/self/exe"))?;
-    let beside = own.with_file_name(PROGRAM);
-    if beside.is_file() {
-        return Ok(Command::new(beside));
-    }
-    if outlive.is_keeper {
-        // Through /proc, so that a program that was replaced by its update still finds itself.
-        let mut command = Command::new("/proc/self/exe");
-        command.arg0(PROGRAM);
-        return Ok(command);
-    }
-    on_path().map(Command::new).ok_or(Error::NoKeeper(own))
+/// What is executed as a keeper.
+struct Program {
+    path: PathBuf,
+    name: OsString,
 }
 
-fn on_path() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|directory| directory.join(PROGRAM))
-        .find(|path| path.is_file())
+impl Program {
+    /// The keeper beside this program, or on the way to any program, or this program itself.
+    fn find(outlive: &Outlive) -> Result<Program, Error> {
+        let called = |path: PathBuf| Program {
+            name: path.clone().into(),
+            path,
+        };
+        if let Some(path) = environment::non_empty(environment::KEEPER) {
+            let path = PathBuf::from(path);
+            let is_name = path.parent() == Some(Path::new(""));
+            let found = is_name.then(|| environment::on_path(&path)).flatten();
+            return Ok(called(found.unwrap_or(path)));
+        }
+        let own = std::env::current_exe().map_err(Error::io("cannot find", "/proc/self/exe"))?;
+        let beside = own.with_file_name(PROGRAM);
+        if beside.is_file() {
+            return Ok(called(beside));
+        }
+        if outlive.is_keeper {
+            // Through /proc, so that a program that was replaced by its update still finds itself.
+            return Ok(Program {
+                path: "/proc/self/exe".into(),
+                name: PROGRAM.into(),
+            });
+        }
+        environment::on_path(PROGRAM)
+            .map(called)
+            .ok_or(Error::NoKeeper(own))
+    }
 }
 
 /// Where the keeper of new jobs is, for `doctor`.
 pub fn describe(outlive: &Outlive) -> Result<PathBuf, Error> {
-    let command = command_line(outlive)?;
-    let program = PathBuf::from(command.get_program());
+    let program = Program::find(outlive)?.path;
     Ok(std::fs::read_link(&program).unwrap_or(program))
 }

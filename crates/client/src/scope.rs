@@ -4,10 +4,10 @@
 //! a harness that runs as a service included. So inside a systemd service a keeper is started
 //! through `systemd-run --scope`: a control group of its own, that ends with the job.
 
+use crate::environment;
 use outlive_sys::{own, probe};
-use std::ffi::OsStr;
-use std::path::Path;
-use std::process::Command;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 const RUN: &str = "systemd-run";
 
@@ -29,14 +29,15 @@ pub enum Manager {
     User,
 }
 
-/// The systemd that can put a new keeper out of a service's reach, where it is in one's.
-pub fn escape() -> Option<Manager> {
+/// The systemd that can put a new keeper out of a service's reach, where it is in one's, and the program
+/// that asks it.
+pub fn escape() -> Option<(Manager, PathBuf)> {
     // Asked first, since it is quick to say no.
     if !probe::systemd() {
         return None;
     }
     match surroundings() {
-        Surroundings::Escapable(manager) => Some(manager),
+        Surroundings::Escapable(manager) => Some((manager, environment::on_path(RUN)?)),
         Surroundings::Free | Surroundings::Captive => None,
     }
 }
@@ -61,7 +62,7 @@ fn is_service(path: &str) -> bool {
 }
 
 fn manager() -> Option<Manager> {
-    if !probe::systemd() || !is_on_path(OsStr::new(RUN)) {
+    if !probe::systemd() || environment::on_path(RUN).is_none() {
         return None;
     }
     if own::user_id() == 0 {
@@ -74,27 +75,23 @@ fn manager() -> Option<Manager> {
         .then_some(Manager::User)
 }
 
-fn is_on_path(program: &OsStr) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| {
-        std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
-    })
-}
-
-/// The command that runs its arguments in a scope of their own, in this process's place: they keep
-/// its descriptors, environment and pid.
-pub fn command(manager: Manager) -> Command {
-    let mut command = Command::new(RUN);
-    if manager == Manager::User {
-        command.arg("--user");
-    }
-    command.args([
+/// What that program is called, and told: to run what follows in a scope of its own, in its own place, so
+/// that it keeps descriptors, environment and pid.
+pub fn arguments(manager: Manager) -> Vec<OsString> {
+    let user = (manager == Manager::User).then_some("--user");
+    let rest = [
         "--scope",
         "--quiet",
         "--collect",
         "--description=outlive keeper",
         "--",
-    ]);
-    command
+    ];
+    [RUN]
+        .into_iter()
+        .chain(user)
+        .chain(rest)
+        .map(OsString::from)
+        .collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //!
 //! **Between fork and exec nothing here allocates or locks**: [`Program`] holds everything ready.
 
-use crate::own::{OpenFileLimit, check, set_signal_mask};
+use crate::own::{OpenFileLimit, check, default_signals, swap_signal_mask};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
 };
@@ -213,6 +213,8 @@ struct Plan<'a> {
 impl Plan<'_> {
     /// In the child. Returns only if the program could not be executed.
     fn run(&self) -> i32 {
+        // While its maker writes it down.
+        default_signals();
         // SAFETY: plain system calls on descriptors and strings that the parent made and this
         // process has its own copy of.
         unsafe {
@@ -233,7 +235,7 @@ impl Plan<'_> {
             return self.fail(Step::Directory, errno());
         }
         close_on_exec_from(3);
-        let _ = set_signal_mask(0);
+        let _ = swap_signal_mask(0);
         let errno = self.execute();
         self.fail(Step::Execute, errno)
     }
@@ -276,7 +278,7 @@ impl Plan<'_> {
         // SAFETY: `argv` is a null-terminated list of valid strings, the environment is this
         // process's own; `argv[1]` exists, since there is at least the program's name.
         unsafe {
-            let environment = environ;
+            let environment = environment();
             libc::execve(program.as_ptr(), self.argv.as_ptr().add(1), environment);
             let error = errno();
             if error != libc::ENOEXEC {
@@ -331,7 +333,13 @@ unsafe extern "C" {
     static environ: *const *const libc::c_char;
 }
 
-fn errno() -> i32 {
+/// The variables of this process, as a list with a null at its end.
+pub(crate) fn environment() -> *const *const libc::c_char {
+    // SAFETY: the C library's own, which is there from the start.
+    unsafe { environ }
+}
+
+pub(crate) fn errno() -> i32 {
     // SAFETY: the location is this thread's own.
     unsafe { *libc::__errno_location() }
 }

@@ -12,7 +12,7 @@
 //! | [`heap`] | a heap that begins in the program itself |
 //! | [`hook`] | named places where a test can stop or kill a process |
 //! | [`lock`] | locks that a forked process shares |
-//! | [`memory`] | files that are nowhere but in memory, and giving memory back |
+//! | [`memory`] | files that are nowhere but in memory, taking and giving back many pages at once |
 //! | [`own`] | what a process does to itself: session, signals, descriptors, limits |
 //! | [`pidfd`] | one process, addressed so that it cannot be another |
 //! | [`pipe`] | FIFOs, and moving bytes without a copy |
@@ -21,6 +21,7 @@
 //! | [`procfs`] | what the kernel tells of processes |
 //! | [`pty`] | terminals, from both ends |
 //! | [`socket`] | local sockets with a known peer |
+//! | [`spawn`] | other programs, started without a copy of this process |
 //! | [`trace`] | other processes' system calls, for breaking on purpose |
 
 pub mod blocked;
@@ -39,4 +40,5 @@ pub mod probe;
 pub mod procfs;
 pub mod pty;
 pub mod socket;
+pub mod spawn;
 pub mod trace;

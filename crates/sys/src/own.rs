@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// The kernel's signal set, as its system calls take it.
-const ALL_SIGNALS: u64 = !0;
+pub(crate) const ALL_SIGNALS: u64 = !0;
 const SIGNAL_SET_BYTES: usize = 8;
 const LAST_SIGNAL: i32 = 64;
 
@@ -13,6 +13,11 @@ const LAST_SIGNAL: i32 = 64;
 pub fn new_session() -> io::Result<()> {
     rustix::process::setsid()?;
     Ok(())
+}
+
+/// Leaves the parent's process group, so that what is sent to that does not come here.
+pub fn new_group() -> io::Result<()> {
+    Ok(rustix::process::setpgid(None, None)?)
 }
 
 /// Orphaned descendants become children of this process, not of the machine's first.
@@ -54,41 +59,49 @@ pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Gives every signal its default action and blocks it, so that nothing an ancestor ignored is
-/// ignored here or by a child (an ignored SIGCHLD, say, loses every exit status), and only what is
-/// asked for is ever acted on.
+/// Blocks every signal, so that only what is asked for is ever acted on, and has the ends of children told:
+/// with SIGCHLD ignored, as an ancestor may have it, every exit status would be lost.
 pub fn quiet_signals() -> io::Result<()> {
-    set_signal_mask(ALL_SIGNALS)?;
-    let default = [0u64; 4];
-    for signal in 1..=LAST_SIGNAL {
-        // SAFETY: an all-zero kernel `sigaction` means the default action. The raw call reaches the
-        // two signals that libc keeps back; what cannot be set (KILL, STOP) is refused harmlessly.
-        unsafe {
-            libc::syscall(
-                libc::SYS_rt_sigaction,
-                signal,
-                default.as_ptr(),
-                std::ptr::null_mut::<u64>(),
-                SIGNAL_SET_BYTES,
-            );
-        }
-    }
+    swap_signal_mask(ALL_SIGNALS)?;
+    default_signal(libc::SIGCHLD);
     Ok(())
 }
 
-pub(crate) fn set_signal_mask(mask: u64) -> io::Result<()> {
+/// Gives every signal its default action, so that nothing an ancestor ignored is ignored by a child.
+pub fn default_signals() {
+    (1..=LAST_SIGNAL).for_each(default_signal);
+}
+
+fn default_signal(signal: i32) {
+    let default = [0u64; 4];
+    // SAFETY: an all-zero kernel `sigaction` means the default action. The raw call reaches the
+    // two signals that libc keeps back; what cannot be set (KILL, STOP) is refused harmlessly.
+    unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigaction,
+            signal,
+            default.as_ptr(),
+            std::ptr::null_mut::<u64>(),
+            SIGNAL_SET_BYTES,
+        );
+    }
+}
+
+/// Blocks these signals and no others; says which were before.
+pub(crate) fn swap_signal_mask(mask: u64) -> io::Result<u64> {
+    let mut before = 0u64;
     // The raw call, since libc keeps two real-time signals back for itself.
-    // SAFETY: `mask` outlives the call, which reads eight bytes of it; no old mask is asked for.
+    // SAFETY: both sets outlive the call, which reads and writes eight bytes of each.
     let result = unsafe {
         libc::syscall(
             libc::SYS_rt_sigprocmask,
             libc::SIG_SETMASK,
-            &mask as *const u64,
-            std::ptr::null_mut::<u64>(),
+            &raw const mask,
+            &raw mut before,
             SIGNAL_SET_BYTES,
         )
     };
-    check(result).map(drop)
+    check(result).map(|_| before)
 }
 
 /// Becomes readable when one of its signals has come (needs them blocked).

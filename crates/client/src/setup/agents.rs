@@ -43,7 +43,7 @@ impl Places {
     pub fn of_user() -> Result<Places, Refused> {
         let directory = |name| environment::non_empty(name).map(PathBuf::from);
         let home = etcetera::home_dir().map_err(|_| Refused::NoHome)?;
-        let found = on_path("outlive").is_some();
+        let found = environment::on_path("outlive").is_some();
         let own = std::env::current_exe().ok().filter(|_| !found);
         Ok(Places {
             claude: directory(environment::CLAUDE_CONFIG),
@@ -70,7 +70,7 @@ impl Places {
 
     /// Whether this agent seems to be used here.
     pub fn has(&self, agent: Agent) -> bool {
-        on_path(agent.program()).is_some() || self.directory(agent).is_dir()
+        environment::on_path(agent.program()).is_some() || self.directory(agent).is_dir()
     }
 
     /// A project is for others too, whose programs are elsewhere.
@@ -167,7 +167,7 @@ impl Places {
             Agent::Cursor if *scope == Scope::User => notes.push("Cursor keeps a user's instructions in its settings: paste SKILL.md there (Rules), or set up a project".to_owned()),
             Agent::ClaudeCode | Agent::Gemini | Agent::Opencode | Agent::Cursor => {}
         }
-        if on_path("outlive").is_none() {
+        if environment::on_path("outlive").is_none() {
             notes.push(
                 "`outlive` is not on PATH: agents cannot run it by that name in their shells"
                     .to_owned(),
@@ -202,12 +202,6 @@ fn opencode_plugin(program: &str) -> String {
         "spawn(\"outlive\"",
         &format!("spawn({}", Value::from(program)),
     )
-}
-
-fn on_path(program: &str) -> Option<PathBuf> {
-    std::env::split_paths(&std::env::var_os("PATH")?)
-        .map(|directory| directory.join(program))
-        .find(|path| path.is_file())
 }
 
 /// Claude Code, Codex and Cursor read plain JSON.

@@ -11,7 +11,7 @@ use outlive_core::{Input, Spec};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 /// The arguments to execute, and the command as a person would write it.
 pub fn argv(asked: &Run, notes: &mut Vec<String>) -> Result<(Vec<OsText>, String), Error> {
     match &asked.command {
@@ -63,7 +63,7 @@ fn on_path(program: &str, asked: &Run) -> bool {
     let path = given
         .or_else(|| env::var_os("PATH"))
         .unwrap_or_else(|| "/usr/local/bin:/bin:/usr/bin".into());
-    env::split_paths(&path).any(|directory| directory.join(program).is_file())
+    environment::find(&path, Path::new(program)).is_some()
 }
 
 pub fn variables(asked: &Run) -> Result<Vec<(OsString, OsString)>, Error> {
