@@ -10,7 +10,7 @@ use crate::keeper::Keeper;
 use crate::leader::{self, Leader};
 use crate::ledger::{Ledger, now};
 use crate::shared::Shared;
-use crate::start;
+use crate::start::{self, Unwritten};
 use crate::tools::{self, Tools};
 use crate::turn::{Now, Turn};
 use outlive_core::ending;
@@ -22,7 +22,7 @@ use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::pidfd::{self, PidFd, Status};
 use outlive_sys::poll::{self, Interest};
 use outlive_sys::{memory, own, procfs};
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::iter;
 use std::os::fd::AsFd;
@@ -76,14 +76,18 @@ fn open(directory: &Path) -> io::Result<Option<(Lock, Shared, GateInside)>> {
 
 /// The lock that was handed down, or the job's own; `None` when another pair has it.
 fn take_lock(job: &JobDir, handed: File) -> io::Result<Option<Lock>> {
-    let own = layout::open_or_make(&job.lock())?;
-    let same = |a: &File, b: &File| {
-        Ok::<_, io::Error>(
-            (a.metadata()?.dev(), a.metadata()?.ino())
-                == (b.metadata()?.dev(), b.metadata()?.ino()),
-        )
+    let path = job.lock();
+    let which = |file: &Metadata| (file.dev(), file.ino());
+    let is_own = fs::metadata(&path).is_ok_and(|own| {
+        handed
+            .metadata()
+            .is_ok_and(|handed| which(&handed) == which(&own))
+    });
+    let file = if is_own {
+        handed
+    } else {
+        layout::open_or_make(&path)?
     };
-    let file = if same(&handed, &own)? { handed } else { own };
     Ok(match lock::take(file)? {
         Locked::Mine(lock) => Some(lock),
         Locked::Taken => None,
@@ -100,7 +104,8 @@ fn pair(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
         // The standby's alone, so that it ends with that.
         syncing = None;
         let finding = finding.take().unwrap_or(Finding::Open);
-        let _ = own::new_session();
+        // What is sent to the one's group is not to end the other as well.
+        let _ = own::new_group();
         let kept = own::become_subreaper()
             .and_then(|()| act(Role::Keeper, shared, Some(inside), Some(standby), finding));
         i32::from(kept.is_err())
@@ -189,6 +194,14 @@ fn begin(
         (Role::Keeper, Phase::Accepted) => Keeping::Launched,
         (Role::Keeper, _) => Keeping::Adopted,
     };
+    let early_stop = ledger.state().is_stopped_early();
+    let mut inside = inside;
+    let mut forked = None;
+    if let (Phase::Accepted, None, false) = (&ledger.state().phase, &shared.turn, early_stop) {
+        // It makes itself ready while this does; if this fails, its gate closes and it ends there.
+        let inside = inside_of_gate(shared, inside.take())?;
+        forked = Some(fork_leader(role, shared, inside));
+    }
     // Who keeps it is good to know and nothing hangs on it: a full disk must not end this here.
     let _ = tools::kept(how, standby).and_then(|event| ledger.write(&[event]));
     let tools = match Tools::new(shared, ledger.state()) {
@@ -198,13 +211,14 @@ fn begin(
         }
         other => other?,
     };
-    let mut inside = inside;
-    let early_stop = ledger.state().is_stopped_early();
     let leader = match ledger.state().phase.clone() {
         // A predecessor died over it.
         Phase::Accepted if early_stop => Leader::NotStarted(start::stopped(&shared.spec)),
         Phase::Accepted if turn(shared)? == Now::Taken => Leader::Waiting,
-        Phase::Accepted => start_leader(role, shared, &mut ledger, inside.take())?,
+        Phase::Accepted => match forked {
+            Some(forked) => bring_to_program(role, shared, &mut ledger, forked)?,
+            None => start_leader(role, shared, &mut ledger, inside.take())?,
+        },
         Phase::Spawned(leader) => finish_start(role, shared, &mut ledger, leader.process)?,
         phase => {
             // Its predecessors' lock went with them, unless somebody has it now.
@@ -236,20 +250,35 @@ pub fn start_leader(
     ledger: &mut Ledger,
     inside: Option<GateInside>,
 ) -> io::Result<Leader> {
-    let inside = match inside {
-        Some(inside) => inside,
-        None => {
-            // Letting go of a predecessor's gate ends a leader that may wait there unwritten.
-            let (gate, inside) = child::gate()?;
-            shared.gate = gate;
-            inside
-        }
-    };
-    let spawned = shared
-        .channel
-        .leader_ends(&shared.job)
-        .and_then(|ends| start::spawn(role, shared, ledger, inside, ends));
-    match spawned {
+    let inside = inside_of_gate(shared, inside)?;
+    let forked = fork_leader(role, shared, inside);
+    bring_to_program(role, shared, ledger, forked)
+}
+
+/// What was made with the gate, or else that of a new one.
+fn inside_of_gate(shared: &mut Shared, inside: Option<GateInside>) -> io::Result<GateInside> {
+    if let Some(inside) = inside {
+        return Ok(inside);
+    }
+    // Letting go of a predecessor's gate ends a leader that may wait there unwritten.
+    let (gate, inside) = child::gate()?;
+    shared.gate = gate;
+    Ok(inside)
+}
+
+/// A leader that waits at the gate.
+fn fork_leader(role: Role, shared: &Shared, inside: GateInside) -> io::Result<Unwritten> {
+    let ends = shared.channel.leader_ends(&shared.job)?;
+    start::fork(role, shared, inside, ends)
+}
+
+fn bring_to_program(
+    role: Role,
+    shared: &Shared,
+    ledger: &mut Ledger,
+    forked: io::Result<Unwritten>,
+) -> io::Result<Leader> {
+    match forked.and_then(|leader| leader.write_down(ledger)) {
         Ok(()) => pass_gate(role, &shared.gate, &shared.spec, ledger),
         Err(error) => Ok(Leader::NotStarted(start::failed(
             "cannot start a process",

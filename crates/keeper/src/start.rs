@@ -7,25 +7,28 @@
 use crate::hooks::{Hook, Role};
 use crate::ledger::Ledger;
 use crate::shared::Shared;
+use crate::tools;
 use outlive_core::event::Event;
 use outlive_core::outcome::{NotStarted, Outcome};
-use outlive_core::process::ProcRef;
 use outlive_core::{Spec, words};
 use outlive_sys::child::{ExecFailure, Gate, GateInside, Program, Start, Step};
-use outlive_sys::{pidfd, procfs};
+use outlive_sys::pidfd;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 
-/// Forks the leader, with these as its standard input and output, and writes it down; it waits at
-/// the gate.
-pub fn spawn(
+/// A leader that waits at the gate and is not in the journal: nobody may run that nobody knows of.
+#[derive(Debug)]
+#[must_use]
+pub struct Unwritten(i32);
+
+/// Forks the leader, with these as its standard input and output.
+pub fn fork(
     role: Role,
     shared: &Shared,
-    ledger: &mut Ledger,
     inside: GateInside,
     (input, output): (File, File),
-) -> io::Result<()> {
+) -> io::Result<Unwritten> {
     let spec = &shared.spec;
     let argv: Vec<&OsStr> = spec
         .argv
@@ -36,20 +39,21 @@ pub fn spawn(
     let program = Program::new(&argv, spec.cwd.as_os_str(), path.as_deref(), shared.limit)?;
     let pid = program.spawn(&input, &output, &shared.gate, inside)?;
     role.reach(Hook::Forked);
-    write_down(pid, ledger).inspect_err(|_| {
-        // Nobody may run that nobody knows of: it still waits at the gate, and is ended there.
-        let _ = pidfd::kill_child(pid).and_then(|()| pidfd::wait_for_child(pid).map(drop));
-    })
+    Ok(Unwritten(pid))
 }
 
-fn write_down(pid: i32, ledger: &mut Ledger) -> io::Result<()> {
-    let stat = procfs::stat(pid)
-        .ok_or_else(|| io::Error::other("the new process cannot be seen in /proc"))?;
-    let leader = ProcRef {
-        pid,
-        started: stat.started,
-    };
-    ledger.write(&[Event::Spawned { leader }])
+impl Unwritten {
+    /// Writes it down, or ends it there.
+    pub fn write_down(self, ledger: &mut Ledger) -> io::Result<()> {
+        let Unwritten(pid) = self;
+        let leader = tools::identify(pid)
+            .map_err(|_| io::Error::other("the new process cannot be seen in /proc"));
+        leader
+            .and_then(|leader| ledger.write(&[Event::Spawned { leader }]))
+            .inspect_err(|_| {
+                let _ = pidfd::kill_child(pid).and_then(|()| pidfd::wait_for_child(pid).map(drop));
+            })
+    }
 }
 
 /// Opens the gate and hears what became of it; `Ok` once the program has been executed.
