@@ -8,11 +8,12 @@ use dlmalloc::{Allocator, Dlmalloc};
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-const PAGE: usize = 4096;
+pub(crate) const PAGE: usize = 4096;
 /// Twice what a keeper has in use before it first sleeps.
 const FIRST: usize = 4 * PAGE;
 /// What is asked of the kernel at least, so that it is seldom asked.
@@ -121,33 +122,43 @@ unsafe impl Allocator for Source {
     }
 }
 
-/// Whether this is of the first part, which stays.
-fn is_first(at: *mut u8) -> bool {
+/// Where the first part is, which stays.
+pub(crate) fn first_part() -> Range<usize> {
     let first = FIRST_PART.0.get().addr();
-    (first..first + FIRST).contains(&at.addr())
+    first..first + FIRST
+}
+
+fn is_first(at: *mut u8) -> bool {
+    first_part().contains(&at.addr())
 }
 
 fn locked() -> MutexGuard<'static, Dlmalloc<Source>> {
     HEAP.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+// Not parts of their callers, of whom there are thousands.
+//
 // SAFETY: `Dlmalloc` keeps the promises of an allocator, and is behind a lock.
 unsafe impl GlobalAlloc for Heap {
+    #[inline(never)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
         unsafe { locked().malloc(layout.size(), layout.align()) }
     }
 
+    #[inline(never)]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
         unsafe { locked().calloc(layout.size(), layout.align()) }
     }
 
+    #[inline(never)]
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         // SAFETY: as the caller promises.
         unsafe { locked().free(at, layout.size(), layout.align()) }
     }
 
+    #[inline(never)]
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: as the caller promises.
         unsafe { locked().realloc(at, layout.size(), layout.align(), size) }
