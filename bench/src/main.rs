@@ -18,10 +18,12 @@ mod contender;
 mod job;
 mod machine;
 mod measure;
+mod order;
 mod plot;
 mod processes;
 mod report;
 mod run;
+mod steps;
 
 use processes::Watchdog;
 use report::{Report, Section};
@@ -40,6 +42,7 @@ const LIMIT: Duration = Duration::from_secs(15 * 60);
 
 const USAGE: &str = "\
 outlive-bench --programs DIR --out DIR [--pueue DIR] [--only MEASURE]… [--short]
+outlive-bench order PROGRAMS DIR
 
 --programs DIR   where the `outlive` and `outlive-keeper` to be measured are
 --out DIR        where performance.md, .json and .svg are written
@@ -57,7 +60,11 @@ fn main() -> ExitCode {
         Some("delete" | "kill" | "state") => return ExitCode::SUCCESS,
         _ => {}
     }
-    match Asked::read(&arguments).and_then(|asked| bench(&asked)) {
+    let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["order", programs, out] => order::write(Path::new(programs), Path::new(out)),
+        _ => Asked::read(&arguments).and_then(|asked| bench(&asked)),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("{why}");

@@ -1,14 +1,19 @@
-//! Tells the linker where the keeper's variables are to lie.
+//! Tells the linker what is to lie side by side: it is asked for together.
 #![forbid(unsafe_code)]
 
 use std::env;
 
 fn main() {
-    println!("cargo::rerun-if-changed=keeper.ld");
+    println!("cargo::rerun-if-changed=link");
     let is = |what: &str, value: &str| env::var(what).is_ok_and(|found| found == value);
     // What ships; others have another linker, or another C library with variables of other names.
     if is("CARGO_CFG_TARGET_ARCH", "x86_64") && is("CARGO_CFG_TARGET_ENV", "musl") {
-        let here = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
-        println!("cargo::rustc-link-arg-bin=outlive-keeper=-Wl,-T,{here}/keeper.ld");
+        let link = |program: &str, script: &str| {
+            let here = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
+            println!("cargo::rustc-link-arg-bin={program}=-Wl,-T,{here}/link/{script}.ld");
+        };
+        link("outlive", "outlive");
+        link("outlive-keeper", "outlive-keeper");
+        link("outlive-keeper", "variables");
     }
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask install | demo | test | layers | faults | agents | bench | budgets`: what is done to the workspace
-//! itself.
+//! `cargo xtask install | demo | test | layers | faults | agents | budgets | order | bench`: what is done to the
+//! workspace itself.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,
@@ -14,6 +14,7 @@ mod demo;
 mod faults;
 mod install;
 mod layers;
+mod order;
 mod step;
 mod test;
 
@@ -27,6 +28,7 @@ cargo xtask layers    check that no crate depends on what it must not know
 cargo xtask faults    break Outlive on purpose and show that nothing is lost; --long tries every case
 cargo xtask agents    show the MCP server and the kit with real clients, which it installs and removes again
 cargo xtask budgets   check what may not grow: calls, instructions, memory, wake-ups and size of the programs
+cargo xtask order     write down, for the linker, which functions a launch goes through
 cargo xtask bench     measure Outlive against doing without and against its peers, which it installs:
                       [--short] [--only MEASURE]… [--out DIR] [--real-time]";
 
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Some("faults") => faults::faults(&args[1..]),
         Some("agents") => agents::agents(&args[1..]),
         Some("budgets") => budgets::check(),
+        Some("order") => order::order(),
         Some("bench") => bench::bench(&args[1..]),
         _ => Err(USAGE.to_owned()),
     };

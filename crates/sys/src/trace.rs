@@ -115,6 +115,11 @@ pub fn next() -> io::Result<Option<(i32, Stop)>> {
     Ok(Some((pid, stop)))
 }
 
+/// Where in its program a process that stands still goes on.
+pub fn place(pid: i32) -> io::Result<u64> {
+    Ok(info(pid)?.instruction)
+}
+
 fn at_call(pid: i32) -> io::Result<Stop> {
     let info = info(pid)?;
     Ok(match info.op {

@@ -1,0 +1,29 @@
+//! `cargo xtask order`: writes down, for the linker, which functions a launch goes through.
+
+use crate::{install, step};
+use std::process::Command;
+
+/// Where the lists are, which the build of the programs reads.
+const OUT: &str = "crates/cli/link";
+
+pub fn order() -> Result<(), String> {
+    let target = install::static_target()
+        .ok_or("of the static programs alone, which cannot be built here")?;
+    let programs = install::target_dir().join("order");
+    let build = ["build", "--release", "--locked", "--target", target];
+    let packages = ["-p", "outlive-cli", "-p", "outlive-bench"];
+    // Apart from what ships, which has no symbols.
+    step::run_command(
+        Command::new("cargo")
+            .args(build)
+            .args(packages)
+            .env("CARGO_PROFILE_RELEASE_STRIP", "none")
+            .env("CARGO_TARGET_DIR", &programs),
+    )?;
+    let programs = programs.join(target).join("release");
+    step::run_command(
+        Command::new(programs.join("outlive-bench"))
+            .arg("order")
+            .args([programs.as_os_str(), OUT.as_ref()]),
+    )
+}
