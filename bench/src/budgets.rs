@@ -7,6 +7,7 @@ use crate::contender::{Contender, Outlive};
 use crate::processes::{activity, become_reaper, jobs_and_supervisors, memory, sweep, until};
 use crate::steps::{self, Process};
 use outlive_sys::trace::{Stop, Until};
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -130,11 +131,15 @@ fn faults(launch: &Command) -> (u64, u64) {
         94
     };
     let (mut run, mut pair) = (0, 0);
+    // What a process had before it became this program is not this program's.
+    let mut before = HashMap::new();
     steps::follow(launch, Until::Call, |process, stop| {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", process.pid))?;
+        let faults: u64 = after_name(&stat).nth(7).unwrap().parse().unwrap();
+        let key = (process.pid, process.program.to_owned());
+        let before = before.entry(key).or_insert(faults);
         if matches!(stop, Stop::Entered(call) if call.number == EXIT_GROUP) {
-            let stat = fs::read_to_string(format!("/proc/{}/stat", process.pid))?;
-            let faults: u64 = after_name(&stat).nth(7).unwrap().parse().unwrap();
-            *side(process, &mut run, &mut pair) += faults;
+            *side(process, &mut run, &mut pair) += faults - *before;
         }
         Ok(())
     })

@@ -26,11 +26,7 @@ use std::process::ExitCode;
 #[global_allocator]
 static HEAP: outlive_keeper::Heap = outlive_keeper::Heap;
 
-/// What starting a job uses of it.
-const STACK: usize = 28 * 1024;
-
 fn main() -> ExitCode {
-    outlive_keeper::fetch(STACK);
     // Without a keeper beside it, this program is its own: it is then called by that name.
     let name = std::env::args_os().next().unwrap_or_default();
     if Path::new(&name).file_name() == Some(OsStr::new("outlive-keeper")) {

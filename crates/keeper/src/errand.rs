@@ -14,7 +14,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// The mark of processes that work for the keeper of the job with this mark.
 pub fn mark(job: &[u8]) -> Vec<u8> {
@@ -55,6 +55,13 @@ pub enum Time {
 /// The most that is told of what a failed one said.
 const WORDS: usize = 300;
 
+/// Starts a command for this job, with its mark. What an ancestor of this process ignored it does not.
+pub fn send(job: &JobDir, command: &mut Command) -> io::Result<Child> {
+    own::default_signals();
+    let mark = mark(job.path().as_os_str().as_bytes());
+    command.env(MARK, OsStr::from_bytes(&mark)).spawn()
+}
+
 impl Errand {
     /// Starts a command that reads `input`.
     pub fn start(
@@ -64,14 +71,12 @@ impl Errand {
         input: File,
     ) -> io::Result<Errand> {
         let words = memory::file("outlive-errand")?;
-        let mark = mark(job.path().as_os_str().as_bytes());
-        let child = command
-            .env(MARK, OsStr::from_bytes(&mark))
+        command
             .process_group(0)
             .stdin(input)
             .stdout(Stdio::null())
-            .stderr(words.try_clone()?)
-            .spawn()?;
+            .stderr(words.try_clone()?);
+        let child = send(job, &mut command)?;
         Ok(Errand {
             pid: child.id() as i32,
             task,

@@ -3,10 +3,8 @@
 //! A helper (`systemd-inhibit … cat`) holds the machine awake until its input ends, which happens
 //! when both keepers are gone. It is not one of the job's processes, and is marked so.
 
-use crate::{MARK, errand};
+use crate::errand;
 use outlive_core::{JobDir, Spec};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::process::{ChildStdin, Command, Stdio};
 
 /// As long as this is open, here or in a forked process, the machine is kept awake.
@@ -19,15 +17,13 @@ impl KeepAwake {
     /// Starts the helper the spec names. A job is not refused for want of it.
     pub fn begin(job: &JobDir, spec: &Spec) -> Option<KeepAwake> {
         let (program, arguments) = spec.keep_awake.split_first()?;
-        let mark = errand::mark(job.path().as_os_str().as_bytes());
-        let child = Command::new(program.as_os_str())
+        let mut command = Command::new(program.as_os_str());
+        command
             .args(arguments.iter().map(|argument| argument.as_os_str()))
-            .env(MARK, OsStr::from_bytes(&mark))
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .ok()?;
+            .stderr(Stdio::null());
+        let child = errand::send(job, &mut command).ok()?;
         child.stdin.map(|input| KeepAwake { _input: input })
     }
 }

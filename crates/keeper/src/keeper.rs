@@ -24,7 +24,7 @@ use crate::wake::Wake;
 use outlive_core::event::{Event, Keeping, StopCause, StopRequest};
 use outlive_core::{Leftovers, Phase, State};
 use outlive_sys::child::GateInside;
-use outlive_sys::own::{self, Bell};
+use outlive_sys::own::Bell;
 use outlive_sys::{clock, clock::Timer, memory, pidfd};
 use std::fs::File;
 use std::io;
@@ -165,8 +165,6 @@ impl<'a> Keeper<'a> {
     /// Keeps the job until nothing of it is left. What it calls is not made a part of it, so that it does
     /// not sleep below all that they take.
     pub fn run(mut self: Box<Self>) -> io::Result<()> {
-        // Its leader has seen to its own; those that are sent on errands get this process's.
-        own::default_signals();
         let resumed = self.resume();
         self.attempt(resumed);
         self.shared.ring_ready();

@@ -87,7 +87,6 @@ pub mod watch;
 
 use outlive_core::JobDir;
 pub use outlive_sys::heap::Heap;
-pub use outlive_sys::memory::fetch;
 pub use pair::run;
 
 /// The whole program: one argument, the job directory. Returns the exit code.

@@ -8,7 +8,6 @@ use dlmalloc::{Allocator, Dlmalloc};
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
-use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -122,14 +121,10 @@ unsafe impl Allocator for Source {
     }
 }
 
-/// Where the first part is, which stays.
-pub(crate) fn first_part() -> Range<usize> {
-    let first = FIRST_PART.0.get().addr();
-    first..first + FIRST
-}
-
+/// Whether this is of the first part, which stays.
 fn is_first(at: *mut u8) -> bool {
-    first_part().contains(&at.addr())
+    let first = FIRST_PART.0.get().addr();
+    (first..first + FIRST).contains(&at.addr())
 }
 
 fn locked() -> MutexGuard<'static, Dlmalloc<Source>> {

@@ -12,7 +12,7 @@
 //! | [`heap`] | a heap that begins in the program itself |
 //! | [`hook`] | named places where a test can stop or kill a process |
 //! | [`lock`] | locks that a forked process shares |
-//! | [`memory`] | files that are nowhere but in memory, taking and giving back many pages at once |
+//! | [`memory`] | files that are nowhere but in memory, and giving memory back |
 //! | [`own`] | what a process does to itself: session, signals, descriptors, limits |
 //! | [`pidfd`] | one process, addressed so that it cannot be another |
 //! | [`pipe`] | FIFOs, and moving bytes without a copy |

@@ -1,6 +1,6 @@
-//! Files that are nowhere but in memory, and taking and giving back more than one page at a time.
+//! Files that are nowhere but in memory, and giving memory back.
 
-use crate::heap::{self, PAGE};
+use crate::heap::PAGE;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io;
@@ -9,25 +9,6 @@ use std::io;
 /// the place it is read from.
 pub fn file(name: &str) -> io::Result<File> {
     Ok(File::from(memfd_create(name, MemfdFlags::CLOEXEC)?))
-}
-
-/// Has the kernel give at once what a program is about to use of its stack and of its heap: where each page is
-/// asked for when it is first touched, that takes a twentieth of a launch.
-pub fn fetch(stack: usize) {
-    let here = 0u8;
-    let end = (&raw const here).addr();
-    for used in [end.saturating_sub(stack)..end, heap::first_part()] {
-        let start = used.start & !(PAGE - 1);
-        // SAFETY: changes nothing in memory. A kernel that does not know it, or a stack that does not
-        // reach that far, is as good as before.
-        unsafe {
-            libc::madvise(
-                std::ptr::with_exposed_provenance_mut(start),
-                used.end - start,
-                libc::MADV_POPULATE_WRITE,
-            )
-        };
-    }
 }
 
 /// What a call of ours may have used of its stack, and more.
