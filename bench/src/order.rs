@@ -2,13 +2,13 @@
 //!
 //! A program's pages are read from memory, yet each has to be asked for: a launch that goes through two
 //! hundred functions all over a program asks for sixty pages, and for ten where they lie together. What is
-//! written names functions without what differs from build to build, so it goes stale slowly; a function
-//! that is not there any more is no error, and one that is not named is merely elsewhere.
+//! written names functions without the hashes of their crates, where that is enough, so it goes stale slowly;
+//! a function that is not there any more is no error, and one that is not named is merely elsewhere.
 
 use crate::Why;
 use crate::steps::{self, Process};
 use outlive_sys::trace::{self, Until};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -85,14 +85,21 @@ impl Functions {
              SECTIONS\n{{\n  .text.first :\n  {{\n",
             self.program
         );
-        let mut written = HashSet::new();
-        for pattern in self.seen.iter().map(|at| pattern(&symbols[*at].1)) {
-            if written.insert(pattern.clone()) {
-                let _ = writeln!(text, "    *(.text.{pattern})");
-            }
-        }
-        if written.len() < 50 {
+        if self.seen.len() < 50 {
             return Err(format!("{} has no symbols", self.program));
+        }
+        let mut named: HashMap<String, usize> = HashMap::new();
+        for (_, symbol) in &symbols {
+            *named.entry(pattern(symbol)).or_default() += 1;
+        }
+        for (_, symbol) in self.seen.iter().map(|at| &symbols[*at]) {
+            let pattern = pattern(symbol);
+            // A name that others have too would bring them along.
+            let name = match named.get(&pattern) {
+                Some(1) => pattern,
+                _ => quoted(symbol),
+            };
+            let _ = writeln!(text, "    *(.text.{name})");
         }
         Ok(text + "  }\n}\nINSERT BEFORE .text;\n")
     }
@@ -136,11 +143,15 @@ fn pattern(symbol: &str) -> String {
             rest = after;
             continue;
         }
-        // A linker would take it for a variable's.
-        text.push(if first == '$' { '?' } else { first });
+        text.push(first);
         rest = &rest[first.len_utf8()..];
     }
-    text
+    quoted(&text)
+}
+
+/// A linker would take a dollar for the beginning of a variable.
+fn quoted(symbol: &str) -> String {
+    symbol.replace('$', "?")
 }
 
 #[cfg(test)]
