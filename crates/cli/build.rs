@@ -10,7 +10,7 @@ fn main() {
     if is("CARGO_CFG_TARGET_ARCH", "x86_64") && is("CARGO_CFG_TARGET_ENV", "musl") {
         let link = |program: &str, script: &str| {
             let here = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
-            println!("cargo::rustc-link-arg-bin={program}=-Wl,-T,{here}/link/{script}.ld");
+            println!("cargo::rustc-link-arg-bin={program}=-T{here}/link/{script}.ld");
         };
         link("outlive", "outlive");
         link("outlive-keeper", "outlive-keeper");

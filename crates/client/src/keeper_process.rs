@@ -54,11 +54,12 @@ pub fn start(
         let mut argv = scope::arguments(manager);
         argv.push(program.path.clone().into());
         // A manager that refuses is no reason not to run: the keeper is then started here.
-        if keeper.run(&run, argv)? == Begun::Ready {
+        let silent = File::options().write(true).open("/dev/null").ok();
+        if keeper.run(&run, argv, silent.as_ref())? == Begun::Ready {
             return Ok(Begun::Ready);
         }
     }
-    keeper.run(&program.path, vec![program.name.clone()])
+    keeper.run(&program.path, vec![program.name], None)
 }
 
 /// A keeper to be started, perhaps in more than one way.
@@ -71,7 +72,12 @@ struct Keeper<'a> {
 
 impl Keeper<'_> {
     /// Through this program, with the job as the last argument.
-    fn run(&self, program: &Path, mut argv: Vec<OsString>) -> Result<Begun, Error> {
+    fn run(
+        &self,
+        program: &Path,
+        mut argv: Vec<OsString>,
+        error: Option<&File>,
+    ) -> Result<Begun, Error> {
         let path = self.job.path();
         argv.push(path.into());
         let (mut ready, bell) =
@@ -82,6 +88,7 @@ impl Keeper<'_> {
             variables: &self.variables,
             input: self.lock.as_fd(),
             output: bell.as_fd(),
+            error: error.map(File::as_fd),
         }
         .start()
         .map_err(Error::io("cannot start", program))?;

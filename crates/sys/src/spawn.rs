@@ -8,7 +8,7 @@ use crate::own::{ALL_SIGNALS, check, swap_signal_mask};
 use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int, c_void};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
@@ -23,6 +23,8 @@ pub struct Other<'a> {
     pub variables: &'a [(OsString, OsString)],
     pub input: BorrowedFd<'a>,
     pub output: BorrowedFd<'a>,
+    /// This process's own where none is given.
+    pub error: Option<BorrowedFd<'a>>,
 }
 
 /// A process that was started.
@@ -44,6 +46,7 @@ struct Plan {
     environment: *const *const c_char,
     input: c_int,
     output: c_int,
+    error: c_int,
     /// Why nothing was executed; zero as long as nothing failed.
     failed: c_int,
 }
@@ -65,17 +68,16 @@ impl Other<'_> {
         let kept = inherited().filter(|variable| !self.replaces(variable.to_bytes()));
         let environment = kept.map(CStr::as_ptr);
         let environment = pointers(environment.chain(added.iter().map(|added| added.as_ptr())));
-        let (input, output) = (clear(self.input)?, clear(self.output)?);
+        let (input, _input) = clear(self.input)?;
+        let (output, _output) = clear(self.output)?;
+        let (error, _error) = self.error.map_or(Ok((2, None)), clear)?;
         let mut plan = Plan {
             program: program.as_ptr(),
             argv: argv.as_ptr(),
             environment: environment.as_ptr(),
-            input: input
-                .as_ref()
-                .map_or(self.input.as_raw_fd(), AsRawFd::as_raw_fd),
-            output: output
-                .as_ref()
-                .map_or(self.output.as_raw_fd(), AsRawFd::as_raw_fd),
+            input,
+            output,
+            error,
             failed: 0,
         };
         let before = swap_signal_mask(ALL_SIGNALS)?;
@@ -131,7 +133,10 @@ extern "C" fn execute(plan: *mut c_void) -> c_int {
     // Everything here is a plain system call on descriptors and strings that live as long.
     unsafe {
         let plan = &mut *plan.cast::<Plan>();
-        if libc::dup2(plan.input, 0) != -1 && libc::dup2(plan.output, 1) != -1 {
+        if libc::dup2(plan.input, 0) != -1
+            && libc::dup2(plan.output, 1) != -1
+            && libc::dup2(plan.error, 2) != -1
+        {
             libc::execve(plan.program, plan.argv, plan.environment);
         }
         plan.failed = errno();
@@ -166,12 +171,16 @@ fn inherited() -> impl Iterator<Item = &'static CStr> {
     })
 }
 
-/// A copy of one of the standard three, which would be closed in its own place.
-fn clear(fd: BorrowedFd<'_>) -> io::Result<Option<OwnedFd>> {
-    match fd.as_raw_fd() {
-        0..=2 => fd.try_clone_to_owned().map(Some),
-        _ => Ok(None),
-    }
+/// The number of a descriptor above the standard three: one of those would be closed in its own place. And
+/// what holds it, where that had to be made.
+fn clear(fd: BorrowedFd<'_>) -> io::Result<(RawFd, Option<OwnedFd>)> {
+    Ok(match fd.as_raw_fd() {
+        0..=2 => {
+            let copy = fd.try_clone_to_owned()?;
+            (copy.as_raw_fd(), Some(copy))
+        }
+        number => (number, None),
+    })
 }
 
 #[cfg(test)]
@@ -191,6 +200,7 @@ mod tests {
             variables,
             input: null.as_fd(),
             output: writer.as_fd(),
+            error: Some(null.as_fd()),
         }
         .start();
         drop(writer);
