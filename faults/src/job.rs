@@ -132,14 +132,19 @@ pub fn say_lines(world: &World) -> Result<(), String> {
 }
 
 fn stop(world: &World) -> Result<(), String> {
-    // Nobody would look after a job whose launcher was killed until some verb meets it.
-    world.ok(&["show", ID])?;
     until_up(world)?;
     Ran::of(world.command(["stop", ID]).env("OUTLIVE_SESSION", OTHER)).map(drop)
 }
 
 pub fn until_up(world: &World) -> Result<(), String> {
+    let mut looked = 0;
     until("the job says that it is up", || {
+        // Nobody looks after a job whose launcher or keepers were killed until some verb meets it, and they
+        // may be killed after that.
+        if looked % 500 == 0 && world.ok(&["show", ID]).is_err() {
+            return false;
+        }
+        looked += 1;
         // Where the disk did not take it there is a hole in its place.
         fs::metadata(world.job_dir(ID).join("output")).is_ok_and(|output| output.len() >= 3)
             || world.events(ID).iter().any(|(kind, _)| kind == "ended")

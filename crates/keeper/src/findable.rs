@@ -7,7 +7,8 @@
 
 use crate::hooks;
 use outlive_core::ending::{self, Findable};
-use outlive_core::{JobDir, Spec};
+use outlive_core::{JobDir, JournalWriter, Spec, layout};
+use outlive_sys::file;
 use outlive_sys::poll::{self, Interest};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -58,12 +59,17 @@ impl Syncing {
 }
 
 impl Finding {
-    /// It is done when this returns, or cannot be.
-    pub fn done(&mut self, job: &JobDir, spec: &Spec) -> Findable {
+    /// It is done when this returns, or cannot be. The end is in the journal and not yet synced.
+    pub fn done(&mut self, job: &JobDir, spec: &Spec, journal: &JournalWriter) -> Findable {
         let findable = match self {
             Finding::Done(findable) if findable.lasts => *findable,
             Finding::Standby(standby) if is_done(standby) => Findable { lasts: true },
-            _ => ending::make_findable(job, Some(spec)),
+            _ => {
+                // What is written out before the first sync is a part of that, and costs no sync of its own.
+                let asked = layout::open(&job.spec()).ok();
+                file::write_out(asked.iter().chain([journal.file()]));
+                ending::make_findable(job, Some(spec))
+            }
         };
         *self = Finding::Done(findable);
         findable

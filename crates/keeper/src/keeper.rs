@@ -21,6 +21,7 @@ use crate::tail::Tail;
 use crate::tools::{self, Tools};
 use crate::tree::{Member, Tree};
 use crate::wake::Wake;
+use outlive_core::ending;
 use outlive_core::event::{Event, Keeping, StopCause, StopRequest};
 use outlive_core::{Leftovers, Phase, State};
 use outlive_sys::child::GateInside;
@@ -202,6 +203,7 @@ impl<'a> Keeper<'a> {
                     turn.release();
                 }
                 errand::end_inherited(&self.shared.job)?;
+                ending::make_last(&self.shared.job, Some(&self.shared.spec))?;
                 let found = Recorded::found(at);
                 self.noted = found
                     .publish(self.role, &self.shared.job, &self.ledger)
@@ -278,10 +280,10 @@ impl<'a> Keeper<'a> {
             self.let_go_of_log();
         }
         let middle = self.shared.spec.dropped(self.capture.size());
-        let findable = self.finding.done(&self.shared.job, &self.shared.spec);
+        let Shared { job, spec, .. } = &*self.shared;
         let recorded = synced.record(
             self.role,
-            findable,
+            |journal| self.finding.done(job, spec, journal),
             &mut self.ledger,
             &mut self.capture,
             lingering,
