@@ -238,10 +238,49 @@ fn check_owner(root: &Path) -> Result<(), Error> {
     }
 }
 
+/// Makes a directory that is to be there. Others may make it, and remove it while it is empty, at any moment.
 pub(crate) fn make_private(path: &Path) -> Result<(), Error> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .map_err(Error::io("cannot make the directory", path))
+    loop {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        match made {
+            // It was, and is gone before it could be looked at.
+            Err(error)
+                if error.kind() == io::ErrorKind::AlreadyExists
+                    && fs::symlink_metadata(path).map_or(true, |found| found.is_dir()) => {}
+            made => return made.map_err(Error::io("cannot make the directory", path)),
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    #[test]
+    fn a_directory_is_made_while_another_removes_it() {
+        let world = tempfile::tempdir().unwrap();
+        let path = world.path().join("a/b");
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    let _ = fs::remove_dir(&path);
+                }
+            });
+            let made = (0..20_000).try_for_each(|_| make_private(&path));
+            done.store(true, Ordering::Relaxed);
+            made.unwrap();
+        });
+    }
+
+    #[test]
+    fn what_stands_in_its_place_is_said() {
+        let world = tempfile::tempdir().unwrap();
+        let path = world.path().join("file");
+        fs::write(&path, "").unwrap();
+        assert!(make_private(&path).is_err());
+    }
 }

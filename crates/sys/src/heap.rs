@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) const PAGE: usize = 4096;
-/// Twice what a keeper has in use before it first sleeps.
+/// What a plain launch uses; a keeper has less than half of it before it first sleeps.
 const FIRST: usize = 4 * PAGE;
 /// What is asked of the kernel at least, so that it is seldom asked.
 const MORE: usize = 16 * PAGE;

@@ -1,7 +1,7 @@
 //! A job from start to end, and the programs themselves.
 
 use crate::scripts::loop_until;
-use crate::world::{Ran, World};
+use crate::world::{Ran, World, copy_program};
 use serde_json::json;
 use std::fs;
 use std::process::Command;
@@ -24,7 +24,7 @@ fn a_job_runs_from_start_to_end() {
 fn without_a_keeper_beside_it_outlive_is_its_own() {
     let world = World::new();
     let alone = world.path("outlive");
-    fs::copy(env!("CARGO_BIN_EXE_outlive"), &alone).unwrap();
+    copy_program(env!("CARGO_BIN_EXE_outlive"), &alone);
     let ran = Ran::of(
         Command::new(&alone)
             .args(["run", "--wait", "--shell", "echo alone; exit 4"])

@@ -300,6 +300,13 @@ pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
+/// Copies a program, through another one: had this process it open for writing, a child that another test
+/// forks meanwhile would have it too, and nobody could execute it.
+pub fn copy_program(from: &str, to: &Path) {
+    let copied = Command::new("cp").arg(from).arg(to).status();
+    assert!(copied.unwrap().success());
+}
+
 /// A program that runs another command, with that command's environment.
 pub fn behind<S: AsRef<OsStr>>(
     program: &str,

@@ -2,7 +2,7 @@
 
 use super::{assert_clear_error, assert_whole_or_refused, leaders};
 use crate::scripts::loop_until;
-use crate::world::{Ran, World, until};
+use crate::world::{Ran, World, copy_program, until};
 use outlive_sys::procfs;
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
@@ -26,7 +26,7 @@ impl<'a> User<'a> {
             ("outlive", env!("CARGO_BIN_EXE_outlive")),
             ("outlive-keeper", env!("CARGO_BIN_EXE_outlive-keeper")),
         ] {
-            fs::copy(path, world.path("bin").join(name)).unwrap();
+            copy_program(path, &world.path("bin").join(name));
         }
         User { world, id }
     }
