@@ -42,7 +42,7 @@ pub fn follow(
         let mut signal = 0;
         match stop {
             Stop::Executed => match program_of(pid)? {
-                own if own == "outlive" || own == "outlive-keeper" => {
+                own if is_own(&own) => {
                     programs.insert(pid, own);
                 }
                 // The shell, on its way.
@@ -53,9 +53,11 @@ pub fn follow(
                     continue;
                 }
             },
-            Stop::Forked { child, .. } => {
-                if let Some(program) = programs.get(&pid).cloned() {
-                    programs.insert(child, program);
+            // Told by the new process itself, which may be before its maker is.
+            Stop::Began => {
+                let program = program_of(pid)?;
+                if is_own(&program) {
+                    programs.insert(pid, program);
                 }
             }
             Stop::Suspended => {
@@ -72,7 +74,7 @@ pub fn follow(
                 }
             }
             Stop::Signalled(other) => signal = other,
-            Stop::Began | Stop::Left => {}
+            Stop::Forked { .. } | Stop::Left => {}
         }
         let until = match programs.contains_key(&pid) {
             true => by,
@@ -95,6 +97,10 @@ pub fn behind(other: &mut Command, command: &Command) {
             None => other.env_remove(name),
         };
     }
+}
+
+fn is_own(program: &str) -> bool {
+    matches!(program, "outlive" | "outlive-keeper")
 }
 
 fn program_of(pid: i32) -> io::Result<String> {

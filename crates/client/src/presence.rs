@@ -101,7 +101,8 @@ fn is_linked(outlive: &Outlive, id: &JobId) -> bool {
 
 fn clear_up(job: &JobDir, state: &State) -> io::Result<()> {
     if let Some(at) = state.ended_at() {
-        ending::make_last(job, job.read_spec().ok().as_ref())?;
+        // Who wrote it may have died before it was synced, and here it is told.
+        layout::open(&job.journal())?.sync_data()?;
         ending::note(job, at.wall_ms)?;
     }
     ending::retire(job)
@@ -207,9 +208,8 @@ fn settle(
     if !bells.any(|bell| bell.on.rings_for(&end.outcome)) {
         return ending::settle(job, spec, journal, at, end).map(|()| After::Nothing);
     }
-    ending::record(journal, at, end, After::Lingering, |_| {
-        ending::make_findable(job, spec)
-    })?;
+    let findable = ending::make_findable(job, spec);
+    ending::record(findable, journal, at, end, After::Lingering)?;
     ending::note(job, at.wall_ms)?;
     Ok(After::Lingering)
 }

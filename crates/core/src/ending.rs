@@ -1,12 +1,11 @@
 //! Writing an end down, in the order that loses nothing.
 //!
 //! ```text
-//! output synced ─► ended ─► spec and names synced ─► journal synced ─► history ─► live link removed
+//! spec and names synced … output synced ─► ended ─► journal synced ─► history ─► live link removed
 //! ```
-//! Starting waits for no disk. So before an end is told, all that it takes to find it and to tell its session
-//! is made to last: what was asked, the directory and its names, the links of its session. For a job that is
-//! not over at once a standby does so while it runs, when nobody waits for it. For one that is, it is done
-//! when the end is written, not before: a filesystem that keeps a journal then takes all of it in one step.
+//! Starting waits for no disk. So before an end is known for ever, all that it takes to find it and to
+//! tell its session is made to last: what was asked, the directory and its names, the links of its session.
+//! For a job that is not over at once a standby does so while it runs, when nobody waits for it.
 //!
 //! The live link and the history are not synced: what a power loss takes of them is made again from
 //! the jobs themselves, by whoever first asks in the next boot.
@@ -44,20 +43,13 @@ pub fn make_findable(job: &JobDir, spec: Option<&Spec>) -> Findable {
     }
 }
 
-/// What was found written and not told: its writer may have died before it was synced.
-pub fn make_last(job: &JobDir, spec: Option<&Spec>) -> io::Result<()> {
-    make_findable(job, spec);
-    layout::open(&job.journal())?.sync_data()
-}
-
-/// Appends the end and syncs it, between them what `find` sees to. Once this returns, the outcome is known for
-/// ever.
+/// Appends the end and syncs it. Once this returns, the outcome is known for ever.
 pub fn record(
+    _: Findable,
     journal: &mut JournalWriter,
     at: Moment,
     end: End,
     after: After,
-    find: impl FnOnce(&JournalWriter) -> Findable,
 ) -> io::Result<()> {
     let closed = Event::Closed {
         output_bytes: end.output_bytes,
@@ -68,7 +60,6 @@ pub fn record(
         events.push(closed);
     }
     journal.append(at, &events)?;
-    let Findable { .. } = find(journal);
     journal.sync()
 }
 
@@ -118,9 +109,7 @@ pub fn settle(
     at: Moment,
     end: End,
 ) -> io::Result<()> {
-    record(journal, at, end, After::Nothing, |_| {
-        make_findable(job, spec)
-    })?;
+    record(make_findable(job, spec), journal, at, end, After::Nothing)?;
     note(job, at.wall_ms)?;
     retire(job)
 }

@@ -9,11 +9,11 @@ use crate::capture::{Capture, Feed};
 use crate::hooks::{Hook, Role};
 use crate::leader::Ended;
 use crate::ledger::{Ledger, now};
+use outlive_core::JobDir;
 use outlive_core::ending::{self, After, Findable};
 use outlive_core::event::{Event, Moment};
 use outlive_core::outcome::{End, Outcome};
 use outlive_core::state::Ender;
-use outlive_core::{JobDir, JournalWriter};
 use std::io;
 use std::ops::Range;
 
@@ -68,7 +68,7 @@ impl Synced {
     pub fn record(
         self,
         role: Role,
-        find: impl FnOnce(&JournalWriter) -> Findable,
+        findable: Findable,
         ledger: &mut Ledger,
         capture: &mut Capture,
         lingering: Option<u32>,
@@ -110,7 +110,7 @@ impl Synced {
             lingering: lingering.unwrap_or(0),
             usage: ended.usage,
         };
-        ending::record(ledger.journal(), at, end, after, find)?;
+        ending::record(findable, ledger.journal(), at, end, after)?;
         role.reach(Hook::EndedRecorded);
         Ok(Recorded { at })
     }

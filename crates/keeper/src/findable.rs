@@ -7,7 +7,7 @@
 
 use crate::hooks;
 use outlive_core::ending::{self, Findable};
-use outlive_core::{JobDir, JournalWriter, Spec, layout};
+use outlive_core::{JobDir, Spec, layout};
 use outlive_sys::file;
 use outlive_sys::poll::{self, Interest};
 use std::io::{self, Read, Write};
@@ -59,15 +59,14 @@ impl Syncing {
 }
 
 impl Finding {
-    /// It is done when this returns, or cannot be. The end is in the journal and not yet synced.
-    pub fn done(&mut self, job: &JobDir, spec: &Spec, journal: &JournalWriter) -> Findable {
+    /// It is done when this returns, or cannot be.
+    pub fn done(&mut self, job: &JobDir, spec: &Spec) -> Findable {
         let findable = match self {
             Finding::Done(findable) if findable.lasts => *findable,
             Finding::Standby(standby) if is_done(standby) => Findable { lasts: true },
             _ => {
-                // What is written out before the first sync is a part of that, and costs no sync of its own.
-                let asked = layout::open(&job.spec()).ok();
-                file::write_out(asked.iter().chain([journal.file()]));
+                // Written out before the first sync it is a part of that, and costs no sync of its own.
+                let _ = layout::open(&job.spec()).map(|asked| file::write_out(&asked));
                 ending::make_findable(job, Some(spec))
             }
         };

@@ -21,7 +21,6 @@ use crate::tail::Tail;
 use crate::tools::{self, Tools};
 use crate::tree::{Member, Tree};
 use crate::wake::Wake;
-use outlive_core::ending;
 use outlive_core::event::{Event, Keeping, StopCause, StopRequest};
 use outlive_core::{Leftovers, Phase, State};
 use outlive_sys::child::GateInside;
@@ -203,7 +202,8 @@ impl<'a> Keeper<'a> {
                     turn.release();
                 }
                 errand::end_inherited(&self.shared.job)?;
-                ending::make_last(&self.shared.job, Some(&self.shared.spec))?;
+                // Who wrote it may have died before it was synced.
+                self.ledger.journal().sync()?;
                 let found = Recorded::found(at);
                 self.noted = found
                     .publish(self.role, &self.shared.job, &self.ledger)
@@ -280,10 +280,10 @@ impl<'a> Keeper<'a> {
             self.let_go_of_log();
         }
         let middle = self.shared.spec.dropped(self.capture.size());
-        let Shared { job, spec, .. } = &*self.shared;
+        let findable = self.finding.done(&self.shared.job, &self.shared.spec);
         let recorded = synced.record(
             self.role,
-            |journal| self.finding.done(job, spec, journal),
+            findable,
             &mut self.ledger,
             &mut self.capture,
             lingering,

@@ -13,18 +13,12 @@ pub fn reserve(file: &File, len: u64) -> io::Result<()> {
     Ok(fallocate(file, FallocateFlags::KEEP_SIZE, 0, len)?)
 }
 
-/// Has the kernel write out what is in these files, all at once, and waits until it has. That is no sync: they
-/// may need more than their own bytes to be found again. Where it cannot be done, a sync does it.
-pub fn write_out<'a>(files: impl Iterator<Item = &'a File> + Clone) {
-    for step in [
-        libc::SYNC_FILE_RANGE_WRITE,
-        libc::SYNC_FILE_RANGE_WAIT_AFTER,
-    ] {
-        for file in files.clone() {
-            // SAFETY: a plain call on a descriptor that is open while it is borrowed.
-            unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, step) };
-        }
-    }
+/// Has the kernel write out what is in a file, and waits until it has. That is no sync: it may take more than
+/// its bytes to find them again. Where it cannot be done, a sync does it.
+pub fn write_out(file: &File) {
+    let how = libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // SAFETY: a plain call on a descriptor that is open while it is borrowed.
+    unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, how) };
 }
 
 /// Makes the file `len` bytes long; new bytes are a hole, which takes no space.
