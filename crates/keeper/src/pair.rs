@@ -104,8 +104,7 @@ fn pair(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
         // The standby's alone, so that it ends with that.
         syncing = None;
         let finding = finding.take().unwrap_or(Finding::Open);
-        // What is sent to the one's group is not to end the other as well.
-        let _ = own::new_group();
+        let _ = own::new_session();
         let kept = own::become_subreaper()
             .and_then(|()| act(Role::Keeper, shared, Some(inside), Some(standby), finding));
         i32::from(kept.is_err())

@@ -15,11 +15,6 @@ pub fn new_session() -> io::Result<()> {
     Ok(())
 }
 
-/// Leaves the parent's process group, so that what is sent to that does not come here.
-pub fn new_group() -> io::Result<()> {
-    Ok(rustix::process::setpgid(None, None)?)
-}
-
 /// Orphaned descendants become children of this process, not of the machine's first.
 pub fn become_subreaper() -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;

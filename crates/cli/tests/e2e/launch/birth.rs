@@ -17,7 +17,7 @@ fn the_job_has_a_session_and_a_group_of_its_own_and_no_terminal() {
     let pair = world.pair(&id);
     let own = stat_field(std::process::id() as i32, SESSION);
     for keeper in [pair.keeper, pair.standby.unwrap()] {
-        assert_eq!(stat_field(keeper, SESSION), pair.standby.unwrap());
+        assert_eq!(stat_field(keeper, SESSION), keeper);
         assert_eq!(stat_field(keeper, GROUP), keeper);
         assert_ne!(stat_field(keeper, SESSION), own);
         assert_eq!(stat_field(keeper, TTY), 0);
