@@ -1,7 +1,7 @@
 //! On the disk before anyone is told.
 
 use super::only_end;
-use crate::processes::{CONT, until_blocked};
+use crate::processes::{CONT, KILL, until_blocked};
 use crate::scripts::Gate;
 use crate::trace::strace;
 use crate::world::{Ran, World, kill, names_in};
@@ -63,9 +63,7 @@ fn output_and_journal_are_synced_before_the_waiter_is_told() {
     let output = at("output sync", &|call| {
         call.contains("sync(") && call.contains("/output>")
     });
-    let journal = at("journal sync", &|call| {
-        call.contains("sync(") && call.contains("/journal>")
-    });
+    let journal = at("journal sync", &is_journal_sync);
     let told = last_news(&calls);
     assert!(
         output < ended && ended < journal && journal < told,
@@ -90,12 +88,65 @@ fn so_it_is_by_the_keeper_if_the_standby_dies_over_it() {
     assert_findable_before_the_end("standby:Syncs=kill", LONG);
 }
 
+/// Its keeper may have died between writing it and syncing it.
+#[test]
+fn an_heir_syncs_the_end_it_finds_before_it_tells() {
+    let world = World::new();
+    let calls = traced_end(&world, "keeper:EndedRecorded=kill", LONG);
+    let killed = calls
+        .iter()
+        .position(|call| call.contains("killed by SIGKILL"))
+        .unwrap_or_else(|| panic!("no kill in {calls:#?}"));
+    // The waiter may meet it at the same time, and is held to the same.
+    let noted = |call: &&String| call.contains("write(") && call.contains("/ended/");
+    let writers: Vec<&str> = calls[killed..]
+        .iter()
+        .filter(noted)
+        .map(|call| pid(call))
+        .collect();
+    assert!(!writers.is_empty(), "{calls:#?}");
+    for writer in writers {
+        let own = |call: &&String| pid(call) == writer && (noted(call) || is_journal_sync(call));
+        let first = calls[killed..].iter().find(own);
+        assert!(
+            first.is_some_and(|call| is_journal_sync(call)),
+            "{writer}: {calls:#?}"
+        );
+    }
+}
+
+fn pid(call: &str) -> &str {
+    call.split(' ').next().unwrap_or_default()
+}
+
+#[test]
+fn so_does_a_verb_that_finds_it_when_both_keepers_are_gone() {
+    let world = World::new();
+    let id = world.shell_with_hooks("keeper:EndedRecorded=stop", "exit 6");
+    world.until_keeper_stops(&id);
+    let pair = world.pair(&id);
+    for keeper in [pair.standby.unwrap(), pair.keeper] {
+        kill(keeper, KILL);
+    }
+    world.until_nothing_runs();
+    let trace = world.path("trace");
+    let options = ["-f", "-y", "-e", "trace=fsync,fdatasync,unlink"];
+    let shown = Ran::of(&mut strace(&world.command(["show", &id]), &trace, &options));
+    assert_eq!(shown.code, 0, "{shown:?}");
+    let text = fs::read_to_string(trace).unwrap();
+    let synced = text.lines().position(is_journal_sync);
+    let retired = text.lines().position(|call| call.contains("/live/"));
+    assert!(synced.is_some() && synced < retired, "{text}");
+}
+
+fn is_journal_sync(call: &str) -> bool {
+    call.contains("sync(") && call.contains("/journal>")
+}
+
 fn assert_findable_before_the_end(hooks: &str, script: &str) {
     let world = World::new();
     let calls = traced_end(&world, hooks, script);
-    let journal = calls
-        .iter()
-        .position(|call| call.contains("sync(") && call.contains("/journal>"));
+    let journal = calls.iter().position(|call| is_journal_sync(call));
     let id = &names_in(&world.home().join("jobs"))[0];
     let directory = format!("/jobs/{id}>");
     for what in [
