@@ -243,12 +243,17 @@ pub(crate) fn make_private(path: &Path) -> Result<(), Error> {
     loop {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
         match made {
-            // It was, and is gone before it could be looked at.
-            Err(error)
-                if error.kind() == io::ErrorKind::AlreadyExists
-                    && fs::symlink_metadata(path).map_or(true, |found| found.is_dir()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && comes_and_goes(path) => {}
             made => return made.map_err(Error::io("cannot make the directory", path)),
         }
+    }
+}
+
+/// It was there when it was to be made and not when it was looked at, or is by now.
+fn comes_and_goes(path: &Path) -> bool {
+    match fs::symlink_metadata(path) {
+        Ok(found) => found.is_dir(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
 }
 
