@@ -37,6 +37,12 @@ impl Started {
         // SAFETY: a child of this process, which nobody else waits for; no status is asked for.
         unsafe { libc::waitpid(self.0, ptr::null_mut(), libc::WNOHANG) != 0 }
     }
+
+    /// Sleeps until it has ended, and lets go of it.
+    fn wait(&self) {
+        // SAFETY: as above.
+        unsafe { libc::waitpid(self.0, ptr::null_mut(), 0) };
+    }
 }
 
 /// What the new process needs, in this one's memory.
@@ -88,8 +94,7 @@ impl Other<'_> {
             0 => Ok(started),
             errno => {
                 // It ends at once, and is not to be left behind.
-                // SAFETY: a child of this process, which nobody else waits for.
-                unsafe { libc::waitpid(started.0, ptr::null_mut(), 0) };
+                started.wait();
                 Err(io::Error::from_raw_os_error(errno))
             }
         }
@@ -206,10 +211,10 @@ mod tests {
         drop(writer);
         let mut text = String::new();
         reader.read_to_string(&mut text)?;
-        while !started.as_ref().map_or(true, Started::has_ended) {
-            std::thread::yield_now();
-        }
-        started.map(|_| text)
+        started.map(|started| {
+            started.wait();
+            text
+        })
     }
 
     #[test]
