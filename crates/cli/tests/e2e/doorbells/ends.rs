@@ -3,7 +3,7 @@
 use super::{Heard, end_of, standing};
 use crate::checks::every;
 use crate::processes::{kill_for_good, pid_in};
-use crate::world::{Ran, World, is_alive};
+use crate::world::{Ran, World, behind, is_alive};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -114,7 +114,13 @@ fn it_is_a_process_like_any_other() {
         masks.display(),
         left.display()
     );
-    let id = world.ok(&["run", "--on-end", &bell, "--", "true"]);
+    // Whatever whoever started the job ignores.
+    let run = world.command(["run", "--on-end", &bell, "--", "true"]);
+    let deaf = ["-c", "trap '' INT QUIT TERM CHLD; exec \"$@\"", "sh"];
+    let id = Ran::of(&mut behind("sh", deaf, &run))
+        .stdout
+        .trim()
+        .to_owned();
     world.until_over(&id);
     let masks = fs::read_to_string(masks).unwrap();
     // Nothing blocked; nothing ignored but what glibc keeps to itself; its three files and that of `ls`.
