@@ -55,10 +55,11 @@ fn try_to_meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error
     let job = outlive.job_dir(id);
     for _ in 0..TRIES {
         let state = job.read_journal()?.state;
+        let synced = sync_end(outlive, id, &state);
         if state.is_final() {
             // Its last keeper may have died before it could clear up, or found the disk full. That
             // may be so still, and is no reason not to tell how the job ended.
-            if is_linked(outlive, id) {
+            if let Ok(true) = synced {
                 let _ = clear_up(&job, &state);
             }
             return Ok((Presence::Over, state));
@@ -95,14 +96,20 @@ fn keeper_lives(state: &State) -> bool {
             .any(lives)
 }
 
-fn is_linked(outlive: &Outlive, id: &JobId) -> bool {
-    outlive.home().live_link(id).symlink_metadata().is_ok()
+/// An end is on the disk before anybody hears of it. Who wrote it may not have come to that yet, or have
+/// died before, as long as the job is among the live ones: so whoever reads it sees to it as well. Says
+/// whether it was to. A disk that cannot is no reason not to tell how the job ended.
+pub(crate) fn sync_end(outlive: &Outlive, id: &JobId, state: &State) -> io::Result<bool> {
+    let live = outlive.home().live_link(id);
+    let is_open = state.end().is_some() && live.symlink_metadata().is_ok();
+    if is_open {
+        layout::open(&outlive.job_dir(id).journal())?.sync_data()?;
+    }
+    Ok(is_open)
 }
 
 fn clear_up(job: &JobDir, state: &State) -> io::Result<()> {
     if let Some(at) = state.ended_at() {
-        // Who wrote it may have died before it was synced, and here it is told.
-        layout::open(&job.journal())?.sync_data()?;
         ending::note(job, at.wall_ms)?;
     }
     ending::retire(job)

@@ -67,11 +67,14 @@ impl Source {
         }
         let spec = outlive.read_spec(id)?;
         // A job whose keepers both died is taken care of first: its end is to be told too.
-        presence::meet(outlive, id)?;
+        let (_, met) = presence::meet(outlive, id)?;
         let path = dir.journal();
         let journal = layout::read(&path).map_err(Error::io("cannot read", &path));
         let journal = journal.map_err(|error| outlive.unless_removed(id, error))?;
         let noticed = notice::read(&journal, &spec);
+        if met.end().is_none() {
+            let _ = presence::sync_end(outlive, id, &noticed.state);
+        }
         Ok(Source {
             id: id.clone(),
             told: dir.told(),

@@ -259,6 +259,7 @@ fn read_begun(outlive: &Outlive, spec: &Spec, mut journal: File) -> Result<(Job,
         .read_to_end(&mut bytes)
         .map_err(Error::io("cannot read", dir.journal()))?;
     let state = Journal::parse(&bytes).state;
+    let _ = presence::sync_end(outlive, &spec.id, &state);
     Ok((Job::new(&dir, spec, &state, Seen::default()), state))
 }
 

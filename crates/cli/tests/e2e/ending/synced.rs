@@ -57,9 +57,7 @@ fn output_and_journal_are_synced_before_the_waiter_is_told() {
             .first()
             .unwrap_or_else(|| panic!("no {what} in {calls:#?}"))
     };
-    let ended = at("end", &|call| {
-        call.contains("write(") && call.contains("\\\"ended\\\":")
-    });
+    let ended = at("end", &is_end);
     let output = at("output sync", &|call| {
         call.contains("sync(") && call.contains("/output>")
     });
@@ -93,21 +91,23 @@ fn so_it_is_by_the_keeper_if_the_standby_dies_over_it() {
 fn an_heir_syncs_the_end_it_finds_before_it_tells() {
     let world = World::new();
     let calls = traced_end(&world, "keeper:EndedRecorded=kill", LONG);
-    let killed = calls
+    // When the kill is seen here, others may have gone on.
+    let written = calls
         .iter()
-        .position(|call| call.contains("killed by SIGKILL"))
-        .unwrap_or_else(|| panic!("no kill in {calls:#?}"));
+        .position(|call| is_end(call))
+        .unwrap_or_else(|| panic!("no end in {calls:#?}"));
+    let after = &calls[written..];
+    assert!(
+        after.iter().any(|call| call.contains("killed by SIGKILL")),
+        "{calls:#?}"
+    );
     // The waiter may meet it at the same time, and is held to the same.
     let noted = |call: &&String| call.contains("write(") && call.contains("/ended/");
-    let writers: Vec<&str> = calls[killed..]
-        .iter()
-        .filter(noted)
-        .map(|call| pid(call))
-        .collect();
+    let writers: Vec<&str> = after.iter().filter(noted).map(|call| pid(call)).collect();
     assert!(!writers.is_empty(), "{calls:#?}");
     for writer in writers {
         let own = |call: &&String| pid(call) == writer && (noted(call) || is_journal_sync(call));
-        let first = calls[killed..].iter().find(own);
+        let first = after.iter().find(own);
         assert!(
             first.is_some_and(|call| is_journal_sync(call)),
             "{writer}: {calls:#?}"
@@ -129,14 +129,44 @@ fn so_does_a_verb_that_finds_it_when_both_keepers_are_gone() {
         kill(keeper, KILL);
     }
     world.until_nothing_runs();
-    let trace = world.path("trace");
-    let options = ["-f", "-y", "-e", "trace=fsync,fdatasync,unlink"];
-    let shown = Ran::of(&mut strace(&world.command(["show", &id]), &trace, &options));
-    assert_eq!(shown.code, 0, "{shown:?}");
-    let text = fs::read_to_string(trace).unwrap();
+    let (_, text) = traced_verb(&world, &["show", &id]);
     let synced = text.lines().position(is_journal_sync);
     let retired = text.lines().position(|call| call.contains("/live/"));
     assert!(synced.is_some() && synced < retired, "{text}");
+}
+
+/// Its keeper has written the end, and told nobody: it may not be on the disk.
+#[test]
+fn so_does_an_inbox_that_finds_it_before_its_keeper_tells() {
+    let world = World::new();
+    for lingers in ["", "sleep 1000 & "] {
+        let script = format!("{lingers}exit 6");
+        let run = Ran::of(
+            world
+                .command(["run", "--session", "s", "--shell", &script])
+                .env("OUTLIVE_HOOKS", "keeper:EndedRecorded=stop"),
+        );
+        let id = run.stdout.trim_end().to_owned();
+        let keeper = world.until_keeper_stops(&id);
+        let (inbox, text) = traced_verb(&world, &["inbox", "--session", "s"]);
+        assert!(inbox.contains(&id), "{inbox}");
+        assert!(text.lines().any(is_journal_sync), "{script}: {text}");
+        kill(keeper, CONT);
+        world.outlive(&["stop", &id]);
+    }
+}
+
+/// What a verb wrote, and its syncs and removals.
+fn traced_verb(world: &World, verb: &[&str]) -> (String, String) {
+    let trace = world.path("trace");
+    let options = ["-f", "-y", "-e", "trace=fsync,fdatasync,unlink"];
+    let ran = Ran::of(&mut strace(&world.command(verb), &trace, &options));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    (ran.stdout.clone(), fs::read_to_string(trace).unwrap())
+}
+
+fn is_end(call: &str) -> bool {
+    call.contains("write(") && call.contains("\\\"ended\\\":")
 }
 
 fn is_journal_sync(call: &str) -> bool {
