@@ -52,11 +52,17 @@ fn parse_stat(bytes: &[u8]) -> Option<Stat> {
     // one ends it.
     let end = bytes.iter().rposition(|byte| *byte == b')')?;
     let text = std::str::from_utf8(bytes.get(end + 2..)?).ok()?;
-    let fields: Vec<&str> = text.split_ascii_whitespace().collect();
-    // Counted from the third field of proc(5), the state.
-    let number = |place: usize| fields.get(place - 3)?.parse::<i64>().ok();
+    let mut fields = text.split_ascii_whitespace();
+    let state = *fields.next()?.as_bytes().first()?;
+    // As proc(5) counts them: the state is the third.
+    let mut last = 3;
+    let mut number = |place: usize| {
+        let between = place - last - 1;
+        last = place;
+        fields.nth(between)?.parse::<i64>().ok()
+    };
     Some(Stat {
-        state: *fields.first()?.as_bytes().first()?,
+        state,
         parent: number(4)? as i32,
         session: number(6)? as i32,
         terminal: number(7)? as u64,
