@@ -226,18 +226,36 @@ impl Plan<'_> {
             libc::dup2(self.output, 2);
             libc::close(self.outside);
         }
+        self.restore_limit();
+        close_on_exec_from(3);
+        let first = self.look_ahead();
         if !self.wait_at_gate() {
             return 125;
         }
-        self.restore_limit();
-        // SAFETY: the string is valid; from here on only this process's directory changes.
+        let failure = match first {
+            Ok(first) => {
+                let _ = swap_signal_mask(0);
+                ExecFailure {
+                    step: Step::Execute,
+                    errno: self.execute(first),
+                }
+            }
+            Err(failure) => failure,
+        };
+        self.fail(failure)
+    }
+
+    /// Goes to the directory, and says which candidate is the first that is there.
+    fn look_ahead(&self) -> Result<usize, ExecFailure> {
+        // SAFETY: the string is valid; only this process's directory changes.
         if unsafe { libc::chdir(self.program.directory.as_ptr()) } == -1 {
-            return self.fail(Step::Directory, errno());
+            return Err(ExecFailure {
+                step: Step::Directory,
+                errno: errno(),
+            });
         }
-        close_on_exec_from(3);
-        let _ = swap_signal_mask(0);
-        let errno = self.execute();
-        self.fail(Step::Execute, errno)
+        let mut candidates = self.program.candidates.iter();
+        Ok(candidates.position(may_be_there).unwrap_or_default())
     }
 
     fn wait_at_gate(&self) -> bool {
@@ -251,18 +269,12 @@ impl Plan<'_> {
         }
     }
 
-    /// Tries each candidate; the most telling error is returned.
-    fn execute(&self) -> i32 {
+    /// Tries each candidate from this one on; the most telling error is returned.
+    fn execute(&self, first: usize) -> i32 {
         let mut worst = libc::ENOENT;
-        for candidate in &self.program.candidates {
-            // Much cheaper than an attempt to execute what is not there.
-            // SAFETY: a valid string.
-            if unsafe { libc::access(candidate.as_ptr(), libc::F_OK) } == -1 {
-                match errno() {
-                    libc::ENOENT | libc::ENOTDIR => continue,
-                    // An attempt tells what it means.
-                    _ => {}
-                }
+        for candidate in self.program.candidates.iter().skip(first) {
+            if !may_be_there(candidate) {
+                continue;
             }
             match self.execute_at(candidate) {
                 // There, but its interpreter is not: not the same as not found.
@@ -314,8 +326,8 @@ impl Plan<'_> {
         }
     }
 
-    fn fail(&self, step: Step, errno: i32) -> i32 {
-        let answer = ExecFailure { step, errno }.encode();
+    fn fail(&self, failure: ExecFailure) -> i32 {
+        let answer = failure.encode();
         // SAFETY: five bytes of valid storage; nobody may be there to read, which is no matter.
         unsafe {
             libc::send(
@@ -327,6 +339,13 @@ impl Plan<'_> {
         };
         126
     }
+}
+
+/// Much cheaper than an attempt to execute what is not there. Where that cannot be told, an attempt does.
+fn may_be_there(candidate: &CString) -> bool {
+    // SAFETY: a valid string.
+    let found = unsafe { libc::access(candidate.as_ptr(), libc::F_OK) };
+    found == 0 || !matches!(errno(), libc::ENOENT | libc::ENOTDIR)
 }
 
 unsafe extern "C" {
