@@ -2,8 +2,8 @@
 //!
 //! A program's pages are read from memory, yet each has to be asked for: a launch that goes through two
 //! hundred functions all over a program asks for sixty pages, and for ten where they lie together. What is
-//! written names functions without the hashes of their crates, where that is enough, so it goes stale slowly;
-//! a function that is not there any more is no error, and one that is not named is merely elsewhere.
+//! written names functions without the numbers of their crates, so it holds for any checkout and goes stale
+//! slowly; a function that is not there any more is no error, and one that is not named is merely elsewhere.
 
 use crate::Why;
 use crate::steps::{self, Process};
@@ -48,6 +48,9 @@ pub fn write(programs: &Path, out: &Path) -> Result<(), Why> {
     Ok(())
 }
 
+/// What may be brought along by a name, in bytes.
+const MOST: u64 = 16 * 1024;
+
 /// Those of one program that were seen, in the order in which they were.
 struct Functions {
     program: &'static str,
@@ -82,24 +85,32 @@ impl Functions {
         let symbols = self.symbols?;
         let mut text = format!(
             "/* Written by `cargo xtask order`: what a launch goes through in `{}`, side by side. */\n\n\
-             SECTIONS\n{{\n  .text.first :\n  {{\n",
+             SECTIONS\n{{\n  .text.first :\n  {{\n    *crt1.o(.text)\n",
             self.program
         );
         if self.seen.len() < 50 {
             return Err(format!("{} has no symbols", self.program));
         }
-        let mut named: HashMap<String, usize> = HashMap::new();
-        for (_, symbol) in &symbols {
-            *named.entry(pattern(symbol)).or_default() += 1;
+        let length = |at: usize| symbols.get(at + 1).map_or(0, |next| next.0 - symbols[at].0);
+        // How long all of a name are together.
+        let mut lengths: HashMap<String, u64> = HashMap::new();
+        for (at, (_, symbol)) in symbols.iter().enumerate() {
+            *lengths.entry(pattern(symbol)).or_default() += length(at);
         }
-        for (_, symbol) in self.seen.iter().map(|at| &symbols[*at]) {
+        for at in self.seen {
+            let symbol = &symbols[at].1;
             let pattern = pattern(symbol);
-            // A name that others have too would bring them along.
-            let name = match named.get(&pattern) {
-                Some(1) => pattern,
-                _ => quoted(symbol),
+            // A name that others have too brings them along.
+            let all = lengths.get(&pattern).copied().unwrap_or_default();
+            let name = match all - length(at) > MOST {
+                true => quoted(symbol),
+                false => pattern,
             };
             let _ = writeln!(text, "    *(.text.{name})");
+            if !symbol.starts_with("_R") {
+                // What is written in assembly has a file, and no section of its own.
+                let _ = writeln!(text, "    *{name}.lo(.text)");
+            }
         }
         Ok(text + "  }\n}\nINSERT BEFORE .text;\n")
     }
@@ -116,37 +127,59 @@ fn symbols(text: &str) -> Vec<(u64, String)> {
     lines.collect()
 }
 
-/// A symbol without its hashes, as a linker takes it.
+/// A symbol without what differs from checkout to checkout, as a linker takes it.
 fn pattern(symbol: &str) -> String {
-    const HASH: usize = 16;
-    // Of two mangled forms: `…17h0123456789abcdefE`, and `…Cs1aB2cD_4name…`.
-    let symbol = match symbol.find(".llvm.") {
-        Some(at) => format!("{}*", &symbol[..at]),
+    let (symbol, rest) = match symbol.find(".llvm.") {
+        Some(at) => (&symbol[..at], "*"),
+        None => (symbol, ""),
+    };
+    let text = match symbol.strip_prefix("_R") {
+        Some(path) => format!("_R{}", without_numbers(path)),
         None => symbol.to_owned(),
     };
+    quoted(&text) + rest
+}
+
+/// A mangled path without the numbers of its crates (`Cs1aB2cD_4name`), and without where something is
+/// told again (`B5_`): that depends on how long those are.
+fn without_numbers(path: &str) -> String {
     let mut text = String::new();
-    let mut rest = symbol.as_str();
+    let mut rest = path;
     while let Some(first) = rest.chars().next() {
-        let hash = rest.strip_prefix("17h").and_then(|after| after.get(HASH..));
-        let ends = hash.is_some_and(|after| after.starts_with('E'));
-        if let (Some(after), true) = (hash, ends) {
-            text.push_str("17h*");
-            rest = after;
-            continue;
-        }
-        let number = rest.strip_prefix("Cs").and_then(|after| {
+        let number = |sign: &str| {
+            let after = rest.strip_prefix(sign)?;
             let end = after.find(|c: char| !c.is_ascii_alphanumeric())?;
-            (end > 0 && after[end..].starts_with('_')).then(|| &after[end..])
-        });
-        if let (Some(after), true) = (number, symbol.starts_with("_R")) {
-            text.push_str("Cs*");
-            rest = after;
-            continue;
-        }
-        text.push(first);
-        rest = &rest[first.len_utf8()..];
+            after[end..].starts_with('_').then(|| sign.len() + end + 1)
+        };
+        let differs = ["Cs", "B"]
+            .iter()
+            .find_map(|sign| Some((sign, number(sign)?)));
+        let passed = match differs {
+            Some((sign, length)) => {
+                text.push_str(sign);
+                text.push_str("*_");
+                length
+            }
+            None => {
+                // Of several of a kind, which: `s16_`.
+                let part = number("s").or_else(|| name_length(rest));
+                let length = part.unwrap_or(first.len_utf8());
+                text.push_str(&rest[..length]);
+                length
+            }
+        };
+        rest = &rest[passed..];
     }
-    quoted(&text)
+    text
+}
+
+/// How long the name is that begins here with its own length, if one does: `4name`.
+fn name_length(text: &str) -> Option<usize> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let length: usize = text[..digits].parse().ok()?;
+    let underscore = usize::from(text[digits..].starts_with('_'));
+    let end = digits + underscore + length;
+    (text.is_char_boundary(end) && end <= text.len()).then_some(end)
 }
 
 /// A linker would take a dollar for the beginning of a variable.
@@ -163,18 +196,18 @@ mod tests {
         for (symbol, wanted) in [
             ("memcpy", "memcpy"),
             (
-                "_ZN14outlive_keeper4pair5begin17h64b641d2d73ff60fE",
-                "_ZN14outlive_keeper4pair5begin17h*E",
-            ),
-            (
-                "_ZN4core3ptr9drop$u7b$17h64b641d2d73ff60fE.llvm.123",
-                "_ZN4core3ptr9drop?u7b?17h*E*",
-            ),
-            (
                 "_RNvNtNtCsaz6eC2DG7lh_3std2io5stdio6STDOUT",
                 "_RNvNtNtCs*_3std2io5stdio6STDOUT",
             ),
-            ("_ZN3abc17hello", "_ZN3abc17hello"),
+            (
+                "_RINvNtCsaz6_4core3ptr13drop_in_placeNtNtCs1B_3std4path7PathBufEB9_.llvm.123",
+                "_RINvNtCs*_4core3ptr13drop_in_placeNtNtCs*_3std4path7PathBufEB*_*",
+            ),
+            ("_RNvMs16_NtCs1_3std4Path", "_RNvMs16_NtCs*_3std4Path"),
+            // What is a part of a name is none of those numbers.
+            ("_RNvC3abc7Csabc_d", "_RNvC3abc7Csabc_d"),
+            ("_RNvC3abc99short", "_RNvC3abc99short"),
+            ("_ZN3abc$u7b$", "_ZN3abc?u7b?"),
         ] {
             assert_eq!(pattern(symbol), wanted);
         }
