@@ -15,13 +15,15 @@ use crate::verbs::show;
 use outlive_core::bound;
 use outlive_core::breaker::BreakerRules;
 use outlive_core::doorbell::Doorbell;
+use outlive_core::event::Event;
+use outlive_core::journal;
 use outlive_core::layout;
 use outlive_core::notice::Kind;
 use outlive_core::os_text::OsText;
 use outlive_core::ready::Ready;
 use outlive_core::told::How;
 use outlive_core::watch::Watch;
-use outlive_core::{Input, JobId, Journal, Label, Leftovers, Notify, Outcome, Spec, State, spec};
+use outlive_core::{Input, JobId, Label, Leftovers, Notify, Outcome, Phase, Spec, State, spec};
 use outlive_sys::clock;
 use std::ffi::OsString;
 use std::fs::File;
@@ -89,7 +91,7 @@ pub struct Run {
 /// What came of it.
 #[derive(Clone, Debug)]
 pub struct Started {
-    /// Running, or ended already (`not_started` if it could not be).
+    /// As its start was decided: running, waiting for a lock, or ended because it could not be started.
     pub job: Job,
     /// Of its first process, which may have ended already.
     pub pid: Option<i32>,
@@ -258,9 +260,23 @@ fn read_begun(outlive: &Outlive, spec: &Spec, mut journal: File) -> Result<(Job,
     journal
         .read_to_end(&mut bytes)
         .map_err(Error::io("cannot read", dir.journal()))?;
-    let state = Journal::parse(&bytes).state;
-    let _ = presence::sync_end(outlive, &spec.id, &state);
+    let state = begun(&bytes);
     Ok((Job::new(&dir, spec, &state, Seen::default()), state))
+}
+
+/// How far its start had come. What became of it since is not told here: that may not be on the disk yet,
+/// and nobody is to wait for a disk who starts something.
+fn begun(journal: &[u8]) -> State {
+    let mut state = State::default();
+    let mut is_later = false;
+    journal::for_each(journal, |record| {
+        let has_run = matches!(state.phase, Phase::Running(_) | Phase::Stopping(..));
+        is_later |= has_run && matches!(record.event, Event::Ended(_));
+        if !is_later {
+            state.apply(record);
+        }
+    });
+    state
 }
 
 fn make_id() -> Result<JobId, Error> {
