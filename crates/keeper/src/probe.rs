@@ -9,7 +9,7 @@ use outlive_core::JobDir;
 use outlive_core::ready::{Http, Ready};
 use outlive_sys::{own, procfs};
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::unix::ffi::OsStrExt;
 use std::thread;
 use std::time::Duration;
@@ -24,18 +24,45 @@ pub fn run(job: &JobDir, parent: i32) -> io::Result<()> {
     let spec = job.read_spec().map_err(io::Error::other)?;
     match spec.ready {
         Some(Ready::Port(port)) => {
-            let mut before = procfs::listeners(port);
-            until(|| {
-                let now = procfs::listeners(port);
-                // Whoever listened before the job was started is not the job, unless it is.
-                before.retain(|socket| now.contains(socket));
-                now.iter().any(|socket| !before.contains(socket)) || is_ours(job, &now)
-            });
+            let mut listening = Listening::on(port);
+            until(|| listening.is_the_jobs(job));
         }
-        Some(Ready::Http(http)) => until(|| ask(&http).is_ok_and(|status| http.accepts(status))),
+        Some(Ready::Http(http)) => {
+            let answers = || ask(&http).is_ok_and(|status| http.accepts(status));
+            let mut listening = Listening::on(http.port);
+            // Who answers before the job can is not the job. Who does not is believed later, though it
+            // listens now: it may pass on what the job answers.
+            if is_here(&http) && !listening.before.is_empty() && answers() {
+                until(|| listening.is_the_jobs(job));
+            }
+            until(answers);
+        }
         Some(Ready::Line(_)) | None => {}
     }
     Ok(())
+}
+
+/// Who listens on a port of this machine.
+struct Listening {
+    port: u16,
+    /// Those who did from the beginning.
+    before: Vec<u64>,
+}
+
+impl Listening {
+    fn on(port: u16) -> Listening {
+        Listening {
+            port,
+            before: procfs::listeners(port),
+        }
+    }
+
+    /// Whoever listened before the job was started is not the job, unless it is.
+    fn is_the_jobs(&mut self, job: &JobDir) -> bool {
+        let now = procfs::listeners(self.port);
+        self.before.retain(|socket| now.contains(socket));
+        now.iter().any(|socket| !self.before.contains(socket)) || is_ours(job, &now)
+    }
 }
 
 fn until(mut is_so: impl FnMut() -> bool) {
@@ -60,11 +87,20 @@ fn is_ours(job: &JobDir, sockets: &[u64]) -> bool {
         })
 }
 
+fn addresses(http: &Http) -> io::Result<impl Iterator<Item = SocketAddr>> {
+    let host = http.host.trim_start_matches('[').trim_end_matches(']');
+    (host, http.port).to_socket_addrs()
+}
+
+/// Whether this machine is asked, by a name that is its own everywhere.
+fn is_here(http: &Http) -> bool {
+    addresses(http).is_ok_and(|mut all| all.all(|address| address.ip().is_loopback()))
+}
+
 /// The status a web server answers with.
 fn ask(http: &Http) -> io::Result<u16> {
-    let host = http.host.trim_start_matches('[').trim_end_matches(']');
     let mut last = io::Error::from(io::ErrorKind::NotFound);
-    for address in (host, http.port).to_socket_addrs()? {
+    for address in addresses(http)? {
         match TcpStream::connect_timeout(&address, PATIENCE) {
             Ok(stream) => return exchange(stream, http),
             Err(error) => last = error,

@@ -5,7 +5,10 @@ use crate::processes::{begin, until_blocked};
 use crate::scripts::{WAITS, go, let_go};
 use crate::world::{Ran, World, until};
 use serde_json::{Value, json};
+use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::sync::mpsc::Receiver;
+use std::thread::JoinHandle;
 
 /// A port that nobody listens on.
 pub fn free_port() -> u16 {
@@ -108,6 +111,57 @@ fn a_web_server_tells_it() {
     assert_is_not_ready(&world, &id);
     let_go(&world);
     assert_becomes_ready(&world, &id);
+}
+
+/// Somebody else's server, which the job will find in its way.
+#[test]
+fn a_web_server_that_answered_before_counts_once_it_is_the_jobs() {
+    let world = World::new();
+    let port = free_port();
+    let url = format!("http:http://127.0.0.1:{port}/health?a=b");
+    let other = run(&world, &["--ready", &url], &server(port, 200));
+    assert_becomes_ready(&world, &other);
+    let id = run(
+        &world,
+        &["--ready", &url],
+        &format!("{WAITS} {}", server(port, 200)),
+    );
+    assert_is_not_ready(&world, &id);
+    world.ok(&["stop", &other]);
+    let_go(&world);
+    assert_becomes_ready(&world, &id);
+}
+
+/// One that passes on what the job answers is there before it.
+#[test]
+fn a_web_server_that_answered_otherwise_before_counts_as_it_answers_now() {
+    let world = World::new();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let (url, proxy) = proxy(receiver);
+    let id = run(&world, &["--ready", &url], "exec sleep 60");
+    assert_is_not_ready(&world, &id);
+    sender.send(()).unwrap();
+    assert_becomes_ready(&world, &id);
+    proxy.join().unwrap();
+}
+
+/// Answers 502 until it is told otherwise, and then once 200.
+fn proxy(well: Receiver<()>) -> (String, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let serve = move || {
+        loop {
+            let (mut stream, _) = listener.accept().unwrap();
+            let is_well = well.try_recv().is_ok();
+            let status = if is_well { "200 OK" } else { "502 Bad Gateway" };
+            let _ = stream.read(&mut [0; 1024]);
+            write!(stream, "HTTP/1.1 {status}\r\n\r\n").unwrap();
+            if is_well {
+                return;
+            }
+        }
+    };
+    (url, std::thread::spawn(serve))
 }
 
 #[test]
