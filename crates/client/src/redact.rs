@@ -67,6 +67,13 @@ pub struct Redactor {
 }
 
 impl Redactor {
+    /// For what comes after these lines: a private key that they leave open goes on there.
+    pub fn after(before: &str) -> Redactor {
+        let mut redactor = Redactor::default();
+        redactor.redact(before);
+        redactor
+    }
+
     /// Replaces every secret found in the next lines of the stream.
     pub fn redact<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         let mut edit = Edit::new(text);

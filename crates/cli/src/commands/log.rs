@@ -6,7 +6,6 @@ use super::{Secrets, duration, size};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
-use outlive::redact::redact;
 use outlive::units::show_size;
 use outlive::verbs::log::{self, Log, Part};
 use outlive::view::{self, Live};
@@ -120,18 +119,18 @@ impl Args {
         self.raw || self.bytes.is_some()
     }
 
-    fn form(&self, log: &Log) -> Form {
+    fn form(&self, log: &Log) -> io::Result<Form> {
         if self.is_exact() {
-            return match self.raw {
+            return Ok(match self.raw {
                 true => Form::Raw,
                 false => Form::Exact,
-            };
+            });
         }
         let live = Live::new(LONGEST_LINE, log.range().start);
-        Form::Plain(Box::new(match self.secrets.redact {
-            true => live.redacted(),
+        Ok(Form::Plain(Box::new(match self.secrets.redact {
+            true => live.redacted(&log.before()?),
             false => live,
-        }))
+        })))
     }
 
     fn reading(&self) -> Reading {
@@ -163,6 +162,10 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         return screen(context, &id);
     }
     let log = log::log(&context.outlive, &id, &args.part())?;
+    let log = match args.secrets.redact {
+        true => log.from_line_start()?,
+        false => log,
+    };
     if log.dropped_bytes() > 0 {
         context.say(&format!(
             "outlive: {} of the output were not kept",
@@ -205,10 +208,10 @@ fn screen(context: &Context, id: &JobId) -> Result<Exit, Failure> {
 }
 
 fn print_text(context: &Context, args: &Args, log: &Log) -> Result<(), Failure> {
-    let mut text = log.text(args.look())?;
-    if args.secrets.redact {
-        text.text = redact(&text.text).into_owned();
-    }
+    let text = match args.secrets.redact {
+        true => log.redacted_text(args.look())?,
+        false => log.text(args.look())?,
+    };
     if let Some(from) = text.omitted_from_line {
         let (id, count) = (&text.id, text.omitted_lines);
         context.say(&format!(
@@ -251,7 +254,7 @@ fn print_lines(
 
 /// Prints a part, and what comes after it if that was asked for.
 fn print(context: &Context, args: &Args, log: &Log) -> Result<(), Failure> {
-    let mut printer = Printer::new(context, args.form(log));
+    let mut printer = Printer::new(context, args.form(log)?);
     for piece in log.pieces() {
         match piece? {
             Piece::Bytes { at, bytes } => printer.bytes(at, &bytes)?,

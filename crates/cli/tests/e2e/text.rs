@@ -1,6 +1,7 @@
 //! `log` as a reader wants it, and as it is.
 
-use crate::world::World;
+use crate::scripts::Gate;
+use crate::world::{World, until};
 use serde_json::Value;
 
 /// A job that prints this, as `printf` understands it; over.
@@ -189,6 +190,55 @@ fn a_key_is_not_found_line_by_line() {
     };
     assert_eq!(grep(&["--redact"]), "MII\n");
     assert_eq!(grep(&[]).lines().count(), 3);
+}
+
+/// What a part begins with may be the middle of a secret.
+#[test]
+fn a_part_that_begins_within_a_key_shows_nothing_of_it() {
+    let world = World::new();
+    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n";
+    let key = format!(
+        "-----BEGIN PRIVATE KEY-----\n{}-----END PRIVATE KEY-----",
+        body.repeat(20)
+    );
+    let id = world.ok(&["run", "--", "printf", "%s\n", &key, "after"]);
+    world.wait(&id);
+    let part = |count: &str, options: &[&str]| {
+        let part = ["log", &id, "--redact", "--offset", "5", "--lines", count];
+        world.outlive(&[&part, options].concat()).stdout
+    };
+    assert_eq!(part("4", &[]), "");
+    assert_eq!(part("4", &["--timestamps"]), "");
+    assert_eq!(part("40", &[]), "after\n");
+    // These go on to the end.
+    assert_eq!(part("4", &["--grep", "."]), "after\n");
+    assert_eq!(part("4", &["--follow"]), "after\n");
+}
+
+#[test]
+fn a_secret_that_comes_in_two_parts_is_shown_in_neither() {
+    let world = World::new();
+    let gate = Gate::new(&world);
+    let halves = ["ghp_16C7e42F292c6912", "E7710c838347Ae178B4a"];
+    let rest = gate.then(&format!("echo {}; echo after", halves[1]));
+    let id = world.shell(&format!("printf 'it is {}'; {rest}", halves[0]));
+    until("its first half has come", || {
+        world.output(&id).ends_with(halves[0].as_bytes())
+    });
+    let look = |cursor: Option<&str>| -> Value {
+        let from = cursor.map_or(vec![], |cursor| vec!["--cursor", cursor]);
+        world.json(&[&["log", &id, "--redact", "--json"], &from[..]].concat())
+    };
+    let first = look(None);
+    assert_eq!(first["text"], "it is ");
+    let cursor = first["next_cursor"].as_str().unwrap();
+    assert_eq!(look(Some(cursor))["text"], "", "nothing is new");
+    gate.open();
+    world.wait(&id);
+    let expected = "it is ghp_[redacted:github-token]\nafter\n";
+    assert_eq!(look(Some(cursor))["text"], expected);
+    let followed = ["log", &id, "--redact", "--follow", "--cursor", cursor];
+    assert_eq!(world.outlive(&followed).stdout, expected);
 }
 
 #[test]

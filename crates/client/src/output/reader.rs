@@ -31,9 +31,11 @@ pub enum Reading {
     Redacted,
 }
 
-/// Reads lines in one of these ways; their numbers and offsets stay what they were.
+/// Reads lines in one of these ways; their numbers and offsets stay what they were. `before` is what came
+/// before them, as text.
 pub fn read_as<'a>(
     reading: Reading,
+    before: &str,
     mut lines: impl Iterator<Item = io::Result<Line>> + 'a,
 ) -> Box<dyn Iterator<Item = io::Result<Line>> + 'a> {
     let plain = |line: Line| Line {
@@ -44,7 +46,7 @@ pub fn read_as<'a>(
         Reading::Raw => Box::new(lines),
         Reading::Plain => Box::new(lines.map(move |line| line.map(plain))),
         Reading::Redacted => {
-            let mut redaction = redact::Lines::default();
+            let mut redaction = redact::Lines::after(before);
             let mut shown = VecDeque::new();
             Box::new(std::iter::from_fn(move || {
                 while shown.is_empty() {

@@ -8,6 +8,8 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use memchr::memrchr;
+
 use super::pem::{self, Place};
 use super::rules::Keywords;
 use super::{Redactor, redact};
@@ -42,6 +44,14 @@ impl<T> Default for Lines<T> {
 }
 
 impl<T> Lines<T> {
+    /// For what comes after these lines.
+    pub fn after(before: &str) -> Lines<T> {
+        Lines {
+            redactor: Redactor::after(before),
+            ..Lines::default()
+        }
+    }
+
     /// Takes the next line, with its newline, and gives those that can be shown by now. A line of
     /// which nothing is left is not given.
     pub fn push(&mut self, tag: T, line: &str, out: &mut impl FnMut(T, &str)) {
@@ -81,13 +91,9 @@ impl<T> Lines<T> {
         self.held_bytes = 0;
     }
 
-    /// What can be shown of a line whose end has not come. A word of it that may go on, and may be
-    /// the beginning of a secret, is left out.
+    /// What can be shown of a line whose end has not come.
     pub fn unfinished<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match self.redactor.open_key.is_some() || text.contains("PRIVATE KEY") {
-            true => Cow::Borrowed(""),
-            false => redact(whole_words(text)),
-        }
+        self.redactor.unfinished(text)
     }
 
     fn hold(&mut self, tag: T, line: &str, place: Place, out: &mut impl FnMut(T, &str)) {
@@ -109,6 +115,26 @@ impl<T> Lines<T> {
     fn drop_body(&mut self) {
         self.held.clear();
         self.held_bytes = 0;
+    }
+}
+
+impl Redactor {
+    /// A part of a stream, of which the last line may go on.
+    pub fn part(mut self, text: &str) -> String {
+        let end = memrchr(b'\n', text.as_bytes()).map_or(0, |at| at + 1);
+        let (lines, rest) = text.split_at(end);
+        let mut shown = self.redact(lines).into_owned();
+        shown.push_str(&self.unfinished(rest));
+        shown
+    }
+
+    /// What can be shown of a line whose end has not come. A word of it that may go on, and may be
+    /// the beginning of a secret, is left out.
+    fn unfinished<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.open_key.is_some() || text.contains("PRIVATE KEY") {
+            true => Cow::Borrowed(""),
+            false => redact(whole_words(text)),
+        }
     }
 }
 

@@ -4,9 +4,11 @@ use crate::error::Error;
 use crate::job::Job;
 use crate::outlive::Outlive;
 use crate::output::{Cursor, Follow, Line, LogText, Look, Output, Piece, Reading, read_as};
+use crate::redact::Redactor;
 use crate::screen::{Emulation, Screen};
 use crate::told;
 use crate::verbs::show;
+use crate::view;
 use outlive_core::JobId;
 use outlive_core::notice::Kind;
 use outlive_core::told::How;
@@ -145,12 +147,59 @@ impl Log {
         self.output.text(&self.id, self.range.clone(), look)
     }
 
+    /// The same without what looks like a credential. It begins with a line: what is secret in one may be
+    /// told only by how it begins. And of one that may go on, a last word that may be the beginning of a
+    /// secret is left for the next look.
+    pub fn redacted_text(&self, look: Look) -> io::Result<LogText> {
+        let range = self.whole_lines()?;
+        let mut redactor = Redactor::after(&self.before()?);
+        let goes_on = !self.job.has_ended() && range.end == self.output.size;
+        let mut log = self.output.text(&self.id, range, look)?;
+        log.text = match goes_on {
+            true => redactor.part(&log.text),
+            false => redactor.redact(&log.text).into_owned(),
+        };
+        Ok(log)
+    }
+
     /// The lines of it.
     pub fn lines(
         &self,
         reading: Reading,
     ) -> io::Result<impl Iterator<Item = io::Result<Line>> + '_> {
-        Ok(read_as(reading, self.output.lines(self.range.clone())?))
+        let (range, before) = match reading {
+            Reading::Redacted => (self.whole_lines()?, self.before()?),
+            Reading::Raw | Reading::Plain => (self.range.clone(), String::new()),
+        };
+        Ok(read_as(reading, &before, self.output.lines(range)?))
+    }
+
+    /// What came before it, as text: as much as may tell what is secret in it.
+    pub fn before(&self) -> io::Result<String> {
+        const FAR: u64 = 64 * 1024;
+        let end = self.whole_lines()?.start;
+        let whole = view::Options {
+            budget: usize::MAX,
+            ..view::Options::default()
+        };
+        let range = end.saturating_sub(FAR)..end;
+        Ok(self.output.text(&self.id, range, Look::Plain(whole))?.text)
+    }
+
+    /// The same from where the line begins that it begins in.
+    pub fn from_line_start(mut self) -> io::Result<Log> {
+        self.range = self.whole_lines()?;
+        Ok(self)
+    }
+
+    /// Nothing stays nothing.
+    fn whole_lines(&self) -> io::Result<Range<u64>> {
+        let Range { start, end } = self.range;
+        if self.range.is_empty() {
+            return Ok(start..end);
+        }
+        let line = 1 + self.output.newlines_before(start)?;
+        Ok(self.output.line_start(line)?.min(start)..end)
     }
 
     /// The last `most` lines that match, as they are read: no colour hides a match, and none is found

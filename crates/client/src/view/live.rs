@@ -72,10 +72,10 @@ impl Live {
         }
     }
 
-    /// Says it without what looks like a credential.
+    /// Says it without what looks like a credential; `before` are the lines that came before it.
     #[must_use]
-    pub fn redacted(mut self) -> Live {
-        self.desk.redaction = Some(redact::Lines::default());
+    pub fn redacted(mut self, before: &str) -> Live {
+        self.desk.redaction = Some(redact::Lines::after(before));
         self
     }
 

@@ -6,7 +6,7 @@ use crate::reply::{Refused, Reply};
 use crate::words;
 use outlive::redact::redact;
 use outlive::verbs::log::{self, Part};
-use outlive::{Cursor, JobId, Look, Piece, Reading, view};
+use outlive::{Cursor, JobId, Look, Reading, view};
 use regex::bytes::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -131,7 +131,7 @@ impl Args {
 fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Answer>, Refused> {
     let regex = Regex::new(pattern)
         .map_err(|error| Refused::bad_input(format!("{pattern:?} is not a pattern: {error}")))?;
-    let part = open(call, id, args)?;
+    let part = log::log(&call.outlive, id, &args.part()?)?;
     let most = args.lines.unwrap_or(DEFAULT_LINES) as usize;
     let found = part.matching(&regex, most, Reading::Redacted)?;
     let mut lines = Vec::new();
@@ -160,12 +160,12 @@ fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Ans
 }
 
 fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> {
-    let part = open(call, id, args)?;
-    let log = part.text(Look::Plain(view::Options {
+    let part = log::log(&call.outlive, id, &args.part()?)?;
+    let mut log = part.redacted_text(Look::Plain(view::Options {
         budget: BUDGET,
         ..view::Options::default()
     }))?;
-    let shown = redact(&log.text).into_owned();
+    let shown = std::mem::take(&mut log.text);
     let next_cursor = log.next_cursor;
     let mut text = match shown.is_empty() {
         true if log.total_bytes == 0 => "It has written nothing yet.".to_owned(),
@@ -210,37 +210,4 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
         }
         _ => Ok(reply),
     }
-}
-
-/// The part that was asked for, from the beginning of a line: what is secret in one may be told only by
-/// how it begins.
-fn open(call: &Call, id: &JobId, args: &Args) -> Result<log::Log, Refused> {
-    let part = log::log(&call.outlive, id, &args.part()?)?;
-    let range = part.range();
-    if args.cursor.is_none() || range.is_empty() {
-        return Ok(part);
-    }
-    let begin = Cursor(line_start(call, id, range.start)?);
-    Ok(log::log(&call.outlive, id, &Part::After(begin))?)
-}
-
-/// Where the line begins that this place is in.
-fn line_start(call: &Call, id: &JobId, at: u64) -> Result<u64, Refused> {
-    let before = Part::Bytes {
-        from: at.saturating_sub(1),
-        to: Some(at),
-    };
-    let before = log::log(&call.outlive, id, &before)?;
-    let mut is_within = false;
-    for piece in before.pieces() {
-        is_within = matches!(piece?, Piece::Bytes { bytes, .. } if bytes.last() != Some(&b'\n'));
-    }
-    if !is_within {
-        return Ok(at);
-    }
-    let line = Part::Lines {
-        from: before.text(Look::Raw)?.from_line,
-        count: 1,
-    };
-    Ok(log::log(&call.outlive, id, &line)?.range().start.min(at))
 }

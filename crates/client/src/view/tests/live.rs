@@ -39,7 +39,7 @@ fn plain(steps: &[Step<'_>]) -> Vec<String> {
 }
 
 fn redacted(steps: &[Step<'_>]) -> Vec<String> {
-    said(Live::new(LIMIT, 0).redacted(), steps)
+    said(Live::new(LIMIT, 0).redacted(""), steps)
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn there_is_patience_only_while_something_is_held_back() {
 /// A word that is held back for longer is not waited for.
 #[test]
 fn there_is_no_patience_for_half_a_secret() {
-    let mut live = Live::new(LIMIT, 0).redacted();
+    let mut live = Live::new(LIMIT, 0).redacted("");
     live.push(b"token ghp_a1B2", &mut |_| {});
     assert!(live.patience().is_some());
     live.still(&mut |_| {});
@@ -196,7 +196,7 @@ fn it_is_told_where_each_text_begins() {
 
 #[test]
 fn memory_does_not_grow_with_the_input() {
-    let mut live = Live::new(2048, 0).redacted();
+    let mut live = Live::new(2048, 0).redacted("");
     for _ in 0..300 {
         live.push("no end in sight ".repeat(4000).as_bytes(), &mut |_| {});
         live.still(&mut |_| {});
