@@ -119,12 +119,16 @@ impl<T> Lines<T> {
 }
 
 impl Redactor {
-    /// A part of a stream, of which the last line may go on.
+    /// A part of a stream, of which the last line may go on: it is shown as it is where nothing in it tells
+    /// of a secret yet.
     pub fn part(mut self, text: &str) -> String {
         let end = memrchr(b'\n', text.as_bytes()).map_or(0, |at| at + 1);
         let (lines, rest) = text.split_at(end);
         let mut shown = self.redact(lines).into_owned();
-        shown.push_str(&self.unfinished(rest));
+        match Keywords::get().first_in(rest, 0) {
+            None if self.open_key.is_none() => shown.push_str(rest),
+            _ => shown.push_str(&self.unfinished(rest)),
+        }
         shown
     }
 

@@ -148,7 +148,7 @@ impl Log {
     }
 
     /// The same without what looks like a credential. It begins with a line: what is secret in one may be
-    /// told only by how it begins. And of one that may go on, a last word that may be the beginning of a
+    /// told only by how it begins. And of one that may go on, a last word that seems to be the beginning of a
     /// secret is left for the next look.
     pub fn redacted_text(&self, look: Look) -> io::Result<LogText> {
         let range = self.whole_lines()?;

@@ -1,10 +1,11 @@
 //! On the disk before anyone is told.
 
 use super::only_end;
-use crate::processes::{CONT, KILL, until_blocked};
+use crate::processes::{CONT, KILL, begin, until_blocked, until_stopped};
 use crate::scripts::Gate;
 use crate::trace::strace;
-use crate::world::{Ran, World, kill, names_in};
+use crate::world::{Ran, World, kill, names_in, until};
+use serde_json::Value;
 use std::fs;
 use std::process::{Child, Stdio};
 
@@ -163,6 +164,26 @@ fn traced_verb(world: &World, verb: &[&str]) -> (String, String) {
     let ran = Ran::of(&mut strace(&world.command(verb), &trace, &options));
     assert_eq!(ran.code, 0, "{ran:?}");
     (ran.stdout.clone(), fs::read_to_string(trace).unwrap())
+}
+
+/// That it may not be on the disk yet is nothing to wait for when something is started.
+#[test]
+fn a_launcher_that_finds_the_end_tells_the_start() {
+    let world = World::new();
+    let mut run = world.command(["run", "--id", "x", "--json", "--", "true"]);
+    run.env("OUTLIVE_HOOKS", "launcher:KeeperSpawned=stop");
+    let launcher = begin(run);
+    until_stopped(launcher.id() as i32);
+    until("it has ended", || {
+        world.home().join("jobs/x").exists() && world.events("x", "ended").len() == 1
+    });
+    kill(launcher.id() as i32, CONT);
+    let ran = Ran::end_of(launcher);
+    let job: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (&job["state"], &job["outcome"]),
+        (&"running".into(), &Value::Null)
+    );
 }
 
 fn is_end(call: &str) -> bool {
