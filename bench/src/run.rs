@@ -69,9 +69,13 @@ impl Bench {
         for _ in 0..rounds {
             for turn in field.iter_mut().filter(|turn| turn.spent < patience) {
                 turn.take(self, &mut sample);
-                if between == Between::Anew {
+                if between != Between::Kept {
                     turn.contender = None;
-                    self.clear();
+                }
+                match between {
+                    Between::Kept => {}
+                    Between::Anew => self.clear(),
+                    Between::Beside => processes::sweep(),
                 }
             }
         }
@@ -90,6 +94,9 @@ pub enum Between {
     Kept,
     /// They are set up anew: nothing of one sample is there in the next.
     Anew,
+    /// They are set up anew beside what they wrote, which is removed in the end: near thousands of files
+    /// that were just removed ext4 makes new ones slowly.
+    Beside,
 }
 
 /// One contender in the rounds.
