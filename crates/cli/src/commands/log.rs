@@ -6,6 +6,7 @@ use super::{Secrets, duration, size};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
+use outlive::redact::redact;
 use outlive::units::show_size;
 use outlive::verbs::log::{self, Log, Part};
 use outlive::view::{self, Live};
@@ -159,7 +160,7 @@ impl Args {
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let id = context.find(&args.id)?;
     if args.screen {
-        return screen(context, &id);
+        return screen(context, &id, &args.secrets);
     }
     let log = log::log(&context.outlive, &id, &args.part())?;
     let log = match args.secrets.redact {
@@ -198,8 +199,11 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn screen(context: &Context, id: &JobId) -> Result<Exit, Failure> {
-    let screen = log::screen(&context.outlive, id)?;
+fn screen(context: &Context, id: &JobId, secrets: &Secrets) -> Result<Exit, Failure> {
+    let mut screen = log::screen(&context.outlive, id)?;
+    if secrets.redact {
+        screen.text = redact(&screen.text).into_owned();
+    }
     match context.json {
         true => context.print_json(&screen)?,
         false => context.print(&screen.text)?,

@@ -241,6 +241,27 @@ fn a_secret_that_comes_in_two_parts_is_shown_in_neither() {
     assert_eq!(world.outlive(&followed).stdout, expected);
 }
 
+#[test]
+fn a_screen_is_shown_without_its_secrets_too() {
+    let world = World::new();
+    let id = world.ok(&[
+        "run",
+        "--pty",
+        "--shell",
+        "echo API_TOKEN=s3cretvalue99; exec sleep 60",
+    ]);
+    let screen = |options: &[&str]| {
+        let shown = [&["log", &id, "--screen"], options].concat();
+        world.outlive(&shown).stdout
+    };
+    until("it has come", || screen(&[]).contains("s3cretvalue99"));
+    for form in [&["--redact"][..], &["--redact", "--json"]] {
+        let shown = screen(form);
+        assert!(shown.contains("API_TOKEN=[redacted:"), "{shown}");
+        assert!(!shown.contains("s3cret"), "{shown}");
+    }
+}
+
 /// Which is most often a question, or how far something has come.
 #[test]
 fn an_unfinished_line_that_tells_of_no_secret_is_shown_as_it_is() {
