@@ -16,9 +16,20 @@ fn cut(path: &Path, keep: impl Fn(&[u8]) -> usize) {
     fs::write(path, &bytes[..keep(&bytes)]).unwrap();
 }
 
+/// A verb that meets the job just then, as the `list` of another damage does, may make the file anew.
 fn replace_with_directory(path: &Path) {
-    fs::remove_file(path).unwrap();
-    fs::create_dir(path).unwrap();
+    while fs::create_dir(path).is_err() {
+        fs::remove_file(path).unwrap();
+    }
+}
+
+/// The directory stays, since it could not be removed while such a verb makes a file in it. A socket may
+/// be removed by one just then.
+fn remove_everything_in(job: &Path) {
+    for entry in fs::read_dir(job).unwrap() {
+        let _ = fs::remove_file(entry.unwrap().path());
+    }
+    assert!(!job.join("spec.json").exists());
 }
 
 const GARBAGE: &[u8] =
@@ -88,10 +99,7 @@ const DAMAGES: [Damage; 22] = [
     ("an output that is a directory", |job| {
         replace_with_directory(&job.join("output"))
     }),
-    ("no files at all", |job| {
-        fs::remove_dir_all(job).unwrap();
-        fs::create_dir(job).unwrap();
-    }),
+    ("no files at all", remove_everything_in),
 ];
 
 pub fn run_every_verb_on(world: &World, id: &str, what: &str) {
