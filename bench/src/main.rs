@@ -61,6 +61,10 @@ fn main() -> ExitCode {
         _ => {}
     }
     let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--help"] => {
+            println!("{USAGE}\n{}", measures());
+            Ok(())
+        }
         ["order", programs, out] => order::write(Path::new(programs), Path::new(out)),
         _ => Asked::read(&arguments).and_then(|asked| bench(&asked)),
     };
@@ -101,12 +105,14 @@ impl Asked {
         match asked.only.iter().find(|name| !known(name)) {
             None if !asked.out.as_os_str().is_empty() => Ok(asked),
             None => Err(USAGE.to_owned()),
-            Some(_) => {
-                let about = measure::MEASURES.map(|one| format!("{:10}{}", one.name, one.about));
-                Err(format!("the measures are\n{}", about.join("\n")))
-            }
+            Some(_) => Err(measures()),
         }
     }
+}
+
+fn measures() -> String {
+    let about = measure::MEASURES.map(|one| format!("{:10}{}", one.name, one.about));
+    format!("the measures are\n{}", about.join("\n"))
 }
 
 /// Has ext4 put what is made in this directory all over the disk. Within five minutes of a file's removal

@@ -25,13 +25,12 @@ const PEERS: [(&str, &str); 11] = [
 /// machine has to do: for a busy one.
 pub fn bench(args: &[String]) -> Result<(), String> {
     let (ahead, args): (Vec<_>, Vec<_>) = args.iter().partition(|arg| *arg == "--real-time");
+    let harness = text(&install::build("outlive-bench")?.join("outlive-bench"))?;
+    if args.iter().any(|arg| *arg == "--help") {
+        return step::run(&harness, &["--help"]);
+    }
     install_peers();
-    let programs = install::build()?;
-    let target = install::static_target();
-    let mut build = vec!["build", "--release", "--locked", "-p", "outlive-bench"];
-    build.extend(target.iter().flat_map(|target| ["--target", target]));
-    step::run("cargo", &build)?;
-    let harness = programs.join("outlive-bench");
+    let programs = install::build("outlive-cli")?;
     let mut words = vec!["--programs".to_owned(), text(&installed(&programs)?)?];
     if let Some(pueue) = pueue() {
         words.extend(["--pueue".to_owned(), text(&pueue)?]);
@@ -44,7 +43,6 @@ pub fn bench(args: &[String]) -> Result<(), String> {
     }
     words.extend(args.into_iter().cloned());
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let harness = text(&harness)?;
     match ahead.is_empty() {
         true => step::run(&harness, &words),
         false => step::run("chrt", &[&["--rr", "1", &harness], &words[..]].concat()),

@@ -9,7 +9,7 @@ pub fn check() -> Result<(), String> {
         println!("\nbudgets: of the static programs, which cannot be built here; not checked");
         return Ok(());
     }
-    let programs = install::build()?;
+    let programs = install::build("outlive-cli")?;
     let programs = std::path::absolute(&programs).map_err(|error| error.to_string())?;
     step::run_command(&mut tests(&programs))
 }

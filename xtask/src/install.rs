@@ -24,10 +24,10 @@ pub fn install() -> Result<(), String> {
     demo::demo()
 }
 
-/// Builds what would be installed; returns where it is.
-pub fn build() -> Result<PathBuf, String> {
+/// Builds a package as `outlive-cli` is installed; returns where its programs are.
+pub fn build(package: &str) -> Result<PathBuf, String> {
     let target = static_target();
-    let mut args = vec!["build", "--release", "--locked", "-p", "outlive-cli"];
+    let mut args = vec!["build", "--release", "--locked", "-p", package];
     args.extend(target.iter().flat_map(|target| ["--target", target]));
     step::run("cargo", &args)?;
     let programs = target.map_or_else(target_dir, |target| target_dir().join(target));
