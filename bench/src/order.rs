@@ -106,10 +106,11 @@ impl Functions {
                 true => quoted(symbol),
                 false => pattern,
             };
-            let _ = writeln!(text, "    *(.text.{name})");
+            // What is called once at most lies elsewhere for a compiler.
+            let _ = writeln!(text, "    *(.text.{name} .text.unlikely.{name})");
             if !symbol.starts_with("_R") {
-                // What is written in assembly has a file, and no section of its own.
-                let _ = writeln!(text, "    *{name}.lo(.text)");
+                // A C library's have a file each, and what is written in assembly has no section of its own.
+                let _ = writeln!(text, "    *{name}.lo(.text .text.*)");
             }
         }
         Ok(text + "  }\n}\nINSERT BEFORE .text;\n")
@@ -129,15 +130,15 @@ fn symbols(text: &str) -> Vec<(u64, String)> {
 
 /// A symbol without what differs from checkout to checkout, as a linker takes it.
 fn pattern(symbol: &str) -> String {
-    let (symbol, rest) = match symbol.find(".llvm.") {
-        Some(at) => (&symbol[..at], "*"),
-        None => (symbol, ""),
+    let Some(path) = symbol.strip_prefix("_R") else {
+        return quoted(symbol);
     };
-    let text = match symbol.strip_prefix("_R") {
-        Some(path) => format!("_R{}", without_numbers(path)),
-        None => symbol.to_owned(),
+    // Of several that came to be the same, which: `.llvm.123`, `.45`.
+    let (path, rest) = match path.find('.') {
+        Some(at) => (&path[..at], ".*"),
+        None => (path, ""),
     };
-    quoted(&text) + rest
+    format!("_R{}{rest}", quoted(&without_numbers(path)))
 }
 
 /// A mangled path without the numbers of its crates (`Cs1aB2cD_4name`), and without where something is
@@ -201,7 +202,7 @@ mod tests {
             ),
             (
                 "_RINvNtCsaz6_4core3ptr13drop_in_placeNtNtCs1B_3std4path7PathBufEB9_.llvm.123",
-                "_RINvNtCs*_4core3ptr13drop_in_placeNtNtCs*_3std4path7PathBufEB*_*",
+                "_RINvNtCs*_4core3ptr13drop_in_placeNtNtCs*_3std4path7PathBufEB*_.*",
             ),
             ("_RNvMs16_NtCs1_3std4Path", "_RNvMs16_NtCs*_3std4Path"),
             // What is a part of a name is none of those numbers.

@@ -123,8 +123,8 @@ impl JournalWriter {
 
     /// Opens the journal to append to it. The caller holds the job's lock.
     pub fn open(path: &Path) -> Result<JournalWriter, WriterError> {
-        let file = layout::open_to_append(path)?;
-        let journal = Journal::read(path)?;
+        let (bytes, file) = layout::read_to_append(path)?;
+        let journal = Journal::parse(&bytes);
         if journal.format > FORMAT {
             return Err(WriterError::Newer(journal.format));
         }

@@ -24,7 +24,7 @@ use crate::label::Label;
 use crate::spec::Spec;
 pub use files::{
     PRIVATE, PRIVATE_DIRECTORY, make, open, open_or_make, open_or_replace, open_to_append,
-    open_to_replace, read, set_aside, sync_directory,
+    open_to_replace, read, read_to_append, set_aside, sync_directory,
 };
 use std::io;
 use std::path::{Path, PathBuf};

@@ -122,9 +122,12 @@ fn has_begun(job: &JobDir) -> io::Result<bool> {
 }
 
 fn listen(job: &JobDir) -> io::Result<Listener> {
+    let listen = || Listener::bind(job.path(), CONTROL);
     // A socket of a dead keeper is replaced; a directory could not be.
-    layout::set_aside(&job.control(), |kind| !kind.is_dir())?;
-    Listener::bind(job.path(), CONTROL)
+    listen().or_else(|_| {
+        layout::set_aside(&job.control(), |kind| !kind.is_dir())?;
+        listen()
+    })
 }
 
 /// The reading end of the feed. One that is gone went with its writers, or by somebody's hand.

@@ -1,6 +1,6 @@
 //! Local sockets with a known peer.
 //!
-//! A socket's path may be at most 107 bytes long, less than many directories. So both sides open
+//! A socket's path may be at most 107 bytes long, less than some directories. Both sides then open
 //! the directory first and name the socket through it: `/proc/self/fd/7/control` is always short.
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -33,14 +33,15 @@ pub enum Read {
     End,
 }
 
-fn address(directory: &OwnedFd, name: &str) -> io::Result<SocketAddrUnix> {
-    let path = format!("/proc/self/fd/{}/{name}", directory.as_raw_fd());
-    Ok(SocketAddrUnix::new(path)?)
-}
-
-fn open_directory(path: &Path) -> io::Result<OwnedFd> {
+/// The address of `directory/name`, and what has to stay open as long as it is used.
+fn address(directory: &Path, name: &str) -> io::Result<(SocketAddrUnix, Option<OwnedFd>)> {
+    if let Ok(address) = SocketAddrUnix::new(directory.join(name)) {
+        return Ok((address, None));
+    }
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Ok(openat(CWD, path, flags, Mode::empty())?)
+    let directory = openat(CWD, directory, flags, Mode::empty())?;
+    let path = format!("/proc/self/fd/{}/{name}", directory.as_raw_fd());
+    Ok((SocketAddrUnix::new(path)?, Some(directory)))
 }
 
 fn new_socket(flags: SocketFlags) -> io::Result<OwnedFd> {
@@ -57,11 +58,14 @@ impl Listener {
     /// Listens at `directory/name`, in place of a socket that a dead process left there.
     pub fn bind(directory: &Path, name: &str) -> io::Result<Listener> {
         let socket = new_socket(SocketFlags::NONBLOCK)?;
-        match std::fs::remove_file(directory.join(name)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+        let (address, _directory) = address(directory, name)?;
+        match bind(&socket, &address) {
+            Err(rustix::io::Errno::ADDRINUSE) => {
+                std::fs::remove_file(directory.join(name))?;
+                bind(&socket, &address)?;
+            }
+            other => other?,
         }
-        bind(&socket, &address(&open_directory(directory)?, name)?)?;
         listen(&socket, BACKLOG)?;
         Ok(Listener(socket))
     }
@@ -100,12 +104,11 @@ impl AsFd for Listener {
 impl Stream {
     /// Connects to the socket at `directory/name`; `None` where nobody listens.
     pub fn connect(directory: &Path, name: &str) -> io::Result<Option<Stream>> {
-        let directory = match open_directory(directory) {
+        let (address, _directory) = match address(directory, name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
         let socket = new_socket(SocketFlags::empty())?;
-        let address = address(&directory, name)?;
         loop {
             return match connect_socket(&socket, &address) {
                 Ok(()) => Ok(Some(Stream(socket))),

@@ -93,13 +93,16 @@ fn open_sized(path: &Path) -> io::Result<(File, u64)> {
 
 /// Opens a file of ours to read it and write at its end; its owner's alone where there is none.
 pub fn open_to_append(path: &Path) -> io::Result<File> {
-    let file = File::options()
+    regular(append(path)?)
+}
+
+fn append(path: &Path) -> io::Result<File> {
+    File::options()
         .read(true)
         .append(true)
         .create(true)
         .mode(PRIVATE)
-        .open(path)?;
-    regular(file)
+        .open(path)
 }
 
 /// Opens a file of ours to write it anew; its owner's alone where there is none.
@@ -116,7 +119,17 @@ pub fn open_to_replace(path: &Path) -> io::Result<File> {
 
 /// All of a file of ours.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let (mut file, size) = open_sized(path)?;
+    let (file, size) = open_sized(path)?;
+    read_all(&file, size)
+}
+
+/// The same of one that was opened to append to it.
+pub fn read_to_append(path: &Path) -> io::Result<(Vec<u8>, File)> {
+    let (file, size) = sized(append(path)?)?;
+    Ok((read_all(&file, size)?, file))
+}
+
+fn read_all(mut file: &File, size: u64) -> io::Result<Vec<u8>> {
     if size > LARGEST {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
