@@ -138,7 +138,21 @@ fn pattern(symbol: &str) -> String {
         Some(at) => (&path[..at], ".*"),
         None => (path, ""),
     };
-    format!("_R{}{rest}", quoted(&without_numbers(path)))
+    let path = quoted(&without_numbers(path));
+    match without_user(&path) {
+        Some(path) => format!("_R{path}*"),
+        None => format!("_R{path}{rest}"),
+    }
+}
+
+/// The path of what is generic, without the crate it was made for in the end: of several that need the same,
+/// another one in another checkout.
+fn without_user(path: &str) -> Option<&str> {
+    path.strip_suffix("B*_").or_else(|| {
+        let at = path.rfind("Cs*_")?;
+        let user = &path[at + "Cs*_".len()..];
+        (name_length(user) == Some(user.len())).then_some(&path[..at])
+    })
 }
 
 /// A mangled path without the numbers of its crates (`Cs1aB2cD_4name`), and without where something is
@@ -202,7 +216,15 @@ mod tests {
             ),
             (
                 "_RINvNtCsaz6_4core3ptr13drop_in_placeNtNtCs1B_3std4path7PathBufEB9_.llvm.123",
-                "_RINvNtCs*_4core3ptr13drop_in_placeNtNtCs*_3std4path7PathBufEB*_.*",
+                "_RINvNtCs*_4core3ptr13drop_in_placeNtNtCs*_3std4path7PathBufE*",
+            ),
+            (
+                "_RNvXsZ_NtCs2N_5alloc6stringNtB5_6StringNtNtCs7B_4core3fmt5Write9write_str.7315",
+                "_RNvXsZ_NtCs*_5alloc6stringNtB*_6StringNtNtCs*_4core3fmt5Write9write_str.*",
+            ),
+            (
+                "_RNvYNtNtCsaz_3std2fs4FileNtNtB6_2io5Write9write_allCs4H_7outlive",
+                "_RNvYNtNtCs*_3std2fs4FileNtNtB*_2io5Write9write_all*",
             ),
             ("_RNvMs16_NtCs1_3std4Path", "_RNvMs16_NtCs*_3std4Path"),
             // What is a part of a name is none of those numbers.
