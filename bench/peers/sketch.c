@@ -1,5 +1,5 @@
 /* What a job of Outlive cannot do without, and nothing else: the files, the processes and the syncs of a
-   launch and of an end, in the order in which they come. Nothing is read back, checked, parsed or
+   launch and of an end, in the order in which they come. What is read is not looked at, nothing is
    recovered, and what fails ends it. So this is as fast as that design can be on a machine: what Outlive
    takes longer is its own, and what this takes longer than `setsid` is the design's.
 
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -220,8 +221,10 @@ static int make_job(const char *home, const char *id) {
 }
 
 static void launch(char *self, const char *home, const char *program) {
-    char id[16];
-    snprintf(id, sizeof id, "j%d", getpid());
+    unsigned short random;
+    must(getrandom(&random, sizeof random, 0));
+    char id[32];
+    snprintf(id, sizeof id, "j%d-%04x", getpid(), random);
     int lock = make_job(home, id);
     int ready[2];
     must(pipe2(ready, O_CLOEXEC));

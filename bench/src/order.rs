@@ -106,7 +106,7 @@ impl Functions {
                 true => quoted(symbol),
                 false => pattern,
             };
-            // What is called once at most lies elsewhere for a compiler.
+            // What a compiler takes to be seldom called it puts elsewhere.
             let _ = writeln!(text, "    *(.text.{name} .text.unlikely.{name})");
             if !symbol.starts_with("_R") {
                 // A C library's have a file each, and what is written in assembly has no section of its own.

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub const SETTLING: Duration = Duration::from_millis(10);
 
 const SKETCH: &str = "The last row is no peer but the least that a job of this design can take: a C program \
-     that makes its files, its two keepers and its records, and reads, checks and recovers nothing \
+     that makes its files, its two keepers and its records, and parses, checks and recovers nothing \
      (`bench/peers/sketch.c`). Between it and the floor is what a job costs that outlives its keeper, and \
      between it and outlive what outlive could still save.";
 
