@@ -45,12 +45,14 @@ pub fn sleeps_in(pid: i32) -> String {
     fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default()
 }
 
-/// Whether a process sleeps, and no time is set at which it wakes.
+/// Whether a process sleeps, and no time is set at which it wakes. One that waits for a disk (`D`) does not.
 pub fn sleeps_for_good(pid: i32) -> bool {
     let place = sleeps_in(pid);
     let call = fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
     let limit = call.split(' ').nth(3);
-    place.len() > 1 && (!place.contains("poll") || limit == Some("0x0"))
+    place.len() > 1
+        && state_of(pid) == Some(b'S')
+        && (!place.contains("poll") || limit == Some("0x0"))
 }
 
 /// Waits until a process sleeps in `poll`, which is where `outlive` waits for keepers.
