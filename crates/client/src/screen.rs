@@ -3,9 +3,11 @@
 use crate::error::Error;
 use crate::outlive::Outlive;
 use crate::output::{Output, Piece};
+use crate::redact::redact;
 use crate::scroll_region::Region;
 use outlive_core::{Input, JobId, Size, Spec, State};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::num::NonZeroU16;
 
 /// A screen is made of what was written last. This much is emulated at most; programs that paint
@@ -131,7 +133,17 @@ impl Emulation {
     }
 
     pub fn rows_text(&self) -> String {
-        rows_text(self.parser.screen())
+        text(self.parser.screen(), Rows::AsTheyStand)
+    }
+
+    /// The screen without secrets. The terminal may have broken one over rows: where there are any, lines
+    /// are shown whole.
+    pub fn redacted_screen(&self, id: &JobId) -> Screen {
+        let shown = self.screen(id);
+        match redact(&text(self.parser.screen(), Rows::Joined)) {
+            Cow::Borrowed(_) => shown,
+            Cow::Owned(text) => Screen { text, ..shown },
+        }
     }
 
     pub fn screen(&self, id: &JobId) -> Screen {
@@ -140,7 +152,7 @@ impl Emulation {
         let (row, col) = screen.cursor_position();
         Screen {
             id: id.clone(),
-            text: rows_text(screen),
+            text: self.rows_text(),
             rows: rows.get(),
             cols: cols.get(),
             cursor: CursorPlace {
@@ -153,18 +165,27 @@ impl Emulation {
     }
 }
 
-/// The rows as they stand, without the blanks at their ends and the empty rows below.
-fn rows_text(screen: &vt100::Screen) -> String {
+/// How the rows of a line that was too long for one are shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    AsTheyStand,
+    Joined,
+}
+
+/// What the rows show, without the blanks at their ends and the empty rows below.
+fn text(screen: &vt100::Screen, rows: Rows) -> String {
     let (_, cols) = screen.size();
-    let rows: Vec<String> = screen
-        .rows(0, cols.get())
-        .map(|row| row.trim_end().to_owned())
-        .collect();
-    let used = rows
-        .iter()
-        .rposition(|row| !row.is_empty())
-        .map_or(0, |last| last + 1);
-    rows[..used].join("\n")
+    let mut text = String::new();
+    for (number, row) in (0..).zip(screen.rows(0, cols.get())) {
+        if rows == Rows::Joined && screen.row_wrapped(number) {
+            text.push_str(&row);
+        } else {
+            text.push_str(row.trim_end());
+            text.push('\n');
+        }
+    }
+    text.truncate(text.trim_end_matches('\n').len());
+    text
 }
 
 #[cfg(test)]
@@ -181,6 +202,26 @@ mod tests {
     fn a_record_of_a_huge_screen_does_not_fill_the_memory() {
         let screen = shown(u16::MAX, u16::MAX, "x");
         assert_eq!((screen.rows, screen.cols), (1000, 1000));
+    }
+
+    #[test]
+    fn a_secret_that_is_broken_over_rows_is_one() {
+        let redacted = |bytes: &str| {
+            let mut emulation = Emulation::sized(Size { rows: 8, cols: 20 });
+            emulation.take(bytes.as_bytes());
+            let id = JobId::parse("x").expect("valid");
+            emulation.redacted_screen(&id).text
+        };
+        let secret = "before\r\nAPI_TOKEN=abcdefghijklmnopqrstuvwxyz0123456789\r\nafter";
+        assert_eq!(
+            redacted(secret),
+            "before\nAPI_TOKEN=[redacted:token]\nafter"
+        );
+        // Where there is none the rows stay as they are.
+        assert_eq!(
+            redacted("0123456789abcdefghijkl"),
+            "0123456789abcdefghij\nkl"
+        );
     }
 
     #[test]

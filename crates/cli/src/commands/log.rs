@@ -6,7 +6,6 @@ use super::{Secrets, duration, size};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
-use outlive::redact::redact;
 use outlive::units::show_size;
 use outlive::verbs::log::{self, Log, Part};
 use outlive::view::{self, Live};
@@ -200,10 +199,10 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 }
 
 fn screen(context: &Context, id: &JobId, secrets: &Secrets) -> Result<Exit, Failure> {
-    let mut screen = log::screen(&context.outlive, id)?;
-    if secrets.redact {
-        screen.text = redact(&screen.text).into_owned();
-    }
+    let screen = match secrets.redact {
+        true => log::redacted_screen(&context.outlive, id)?,
+        false => log::screen(&context.outlive, id)?,
+    };
     match context.json {
         true => context.print_json(&screen)?,
         false => context.print(&screen.text)?,

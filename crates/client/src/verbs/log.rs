@@ -54,6 +54,12 @@ pub fn screen(outlive: &Outlive, id: &JobId) -> Result<Screen, Error> {
     Ok(Emulation::of(outlive, &spec, &state)?.screen(id))
 }
 
+/// The same without secrets.
+pub fn redacted_screen(outlive: &Outlive, id: &JobId) -> Result<Screen, Error> {
+    let (_, spec, state) = show::read(outlive, id)?;
+    Ok(Emulation::of(outlive, &spec, &state)?.redacted_screen(id))
+}
+
 /// Finds the part that was asked for.
 pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
     let (job, spec, state) = show::read(outlive, id)?;

@@ -4,7 +4,6 @@ use super::{Hints, Verb};
 use crate::call::Call;
 use crate::reply::{Refused, Reply};
 use crate::words;
-use outlive::redact::redact;
 use outlive::verbs::log::{self, Part};
 use outlive::{Cursor, JobId, Look, Reading, view};
 use regex::bytes::Regex;
@@ -104,8 +103,7 @@ ended: you are told, or call `wait`.";
 }
 
 fn screen(call: &Call, id: &JobId) -> Result<Reply<Answer>, Refused> {
-    let screen = log::screen(&call.outlive, id)?;
-    let shown = redact(&screen.text).into_owned();
+    let shown = log::redacted_screen(&call.outlive, id)?.text;
     Ok(Reply::new(shown.clone(), Answer::new(id, shown)))
 }
 
