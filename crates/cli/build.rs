@@ -6,7 +6,7 @@ use std::env;
 fn main() {
     println!("cargo::rerun-if-changed=link");
     let is = |what: &str, value: &str| env::var(what).is_ok_and(|found| found == value);
-    // What ships; others have another linker, or another C library with variables of other names.
+    // What ships; others have another linker.
     if is("CARGO_CFG_TARGET_ARCH", "x86_64") && is("CARGO_CFG_TARGET_ENV", "musl") {
         let link = |program: &str, script: &str| {
             let here = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
@@ -14,6 +14,5 @@ fn main() {
         };
         link("outlive", "outlive");
         link("outlive-keeper", "outlive-keeper");
-        link("outlive-keeper", "variables");
     }
 }

@@ -21,11 +21,6 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Asks the kernel for memory once, where the C library that this is linked with asks at every turn:
-/// that took longer than the rest of a launch.
-#[global_allocator]
-static HEAP: outlive_keeper::Heap = outlive_keeper::Heap;
-
 fn main() -> ExitCode {
     // Without a keeper beside it, this program is its own: it is then called by that name.
     let name = std::env::args_os().next().unwrap_or_default();

@@ -10,12 +10,13 @@ use crate::outlive::Outlive;
 use crate::scope;
 use outlive_core::{JobDir, JobId};
 use outlive_sys::lock::Lock;
-use outlive_sys::spawn::{Other, Started};
+use outlive_sys::spawn;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::AsFd;
+use std::io::{self, PipeReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
 const PROGRAM: &str = "outlive-keeper";
@@ -30,7 +31,7 @@ pub enum Begun {
 
 /// Keepers started by this process that may have ended. They are let go when another is started, so
 /// that a long-lived embedder gathers no zombies.
-static STARTED: Mutex<Vec<Started>> = Mutex::new(Vec::new());
+static STARTED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
 /// Starts a keeper that holds `lock` from here on, and waits until the start is decided.
 pub fn start(
@@ -51,15 +52,14 @@ pub fn start(
     };
     let program = Program::find(outlive)?;
     if let Some((manager, run)) = scope::escape() {
-        let mut argv = scope::arguments(manager);
-        argv.push(program.path.clone().into());
+        let mut command = Command::new(run);
+        command.args(scope::arguments(manager)).arg(&program.path);
         // A manager that refuses is no reason not to run: the keeper is then started here.
-        let silent = File::options().write(true).open("/dev/null").ok();
-        if keeper.run(&run, argv, silent.as_ref())? == Begun::Ready {
+        if keeper.run(command.stderr(Stdio::null()))? == Begun::Ready {
             return Ok(Begun::Ready);
         }
     }
-    keeper.run(&program.path, vec![program.name], None)
+    keeper.run(Command::new(&program.path).arg0(program.name))
 }
 
 /// A keeper to be started, perhaps in more than one way.
@@ -71,29 +71,9 @@ struct Keeper<'a> {
 }
 
 impl Keeper<'_> {
-    /// Through this program, with the job as the last argument.
-    fn run(
-        &self,
-        program: &Path,
-        mut argv: Vec<OsString>,
-        error: Option<&File>,
-    ) -> Result<Begun, Error> {
-        let path = self.job.path();
-        argv.push(path.into());
-        let (mut ready, bell) =
-            io::pipe().map_err(Error::io("cannot prepare the keeper of", path))?;
-        let started = Other {
-            program: program.as_os_str(),
-            argv: &argv,
-            variables: &self.variables,
-            input: self.lock.as_fd(),
-            output: bell.as_fd(),
-            error: error.map(File::as_fd),
-        }
-        .start()
-        .map_err(Error::io("cannot start", program))?;
-        // The keeper's alone, so that it closes with that.
-        drop(bell);
+    /// Through this command, with the job as the last argument.
+    fn run(&self, command: &mut Command) -> Result<Begun, Error> {
+        let (started, mut ready) = self.begin(command)?;
         remember(started);
         hooks::reach(Hook::KeeperSpawned);
         let mut byte = [0];
@@ -102,11 +82,31 @@ impl Keeper<'_> {
             _ => Ok(Begun::Died),
         }
     }
+
+    /// Starts it; also gives what it says through that it is ready. That pipe's other end is the keeper's
+    /// alone, so that it closes with the keeper.
+    fn begin(&self, command: &mut Command) -> Result<(Child, PipeReader), Error> {
+        let path = self.job.path();
+        let prepare = || Ok((self.lock.try_clone()?, io::pipe()?));
+        let (lock, (ready, bell)) =
+            prepare().map_err(Error::io("cannot prepare the keeper of", path))?;
+        command
+            .arg(path)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .stdin(lock)
+            .stdout(bell);
+        let started = spawn::start(command);
+        // The command would hold its ends of both for as long as it is there.
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let program = PathBuf::from(command.get_program());
+        let started = started.map_err(Error::io("cannot start", &program))?;
+        Ok((started, ready))
+    }
 }
 
-fn remember(started: Started) {
+fn remember(started: Child) {
     if let Ok(mut all) = STARTED.lock() {
-        all.retain(|one| !one.has_ended());
+        all.retain_mut(|one| matches!(one.try_wait(), Ok(None)));
         all.push(started);
     }
 }

@@ -6,7 +6,6 @@
 
 use crate::environment;
 use outlive_sys::{own, probe};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 const RUN: &str = "systemd-run";
@@ -75,9 +74,9 @@ fn manager() -> Option<Manager> {
         .then_some(Manager::User)
 }
 
-/// What that program is called, and told: to run what follows in a scope of its own, in its own place, so
-/// that it keeps descriptors, environment and pid.
-pub fn arguments(manager: Manager) -> Vec<OsString> {
+/// What that program is told: to run what follows in a scope of its own, in its own place, so that it keeps
+/// descriptors, environment and pid.
+pub fn arguments(manager: Manager) -> impl Iterator<Item = &'static str> {
     let user = (manager == Manager::User).then_some("--user");
     let rest = [
         "--scope",
@@ -86,12 +85,7 @@ pub fn arguments(manager: Manager) -> Vec<OsString> {
         "--description=outlive keeper",
         "--",
     ];
-    [RUN]
-        .into_iter()
-        .chain(user)
-        .chain(rest)
-        .map(OsString::from)
-        .collect()
+    user.into_iter().chain(rest)
 }
 
 #[cfg(test)]

@@ -9,27 +9,64 @@
 //! **Between fork and exec nothing here allocates or locks**: [`Program`] holds everything ready.
 
 use crate::own::{OpenFileLimit, check, default_signals, swap_signal_mask};
+use crate::procfs;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
 };
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
 use std::io;
+use std::mem;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 
-/// Forks this process, which has one thread. The child runs `child` and ends with what it returns.
+/// Forks this process, which must have one thread: with more it is refused. The child runs `child` and ends
+/// with what it returns, or with 101 if that panics: it never comes back to the frames of its caller, which
+/// are the parent's.
 pub fn fork(child: impl FnOnce() -> i32) -> io::Result<i32> {
-    // SAFETY: with a single thread the child is a whole copy: no lock is held by a thread that is
-    // not there, so the child may do anything.
+    require_one_thread()?;
+    // SAFETY: this process has a single thread, so nobody can have started another since that was seen, and
+    // the child is a whole copy: no lock is held by a thread that is not there. So it may do anything.
     match check(i64::from(unsafe { libc::fork() }))? {
         0 => {
-            let code = child();
-            // SAFETY: ends the process; nothing of the parent's is to be run again at exit.
-            unsafe { libc::_exit(code) }
+            let code = panic::catch_unwind(AssertUnwindSafe(child)).unwrap_or_else(|panicked| {
+                // Dropping it may run anything, and it has been said already.
+                mem::forget(panicked);
+                PANICKED
+            });
+            exit_at_once(code)
         }
         pid => Ok(pid as i32),
+    }
+}
+
+/// What a program of Rust's that panicked ends with.
+const PANICKED: i32 = 101;
+
+/// Forks a child that ends with this code and does nothing else, so that it may be made by any process.
+pub(crate) fn fork_to_exit(code: i32) -> io::Result<i32> {
+    // SAFETY: all the child does is one system call, whatever other threads of the parent were about.
+    match check(i64::from(unsafe { libc::fork() }))? {
+        0 => exit_at_once(code),
+        pid => Ok(pid as i32),
+    }
+}
+
+/// Ends this process; nothing of the parent's is to be run again at exit.
+fn exit_at_once(code: i32) -> ! {
+    // SAFETY: one system call, which does not return.
+    unsafe { libc::_exit(code) }
+}
+
+/// Refuses a process that has more threads than the one that asks.
+pub(crate) fn require_one_thread() -> io::Result<()> {
+    match procfs::thread_count()? {
+        1 => Ok(()),
+        count => Err(io::Error::other(format!(
+            "this process has {count} threads, and may have only one here"
+        ))),
     }
 }
 
@@ -91,9 +128,11 @@ impl Gate {
         loop {
             return match recv(&self.0, &mut answer[..], RecvFlags::PEEK) {
                 // Executing closed the other side.
-                Ok((0, _)) | Err(rustix::io::Errno::CONNRESET) => Ok(Start::Executed),
+                Ok((0, _)) => Ok(Start::Executed),
                 Ok(_) => Ok(Start::Failed(ExecFailure::decode(answer))),
-                Err(rustix::io::Errno::INTR) => continue,
+                // The other side went with a message unread: the gate was opened twice. The kernel says so
+                // once, before the answer that may wait behind it.
+                Err(rustix::io::Errno::CONNRESET | rustix::io::Errno::INTR) => continue,
                 Err(error) => Err(error.into()),
             };
         }
@@ -131,10 +170,12 @@ pub struct Program {
     candidates: Vec<CString>,
     /// The arguments, behind the shell that runs a script without a `#!` line.
     arguments: Vec<CString>,
+    /// `NAME=value`, as they were when this was made.
+    environment: Vec<CString>,
     limit: Option<OpenFileLimit>,
 }
 
-const SHELL: &std::ffi::CStr = c"/bin/sh";
+const SHELL: &CStr = c"/bin/sh";
 
 impl Program {
     /// Looks for `argv[0]` along `path` unless it names a file itself.
@@ -153,13 +194,14 @@ impl Program {
             directory: CString::new(directory.as_bytes())?,
             candidates: candidates(name.as_bytes(), path)?,
             arguments,
+            environment: environment()?,
             limit,
         })
     }
 
     /// Forks; the child gets a session of its own, an empty signal mask, `input` as standard input and
-    /// `output` as standard output and error (a terminal becomes its controlling one), and waits at the gate, whose other side is the maker's
-    /// alone: if that goes, the child must see it.
+    /// `output` as standard output and error (a terminal becomes its controlling one), and waits at the gate,
+    /// whose other side is the maker's alone: if that goes, the child must see it.
     pub fn spawn(
         &self,
         input: &File,
@@ -167,12 +209,10 @@ impl Program {
         gate: &Gate,
         inside: GateInside,
     ) -> io::Result<i32> {
-        let mut argv: Vec<*const libc::c_char> =
-            self.arguments.iter().map(|a| a.as_ptr()).collect();
-        argv.push(ptr::null());
-        let plan = Plan {
+        let mut plan = Plan {
             program: self,
-            argv,
+            argv: pointers(&self.arguments),
+            environment: pointers(&self.environment),
             input: input.as_raw_fd(),
             output: output.as_raw_fd(),
             outside: gate.0.as_raw_fd(),
@@ -204,6 +244,7 @@ fn candidates(name: &[u8], path: Option<&OsStr>) -> io::Result<Vec<CString>> {
 struct Plan<'a> {
     program: &'a Program,
     argv: Vec<*const libc::c_char>,
+    environment: Vec<*const libc::c_char>,
     input: RawFd,
     output: RawFd,
     outside: RawFd,
@@ -212,7 +253,7 @@ struct Plan<'a> {
 
 impl Plan<'_> {
     /// In the child. Returns only if the program could not be executed.
-    fn run(&self) -> i32 {
+    fn run(&mut self) -> i32 {
         // While its maker writes it down.
         default_signals();
         // SAFETY: plain system calls on descriptors and strings that the parent made and this
@@ -270,9 +311,10 @@ impl Plan<'_> {
     }
 
     /// Tries each candidate from this one on; the most telling error is returned.
-    fn execute(&self, first: usize) -> i32 {
+    fn execute(&mut self, first: usize) -> i32 {
         let mut worst = libc::ENOENT;
-        for candidate in self.program.candidates.iter().skip(first) {
+        let program = self.program;
+        for candidate in program.candidates.iter().skip(first) {
             if !may_be_there(candidate) {
                 continue;
             }
@@ -286,36 +328,27 @@ impl Plan<'_> {
         worst
     }
 
-    fn execute_at(&self, program: &CString) -> i32 {
-        // SAFETY: `argv` is a null-terminated list of valid strings, the environment is this
-        // process's own; `argv[1]` exists, since there is at least the program's name.
-        unsafe {
-            let environment = environment();
-            libc::execve(program.as_ptr(), self.argv.as_ptr().add(1), environment);
-            let error = errno();
-            if error != libc::ENOEXEC {
-                return error;
-            }
-            self.execute_as_script(program, environment)
+    fn execute_at(&mut self, program: &CString) -> i32 {
+        // Behind the shell, which is not asked for yet.
+        match self.execute_with(program, 1) {
+            libc::ENOEXEC => self.execute_as_script(program),
+            error => error,
         }
     }
 
-    /// A script without `#!` is the shell's to run, as every shell has it.
-    ///
-    /// # Safety
-    /// Between fork and exec, with a valid environment.
-    unsafe fn execute_as_script(
-        &self,
-        program: &CString,
-        environment: *const *const libc::c_char,
-    ) -> i32 {
-        // SAFETY: the list lives in memory that only this process sees; its first two entries
-        // exist, and become `/bin/sh <program>`.
-        unsafe {
-            let argv = self.argv.as_ptr().cast_mut();
-            *argv.add(1) = program.as_ptr();
-            libc::execve(SHELL.as_ptr(), argv.cast_const(), environment);
-        }
+    /// A script without `#!` is the shell's to run, as every shell has it: `/bin/sh <program> …`. There is at
+    /// least the program's name to be replaced.
+    fn execute_as_script(&mut self, program: &CString) -> i32 {
+        self.argv[1] = program.as_ptr();
+        self.execute_with(SHELL, 0)
+    }
+
+    /// Executes a program with the arguments from this one on; says why that failed.
+    fn execute_with(&self, program: &CStr, first: usize) -> i32 {
+        let argv = &self.argv[first..];
+        // SAFETY: both are null-terminated lists of strings that this plan's program owns, and `argv` has
+        // at least one string: there is a name beside the shell.
+        unsafe { libc::execve(program.as_ptr(), argv.as_ptr(), self.environment.as_ptr()) };
         errno()
     }
 
@@ -348,17 +381,24 @@ fn may_be_there(candidate: &CString) -> bool {
     found == 0 || !matches!(errno(), libc::ENOENT | libc::ENOTDIR)
 }
 
-unsafe extern "C" {
-    static environ: *const *const libc::c_char;
+/// The variables of this process, through the lock that the standard library has for them.
+fn environment() -> io::Result<Vec<CString>> {
+    std::env::vars_os()
+        .map(|(name, value)| {
+            Ok(CString::new(
+                [name.as_bytes(), b"=", value.as_bytes()].concat(),
+            )?)
+        })
+        .collect()
 }
 
-/// The variables of this process, as a list with a null at its end.
-pub(crate) fn environment() -> *const *const libc::c_char {
-    // SAFETY: the C library's own, which is there from the start.
-    unsafe { environ }
+/// As a system call takes a list: its end is a null.
+fn pointers(all: &[CString]) -> Vec<*const libc::c_char> {
+    let all = all.iter().map(|one| one.as_ptr());
+    all.chain([ptr::null()]).collect()
 }
 
-pub(crate) fn errno() -> i32 {
+fn errno() -> i32 {
     // SAFETY: the location is this thread's own.
     unsafe { *libc::__errno_location() }
 }
@@ -368,4 +408,78 @@ fn close_on_exec_from(first: u32) {
     const CLOSE_RANGE_CLOEXEC: u32 = 4;
     // SAFETY: changes only what becomes of descriptors at exec.
     unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, CLOSE_RANGE_CLOEXEC) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    /// A test is a thread of its own. What needs a process with one is in `tests/one_thread.rs`.
+    #[test]
+    fn a_process_with_more_threads_is_not_forked() {
+        let refused = fork(|| 0).expect_err("there are more");
+        assert!(refused.to_string().contains("threads"), "{refused}");
+        assert!(crate::own::take_handed_down().is_err());
+    }
+
+    /// A process at the gate, with no program to execute: it takes one message, says why, and goes.
+    fn fail(inside: &GateInside, failure: ExecFailure) {
+        recv(&inside.0, &mut [0u8; 1][..], RecvFlags::empty()).expect("opened");
+        send(&inside.0, &failure.encode(), SendFlags::NOSIGNAL).expect("somebody there");
+    }
+
+    const FAILURE: ExecFailure = ExecFailure {
+        step: Step::Execute,
+        errno: libc::ENOENT,
+    };
+
+    #[test]
+    fn a_failure_is_heard_of_by_all_who_ask() {
+        let (gate, inside) = gate().expect("a gate");
+        gate.open();
+        fail(&inside, FAILURE);
+        drop(inside);
+        for _ in 0..2 {
+            assert_eq!(gate.outcome().expect("an answer"), Start::Failed(FAILURE));
+        }
+    }
+
+    /// With a message left unread the kernel resets the connection before it gives the answer.
+    #[test]
+    fn a_failure_is_heard_of_though_the_gate_was_opened_twice() {
+        let (gate, inside) = gate().expect("a gate");
+        gate.open();
+        gate.open();
+        fail(&inside, FAILURE);
+        drop(inside);
+        assert_eq!(gate.outcome().expect("an answer"), Start::Failed(FAILURE));
+    }
+
+    #[test]
+    fn a_program_is_executed_though_the_gate_was_opened_twice() {
+        let (gate, inside) = gate().expect("a gate");
+        gate.open();
+        gate.open();
+        drop(inside);
+        assert_eq!(gate.outcome().expect("an answer"), Start::Executed);
+    }
+
+    /// Whoever embeds this may set variables meanwhile. AddressSanitizer sees what is read behind the back
+    /// of the standard library's lock.
+    #[test]
+    fn variables_are_read_while_others_are_set() {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in 0..500 {
+                    // SAFETY: nothing in these tests reads the environment but through the standard library.
+                    unsafe { std::env::set_var(format!("OUTLIVE_TEST_{number}"), "value") };
+                }
+            });
+            for _ in 0..500 {
+                let all = environment().expect("no zero in a variable");
+                assert!(all.iter().any(|one| one.to_bytes().starts_with(b"PATH=")));
+            }
+        });
+    }
 }

@@ -2,7 +2,8 @@
 //! luck. In release builds there are none.
 //!
 //! `OUTLIVE_HOOKS=role:place=action,…` with the actions `kill` (this process), `kill-both` (its
-//! parent, then itself), `stop` (until a test continues it) and `panic`.
+//! parent, then itself), `stop` (until a test continues it) and `panic`. A test that runs several parts
+//! as threads of one process says for each thread what happens at its places ([`on_this_thread`]).
 
 /// Does here what a test asked for.
 #[cfg(not(debug_assertions))]
@@ -12,6 +13,10 @@ pub fn reach(_role: &str, _place: &str) {}
 /// Does here what a test asked for.
 #[cfg(debug_assertions)]
 pub fn reach(role: &str, place: &str) {
+    let on_thread = ON_THREAD.with_borrow(Clone::clone);
+    if let Some(act) = on_thread {
+        return act(role, place);
+    }
     let Ok(hooks) = std::env::var("OUTLIVE_HOOKS") else {
         return;
     };
@@ -22,6 +27,20 @@ pub fn reach(role: &str, place: &str) {
             _ => {}
         }
     }
+}
+
+#[cfg(debug_assertions)]
+type OnThread = std::rc::Rc<dyn Fn(&str, &str)>;
+
+#[cfg(debug_assertions)]
+thread_local! {
+    static ON_THREAD: std::cell::RefCell<Option<OnThread>> = const { std::cell::RefCell::new(None) };
+}
+
+/// From here on this thread calls `act` with the role and the name of each place it reaches.
+#[cfg(debug_assertions)]
+pub fn on_this_thread(act: impl Fn(&str, &str) + 'static) {
+    ON_THREAD.set(Some(std::rc::Rc::new(act)));
 }
 
 #[cfg(debug_assertions)]

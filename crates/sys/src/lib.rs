@@ -9,10 +9,9 @@
 //! | [`child`] | fork, and the way from fork to exec |
 //! | [`clock`] | both clocks, and a timer that runs through suspend |
 //! | [`file`] | reserving space, finding holes, renaming without replacing |
-//! | [`heap`] | a heap that begins in the program itself |
 //! | [`hook`] | named places where a test can stop or kill a process |
 //! | [`lock`] | locks that a forked process shares |
-//! | [`memory`] | files that are nowhere but in memory, and giving memory back |
+//! | [`memory`] | files that are nowhere but in memory |
 //! | [`own`] | what a process does to itself: session, signals, descriptors, limits |
 //! | [`pidfd`] | one process, addressed so that it cannot be another |
 //! | [`pipe`] | FIFOs, and moving bytes without a copy |
@@ -21,14 +20,13 @@
 //! | [`procfs`] | what the kernel tells of processes |
 //! | [`pty`] | terminals, from both ends |
 //! | [`socket`] | local sockets with a known peer |
-//! | [`spawn`] | other programs, started without a copy of this process |
+//! | [`spawn`] | starting another program, the one way it is done |
 //! | [`trace`] | other processes' system calls, for breaking on purpose |
 
 pub mod blocked;
 pub mod child;
 pub mod clock;
 pub mod file;
-pub mod heap;
 pub mod hook;
 pub mod lock;
 pub mod memory;

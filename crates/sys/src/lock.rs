@@ -28,6 +28,14 @@ fn whole_file(kind: i32) -> libc::flock {
     flock
 }
 
+/// One byte of a file, which need not be there: several locks can lie side by side in one file.
+fn one_byte(kind: i32, at: u32) -> libc::flock {
+    let mut flock = whole_file(kind);
+    flock.l_start = libc::off_t::from(at);
+    flock.l_len = 1;
+    flock
+}
+
 fn fcntl(file: &File, command: i32, flock: &mut libc::flock) -> io::Result<()> {
     // SAFETY: the descriptor is open while `file` is borrowed, and `flock` is a valid structure
     // that the kernel reads and writes only during the call.
@@ -49,10 +57,17 @@ pub fn share(file: File) -> io::Result<Locked> {
 }
 
 fn try_to_lock(file: File, kind: i32) -> io::Result<Locked> {
-    match fcntl(&file, libc::F_OFD_SETLK, &mut whole_file(kind)) {
-        Ok(()) => Ok(Locked::Mine(Lock(file))),
+    Ok(match try_range(&file, whole_file(kind))? {
+        true => Locked::Mine(Lock(file)),
+        false => Locked::Taken,
+    })
+}
+
+fn try_range(file: &File, mut range: libc::flock) -> io::Result<bool> {
+    match fcntl(file, libc::F_OFD_SETLK, &mut range) {
+        Ok(()) => Ok(true),
         Err(error) => match error.raw_os_error() {
-            Some(libc::EAGAIN | libc::EACCES) => Ok(Locked::Taken),
+            Some(libc::EAGAIN | libc::EACCES) => Ok(false),
             _ => Err(error),
         },
     }
@@ -71,6 +86,19 @@ pub fn wait(file: &File) -> io::Result<()> {
 /// Lets go of the lock on this file for all who share it.
 pub fn release(file: &File) -> io::Result<()> {
     fcntl(file, libc::F_OFD_SETLK, &mut whole_file(libc::F_UNLCK))
+}
+
+/// Shares the lock on one byte of a file, which is held until the file is closed. Says whether it was to
+/// be had.
+pub fn share_byte(file: &File, at: u32) -> io::Result<bool> {
+    try_range(file, one_byte(libc::F_RDLCK, at))
+}
+
+/// Whether somebody else holds a lock on this byte, shared or not.
+pub fn is_byte_taken(file: &File, at: u32) -> io::Result<bool> {
+    let mut flock = one_byte(libc::F_WRLCK, at);
+    fcntl(file, libc::F_OFD_GETLK, &mut flock)?;
+    Ok(i32::from(flock.l_type) != libc::F_UNLCK)
 }
 
 /// Whether somebody else holds the lock now.

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// The kernel's signal set, as its system calls take it.
 pub(crate) const ALL_SIGNALS: u64 = !0;
@@ -62,8 +62,9 @@ pub fn quiet_signals() -> io::Result<()> {
     Ok(())
 }
 
-/// Gives every signal its default action, so that nothing an ancestor ignored is ignored by a child.
-pub fn default_signals() {
+/// Gives every signal its default action, so that nothing an ancestor ignored is ignored by a child. For a
+/// process that is about to execute a program; it only makes system calls.
+pub(crate) fn default_signals() {
     (1..=LAST_SIGNAL).for_each(default_signal);
 }
 
@@ -172,36 +173,40 @@ pub struct HandedDown {
 }
 
 /// Takes what was handed down. To be called once, first thing in a process.
+///
+/// Closes only what this process did not open. A descriptor that came over exec is not close-on-exec, or it
+/// would not have come; everything that Outlive and the standard library open is. A process that has other
+/// threads by now is refused: one of them may be between opening something and marking it.
 pub fn take_handed_down() -> io::Result<HandedDown> {
-    // Not the library's own, which come with buffers that would lie between what is used.
+    crate::child::require_one_thread()?;
+    // Not the library's own, which come with buffers that are never used.
     let input = File::from(rustix::stdio::stdin().try_clone_to_owned()?);
     let output = File::from(rustix::stdio::stdout().try_clone_to_owned()?);
     let null = File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;
-    let mut keep = [input.as_raw_fd(), output.as_raw_fd(), null.as_raw_fd()];
-    keep.sort_unstable();
-    close_all_but(&keep)?;
+    // Looking takes a descriptor, of which there may be few.
+    drop(null);
+    close_inherited()?;
     Ok(HandedDown { input, output })
 }
 
-/// Closes every descriptor above the standard three except `keep` (sorted).
-fn close_all_but(keep: &[i32]) -> io::Result<()> {
-    let mut first = 3;
-    for fd in keep {
-        if first < *fd {
-            close_range(first, *fd - 1)?;
+/// Closes every descriptor above the standard three that is not close-on-exec.
+fn close_inherited() -> io::Result<()> {
+    let directory = std::fs::read_dir("/proc/self/fd")?;
+    let numbers = directory.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    // Read to its end first: what is closed is not to be looked for.
+    for fd in numbers.filter(|fd| *fd > 2).collect::<Vec<i32>>() {
+        // SAFETY: asks for the flags of a descriptor, which may be closed by now: then it is refused.
+        let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
+        if flags != -1 && flags & libc::FD_CLOEXEC == 0 {
+            // SAFETY: it came over exec, so no value of this process owns it; and no other thread is there
+            // that could have opened it since.
+            unsafe { libc::close(fd) };
         }
-        first = first.max(fd + 1);
     }
-    close_range(first, i32::MAX)
-}
-
-fn close_range(first: i32, last: i32) -> io::Result<()> {
-    // SAFETY: closes descriptors that this process inherited and no value here owns: it is called
-    // before the process has opened any but those it keeps.
-    check(unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) }).map(drop)
+    Ok(())
 }
 
 /// The limit on open files, to be given back to a child.

@@ -40,13 +40,6 @@ pub enum Delivered {
     Denied,
 }
 
-/// Whether to leave the ended child for a later look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reap {
-    Leave,
-    Take,
-}
-
 impl Status {
     /// From the number that `wait` and the kernel's exit records use.
     pub fn from_wait(status: i32) -> Status {
@@ -71,7 +64,10 @@ impl PidFd {
         };
         match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(fd) => Ok(Some(PidFd(fd))),
-            Err(rustix::io::Errno::SRCH | rustix::io::Errno::INVAL) => Ok(None),
+            // The second two where a thread has that number now: older kernels say INVAL, newer ones NOENT.
+            Err(rustix::io::Errno::SRCH | rustix::io::Errno::INVAL | rustix::io::Errno::NOENT) => {
+                Ok(None)
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -107,34 +103,39 @@ impl PidFd {
     /// How this child of ours ended, or `None` while it runs. It stays to be looked at again, by
     /// this process or by the one that inherits it.
     pub fn peek(&self) -> io::Result<Option<(Status, Used)>> {
-        self.wait(Reap::Leave)
+        self.wait(libc::WNOHANG | libc::WNOWAIT)
     }
 
     /// Lets the ended child go.
     pub fn reap(&self) -> io::Result<()> {
-        self.wait(Reap::Take).map(drop)
+        self.wait(libc::WNOHANG).map(drop)
     }
 
-    fn wait(&self, reap: Reap) -> io::Result<Option<(Status, Used)>> {
+    /// Sleeps until this child of ours has ended, and lets it go.
+    pub fn wait_for_child(&self) -> io::Result<Status> {
+        match self.wait(0)? {
+            Some((status, _)) => Ok(status),
+            // It does not return before there is something to tell.
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    fn wait(&self, options: i32) -> io::Result<Option<(Status, Used)>> {
         let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-        let options = libc::WEXITED
-            | libc::WNOHANG
-            | match reap {
-                Reap::Leave => libc::WNOWAIT,
-                Reap::Take => 0,
-            };
-        // The raw call, because libc's does not pass the usage on.
-        // SAFETY: both structures are valid for writing during the call, the descriptor is open.
-        check(unsafe {
-            libc::syscall(
-                libc::SYS_waitid,
-                libc::P_PIDFD,
-                self.0.as_raw_fd(),
-                info.as_mut_ptr(),
-                options,
-                usage.as_mut_ptr(),
-            )
+        retry_on_interrupt(|| {
+            // The raw call, because libc's does not pass the usage on.
+            // SAFETY: both structures are valid for writing during the call, the descriptor is open.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_waitid,
+                    libc::P_PIDFD,
+                    self.0.as_raw_fd(),
+                    info.as_mut_ptr(),
+                    libc::WEXITED | options,
+                    usage.as_mut_ptr(),
+                )
+            }
         })?;
         // SAFETY: zeroed structures are valid, and the kernel filled what it had to say.
         let (info, usage) = unsafe { (info.assume_init(), usage.assume_init()) };
@@ -208,15 +209,15 @@ struct PidfdInfo {
 /// `_IOWR(0xFF, 11, struct pidfd_info)`.
 const PIDFD_GET_INFO: u64 = (3 << 30) | ((size_of::<PidfdInfo>() as u64) << 16) | (0xFF << 8) | 11;
 
-/// An ended child of this process, left as it is: any but `except`, or `None` when no other has
-/// ended. `Err` with `NotFound` when there are no children at all.
+/// An ended child of this process, left as it is, or `None` when none has ended. An error when there are no
+/// children at all.
 pub fn any_ended_child() -> io::Result<Option<i32>> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-    // SAFETY: `info` is valid for writing during the call.
-    check(i64::from(unsafe {
-        libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), options)
-    }))?;
+    retry_on_interrupt(|| {
+        // SAFETY: `info` is valid for writing during the call.
+        i64::from(unsafe { libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), options) })
+    })?;
     // SAFETY: zeroed is valid, and the kernel filled the child fields or left them zero.
     let pid = unsafe { info.assume_init().si_pid() };
     Ok((pid != 0).then_some(pid))
@@ -244,13 +245,48 @@ pub fn wait_for_child(pid: i32) -> io::Result<Status> {
 
 fn wait_for(pid: i32, options: i32) -> io::Result<Status> {
     let mut status = 0;
+    // SAFETY: `status` is valid for writing during the call.
+    retry_on_interrupt(|| i64::from(unsafe { libc::waitpid(pid, &mut status, options) }))?;
+    Ok(Status::from_wait(status))
+}
+
+/// Makes a call again that a signal interrupted.
+fn retry_on_interrupt(mut call: impl FnMut() -> i64) -> io::Result<i64> {
     loop {
-        // SAFETY: `status` is valid for writing during the call.
-        let result = unsafe { libc::waitpid(pid, &mut status, options) };
-        match check(i64::from(result)) {
+        match check(call()) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-            Ok(_) => return Ok(Status::from_wait(status)),
+            other => return other,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+    use std::thread;
+
+    /// A number that was a process's when it was written down may be a thread's now.
+    #[test]
+    fn a_thread_is_no_process() {
+        // SAFETY: a call without arguments, which cannot fail.
+        let tid = || unsafe { libc::gettid() };
+        let found = thread::scope(|scope| {
+            let looks = scope.spawn(|| (tid() != crate::own::pid(), PidFd::open(tid())));
+            looks.join().expect("no panic")
+        });
+        let (is_other, opened) = found;
+        assert!(is_other, "its number is not the process's");
+        assert!(matches!(opened, Ok(None)), "{opened:?}");
+    }
+
+    #[test]
+    fn a_child_is_waited_for_through_its_descriptor() {
+        let child = Command::new("sh").args(["-c", "exit 7"]).spawn();
+        let pid = child.expect("a shell").id() as i32;
+        let pidfd = PidFd::open(pid).expect("a look").expect("a child");
+        let status = pidfd.wait_for_child().expect("an end");
+        assert_eq!(status, Status::Exited { code: 7 });
+        assert!(pidfd.peek().is_err(), "it was let go");
     }
 }

@@ -1,6 +1,6 @@
 //! What this machine offers: each answer is found by trying.
 
-use crate::child::fork;
+use crate::child::fork_to_exit;
 use crate::lock::{self, Locked};
 use crate::pidfd::{PidFd, Status, wait_for_child};
 use crate::pipe::{self, Moved};
@@ -19,11 +19,12 @@ pub fn kernel() -> String {
 /// Whether the exit status of a process can be learned by one that is not its parent.
 pub fn exit_records() -> io::Result<bool> {
     const CODE: i32 = 7;
-    let pid = fork(|| CODE)?;
-    let pidfd = PidFd::open(pid)?;
-    wait_for_child(pid)?;
-    let record = pidfd.and_then(|pidfd| pidfd.exit_record());
-    Ok(record == Some(Status::Exited { code: CODE }))
+    let pid = fork_to_exit(CODE)?;
+    let Ok(Some(pidfd)) = PidFd::open(pid) else {
+        return wait_for_child(pid).map(|_| false);
+    };
+    pidfd.wait_for_child()?;
+    Ok(pidfd.exit_record() == Some(Status::Exited { code: CODE }))
 }
 
 /// Whether orphans can be adopted by a process of choice.

@@ -13,6 +13,7 @@ pub struct Stat {
     pub session: i32,
     /// The device that is its controlling terminal; 0 for none.
     pub terminal: u64,
+    pub threads: u32,
     /// In clock ticks since boot.
     pub started: u64,
     /// As `wait` gives it; meaningful once the state is `Z`.
@@ -20,9 +21,9 @@ pub struct Stat {
 }
 
 impl Stat {
-    /// Ended, and not yet waited for.
+    /// Ended, and not yet waited for. The state is that of its first thread, which may end before others.
     pub fn is_zombie(&self) -> bool {
-        matches!(self.state, b'Z' | b'X')
+        matches!(self.state, b'Z' | b'X') && self.threads <= 1
     }
 }
 
@@ -66,12 +67,17 @@ fn parse_stat(bytes: &[u8]) -> Option<Stat> {
         parent: number(4)? as i32,
         session: number(6)? as i32,
         terminal: number(7)? as u64,
+        threads: number(20)? as u32,
         started: number(22)? as u64,
         exit_code: number(52)? as i32,
     })
 }
 
 /// The children of a process, whichever of its threads made them.
+///
+/// The kernel makes such a list entry by entry, and may leave entries out if one before them is waited for
+/// meanwhile: whoever must have all of them looks whether all that are listed are still there. A process's own
+/// list has all of them, unless another of its threads waits for children.
 pub fn children(pid: i32) -> io::Result<Vec<i32>> {
     let directory = format!("/proc/{pid}/task");
     let threads = match threads(pid, &directory) {
@@ -80,23 +86,45 @@ pub fn children(pid: i32) -> io::Result<Vec<i32>> {
         other => other?,
     };
     let mut children = Vec::new();
-    for thread in threads {
+    for thread in &threads {
         match fs::read_to_string(format!("{directory}/{thread}/children")) {
             Ok(text) => children.extend(text.split_ascii_whitespace().filter_map(number)),
             // The kernel keeps no list, or this thread has just ended: the long way tells both.
             Err(_) => return search_children(pid),
         }
     }
+    // The children of a thread that ended meanwhile are another's now, whose list may have been read before.
+    // Those of the first one went to a list that was read after it.
+    let has_ended = |thread: &i32| *thread != pid && !is_thread_alive(&directory, *thread);
+    if threads.iter().any(has_ended) {
+        return search_children(pid);
+    }
     Ok(children)
 }
 
+fn is_thread_alive(directory: &str, thread: i32) -> bool {
+    read_line(&format!("{directory}/{thread}/stat"), &mut [0; 1024])
+        .ok()
+        .and_then(parse_stat)
+        .is_some_and(|stat| !matches!(stat.state, b'Z' | b'X'))
+}
+
 fn threads(pid: i32, directory: &str) -> io::Result<Vec<i32>> {
-    // A link for each thread, beside the directory's own two. Most processes have one thread, which is
-    // called like them.
-    if fs::metadata(directory)?.nlink() == 3 {
+    // Most processes have one thread, which is called like them.
+    if links(directory)? == 1 {
         return Ok(vec![pid]);
     }
     numbered(directory)
+}
+
+/// How many threads this process has.
+pub(crate) fn thread_count() -> io::Result<u64> {
+    links("/proc/self/task")
+}
+
+/// How many threads have a directory here: each has a link, beside the directory's own two.
+fn links(directory: &str) -> io::Result<u64> {
+    Ok(fs::metadata(directory)?.nlink().saturating_sub(2))
 }
 
 /// Whether there is no such process: not when its directory was looked up, or no longer when that was
@@ -107,10 +135,14 @@ fn is_gone(error: &io::Error) -> bool {
 
 /// For kernels that keep no list.
 fn search_children(parent: i32) -> io::Result<Vec<i32>> {
-    Ok(all()?
-        .into_iter()
-        .filter(|pid| stat(*pid).is_some_and(|stat| stat.parent == parent))
-        .collect())
+    let mut children = Vec::new();
+    for pid in all()? {
+        // One that cannot be looked at may be a child.
+        if look(pid)?.is_some_and(|stat| stat.parent == parent) {
+            children.push(pid);
+        }
+    }
+    Ok(children)
 }
 
 /// Every process there is to see.
@@ -280,10 +312,11 @@ mod tests {
                 stat.state,
                 stat.parent,
                 stat.session,
+                stat.threads,
                 stat.started,
                 stat.exit_code
             ),
-            (b'S', 7, 9, 22, 52)
+            (b'S', 7, 9, 20, 22, 52)
         );
     }
 

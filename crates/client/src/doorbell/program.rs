@@ -3,11 +3,10 @@
 use super::error::NotRung;
 use outlive_sys::pidfd::PidFd;
 use outlive_sys::poll::{self, Interest};
-use outlive_sys::{clock, memory};
+use outlive_sys::{clock, memory, spawn};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::AsFd;
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -29,7 +28,11 @@ pub fn become_shell(command: &str, input: &[u8]) -> NotRung {
         source,
     };
     match file(input) {
-        Ok(input) => failed(Command::new("sh").args(["-c", command]).stdin(input).exec()),
+        Ok(input) => {
+            let mut shell = Command::new("sh");
+            let shell = shell.args(["-c", command]).stdin(input);
+            failed(spawn::become_program(shell))
+        }
         Err(error) => failed(error),
     }
 }
@@ -46,7 +49,7 @@ pub fn run(
         _ => NotRung::NotRun { program, source },
     };
     command.stdout(io::stderr()).stderr(Stdio::inherit());
-    let mut child = command.spawn().map_err(failed)?;
+    let mut child = spawn::start(command).map_err(failed)?;
     match end_of(&mut child, limit).map_err(failed)? {
         Some(status) if status.success() => Ok(()),
         Some(status) => Err(NotRung::Failed { program, status }),
