@@ -7,19 +7,20 @@
 
 use crate::capture::{Capture, Feed};
 use crate::hooks::{Hook, Role};
-use crate::leader::Ended;
+use crate::leader::{EndMoment, Ended};
 use crate::ledger::{Ledger, now};
-use outlive_core::JobDir;
 use outlive_core::ending::{self, After, Findable};
 use outlive_core::event::{Event, Moment};
 use outlive_core::outcome::{End, Outcome};
 use outlive_core::state::Ender;
+use outlive_core::{JobDir, Spec};
 use std::io;
 use std::ops::Range;
 
 /// The leader has ended; when, and how.
 #[derive(Debug)]
 pub struct Exited {
+    /// When it was seen to have: later than it did where nobody kept it then.
     pub at: Moment,
     pub ended: Ended,
     /// Somebody kept it to the end.
@@ -86,10 +87,12 @@ impl Synced {
             Outcome::Lost { .. } => Ender::unknown(),
             outcome => state.ended_by(matches!(outcome, Outcome::Signaled { .. })),
         };
-        let duration_ms = match &ended.outcome {
-            // When a lost job ended is unknown too, and one that never started took no time.
-            Outcome::Lost { .. } | Outcome::NotStarted { .. } => None,
-            _ => state
+        let duration_ms = match (&ended.outcome, ended.moment) {
+            // One that never started took no time.
+            (Outcome::NotStarted { .. } | Outcome::Lost { .. }, _) | (_, EndMoment::Unknown) => {
+                None
+            }
+            (_, EndMoment::Seen) => state
                 .phase
                 .leader()
                 .map(|leader| at.boot_ms.saturating_sub(leader.since.boot_ms)),
@@ -124,8 +127,13 @@ impl Recorded {
 
     /// Lets everyone find it. Where this fails, on a full disk say, the live link stays for others to
     /// mend.
-    pub fn publish(&self, role: Role, job: &JobDir, ledger: &Ledger) -> io::Result<Noted> {
-        ending::note(job, self.at.wall_ms)?;
+    pub fn publish(
+        &self,
+        role: Role,
+        (job, spec): (&JobDir, &Spec),
+        ledger: &Ledger,
+    ) -> io::Result<Noted> {
+        ending::note(job, Some(spec), self.at.wall_ms)?;
         role.reach(Hook::Noted);
         if ledger.state().is_final() {
             ending::retire(job)?;
@@ -142,7 +150,7 @@ pub struct Noted;
 /// The last thing a keeper does for a job that lingered: the output is final.
 pub fn close(
     role: Role,
-    job: &JobDir,
+    (job, spec): (&JobDir, &Spec),
     ledger: &mut Ledger,
     capture: &mut Capture,
     noted: Option<Noted>,
@@ -158,7 +166,7 @@ pub fn close(
     ledger.journal().sync()?;
     role.reach(Hook::Closed);
     if let (None, Some(at)) = (noted, ledger.state().ended_at()) {
-        ending::note(job, at.wall_ms)?;
+        ending::note(job, Some(spec), at.wall_ms)?;
     }
     ending::retire(job)?;
     role.reach(Hook::Retired);

@@ -7,7 +7,7 @@
 use crate::MARK;
 use outlive_core::JobDir;
 use outlive_sys::pidfd::{self, PidFd};
-use outlive_sys::{memory, own, procfs};
+use outlive_sys::{memory, own, procfs, spawn};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -55,11 +55,10 @@ pub enum Time {
 /// The most that is told of what a failed one said.
 const WORDS: usize = 300;
 
-/// Starts a command for this job, with its mark. What an ancestor of this process ignored it does not.
+/// Starts a command for this job, with its mark.
 pub fn send(job: &JobDir, command: &mut Command) -> io::Result<Child> {
-    own::default_signals();
     let mark = mark(job.path().as_os_str().as_bytes());
-    command.env(MARK, OsStr::from_bytes(&mark)).spawn()
+    spawn::start(command.env(MARK, OsStr::from_bytes(&mark)))
 }
 
 impl Errand {

@@ -7,9 +7,11 @@
 //! Nothing here waits: the keeper calls [`Escalation::advance`] whenever a process of the tree has
 //! ended or the deadline has come. A process with a KILL pending cannot fork any more, so looking
 //! again until nothing new is found catches every one. Processes of another user cannot be reached;
-//! once only those are left the stop is over, and says so.
+//! once only those are left the stop is over, and says so. None left is believed only of a walk that is
+//! sure of it (`walk.rs`).
 
-use crate::tree::{Member, Tree};
+use crate::tree::{self, Member, Members, Tree};
+use crate::walk::Sure;
 use outlive_core::ProcRef;
 use outlive_core::signal::Signal;
 use outlive_sys::pidfd::Delivered;
@@ -76,16 +78,26 @@ impl Escalation {
             self.step = Step::Killing;
             self.sent.clear();
         }
-        loop {
-            let members = tree.members()?;
-            let reachable = |member: &&Member| !self.denied.contains(&member.process);
-            if members.iter().filter(reachable).count() == 0 {
-                return Ok(Progress::Done);
-            }
-            if !self.signal_new(&members)? {
-                return Ok(Progress::UnderWay);
+        for round in 1.. {
+            let Members { list, sure } = tree.found()?;
+            let is_denied = |member: &Member| self.denied.contains(&member.process);
+            match (list.iter().all(is_denied), sure) {
+                (true, Sure::Yes) => return Ok(Progress::Done),
+                // Some may have been missed, whose ends nobody would hear of.
+                (true, Sure::No) => return Err(tree::unsure()),
+                (false, _) if self.signal_new(&list)? && !self.may_rest(tree, round) => {}
+                (false, _) => return Ok(Progress::UnderWay),
             }
         }
+        unreachable!("it returns after some round")
+    }
+
+    /// Whether to go on when some of those that were killed have ended, of which the keeper hears. It lets
+    /// them go in between: a tree that forks and dies as fast as it is looked through would else fill the
+    /// machine with its dead, and each look would take longer than the one before.
+    fn may_rest(&self, tree: &Tree, round: u32) -> bool {
+        const ROUNDS: u32 = 8;
+        self.step == Step::Killing && tree.is_own() && round >= ROUNDS
     }
 
     /// Signals those that have not been; says whether there were any.

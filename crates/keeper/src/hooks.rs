@@ -55,6 +55,13 @@ pub fn standby_syncs() {
     }
 }
 
+/// A keeper that looks for the job's processes has read its own children, and not yet theirs.
+pub fn own_children_read() {
+    if cfg!(debug_assertions) {
+        hook::reach("walk", "OwnChildrenRead");
+    }
+}
+
 impl Role {
     fn word(self) -> &'static str {
         match self {

@@ -25,10 +25,9 @@ use outlive_core::event::{Event, Keeping, StopCause, StopRequest};
 use outlive_core::{Leftovers, Phase, State};
 use outlive_sys::child::GateInside;
 use outlive_sys::own::Bell;
-use outlive_sys::{clock, clock::Timer, memory, pidfd};
+use outlive_sys::{clock, clock::Timer, pidfd};
 use std::fs::File;
 use std::io;
-use std::mem;
 use std::time::Duration;
 
 /// How long a keeper leaves what failed alone before it tries again.
@@ -94,6 +93,8 @@ pub(crate) enum Held {
 pub(crate) struct HoldOff;
 
 impl<'a> Keeper<'a> {
+    /// Kept out of line, as `pair::begin` is.
+    #[inline(never)]
     pub fn new(
         role: Role,
         shared: &'a mut Shared,
@@ -102,7 +103,7 @@ impl<'a> Keeper<'a> {
         leader: Leader,
         how: Keeping,
         finding: Finding,
-    ) -> Keeper<'a> {
+    ) -> Box<Keeper<'a>> {
         let Tools {
             capture,
             desk,
@@ -123,7 +124,7 @@ impl<'a> Keeper<'a> {
             shared.job.path(),
             process.filter(|_| adopted && tools::is_this_boot(state)),
         );
-        let mut keeper = Keeper {
+        let mut keeper = Box::new(Keeper {
             role,
             shared,
             ledger,
@@ -153,7 +154,7 @@ impl<'a> Keeper<'a> {
             errands: Vec::new(),
             unwritten: Vec::new(),
             probed: false,
-        };
+        });
         // A predecessor may have died before it came to this, and no more may come before.
         keeper.pass_on(false);
         if how == Keeping::Adopted {
@@ -162,14 +163,12 @@ impl<'a> Keeper<'a> {
         keeper
     }
 
-    /// Keeps the job until nothing of it is left. What it calls is not made a part of it, so that it does
-    /// not sleep below all that they take.
+    /// Keeps the job until nothing of it is left.
     pub fn run(mut self: Box<Self>) -> io::Result<()> {
         let resumed = self.resume();
         self.attempt(resumed);
         self.shared.ring_ready();
         self.role.reach(Hook::Ready);
-        let mut first = true;
         loop {
             let settled = self.settle();
             self.attempt(settled);
@@ -180,10 +179,6 @@ impl<'a> Keeper<'a> {
                 self.shared.listener.close();
                 return Ok(());
             }
-            if mem::take(&mut first) {
-                // Most jobs are quiet from here on, and what it took to begin is used no more.
-                memory::release_stack();
-            }
             for wake in self.sleep()? {
                 let handled = self.handle(wake);
                 self.attempt(handled);
@@ -191,7 +186,7 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    /// Takes up what a predecessor left unfinished.
+    /// Takes up what a predecessor left unfinished. Kept out of line, as `pair::begin` is.
     #[inline(never)]
     fn resume(&mut self) -> io::Result<()> {
         self.take_output()?;
@@ -206,7 +201,7 @@ impl<'a> Keeper<'a> {
                 self.ledger.journal().sync()?;
                 let found = Recorded::found(at);
                 self.noted = found
-                    .publish(self.role, &self.shared.job, &self.ledger)
+                    .publish(self.role, self.shared.asked(), &self.ledger)
                     .ok();
                 self.stop_leftovers()
             }
@@ -234,6 +229,7 @@ impl<'a> Keeper<'a> {
         self.state().is_final()
     }
 
+    /// Kept out of line, as `pair::begin` is.
     #[inline(never)]
     pub(crate) fn handle(&mut self, wake: Wake) -> io::Result<()> {
         match wake {
@@ -293,7 +289,7 @@ impl<'a> Keeper<'a> {
             turn.release();
         }
         self.noted = recorded
-            .publish(self.role, &self.shared.job, &self.ledger)
+            .publish(self.role, self.shared.asked(), &self.ledger)
             .ok();
         self.clients
             .tell_news(self.ledger.state().seq, self.capture.size());

@@ -24,6 +24,8 @@ pub enum Leader {
         process: ProcRef,
         pidfd: PidFd,
         seen: Seen,
+        /// Of its end, decided when it was found.
+        moment: EndMoment,
     },
     /// There is none any more; why nothing more can be known.
     Gone(&'static str),
@@ -41,11 +43,22 @@ pub enum Seen {
     Zombie,
 }
 
+/// Whether it is known when the leader ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndMoment {
+    /// A keeper was there, and was woken by it.
+    Seen,
+    /// It ended while nobody kept it: after the last event in the journal, before it was found. The kernel
+    /// does not keep the moment of an end.
+    Unknown,
+}
+
 /// A leader's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     pub outcome: Outcome,
     pub usage: Option<Usage>,
+    pub moment: EndMoment,
 }
 
 const NO_RECORD: &str = "its keepers were killed, and this kernel keeps no exit record for others (Linux 6.15 and later do)";
@@ -73,11 +86,16 @@ impl Leader {
         let stat = procfs::look(process.pid)?;
         let ours = stat.is_some_and(|stat| stat.parent == outlive_sys::own::pid());
         Ok(match ours {
+            // Its keeper has just died, and this process was woken by that.
             true => Leader::Child(pidfd),
             false => Leader::Stranger {
                 process,
                 pidfd,
                 seen: Seen::Running,
+                moment: match stat {
+                    Some(stat) if !stat.is_zombie() => EndMoment::Seen,
+                    _ => EndMoment::Unknown,
+                },
             },
         })
     }
@@ -106,16 +124,22 @@ impl Leader {
             Leader::Child(pidfd) => Ok(pidfd.peek()?.map(|(status, used)| Ended {
                 outcome: outcome(status),
                 usage: Some(usage(used)),
+                moment: EndMoment::Seen,
             })),
             Leader::Stranger {
                 process,
                 pidfd,
                 seen,
-            } => Ok(look_at_stranger(*process, pidfd, seen)),
+                moment,
+            } => Ok(look_at_stranger(*process, pidfd, seen).map(|ended| Ended {
+                moment: *moment,
+                ..ended
+            })),
             Leader::Gone(reason) => Ok(Some(lost(reason))),
             Leader::NotStarted(outcome) => Ok(Some(Ended {
                 outcome: outcome.clone(),
                 usage: None,
+                moment: EndMoment::Seen,
             })),
             Leader::Waiting => Ok(None),
         }
@@ -135,6 +159,7 @@ fn look_at_stranger(process: ProcRef, pidfd: &PidFd, seen: &mut Seen) -> Option<
         Some(Ended {
             outcome: outcome(status),
             usage: None,
+            moment: EndMoment::Seen,
         })
     };
     if let Some(status) = pidfd.exit_record() {
@@ -163,6 +188,7 @@ fn lost(reason: &str) -> Ended {
             reason: reason.to_owned(),
         },
         usage: None,
+        moment: EndMoment::Unknown,
     }
 }
 

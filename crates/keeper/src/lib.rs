@@ -83,10 +83,10 @@ mod tree;
 mod turn;
 mod typing;
 mod wake;
+mod walk;
 pub mod watch;
 
 use outlive_core::JobDir;
-pub use outlive_sys::heap::Heap;
 pub use pair::run;
 
 /// The whole program: one argument, the job directory. Returns the exit code.

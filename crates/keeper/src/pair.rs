@@ -21,7 +21,7 @@ use outlive_sys::child::{self, Gate, GateInside};
 use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::pidfd::{self, PidFd, Status};
 use outlive_sys::poll::{self, Interest};
-use outlive_sys::{memory, own, procfs};
+use outlive_sys::{own, procfs};
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::iter;
@@ -51,7 +51,9 @@ fn enter(directory: &Path) -> io::Result<()> {
 }
 
 /// A clean place to live in, and what both will share; nothing where another pair has the job, or none can
-/// be made for it. Not a part of its caller, so that nobody sleeps below all that this took.
+/// be made for it.
+///
+/// Kept out of line: its large stack frame must not stay allocated while the pair sleeps.
 #[inline(never)]
 fn open(directory: &Path) -> io::Result<Option<(Lock, Shared, GateInside)>> {
     let job = JobDir::at(std::path::absolute(directory)?);
@@ -96,8 +98,6 @@ fn take_lock(job: &JobDir, handed: File) -> io::Result<Option<Lock>> {
 
 fn pair(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
     let standby = own::pid();
-    // What is used no more is not to be there twice.
-    memory::release_stack();
     // A keeper that would not hear of it sees to it itself.
     let (mut finding, mut syncing) = findable::both_sides().ok().unzip();
     let forked = child::fork(|| {
@@ -119,25 +119,28 @@ fn pair(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
 
 /// Sleeps as long as the keeper lives, and takes its place if it dies before its time.
 fn stand_by(keeper: i32, shared: &mut Shared, syncing: Option<Syncing>) -> io::Result<()> {
-    let finding = match heed(keeper, shared, syncing) {
-        // Its copy would keep the job's input from ever ending.
+    let (finding, status) = match PidFd::open(keeper) {
+        Ok(Some(process)) => {
+            let finding = match heed(&process, shared, syncing) {
+                // Its copy would keep the job's input from ever ending.
+                Err(error) if shared.channel.leash().is_some() => return Err(error),
+                other => other.unwrap_or(Finding::Open),
+            };
+            (finding, process.wait_for_child()?)
+        }
         Err(error) if shared.channel.leash().is_some() => return Err(error),
-        other => other.unwrap_or(Finding::Open),
+        // Without a descriptor for it. It is our child until it is waited for, so its number is its own.
+        Ok(None) | Err(_) => (Finding::Open, pidfd::wait_for_child(keeper)?),
     };
-    // What that took is used no more.
-    memory::release_stack();
-    match pidfd::wait_for_child(keeper)? {
+    match status {
         Status::Exited { code: 0 } => Ok(()),
         _ => act(Role::Heir, shared, None, None, finding),
     }
 }
 
 /// While the keeper lives: makes the job's names last, and lets go of the job's input when it is told to.
-fn heed(keeper: i32, shared: &mut Shared, mut syncing: Option<Syncing>) -> io::Result<Finding> {
+fn heed(keeper: &PidFd, shared: &mut Shared, mut syncing: Option<Syncing>) -> io::Result<Finding> {
     let mut finding = Finding::Open;
-    let Some(pidfd) = PidFd::open(keeper)? else {
-        return Ok(finding);
-    };
     let begins = Instant::now() + findable::MOMENT;
     loop {
         let leash = shared.channel.leash().map(AsFd::as_fd);
@@ -146,7 +149,7 @@ fn heed(keeper: i32, shared: &mut Shared, mut syncing: Option<Syncing>) -> io::R
         }
         // What the leash is tugged through does not close with the keeper: a leader that waits to be
         // written down has copies.
-        let on = iter::once(pidfd.as_fd()).chain(leash);
+        let on = iter::once(keeper.as_fd()).chain(leash);
         let on: Vec<_> = on.map(|fd| (fd, Interest::Readable)).collect();
         let until = syncing
             .is_some()
@@ -176,8 +179,9 @@ fn act(
     }
 }
 
-/// A keeper for the job as it stands; none where the job cannot be started. Not a part of its caller, so
-/// that a keeper does not sleep below all that it took to make it.
+/// A keeper for the job as it stands; none where the job cannot be started.
+///
+/// Kept out of line: its large stack frame must not stay allocated while the keeper sleeps.
 #[inline(never)]
 fn begin(
     role: Role,
@@ -235,7 +239,7 @@ fn begin(
     }
     let mut keeper = Keeper::new(role, shared, ledger, tools, leader, how, finding);
     keeper.inside = inside;
-    Ok(Some(Box::new(keeper)))
+    Ok(Some(keeper))
 }
 
 /// Whether a job that is to have a lock has it; others need not ask.

@@ -117,7 +117,7 @@ impl Keeper<'_> {
             return Err(io::ErrorKind::NotFound.into());
         };
         let event = json!({
-            "event": format!("{}:{seq}", spec.id),
+            "event": spec.event(seq),
             "kind": "ended",
             "job": spec.id,
             "session": spec.session,

@@ -49,6 +49,11 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// The job's directory and what was asked.
+    pub fn asked(&self) -> (&JobDir, &Spec) {
+        (&self.job, &self.spec)
+    }
+
     /// Opens all of it, and the leader's side of the gate.
     pub fn open(
         job: JobDir,

@@ -58,6 +58,11 @@ struct Watching {
     limit: Limit,
 }
 
+/// Whether somebody is to hear of a prompt.
+fn talks(spec: &Spec) -> bool {
+    spec.input != Input::Null && spec.session.is_some()
+}
+
 impl Signs {
     /// What was asked of this job; `None` where nothing was, which then takes no room.
     pub fn resume(
@@ -67,11 +72,16 @@ impl Signs {
         size: u64,
         now: u64,
     ) -> io::Result<Option<Box<Signs>>> {
-        let talks = spec.input != Input::Null && spec.session.is_some();
         let asked = spec.watch.is_some() || matches!(spec.ready, Some(Ready::Line(_)));
-        if state.end().is_some() || !(asked || talks || spec.quiet_after_ms.is_some()) {
+        if state.end().is_some() || !(asked || talks(spec) || spec.quiet_after_ms.is_some()) {
             return Ok(None);
         }
+        Signs::of(job, spec, state, size, now).map(Some)
+    }
+
+    /// Kept out of line: most jobs are not watched, and the stack frame that this takes is larger than a page.
+    #[inline(never)]
+    fn of(job: &JobDir, spec: &Spec, state: &State, size: u64, now: u64) -> io::Result<Box<Signs>> {
         let progress = Progress::open(job)?;
         let resume = progress.newer(&state.signs.resume);
         let compiled = |patterns: &[Pattern]| {
@@ -93,20 +103,20 @@ impl Signs {
             }
             _ => None,
         };
-        Ok(Some(Box::new(Signs {
+        Ok(Box::new(Signs {
             watch,
             ready,
             silence: spec
                 .quiet_after_ms
                 .map(|after| Silence::begin(after, now, resume.silence == Some(size))),
-            prompt: talks.then(|| Prompt::begin(now, resume.prompt)),
+            prompt: talks(spec).then(|| Prompt::begin(now, resume.prompt)),
             breaker: breaker::Share::of(job, spec, resume.breaker),
             still_ms: spec.still_ms,
             still_at: None,
             progress,
             resume,
             unwritten: Unwritten::default(),
-        })))
+        }))
     }
 
     /// Looks at output that has come, all of it that will; what lies below `dropped.end` is not there.

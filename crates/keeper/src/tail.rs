@@ -26,7 +26,7 @@ pub enum Tail {
 
 impl Keeper<'_> {
     /// Looks what is left of the tree, where that may have changed, and closes an ended job of which
-    /// nothing is.
+    /// nothing is. Kept out of line, as `pair::begin` is.
     #[inline(never)]
     pub fn settle(&mut self) -> io::Result<()> {
         if self.hold_off.is_some() {
@@ -49,7 +49,7 @@ impl Keeper<'_> {
             let (noted, middle) = (self.noted, spec.dropped(self.capture.size()));
             ending::close(
                 self.role,
-                job,
+                (job, spec),
                 &mut self.ledger,
                 &mut self.capture,
                 noted,

@@ -25,6 +25,8 @@ pub struct Tools {
 }
 
 impl Tools {
+    /// Kept out of line, as `pair::begin` is.
+    #[inline(never)]
     pub fn new(shared: &Shared, state: &State) -> io::Result<Tools> {
         let capture = Capture::resume(&shared.job, &shared.spec, state)?;
         let signs = Signs::resume(

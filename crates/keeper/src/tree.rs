@@ -1,16 +1,16 @@
 //! Which processes are the job's.
 //!
 //! A keeper is a subreaper, so every descendant of the job is a descendant of the keeper: found by
-//! walking down from it, however the process detached itself. Walking stops at processes marked as
-//! another job's (a job may start jobs; those outlive it). After an adoption that no longer holds,
-//! since orphans of a dead pair went elsewhere; then all processes are searched for this job's mark
-//! and, while the leader lives, for its session.
+//! walking down from it (`walk.rs`), however the process detached itself. Walking stops at processes
+//! marked as another job's (a job may start jobs; those outlive it). After an adoption that no longer
+//! holds, since orphans of a dead pair went elsewhere; then all processes are searched for this job's
+//! mark and, while the leader lives, for its session.
 
-use crate::{MARK, errand};
+use crate::walk::{self, Look, Processes, Range, Sure};
+use crate::{MARK, errand, hooks};
 use outlive_core::{JobDir, ProcRef, layout};
 use outlive_sys::pidfd::{Delivered, PidFd};
 use outlive_sys::{lock, own, procfs};
-use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -30,6 +30,16 @@ pub struct Member {
     pub process: ProcRef,
     pub pidfd: PidFd,
 }
+
+/// Processes of the job.
+#[derive(Debug)]
+pub struct Members {
+    pub list: Vec<Member>,
+    pub sure: Sure,
+}
+
+/// How often they are looked for anew because all that were found had ended.
+const MOST_TRIES: usize = 4;
 
 /// What became of a signal to the tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,41 +61,85 @@ impl Tree {
         self.adopted.is_none()
     }
 
-    /// The processes of the job that run now.
+    /// The processes of the job that run now. Fails where none is found and some may have been missed:
+    /// that none is left is never a guess.
     pub fn members(&self) -> io::Result<Vec<Member>> {
-        self.find(HashSet::new())
+        self.find(None)?.unless_missed()
     }
 
     /// The same beside a child of ours that has ended and not been waited for: its children are ours now.
     pub fn members_beside(&self, ended: i32) -> io::Result<Vec<Member>> {
-        self.find(HashSet::from([ended]))
+        self.find(Some(ended))?.unless_missed()
     }
 
-    /// Those that are not known already, nor descend from one that is.
-    fn find(&self, known: HashSet<i32>) -> io::Result<Vec<Member>> {
-        let mut found = known.clone();
-        self.walk(own::pid(), &mut found)?;
-        if let Some(leader) = self.adopted {
-            self.search(leader, &mut found)?;
-        }
-        found
-            .difference(&known)
-            .filter_map(|pid| member(*pid).transpose())
-            .collect()
+    /// Those that are found, and whether that is all of them.
+    pub fn found(&self) -> io::Result<Members> {
+        self.find(None)
     }
 
-    /// Adds the descendants of `parent`.
-    fn walk(&self, parent: i32, found: &mut HashSet<i32>) -> io::Result<()> {
-        let mut parents = vec![parent];
-        while let Some(parent) = parents.pop() {
-            for child in procfs::children(parent)? {
-                if !found.contains(&child) && !self.is_foreign(child) {
-                    found.insert(child);
-                    parents.push(child);
-                }
+    fn find(&self, ended: Option<i32>) -> io::Result<Members> {
+        let range = match self.adopted {
+            Some(_) => Range::Anywhere,
+            None => Range::Descendants,
+        };
+        for _ in 0..MOST_TRIES {
+            let found = walk::find(self, range, own::pid(), ended)?;
+            let opened = found.processes.iter().map(|process| member(*process));
+            let list: Vec<Member> = opened
+                .filter_map(Result::transpose)
+                .collect::<Result<_, _>>()?;
+            // All of those found may have ended since; then others may have come from them.
+            if !list.is_empty() || found.processes.is_empty() {
+                return Ok(Members {
+                    list,
+                    sure: found.sure,
+                });
             }
         }
-        Ok(())
+        Ok(Members {
+            list: Vec::new(),
+            sure: Sure::No,
+        })
+    }
+}
+
+impl Members {
+    fn unless_missed(self) -> io::Result<Vec<Member>> {
+        match (self.list.is_empty(), self.sure) {
+            (true, Sure::No) => Err(unsure()),
+            _ => Ok(self.list),
+        }
+    }
+}
+
+/// That some processes may have been missed. A keeper that meets this looks again a moment later.
+pub fn unsure() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::WouldBlock,
+        "the job's processes change faster than they can be listed",
+    )
+}
+
+impl Processes for Tree {
+    fn children(&self, parent: i32) -> io::Result<Vec<i32>> {
+        let children = procfs::children(parent)?;
+        if parent == own::pid() {
+            hooks::own_children_read();
+        }
+        Ok(children)
+    }
+
+    fn all(&self) -> io::Result<Vec<i32>> {
+        procfs::all()
+    }
+
+    fn look(&self, pid: i32) -> io::Result<Option<Look>> {
+        let look = |stat: procfs::Stat| Look {
+            parent: stat.parent,
+            started: stat.started,
+            ended: stat.is_zombie(),
+        };
+        Ok(procfs::look(pid)?.map(look))
     }
 
     /// Whether a process is another job's. A mark is believed only where there is such a job.
@@ -99,23 +153,25 @@ impl Tree {
         }
     }
 
-    /// Adds what bears this job's mark or is in the leader's session, with its descendants.
-    fn search(&self, leader: ProcRef, found: &mut HashSet<i32>) -> io::Result<()> {
-        // Once the leader is gone its number may be another session's.
-        let leads = procfs::stat(leader.pid).is_some_and(|stat| stat.started == leader.started);
-        for pid in procfs::all()? {
-            let in_session =
-                || leads && procfs::stat(pid).is_some_and(|stat| stat.session == leader.pid);
-            let ours = match procfs::started_with(pid, MARK) {
-                Some(mark) => mark == self.mark,
-                None => in_session(),
-            };
-            // The keepers bear the mark too; they are what keeps, not what is kept.
-            if ours && !is_keeper(pid) && found.insert(pid) {
-                self.walk(pid, found)?;
-            }
-        }
-        Ok(())
+    /// Whether a process bears this job's mark or is in the leader's session.
+    fn is_ours(&self, pid: i32) -> bool {
+        let ours = match procfs::started_with(pid, MARK) {
+            Some(mark) => mark == self.mark,
+            None => self.is_in_session(pid),
+        };
+        // The keepers bear the mark too; they are what keeps, not what is kept.
+        ours && !is_keeper(pid)
+    }
+}
+
+impl Tree {
+    fn is_in_session(&self, pid: i32) -> bool {
+        let session = procfs::stat(pid).map(|stat| stat.session);
+        self.adopted.is_some_and(|leader| {
+            // Once the leader is gone its number may be another session's.
+            session == Some(leader.pid)
+                && procfs::stat(leader.pid).is_some_and(|stat| stat.started == leader.started)
+        })
     }
 }
 
@@ -136,20 +192,14 @@ fn is_keeper(pid: i32) -> bool {
     pid == own::pid() || own::parent_pid() == Some(pid)
 }
 
-fn member(pid: i32) -> io::Result<Option<Member>> {
-    let Some(pidfd) = PidFd::open(pid)? else {
+fn member(process: ProcRef) -> io::Result<Option<Member>> {
+    let Some(pidfd) = PidFd::open(process.pid)? else {
         return Ok(None);
     };
     // Read after opening, so that both speak of one process.
-    Ok(procfs::look(pid)?
-        .filter(|stat| !stat.is_zombie())
-        .map(|stat| Member {
-            process: ProcRef {
-                pid,
-                started: stat.started,
-            },
-            pidfd,
-        }))
+    Ok(procfs::look(process.pid)?
+        .filter(|stat| !stat.is_zombie() && stat.started == process.started)
+        .map(|_| Member { process, pidfd }))
 }
 
 /// Sends one signal to each.
