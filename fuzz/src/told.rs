@@ -20,6 +20,7 @@ fn at(boot_ms: u64) -> When {
 fn claim(by: &str, boot_ms: u64, seq: u64) -> Line {
     Line {
         when: at(boot_ms),
+        of: None,
         seqs: vec![seq],
         note: Note::Claimed {
             by: by.to_owned(),
@@ -33,11 +34,11 @@ pub fn check(bytes: &[u8]) {
     let Some((now, seq, bytes)) = read::<(u64, u64, &[u8])>(bytes) else {
         return;
     };
-    let told = Told::parse(bytes);
+    let told = Told::parse(bytes, None);
     let torn = [bytes, b"\n{\"boot\":\"b\",\"wall_ms\":1,\"bo"].concat();
-    assert_eq!(Told::parse(&torn), told);
+    assert_eq!(Told::parse(&torn, None), told);
 
-    let twice = Told::parse(&[bytes, b"\n", bytes].concat());
+    let twice = Told::parse(&[bytes, b"\n", bytes].concat(), None);
     assert!(!told.is_settled(seq) || twice.is_settled(seq));
 
     let due = told.due(seq, &at(0), &at(now), &Rules::default());

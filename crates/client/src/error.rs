@@ -35,6 +35,8 @@ pub enum Error {
     IdOfPost(JobId),
     #[error("the id {0} is a job's; choose another for what is posted")]
     PostIdTaken(JobId),
+    #[error("id {0} was already posted to another session; choose another id")]
+    PostOfOther(JobId),
     #[error(transparent)]
     BadId(#[from] BadId),
     #[error("{what} {text:?} cannot be used: {reason}")]

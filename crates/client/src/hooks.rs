@@ -1,4 +1,4 @@
-//! Where tests can stop or kill a launcher, a consumer of an inbox, or whoever posts to one.
+//! Where tests can stop or kill a launcher, a consumer of an inbox, a pruner, or whoever posts.
 
 use outlive_sys::hook;
 
@@ -8,6 +8,10 @@ pub enum Hook {
     DirectoryMade,
     Linked,
     Named,
+    /// The id was taken, and its links are still there.
+    Refused,
+    /// The links were made again where they were missing.
+    Relinked,
     KeeperSpawned,
 }
 
@@ -22,22 +26,51 @@ pub enum ConsumerHook {
     Looked,
     /// The claim is written, and not yet known to count.
     Claimed,
+    /// It is about to see whether what it claimed is still its own.
+    Confirming,
     /// The events are out, and not yet acked.
     Delivered,
     Acked,
+    /// It has read what was asked of a job, and not yet what became of it.
+    SpecRead,
+    /// That events were told is written down; the link to their job is still there.
+    Settled,
+}
+
+/// A step whoever prunes has reached.
+#[derive(Clone, Copy, Debug)]
+pub enum PrunerHook {
+    /// It knows that a job may be removed, and has not begun to.
+    Selected,
+    /// It has the job's name to itself.
+    Alone,
+    /// The job's links are gone.
+    Unlinked,
+    /// The job has lost its name.
+    Renamed,
+    /// It has found a link that leads nowhere.
+    LinkLeadsNowhere,
+    /// It has removed that link.
+    LinkRemoved,
 }
 
 /// A step whoever posts has reached.
 #[derive(Clone, Copy, Debug)]
 pub enum PosterHook {
     Written,
-    Linked,
     Named,
+    Linked,
 }
 
 pub fn reach_poster(hook: PosterHook) {
     if cfg!(debug_assertions) {
         hook::reach("poster", &format!("{hook:?}"));
+    }
+}
+
+pub fn reach_pruner(hook: PrunerHook) {
+    if cfg!(debug_assertions) {
+        hook::reach("pruner", &format!("{hook:?}"));
     }
 }
 

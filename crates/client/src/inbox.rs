@@ -7,14 +7,20 @@
 //! The inbox holds no events, only links to where they are; a link is there from before the job has its
 //! name until nothing more can come of it and all has been told. So there is no step between "it
 //! happened" and "it is to be told" at which anybody could be killed.
+//!
+//! Every consumer goes the same way: [`Inbox::claim`], [`Inbox::confirm`] just before the words go out,
+//! then [`Inbox::finish`].
 
 mod bell;
 mod event;
+mod look;
+#[cfg(test)]
+mod model;
 mod source;
 mod text;
 
 pub use bell::{Bell, ring, take_down_unheard};
-pub use event::{BadEventId, EventId, InboxEvent, ack_command};
+pub use event::{BadEventId, EventId, InboxEvent, ack_command, last_words};
 pub use source::{Item, Origin, Source, What};
 
 use crate::error::Error;
@@ -22,10 +28,11 @@ use crate::hooks::{self, ConsumerHook as Hook};
 use crate::moment;
 use crate::outlive::{Outlive, ids_in};
 use crate::random;
+use outlive_core::links;
 pub use outlive_core::notice::Kind;
-use outlive_core::told::{self, Due, Durable, How, Line, Note, Told, When};
+use outlive_core::told::{Durable, How, Note, Told, When};
 pub use outlive_core::told::{Rules, Why};
-use outlive_core::{JobId, Label, breaker};
+use outlive_core::{JobId, Label};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,7 +43,7 @@ use std::path::PathBuf;
 pub enum Shown {
     #[default]
     Tell,
-    /// An end that was just shown is left out, and stays.
+    /// An end that its session saw a moment ago is left out, and stays.
     LeaveOut,
 }
 
@@ -44,21 +51,68 @@ pub enum Shown {
 #[derive(Clone, Debug, Default)]
 pub struct Taken {
     pub events: Vec<InboxEvent>,
-    /// Given up now, each for its reason.
-    pub dropped: Vec<(EventId, Why)>,
-    /// When somebody else's claim lapses, in milliseconds since boot.
+    /// When to look again because somebody else's claim lapses, in milliseconds since boot.
     pub lapses_at: Option<u64>,
     /// What may have more to tell, and how far each had come.
     pub(crate) running: Vec<(JobId, u64)>,
-    /// Could not be read.
+    /// What could not be read, and what to say of it.
     pub unreadable: Vec<(JobId, String)>,
+    /// By which name it was claimed.
+    by: String,
     /// Of each source, what was claimed.
-    claimed: Vec<(PathBuf, Vec<u64>)>,
-    /// To be dropped by whoever claims.
-    given_up: Vec<(Source, Vec<u64>, Why)>,
+    claimed: Vec<(Source, Vec<u64>)>,
     /// Somebody else was first with some of what was due.
     outrun: bool,
 }
+
+impl Taken {
+    /// Those that are told for the last time, and why.
+    pub fn last(&self) -> impl Iterator<Item = (&EventId, Why)> {
+        let events = self.events.iter();
+        events.filter_map(|event| Some((&event.event, event.last?)))
+    }
+
+    /// Those of its events for which this holds. The others stay claimed until that lapses.
+    #[must_use]
+    pub fn only(mut self, wanted: impl Fn(&InboxEvent) -> bool) -> Taken {
+        self.events.retain(wanted);
+        self.forget_claims();
+        self
+    }
+
+    /// Claims are of what is told, and nothing else.
+    fn forget_claims(&mut self) {
+        for (source, seqs) in &mut self.claimed {
+            let is_told = |seq: u64| {
+                let event = source.event(seq);
+                self.events.iter().any(|told| told.event == event)
+            };
+            seqs.retain(|seq| is_told(*seq));
+        }
+    }
+
+    pub fn ids(&self) -> Vec<EventId> {
+        self.events
+            .iter()
+            .map(|event| event.event.clone())
+            .collect()
+    }
+}
+
+/// What became of what was claimed, once the words were out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// Whoever was to hear of it has.
+    Told,
+    /// It was printed; whoever reads it acks it.
+    Delivered,
+}
+
+/// So often in a row somebody else is let go first. More is a sign of claims that lapse at once.
+const MOST_TRIES: u32 = 50;
+
+/// From losing a claim to the next look, so that claims of no length do not keep anybody busy.
+const LOOK_AGAIN_MS: u64 = 20;
 
 /// One session's inbox.
 #[derive(Debug)]
@@ -99,130 +153,27 @@ impl<'a> Inbox<'a> {
     /// is given them.
     pub fn claim(&self, shown: Shown, most: usize) -> Result<Taken, Error> {
         let by = random::token()?;
-        let mut dropped = Vec::new();
-        loop {
+        for tries in 1.. {
             let mut taken = self.look(shown, most, |source, told, seqs, when| {
                 self.try_to_claim(source, told, seqs, when, &by)
             })?;
-            for (source, seqs, why) in std::mem::take(&mut taken.given_up) {
-                source.settle(self.outlive, &seqs, Note::Dropped { why })?;
-                dropped.extend(seqs.into_iter().map(|seq| (source.event(seq), why)));
-            }
             // Whoever was outrun looks again: there may be more, and the other's claim will lapse.
-            if !taken.outrun || !taken.events.is_empty() {
-                return Ok(Taken { dropped, ..taken });
+            let is_outrun = taken.outrun && taken.events.is_empty();
+            if is_outrun && tries == MOST_TRIES {
+                taken.look_again_at(moment::now().boot_ms + LOOK_AGAIN_MS);
+            }
+            if !is_outrun || tries == MOST_TRIES {
+                return Ok(Taken { by, ..taken });
             }
         }
+        unreachable!("it returns after a few tries")
     }
 
-    /// The same without claiming, so that others may be given them meanwhile. Nothing is dropped
-    /// either: that is said to whoever claims.
+    /// The same without claiming, so that others may be given them meanwhile.
     pub fn peek(&self, shown: Shown, most: usize) -> Result<Taken, Error> {
-        self.look(shown, most, |_, _, seqs, _| Ok(seqs.to_vec()))
-    }
-
-    /// Looks through every source and takes what is due.
-    fn look(
-        &self,
-        shown: Shown,
-        most: usize,
-        take: impl Fn(&Source, &mut Told, &[u64], &When) -> Result<Vec<u64>, Error>,
-    ) -> Result<Taken, Error> {
-        hooks::reach_consumer(Hook::Looking);
-        let mut taken = Taken::default();
-        let mut sources = self.sources(&mut taken)?;
-        let when = moment::when()?;
-        let mut due = Vec::new();
-        for (source, told) in &sources {
-            due.push(self.due(source, told, shown, &when, &mut taken));
-        }
-        let mut events = Vec::new();
-        for (place, chosen) in oldest(due, most) {
-            let (source, told) = &mut sources[place];
-            let seqs: Vec<u64> = chosen.keys().copied().collect();
-            let seqs = take(source, told, &seqs, &when)?;
-            taken.outrun |= seqs.len() < chosen.len();
-            let items = source.items().into_iter();
-            for item in items.filter(|item| seqs.contains(&item.seq)) {
-                events.push((chosen[&item.seq], source.present(self.outlive, told, &item)));
-            }
-            taken.claimed.push((source.told.clone(), seqs));
-        }
-        events.sort_by(|(a, one), (b, other)| (a, &one.event).cmp(&(b, &other.event)));
-        taken.events = events.into_iter().map(|(_, event)| event).collect();
+        let mut taken = self.look(shown, most, |_, _, seqs, _| Ok(seqs.to_vec()))?;
+        taken.claimed.clear();
         Ok(taken)
-    }
-
-    /// Every source with something to tell, now or later. One that has nothing any more is let go of.
-    fn sources(&self, taken: &mut Taken) -> Result<Vec<(Source, Told)>, Error> {
-        let directory = self.directory();
-        let mut sources = Vec::new();
-        for id in ids_in(&directory)? {
-            let source = match Source::read(self.outlive, &id) {
-                Ok(Some(source)) => source,
-                // Removed, or not made yet: a launcher links before it makes.
-                Ok(None) => continue,
-                Err(error) => {
-                    taken.unreadable.push((id, error.to_string()));
-                    continue;
-                }
-            };
-            let told = source.read_told()?;
-            if let Origin::Job { state, .. } = &source.origin
-                && !source.is_final()
-            {
-                taken.running.push((id.clone(), state.seq));
-            }
-            let untold = source.items().iter().any(|item| !told.is_settled(item.seq));
-            if source.is_final() && !untold {
-                let _ = fs::remove_file(directory.join(id.as_str()));
-            } else if untold {
-                sources.push((source, told));
-            }
-        }
-        if sources.is_empty() && taken.running.is_empty() {
-            // Whoever starts another job makes it again. What matched before is no matter any more.
-            let _ = fs::remove_file(directory.join(breaker::LIST));
-            let _ = fs::remove_dir(&directory);
-        }
-        Ok(sources)
-    }
-
-    /// What of a source may be told now, with when it happened.
-    fn due(
-        &self,
-        source: &Source,
-        told: &Told,
-        shown: Shown,
-        when: &When,
-        taken: &mut Taken,
-    ) -> Vec<(u64, u64)> {
-        let mut due = Vec::new();
-        let mut given_up: BTreeMap<Why, Vec<u64>> = BTreeMap::new();
-        // An end is of the moment it came, and what was found in the last of the output of a later one; and
-        // a wall clock may be set back. What was journaled later is not told earlier.
-        let mut latest = 0;
-        for item in source.items() {
-            latest = item.at.wall_ms.max(latest);
-            let was_shown = told.of(item.seq).is_some_and(|delivery| delivery.shown);
-            let is_for_later = item.kind == Kind::Ended && self.unended.contains(&source.id);
-            if (shown == Shown::LeaveOut && was_shown) || is_for_later {
-                continue;
-            }
-            match told.due(item.seq, &source.happened(item.at), when, &self.rules) {
-                Due::Now => due.push((latest, item.seq)),
-                Due::Held { until } => {
-                    taken.lapses_at = Some(taken.lapses_at.map_or(until, |at| at.min(until)));
-                }
-                Due::GiveUp(why) => given_up.entry(why).or_default().push(item.seq),
-                Due::Settled => {}
-            }
-        }
-        let given_up = given_up.into_iter();
-        taken
-            .given_up
-            .extend(given_up.map(|(why, seqs)| (source.clone(), seqs, why)));
-        due
     }
 
     /// Of these events, those that are now claimed by `by` and nobody else.
@@ -234,87 +185,155 @@ impl<'a> Inbox<'a> {
         when: &When,
         by: &str,
     ) -> Result<Vec<u64>, Error> {
-        let line = Line {
-            when: when.clone(),
-            seqs: seqs.to_vec(),
-            note: Note::Claimed {
+        let mut line = source.line(
+            seqs.to_vec(),
+            Note::Claimed {
                 by: by.to_owned(),
                 for_ms: self.rules.claim_ms,
-                most: self.rules.attempts,
+                most: u32::MAX,
             },
-        };
+        )?;
+        line.when = when.clone();
         hooks::reach_consumer(Hook::Looked);
         source.append(&line, Durable::No)?;
         hooks::reach_consumer(Hook::Claimed);
         // Others may have been first; the order of the lines decides.
         *told = source.read_told()?;
+        self.still_claimed(source, told, seqs, by)
+    }
+
+    /// Those of a source that are claimed by `by` now. An answer that was begun before the claim was made
+    /// tells them instead.
+    fn still_claimed(
+        &self,
+        source: &Source,
+        told: &Told,
+        seqs: &[u64],
+        by: &str,
+    ) -> Result<Vec<u64>, Error> {
+        // If the job was pruned meanwhile and its id used again, the claim is in the new job's file.
+        if !source.is_there(self.outlive) {
+            return Ok(Vec::new());
+        }
         let now = moment::when()?;
-        let mine = |seq: &u64| told.holder(*seq, &now) == Some(by);
-        Ok(seqs.iter().copied().filter(mine).collect())
+        let items = source.items().into_iter();
+        let mine = items.filter(|item| {
+            seqs.contains(&item.seq)
+                && told.holder(item.seq, &now) == Some(by)
+                && self.answered_until(source, item, &now).is_none()
+        });
+        Ok(mine.map(|item| item.seq).collect())
     }
 
-    /// Marks these as told. That some were already is no error.
+    /// To be called just before the words go out: what is not claimed any more is not told. A consumer
+    /// that was suspended past its claim would tell what another has told since.
+    pub fn confirm(&self, mut taken: Taken) -> Taken {
+        hooks::reach_consumer(Hook::Confirming);
+        for (source, seqs) in &mut taken.claimed {
+            let told = source.read_told();
+            let still = told.and_then(|told| self.still_claimed(source, &told, seqs, &taken.by));
+            // What cannot be looked up is told later, when it can.
+            *seqs = still.unwrap_or_default();
+        }
+        let claimed = &taken.claimed;
+        let before = taken.events.len();
+        taken.events.retain(|event| {
+            claimed
+                .iter()
+                .any(|(source, seqs)| seqs.iter().any(|seq| source.event(*seq) == event.event))
+        });
+        if taken.events.len() < before {
+            // It may be due again, or be told by somebody else: the next look finds out.
+            taken.look_again_at(moment::now().boot_ms + LOOK_AGAIN_MS);
+        }
+        taken
+    }
+
+    /// Notes, once the words are out, what became of what was claimed. What was told for the last time is
+    /// given up.
+    pub fn finish(&self, taken: &Taken, finish: Finish) -> Result<(), Error> {
+        for (source, seqs) in taken.claimed.iter().filter(|(_, seqs)| !seqs.is_empty()) {
+            if finish == Finish::Told {
+                source.settle(self.outlive, seqs, Note::Told { how: How::Inbox })?;
+                continue;
+            }
+            let line = source.line(seqs.clone(), Note::Delivered)?;
+            source.append(&line, Durable::No)?;
+            for (event, why) in taken.last().filter(|(event, _)| event.source == source.id) {
+                source.settle(self.outlive, &[event.seq], Note::Dropped { why })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks these as told, each for itself. That some were already is no error; of those that are not
+    /// this session's events the first is said once the others are acked.
     pub fn ack(&self, events: &[EventId]) -> Result<(), Error> {
-        let mut by_source: BTreeMap<&JobId, Vec<u64>> = BTreeMap::new();
-        let mut sources = BTreeMap::new();
+        let mut failed = None;
+        // Those of one job are one step: killed over it, all of them are acked or none.
+        let mut by_source: BTreeMap<&JobId, (Source, Vec<u64>)> = BTreeMap::new();
         for event in events {
-            let source = self.find(event)?;
-            by_source.entry(&event.source).or_default().push(event.seq);
-            sources.insert(&event.source, source);
+            match self.find(event) {
+                Ok(source) => {
+                    let entry = by_source.entry(&event.source);
+                    entry.or_insert((source, Vec::new())).1.push(event.seq);
+                }
+                Err(error) => drop(failed.get_or_insert(error)),
+            }
         }
-        for (id, source) in &sources {
-            let seqs = by_source.remove(id).unwrap_or_default();
-            source.settle(self.outlive, &seqs, Note::Told { how: How::Inbox })?;
+        for (source, seqs) in by_source.values() {
+            let told = Note::Told { how: How::Inbox };
+            if let Err(error) = source.settle(self.outlive, seqs, told) {
+                failed.get_or_insert(error);
+            }
         }
-        Ok(())
+        failed.map_or(Ok(()), Err)
     }
 
-    /// Notes that what was claimed has been given to whoever is to ack it.
-    pub fn note_delivered(&self, taken: &Taken) -> Result<(), Error> {
-        for (path, seqs) in taken.claimed.iter().filter(|(_, seqs)| !seqs.is_empty()) {
-            let line = Line {
-                when: moment::when()?,
-                seqs: seqs.clone(),
-                note: Note::Delivered,
-            };
-            told::append(path, &line, Durable::No).map_err(Error::io("cannot write", path))?;
-        }
-        Ok(())
-    }
-
-    /// Everything that has been delivered and not been acked.
-    pub fn unacked(&self) -> Result<Vec<EventId>, Error> {
-        self.untold(|told, seq| told.of(seq).is_some_and(|delivery| delivery.delivered))
+    /// Acks everything that has been delivered and not been acked. Returns what there is to say about it.
+    pub fn ack_delivered(&self) -> Result<Taken, Error> {
+        let mut taken = Taken::default();
+        let delivered = self.untold(&mut taken, |told, seq| {
+            told.of(seq).is_some_and(|delivery| delivery.delivered)
+        })?;
+        self.ack(&delivered).map(|()| taken)
     }
 
     /// How much waits to be told.
     pub fn waiting(&self) -> Result<usize, Error> {
-        Ok(self.untold(|_, _| true)?.len())
+        Ok(self.untold(&mut Taken::default(), |_, _| true)?.len())
     }
 
-    /// Gives up everything that waits or will, because the session is over. Says how much waited.
-    pub fn close(&self) -> Result<usize, Error> {
-        let waiting = self.waiting()?;
+    /// Gives up everything that waits or will, because the session is over.
+    pub fn close(&self) -> Result<(), Error> {
         for id in ids_in(&self.directory())? {
             // One that cannot be read has nothing to tell.
-            if let Ok(Some(source)) = Source::read(self.outlive, &id) {
+            if let Ok(Some(source)) = Source::read(self.outlive, &id)
+                && source.session() == Some(&self.session)
+            {
                 let why = Why::Session;
-                let (when, seqs, note) = (moment::when()?, Vec::new(), Note::Dropped { why });
-                source.append(&Line { when, seqs, note }, Durable::Yes)?;
+                source.append(
+                    &source.line(Vec::new(), Note::Dropped { why })?,
+                    Durable::Yes,
+                )?;
+                source.let_go(self.outlive);
             }
-            let _ = fs::remove_file(self.directory().join(id.as_str()));
         }
         let _ = fs::remove_dir(self.directory());
-        Ok(waiting)
+        Ok(())
     }
 
     fn directory(&self) -> PathBuf {
         self.outlive.home().inbox(&self.session)
     }
 
-    fn untold(&self, wanted: impl Fn(&Told, u64) -> bool) -> Result<Vec<EventId>, Error> {
+    fn untold(
+        &self,
+        taken: &mut Taken,
+        wanted: impl Fn(&Told, u64) -> bool,
+    ) -> Result<Vec<EventId>, Error> {
         let mut events = Vec::new();
-        for (source, told) in self.sources(&mut Taken::default())? {
+        for (source, told) in self.sources(taken)? {
             for item in source.items() {
                 if !told.is_settled(item.seq) && wanted(&told, item.seq) {
                     events.push(source.event(item.seq));
@@ -328,8 +347,16 @@ impl<'a> Inbox<'a> {
     fn find(&self, event: &EventId) -> Result<Source, Error> {
         Source::read(self.outlive, &event.source)?
             .filter(|source| source.session() == Some(&self.session))
+            .filter(|source| source.event(event.seq) == *event)
             .filter(|source| source.items().iter().any(|item| item.seq == event.seq))
             .ok_or_else(|| Error::NoSuchEvent(event.to_string()))
+    }
+
+    /// Removes a link that leads to another session's job or post: whoever made it was refused the id.
+    fn unlink_stranger(&self, source: &Source) {
+        let is_other = |owner: &links::Owner| owner.session.as_ref() != Some(&self.session);
+        let (home, kind) = (self.outlive.home(), source.link_kind());
+        let _ = links::unlink_inbox(home, &self.session, &source.id, kind, is_other);
     }
 }
 
@@ -340,22 +367,7 @@ pub fn end_of(outlive: &Outlive, event: &EventId) -> Option<(Value, String)> {
     let state = outlive.job_dir(&event.source).read_journal().ok()?.state;
     let end = state
         .end()
-        .filter(|_| state.end_seq == Some(event.seq))?
+        .filter(|_| state.end_seq == Some(event.seq) && spec.incarnation == event.incarnation)?
         .clone();
     Some(text::end(outlive, &spec, &state, &end))
-}
-
-/// The oldest `most` of what is due, by the place of their source: which, and of when.
-fn oldest(due: Vec<Vec<(u64, u64)>>, most: usize) -> BTreeMap<usize, BTreeMap<u64, u64>> {
-    let mut all: Vec<(u64, usize, u64)> = due
-        .into_iter()
-        .enumerate()
-        .flat_map(|(place, items)| items.into_iter().map(move |(at, seq)| (at, place, seq)))
-        .collect();
-    all.sort_unstable();
-    let mut chosen: BTreeMap<usize, BTreeMap<u64, u64>> = BTreeMap::new();
-    for (at, place, seq) in all.into_iter().take(most) {
-        chosen.entry(place).or_default().insert(seq, at);
-    }
-    chosen
 }

@@ -10,10 +10,11 @@ use crate::hooks::{self, Hook};
 use crate::inbox;
 use crate::keeper_process::{self, Begun};
 use crate::moment::now;
-use crate::outlive::{Outlive, make_private};
+use crate::outlive::Outlive;
 use outlive_core::event::Event;
-use outlive_core::layout::{self, NEW};
-use outlive_core::{BootId, JobDir, JobId, JournalWriter, Label, Spec};
+use outlive_core::layout::{self, GONE, NEW};
+use outlive_core::links;
+use outlive_core::{BootId, JobDir, JobId, JournalWriter, Spec};
 use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::{file, own, pipe, procfs};
 use std::ffi::OsString;
@@ -32,14 +33,31 @@ pub enum Named {
 /// Makes the directory of a new job, unless its id is taken.
 pub fn make(outlive: &Outlive, spec: &Spec) -> Result<Named, Error> {
     outlive.prepare()?;
+    let job = outlive.job_dir(&spec.id);
     let new = New::make(outlive, spec)?;
     hooks::reach(Hook::DirectoryMade);
     link(outlive, spec, &JobDir::at(new.path.clone()))?;
     hooks::reach(Hook::Linked);
-    let Some(lock) = new.name(outlive.job_dir(&spec.id).path())? else {
+    let Some(lock) = new.name(job.path())? else {
+        hooks::reach(Hook::Refused);
+        if let Some(session) = &spec.session {
+            // They lead to the job that has the id. If that is another session's, this session must not
+            // find it there. Where that cannot be done now, whoever looks passes it over.
+            let kind = links::Kind::Job;
+            let _ = links::unlink_refused(outlive.home(), session, &spec.id, kind);
+        }
         return Ok(Named::Taken);
     };
     hooks::reach(Hook::Named);
+    // Both are told through the same inbox, by their ids. Whoever is named second sees the other.
+    if outlive.home().post(&spec.id).path().exists() {
+        withdraw(outlive, spec, &job)?;
+        return Err(Error::IdOfPost(spec.id.clone()));
+    }
+    // Until it had its name the links led nowhere, or to an earlier job of this id, and somebody may have
+    // removed them.
+    link(outlive, spec, &job)?;
+    hooks::reach(Hook::Relinked);
     if let Some(name) = &spec.name {
         let target = Path::new("../jobs").join(spec.id.as_str());
         replace_link(&target, &outlive.home().name(name), &spec.id)?;
@@ -125,75 +143,39 @@ impl New {
 
 impl Drop for New {
     fn drop(&mut self) {
-        if !self.path.as_os_str().is_empty() {
+        // A launcher that panics leaves what one that was killed would leave.
+        if !self.path.as_os_str().is_empty() && !std::thread::panicking() {
             // What is left behind here is found and removed by `prune`.
             let _ = fs::remove_dir_all(&self.path);
         }
     }
 }
 
-/// Links the job where it will be looked for: before it has its name, so that no job that has one is
-/// missing there. A link that leads nowhere, or to another job that has the id, is passed over.
-fn link(outlive: &Outlive, spec: &Spec, new: &JobDir) -> Result<(), Error> {
+/// Takes back a job that was named and not started.
+fn withdraw(outlive: &Outlive, spec: &Spec, job: &JobDir) -> Result<(), Error> {
+    let random = crate::random::number()?;
+    let gone = job
+        .path()
+        .with_file_name(format!("{GONE}{}-{random:04x}", spec.id));
     let home = outlive.home();
-    link_live(outlive, &spec.id, new)?;
-    if let Some(session) = &spec.session {
-        let target = Path::new("../../jobs").join(spec.id.as_str());
-        link_into(&home.session(session), &target, &spec.id)?;
-        link_inbox(outlive, session, &spec.id, "jobs")?;
-    }
-    Ok(())
+    // The link in the inbox, if both are of one session, is the post's as well. A link that stays leads
+    // nowhere, and is swept up.
+    links::remove(&home.live_link(&spec.id))
+        .and_then(|()| fs::rename(job.path(), &gone))
+        .and_then(|()| fs::remove_dir_all(&gone))
+        .map_err(Error::io("cannot remove", job.path()))
 }
 
-/// Links a job among those that are not over. Only the name counts, so it is one more name of a file
-/// that is there: to make one more file and remove it again is the dearest call of a launch on some
-/// filesystems.
-pub fn link_live(outlive: &Outlive, id: &JobId, job: &JobDir) -> Result<(), Error> {
-    let link = outlive.home().live_link(id);
-    match fs::hard_link(job.lock(), &link) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            make_link(&Path::new("../jobs").join(id.as_str()), &link).map(drop)
-        }
-        // Made, or left by a job of this id, or made by another launcher that wants it.
-        _ => Ok(()),
-    }
-}
-
-/// Lets the session's inbox find what `<place>/<id>` will have to tell.
-pub fn link_inbox(
-    outlive: &Outlive,
-    session: &Label,
-    id: &JobId,
-    place: &str,
-) -> Result<(), Error> {
-    let target = Path::new("../..").join(place).join(id.as_str());
-    link_into(&outlive.home().inbox(session), &target, id)
-}
-
-/// Makes a link in a directory that others remove when it is empty, perhaps just now.
-fn link_into(directory: &Path, target: &Path, id: &JobId) -> Result<(), Error> {
-    make_private(directory)?;
-    while !make_link(target, &directory.join(id.as_str()))? {
-        make_private(directory)?;
-    }
-    Ok(())
-}
-
-/// Makes a link; says whether its directory was there.
-fn make_link(target: &Path, link: &Path) -> Result<bool, Error> {
-    match symlink(target, link) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        // Left by a job of this id, or made by another launcher that wants it.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(true),
-        other => other
-            .map(|()| true)
-            .map_err(Error::io("cannot make the link", link)),
-    }
+fn link(outlive: &Outlive, spec: &Spec, job: &JobDir) -> Result<(), Error> {
+    links::link_job(outlive.home(), spec, job)
+        .map_err(Error::io("cannot make the links of", job.path()))
 }
 
 /// Points a link elsewhere in one step.
 fn replace_link(target: &Path, link: &Path, id: &JobId) -> Result<(), Error> {
-    let new = link.with_file_name(format!("{NEW}{id}"));
+    // One that a launcher left which was killed here is in nobody's way.
+    let random = crate::random::number().map(|random| format!("{NEW}{id}-{random:04x}"))?;
+    let new = link.with_file_name(random);
     symlink(target, &new)
         .and_then(|()| fs::rename(&new, link))
         .map_err(Error::io("cannot make the link", link))

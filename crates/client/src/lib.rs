@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+mod answering;
 pub mod config;
 mod connection;
 pub mod doorbell;
@@ -32,6 +33,7 @@ mod moment;
 mod outlive;
 mod output;
 mod presence;
+mod pruned_posts;
 mod random;
 pub mod redact;
 mod relink;
@@ -46,6 +48,7 @@ mod twin;
 pub mod verbs;
 pub mod view;
 
+pub use answering::Answering;
 pub use config::Config;
 pub use error::Error;
 pub use hold::Hold;

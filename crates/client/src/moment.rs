@@ -7,11 +7,20 @@ use outlive_core::told::When;
 use outlive_sys::{clock, procfs};
 
 pub fn now() -> Moment {
+    let ahead_ms = ahead_ms();
     Moment {
-        wall_ms: clock::wall_ms(),
-        boot_ms: clock::boot_ms(),
+        wall_ms: clock::wall_ms() + ahead_ms,
+        boot_ms: clock::boot_ms() + ahead_ms,
     }
 }
+
+#[cfg(not(test))]
+fn ahead_ms() -> u64 {
+    0
+}
+
+#[cfg(test)]
+use ahead::ahead_ms;
 
 /// Now, and in which boot of the machine.
 pub fn when() -> Result<When, Error> {
@@ -25,4 +34,25 @@ pub fn boot() -> Result<BootId, Error> {
     procfs::boot_id()
         .map(BootId)
         .map_err(Error::io("cannot read", "/proc/sys/kernel/random/boot_id"))
+}
+
+/// Letting time pass in a test.
+#[cfg(test)]
+pub mod ahead {
+    use std::cell::RefCell;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    thread_local! {
+        static CLOCK: RefCell<Arc<AtomicU64>> = RefCell::default();
+    }
+
+    /// This thread's clock is so many milliseconds ahead from here on.
+    pub fn follow(clock: Arc<AtomicU64>) {
+        CLOCK.set(clock);
+    }
+
+    pub fn ahead_ms() -> u64 {
+        CLOCK.with_borrow(|clock| clock.load(Ordering::SeqCst))
+    }
 }

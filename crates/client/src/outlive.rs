@@ -4,10 +4,10 @@ use crate::environment;
 use crate::error::Error;
 use crate::relink;
 use etcetera::BaseStrategy;
-use outlive_core::{Home, JobDir, JobId, Label, Spec};
-use std::fs::{self, DirBuilder};
+use outlive_core::{Home, JobDir, JobId, Label, Spec, layout};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Everything this user runs: one home.
@@ -26,7 +26,8 @@ pub enum Caller {
     Session(Label),
     /// Somebody at a terminal, who is no session.
     Person,
-    /// Nobody says. It may be a script of the job's owner, and is taken for that.
+    /// Nobody says. It may be a script of the job's session or of anybody else: what it learns, the
+    /// session is told all the same.
     #[default]
     Unknown,
 }
@@ -55,12 +56,20 @@ impl Outlive {
         self
     }
 
-    /// The session that calls, where the job it calls about is this session's.
-    pub(crate) fn calling_session<'a>(&'a self, owner: Option<&'a Label>) -> Option<&'a Label> {
+    /// For a caller that says itself for which session it does something: it speaks for that session,
+    /// unless it is known to be another.
+    pub fn speaking_for(self, session: Option<&Label>) -> Outlive {
+        match (&self.caller, session) {
+            (Caller::Unknown, Some(session)) => self.called_by(Caller::Session(session.clone())),
+            _ => self,
+        }
+    }
+
+    /// The session that calls, where the caller said which. It is never guessed.
+    pub(crate) fn calling_session(&self) -> Option<&Label> {
         match &self.caller {
             Caller::Session(session) => Some(session),
-            Caller::Unknown => owner,
-            Caller::Person => None,
+            Caller::Unknown | Caller::Person => None,
         }
     }
 
@@ -238,23 +247,9 @@ fn check_owner(root: &Path) -> Result<(), Error> {
     }
 }
 
-/// Makes a directory that is to be there. Others may make it, and remove it while it is empty, at any moment.
+/// Makes a directory that is to be there.
 pub(crate) fn make_private(path: &Path) -> Result<(), Error> {
-    loop {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-        match made {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && comes_and_goes(path) => {}
-            made => return made.map_err(Error::io("cannot make the directory", path)),
-        }
-    }
-}
-
-/// It was there when it was to be made and not when it was looked at, or is by now.
-fn comes_and_goes(path: &Path) -> bool {
-    match fs::symlink_metadata(path) {
-        Ok(found) => found.is_dir(),
-        Err(error) => error.kind() == io::ErrorKind::NotFound,
-    }
+    layout::make_directory(path).map_err(Error::io("cannot make the directory", path))
 }
 
 #[cfg(test)]

@@ -21,7 +21,8 @@ use outlive_core::event::{Event, Moment};
 use outlive_core::layout;
 use outlive_core::outcome::{End, NotStarted, Outcome};
 use outlive_core::{
-    BootId, JobDir, JobId, JournalWriter, Phase, ProcRef, Spec, State, doorbell, output, words,
+    BootId, JobDir, JobId, JournalWriter, Phase, ProcRef, Spec, State, doorbell, named, output,
+    words,
 };
 use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::{clock, procfs};
@@ -60,7 +61,7 @@ fn try_to_meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error
             // Its last keeper may have died before it could clear up, or found the disk full. That
             // may be so still, and is no reason not to tell how the job ended.
             if let Ok(true) = synced {
-                let _ = clear_up(&job, &state);
+                let _ = clear_up(outlive, id, &state);
             }
             return Ok((Presence::Over, state));
         }
@@ -108,11 +109,20 @@ pub(crate) fn sync_end(outlive: &Outlive, id: &JobId, state: &State) -> io::Resu
     Ok(is_open)
 }
 
-fn clear_up(job: &JobDir, state: &State) -> io::Result<()> {
-    if let Some(at) = state.ended_at() {
-        ending::note(job, at.wall_ms)?;
+/// Takes a job out of what runs whose last keeper could not. Its id must not become another job's
+/// meanwhile, whose files would go instead.
+fn clear_up(outlive: &Outlive, id: &JobId, state: &State) -> io::Result<()> {
+    let job = outlive.job_dir(id);
+    let Some(_named) = named::share(job.path())? else {
+        return Ok(());
+    };
+    if !job.read_journal().is_ok_and(|now| now.state == *state) {
+        return Ok(());
     }
-    ending::retire(job)
+    if let Some(at) = state.ended_at() {
+        ending::note(&job, job.read_spec().ok().as_ref(), at.wall_ms)?;
+    }
+    ending::retire(&job)
 }
 
 fn open_lock(job: &JobDir) -> Result<File, Error> {
@@ -217,7 +227,7 @@ fn settle(
     }
     let findable = ending::make_findable(job, spec);
     ending::record(findable, journal, at, end, After::Lingering)?;
-    ending::note(job, at.wall_ms)?;
+    ending::note(job, spec, at.wall_ms)?;
     Ok(After::Lingering)
 }
 

@@ -1,6 +1,7 @@
 //! Random numbers, for what must not meet its like.
 
 use crate::error::Error;
+use outlive_core::Incarnation;
 use outlive_sys::file;
 
 fn bytes<const BYTES: usize>() -> Result<[u8; BYTES], Error> {
@@ -10,6 +11,11 @@ fn bytes<const BYTES: usize>() -> Result<[u8; BYTES], Error> {
 /// For telling two of the same moment apart.
 pub fn number() -> Result<u16, Error> {
     Ok(u16::from_ne_bytes(bytes()?))
+}
+
+/// For telling jobs of one id apart.
+pub fn incarnation() -> Result<Incarnation, Error> {
+    Ok(Incarnation::make(u32::from_ne_bytes(bytes()?)))
 }
 
 /// For telling any two apart.

@@ -4,27 +4,24 @@
 //! note is made once the words are out: killed before that, the session is told again rather than never.
 
 use crate::error::Error;
-use crate::inbox::{InboxEvent, Source};
+use crate::inbox::{EventId, InboxEvent, Source};
 use crate::moment;
 use crate::outlive::Outlive;
 use outlive_core::JobId;
 use outlive_core::notice::Kind;
-use outlive_core::told::{Due, Durable, How, Line, Note, Rules};
+use outlive_core::told::{Durable, How, Note, Rules};
 
 /// Notes that whoever calls has heard of these events of a job. Another session's hearing of them is
-/// not its owner's.
+/// not its owner's, nor is that of somebody who is not known.
 pub fn heard(
     outlive: &Outlive,
     id: &JobId,
     how: How,
     which: impl Fn(Kind, u64) -> bool,
 ) -> Result<(), Error> {
-    let Some(source) = Source::read(outlive, id)? else {
+    let Some(source) = own_source(outlive, id)? else {
         return Ok(());
     };
-    if is_stranger(outlive, &source) {
-        return Ok(());
-    }
     let items = source.items();
     let seqs: Vec<u64> = items
         .iter()
@@ -34,60 +31,73 @@ pub fn heard(
     source.settle(outlive, &seqs, Note::Told { how })
 }
 
-/// Notes that a job's end was seen by the way. Best effort: it only spares a repetition.
+/// Notes that the calling session has just seen a job's end by the way. Best effort: it only spares a
+/// repetition.
 pub fn shown(outlive: &Outlive, id: &JobId) {
     let _ = try_to_note_shown(outlive, id);
 }
 
 fn try_to_note_shown(outlive: &Outlive, id: &JobId) -> Result<(), Error> {
-    let Some(source) = Source::read(outlive, id)? else {
+    let Some(source) = own_source(outlive, id)? else {
         return Ok(());
     };
-    let told = source.read_told()?;
+    let (told, when) = (source.read_told()?, moment::when()?);
+    let is_new = |seq: u64| !told.is_settled(seq) && !told.was_just_shown(seq, &when);
     let items = source.items();
-    let is_new = |seq: u64| told.of(seq).is_none_or(|delivery| !delivery.shown);
     let seqs: Vec<u64> = items
         .iter()
-        .filter(|item| item.kind == Kind::Ended && is_new(item.seq) && !told.is_settled(item.seq))
+        .filter(|item| item.kind == Kind::Ended && is_new(item.seq))
         .map(|item| item.seq)
         .collect();
-    if is_stranger(outlive, &source) || seqs.is_empty() {
-        return Ok(());
+    match seqs.is_empty() {
+        true => Ok(()),
+        false => source.append(&source.line(seqs, Note::Shown)?, Durable::No),
     }
-    let when = moment::when()?;
-    let note = Note::Shown;
-    source.append(&Line { when, seqs, note }, Durable::No)
 }
 
-/// Whether whoever calls is not the session that is to be told.
-fn is_stranger(outlive: &Outlive, source: &Source) -> bool {
-    outlive.calling_session(source.session()) != source.session()
+/// What a job has to tell, where whoever calls is the session that is to be told.
+fn own_source(outlive: &Outlive, id: &JobId) -> Result<Option<Source>, Error> {
+    let Some(caller) = outlive.calling_session() else {
+        return Ok(None);
+    };
+    let source = Source::read(outlive, id)?;
+    Ok(source.filter(|source| source.session() == Some(caller)))
 }
 
-/// The events of this kind that nobody has been told of.
+/// The events of this kind that nobody has been told of, nor is just being told of.
 pub fn untold(outlive: &Outlive, id: &JobId, kind: Kind) -> Result<Vec<InboxEvent>, Error> {
     let Some(source) = Source::read(outlive, id)? else {
         return Ok(Vec::new());
     };
-    let told = source.read_told()?;
+    let (told, when) = (source.read_told()?, moment::when()?);
     let items = source.items();
+    let is_open = |seq| !told.is_settled(seq) && told.holder(seq, &when).is_none();
     Ok(items
         .iter()
-        .filter(|item| item.kind == kind && !told.is_settled(item.seq))
+        .filter(|item| item.kind == kind && is_open(item.seq))
         .map(|item| source.present(outlive, &told, item))
         .collect())
 }
 
-/// Whether a session is still to be told of this job's end.
-pub fn is_awaited(outlive: &Outlive, id: &JobId, rules: &Rules) -> Result<bool, Error> {
-    let Some(source) = Source::read(outlive, id)? else {
-        return Ok(false);
-    };
+/// The events of a source that its session may still come for. For those of no session nobody comes.
+pub fn awaited(source: &Source, rules: &Rules) -> Result<Vec<u64>, Error> {
+    if source.session().is_none() {
+        return Ok(Vec::new());
+    }
+    let (told, when) = (source.read_told()?, moment::when()?);
+    let items = source.items().into_iter();
+    let awaited =
+        items.filter(|item| told.is_awaited(item.seq, &source.happened(item.at), &when, rules));
+    Ok(awaited.map(|item| item.seq).collect())
+}
+
+/// The events of a source that nobody was told of, and that nobody is waited for any more to be told.
+pub fn unclaimed(source: &Source) -> Result<Vec<EventId>, Error> {
+    if source.session().is_none() {
+        return Ok(Vec::new());
+    }
     let told = source.read_told()?;
-    let when = moment::when()?;
-    let items = source.items();
-    Ok(items.iter().any(|item| {
-        let due = told.due(item.seq, &source.happened(item.at), &when, rules);
-        item.kind == Kind::Ended && matches!(due, Due::Now | Due::Held { .. })
-    }))
+    let items = source.items().into_iter();
+    let open = items.filter(|item| !told.is_settled(item.seq));
+    Ok(open.map(|item| source.event(item.seq)).collect())
 }

@@ -3,6 +3,8 @@
 //! ```text
 //! spec and names synced … output synced ─► ended ─► journal synced ─► history ─► live link removed
 //! ```
+//! Before that, links that are missing are made again: the end is told through them.
+//!
 //! Starting waits for no disk. So before an end is known for ever, all that it takes to find it and to
 //! tell its session is made to last: what was asked, the directory and its names, the links of its session.
 //! For a job that is not over at once a standby does so while it runs, when nobody waits for it.
@@ -17,9 +19,10 @@ use crate::event::{Event, Moment};
 use crate::history::{self, Entry};
 use crate::journal::JournalWriter;
 use crate::layout::{self, JobDir};
+use crate::links;
 use crate::outcome::End;
 use crate::spec::Spec;
-use std::fs;
+use crate::told::Told;
 use std::io;
 
 /// Whether anything can come after the end.
@@ -38,8 +41,21 @@ pub struct Findable {
 
 /// Sees to it; `spec` tells by what names it is known, and who is to be told.
 pub fn make_findable(job: &JobDir, spec: Option<&Spec>) -> Findable {
+    let linked = spec.map_or(Ok(()), |spec| relink(job, spec));
     Findable {
-        lasts: sync_names(job, spec).is_ok(),
+        lasts: linked.is_ok() && sync_names(job, spec).is_ok(),
+    }
+}
+
+/// Makes the links of its session again that a power loss, or somebody who tidied up and died over it,
+/// took away.
+pub fn relink(job: &JobDir, spec: &Spec) -> io::Result<()> {
+    let (home, _) = job.place()?;
+    let told = Told::read(&job.told(), spec.incarnation.as_ref());
+    match told.is_ok_and(|told| told.is_closed()) {
+        // Its session was ended: nobody comes for it.
+        true => Ok(()),
+        false => links::link_to_session(&home, spec),
     }
 }
 
@@ -82,9 +98,12 @@ fn sync_names(job: &JobDir, spec: Option<&Spec>) -> io::Result<()> {
     }
 }
 
-/// Lets `list` find the end. Failing here costs nothing but that: the live link stays, and whoever
-/// meets it next tries again.
-pub fn note(job: &JobDir, ended_ms: u64) -> io::Result<()> {
+/// Lets `list` and the session's inbox find the end. Failing here costs nothing but that: the live link
+/// stays, and whoever meets it next tries again.
+pub fn note(job: &JobDir, spec: Option<&Spec>, ended_ms: u64) -> io::Result<()> {
+    if let Some(spec) = spec {
+        relink(job, spec)?;
+    }
     let (home, id) = job.place()?;
     history::append(&home, &Entry { ended_ms, id })
 }
@@ -93,10 +112,7 @@ pub fn note(job: &JobDir, ended_ms: u64) -> io::Result<()> {
 pub fn retire(job: &JobDir) -> io::Result<()> {
     let (home, id) = job.place()?;
     for path in [job.feed(), job.control(), home.live_link(&id)] {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        links::remove(&path)?;
     }
     Ok(())
 }
@@ -110,6 +126,6 @@ pub fn settle(
     end: End,
 ) -> io::Result<()> {
     record(make_findable(job, spec), journal, at, end, After::Nothing)?;
-    note(job, at.wall_ms)?;
+    note(job, spec, at.wall_ms)?;
     retire(job)
 }

@@ -75,7 +75,7 @@ fn is_id_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
 }
 
-fn push_base32(text: &mut String, value: u64, chars: u32) {
+pub(crate) fn push_base32(text: &mut String, value: u64, chars: u32) {
     for place in (0..chars).rev() {
         let digit = (value >> (5 * place)) & 31;
         text.push(char::from(ALPHABET[digit as usize]));

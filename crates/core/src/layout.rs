@@ -21,11 +21,14 @@ mod files;
 use crate::id::JobId;
 use crate::journal::Journal;
 use crate::label::Label;
+use crate::post::Post;
 use crate::spec::Spec;
 pub use files::{
-    PRIVATE, PRIVATE_DIRECTORY, make, open, open_or_make, open_or_replace, open_to_append,
-    open_to_replace, read, read_to_append, set_aside, sync_directory,
+    PRIVATE, PRIVATE_DIRECTORY, make, make_directory, move_aside, open, open_or_make,
+    open_or_replace, open_to_append, open_to_replace, read, read_to_append, set_aside,
+    sync_directory,
 };
+use serde::de::DeserializeOwned;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -140,6 +143,10 @@ impl PostDir {
     pub fn told(&self) -> PathBuf {
         self.path.join("told")
     }
+
+    pub fn read(&self) -> Result<Post, ReadError> {
+        read_json(self.post())
+    }
 }
 
 /// One job's directory.
@@ -229,18 +236,21 @@ impl JobDir {
     }
 
     pub fn read_spec(&self) -> Result<Spec, ReadError> {
-        let path = self.spec();
-        let bytes = read(&path).map_err(|source| ReadError::Io {
-            path: path.clone(),
-            source,
-        })?;
-        serde_json::from_slice(&bytes).map_err(|source| ReadError::Damaged { path, source })
+        read_json(self.spec())
     }
 
     pub fn read_journal(&self) -> Result<Journal, ReadError> {
         let path = self.journal();
         Journal::read(&path).map_err(|source| ReadError::Io { path, source })
     }
+}
+
+fn read_json<T: DeserializeOwned>(path: PathBuf) -> Result<T, ReadError> {
+    let bytes = read(&path).map_err(|source| ReadError::Io {
+        path: path.clone(),
+        source,
+    })?;
+    serde_json::from_slice(&bytes).map_err(|source| ReadError::Damaged { path, source })
 }
 
 /// The control socket's name inside a job directory.

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`id`] | job ids: making them, checking those from outside |
 //! | [`label`] | names, sessions and tasks, and the file names they become |
+//! | [`incarnation`] | which of the jobs that had one id |
 //! | [`spec`] | what was asked; written once |
 //! | [`event`] | what happened; one line of the journal each |
 //! | [`state`] | what follows from the events: one pure function |
@@ -18,12 +19,15 @@
 //! | [`output`] | which files its bytes lie in |
 //! | [`index`] | where lines and moments are in an output |
 //! | [`notice`] | which events a session is to hear of |
+//! | [`event_id`] | the names of those events |
+//! | [`links`] | the links by which a job is found: live, its session's, its inbox's |
 //! | [`told`] | who has been told what: claims, acks |
 //! | [`post`] | work done elsewhere that is told through the same inbox |
 //! | [`ready`] | by what sign a job is ready for use |
 //! | [`words`] | what is said of an end |
 //! | [`journal`] | reading and appending events |
 //! | [`layout`] | where everything lies below the home |
+//! | [`named`] | holding an id, so that it is not used again meanwhile |
 //! | [`history`] | which jobs ended, in order |
 //! | [`control`] | what a client and a keeper say to each other |
 //! | [`process`] | a process that cannot be mistaken for another |
@@ -39,12 +43,16 @@ pub mod control;
 pub mod doorbell;
 pub mod ending;
 pub mod event;
+pub mod event_id;
 pub mod history;
 pub mod id;
+pub mod incarnation;
 pub mod index;
 pub mod journal;
 pub mod label;
 pub mod layout;
+pub mod links;
+pub mod named;
 pub mod notice;
 pub mod os_text;
 pub mod outcome;
@@ -63,7 +71,9 @@ pub mod words;
 pub use control::{Reply, Request};
 pub use doorbell::Doorbell;
 pub use event::{Event, Record};
+pub use event_id::EventId;
 pub use id::JobId;
+pub use incarnation::Incarnation;
 pub use journal::{Journal, JournalWriter};
 pub use label::Label;
 pub use layout::{Home, JobDir};

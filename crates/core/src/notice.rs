@@ -99,9 +99,11 @@ pub fn is_end_told(spec: &Spec, end: &End, promised: bool) -> bool {
         Notify::Failure => promised || !end.outcome.is_success(),
         Notify::Never => promised,
     };
-    // Who asked for the stop was told by the answer.
+    // A job of the first release whose session stopped it was told by the answer, and no record says
+    // so. Since then the answer itself is recorded as having told it, once it was given.
+    let is_of_first_release = spec.incarnation.is_none();
     let asked = end.ended_by == EndedBy::Stop && end.ended_by_session == spec.session;
-    spec.session.is_some() && wanted && !asked
+    spec.session.is_some() && wanted && !(asked && is_of_first_release)
 }
 
 #[cfg(test)]

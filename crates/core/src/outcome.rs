@@ -100,7 +100,7 @@ pub struct End {
     /// The session whose request it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by_session: Option<Label>,
-    /// From start to end on a clock that runs through suspend; unknown when the start is.
+    /// From start to end on a clock that runs through suspend; unknown when the start or the end is.
     pub duration_ms: Option<u64>,
     pub output_bytes: u64,
     pub dropped_bytes: u64,

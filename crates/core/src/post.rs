@@ -4,7 +4,9 @@
 //! name, and the record of who has been told.
 
 use crate::event::Moment;
+use crate::event_id::EventId;
 use crate::id::JobId;
+use crate::incarnation::Incarnation;
 use crate::label::Label;
 use crate::notice::Kind;
 use crate::process::BootId;
@@ -19,6 +21,8 @@ pub const FORMAT: u32 = 1;
 pub struct Post {
     pub format: u32,
     pub id: JobId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incarnation: Option<Incarnation>,
     pub session: Label,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Label>,
@@ -32,4 +36,13 @@ pub struct Post {
 impl Post {
     /// There is one event in a post.
     pub const SEQ: u64 = 1;
+
+    /// The name of that event.
+    pub fn event(&self) -> EventId {
+        EventId {
+            source: self.id.clone(),
+            seq: Post::SEQ,
+            incarnation: self.incarnation.clone(),
+        }
+    }
 }

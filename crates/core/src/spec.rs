@@ -5,7 +5,9 @@
 use crate::bound::Bound;
 use crate::breaker::BreakerRules;
 use crate::doorbell::Doorbell;
+use crate::event_id::EventId;
 use crate::id::JobId;
+use crate::incarnation::Incarnation;
 use crate::label::Label;
 use crate::os_text::OsText;
 use crate::ready::Ready;
@@ -21,6 +23,9 @@ pub const FORMAT: u32 = 1;
 pub struct Spec {
     pub format: u32,
     pub id: JobId,
+    /// Tells this job from an earlier or later one of the same id. The first release wrote none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incarnation: Option<Incarnation>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Label>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,6 +79,15 @@ impl Spec {
     /// How much of the output is kept; `None` for all of it.
     pub fn bound(&self) -> Option<Bound> {
         self.max_output.map(Bound::new)
+    }
+
+    /// The name of one of this job's events.
+    pub fn event(&self, seq: u64) -> EventId {
+        EventId {
+            source: self.id.clone(),
+            seq,
+            incarnation: self.incarnation.clone(),
+        }
     }
 
     /// What is dropped of an output of this size because it is more than was to be kept.

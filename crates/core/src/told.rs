@@ -4,10 +4,14 @@
 //!           ┌── lapsed ──┐
 //!           ▼            │
 //!  untold ─claim─► claimed ─ack─► told
-//!     └──── eight claims lapsed, or two days old ───► dropped
+//!                     └── after eight claims, or two days after it was delivered ──► dropped
 //! ```
 //! A claim is no delivery: whoever made it may have been killed before a word was out. That the words
 //! are out is noted too, so that "ack what was delivered" means no more than that.
+//!
+//! An event that was never delivered is never dropped for its age: its session may be away for a weekend.
+//! Dropping is itself told: whoever finds that an event is to be given up claims it once more, says so,
+//! and only then writes down that it is dropped.
 //!
 //! The record is a file of lines that any number of consumers append to. Nobody locks it: each line is
 //! one `write` at its end, so the file's own order decides. A claim counts if, by the lines before it,
@@ -15,6 +19,7 @@
 //! So a consumer that is killed or suspended anywhere keeps nobody else from going on.
 
 use crate::event::Moment;
+use crate::incarnation::Incarnation;
 use crate::layout;
 use crate::process::BootId;
 use serde::{Deserialize, Serialize};
@@ -29,9 +34,17 @@ pub struct Rules {
     pub claim_ms: u64,
     /// After this many claims have lapsed the event is dropped.
     pub attempts: u32,
-    /// An event older than this is dropped.
+    /// An event that was delivered and not acked is dropped when it is older than this.
     pub keep_ms: u64,
 }
+
+/// How long a job is kept from pruning because its session has not been told of something. A session
+/// that has not come for a month will not come.
+pub const KEEP_UNTOLD_MS: u64 = 30 * 24 * 60 * 60 * 1000;
+
+/// How long it counts that a session was shown an end. It should count for the turn in which that
+/// happened, whose end nobody tells us; few turns are longer between two looks.
+pub const SHOWN_MS: u64 = 5 * 60 * 1000;
 
 impl Default for Rules {
     fn default() -> Rules {
@@ -56,6 +69,10 @@ pub struct When {
 pub struct Line {
     #[serde(flatten)]
     pub when: When,
+    /// The job it is about: an ack that comes late may end up in the file of the next job of that id,
+    /// where it does not count. The first release wrote none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<Incarnation>,
     /// Events, by their numbers in the journal; none where it is all there are and will be.
     pub seqs: Vec<u64>,
     pub note: Note,
@@ -65,12 +82,12 @@ pub struct Line {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
-    /// This consumer will deliver them, and has so long to ack. Those that were claimed `most` times
-    /// before are not its: others may have claimed them since it looked.
+    /// This consumer will deliver them, and has so long to ack. The first release said besides that those
+    /// which were claimed `most` times before are not its.
     Claimed {
         by: String,
         for_ms: u64,
-        #[serde(default = "u32::max_value")]
+        #[serde(default = "u32::max_value", skip_serializing_if = "is_any")]
         most: u32,
     },
     /// The words are out, and not acked.
@@ -79,8 +96,12 @@ pub enum Note {
     Told { how: How },
     /// Nobody will be told any more.
     Dropped { why: Why },
-    /// They were seen by the way, which does not count as having been told.
+    /// The session has just seen them by the way, which does not count as having been told.
     Shown,
+}
+
+fn is_any(most: &u32) -> bool {
+    *most == u32::MAX
 }
 
 /// How somebody came to know.
@@ -126,7 +147,8 @@ pub struct Delivery {
     /// It has been given to somebody at least once.
     pub delivered: bool,
     pub settled: Option<Settled>,
-    pub shown: bool,
+    /// When its session last saw it by the way.
+    shown: Option<When>,
 }
 
 /// A claim that was granted.
@@ -165,12 +187,15 @@ impl Claim {
 }
 
 impl Told {
-    pub fn parse(bytes: &[u8]) -> Told {
+    /// What the lines about this job say.
+    pub fn parse(bytes: &[u8], of: Option<&Incarnation>) -> Told {
         let mut told = Told::default();
         for line in bytes.split(|byte| *byte == b'\n') {
             // A line torn by a full disk, or of a newer program, is passed over: at worst an event is
             // delivered again.
-            if let Ok(line) = serde_json::from_slice::<Line>(line) {
+            if let Ok(line) = serde_json::from_slice::<Line>(line)
+                && (line.of.is_none() || line.of.as_ref() == of)
+            {
                 told.apply(&line);
             }
         }
@@ -178,10 +203,10 @@ impl Told {
     }
 
     /// Nothing, where there is no file yet.
-    pub fn read(path: &Path) -> io::Result<Told> {
+    pub fn read(path: &Path, of: Option<&Incarnation>) -> io::Result<Told> {
         match layout::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Told::default()),
-            other => other.map(|bytes| Told::parse(&bytes)),
+            other => other.map(|bytes| Told::parse(&bytes, of)),
         }
     }
 
@@ -200,13 +225,18 @@ impl Told {
                 Note::Told { how } => delivery.settle(Settled::Told(*how)),
                 Note::Dropped { why } => delivery.settle(Settled::Dropped(*why)),
                 Note::Delivered => delivery.delivered = true,
-                Note::Shown => delivery.shown = true,
+                Note::Shown => delivery.shown = Some(line.when.clone()),
             }
         }
     }
 
     pub fn of(&self, seq: u64) -> Option<&Delivery> {
         self.events.get(&seq)
+    }
+
+    /// Whether nobody will come for anything of it.
+    pub fn is_closed(&self) -> bool {
+        self.closed
     }
 
     pub fn is_settled(&self, seq: u64) -> bool {
@@ -233,9 +263,22 @@ impl Told {
             (Some(_), _) => Due::Settled,
             (None, Some(claim)) => Due::Held { until: claim.until },
             (None, None) if delivery.attempts >= rules.attempts => Due::GiveUp(Why::Attempts),
-            (None, None) if age_ms(happened, when) > rules.keep_ms => Due::GiveUp(Why::Age),
+            (None, None) if delivery.delivered && age_ms(happened, when) > rules.keep_ms => {
+                Due::GiveUp(Why::Age)
+            }
             (None, None) => Due::Now,
         }
+    }
+
+    /// Whether its session saw this a moment ago, by the way.
+    pub fn was_just_shown(&self, seq: u64, when: &When) -> bool {
+        let shown = self.of(seq).and_then(|delivery| delivery.shown.as_ref());
+        shown.is_some_and(|shown| age_ms(shown, when) <= SHOWN_MS)
+    }
+
+    /// Whether a session may still come for an event, so that its job must stay.
+    pub fn is_awaited(&self, seq: u64, happened: &When, when: &When, rules: &Rules) -> bool {
+        !self.is_settled(seq) && age_ms(happened, when) <= rules.keep_ms.max(KEEP_UNTOLD_MS)
     }
 }
 

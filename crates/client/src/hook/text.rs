@@ -78,8 +78,8 @@ fn headline(event: &InboxEvent) -> String {
 pub(crate) fn session_key(session: &Label) -> String {
     let word = shlex::try_quote(session.as_str()).unwrap_or_default();
     format!(
-        "Outlive: start jobs with `outlive run --session {word} …` in this conversation, so that you are \
-told here when they end."
+        "Outlive: in this conversation write `OUTLIVE_SESSION={word} outlive …` (run, wait, log, stop), so \
+that you are told here, once, when jobs end."
     )
 }
 
@@ -100,6 +100,7 @@ mod tests {
             event: EventId {
                 source: job.clone(),
                 seq,
+                incarnation: None,
             },
             kind: Kind::Ended,
             job,
@@ -107,6 +108,7 @@ mod tests {
             task: None,
             at: String::new(),
             attempt: 1,
+            last: None,
             data: Value::Null,
             text: text.to_owned(),
         }

@@ -1,46 +1,11 @@
 //! Events as the interface has them.
 
+pub use outlive_core::event_id::{BadEventId, EventId};
 use outlive_core::notice::Kind;
+use outlive_core::told::Why;
 use outlive_core::{JobId, Label};
 use serde::Serialize;
 use serde_json::Value;
-use std::fmt;
-
-/// Names an event for ever: `<job id>:<number in its journal>`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct EventId {
-    pub source: JobId,
-    pub seq: u64,
-}
-
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0:?} is not the id of an event; it looks like 1pzrj72dak:7")]
-pub struct BadEventId(String);
-
-impl EventId {
-    pub fn parse(text: &str) -> Result<EventId, BadEventId> {
-        text.rsplit_once(':')
-            .and_then(|(source, seq)| {
-                Some(EventId {
-                    source: JobId::parse(source).ok()?,
-                    seq: seq.parse().ok()?,
-                })
-            })
-            .ok_or_else(|| BadEventId(text.to_owned()))
-    }
-}
-
-impl fmt::Display for EventId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.source, self.seq)
-    }
-}
-
-impl Serialize for EventId {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
 
 /// An event as the interface shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -55,9 +20,33 @@ pub struct InboxEvent {
     pub at: String,
     /// 1 the first time it is delivered, then 2, 3, …
     pub attempt: u32,
+    /// Why it is told for the last time, where it is: it was never acked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<Why>,
     pub data: Value,
     /// Ready for an agent to read, secrets left out.
     pub text: String,
+}
+
+impl InboxEvent {
+    /// Says in its text that it is not told again.
+    pub(crate) fn for_the_last_time(mut self, why: Why) -> InboxEvent {
+        self.last = Some(why);
+        self.text.push_str("\n(");
+        self.text.push_str(&last_words(why));
+        self.text.push(')');
+        self
+    }
+}
+
+/// Why an event is not told again.
+pub fn last_words(why: Why) -> String {
+    let why = match why {
+        Why::Attempts => "it was delivered several times and never acknowledged",
+        Why::Age => "it was delivered long ago and never acknowledged",
+        Why::Session => "its session was ended",
+    };
+    format!("this is told for the last time: {why}")
 }
 
 /// The command that acks these, ready for a shell.

@@ -2,17 +2,20 @@
 
 use super::event::{EventId, InboxEvent};
 use super::text;
+use crate::answering;
 use crate::error::Error;
+use crate::hooks::{self, ConsumerHook as Hook};
 use crate::moment;
 use crate::outlive::Outlive;
 use crate::presence;
 use outlive_core::event::Moment;
-use outlive_core::layout;
+use outlive_core::layout::{self, ReadError};
+use outlive_core::links::{self, Owner};
 use outlive_core::notice::{self, Kind, Notice};
 use outlive_core::post::Post;
 use outlive_core::told::{self, Durable, Line, Note, Told, When};
 use outlive_core::words::timestamp;
-use outlive_core::{BootId, Event, JobId, Label, Spec, State};
+use outlive_core::{BootId, Event, Incarnation, JobId, Label, Spec, State};
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -61,11 +64,25 @@ impl Source {
     }
 
     fn read_job(outlive: &Outlive, id: &JobId) -> Result<Source, Error> {
+        loop {
+            let source = Source::try_to_read_job(outlive, id)?;
+            // It may have been pruned and its id used again while it was read: then what was read is of
+            // two jobs.
+            if source.is_there(outlive) {
+                return Ok(source);
+            }
+            // Gone, or damaged: reading it again says which.
+            outlive.read_spec(id)?;
+        }
+    }
+
+    fn try_to_read_job(outlive: &Outlive, id: &JobId) -> Result<Source, Error> {
         let dir = outlive.job_dir(id);
         if !dir.path().is_dir() {
             return Err(Error::NoSuchJob(id.to_string()));
         }
         let spec = outlive.read_spec(id)?;
+        hooks::reach_consumer(Hook::SpecRead);
         // A job whose keepers both died is taken care of first: its end is to be told too.
         let (_, met) = presence::meet(outlive, id)?;
         let path = dir.journal();
@@ -89,25 +106,54 @@ impl Source {
     /// The post of this id, whatever jobs there are.
     pub fn read_post(outlive: &Outlive, id: &JobId) -> Result<Option<Source>, Error> {
         let dir = outlive.home().post(id);
-        match layout::read(&dir.post()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::io("cannot read", dir.post())(error)),
-            Ok(bytes) => {
-                let damaged =
-                    |error: serde_json::Error| Error::io("cannot read", dir.post())(error.into());
-                Ok(Some(Source {
-                    id: id.clone(),
-                    told: dir.told(),
-                    origin: Origin::Post(Box::new(
-                        serde_json::from_slice(&bytes).map_err(damaged)?,
-                    )),
-                }))
+        match dir.read() {
+            Err(ReadError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Ok(None)
             }
+            read => Ok(Some(Source {
+                id: id.clone(),
+                told: dir.told(),
+                origin: Origin::Post(Box::new(read?)),
+            })),
         }
     }
 
+    /// Who has been told what of it.
     pub fn read_told(&self) -> Result<Told, Error> {
-        Told::read(&self.told).map_err(Error::io("cannot read", &self.told))
+        self.read_or_replace_told().map(|(told, _)| told)
+    }
+
+    /// The same, and what to say where the record could not be used. A job owns its directory and may
+    /// put anything there: that is moved aside, and telling begins anew.
+    pub fn read_or_replace_told(&self) -> Result<(Told, Option<String>), Error> {
+        let error = match Told::read(&self.told, self.incarnation()) {
+            Ok(told) => return Ok((told, None)),
+            Err(error) => error,
+        };
+        if !is_unusable(&error) {
+            return Err(Error::io("cannot read", &self.told)(error));
+        }
+        let failed = || Error::io("cannot move aside", &self.told);
+        let aside = layout::move_aside(&self.told).map_err(failed())?;
+        // Another consumer may have moved it before, and this was the new one.
+        let is_file = fs::symlink_metadata(&aside).is_ok_and(|found| found.is_file());
+        if is_file && let Ok(told) = Told::read(&aside, self.incarnation()) {
+            let back = fs::hard_link(&aside, &self.told);
+            back.and_then(|()| fs::remove_file(&aside))
+                .map_err(failed())?;
+            return Ok((told, None));
+        }
+        let words = format!(
+            "had a record of what was told that could not be used ({error}); it was moved aside, and events \
+             of this job may be told again"
+        );
+        Ok((Told::default(), Some(words)))
+    }
+
+    /// Whether its id still means it, and no later job or post.
+    pub fn is_there(&self, outlive: &Outlive) -> bool {
+        let now = links::owner(outlive.home(), &self.id, self.link_kind());
+        now.is_some_and(|now| now.incarnation.as_ref() == self.incarnation())
     }
 
     /// What its event of this number is called.
@@ -115,6 +161,15 @@ impl Source {
         EventId {
             source: self.id.clone(),
             seq,
+            incarnation: self.incarnation().cloned(),
+        }
+    }
+
+    /// Which of the jobs (or posts) that had its id it is.
+    pub fn incarnation(&self) -> Option<&Incarnation> {
+        match &self.origin {
+            Origin::Job { spec, .. } => spec.incarnation.as_ref(),
+            Origin::Post(post) => post.incarnation.as_ref(),
         }
     }
 
@@ -156,16 +211,14 @@ impl Source {
     /// One of its events as the interface shows it.
     pub fn present(&self, outlive: &Outlive, told: &Told, item: &Item<'_>) -> InboxEvent {
         InboxEvent {
-            event: EventId {
-                source: self.id.clone(),
-                seq: item.seq,
-            },
+            event: self.event(item.seq),
             kind: item.kind,
             job: self.id.clone(),
             session: self.session().cloned(),
             task: self.task().cloned(),
             at: timestamp(item.at.wall_ms),
             attempt: told.of(item.seq).map_or(0, |delivery| delivery.attempts),
+            last: None,
             data: text::data(self, item),
             text: text::text(outlive, self, item),
         }
@@ -176,22 +229,67 @@ impl Source {
     pub fn settle(&self, outlive: &Outlive, seqs: &[u64], note: Note) -> Result<(), Error> {
         let mut told = self.read_told()?;
         let open = seqs.iter().copied().filter(|seq| !told.is_settled(*seq));
-        let seqs: Vec<u64> = open.collect();
-        if !seqs.is_empty() {
-            let when = moment::when()?;
-            let line = Line { when, seqs, note };
+        let line = self.line(open.collect(), note)?;
+        if !line.seqs.is_empty() {
             self.append(&line, Durable::Yes)?;
             told.apply(&line);
         }
-        let all_settled = self.items().iter().all(|item| told.is_settled(item.seq));
-        if let (Some(session), true, true) = (self.session(), self.is_final(), all_settled) {
-            let _ = fs::remove_file(outlive.home().inbox(session).join(self.id.as_str()));
+        hooks::reach_consumer(Hook::Settled);
+        if self.is_over(&told) {
+            self.let_go(outlive);
         }
         Ok(())
     }
 
+    /// Whether all it will ever have to tell has been told or given up.
+    pub fn is_over(&self, told: &Told) -> bool {
+        let mut items = self.items().into_iter();
+        self.is_final() && items.all(|item| told.is_settled(item.seq))
+    }
+
+    /// Removes the link to it from its session's inbox. One that stays is looked at again, and no more.
+    pub fn let_go(&self, outlive: &Outlive) {
+        if let Some(session) = self.session() {
+            let is_this = |owner: &Owner| owner.incarnation.as_ref() == self.incarnation();
+            let kind = self.link_kind();
+            let _ = links::unlink_inbox(outlive.home(), session, &self.id, kind, is_this);
+        }
+    }
+
+    pub(super) fn link_kind(&self) -> links::Kind {
+        match self.origin {
+            Origin::Job { .. } => links::Kind::Job,
+            Origin::Post(_) => links::Kind::Post,
+        }
+    }
+
+    /// A line for its record.
+    pub fn line(&self, seqs: Vec<u64>, note: Note) -> Result<Line, Error> {
+        Ok(Line {
+            when: moment::when()?,
+            of: self.incarnation().cloned(),
+            seqs,
+            note,
+        })
+    }
+
     pub fn append(&self, line: &Line, durable: Durable) -> Result<(), Error> {
-        told::append(&self.told, line, durable).map_err(Error::io("cannot write", &self.told))
+        let append = || told::append(&self.told, line, durable);
+        append()
+            .or_else(|error| {
+                // Something else may be in the place of the file.
+                layout::set_aside(&self.told, fs::FileType::is_file).map_err(|_| error)?;
+                append()
+            })
+            .map_err(Error::io("cannot write", &self.told))
+    }
+
+    /// Whether the answer to somebody's request is about to tell this.
+    pub fn is_answered(&self, outlive: &Outlive, kind: Kind) -> bool {
+        match self.origin {
+            Origin::Job { .. } => answering::is_answered(&outlive.job_dir(&self.id), kind),
+            Origin::Post(_) => false,
+        }
     }
 
     /// When something happened, as far as clocks can tell.
@@ -205,6 +303,17 @@ impl Source {
             at,
         }
     }
+}
+
+/// Whether a file will never be readable as it is; that no more files can be opened, say, passes.
+fn is_unusable(error: &io::Error) -> bool {
+    const TOO_MANY_LINKS: i32 = 40;
+    let kinds = [
+        io::ErrorKind::InvalidData,
+        io::ErrorKind::IsADirectory,
+        io::ErrorKind::PermissionDenied,
+    ];
+    kinds.contains(&error.kind()) || error.raw_os_error() == Some(TOO_MANY_LINKS)
 }
 
 fn item(notice: &Notice) -> Option<Item<'_>> {

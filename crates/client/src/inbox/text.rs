@@ -194,8 +194,9 @@ fn tail(outlive: &Outlive, spec: &Spec, state: &State) -> String {
     let text = redact(read.trim_end());
     if text.is_empty() {
         return match state.end() {
-            Some(_) => "It wrote nothing.\n".to_owned(),
-            None => String::new(),
+            Some(end) if end.output_complete => "It wrote nothing.\n".to_owned(),
+            // What it wrote last may be missing.
+            Some(_) | None => String::new(),
         };
     }
     let shown = last_lines(&text, TAIL);

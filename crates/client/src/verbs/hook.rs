@@ -2,8 +2,8 @@
 
 use crate::config::Config;
 use crate::error::Error;
-use crate::hook::{Answer, Call, MOST, NotServed, Occasion, news, session_key};
-use crate::inbox::{EventId, Inbox, InboxEvent, Shown, Taken};
+use crate::hook::{Answer, Call, MOST, NotServed, Occasion, news, note, session_key};
+use crate::inbox::{Finish, Inbox, InboxEvent, Shown, Taken};
 use crate::outlive::Outlive;
 use crate::verbs::inbox::{self, How, Take, Waiter};
 use std::fs::File;
@@ -32,9 +32,12 @@ pub fn serve(
     let taken = match call.occasion {
         Occasion::Wait => wait(&inbox, reader)?,
         // What it has just looked at itself need not be repeated at once.
-        Occasion::PostToolUse => inbox.claim(Shown::LeaveOut, MOST)?,
-        _ => inbox.claim(Shown::Tell, MOST)?,
+        Occasion::PostToolUse => inbox::take(&inbox, how(Shown::LeaveOut))?,
+        _ => inbox::take(&inbox, how(Shown::Tell))?,
     };
+    for (id, why) in &taken.unreadable {
+        note(outlive, "inbox", &format!("{id} {why}"));
+    }
     let mut parts = Vec::new();
     if call.occasion == Occasion::SessionStart && call.must_know_key {
         parts.push(session_key(&call.session));
@@ -46,7 +49,7 @@ pub fn serve(
         return Ok(());
     }
     deliver(&Answer::to(call, &parts.join("\n\n"))).map_err(NotServed::NotWritten)?;
-    inbox::ack(&inbox, &ids(&taken.events))?;
+    inbox::finish(&inbox, &taken, Finish::Told)?;
     Ok(())
 }
 
@@ -58,17 +61,17 @@ pub fn text(inbox: &Inbox<'_>, events: &[InboxEvent]) -> String {
     news(events, waiting.saturating_sub(events.len()), &posts)
 }
 
-pub fn ids(events: &[InboxEvent]) -> Vec<EventId> {
-    events.iter().map(|event| event.event.clone()).collect()
+fn how(shown: Shown) -> How {
+    How {
+        take: Take::Claim,
+        shown,
+        most: MOST,
+    }
 }
 
 /// What comes while something runs that it could come from.
 fn wait(inbox: &Inbox<'_>, reader: BorrowedFd<'_>) -> Result<Taken, Error> {
-    let how = How {
-        take: Take::Claim,
-        shown: Shown::Tell,
-        most: MOST,
-    };
+    let how = how(Shown::Tell);
     let mut waiter = Waiter::new(inbox)?.for_receiver(reader);
     let directory = inbox.outlive().home().inbox(inbox.session());
     let directory = File::open(&directory).map_err(Error::io("cannot open", &directory))?;

@@ -3,7 +3,7 @@
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::hooks::{self, ConsumerHook};
-use crate::inbox::{Bell, EventId, Inbox, Shown, Taken};
+use crate::inbox::{Bell, EventId, Finish, Inbox, Shown, Taken};
 use crate::presence::{self, Presence};
 use outlive_core::JobId;
 use outlive_core::control::Request;
@@ -41,22 +41,24 @@ impl Default for How {
     }
 }
 
-/// What there is now.
+/// What there is now, to be told at once: what is claimed is confirmed last thing.
 pub fn take(inbox: &Inbox<'_>, how: How) -> Result<Taken, Error> {
     match how.take {
-        Take::Claim => inbox.claim(how.shown, how.most),
+        Take::Claim => Ok(inbox.confirm(inbox.claim(how.shown, how.most)?)),
         Take::Peek => inbox.peek(how.shown, how.most),
     }
 }
 
-/// Notes, once the face has printed it all, that what was taken has been delivered. Killed before that,
-/// it is delivered again, whatever is acked meanwhile.
-pub fn delivered(inbox: &Inbox<'_>, taken: &Taken) -> Result<(), Error> {
+/// Notes, once the face has said it all, what became of what was taken. Killed before that, it is told
+/// again.
+pub fn finish(inbox: &Inbox<'_>, taken: &Taken, finish: Finish) -> Result<(), Error> {
     hooks::reach_consumer(ConsumerHook::Delivered);
-    inbox.note_delivered(taken)
+    inbox.finish(taken, finish)?;
+    hooks::reach_consumer(ConsumerHook::Acked);
+    Ok(())
 }
 
-/// Marks events as told, once they have been delivered.
+/// Marks events as told that were delivered before.
 pub fn ack(inbox: &Inbox<'_>, events: &[EventId]) -> Result<(), Error> {
     hooks::reach_consumer(ConsumerHook::Delivered);
     inbox.ack(events)?;
@@ -129,19 +131,15 @@ impl<'a, 'b> Waiter<'a, 'b> {
     /// Waits until there is something, or this moment on the clock of `boot_ms` has come, or whoever
     /// was to receive it has gone.
     pub fn next(&mut self, how: How, deadline: Option<u64>) -> Result<Taken, Error> {
-        let mut dropped = Vec::new();
         loop {
             self.bell.quiet();
-            let mut taken = take(self.inbox, how)?;
-            dropped.append(&mut taken.dropped);
+            let taken = take(self.inbox, how)?;
             let out_of_time = deadline.is_some_and(|at| clock::boot_ms() >= at);
             if !taken.events.is_empty() || out_of_time {
-                taken.dropped = dropped;
                 return Ok(taken);
             }
             self.sleep_until_news(&taken, deadline)?;
             if self.receiver_is_gone() {
-                taken.dropped = dropped;
                 return Ok(taken);
             }
         }

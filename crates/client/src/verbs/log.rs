@@ -1,5 +1,6 @@
 //! The output of a job.
 
+use crate::answering::Answering;
 use crate::error::Error;
 use crate::job::Job;
 use crate::outlive::Outlive;
@@ -46,6 +47,8 @@ pub struct Log {
     range: Range<u64>,
     /// The job as it was then.
     job: Job,
+    /// Nobody else tells the calling session of the end until this is dropped.
+    answering: Option<Answering>,
 }
 
 /// What a person would see on the job's terminal now.
@@ -75,6 +78,7 @@ pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
         output,
         range,
         job,
+        answering: None,
     })
 }
 
@@ -236,8 +240,11 @@ impl Log {
             .map(outlive_core::words::timestamp)
     }
 
-    /// What comes after it, as it comes.
-    pub fn follow<'a>(&self, outlive: &'a Outlive) -> Result<Follow<'a>, Error> {
+    /// What comes after it, as it comes. Where it began with the first byte, the end is told with it.
+    pub fn follow<'a>(&mut self, outlive: &'a Outlive) -> Result<Follow<'a>, Error> {
+        if self.range.start == 0 {
+            self.answering = Answering::of(outlive, &self.id, &[Kind::Ended]);
+        }
         Follow::new(outlive, &self.id, self.range.end)
     }
 }

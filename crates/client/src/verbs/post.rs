@@ -3,14 +3,14 @@
 use crate::error::Error;
 use crate::hooks::{self, PosterHook};
 use crate::inbox::{self, EventId};
-use crate::launch;
 use crate::moment;
 use crate::outlive::{Outlive, make_private};
+use crate::pruned_posts::{self, Pruned};
 use crate::random;
-use outlive_core::layout::{self, NEW, PRIVATE, PostDir};
+use outlive_core::layout::{self, GONE, NEW, PRIVATE, PostDir};
 use outlive_core::notice::Kind;
 use outlive_core::post::{self, Post};
-use outlive_core::{JobId, Label};
+use outlive_core::{JobId, Label, links};
 use outlive_sys::{clock, file};
 use serde_json::Value;
 use std::fs::{self, File};
@@ -44,17 +44,14 @@ pub fn post(outlive: &Outlive, asked: Asked) -> Result<(EventId, Posted), Error>
         Some(id) => id,
         None => JobId::make(clock::wall_ms(), random::number()?),
     };
-    let event = EventId {
-        source: id.clone(),
-        seq: Post::SEQ,
-    };
     if outlive.job_dir(&id).path().exists() {
         return Err(Error::PostIdTaken(id));
     }
     let when = moment::when()?;
     let post = Post {
         format: post::FORMAT,
-        id: id.clone(),
+        id,
+        incarnation: Some(random::incarnation()?),
         session: asked.session,
         task: asked.task,
         kind: asked.kind,
@@ -62,12 +59,61 @@ pub fn post(outlive: &Outlive, asked: Asked) -> Result<(EventId, Posted), Error>
         at: when.at,
         data: asked.data,
     };
-    let posted = write(outlive, &post)?;
-    inbox::ring(outlive, &post.session);
-    Ok((event, posted))
+    if let Some(pruned) = pruned_posts::find(outlive, &post.id)? {
+        return already(post, pruned);
+    }
+    if write(outlive, &post)? == Posted::Now {
+        // A job of this id, or a post that was told and pruned, may have come into being since they were
+        // looked for; whoever is named second sees the other. Nobody finds the post before it is linked.
+        if outlive.job_dir(&post.id).path().exists() {
+            withdraw(outlive, &post)?;
+            return Err(Error::PostIdTaken(post.id));
+        }
+        if let Some(pruned) = pruned_posts::find(outlive, &post.id)? {
+            withdraw(outlive, &post)?;
+            return already(post, pruned);
+        }
+        link(outlive, &post)?;
+        return Ok((post.event(), Posted::Now));
+    }
+    // Whoever posts the same again is told that it is there; what another session was told, this one
+    // would never be.
+    let there = outlive.home().post(&post.id).read().map_err(Error::from)?;
+    if there.session != post.session {
+        return Err(Error::PostOfOther(post.id));
+    }
+    // The first poster may have been killed before it was linked.
+    link(outlive, &there)?;
+    Ok((there.event(), Posted::Already))
 }
 
-/// Complete from the moment the directory has its name, and linked before that.
+/// What was posted, told and pruned is not posted again.
+fn already(post: Post, pruned: Pruned) -> Result<(EventId, Posted), Error> {
+    let incarnation = pruned.incarnation;
+    match pruned.session == post.session {
+        true => Ok((
+            Post {
+                incarnation,
+                ..post
+            }
+            .event(),
+            Posted::Already,
+        )),
+        false => Err(Error::PostOfOther(post.id)),
+    }
+}
+
+/// Takes back a post that nobody was told was posted. Its link leads nowhere then, or to the job that has
+/// the id, and is passed over.
+fn withdraw(outlive: &Outlive, post: &Post) -> Result<(), Error> {
+    let path = outlive.home().post(&post.id).path().to_owned();
+    let gone = path.with_file_name(format!("{GONE}{}", random::token()?));
+    fs::rename(&path, &gone)
+        .and_then(|()| fs::remove_dir_all(&gone))
+        .map_err(Error::io("cannot remove", &path))
+}
+
+/// Complete from the moment the directory has its name.
 fn write(outlive: &Outlive, post: &Post) -> Result<Posted, Error> {
     let path = outlive.home().post(&post.id).path().to_owned();
     let new = path.with_file_name(format!("{NEW}{}", random::token()?));
@@ -79,8 +125,6 @@ fn write(outlive: &Outlive, post: &Post) -> Result<Posted, Error> {
     let written = fill(&PostDir::at(new.clone()), post)
         .map_err(failed())
         .inspect(|()| hooks::reach_poster(PosterHook::Written))
-        .and_then(|()| launch::link_inbox(outlive, &post.session, &post.id, "posts"))
-        .inspect(|()| hooks::reach_poster(PosterHook::Linked))
         .and_then(|()| match file::rename_new(&new, &path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Posted::Already),
             other => other.map(|()| Posted::Now).map_err(failed()),
@@ -89,11 +133,21 @@ fn write(outlive: &Outlive, post: &Post) -> Result<Posted, Error> {
         let _ = fs::remove_dir_all(&new);
     }
     hooks::reach_poster(PosterHook::Named);
+    written
+}
+
+/// Lets the session find it, for good, and wakes whoever waits for that.
+fn link(outlive: &Outlive, post: &Post) -> Result<(), Error> {
     let home = outlive.home();
-    for directory in [home.posts(), home.inboxes(), home.inbox(&post.session)] {
+    let inbox = home.inbox(&post.session);
+    links::link_inbox(home, &post.session, &post.id, links::Kind::Post)
+        .map_err(Error::io("cannot link into", &inbox))?;
+    hooks::reach_poster(PosterHook::Linked);
+    for directory in [home.posts(), home.inboxes(), inbox] {
         layout::sync_directory(&directory).map_err(Error::io("cannot sync", &directory))?;
     }
-    written
+    inbox::ring(outlive, &post.session);
+    Ok(())
 }
 
 fn fill(dir: &PostDir, post: &Post) -> io::Result<()> {

@@ -1,28 +1,44 @@
 //! Remove ended jobs by age, count or size.
 //!
-//! Never one of which anything runs; never one whose session has not been told of its end, unless
-//! forced. A directory is renamed before it is removed, so that nobody meets half of it.
+//! Never one of which anything runs; never one whose session is still to be told of something, unless
+//! forced. A directory is renamed before it is removed, so that nobody meets half of it; and before that
+//! the links that bear its id go, while nobody else can have that id: from the moment it is renamed, they may
+//! be another job's.
 
 use crate::error::Error;
 use crate::hold::{self, Removable};
+use crate::hooks::{self, PrunerHook as Hook};
+use crate::inbox::{EventId, Source};
 use crate::moment;
-use crate::outlive::Outlive;
+use crate::outlive::{Outlive, ids_in};
 use crate::presence;
 use crate::told;
 use crate::verbs::prune_posts::{prune_posts, sweep_inboxes};
-use outlive_core::layout::{GONE, NEW};
+use outlive_core::layout::{self, GONE, NEW};
 use outlive_core::told::{self as told_record, Rules, When};
-use outlive_core::{BootId, JobDir, JobId, Spec, history};
+use outlive_core::{BootId, JobDir, JobId, Spec, history, links, named};
+use outlive_sys::lock::{self, Lock, Locked};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// What nothing else is asked for.
 pub const DEFAULT_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// A keeper that has recorded an end has little left to do; a suspended one is not waited for.
+const CLEARING_UP_TAKES: Duration = match cfg!(test) {
+    false => Duration::from_secs(1),
+    // In the model of telling whoever holds something does not go on meanwhile.
+    true => Duration::ZERO,
+};
 /// A directory still without its name after this long was left by a launcher that died.
-const LAUNCH_TAKES: Duration = Duration::from_secs(60);
+const LAUNCH_TAKES: Duration = match cfg!(test) {
+    false => Duration::from_secs(60),
+    // The model of telling pauses a launcher for that long.
+    true => Duration::ZERO,
+};
 
 /// Which ended jobs to remove: those that any of these names.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +64,12 @@ pub struct Pruned {
     pub freed_bytes: u64,
     /// Jobs and posts that would have been removed, but nobody has been told of them.
     pub untold: Vec<JobId>,
+    /// Jobs that would have been removed, but whose keepers were still there, or which somebody was reading.
+    pub busy: Vec<JobId>,
+    /// Jobs that could not be removed, and why.
+    pub failed: Vec<(JobId, String)>,
+    /// Events that nobody will be told of any more, since their jobs or posts were removed.
+    pub dropped: Vec<EventId>,
     /// Cannot be read; removed only when forced.
     pub unreadable: Vec<JobId>,
 }
@@ -70,17 +92,14 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
             // Not over, or removed by somebody else just now.
             Ok(None) | Err(Error::NoSuchJob(_)) => {}
             Err(_) if asked.force && !presence::is_kept(&outlive.job_dir(&id)).unwrap_or(true) => {
-                pruned.remove(outlive, id, None)?;
+                pruned.remove(outlive, id, None, asked);
             }
             Err(_) => pruned.unreadable.push(id),
         }
     }
     for job in select(ended, asked) {
-        if !asked.force && told::is_awaited(outlive, &job.id, &asked.rules)? {
-            pruned.untold.push(job.id);
-            continue;
-        }
-        let alone = match hold::removable(&outlive.job_dir(&job.id)) {
+        hooks::reach_pruner(Hook::Selected);
+        let unheld = match hold::removable(&outlive.job_dir(&job.id)) {
             Removable::SomebodyWaits if !asked.force => {
                 pruned.untold.push(job.id);
                 continue;
@@ -89,8 +108,8 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
             Removable::SomebodyWaits => None,
             Removable::Yes(lock) => lock,
         };
-        pruned.remove(outlive, job.id, Some(&job.spec))?;
-        drop(alone);
+        pruned.remove(outlive, job.id, Some(job.spec), asked);
+        drop(unheld);
     }
     prune_posts(outlive, asked, &mut pruned)?;
     sweep(outlive)?;
@@ -152,60 +171,94 @@ fn select(mut ended: Vec<Ended>, asked: &Prune) -> Vec<Ended> {
 }
 
 impl Pruned {
-    fn remove(&mut self, outlive: &Outlive, id: JobId, spec: Option<&Spec>) -> Result<(), Error> {
-        if let Some(bytes) = remove(outlive, &id, spec)? {
-            self.freed_bytes += bytes;
-            self.removed.push(id);
+    /// Removes a job. One that cannot be removed keeps no other from being removed.
+    fn remove(&mut self, outlive: &Outlive, id: JobId, spec: Option<Spec>, asked: &Prune) {
+        if let Err(error) = self.try_to_remove(outlive, id.clone(), spec, asked) {
+            self.failed.push((id, error.to_string()));
         }
+    }
+
+    /// Removes a job, unless its session is still to be told of something or somebody else is at it.
+    fn try_to_remove(
+        &mut self,
+        outlive: &Outlive,
+        id: JobId,
+        spec: Option<Spec>,
+        asked: &Prune,
+    ) -> Result<(), Error> {
+        let dir = outlive.job_dir(&id);
+        let failed = || Error::io("cannot remove", dir.path());
+        // Somebody may just be removing a link of it, or its keeper may be clearing up, by names that are
+        // soon another job's.
+        let until = Instant::now() + CLEARING_UP_TAKES;
+        let (alone, _unkept) = loop {
+            let alone = named::take(dir.path()).map_err(failed())?;
+            if let (Some(alone), Some(unkept)) = (alone, unkept(&dir)?) {
+                break (alone, unkept);
+            }
+            match dir.path().exists() {
+                true if Instant::now() < until => thread::sleep(Duration::from_millis(1)),
+                true => {
+                    self.busy.push(id);
+                    return Ok(());
+                }
+                false => return Ok(()),
+            }
+        };
+        hooks::reach_pruner(Hook::Alone);
+        let now = outlive.read_spec(&id).ok();
+        // It may be another job by now than the one that was looked at. One that could not be read is
+        // removed by whatever can be read of it.
+        if spec.is_some() && now != spec {
+            return Ok(());
+        }
+        let mut dropped = Vec::new();
+        match Source::read(outlive, &id) {
+            Ok(Some(source)) => {
+                if !asked.force && !told::awaited(&source, &asked.rules)?.is_empty() {
+                    self.untold.push(id);
+                    return Ok(());
+                }
+                dropped = told::unclaimed(&source).unwrap_or_default();
+            }
+            // Whether its session was told is not known, so it stays.
+            Err(error) if !asked.force => return Err(error),
+            Ok(None) | Err(_) => {}
+        }
+        let spec = now;
+        let bytes = disk_usage(dir.path());
+        if let Some(spec) = &spec {
+            links::unlink_job(outlive.home(), spec, &alone);
+        }
+        hooks::reach_pruner(Hook::Unlinked);
+        let random = crate::random::number()?;
+        let gone = dir
+            .path()
+            .with_file_name(format!("{GONE}{id}-{random:04x}"));
+        fs::rename(dir.path(), &gone).map_err(failed())?;
+        hooks::reach_pruner(Hook::Renamed);
+        match fs::remove_dir_all(&gone) {
+            // Another pruner swept it up.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => other.map_err(Error::io("cannot remove", &gone))?,
+        }
+        self.freed_bytes += bytes;
+        self.dropped.extend(dropped);
+        self.removed.push(id);
         Ok(())
     }
 }
 
-/// Removes a job's directory and its links; says how much that freed, or `None` if somebody else
-/// was first.
-fn remove(outlive: &Outlive, id: &JobId, spec: Option<&Spec>) -> Result<Option<u64>, Error> {
-    let dir = outlive.job_dir(id);
-    let bytes = disk_usage(dir.path());
-    let random = crate::random::number()?;
-    let gone = dir
-        .path()
-        .with_file_name(format!("{GONE}{id}-{random:04x}"));
-    match fs::rename(dir.path(), &gone) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        other => other.map_err(Error::io("cannot remove", dir.path()))?,
+/// The lock of a job that nobody keeps; `None` while somebody does.
+fn unkept(dir: &JobDir) -> Result<Option<Option<Lock>>, Error> {
+    let failed = Error::io("cannot look at the lock", dir.lock());
+    match layout::open_or_replace(&dir.lock()).and_then(lock::take) {
+        Ok(Locked::Mine(lock)) => Ok(Some(Some(lock))),
+        Ok(Locked::Taken) => Ok(None),
+        // A directory that is no job's any more has nobody who keeps it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(None)),
+        Err(error) => Err(failed(error)),
     }
-    let home = outlive.home();
-    let session = spec
-        .and_then(|spec| spec.session.as_ref())
-        .map(|session| home.session(session));
-    let name = spec
-        .and_then(|spec| spec.name.as_ref())
-        .map(|name| home.name(name));
-    // Links that are left lead nowhere and are passed over.
-    let _ = fs::remove_file(home.live_link(id));
-    if let Some(session) = session {
-        let _ = fs::remove_file(session.join(id.as_str()));
-        let _ = fs::remove_dir(session);
-    }
-    if let Some(session) = spec.and_then(|spec| spec.session.as_ref()) {
-        let inbox = home.inbox(session);
-        let _ = fs::remove_file(inbox.join(id.as_str()));
-        let _ = fs::remove_dir(inbox);
-    }
-    if let Some(name) = name.filter(|name| leads_to(name, id)) {
-        let _ = fs::remove_file(name);
-    }
-    match fs::remove_dir_all(&gone) {
-        // Another pruner swept it up.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        other => other.map_err(Error::io("cannot remove", &gone))?,
-    }
-    Ok(Some(bytes))
-}
-
-fn leads_to(link: &Path, id: &JobId) -> bool {
-    fs::read_link(link)
-        .is_ok_and(|target| target.file_name().is_some_and(|name| name == id.as_str()))
 }
 
 /// Removes what launchers and pruners left behind when they died.
@@ -222,26 +275,52 @@ fn sweep(outlive: &Outlive) -> Result<(), Error> {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
-    for id in outlive.live_ids()? {
-        let link = outlive.home().live_link(&id);
-        let leads_nowhere = !outlive.job_dir(&id).path().exists();
-        if leads_nowhere && is_old(&link) {
-            let _ = fs::remove_file(link);
-        }
-    }
+    let home = outlive.home();
+    let jobs = |id: &JobId| outlive.job_dir(id).path().to_owned();
+    sweep_links(&home.live(), jobs, |id| {
+        links::link_live(home, id, &outlive.job_dir(id))
+    });
     sweep_inboxes(outlive)?;
-    sweep_links(&outlive.home().names());
-    let sessions = fs::read_dir(outlive.home().sessions());
+    sweep_names(&home.names());
+    let sessions = fs::read_dir(home.sessions());
     for session in sessions.into_iter().flatten().flatten() {
-        sweep_links(&session.path());
+        sweep_links(&session.path(), jobs, |id| relink(outlive, id));
         let _ = fs::remove_dir(session.path());
     }
     history::forget_days(outlive.home(), |id| outlive.job_dir(id).path().is_dir())
         .map_err(Error::io("cannot tidy", outlive.home().ended()))
 }
 
-/// Removes links that lead nowhere: of a launcher or a pruner that died, or a job that was damaged.
-fn sweep_links(directory: &Path) {
+/// Makes the links of a job again, if there is one of this id.
+fn relink(outlive: &Outlive, id: &JobId) -> io::Result<()> {
+    let spec = outlive.read_spec(id);
+    spec.map_or(Ok(()), |spec| links::link_to_session(outlive.home(), &spec))
+}
+
+/// Removes the links of a directory, named by ids, that lead nowhere: of a launcher or a pruner that died.
+/// What a link leads to may come into being just then; so once it is removed that is looked at again, and
+/// the link is made again. Killed in between, the end of the job makes it again (see `core::ending`).
+pub(super) fn sweep_links(
+    directory: &Path,
+    target: impl Fn(&JobId) -> PathBuf,
+    link_again: impl Fn(&JobId) -> io::Result<()>,
+) {
+    for id in ids_in(directory).unwrap_or_default() {
+        let link = directory.join(id.as_str());
+        if target(&id).exists() || !is_old(&link) {
+            continue;
+        }
+        hooks::reach_pruner(Hook::LinkLeadsNowhere);
+        let _ = fs::remove_file(&link);
+        hooks::reach_pruner(Hook::LinkRemoved);
+        if target(&id).exists() {
+            let _ = link_again(&id);
+        }
+    }
+}
+
+/// The same for names, which are replaced by whoever takes one.
+fn sweep_names(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let link = entry.path();
         if link.is_symlink() && !link.exists() && is_old(&link) {
@@ -258,7 +337,7 @@ fn is_abandoned(path: &Path) -> bool {
 /// Older than a launch takes.
 pub(super) fn is_old(path: &Path) -> bool {
     let made = fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
-    made.is_ok_and(|made| made.elapsed().unwrap_or_default() > LAUNCH_TAKES)
+    made.is_ok_and(|made| made.elapsed().unwrap_or_default() >= LAUNCH_TAKES)
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! Remove posts that were told, with the jobs, and what killed posters and consumers left.
 
-use super::prune::{DEFAULT_AGE, Prune, Pruned, is_old};
+use super::prune::{DEFAULT_AGE, Prune, Pruned, is_old, sweep_links};
 use crate::error::Error;
-use crate::inbox::{Item, Source, take_down_unheard};
+use crate::inbox::{Item, Origin, Source, take_down_unheard};
 use crate::moment;
 use crate::outlive::{Outlive, ids_in};
+use crate::pruned_posts;
+use crate::told;
 use outlive_core::layout::{GONE, NEW};
-use outlive_core::told::{Due, age_ms};
-use outlive_core::{JobId, Label};
+use outlive_core::told::age_ms;
+use outlive_core::{JobId, links, named};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,7 +23,13 @@ pub fn prune_posts(outlive: &Outlive, asked: &Prune, pruned: &mut Pruned) -> Res
             // Removed just now.
             Ok(None) => continue,
             Err(_) if asked.force => {
-                remove(outlive, &id, None)?;
+                let path = outlive.home().post(&id).path().to_owned();
+                if named::take(&path)
+                    .map_err(Error::io("cannot remove", &path))?
+                    .is_some()
+                {
+                    rename_and_remove(&path)?;
+                }
                 continue;
             }
             Err(_) => {
@@ -32,16 +40,10 @@ pub fn prune_posts(outlive: &Outlive, asked: &Prune, pruned: &mut Pruned) -> Res
         if !is_asked_for(&source, asked)? {
             continue;
         }
-        if !asked.force && is_awaited(&source, asked)? {
-            pruned.untold.push(id);
-            continue;
-        }
-        if remove(outlive, &id, source.session())? {
-            pruned.removed_posts.push(id);
-        }
+        remove(outlive, &source, asked, pruned)?;
     }
     sweep(&outlive.home().posts());
-    Ok(())
+    pruned_posts::forget_old(outlive)
 }
 
 fn is_asked_for(source: &Source, asked: &Prune) -> Result<bool, Error> {
@@ -55,36 +57,53 @@ fn is_asked_for(source: &Source, asked: &Prune) -> Result<bool, Error> {
     Ok(asked.all || source.items().iter().all(is_too_old))
 }
 
-/// Whether its session is still to be told.
-fn is_awaited(source: &Source, asked: &Prune) -> Result<bool, Error> {
-    let told = source.read_told()?;
-    let when = moment::when()?;
-    Ok(source.items().iter().any(|item| {
-        let due = told.due(item.seq, &source.happened(item.at), &when, &asked.rules);
-        matches!(due, Due::Now | Due::Held { .. })
-    }))
-}
-
-/// Says whether it was there. It is renamed first, so that nobody meets half of it.
-fn remove(outlive: &Outlive, id: &JobId, session: Option<&Label>) -> Result<bool, Error> {
-    let path = outlive.home().post(id).path().to_owned();
-    let token = crate::random::token()?;
-    let gone = path.with_file_name(format!("{GONE}{token}"));
-    match fs::rename(&path, &gone) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        other => other.map_err(Error::io("cannot remove", &path))?,
+/// Removes a post, unless its session is still to be told or somebody else is at it. Its id is remembered,
+/// so that a poster that tries once more is still known to have posted it.
+fn remove(
+    outlive: &Outlive,
+    source: &Source,
+    asked: &Prune,
+    pruned: &mut Pruned,
+) -> Result<(), Error> {
+    let path = outlive.home().post(&source.id).path().to_owned();
+    let failed = || Error::io("cannot remove", &path);
+    let Some(_alone) = named::take(&path).map_err(failed())? else {
+        return Ok(());
+    };
+    let now = Source::read_post(outlive, &source.id)?;
+    if now.is_none_or(|now| now.incarnation() != source.incarnation()) {
+        return Ok(());
     }
-    if let Some(session) = session {
-        let inbox = outlive.home().inbox(session);
-        let _ = fs::remove_file(inbox.join(id.as_str()));
+    if !asked.force && !told::awaited(source, &asked.rules)?.is_empty() {
+        pruned.untold.push(source.id.clone());
+        return Ok(());
+    }
+    let dropped = told::unclaimed(source)?;
+    if let Origin::Post(post) = &source.origin {
+        // One that nobody was told of may be posted again.
+        if dropped.is_empty() {
+            pruned_posts::remember(outlive, post)?;
+        }
+        let inbox = outlive.home().inbox(&post.session);
+        links::remove(&inbox.join(source.id.as_str())).map_err(failed())?;
         let _ = fs::remove_dir(inbox);
     }
+    rename_and_remove(&path)?;
+    pruned.dropped.extend(dropped);
+    pruned.removed_posts.push(source.id.clone());
+    Ok(())
+}
+
+/// It is renamed first, so that nobody meets half of it.
+fn rename_and_remove(path: &Path) -> Result<(), Error> {
+    let token = crate::random::token()?;
+    let gone = path.with_file_name(format!("{GONE}{token}"));
+    fs::rename(path, &gone).map_err(Error::io("cannot remove", path))?;
     match fs::remove_dir_all(&gone) {
         // Another pruner swept it up.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        other => other.map_err(Error::io("cannot remove", &gone))?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.map_err(Error::io("cannot remove", &gone)),
     }
-    Ok(true)
 }
 
 /// Removes what posters and pruners left behind when they died.
@@ -95,6 +114,18 @@ fn sweep(posts: &Path) {
     for path in entries_named(posts, NEW).filter(|path| is_old(path)) {
         let _ = fs::remove_dir_all(path);
     }
+}
+
+/// Makes the inbox link of a job or post again, if there is one of this id.
+fn relink(outlive: &Outlive, id: &JobId) -> io::Result<()> {
+    let home = outlive.home();
+    if let Ok(spec) = outlive.read_spec(id) {
+        return links::link_to_session(home, &spec);
+    }
+    let post = home.post(id).read();
+    post.map_or(Ok(()), |post| {
+        links::link_inbox(home, &post.session, id, links::Kind::Post)
+    })
 }
 
 /// The entries of a directory whose names begin like this.
@@ -110,13 +141,13 @@ pub fn sweep_inboxes(outlive: &Outlive) -> Result<(), Error> {
     let Ok(inboxes) = fs::read_dir(outlive.home().inboxes()) else {
         return Ok(());
     };
+    let home = outlive.home();
+    let target = |id: &JobId| match outlive.job_dir(id).path() {
+        job if job.exists() => job.to_owned(),
+        _ => home.post(id).path().to_owned(),
+    };
     for inbox in inboxes.flatten() {
-        for id in ids_in(&inbox.path())? {
-            let link = inbox.path().join(id.as_str());
-            if !link.exists() && is_old(&link) {
-                let _ = fs::remove_file(link);
-            }
-        }
+        sweep_links(&inbox.path(), target, |id| relink(outlive, id));
         for path in entries_named(&inbox.path(), NEW).filter(|path| is_old(path)) {
             let _ = fs::remove_file(path);
         }

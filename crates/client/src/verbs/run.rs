@@ -2,6 +2,7 @@
 
 mod resolve;
 
+use crate::answering::Answering;
 use crate::error::Error;
 use crate::hold::Hold;
 use crate::job::{Job, Seen};
@@ -9,6 +10,7 @@ use crate::keeper_process::Begun;
 use crate::launch::{self, Named};
 use crate::outlive::Outlive;
 use crate::presence;
+use crate::random;
 use crate::told;
 use crate::twin::{self, Twin};
 use crate::verbs::show;
@@ -27,7 +29,7 @@ use outlive_core::{Input, JobId, Label, Leftovers, Notify, Outcome, Phase, Spec,
 use outlive_sys::clock;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -101,6 +103,8 @@ pub struct Started {
     pub already: bool,
     /// Until this is dropped it is not pruned, so that whoever started it can wait for its end.
     pub hold: Option<Hold>,
+    /// Until this is dropped nobody else tells its session of its end, so that whoever started it can.
+    pub answering: Option<Answering>,
 }
 
 impl Run {
@@ -151,6 +155,7 @@ impl Started {
             notes,
             already: true,
             hold: None,
+            answering: None,
         }
     }
 
@@ -173,6 +178,7 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     let mut spec = Spec {
         format: spec::FORMAT,
         id: asked.id.clone().map_or_else(make_id, Ok)?,
+        incarnation: Some(random::incarnation()?),
         name: asked.name,
         session: asked.session,
         task: asked.task,
@@ -217,13 +223,18 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         match launch::make(outlive, &spec)? {
             Named::Yes(lock) => break lock,
             Named::Taken if asked.id.is_none() => spec.id = make_id()?,
-            Named::Taken => return Err(Error::IdTaken(Box::new(show::show(outlive, &spec.id)?))),
+            Named::Taken => match show::show(outlive, &spec.id) {
+                // It was pruned meanwhile: the id is free. What is no directory keeps it taken.
+                Err(Error::NoSuchJob(_)) if is_free(outlive, &spec.id) => {}
+                job => return Err(Error::IdTaken(Box::new(job?))),
+            },
         }
     };
     // Open from before the start: a job that ends at once may be pruned before it is looked at.
     let journal = outlive.job_dir(&spec.id).journal();
     let opened = layout::open(&journal).map_err(Error::io("cannot open", &journal))?;
     let hold = Hold::on(&outlive.job_dir(&spec.id));
+    let answering = Answering::on(outlive, &spec, &[Kind::Ended, Kind::Ready]);
     let (job, state) = match launch::start(outlive, &spec, lock, &variables) {
         Ok(Begun::Ready) => read_begun(outlive, &spec, opened)?,
         Ok(Begun::Died) => abandon(outlive, &spec, KEEPERS_DIED, opened)?,
@@ -236,6 +247,7 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         notes,
         already: false,
         hold,
+        answering,
     })
 }
 
@@ -279,7 +291,11 @@ fn begun(journal: &[u8]) -> State {
     state
 }
 
+fn is_free(outlive: &Outlive, id: &JobId) -> bool {
+    let there = outlive.job_dir(id).path().symlink_metadata();
+    there.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
 fn make_id() -> Result<JobId, Error> {
-    let random = crate::random::number()?;
-    Ok(JobId::make(clock::wall_ms(), random))
+    Ok(JobId::make(clock::wall_ms(), random::number()?))
 }

@@ -2,8 +2,10 @@
 
 use crate::error::Error;
 use crate::inbox::Inbox;
+use crate::outlive::{Caller, Outlive};
 use crate::verbs::list::{self, Filter, Which};
-use crate::verbs::stop::{self, Stop};
+use crate::verbs::stop::{self, Stop, Stopped};
+use crate::verbs::wait;
 use outlive_core::JobId;
 
 /// What becomes of what waits.
@@ -33,26 +35,49 @@ pub struct Ended {
     pub kept: usize,
     pub stopped: Vec<JobId>,
     pub still_running: Vec<JobId>,
+    /// Nobody else tells the session of their ends until this is dropped.
+    _answering: Vec<Stopped>,
+}
+
+impl Ended {
+    /// Notes, once the face has said which jobs were stopped, that the session need not be told of their
+    /// ends: whoever ends a session speaks for it.
+    pub fn heard(&self, inbox: &Inbox<'_>) -> Result<(), Error> {
+        let outlive = speaking_for(inbox);
+        let mut stopped = self.stopped.iter();
+        stopped.try_for_each(|id| wait::end_heard(&outlive, id))
+    }
+}
+
+fn speaking_for(inbox: &Inbox<'_>) -> Outlive {
+    let caller = Caller::Session(inbox.session().clone());
+    inbox.outlive().clone().called_by(caller)
 }
 
 pub fn end(inbox: &Inbox<'_>, waiting: Waiting, running: &Running) -> Result<Ended, Error> {
     let jobs = running_jobs(inbox)?;
-    let (stopped, still_running) = match running {
-        Running::Leave => (Vec::new(), jobs),
+    // Without the ends of those that are stopped now, which this answer tells.
+    let waited = inbox.waiting()?;
+    let (stopped, still_running, answering) = match running {
+        Running::Leave => (Vec::new(), jobs, Vec::new()),
         Running::Stop(how) => {
-            stop::stop(inbox.outlive(), &jobs, how)?;
-            (jobs, Vec::new())
+            let answering = stop::stop(&speaking_for(inbox), &jobs, how)?;
+            (jobs, Vec::new(), answering)
         }
     };
-    let dropped = match waiting {
-        Waiting::Keep => 0,
-        Waiting::Drop => inbox.close()?,
+    let (dropped, kept) = match waiting {
+        Waiting::Keep => (0, waited),
+        Waiting::Drop => {
+            inbox.close()?;
+            (waited, 0)
+        }
     };
     Ok(Ended {
         dropped,
-        kept: inbox.waiting()?,
+        kept,
         stopped,
         still_running,
+        _answering: answering,
     })
 }
 

@@ -1,5 +1,6 @@
 //! Stop jobs: TERM, grace, KILL, the whole tree of each.
 
+use crate::answering::{self, Answering};
 use crate::connection::{Answer, Connection};
 use crate::error::Error;
 use crate::job::Job;
@@ -27,6 +28,8 @@ pub struct Stop {
 pub struct Stopped {
     pub job: Job,
     pub what: What,
+    /// Nobody else tells the calling session of the end until this is dropped.
+    _answering: Option<Answering>,
 }
 
 impl Stopped {
@@ -51,19 +54,28 @@ pub enum What {
 /// Stops all of these at once; returns when nothing of any of them is left.
 pub fn stop(outlive: &Outlive, ids: &[JobId], how: &Stop) -> Result<Vec<Stopped>, Error> {
     let mut asked = Vec::new();
-    for id in ids {
-        let owner = outlive.read_spec(id).ok().and_then(|spec| spec.session);
+    for (number, id) in ids.iter().enumerate() {
+        let is_held = number < answering::MOST;
+        let answering = is_held.then(|| Answering::of(outlive, id, &[Kind::Ended]));
+        let answering = answering.flatten();
         let request = Request::Stop {
             grace_ms: how.grace.map(|grace| grace.as_millis() as u64),
             detail: how.detail.clone(),
-            session: outlive.calling_session(owner.as_ref()).cloned(),
+            session: outlive.calling_session().cloned(),
         };
         let (what, connection) = ask(outlive, id, &request)?;
-        asked.push((what, connection, request));
+        asked.push((what, connection, request, answering));
     }
     ids.iter()
         .zip(asked)
-        .map(|(id, (what, connection, request))| finish(outlive, id, what, connection, &request))
+        .map(|(id, (what, connection, request, answering))| {
+            finish(outlive, id, connection, &request)?;
+            Ok(Stopped {
+                job: show::show(outlive, id)?,
+                what,
+                _answering: answering,
+            })
+        })
         .collect()
 }
 
@@ -88,10 +100,9 @@ fn ask(
 fn finish(
     outlive: &Outlive,
     id: &JobId,
-    what: What,
     mut connection: Option<Connection>,
     request: &Request,
-) -> Result<Stopped, Error> {
+) -> Result<(), Error> {
     while let Some(mut open) = connection {
         if let Answer::Reply(_) = open.receive(id)? {
             break;
@@ -102,6 +113,5 @@ fn finish(
             open.send(request)?;
         }
     }
-    let job = show::show(outlive, id)?;
-    Ok(Stopped { job, what })
+    Ok(())
 }

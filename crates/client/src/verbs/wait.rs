@@ -1,6 +1,7 @@
 //! Block until jobs have ended, without polling: each keeper rings when there is news of its job,
 //! and the journal tells what.
 
+use crate::answering::{self, Answering};
 use crate::connection::{Answer, Connection};
 use crate::error::Error;
 use crate::hold::Hold;
@@ -61,6 +62,8 @@ pub struct Waited {
     pub events: Vec<InboxEvent>,
     pub out_of_time: bool,
     what: What,
+    /// Nobody else tells the calling session of this until it is dropped.
+    _answering: Vec<Answering>,
 }
 
 impl Waited {
@@ -90,9 +93,6 @@ pub fn end_heard(outlive: &Outlive, id: &JobId) -> Result<(), Error> {
     told::heard(outlive, id, How::Wait, |kind, _| kind == Kind::Ended)
 }
 
-/// Files are few: who waits for more needs what is left to reach their keepers.
-const MOST_HELD: usize = 128;
-
 /// Waits.
 pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error> {
     let deadline = how
@@ -100,9 +100,12 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
         .map(|timeout| clock::boot_ms().saturating_add(timeout.as_millis() as u64));
     let _holds: Vec<Option<Hold>> = ids
         .iter()
-        .take(MOST_HELD)
+        .take(answering::MOST)
         .map(|id| Hold::on(&outlive.job_dir(id)))
         .collect();
+    let answering = ids.iter().take(answering::MOST);
+    let answering = answering.filter_map(|id| Answering::of(outlive, id, how.what.tells()));
+    let answering: Vec<Answering> = answering.collect();
     let mut watches = Vec::new();
     for id in ids {
         watches.push(Watch::arm(outlive, id, how.what)?);
@@ -126,10 +129,22 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
         events: watches.into_iter().flat_map(Watch::events).collect(),
         out_of_time,
         what: how.what,
+        _answering: answering,
     })
 }
 
 impl What {
+    /// The events that an answer tells.
+    fn tells(self) -> &'static [Kind] {
+        match self {
+            What::End => &[Kind::Ended],
+            What::Input => &[Kind::Ended, Kind::AwaitingInput],
+            What::Ready => &[Kind::Ended, Kind::Ready],
+            What::Match => &[Kind::Ended, Kind::Matched],
+            What::Quiet => &[Kind::Ended, Kind::Quiet],
+        }
+    }
+
     /// What was not asked for when a job was started never comes.
     fn refuse_unasked(self, spec: &Spec) -> Result<(), Error> {
         let (asked, option) = match self {

@@ -1,10 +1,10 @@
 //! Opening, making and reading what lies in a home, so that nobody waits for what a job may have put in the
 //! place of one of its own files.
 
-use std::fs::{File, FileType};
+use std::fs::{DirBuilder, File, FileType};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 /// The mode of every file below a home: its owner's alone.
 pub const PRIVATE: u32 = 0o600;
@@ -13,6 +13,16 @@ pub const PRIVATE_DIRECTORY: u32 = 0o700;
 
 /// So that opening a FIFO does not wait for its other side; the same on every Linux we are built for.
 const NONBLOCK: i32 = 0o4000;
+/// So that a link which a job put in the place of one of its files leads nowhere: what is appended to a
+/// record must not end up in a file elsewhere. The number differs between processors.
+const NOFOLLOW: i32 = match cfg!(any(
+    target_arch = "aarch64",
+    target_arch = "arm",
+    target_arch = "powerpc64"
+)) {
+    true => 0o100000,
+    false => 0o400000,
+};
 /// No record of ours comes near it; reading more would only fill the memory.
 const LARGEST: u64 = 1 << 30;
 
@@ -43,6 +53,7 @@ pub fn open_or_make(path: &Path) -> io::Result<File> {
         .create(true)
         .truncate(false)
         .mode(PRIVATE)
+        .custom_flags(NOFOLLOW)
         .open(path)?;
     regular(file)
 }
@@ -74,7 +85,45 @@ pub fn set_aside(path: &Path, is_right: impl Fn(&FileType) -> bool) -> io::Resul
     };
     match is_right(&kind) {
         true => Ok(()),
-        false => std::fs::rename(path, path.with_extension("aside")),
+        false => move_aside(path).map(drop),
+    }
+}
+
+/// Moves a file of ours away that cannot be used, whatever it is. Says where to.
+pub fn move_aside(path: &Path) -> io::Result<PathBuf> {
+    let aside = path.with_extension("aside");
+    // Of several that had to go the last one keeps the plain name; nothing is ever replaced that a
+    // rename cannot replace (a directory that is not empty).
+    match std::fs::rename(path, &aside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            let other = (2..100).map(|n| path.with_extension(format!("aside-{n}")));
+            let free = other.into_iter().find(|to| to.symlink_metadata().is_err());
+            let free = free.ok_or(error)?;
+            std::fs::rename(path, &free).map(|()| free)
+        }
+        other => other.map(|()| aside),
+    }
+}
+
+/// Makes a directory that is to be there. Others may make it, and remove it while it is empty, at any moment.
+pub fn make_directory(path: &Path) -> io::Result<()> {
+    loop {
+        let made = DirBuilder::new()
+            .recursive(true)
+            .mode(PRIVATE_DIRECTORY)
+            .create(path);
+        match made {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && comes_and_goes(path) => {}
+            made => return made,
+        }
+    }
+}
+
+/// It was there when it was to be made and not when it was looked at, or is by now.
+fn comes_and_goes(path: &Path) -> bool {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) => found.is_dir(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
 }
 
@@ -86,7 +135,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 fn open_sized(path: &Path) -> io::Result<(File, u64)> {
     let file = File::options()
         .read(true)
-        .custom_flags(NONBLOCK)
+        .custom_flags(NONBLOCK | NOFOLLOW)
         .open(path)?;
     sized(file)
 }
@@ -102,6 +151,7 @@ fn append(path: &Path) -> io::Result<File> {
         .append(true)
         .create(true)
         .mode(PRIVATE)
+        .custom_flags(NOFOLLOW)
         .open(path)
 }
 
@@ -112,7 +162,7 @@ pub fn open_to_replace(path: &Path) -> io::Result<File> {
         .create(true)
         .truncate(true)
         .mode(PRIVATE)
-        .custom_flags(NONBLOCK)
+        .custom_flags(NONBLOCK | NOFOLLOW)
         .open(path)?;
     regular(file)
 }
@@ -181,7 +231,15 @@ mod tests {
                 .status()
                 .is_ok_and(|status| status.success())
         );
-        for name in ["endless", "nowhere", "directory", "fifo"] {
+        std::fs::write(path("precious"), "precious").expect("written");
+        symlink(path("precious"), path("elsewhere")).expect("linked");
+        assert!(
+            open_to_append(&path("elsewhere")).is_err(),
+            "a link was followed"
+        );
+        assert!(open_to_replace(&path("elsewhere")).is_err());
+        assert_eq!(std::fs::read(path("precious")).expect("there"), b"precious");
+        for name in ["endless", "nowhere", "directory", "fifo", "elsewhere"] {
             assert!(read(&path(name)).is_err(), "{name} was read");
             assert!(open_or_make(&path(name)).is_err(), "{name} was opened");
             let file = open_or_replace(&path(name)).expect("a file in its place");

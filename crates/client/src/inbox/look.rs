@@ -1,0 +1,203 @@
+//! Looking through the sources of an inbox for what is due.
+
+use super::{Inbox, Item, Kind, Shown, Source, Taken, Why};
+use crate::answering::PATIENCE_MS;
+use crate::error::Error;
+use crate::hooks::{self, ConsumerHook as Hook};
+use crate::inbox::Origin;
+use crate::moment;
+use crate::outlive::ids_in;
+use crate::relink;
+use outlive_core::JobId;
+use outlive_core::breaker;
+use outlive_core::told::{Due, Told, When, age_ms};
+use std::collections::BTreeMap;
+use std::fs;
+
+/// One event that may be told now.
+#[derive(Clone, Copy, Debug)]
+struct DueItem {
+    seq: u64,
+    /// By which it is ordered among others.
+    at: u64,
+    last: Option<Why>,
+}
+
+impl Inbox<'_> {
+    /// Looks through every source and takes what is due.
+    pub(super) fn look(
+        &self,
+        shown: Shown,
+        most: usize,
+        take: impl Fn(&Source, &mut Told, &[u64], &When) -> Result<Vec<u64>, Error>,
+    ) -> Result<Taken, Error> {
+        hooks::reach_consumer(Hook::Looking);
+        let mut taken = Taken::default();
+        let mut sources = self.sources(&mut taken)?;
+        let when = moment::when()?;
+        let mut due = Vec::new();
+        for (source, told) in &sources {
+            due.push(self.due(source, told, shown, &when, &mut taken));
+        }
+        let mut events = Vec::new();
+        for (place, chosen) in oldest(due, most) {
+            let (source, told) = &mut sources[place];
+            let seqs: Vec<u64> = chosen.keys().copied().collect();
+            let seqs = match take(source, told, &seqs, &when) {
+                Ok(seqs) => seqs,
+                // One that was removed just now, or cannot be written to, keeps nobody from hearing of
+                // the others.
+                Err(error) => {
+                    taken.cannot_read(source.id.clone(), &error);
+                    continue;
+                }
+            };
+            taken.outrun |= seqs.len() < chosen.len();
+            let items = source.items().into_iter();
+            for item in items.filter(|item| seqs.contains(&item.seq)) {
+                let DueItem { at, last, .. } = chosen[&item.seq];
+                let event = source.present(self.outlive, told, &item);
+                let event = match last {
+                    Some(why) => event.for_the_last_time(why),
+                    None => event,
+                };
+                events.push((at, event));
+            }
+            taken.claimed.push((source.clone(), seqs));
+        }
+        events.sort_by(|(a, one), (b, other)| (a, &one.event).cmp(&(b, &other.event)));
+        taken.events = events.into_iter().map(|(_, event)| event).collect();
+        Ok(taken)
+    }
+
+    /// Every source with something to tell, now or later. One that has nothing any more is let go of.
+    pub(super) fn sources(&self, taken: &mut Taken) -> Result<Vec<(Source, Told)>, Error> {
+        // A power loss may have taken links away, and only this makes them again.
+        let _ = relink::once_a_boot(self.outlive);
+        let directory = self.directory();
+        let mut sources = Vec::new();
+        for id in ids_in(&directory)? {
+            let source = match Source::read(self.outlive, &id) {
+                Ok(Some(source)) => source,
+                // Removed, or not made yet: a launcher links before it makes.
+                Ok(None) => continue,
+                Err(error) => {
+                    taken.cannot_read(id, &error);
+                    continue;
+                }
+            };
+            if source.session() != Some(&self.session) {
+                self.unlink_stranger(&source);
+                continue;
+            }
+            let told = match source.read_or_replace_told() {
+                Ok((told, words)) => {
+                    let words = words.map(|words| (id.clone(), words));
+                    taken.unreadable.extend(words);
+                    told
+                }
+                Err(error) => {
+                    taken.cannot_read(id, &error);
+                    continue;
+                }
+            };
+            if let Origin::Job { state, .. } = &source.origin
+                && !source.is_final()
+            {
+                taken.running.push((id.clone(), state.seq));
+            }
+            if source.is_over(&told) {
+                source.let_go(self.outlive);
+                continue;
+            }
+            if source.items().iter().any(|item| !told.is_settled(item.seq)) {
+                sources.push((source, told));
+            }
+        }
+        if sources.is_empty() && taken.running.is_empty() {
+            // Whoever starts another job makes it again. What matched before is no matter any more.
+            let _ = fs::remove_file(directory.join(breaker::LIST));
+            let _ = fs::remove_dir(&directory);
+        }
+        Ok(sources)
+    }
+
+    /// What of a source may be told now.
+    fn due(
+        &self,
+        source: &Source,
+        told: &Told,
+        shown: Shown,
+        when: &When,
+        taken: &mut Taken,
+    ) -> Vec<DueItem> {
+        let mut due = Vec::new();
+        // An end is of the moment it came, and what was found in the last of the output of a later one; and
+        // a wall clock may be set back. What was journaled later is not told earlier.
+        let mut latest = 0;
+        for item in source.items() {
+            latest = item.at.wall_ms.max(latest);
+            let is_for_later = item.kind == Kind::Ended && self.unended.contains(&source.id);
+            let was_shown = shown == Shown::LeaveOut && told.was_just_shown(item.seq, when);
+            if was_shown || is_for_later {
+                continue;
+            }
+            let last = match told.due(item.seq, &source.happened(item.at), when, &self.rules) {
+                Due::Now => None,
+                Due::GiveUp(why) => Some(why),
+                Due::Held { until } => {
+                    taken.look_again_at(until);
+                    continue;
+                }
+                Due::Settled => continue,
+            };
+            match self.answered_until(source, &item, when) {
+                Some(until) => taken.look_again_at(until),
+                None => due.push(DueItem {
+                    seq: item.seq,
+                    at: latest,
+                    last,
+                }),
+            }
+        }
+        due
+    }
+
+    /// Until when an event is left to somebody whose request is being answered with it: a moment that
+    /// grows, so that it is told soon if that somebody was killed.
+    pub(super) fn answered_until(
+        &self,
+        source: &Source,
+        item: &Item<'_>,
+        when: &When,
+    ) -> Option<u64> {
+        let age = age_ms(&source.happened(item.at), when);
+        let is_left = age < PATIENCE_MS && source.is_answered(self.outlive, item.kind);
+        is_left.then(|| when.at.boot_ms + age.clamp(50, 5000))
+    }
+}
+
+impl Taken {
+    fn cannot_read(&mut self, id: JobId, error: &Error) {
+        self.unreadable
+            .push((id, format!("cannot be read: {error}")));
+    }
+
+    pub(super) fn look_again_at(&mut self, until: u64) {
+        self.lapses_at = Some(self.lapses_at.map_or(until, |at| at.min(until)));
+    }
+}
+
+/// The oldest `most` of what is due, by the place of their source.
+fn oldest(due: Vec<Vec<DueItem>>, most: usize) -> BTreeMap<usize, BTreeMap<u64, DueItem>> {
+    let places = due.into_iter().enumerate();
+    let mut all: Vec<(usize, DueItem)> = places
+        .flat_map(|(place, items)| items.into_iter().map(move |item| (place, item)))
+        .collect();
+    all.sort_unstable_by_key(|(place, item)| (item.at, *place, item.seq));
+    let mut chosen: BTreeMap<usize, BTreeMap<u64, DueItem>> = BTreeMap::new();
+    for (place, item) in all.into_iter().take(most) {
+        chosen.entry(place).or_default().insert(item.seq, item);
+    }
+    chosen
+}

@@ -1,0 +1,441 @@
+//! A model check of telling: the real functions on a real directory, in every order.
+//!
+//! | story | what could go wrong in it |
+//! |---|---|
+//! | two consumers | both tell, or neither |
+//! | a refused start | another session hears of a job, or its owner does not |
+//! | an id used again | a late ack counts for the new job, whose link goes with the old one's |
+//! | a paused launcher | its links are swept up |
+//! | a post made twice | it is told twice, or to one session for another |
+//!
+//! What must hold after each run, whoever died and whatever lapsed: each event of a job that was started
+//! has been told to its session at least once, and never after it was acked; nobody was told of another
+//! session's job; nothing was dropped unsaid. Where nobody died and no claim lapsed: exactly once.
+
+mod schedule;
+
+use super::{EventId, Finish, Inbox, Rules, Shown, Source, Taken};
+use crate::hooks::{self, ConsumerHook};
+use crate::launch::{self, Named};
+use crate::moment::{self, ahead};
+use crate::outlive::{Outlive, ids_in};
+use crate::random;
+use crate::verbs::post::{self, Asked};
+use crate::verbs::prune::{self, Prune};
+use outlive_core::notice::Kind;
+use outlive_core::{Incarnation, JobId, Label, Spec};
+use schedule::{Actor, Deviation, Limits, Run, Story, explore};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+const RULES: Rules = Rules {
+    claim_ms: 60_000,
+    attempts: 8,
+    keep_ms: 48 * 60 * 60 * 1000,
+};
+
+/// One thing that was seen from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Seen {
+    /// `run` or `post` said that it is there.
+    Made(Incarnation),
+    Told {
+        event: EventId,
+        session: Label,
+    },
+    Acked(EventId),
+    Pruned(Vec<EventId>),
+}
+
+struct World {
+    directory: tempfile::TempDir,
+    clock: Arc<AtomicU64>,
+    /// Whose each job and post is.
+    owners: Mutex<HashMap<Incarnation, Label>>,
+    seen: Mutex<Vec<Seen>>,
+    /// All that is posted is one post.
+    one_post: bool,
+}
+
+fn label(text: &str) -> Label {
+    Label::parse(text).expect("a label")
+}
+
+fn job() -> JobId {
+    JobId::parse("x").expect("an id")
+}
+
+impl World {
+    fn new() -> World {
+        // Every run makes a home and syncs in it: in memory that costs nothing.
+        let memory = Path::new("/dev/shm");
+        let directory = match memory.is_dir() {
+            true => tempfile::tempdir_in(memory),
+            false => tempfile::tempdir(),
+        };
+        let world = World {
+            directory: directory.expect("a directory"),
+            clock: Arc::default(),
+            owners: Mutex::default(),
+            seen: Mutex::default(),
+            one_post: false,
+        };
+        world.enter();
+        world.outlive().prepare().expect("a home");
+        world
+    }
+
+    fn enter(&self) {
+        ahead::follow(self.clock.clone());
+    }
+
+    fn lapse(&self) {
+        self.clock.fetch_add(RULES.claim_ms + 1, Ordering::SeqCst);
+    }
+
+    fn outlive(&self) -> Outlive {
+        let home: PathBuf = self.directory.path().join("home");
+        Outlive::open(Some(home)).expect("a home")
+    }
+
+    fn saw(&self, seen: Seen) {
+        let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(seen);
+    }
+
+    fn seen(&self) -> Vec<Seen> {
+        let all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        all.clone()
+    }
+
+    fn own(&self, incarnation: &Incarnation, session: &Label) {
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        owners.insert(incarnation.clone(), session.clone());
+    }
+
+    /// Starts a job that ends as soon as somebody looks at it, since nobody keeps it.
+    fn start(&self, session: &str) {
+        let session = label(session);
+        let incarnation = random::incarnation().expect("random bits");
+        let spec: Spec = serde_json::from_value(serde_json::json!({
+            "format": 1, "id": job(), "incarnation": incarnation, "session": session, "place": "local",
+            "command": "x", "argv": ["x"], "cwd": "/", "grace_ms": 1, "notify": "end",
+            "leftovers": "keep",
+        }))
+        .expect("a spec");
+        self.own(&incarnation, &session);
+        if let Named::Yes(_lock) = launch::make(&self.outlive(), &spec).expect("made or refused") {
+            self.saw(Seen::Made(incarnation));
+        }
+    }
+
+    fn tell(&self, taken: &Taken, session: &Label) {
+        for told in &taken.events {
+            // A poster that was killed could not say whose its post is; the post itself does.
+            if let (Some(incarnation), Some(owner)) =
+                (&told.event.incarnation, told.data["goal"].as_str())
+            {
+                self.own(incarnation, &label(owner));
+            }
+            let (event, session) = (told.event.clone(), session.clone());
+            self.saw(Seen::Told { event, session });
+        }
+    }
+
+    /// Tells a session what is new, and acks it.
+    fn consume(&self, session: &str) {
+        let (outlive, session) = (self.outlive(), label(session));
+        let inbox = Inbox::new(&outlive, session.clone(), RULES);
+        let Ok(taken) = inbox.claim(Shown::Tell, usize::MAX) else {
+            return;
+        };
+        let taken = inbox.confirm(taken);
+        self.tell(&taken, &session);
+        hooks::reach_consumer(ConsumerHook::Delivered);
+        if inbox.finish(&taken, Finish::Told).is_ok() {
+            taken
+                .ids()
+                .into_iter()
+                .for_each(|id| self.saw(Seen::Acked(id)));
+        }
+    }
+
+    /// Acks, under the ids it was given, what it was told before.
+    fn ack_late(&self, session: &str) {
+        let (outlive, session) = (self.outlive(), label(session));
+        let inbox = Inbox::new(&outlive, session.clone(), RULES);
+        let Ok(taken) = inbox.claim(Shown::Tell, usize::MAX) else {
+            return;
+        };
+        let taken = inbox.confirm(taken);
+        self.tell(&taken, &session);
+        hooks::reach_consumer(ConsumerHook::Delivered);
+        let _ = inbox.finish(&taken, Finish::Delivered);
+        hooks::reach_consumer(ConsumerHook::Delivered);
+        for event in taken.ids() {
+            // It may have been told again, acked and pruned meanwhile: then there is no such event.
+            if inbox.ack(std::slice::from_ref(&event)).is_ok() {
+                self.saw(Seen::Acked(event));
+            }
+        }
+    }
+
+    fn prune(&self) {
+        let asked = Prune {
+            all: true,
+            rules: RULES,
+            ..Prune::default()
+        };
+        if let Ok(pruned) = prune::prune(&self.outlive(), &asked) {
+            self.saw(Seen::Pruned(pruned.dropped));
+        }
+    }
+
+    fn close(&self, session: &str) {
+        let outlive = self.outlive();
+        let _ = Inbox::new(&outlive, label(session), RULES).close();
+    }
+
+    fn post(&self, session: &str) {
+        let asked = Asked {
+            session: label(session),
+            task: None,
+            kind: Kind::Delegation,
+            data: serde_json::json!({"goal": session}),
+            id: Some(job()),
+        };
+        if let Ok((event, _)) = post::post(&self.outlive(), asked) {
+            let incarnation = event.incarnation.expect("every post has one");
+            self.own(&incarnation, &label(session));
+            self.saw(Seen::Made(incarnation));
+        }
+    }
+
+    /// Everybody who was at it is done or dead: whoever comes now is told all the rest.
+    fn settle(&self) {
+        for _ in 0..3 {
+            self.lapse();
+            ["s", "t"]
+                .into_iter()
+                .for_each(|session| self.consume(session));
+        }
+    }
+
+    fn check(&self, run: &Run) -> Result<(), String> {
+        self.settle();
+        let seen = self.seen();
+        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = |event: &EventId| {
+            let is_it =
+                |seen: &&Seen| matches!(seen, Seen::Told { event: told, .. } if told == event);
+            seen.iter().filter(is_it).count()
+        };
+        let quiet = !run.has(Deviation::Crash) && !run.has(Deviation::Lapse);
+        for (at, one) in seen.iter().enumerate() {
+            match one {
+                Seen::Told { event, session } => {
+                    let owner = event.incarnation.as_ref().and_then(|it| owners.get(it));
+                    if owner != Some(session) {
+                        return Err(format!(
+                            "{session} was told of {event}, which is {owner:?}'s"
+                        ));
+                    }
+                    if seen[..at].contains(&Seen::Acked(event.clone())) {
+                        return Err(format!("{event} was told after its ack"));
+                    }
+                    let is_other = |seen: &Seen| matches!(seen, Seen::Told { event: other, .. } if other != event);
+                    if self.one_post && seen.iter().any(is_other) {
+                        return Err("a post of one id was told twice".to_owned());
+                    }
+                    if quiet && told(event) > 1 {
+                        return Err(format!("{event} was told {} times", told(event)));
+                    }
+                }
+                Seen::Made(incarnation) => {
+                    let is_it = |seen: &Seen| matches!(seen, Seen::Told { event, .. } if event.incarnation.as_ref() == Some(incarnation));
+                    if !seen.iter().any(is_it) {
+                        return Err(format!(
+                            "{incarnation} was started and never told: {seen:?}"
+                        ));
+                    }
+                }
+                Seen::Pruned(dropped) if !dropped.is_empty() => {
+                    return Err(format!("{dropped:?} were pruned unsaid"));
+                }
+                Seen::Pruned(_) | Seen::Acked(_) => {}
+            }
+        }
+        drop(owners);
+        self.check_links()
+    }
+
+    /// What is all told is in no inbox, and no inbox has another session's.
+    fn check_links(&self) -> Result<(), String> {
+        let outlive = self.outlive();
+        for session in ["s", "t"] {
+            for id in ids_in(&outlive.home().inbox(&label(session))).unwrap_or_default() {
+                let source = Source::read(&outlive, &id).ok().flatten();
+                if source.is_some() {
+                    return Err(format!("the inbox of {session} still has {id}"));
+                }
+            }
+        }
+        let when = moment::when();
+        when.map(drop).map_err(|error| error.to_string())
+    }
+}
+
+fn story(begin: fn() -> World, actors: &'static [Actor<World>]) -> Story<World> {
+    Story {
+        begin,
+        actors,
+        enter: World::enter,
+        lapse: World::lapse,
+        check: World::check,
+    }
+}
+
+fn holds(story: &Story<World>, limits: Limits) {
+    match explore(story, limits) {
+        // Fewer would mean that the places where actors stop are gone.
+        Ok(runs) => assert!(runs > 100, "{runs} runs"),
+        Err(why) => panic!("{why}"),
+    }
+}
+
+const LIMITS: Limits = Limits {
+    deviations: 2,
+    crashes: 1,
+    lapses: 1,
+};
+
+fn with_ended_job() -> World {
+    let world = World::new();
+    world.start("s");
+    world
+}
+
+fn with_told_job() -> World {
+    let world = with_ended_job();
+    world.consume("s");
+    world
+}
+
+const TWO_CONSUMERS: &[Actor<World>] = &[
+    ("first", |world| world.consume("s")),
+    ("second", |world| world.consume("s")),
+];
+
+#[test]
+fn two_consumers_tell_each_event_once() {
+    let limits = Limits {
+        deviations: 3,
+        ..LIMITS
+    };
+    holds(&story(with_ended_job, TWO_CONSUMERS), limits);
+}
+
+#[test]
+fn a_refused_start_takes_nothing_from_the_owner() {
+    let actors: &[Actor<World>] = &[
+        ("thief", |world| world.start("t")),
+        ("thief's consumer", |world| world.consume("t")),
+        ("owner's consumer", |world| world.consume("s")),
+    ];
+    holds(&story(with_ended_job, actors), LIMITS);
+    let closing: &[Actor<World>] = &[
+        ("thief", |world| world.start("t")),
+        ("thief's end", |world| world.close("t")),
+        ("owner's consumer", |world| world.consume("s")),
+    ];
+    holds(&story(with_ended_job, closing), LIMITS);
+}
+
+#[test]
+fn an_id_used_again_is_another_job() {
+    let actors: &[Actor<World>] = &[
+        ("consumer", |world| world.consume("s")),
+        ("pruner", World::prune),
+        ("launcher", |world| world.start("s")),
+    ];
+    holds(&story(with_ended_job, actors), LIMITS);
+    holds(&story(with_ended_job, LATE_ACK), LIMITS);
+    let late: &[Actor<World>] = &[
+        ("late consumer", |world| world.consume("s")),
+        ("consumer", |world| world.consume("s")),
+        ("pruner", World::prune),
+        ("launcher", |world| world.start("s")),
+    ];
+    holds(&story(with_ended_job, late), LIMITS);
+}
+
+const LATE_ACK: &[Actor<World>] = &[
+    ("late acker", |world| world.ack_late("s")),
+    ("consumer", |world| world.consume("s")),
+    ("pruner", World::prune),
+    ("launcher", |world| world.start("s")),
+];
+
+/// `cargo test -p outlive model -- --ignored`: about an hour on two cores.
+#[test]
+#[ignore = "every interleaving with one more switch takes an hour"]
+fn the_same_with_one_more_deviation() {
+    let more = |deviations| Limits {
+        deviations,
+        ..LIMITS
+    };
+    holds(&story(with_ended_job, TWO_CONSUMERS), more(4));
+    holds(&story(with_ended_job, LATE_ACK), more(3));
+}
+
+#[test]
+fn a_pruner_removes_no_link_of_the_next_job() {
+    let actors: &[Actor<World>] = &[
+        ("pruner", World::prune),
+        ("launcher", |world| world.start("t")),
+        ("consumer", |world| world.consume("t")),
+    ];
+    holds(&story(with_told_job, actors), LIMITS);
+    let two: &[Actor<World>] = &[
+        ("pruner", World::prune),
+        ("other pruner", World::prune),
+        ("launcher", |world| world.start("s")),
+    ];
+    holds(&story(with_told_job, two), LIMITS);
+}
+
+#[test]
+fn a_paused_launcher_is_found_when_it_goes_on() {
+    let actors: &[Actor<World>] = &[
+        ("launcher", |world| world.start("s")),
+        ("sweeper", World::prune),
+        ("consumer", |world| world.consume("s")),
+    ];
+    holds(&story(World::new, actors), LIMITS);
+}
+
+#[test]
+fn a_post_made_twice_is_told_once() {
+    let actors: &[Actor<World>] = &[
+        ("poster", |world| world.post("s")),
+        ("poster again", |world| world.post("s")),
+        ("poster for another", |world| world.post("t")),
+        ("consumer", |world| world.consume("s")),
+        ("pruner", World::prune),
+    ];
+    let begin = || World {
+        one_post: true,
+        ..World::new()
+    };
+    holds(&story(begin, actors), LIMITS);
+    // The second poster has looked when the first one's post is told and pruned.
+    let late: &[Actor<World>] = &[
+        ("late poster", |world| world.post("s")),
+        ("poster", |world| world.post("s")),
+        ("consumer", |world| world.consume("s")),
+        ("pruner", World::prune),
+    ];
+    holds(&story(begin, late), LIMITS);
+}

@@ -1,0 +1,60 @@
+//! Which job of an id this is.
+//!
+//! A caller may choose a job's id, and may choose it again once the first job was pruned. Whatever must
+//! not be mistaken for the other job's (event ids, the lines of `told`) carries this beside the id.
+
+use crate::id;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+const CHARS: u32 = 6;
+
+/// A few random characters that a launcher gives each job (and post) it makes. Jobs of the first
+/// release have none.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Incarnation(String);
+
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{0:?} is not an incarnation: it has 1 to 16 lower-case letters and digits")]
+pub struct BadIncarnation(String);
+
+impl Incarnation {
+    /// Makes one from random bits, given so that this stays pure.
+    pub fn make(random: u32) -> Incarnation {
+        let mut text = String::with_capacity(CHARS as usize);
+        id::push_base32(&mut text, u64::from(random), CHARS);
+        Incarnation(text)
+    }
+
+    pub fn parse(text: &str) -> Result<Incarnation, BadIncarnation> {
+        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        match (1..=16).contains(&text.len()) && text.bytes().all(is_plain) {
+            true => Ok(Incarnation(text.to_owned())),
+            false => Err(BadIncarnation(text.to_owned())),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Incarnation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<Incarnation> for String {
+    fn from(incarnation: Incarnation) -> String {
+        incarnation.0
+    }
+}
+
+impl TryFrom<String> for Incarnation {
+    type Error = BadIncarnation;
+    fn try_from(text: String) -> Result<Incarnation, BadIncarnation> {
+        Incarnation::parse(&text)
+    }
+}
