@@ -25,6 +25,14 @@ impl Context {
         })
     }
 
+    /// The same for a caller that said for which session it starts a job.
+    pub fn speaking_for(&self, session: Option<&Label>) -> Context {
+        Context {
+            outlive: self.outlive.clone().speaking_for(session),
+            ..*self
+        }
+    }
+
     /// Prints data.
     pub fn print(&self, text: &str) -> Result<(), Failure> {
         let mut out = io::stdout().lock();

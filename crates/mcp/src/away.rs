@@ -5,7 +5,7 @@
 
 use crate::call::Call;
 use crate::reply::Said;
-use outlive::inbox::{EventId, Inbox, InboxEvent, Kind, Shown};
+use outlive::inbox::{Finish, Inbox, InboxEvent, Kind, Shown, Taken};
 use outlive::verbs::inbox::{self, How, Take};
 use outlive::{Error, JobId};
 
@@ -16,19 +16,21 @@ const MOST: usize = 8;
 pub fn append(call: &Call, said: &mut Said) {
     let covers = std::mem::take(&mut said.told.covers);
     let running = std::mem::take(&mut said.told.running);
-    let Ok(Some((events, more))) = take(call, &covers, running) else {
+    let Ok(Some((taken, more))) = take(call, &covers, running) else {
         return;
     };
-    let ids: Vec<EventId> = events.iter().map(|event| event.event.clone()).collect();
-    if said.append(&events, more).is_ok() && !ids.is_empty() {
-        said.told.notes.push(ack(call, ids));
+    if said.append(&taken.events, more).is_ok() && !taken.events.is_empty() {
+        said.told.notes.push(finish(call, taken, Finish::Told));
     }
 }
 
-/// What marks these as told.
-pub fn ack(call: &Call, events: Vec<EventId>) -> crate::delivery::Note {
+/// What is noted of these once they are out.
+pub fn finish(call: &Call, taken: Taken, finish: Finish) -> crate::delivery::Note {
     let (session, rules) = (call.session.clone(), call.rules);
-    Box::new(move |outlive| inbox::ack(&Inbox::new(outlive, session, rules), &events))
+    Box::new(move |outlive| {
+        let inbox = Inbox::new(outlive, session, rules);
+        inbox::finish(&inbox, &taken, finish)
+    })
 }
 
 /// The events to tell, and how many are left for later.
@@ -36,7 +38,7 @@ fn take(
     call: &Call,
     covers: &[(JobId, Kind)],
     running: Vec<JobId>,
-) -> Result<Option<(Vec<InboxEvent>, usize)>, Error> {
+) -> Result<Option<(Taken, usize)>, Error> {
     // One reply does not say of a job that it runs and that it has ended.
     let inbox = call.inbox().without_ends_of(running);
     let is_new = |event: &InboxEvent| {
@@ -58,11 +60,10 @@ fn take(
     {
         return Ok(None);
     }
-    let mut events = inbox::take(&inbox, how(Take::Claim))?.events;
-    let more = match events.len() < MOST {
+    let taken = inbox::take(&inbox, how(Take::Claim))?;
+    let more = match taken.events.len() < MOST {
         true => 0,
-        false => inbox.waiting()?.saturating_sub(events.len()),
+        false => inbox.waiting()?.saturating_sub(taken.events.len()),
     };
-    events.retain(is_new);
-    Ok(Some((events, more)))
+    Ok(Some((taken.only(is_new), more)))
 }

@@ -293,7 +293,9 @@ impl ServerHandler for Server {
     ) -> Result<(), ErrorData> {
         let id = request.task_id;
         let look = self.look(&context, move |call| tasks::cancel(call, &id));
-        look.await.map_err(tasks::unknown)
+        let delivery = look.await.map_err(tasks::unknown)?;
+        self.deliver(&context, delivery);
+        Ok(())
     }
 
     fn accepted_subscription_filter(

@@ -5,7 +5,7 @@
 //! A job that fails is a task that has completed: failing is what its result tells.
 
 use crate::call::Call;
-use crate::delivery::Delivery;
+use crate::delivery::{Delivery, Note};
 use crate::reply::Refused;
 use crate::server::Server;
 use crate::tools::run;
@@ -71,15 +71,22 @@ fn is_cancelled(job: &Job) -> bool {
     job.ended_by_detail.as_deref() == Some(CANCELLED)
 }
 
-/// Stops the job of a task.
-pub fn cancel(call: &Call, id: &str) -> Result<(), Refused> {
+/// Stops the job of a task. Whoever cancels it knows of its end once that is answered.
+pub fn cancel(call: &Call, id: &str) -> Result<Delivery, Refused> {
     let id = call.find(id)?;
     let how = Stop {
         detail: Some(CANCELLED.to_owned()),
         ..Stop::default()
     };
-    stop::stop(&call.outlive, &[id], &how)?;
-    Ok(())
+    let stopped = stop::stop(&call.outlive, &[id], &how)?;
+    let heard: Note = Box::new(move |outlive| {
+        let mut stopped = stopped.iter();
+        stopped.try_for_each(|stopped| stopped.heard(outlive))
+    });
+    Ok(Delivery {
+        outlive: call.outlive.clone(),
+        notes: vec![heard],
+    })
 }
 
 /// There is no such task, for whoever asks.

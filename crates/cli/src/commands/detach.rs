@@ -23,6 +23,7 @@ pub struct Args {
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let request = args.options.request(context, Command::Argv(args.command))?;
+    let context = &context.speaking_for(request.session.as_ref());
     let (started, log) = detach::detach(&context.outlive, &args.log, request)?;
     let Started { job, notes, .. } = &started;
     for note in notes {

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use outlive::agent::Agent;
 use outlive::clock;
 use outlive::hook::{self, Occasion};
-use outlive::inbox::{EventId, Inbox, InboxEvent, Shown, Taken, ack_command};
+use outlive::inbox::{EventId, Finish, Inbox, InboxEvent, Shown, Taken, ack_command, last_words};
 use outlive::verbs;
 use outlive::verbs::inbox::{self, How, Take, Waiter};
 use serde::Serialize;
@@ -68,7 +68,8 @@ enum Format {
 struct Events<'a> {
     events: &'a [InboxEvent],
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    dropped: Vec<String>,
+    /// Those that are told for the last time.
+    dropped: Vec<&'a EventId>,
 }
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
@@ -84,7 +85,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     if args.ack_all {
-        inbox.ack(&inbox.unacked()?)?;
+        say_what_is_odd(context, &inbox.ack_delivered()?);
     }
     if args.follow {
         return follow(context, &inbox, &args);
@@ -137,10 +138,12 @@ impl Args {
 
     /// Notes that what has been printed was delivered, or acks it where that was asked for.
     fn settle(&self, inbox: &Inbox<'_>, taken: &Taken) -> Result<(), Failure> {
-        match (self.peek, self.ack_all || self.hook.is_some()) {
-            (true, _) => {}
-            (false, true) => inbox::ack(inbox, &verbs::hook::ids(&taken.events))?,
-            (false, false) => inbox::delivered(inbox, taken)?,
+        let finish = match self.ack_all || self.hook.is_some() {
+            true => Finish::Told,
+            false => Finish::Delivered,
+        };
+        if !self.peek {
+            inbox::finish(inbox, taken, finish)?;
         }
         Ok(())
     }
@@ -181,11 +184,7 @@ fn print(context: &Context, args: &Args, taken: &Taken) -> Result<(), Failure> {
     if args.is_json(context) {
         return context.print_json(&Events {
             events: &taken.events,
-            dropped: taken
-                .dropped
-                .iter()
-                .map(|(event, _)| event.to_string())
-                .collect(),
+            dropped: taken.last().map(|(event, _)| event).collect(),
         });
     }
     if taken.events.is_empty() {
@@ -196,7 +195,7 @@ fn print(context: &Context, args: &Args, taken: &Taken) -> Result<(), Failure> {
     context.print(&format!("{}\n", blocks.join("\n\n")))?;
     let session = taken.events.iter().find_map(|event| event.session.as_ref());
     if let (Some(session), false) = (session, args.ack_all || args.peek) {
-        let command = ack_command(session, &verbs::hook::ids(&taken.events));
+        let command = ack_command(session, &taken.ids());
         context.say(&format!("outlive: once you have taken note: {command}"));
     }
     Ok(())
@@ -221,15 +220,10 @@ fn block(event: &InboxEvent) -> String {
 }
 
 fn say_what_is_odd(context: &Context, taken: &Taken) {
-    for (event, why) in &taken.dropped {
-        let why = match why {
-            outlive::inbox::Why::Attempts => "it was delivered too often without being acked",
-            outlive::inbox::Why::Age => "it was too old",
-            outlive::inbox::Why::Session => "its session was ended",
-        };
-        context.say(&format!("outlive: the event {event} was dropped: {why}"));
+    for (event, why) in taken.last() {
+        context.say(&format!("outlive: {event}: {}", last_words(why)));
     }
     for (id, error) in &taken.unreadable {
-        context.say(&format!("outlive: {id} cannot be read: {error}"));
+        context.say(&format!("outlive: {id} {error}"));
     }
 }

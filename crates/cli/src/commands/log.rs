@@ -162,7 +162,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         return screen(context, &id, &args.secrets);
     }
     let log = log::log(&context.outlive, &id, &args.part())?;
-    let log = match args.secrets.redact {
+    let mut log = match args.secrets.redact {
         true => log.from_line_start()?,
         false => log,
     };
@@ -185,7 +185,9 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             )?;
         }
         None if args.timestamps => print_lines(context, &args, &log, log.lines(args.reading())?)?,
-        None if args.follow || (args.is_exact() && !context.json) => print(context, &args, &log)?,
+        None if args.follow || (args.is_exact() && !context.json) => {
+            print(context, &args, &mut log)?
+        }
         None => print_text(context, &args, &log)?,
     }
     let whole = args.grep.is_none() && args.budget.is_none();
@@ -256,7 +258,7 @@ fn print_lines(
 }
 
 /// Prints a part, and what comes after it if that was asked for.
-fn print(context: &Context, args: &Args, log: &Log) -> Result<(), Failure> {
+fn print(context: &Context, args: &Args, log: &mut Log) -> Result<(), Failure> {
     let mut printer = Printer::new(context, args.form(log)?);
     for piece in log.pieces() {
         match piece? {

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 /// Remove ended jobs: those that any of these options names; without one, those older than 7 days
 ///
-/// Never removes a job of which anything runs; never one whose session has not been told of its
-/// end, unless forced.
+/// Never removes a job that still has a running process. Keeps a job for up to 30 days if its session has
+/// not been told of its end or of another event. --force removes it all the same.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Ended longer ago than this
@@ -25,7 +25,7 @@ pub struct Args {
     /// All that have ended
     #[arg(long)]
     all: bool,
-    /// Also those whose end nobody was told, and directories that cannot be read
+    /// Also remove jobs whose session has not been told, and directories that cannot be read
     #[arg(long)]
     force: bool,
 }
@@ -46,6 +46,19 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             pruned.untold.len()
         ));
     }
+    for id in &pruned.busy {
+        context.say(&format!(
+            "outlive: kept {id}, whose keeper is still there; try again later"
+        ));
+    }
+    for (id, why) in &pruned.failed {
+        context.say(&format!("outlive: {id} was not removed: {why}"));
+    }
+    for event in &pruned.dropped {
+        context.say(&format!(
+            "outlive: nobody was told of the event {event}, and nobody will be: its job was removed"
+        ));
+    }
     for id in &pruned.unreadable {
         context.say(&format!(
             "outlive: kept {id}, which cannot be read (--force removes it)"
@@ -57,6 +70,9 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             "removed_posts": pruned.removed_posts,
             "freed_bytes": pruned.freed_bytes,
             "untold": pruned.untold,
+            "busy": pruned.busy,
+            "failed": pruned.failed.iter().map(|(id, _)| id).collect::<Vec<_>>(),
+            "dropped": pruned.dropped,
             "unreadable": pruned.unreadable,
         }))?,
         false => context.print(&format!(
@@ -65,5 +81,8 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             show_size(pruned.freed_bytes)
         ))?,
     }
-    Ok(Exit::Success)
+    Ok(match pruned.failed.is_empty() {
+        true => Exit::Success,
+        false => Exit::Unknown,
+    })
 }

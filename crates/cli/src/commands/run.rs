@@ -65,6 +65,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         None => Command::Argv(args.command),
     };
     let request = args.options.request(context, command)?;
+    let context = &context.speaking_for(request.session.as_ref());
     let started = run::run(&context.outlive, request)?;
     let Started { job, notes, .. } = &started;
     for note in notes {

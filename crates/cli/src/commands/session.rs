@@ -50,6 +50,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let inbox = Inbox::new(&context.outlive, key, context.config()?.inbox.rules());
     let ended = session::end(&inbox, waiting, &running)?;
     print(context, &ended)?;
+    context.noted(ended.heard(&inbox));
     Ok(Exit::Success)
 }
 

@@ -16,7 +16,8 @@ use std::time::Duration;
 ///
 /// With several jobs the code is that of the first, in the order given, that did not end with 0.
 /// Without any, waits for all running jobs of this session, or all there are outside a session.
-/// Whoever waited for a job has been told of its end: its session's inbox does not tell it again.
+/// A job's own session that waited for it has been told of its end: its inbox does not tell it again.
+/// Set OUTLIVE_SESSION to say for which session you wait.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Ids, beginnings of ids, or names

@@ -13,6 +13,7 @@ mod awaiting;
 mod basics;
 mod bounded;
 mod checks;
+mod compat;
 mod detach;
 mod doorbells;
 mod ending;

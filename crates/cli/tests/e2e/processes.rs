@@ -64,3 +64,13 @@ pub fn until_blocked(pid: i32) {
 pub fn pid_in(path: &Path) -> i32 {
     fs::read_to_string(path).unwrap().trim().parse().unwrap()
 }
+
+/// The signals that a process has blocked, as the kernel words it.
+pub fn blocked_signals(pid: i32) -> String {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let blocked = status.lines().find(|line| line.starts_with("SigBlk"));
+    blocked.unwrap().to_owned()
+}
+
+/// What that is in a process that was started with none.
+pub const NONE_BLOCKED: &str = "SigBlk:\t0000000000000000";

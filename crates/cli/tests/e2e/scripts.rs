@@ -73,7 +73,10 @@ pub fn sleeper(world: &World, options: &[&str]) -> String {
 /// A job that has ended, of which nothing is left and whose end was told.
 pub fn over(world: &World, args: &[&str]) -> String {
     let id = world.ok(&[&["run"], args].concat());
-    world.wait(&id);
+    match world.show(&id)["session"].as_str() {
+        Some(session) => drop(world.as_session(session, &["wait", &id])),
+        None => drop(world.wait(&id)),
+    }
     world.until_over(&id);
     id
 }

@@ -91,6 +91,11 @@ impl World {
         Ran::of(&mut self.command(args))
     }
 
+    /// Runs `outlive` on behalf of a session.
+    pub fn as_session(&self, session: &str, args: &[&str]) -> Ran {
+        Ran::of(self.command(args).env("OUTLIVE_SESSION", session))
+    }
+
     /// Runs `outlive`, which must succeed; returns what it printed, trimmed.
     pub fn ok(&self, args: &[&str]) -> String {
         let ran = self.outlive(args);
@@ -139,6 +144,17 @@ impl World {
         text.lines()
             .filter_map(|line| serde_json::from_str(line).ok())
             .collect()
+    }
+
+    /// What an event of a job or a post is called.
+    pub fn event_id(&self, id: &str, seq: &Value) -> String {
+        let job = fs::read_to_string(self.job_dir(id).join("spec.json"));
+        let asked = job.or_else(|_| {
+            let posts = self.home().join("posts");
+            fs::read_to_string(posts.join(id).join("post.json"))
+        });
+        let asked: Value = serde_json::from_str(&asked.unwrap()).unwrap();
+        format!("{id}:{seq}.{}", asked["incarnation"].as_str().unwrap())
     }
 
     /// The data of every event of this kind (`null` for one without data).

@@ -5,7 +5,7 @@ use crate::away;
 use crate::call::{Call, Come, seconds};
 use crate::reply::{Refused, Reply, without_nulls};
 use outlive::clock;
-use outlive::inbox::{EventId, InboxEvent};
+use outlive::inbox::{EventId, Finish, InboxEvent, Taken};
 use outlive::verbs::inbox::{self, How, Waiter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,44 +73,48 @@ if you are interrupted while you act on it.";
             .map_err(outlive::Error::from)?;
         inbox::ack(&inbox, &acked)?;
         let limit = seconds("wait_seconds", args.wait_seconds)?.unwrap_or(Duration::ZERO);
-        let events = take(call, call.patience.within(Some(limit)))?;
-        let ids: Vec<EventId> = events.iter().map(|event| event.event.clone()).collect();
-        let more = match ids.len() < MOST {
+        let taken = take(call, call.patience.within(Some(limit)))?;
+        let more = match taken.events.len() < MOST {
             true => 0,
-            false => inbox.waiting()?.saturating_sub(ids.len()),
+            false => inbox.waiting()?.saturating_sub(taken.events.len()),
         };
-        let text = text(&events, more, args.hold);
-        let events = events.iter().map(serde_json::to_value);
+        let text = text(&taken.events, more, args.hold);
+        let events = taken.events.iter().map(serde_json::to_value);
         let events = events.map(|event| event.map(without_nulls));
         let events = events.collect::<Result<_, _>>()?;
         let mut reply = Reply::new(text, Answer { events, more });
-        if !args.hold && !ids.is_empty() {
-            reply.told.notes.push(away::ack(call, ids));
+        if !taken.events.is_empty() {
+            let finish = if args.hold {
+                Finish::Delivered
+            } else {
+                Finish::Told
+            };
+            reply.told.notes.push(away::finish(call, taken, finish));
         }
         Ok(reply)
     }
 }
 
-fn take(call: &Call, limit: Duration) -> Result<Vec<InboxEvent>, outlive::Error> {
+fn take(call: &Call, limit: Duration) -> Result<Taken, outlive::Error> {
     let inbox = call.inbox();
     let how = How {
         most: MOST,
         ..How::default()
     };
     if limit.is_zero() {
-        return Ok(inbox::take(&inbox, how)?.events);
+        return inbox::take(&inbox, how);
     }
     let mut waiter = Waiter::new(&inbox)?;
     call.patience
         .stretches(limit, "waiting for news", |stretch| {
             let deadline = clock::boot_ms() + stretch.as_millis() as u64;
-            let events = waiter.next(how, Some(deadline))?.events;
-            let come = if events.is_empty() {
+            let taken = waiter.next(how, Some(deadline))?;
+            let come = if taken.events.is_empty() {
                 Come::NotYet
             } else {
                 Come::Yes
             };
-            Ok((events, come))
+            Ok((taken, come))
         })
 }
 

@@ -145,6 +145,7 @@ fn start(call: &Call, args: Args) -> Result<Started, Refused> {
             notes: vec!["this call was made before: nothing more was started".to_owned()],
             already: true,
             hold: None,
+            answering: None,
         }),
         other => Ok(other?),
     }

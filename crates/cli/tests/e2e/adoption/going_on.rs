@@ -4,12 +4,13 @@ use super::{leader, unkept, until_pipe_is_full};
 use crate::checks::{
     assert_nothing_is_left, assert_same_bytes, every, exited, keepings, signaled, until_output,
 };
-use crate::processes::{KILL, kill_for_good};
-use crate::scripts::{WAITS, let_go, numbers, start};
-use crate::world::{World, is_alive, kill, until};
+use crate::processes::{KILL, kill_for_good, state_of};
+use crate::scripts::{WAITS, let_go, numbers, start, with_go};
+use crate::world::{World, behind, is_alive, kill, until};
 use outlive_sys::procfs;
 use serde_json::Value;
 use std::fs;
+use std::process::Stdio;
 
 #[test]
 fn each_verb_adopts_a_job_that_nobody_keeps() {
@@ -183,6 +184,37 @@ fn a_job_that_ended_while_nobody_kept_it_is_lost_and_never_a_success() {
     assert_eq!(job["ended_by"], "unknown");
     assert_eq!(world.events(&id, "ended").len(), 1);
     assert_nothing_is_left(&world, &id);
+}
+
+/// Takes in orphans, lets none of them go, and stays until its input ends.
+const HOARDER: &str = "import ctypes, subprocess, sys\n\
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)\n\
+    subprocess.run(sys.argv[1:])\n\
+    sys.stdin.read()";
+
+/// Where whoever inherits the leader does not wait for it, how it ended can still be seen, but not when.
+#[test]
+fn a_job_that_ended_while_nobody_kept_it_claims_no_duration() {
+    let world = World::new();
+    let script = format!("{WAITS} exit 7");
+    let run = with_go(&world, &["run", "--id", "job", "--shell", &script]);
+    let mut hoarder = behind("python3", ["-c", HOARDER], &run);
+    let mut hoarder = hoarder.stdin(Stdio::piped()).spawn().unwrap();
+    until("it runs", || {
+        world.job_dir("job").exists() && !world.events("job", "started").is_empty()
+    });
+    let leader = leader(&world, "job");
+    world.kill_both("job");
+    let_go(&world);
+    until("it has ended", || state_of(leader) == Some(b'Z'));
+    assert_eq!(world.outlive(&["wait", "job"]).code, 7);
+    let job = world.show("job");
+    assert_eq!(job["outcome"], exited(7));
+    assert_eq!(job["duration_ms"], Value::Null, "{job}");
+    assert!(job["ended_at"].is_string(), "{job}");
+    assert_nothing_is_left(&world, "job");
+    drop(hoarder.stdin.take());
+    assert!(hoarder.wait().unwrap().success());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Keeping the machine awake.
 
 use super::{read, take_over, until_closed};
-use crate::processes::pid_in;
+use crate::processes::{NONE_BLOCKED, pid_in};
 use crate::scripts::loop_until;
 use crate::world::{Ran, World, is_alive, until};
 use serde_json::json;
@@ -82,6 +82,31 @@ fn the_machine_is_kept_awake_as_long_as_the_job_runs() {
     assert!(is_alive(holder));
     assert_eq!(world.show("d")["lingering"], 0);
     assert_awake_no_longer(&world, &go, holder);
+}
+
+/// The script is one command, since a shell that forks may clear the mask that it was started with.
+#[test]
+fn what_keeps_awake_begins_with_no_signal_blocked() {
+    let world = World::new();
+    let masks = world.path("masks");
+    let path = fake_inhibit(
+        &world,
+        &format!(
+            "exec grep -E '^Sig(Blk|Ign)' /proc/self/status > {}",
+            masks.display()
+        ),
+    );
+    keep_awake(&world, &path, "exit 3");
+    assert_ended_alone(&world);
+    until("it has looked at itself", || {
+        fs::read_to_string(&masks).is_ok_and(|text| text.lines().count() == 2)
+    });
+    let masks = read(&masks).replace("180000000\n", "000000000\n");
+    assert_eq!(
+        masks,
+        format!("{NONE_BLOCKED}\nSigIgn:\t0000000000000000\n")
+    );
+    world.until_nothing_runs();
 }
 
 #[test]

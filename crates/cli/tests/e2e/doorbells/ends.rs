@@ -1,6 +1,6 @@
 //! `--on-end` hears of every kind of end, once.
 
-use super::{Heard, end_of, standing};
+use super::{Heard, command_bell, configure, end_of, standing, until_stands};
 use crate::checks::every;
 use crate::processes::{kill_for_good, pid_in};
 use crate::world::{Ran, World, behind, is_alive};
@@ -131,6 +131,28 @@ fn it_is_a_process_like_any_other() {
     assert!(is_alive(left));
     // Nothing marks it as this world's.
     kill_for_good(left);
+}
+
+/// A shell that becomes its last command passes on the signals that were blocked when it began.
+#[test]
+fn a_command_with_a_timeout_of_its_own_is_ended_by_it() {
+    let world = World::new();
+    let bells = [
+        ["--on-end", "exec timeout 0.1 sleep 60"],
+        ["--session", "configured"],
+    ];
+    let bell = command_bell("exec timeout 0.1 sleep 60", "");
+    for options in bells {
+        if options[0] == "--session" {
+            configure(&world, &bell);
+        }
+        let id = world.ok(&[&["run"], &options[..], &["--", "true"]].concat());
+        until_stands(&world, &id, "waiting", 1);
+        let failure = world.events(&id, "rung")[0]["failure"].to_string();
+        assert!(failure.contains("124"), "{failure}");
+        world.ok(&["stop", &id]);
+        world.until_over(&id);
+    }
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn end_of(world: &World, id: &str) -> String {
     let ended = journal
         .iter()
         .find(|record| record["event"].get("ended").is_some());
-    format!("{id}:{}", ended.unwrap()["seq"])
+    world.event_id(id, &ended.unwrap()["seq"])
 }
 
 /// How the only doorbell of a job stands.

@@ -3,13 +3,8 @@
 use super::{ME, assert_nothing_waits, end_event, ended, event_ids, inbox, only_event, waiting};
 use crate::checks::every;
 use crate::scripts::sleeper;
-use crate::world::{Ran, World};
+use crate::world::{Ran, World, until};
 use serde_json::{Value, json};
-
-/// Runs `outlive` on behalf of a session.
-fn as_session(world: &World, session: &str, args: &[&str]) -> Ran {
-    Ran::of(world.command(args).env("OUTLIVE_SESSION", session))
-}
 
 /// The one event that waits.
 fn told_of(world: &World, id: &str) -> Value {
@@ -40,7 +35,11 @@ fn what_a_session_waits_for_it_is_not_told() {
                         .envs(session.map(|key| ("OUTLIVE_SESSION", key))),
                 );
                 assert_eq!(ran.code, 0, "{ran:?}");
-                assert_nothing_waits(&world);
+                match session {
+                    Some(_) => assert_nothing_waits(&world),
+                    // It may have been anybody.
+                    None => drop(told_of(&world, &id)),
+                }
             }
         },
     );
@@ -85,6 +84,8 @@ fn a_log_of_all_is_being_told() {
     let world = World::new();
     let id = ended(&world, "seq 5");
     world.ok(&["log", &id]);
+    assert_eq!(waiting(&world, ME), 1, "nobody knows who read it");
+    assert_eq!(world.as_session(ME, &["log", &id]).code, 0);
     assert_nothing_waits(&world);
 }
 
@@ -114,8 +115,9 @@ fn a_log_of_a_job_that_runs_is_not_being_told() {
 fn what_was_shown_is_still_told_unless_it_is_asked_to_be_left_out() {
     let world = World::new();
     let (shown, not_shown) = (ended(&world, "true"), ended(&world, "true"));
-    world.show(&shown);
-    world.ok(&["show", &shown]);
+    for _ in 0..2 {
+        assert_eq!(world.as_session(ME, &["show", &shown]).code, 0);
+    }
     let left = inbox(&world, &["--peek", "--skip-shown"]);
     assert_eq!(event_ids(&left), [end_event(&world, &not_shown)]);
     let left = inbox(&world, &["--skip-shown"]);
@@ -124,10 +126,11 @@ fn what_was_shown_is_still_told_unless_it_is_asked_to_be_left_out() {
 }
 
 #[test]
-fn what_another_session_was_shown_is_not_left_out() {
+fn what_somebody_else_was_shown_is_not_left_out() {
     let world = World::new();
     let id = ended(&world, "true");
-    assert_eq!(as_session(&world, "other", &["show", &id]).code, 0);
+    assert_eq!(world.as_session("other", &["show", &id]).code, 0);
+    world.ok(&["show", &id]);
     let left = inbox(&world, &["--skip-shown"]);
     assert_eq!(event_ids(&left), [end_event(&world, &id)]);
 }
@@ -148,31 +151,61 @@ fn a_job_that_was_shown_while_it_ran_is_not_left_out() {
 fn what_another_session_waited_for_is_told() {
     let world = World::new();
     let id = ended(&world, "echo out; exit 3");
-    assert_eq!(as_session(&world, "other", &["wait", &id]).code, 3);
-    assert_eq!(as_session(&world, "other", &["log", &id]).stdout, "out\n");
-    assert_eq!(as_session(&world, "other", &["stop", &id]).code, 0);
+    assert_eq!(world.as_session("other", &["wait", &id]).code, 3);
+    assert_eq!(world.as_session("other", &["log", &id]).stdout, "out\n");
+    assert_eq!(world.as_session("other", &["stop", &id]).code, 0);
     assert_eq!(waiting(&world, "other"), 0);
     told_of(&world, &id);
 }
 
 #[test]
 fn what_its_own_session_stopped_it_is_not_told() {
-    for session in [None, Some(ME)] {
-        let world = World::new();
-        let id = sleeper(&world, &["--session", ME]);
-        let mut stop = world.command(["stop", &id]);
-        let ran = Ran::of(stop.envs(session.map(|key| ("OUTLIVE_SESSION", key))));
-        assert_eq!(ran.code, 0, "{ran:?}");
-        world.until_over(&id);
-        assert_nothing_waits(&world);
-    }
+    let world = World::new();
+    let id = sleeper(&world, &["--session", ME]);
+    let ran = world.as_session(ME, &["stop", &id]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    world.until_over(&id);
+    assert_nothing_waits(&world);
+}
+
+/// Whoever stops a job without saying who it is may be anybody, and is not put down as its session.
+#[test]
+fn what_nobody_known_stopped_its_session_is_told() {
+    let world = World::new();
+    let id = sleeper(&world, &["--session", ME]);
+    world.ok(&["stop", &id]);
+    world.until_over(&id);
+    let end = world.events(&id, "ended").remove(0);
+    assert_eq!(end["ended_by_session"], Value::Null, "{end}");
+    assert_eq!(told_of(&world, &id)["data"]["ended_by"], "stop");
+}
+
+/// Whoever asked for the stop was killed before it was answered: somebody must tell.
+#[test]
+fn an_end_after_a_stop_that_was_not_answered_is_told() {
+    let world = World::new();
+    let stubborn = "trap '' TERM; echo up; while :; do sleep 0.05; done";
+    let args = ["run", "--session", ME, "--grace", "1s", "--shell", stubborn];
+    let id = world.ok(&args);
+    crate::checks::until_output(&world, &id, "up\n");
+    let mut stop = world.command(["stop", &id]);
+    let mut stop = stop.env("OUTLIVE_SESSION", ME).spawn().unwrap();
+    until("it was asked to stop", || {
+        !world.events(&id, "stop_requested").is_empty()
+    });
+    stop.kill().unwrap();
+    stop.wait().unwrap();
+    let event = only_event(&inbox(&world, &["--wait=20s"]));
+    assert_eq!(event["event"], json!(end_event(&world, &id)));
+    let end = world.events(&id, "ended").remove(0);
+    assert_eq!(end["ended_by_session"], ME, "{end}");
 }
 
 #[test]
 fn what_another_session_stopped_it_is_told() {
     let world = World::new();
     let id = sleeper(&world, &["--session", ME]);
-    assert_eq!(as_session(&world, "other", &["stop", &id]).code, 0);
+    assert_eq!(world.as_session("other", &["stop", &id]).code, 0);
     world.until_over(&id);
     let event = told_of(&world, &id);
     assert_eq!(event["data"]["ended_by"], "stop");
@@ -238,7 +271,7 @@ fn whoever_was_answered_that_a_job_could_not_start_is_not_told() {
 fn a_job_that_could_not_start_is_told_to_a_session_that_was_not_answered() {
     let world = World::new();
     let args = ["run", "--session", ME, "--id", "job", "--", "/no/such"];
-    assert_eq!(as_session(&world, "other", &args).code, 127);
+    assert_eq!(world.as_session("other", &args).code, 127);
     let event = told_of(&world, "job");
     assert_eq!(event["data"]["outcome"]["kind"], "not_started", "{event}");
     assert_eq!(event["data"]["exit_code"], 127);
@@ -260,7 +293,7 @@ fn what_a_job_of_the_session_waited_for_the_session_is_not_told() {
     let world = World::new();
     let first = ended(&world, "exit 5");
     let outlive = env!("CARGO_BIN_EXE_outlive");
-    let script = format!("{outlive} wait {first}; [ $? = 5 ]");
+    let script = format!("OUTLIVE_SESSION={ME} {outlive} wait {first}; [ $? = 5 ]");
     let second = ended(&world, &script);
     assert_eq!(told_of(&world, &second)["data"]["exit_code"], 0);
 }

@@ -38,11 +38,15 @@ fn each_event_is_a_line_and_acked() {
 fn what_is_not_acked_comes_again() {
     let world = World::new();
     let id = ended(&world, "true");
-    let mut follower = follower(&world, &["--claim", "300ms"]);
-    for attempt in 1..=3 {
+    let mut follower = follower(&world, &["--claim", "1s"]);
+    let mut last = 0;
+    for _ in 0..3 {
         let event = follower.line();
         assert_eq!(event["event"], json!(end_event(&world, &id)));
-        assert_eq!(event["attempt"], attempt);
+        // A claim that lapses before its event is told, on a busy machine, counts and is not seen.
+        let attempt = event["attempt"].as_u64().unwrap();
+        assert!(attempt > last, "{event}");
+        last = attempt;
     }
     ack(&world, &end_event(&world, &id));
     let next = post(&world, &json!({}), &[]);

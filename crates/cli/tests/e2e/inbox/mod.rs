@@ -5,6 +5,7 @@ mod consumed;
 mod crashes;
 mod delivery;
 mod following;
+mod ids;
 mod posts;
 mod prune;
 mod sessions;
@@ -42,7 +43,7 @@ fn end_event(world: &World, id: &str) -> String {
     let end = journal
         .iter()
         .find(|record| record["event"].get("ended").is_some());
-    format!("{id}:{}", end.unwrap()["seq"])
+    world.event_id(id, &end.unwrap()["seq"])
 }
 
 fn inbox_of(world: &World, session: &str, options: &[&str]) -> Value {

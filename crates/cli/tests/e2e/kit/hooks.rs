@@ -82,7 +82,7 @@ fn an_agent_whose_shells_do_not_know_it_is_told_its_session() {
     let said = r#"{"conversation_id":"conv 1"}"#;
     let ran = call(&world, "sessionStart", "cursor", said);
     let text = json(&ran)["additional_context"].to_string();
-    assert!(text.contains("--session 'conv 1'"), "{text}");
+    assert!(text.contains("OUTLIVE_SESSION='conv 1' outlive"), "{text}");
     assert!(is_silent(&call(
         &world,
         "session-start",
@@ -129,7 +129,7 @@ fn a_helper_of_the_agent_is_not_told_in_its_place() {
 fn after_a_tool_what_was_just_shown_is_left_out() {
     let world = World::new();
     let id = ended_job(&world, "s", "true");
-    world.ok(&["show", &id]);
+    assert_eq!(world.as_session("s", &["show", &id]).code, 0);
     assert!(is_silent(&call(
         &world,
         "post-tool-use",

@@ -1,6 +1,7 @@
 //! `hook wait`: beside an idle agent, until there is news.
 
 use super::{call, ended_job, hook, is_silent, start};
+use crate::processes::{begin, until_blocked};
 use crate::world::{Ran, World, is_alive, until};
 use std::fs;
 
@@ -39,6 +40,26 @@ fn an_idle_agent_is_woken_once() {
         "{ran:?}"
     );
     assert!(is_silent(&call(&world, "stop", "claude-code", SAID)));
+}
+
+/// An agent that waits in its shell is told there, and not by its hook as well.
+#[test]
+fn what_the_agent_waits_for_itself_its_hook_does_not_tell() {
+    for round in 0..6 {
+        let world = World::new();
+        let gate = crate::scripts::Gate::new(&world);
+        let id = world.ok(&["run", "--session", "s", "--shell", &gate.then("exit 5")]);
+        let hook = start(&mut hook(&world, "wait", "claude-code"), SAID);
+        until_waiting(&world, 1);
+        let mut wait = world.command(["wait", &id]);
+        wait.env("OUTLIVE_SESSION", "s");
+        let wait = begin(wait);
+        until_blocked(wait.id() as i32);
+        gate.open();
+        assert_eq!(Ran::end_of(wait).code, 5, "{round}");
+        let ran = Ran::end_of(hook);
+        assert!(is_silent(&ran), "{round}: {ran:?}");
+    }
 }
 
 #[test]

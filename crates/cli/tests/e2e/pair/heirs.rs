@@ -1,9 +1,10 @@
 //! A heir finishes what the keeper began.
 
 use crate::checks::{assert_nothing_is_left, every, exited, keepings};
-use crate::processes::KILL;
+use crate::processes::{CONT, KILL, STOP, begin, until_stopped};
 use crate::scripts::{IGNORES, WAITS, let_go, started, with_go};
-use crate::world::{Ran, World, kill, until};
+use crate::world::{Ran, World, is_alive, kill, until};
+use serde_json::Value;
 use std::process::Child;
 
 #[test]
@@ -76,4 +77,38 @@ fn a_heir_finishes_an_end_without_any_verb_being_called() {
             assert_eq!(world.listed(&[]), ["job"]);
         },
     );
+}
+
+/// The keeper opens the gate and is killed, its heir opens it again, and only then does the leader fail: it
+/// goes with a message unread, which resets the connection before its reason is read.
+#[test]
+fn a_program_that_cannot_be_executed_is_not_started_though_its_gate_was_opened_twice() {
+    let world = World::new();
+    let mut run = world.command(["run", "--id", "job", "--", "/no/such/program"]);
+    run.env(
+        "OUTLIVE_HOOKS",
+        "keeper:Spawned=stop,keeper:GateOpened=kill,heir:GateOpened=stop",
+    );
+    let run = begin(run);
+    until("the leader is written down", || {
+        world.job_dir("job").exists() && !world.events("job", "spawned").is_empty()
+    });
+    let pair = world.pair("job");
+    let leader = world.events("job", "spawned")[0]["leader"]["pid"].as_i64();
+    let leader = leader.unwrap() as i32;
+    until_stopped(pair.keeper);
+    kill(leader, STOP);
+    until_stopped(leader);
+    kill(pair.keeper, CONT);
+    let heir = pair.standby.unwrap();
+    until_stopped(heir);
+    kill(leader, CONT);
+    until("the leader has failed", || !is_alive(leader));
+    kill(heir, CONT);
+    let ran = Ran::end_of(run);
+    assert_eq!(ran.code, 127, "{ran:?}");
+    let job = world.show("job");
+    assert_eq!(job["outcome"]["kind"], "not_started", "{job}");
+    assert_eq!(world.events("job", "started"), [Value::Null; 0]);
+    assert_nothing_is_left(&world, "job");
 }

@@ -120,6 +120,12 @@ fn a_job_that_cannot_be_read_goes_only_when_forced() {
     assert_eq!(answer["unreadable"], json!([id]));
     assert_eq!(removed(&world, &["--force"]), [id.as_str()]);
     assert_eq!(names_in(&world.home().join("jobs")), [""; 0]);
+    // Also where what was asked can be read, and what became of it cannot.
+    let id = over(&world, &["--session", "s", "--", "true"]);
+    fs::remove_file(world.job_dir(&id).join("journal")).unwrap();
+    fs::create_dir(world.job_dir(&id).join("journal")).unwrap();
+    assert_eq!(removed(&world, &["--all", "--force"]), [id.as_str()]);
+    assert_eq!(names_in(&world.home().join("sessions")), [""; 0]);
 }
 
 #[test]
@@ -141,7 +147,7 @@ fn now_ms() -> u64 {
 fn links_that_have_long_led_nowhere_are_removed_everywhere() {
     let world = World::new();
     let kept = world.ok(&["run", "--session", "s", "--name", "n", "--", "true"]);
-    world.wait(&kept);
+    assert_eq!(world.as_session("s", &["wait", &kept]).code, 0);
     for place in ["live", "sessions/s", "sessions/gone", "inbox/s", "names"] {
         let directory = world.home().join(place);
         fs::create_dir_all(&directory).unwrap();
@@ -158,4 +164,21 @@ fn links_that_have_long_led_nowhere_are_removed_everywhere() {
     assert_eq!(names("sessions/gone"), ["new"]);
     assert_eq!(names("inbox/s"), ["new"]);
     assert_eq!(names("names"), ["n", "new"]);
+}
+
+/// A job may put anything in the place of its links.
+#[test]
+fn what_a_job_made_of_its_live_link_keeps_nothing_from_being_pruned() {
+    let world = World::new();
+    let link = world.home().join("live/evil");
+    let script = format!("rm -f {0}; mkdir -p {0}/x", link.display());
+    let evil = world.ok(&["run", "--id", "evil", "--shell", &script]);
+    world.wait(&evil);
+    world.until_nothing_runs();
+    let good = over(&world, &["--", "true"]);
+    let mut gone = removed(&world, &["--all"]);
+    gone.sort();
+    let mut both = [evil, good];
+    both.sort();
+    assert_eq!(gone, both);
 }

@@ -21,6 +21,23 @@ fn a_session_that_was_not_told_keeps_its_job() {
 }
 
 #[test]
+fn a_match_that_nobody_was_told_keeps_its_job_if_a_session_may_come() {
+    let world = World::new();
+    let watched = ["--watch", "hit", "--notify", "never", "--", "echo", "hit"];
+    let ids: Vec<String> = [&["--session", "s"][..], &[]]
+        .iter()
+        .map(|session| world.ok(&[&["run"], *session, &watched].concat()))
+        .collect();
+    for id in &ids {
+        world.until_over(id);
+    }
+    // For one of no session nobody comes.
+    assert_eq!(removed(&world, &["--all"]), [ids[1].as_str()]);
+    world.ok(&["inbox", "--session", "s", "--ack-all"]);
+    assert_eq!(removed(&world, &["--all"]), [ids[0].as_str()]);
+}
+
+#[test]
 fn looking_at_a_job_is_not_being_told() {
     let world = World::new();
     let id = untold(&world, &[]);
@@ -35,6 +52,12 @@ fn whoever_waited_was_told() {
     let world = World::new();
     let id = untold(&world, &[]);
     world.ok(&["wait", &id]);
+    assert_eq!(
+        removed(&world, &["--all"]),
+        [""; 0],
+        "it may have been anybody"
+    );
+    assert_eq!(world.as_session("s", &["wait", &id]).code, 0);
     assert_eq!(removed(&world, &["--all"]), [id.as_str()]);
 }
 
@@ -54,7 +77,7 @@ fn whoever_ran_out_of_time_was_not_told() {
 fn whoever_stopped_a_job_or_stayed_with_it_was_told() {
     let world = World::new();
     let stopped = sleeper(&world, &["--session", "s"]);
-    world.ok(&["stop", &stopped]);
+    assert_eq!(world.as_session("s", &["stop", &stopped]).code, 0);
     world.ok(&[
         "run",
         "--session",

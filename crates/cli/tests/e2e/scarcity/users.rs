@@ -230,3 +230,26 @@ fn a_link_that_another_user_put_in_the_place_of_the_home_is_refused() {
         assert!(ran.stderr.contains("another user"), "{ran:?}");
     }
 }
+
+/// A directory that cannot be emptied, say.
+#[test]
+fn a_job_that_cannot_be_removed_keeps_no_other_from_being_removed_and_is_said() {
+    let world = World::new();
+    let user = User::settled(&world);
+    for id in ["a", "b", "c"] {
+        assert_eq!(
+            user.outlive(&["run", "--id", id, "--wait", "--", "true"])
+                .code,
+            0
+        );
+        world.until_over(id);
+    }
+    let path = world.job_dir("b");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o500)).unwrap();
+    let ran = user.outlive(&["prune", "--all", "--json"]);
+    assert_eq!(ran.code, 125, "{ran:?}");
+    assert!(ran.stderr.contains("b was not removed"), "{ran:?}");
+    let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(answer["removed"], serde_json::json!(["a", "c"]));
+    assert_eq!(answer["failed"], serde_json::json!(["b"]));
+}

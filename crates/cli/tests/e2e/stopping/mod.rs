@@ -1,5 +1,6 @@
 //! `stop`, `signal` and `--timeout`: the whole tree.
 
+mod moving;
 mod others;
 mod outcome;
 mod signal;

@@ -171,7 +171,7 @@ fn wait_for_match_returns_with_a_match_and_not_with_one_told_before() {
     );
     let wait = |limit| {
         let args = ["wait", &id, "--for", "match", "--timeout", limit];
-        world.outlive(&args).code
+        world.as_session(SESSION, &args).code
     };
     assert_eq!(wait("10s"), 0);
     assert_eq!(wait("300ms"), 124);

@@ -3,7 +3,7 @@
 use super::ready::{free_port, server};
 use super::{inbox_of, run};
 use crate::checks::keepings;
-use crate::processes::kill_for_good;
+use crate::processes::{NONE_BLOCKED, blocked_signals, kill_for_good};
 use crate::scripts::{WAITS, let_go};
 use crate::world::{World, until};
 use outlive_sys::procfs;
@@ -26,6 +26,7 @@ fn begin(world: &World) -> (String, i32) {
     let id = run(world, &["--ready", &format!("port:{port}")], &script);
     until("somebody looks", || probes(world).len() == 1);
     let probe = probes(world)[0];
+    assert_eq!(blocked_signals(probe), NONE_BLOCKED);
     (id, probe)
 }
 

@@ -91,11 +91,13 @@ fn wait_can_wait_for_a_silence_that_nobody_was_told_of() {
     let id = run(&world, &["--quiet-after", "300ms"], &script);
     let wait = |limit| {
         let args = ["wait", &id, "--for", "quiet", "--timeout", limit];
-        world.outlive(&args).code
+        world.as_session(SESSION, &args).code
     };
     assert_eq!(wait("10s"), 0);
     assert_eq!(wait("500ms"), 124);
-    let waiter = begin(world.command(["wait", &id, "--for", "quiet", "--timeout", "10s"]));
+    let mut waiter = world.command(["wait", &id, "--for", "quiet", "--timeout", "10s"]);
+    waiter.env("OUTLIVE_SESSION", SESSION);
+    let waiter = begin(waiter);
     until_blocked(waiter.id() as i32);
     let_go(&world);
     assert_eq!(Ran::end_of(waiter).code, 0);

@@ -34,7 +34,8 @@ http.server.HTTPServer(("127.0.0.1", {port}), H).serve_forever()'"#
 /// Waits until the job is ready, and sees that it is told once.
 #[track_caller]
 fn assert_becomes_ready(world: &World, id: &str) {
-    let ran = world.outlive(&["wait", id, "--for", "ready", "--timeout", "20s", "--json"]);
+    let args = ["wait", id, "--for", "ready", "--timeout", "20s", "--json"];
+    let ran = world.as_session(SESSION, &args);
     assert_eq!(ran.code, 0, "{ran:?}");
     let job: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(job["ready"], true, "{job}");

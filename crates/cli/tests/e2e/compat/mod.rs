@@ -1,0 +1,157 @@
+//! Programs of different releases in one home: a newer one meets what an older one made, and the other way
+//! round. The older programs and their homes are in `compat/` at the root of the repository.
+
+mod homes;
+mod keeping;
+mod releases;
+mod talking;
+mod telling;
+
+use crate::checks::every;
+use crate::scripts::{go, let_go};
+use crate::world::{Ran, World, until};
+use releases::Release;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// An event's id as the first release writes it: without the job's incarnation.
+fn bare(event: &str) -> String {
+    let (source, rest) = event.rsplit_once(':').unwrap();
+    let seq = rest.split('.').next().unwrap();
+    format!("{source}:{seq}")
+}
+
+/// One release's `outlive`, which starts that release's keepers, in a test's home.
+struct Side<'a> {
+    world: &'a World,
+    outlive: &'a Path,
+}
+
+impl Side<'_> {
+    /// Its `outlive`, with `$GO` set for the jobs it starts.
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.world.within(self.outlive.to_str().unwrap(), args);
+        command.env("GO", go(self.world));
+        command
+    }
+
+    fn ran(&self, args: &[&str]) -> Ran {
+        Ran::of(&mut self.command(args))
+    }
+
+    /// Runs it; it must succeed. Returns what it printed, trimmed.
+    fn ok(&self, args: &[&str]) -> String {
+        let ran = self.ran(args);
+        assert_eq!(ran.code, 0, "outlive {args:?}: {ran:?}");
+        ran.stdout.trim_end().to_owned()
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        serde_json::from_str(&self.ok(args)).unwrap()
+    }
+
+    fn show(&self, id: &str) -> Value {
+        self.json(&["show", id, "--json"])
+    }
+
+    /// The code that `wait` ends with.
+    fn wait(&self, id: &str) -> i32 {
+        self.ran(&["wait", id, "--timeout", "30s"]).code
+    }
+
+    /// Starts a shell job with these options; returns its id.
+    fn start(&self, options: &[&str], script: &str) -> String {
+        self.ok(&[&["run"], options, &["--shell", script]].concat())
+    }
+
+    /// The job is kept by this release's program.
+    fn assert_keeps(&self, id: &str) {
+        let keeper = self.world.pair(id).keeper;
+        let program = fs::read_link(format!("/proc/{keeper}/exe")).unwrap();
+        assert_eq!(program.parent(), self.outlive.parent());
+    }
+
+    /// Waits until `show` says this of a job.
+    fn until_shown(&self, id: &str, key: &str, value: &Value) {
+        until(&format!("{id} is shown with {key} {value}"), || {
+            self.show(id)[key] == *value
+        });
+    }
+
+    /// What this session has not been told: the events, claimed.
+    fn inbox(&self, session: &str, options: &[&str]) -> Vec<Value> {
+        let answer = self.json(&[&["inbox", "--session", session, "--json"], options].concat());
+        answer["events"].as_array().unwrap().clone()
+    }
+}
+
+/// What one release made and another one meets.
+struct Meeting<'a> {
+    world: &'a World,
+    /// Starts the jobs.
+    host: Side<'a>,
+    /// Uses them.
+    guest: Side<'a>,
+}
+
+impl Meeting<'_> {
+    /// Lets the jobs go on that wait for `$GO`.
+    fn let_go(&self) {
+        let_go(self.world);
+    }
+}
+
+/// Who is older: the one that started the jobs, or the one that uses them.
+#[derive(Clone, Copy, Debug)]
+enum Older {
+    Host,
+    Guest,
+}
+
+fn own_outlive() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_outlive"))
+}
+
+/// Checks this in both directions with every release that is kept.
+fn both_ways(check: impl Fn(&Meeting) + Sync) {
+    let releases = Release::all();
+    let cells: Vec<(&Release, Older)> = releases
+        .iter()
+        .flat_map(|release| [(release, Older::Host), (release, Older::Guest)])
+        .collect();
+    let name = |(release, older): &(&Release, Older)| {
+        format!("the {older:?} is older, of {}", release.name)
+    };
+    every(&cells, name, |(release, older)| {
+        let world = World::new();
+        let own = own_outlive();
+        let (host, guest) = match older {
+            Older::Host => (&release.outlive, &own),
+            Older::Guest => (&own, &release.outlive),
+        };
+        let side = |outlive| Side {
+            world: &world,
+            outlive,
+        };
+        check(&Meeting {
+            world: &world,
+            host: side(host),
+            guest: side(guest),
+        });
+    });
+}
+
+/// All that the older one says of something, the newer one says too: things are added, none is changed.
+fn assert_same_as_far_as_known(what: &str, older: &Value, newer: &Value) {
+    match (older, newer) {
+        (Value::Object(older), Value::Object(newer)) => {
+            for (key, value) in older {
+                let there = newer.get(key).unwrap_or(&Value::Null);
+                assert_same_as_far_as_known(&format!("{what}.{key}"), value, there);
+            }
+        }
+        _ => assert_eq!(older, newer, "{what}"),
+    }
+}

@@ -1,0 +1,112 @@
+//! The releases that are kept in `compat/`, unpacked.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// One of them.
+pub struct Release {
+    pub name: String,
+    /// Beside its `outlive-keeper`.
+    pub outlive: PathBuf,
+    /// What is stored of it.
+    pub folder: PathBuf,
+}
+
+/// The only architecture that programs are kept for.
+const MACHINE: &str = "x86_64";
+
+impl Release {
+    /// Every one; none where they cannot be run, which CI must not let pass.
+    pub fn all() -> Vec<Release> {
+        if let Some(why) = cannot_run() {
+            let on_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+            assert!(!on_ci, "{why}");
+            say_not_run(&why);
+            return Vec::new();
+        }
+        let folder = root().join("compat");
+        let entries = fs::read_dir(folder).unwrap();
+        let releases: Vec<Release> = entries
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.join(MACHINE).is_dir())
+            .map(Release::unpack)
+            .collect();
+        assert!(!releases.is_empty(), "no release is kept");
+        releases
+    }
+
+    /// Unpacked once for all test processes, under the build directory: a folder is never changed.
+    fn unpack(folder: PathBuf) -> Release {
+        let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let unpacked = cache.join(format!("compat-{name}"));
+        if !unpacked.exists() {
+            let part = tempfile::Builder::new()
+                .prefix("compat-part-")
+                .tempdir_in(cache)
+                .unwrap();
+            for program in ["outlive", "outlive-keeper"] {
+                let packed = folder.join(MACHINE).join(format!("{program}.xz"));
+                unpack_program(&packed, &part.path().join(program));
+            }
+            // Where another process was quicker, its copy is the same.
+            if fs::rename(part.path(), &unpacked).is_ok() {
+                let _ = part.keep();
+            }
+        }
+        Release {
+            name,
+            outlive: unpacked.join("outlive"),
+            folder,
+        }
+    }
+
+    /// Its home, unpacked as `home` in this directory.
+    pub fn unpack_home(&self, directory: &Path) {
+        let archive = self.folder.join("home.tar.xz");
+        let mut tar = Command::new("tar");
+        tar.arg("--extract").arg("--xz").arg("--file").arg(archive);
+        assert!(
+            tar.arg("--directory")
+                .arg(directory)
+                .status()
+                .unwrap()
+                .success()
+        );
+    }
+}
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn cannot_run() -> Option<String> {
+    if std::env::consts::ARCH != MACHINE {
+        return Some(format!(
+            "the programs of earlier releases are kept for {MACHINE} only"
+        ));
+    }
+    let answers = Command::new("xz").arg("--version").output();
+    answers
+        .is_err()
+        .then(|| "xz is missing (Debian package xz-utils)".to_owned())
+}
+
+#[expect(
+    clippy::print_stderr,
+    reason = "who runs the tests should see what they did not try"
+)]
+fn say_not_run(why: &str) {
+    eprintln!("NOT RUN: {why}");
+}
+
+/// Through another program: had this process the file open for writing, a child that another test forks
+/// meanwhile would have it too, and nobody could execute it.
+fn unpack_program(packed: &Path, to: &Path) {
+    let script = "xz --decompress --stdout \"$1\" >\"$2\" && chmod 755 \"$2\"";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, "sh"]).arg(packed).arg(to);
+    assert!(shell.status().unwrap().success());
+}
