@@ -5,9 +5,7 @@
 
 use crate::contender::{Contender, Outlive};
 use crate::processes::{activity, become_reaper, jobs_and_supervisors, memory, sweep, until};
-use crate::steps::{self, Process};
-use outlive_sys::trace::{Stop, Until};
-use std::collections::HashMap;
+use crate::steps;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,14 +19,14 @@ const IDLE_JOBS: usize = 50;
 static TURN: Mutex<()> = Mutex::new(());
 
 /// A home of its own, with the programs as they ship.
-struct World {
-    outlive: Outlive,
+pub struct World {
+    pub outlive: Outlive,
     directory: tempfile::TempDir,
     _turn: MutexGuard<'static, ()>,
 }
 
 impl World {
-    fn new() -> World {
+    pub fn new() -> World {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         become_reaper().unwrap();
         let directory = tempfile::Builder::new()
@@ -88,75 +86,6 @@ fn a_launch_takes_no_more_system_calls_than_it_did() {
     let (run, pair) = samples[samples.len() / 2];
     assert_within("run_system_calls", run);
     assert_within("pair_system_calls", pair);
-}
-
-#[test]
-#[ignore = "needs the programs as they ship: cargo xtask budgets"]
-fn a_launch_takes_no_more_instructions_than_it_did() {
-    let world = World::lived_in();
-    let (mut run, mut pair) = (0, 0);
-    let launch = world.outlive.command(&["run", "--", "true"]);
-    steps::follow(&launch, Until::Step, |process, _| {
-        *side(process, &mut run, &mut pair) += 1;
-        Ok(())
-    })
-    .unwrap();
-    assert!(run > 0 && pair > 0, "not both were seen");
-    assert_within("run_instructions", run);
-    assert_within("pair_instructions", pair);
-}
-
-#[test]
-#[ignore = "needs the programs as they ship: cargo xtask budgets"]
-fn a_launch_asks_for_no_more_pages_than_it_did() {
-    let world = World::lived_in();
-    let launch = world.outlive.command(&["run", "--", "true"]);
-    let mut samples: Vec<(u64, u64)> = (0..5).map(|_| faults(&launch)).collect();
-    samples.sort();
-    let (run, pair) = samples[samples.len() / 2];
-    assert!(run > 0 && pair > 0, "not both were seen");
-    assert_within("run_page_faults", run);
-    assert_within("pair_page_faults", pair);
-}
-
-/// The launcher's count, or the pair's.
-fn side<'a>(process: &Process<'_>, run: &'a mut u64, pair: &'a mut u64) -> &'a mut u64 {
-    match process.program {
-        "outlive" => run,
-        _ => pair,
-    }
-}
-
-/// Page faults of the launcher, and of the pair, each counted as it ends.
-fn faults(launch: &Command) -> (u64, u64) {
-    const EXIT_GROUP: u64 = if cfg!(target_arch = "x86_64") {
-        231
-    } else {
-        94
-    };
-    let (mut run, mut pair) = (0, 0);
-    // What a process had before it became this program is not this program's.
-    let mut before = HashMap::new();
-    steps::follow(launch, Until::Call, |process, stop| {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", process.pid))?;
-        let faults: u64 = after_name(&stat).nth(7).unwrap().parse().unwrap();
-        let key = (process.pid, process.program.to_owned());
-        let before = before.entry(key).or_insert(faults);
-        if matches!(stop, Stop::Entered(call) if call.number == EXIT_GROUP) {
-            *side(process, &mut run, &mut pair) += faults - *before;
-        }
-        Ok(())
-    })
-    .unwrap();
-    (run, pair)
-}
-
-/// The fields behind a process's name, which may hold anything.
-fn after_name(stat: &str) -> impl Iterator<Item = &str> {
-    stat.rsplit(')')
-        .next()
-        .unwrap_or_default()
-        .split_whitespace()
 }
 
 /// System calls of the launcher, and of the pair.

@@ -23,6 +23,9 @@ mod plot;
 mod processes;
 mod report;
 mod run;
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+mod servers;
 mod steps;
 
 use processes::Watchdog;

@@ -7,7 +7,7 @@
 
 use crate::Why;
 use crate::steps::{self, Process};
-use outlive_sys::trace::{self, Until};
+use outlive_sys::trace;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::fs;
@@ -29,7 +29,7 @@ pub fn write(programs: &Path, out: &Path) -> Result<(), Why> {
     let launch = [&["run", "--", "true"][..], &["wait", "first"], &["list"]];
     let followed = made.and_then(|_| {
         launch.iter().try_for_each(|words| {
-            steps::follow(&verb(words), Until::Step, |process, _| {
+            steps::follow(&verb(words), |process| {
                 let at = trace::place(process.pid)?;
                 all.iter_mut()
                     .for_each(|functions| functions.saw(process, at));

@@ -1,4 +1,4 @@
-//! Following a launch by single instructions, or from call to call.
+//! Following a launch by single instructions.
 //!
 //! A virtual machine has no counters for this, and valgrind has no vDSO, which the static programs look
 //! for. What the kernel does on their behalf is not seen.
@@ -19,12 +19,11 @@ pub struct Process<'a> {
     pub program: &'a str,
 }
 
-/// Tells `each` of every stop of Outlive's own processes, until nothing of the launch runs any more: before
-/// each instruction or each call, whichever is asked for. The job's own program is let go.
+/// Tells `each` of every instruction of Outlive's own processes, until nothing of the launch runs any more.
+/// The job's own program is let go.
 pub fn follow(
     launch: &Command,
-    by: Until,
-    mut each: impl FnMut(&Process<'_>, Stop) -> io::Result<()>,
+    mut each: impl FnMut(&Process<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     // A shell that stands still until it is followed, and then becomes the launcher.
     let mut shell = Command::new("sh");
@@ -68,16 +67,16 @@ pub fn follow(
                 programs.remove(&pid);
                 continue;
             }
-            Stop::Signalled(TRAP) | Stop::Entered(_) => {
+            Stop::Signalled(TRAP) => {
                 if let Some(program) = programs.get(&pid) {
-                    each(&Process { pid, program }, stop)?;
+                    each(&Process { pid, program })?;
                 }
             }
             Stop::Signalled(other) => signal = other,
-            Stop::Forked { .. } | Stop::Left => {}
+            Stop::Forked { .. } | Stop::Entered(_) | Stop::Left => {}
         }
         let until = match programs.contains_key(&pid) {
-            true => by,
+            true => Until::Step,
             // The shell is not looked at.
             false => Until::Event,
         };

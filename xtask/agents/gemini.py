@@ -64,7 +64,7 @@ def shell(command):
 
 
 def session_in(request):
-    return re.search(r"outlive run --session (\S+) ", request)[1]
+    return re.search(r"OUTLIVE_SESSION=(\S+) outlive", request)[1]
 
 
 def script(home, gate):

@@ -29,7 +29,7 @@ const LAYERS: [Layer; 10] = [
     Layer {
         name: "outlive-sys",
         inside: &[],
-        outside: Some(&["dlmalloc", "libc", "rustix"]),
+        outside: Some(&["libc", "rustix"]),
         has_unsafe: true,
     },
     // The keeper stays small.

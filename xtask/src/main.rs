@@ -1,5 +1,5 @@
-//! `cargo xtask install | demo | test | layers | faults | agents | budgets | order | bench`: what is done to the
-//! workspace itself.
+//! `cargo xtask install | demo | test | layers | sanitize | faults | agents | budgets | order | bench`: what is
+//! done to the workspace itself.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,
@@ -15,6 +15,7 @@ mod faults;
 mod install;
 mod layers;
 mod order;
+mod sanitize;
 mod step;
 mod test;
 
@@ -25,9 +26,10 @@ cargo xtask install   install outlive and outlive-keeper, and show a job from st
 cargo xtask demo      show a job from start to end
 cargo xtask test      everything CI runs: format, lints, layers, unit, property and end-to-end tests, faults
 cargo xtask layers    check that no crate depends on what it must not know
+cargo xtask sanitize  run the tests of the crates that touch memory with AddressSanitizer (needs nightly)
 cargo xtask faults    break Outlive on purpose and show that nothing is lost; --long tries every case
 cargo xtask agents    show the MCP server and the kit with real clients, which it installs and removes again
-cargo xtask budgets   check what may not grow: calls, instructions, memory, wake-ups and size of the programs
+cargo xtask budgets   check the programs as they ship: calls, memory, wake-ups and size, and servers under load
 cargo xtask order     write down, for the linker, which functions a launch goes through
 cargo xtask bench     measure Outlive against doing without and against its peers, which it installs:
                       [--short] [--only MEASURE]… [--out DIR] [--real-time]";
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         Some("demo") => demo::demo(),
         Some("test") => test::test(),
         Some("layers") => layers::check(),
+        Some("sanitize") => sanitize::sanitize(),
         Some("faults") => faults::faults(&args[1..]),
         Some("agents") => agents::agents(&args[1..]),
         Some("budgets") => budgets::check(),

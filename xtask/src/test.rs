@@ -1,12 +1,13 @@
 //! Everything CI runs.
 
-use crate::{budgets, faults, layers, step};
+use crate::{budgets, faults, layers, sanitize, step};
 
 /// Programs the end-to-end tests use besides a shell, and the Debian packages they come from.
-const TOOLS: [(&str, &[&str], &str); 3] = [
+const TOOLS: [(&str, &[&str], &str); 4] = [
     ("strace", &["-V"], "strace"),
     ("mkfs.ext4", &["-V"], "e2fsprogs"),
     ("python3", &["-V"], "python3"),
+    ("xz", &["--version"], "xz-utils"),
 ];
 
 pub fn test() -> Result<(), String> {
@@ -26,6 +27,7 @@ pub fn test() -> Result<(), String> {
     )?;
     layers::check()?;
     test_all()?;
+    sanitize::check(&sanitize::QUICK)?;
     // The same cases every time; whoever breaks it by hand tries others.
     faults::faults(&["--seed".to_owned(), "1".to_owned()])?;
     budgets::check()

@@ -6,7 +6,7 @@
 use crate::invariants::same;
 use crate::job::{ID, OTHER, SESSION};
 use crate::world::{PATIENCE, Ran, STARTING, World};
-use outlive::inbox::Inbox;
+use outlive::inbox::{Finish, Inbox};
 use outlive::verbs::{inbox, list, log, prune, show, stop, wait};
 use outlive::{Caller, Config, Error, Label, Outlive, Piece};
 use serde_json::{Value, json};
@@ -183,7 +183,7 @@ fn deliver(outlive: &Outlive) -> Result<Value, Error> {
     })?;
     let inbox = Inbox::new(outlive, session, rules);
     let taken = inbox::take(&inbox, inbox::How::default())?;
-    inbox::delivered(&inbox, &taken)?;
+    inbox::finish(&inbox, &taken, Finish::Delivered)?;
     Ok(json!({ "events": taken.events }))
 }
 
