@@ -133,6 +133,8 @@ impl World {
         let is_ours = |pid: &i32| {
             procfs::stat(*pid).is_some_and(|stat| !stat.is_zombie())
                 && procfs::started_with(*pid, "OUTLIVE_JOB_DIR")
+                    .ok()
+                    .flatten()
                     .is_some_and(|mark| mark.starts_with(jobs.as_os_str().as_bytes()))
         };
         let all = procfs::all().unwrap_or_default();

@@ -2,21 +2,23 @@
 //!
 //! A session that waits for a job, or stops it, learns of the end from the answer. A hook or an MCP reply
 //! of the same session sees the end at the same moment and would tell it too. To prevent that, the verb
-//! takes a shared lock on one byte of the job's journal, one byte for each kind of event. It takes the lock
-//! before the event can happen and releases it after the answer is recorded in `told`. A consumer of the
-//! inbox skips an event whose byte is locked.
+//! takes a shared lock on one byte of the job's journal. It takes the lock before the event can happen and
+//! releases it after the answer is recorded in `told`. A consumer of the inbox skips an event that is locked.
 //!
-//! The kernel releases the lock when the process dies, so a killed verb holds nothing back. A suspended one
-//! holds an event back for [`PATIENCE_MS`] at most.
+//! Which byte it is tells the kind of event and the process that will answer. The kernel releases the lock
+//! when the process dies, so a killed verb holds nothing back. A suspended one holds an event back for
+//! [`PATIENCE_MS`] at most. Any other holds it back for as long as it takes: a wait for several jobs answers
+//! when the last of them has ended.
 
 use crate::outlive::Outlive;
 use outlive_core::notice::Kind;
 use outlive_core::{JobDir, JobId, Spec, layout};
-use outlive_sys::lock;
+use outlive_sys::{lock, own, procfs};
 use std::fs::File;
+use std::ops::Range;
 use std::sync::Arc;
 
-/// How long after an event the reservation counts. An answer takes milliseconds.
+/// How long after an event the reservation of a suspended process counts.
 pub(crate) const PATIENCE_MS: u64 = 30_000;
 
 /// How many jobs one request reserves events of. Each costs a file descriptor, and the request needs more of
@@ -46,7 +48,11 @@ impl Answering {
         let id = &spec.id;
         let journal = layout::open(&outlive.job_dir(id).journal()).ok()?;
         for kind in kinds {
-            lock::share_byte(&journal, byte(*kind)).ok()?;
+            lock::share_byte(
+                &journal,
+                bytes(*kind).start + u64::from(own::pid().unsigned_abs()),
+            )
+            .ok()?;
         }
         Some(Answering {
             _journal: Arc::new(journal),
@@ -54,14 +60,33 @@ impl Answering {
     }
 }
 
-/// Whether somebody's answer is about to tell an event of this kind.
-pub(crate) fn is_answered(job: &JobDir, kind: Kind) -> bool {
-    layout::open(&job.journal())
-        .and_then(|journal| lock::is_byte_taken(&journal, byte(kind)))
-        .unwrap_or(false)
+/// Whether somebody's answer is about to tell an event of this kind that happened so long ago.
+pub(crate) fn is_answered(job: &JobDir, kind: Kind, age_ms: u64) -> bool {
+    let range = bytes(kind);
+    let holders = layout::open(&job.journal())
+        .and_then(|journal| lock::taken_bytes(&journal, range.clone()))
+        .unwrap_or_default();
+    let mut pids = holders.iter().map(|at| at - range.start);
+    pids.any(|pid| age_ms < PATIENCE_MS || is_at_work(pid))
 }
 
-fn byte(kind: Kind) -> u32 {
+/// Whether a process runs and is not suspended. One that cannot be seen (in another PID namespace) may be.
+fn is_at_work(pid: u64) -> bool {
+    let pid = i32::try_from(pid).unwrap_or_default();
+    procfs::stat(pid).is_some_and(|stat| !stat.is_zombie() && !stat.is_stopped())
+}
+
+/// More than there are process numbers.
+const PIDS: u64 = 1 << 32;
+
+/// The bytes for this kind of event: one for each process number. Only the locks count; a journal is never so
+/// long.
+fn bytes(kind: Kind) -> Range<u64> {
+    let first = PIDS * (1 + number(kind));
+    first..first + PIDS
+}
+
+fn number(kind: Kind) -> u64 {
     match kind {
         Kind::Ended => 0,
         Kind::Ready => 1,
@@ -72,5 +97,55 @@ fn byte(kind: Kind) -> u32 {
         Kind::WatchOverflow => 6,
         Kind::WatchResumed => 7,
         Kind::Delegation => 8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use outlive_sys::spawn;
+    use std::io;
+    use std::process::{Command, Stdio};
+    use std::thread;
+    use std::time::Duration;
+
+    const HOUR_MS: u64 = 60 * 60 * 1000;
+
+    /// A wait for several jobs answers when the last has ended, however long that takes.
+    #[test]
+    fn only_a_suspended_process_loses_what_it_reserved() -> io::Result<()> {
+        let world = tempfile::tempdir()?;
+        let job = JobDir::at(world.path().to_owned());
+        let journal = File::create_new(job.journal())?;
+        let mut child = spawn::start(Command::new("cat").stdin(Stdio::piped()))?;
+        let pid = u64::from(child.id());
+        // As the child would.
+        let reserve = |journal: &File| lock::share_byte(journal, bytes(Kind::Ended).start + pid);
+        assert!(!is_answered(&job, Kind::Ended, 0));
+        assert!(reserve(&journal)?);
+        assert!(is_answered(&job, Kind::Ended, HOUR_MS));
+        assert!(!is_answered(&job, Kind::Ready, 0), "another kind");
+        signal(pid, "STOP");
+        while !procfs::stat(pid as i32).is_some_and(|stat| stat.is_stopped()) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(is_answered(&job, Kind::Ended, PATIENCE_MS - 1));
+        assert!(!is_answered(&job, Kind::Ended, PATIENCE_MS));
+        signal(pid, "CONT");
+        while procfs::stat(pid as i32).is_none_or(|stat| stat.is_stopped()) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(is_answered(&job, Kind::Ended, HOUR_MS));
+        drop(journal);
+        assert!(!is_answered(&job, Kind::Ended, 0), "it is gone");
+        child.kill()?;
+        child.wait().map(drop)
+    }
+
+    fn signal(pid: u64, name: &str) {
+        let (signal, pid) = (format!("-{name}"), pid.to_string());
+        let sent = spawn::start(Command::new("kill").args([signal, pid]));
+        let sent = sent.and_then(|mut child| child.wait());
+        assert!(sent.is_ok_and(|status| status.success()));
     }
 }

@@ -55,6 +55,8 @@ pub struct Taken {
     pub lapses_at: Option<u64>,
     /// What may have more to tell, and how far each had come.
     pub(crate) running: Vec<(JobId, u64)>,
+    /// How many more are due.
+    pub more: usize,
     /// What could not be read, and what to say of it.
     pub unreadable: Vec<(JobId, String)>,
     /// By which name it was claimed.
@@ -252,18 +254,21 @@ impl<'a> Inbox<'a> {
     /// Notes, once the words are out, what became of what was claimed. What was told for the last time is
     /// given up.
     pub fn finish(&self, taken: &Taken, finish: Finish) -> Result<(), Error> {
-        for (source, seqs) in taken.claimed.iter().filter(|(_, seqs)| !seqs.is_empty()) {
-            if finish == Finish::Told {
-                source.settle(self.outlive, seqs, Note::Told { how: How::Inbox })?;
-                continue;
-            }
-            let line = source.line(seqs.clone(), Note::Delivered)?;
-            source.append(&line, Durable::No)?;
-            for (event, why) in taken.last().filter(|(event, _)| event.source == source.id) {
-                source.settle(self.outlive, &[event.seq], Note::Dropped { why })?;
-            }
-        }
-        Ok(())
+        let claimed = taken.claimed.iter().filter(|(_, seqs)| !seqs.is_empty());
+        // One job that was removed meanwhile keeps nobody from noting what became of the others.
+        all_of(claimed.map(|(source, seqs)| match finish {
+            Finish::Told => source.settle(self.outlive, seqs, Note::Told { how: How::Inbox }),
+            Finish::Delivered => self.note_delivered(taken, source, seqs),
+        }))
+    }
+
+    fn note_delivered(&self, taken: &Taken, source: &Source, seqs: &[u64]) -> Result<(), Error> {
+        let line = source.line(seqs.to_vec(), Note::Delivered)?;
+        source.append(&line, Durable::No)?;
+        let mut last = taken.last().filter(|(event, _)| event.source == source.id);
+        last.try_for_each(|(event, why)| {
+            source.settle(self.outlive, &[event.seq], Note::Dropped { why })
+        })
     }
 
     /// Marks these as told, each for itself. That some were already is no error; of those that are not
@@ -281,20 +286,18 @@ impl<'a> Inbox<'a> {
                 Err(error) => drop(failed.get_or_insert(error)),
             }
         }
-        for (source, seqs) in by_source.values() {
-            let told = Note::Told { how: How::Inbox };
-            if let Err(error) = source.settle(self.outlive, seqs, told) {
-                failed.get_or_insert(error);
-            }
-        }
-        failed.map_or(Ok(()), Err)
+        let settle = |(source, seqs): &(Source, Vec<u64>)| {
+            source.settle(self.outlive, seqs, Note::Told { how: How::Inbox })
+        };
+        let settled = all_of(by_source.values().map(settle));
+        failed.map_or(settled, Err)
     }
 
     /// Acks everything that has been delivered and not been acked. Returns what there is to say about it.
     pub fn ack_delivered(&self) -> Result<Taken, Error> {
         let mut taken = Taken::default();
         let delivered = self.untold(&mut taken, |told, seq| {
-            told.of(seq).is_some_and(|delivery| delivery.delivered)
+            told.of(seq).is_some_and(|delivery| delivery.deliveries > 0)
         })?;
         self.ack(&delivered).map(|()| taken)
     }
@@ -306,21 +309,21 @@ impl<'a> Inbox<'a> {
 
     /// Gives up everything that waits or will, because the session is over.
     pub fn close(&self) -> Result<(), Error> {
-        for id in ids_in(&self.directory())? {
-            // One that cannot be read has nothing to tell.
-            if let Ok(Some(source)) = Source::read(self.outlive, &id)
-                && source.session() == Some(&self.session)
-            {
-                let why = Why::Session;
-                source.append(
-                    &source.line(Vec::new(), Note::Dropped { why })?,
-                    Durable::Yes,
-                )?;
-                source.let_go(self.outlive);
-            }
-        }
+        let ids = ids_in(&self.directory())?;
+        // One that cannot be read has nothing to tell.
+        let sources = ids
+            .iter()
+            .filter_map(|id| Source::read(self.outlive, id).ok()?);
+        let own = sources.filter(|source| source.session() == Some(&self.session));
+        let closed = all_of(own.map(|source| {
+            let why = Why::Session;
+            let line = source.line(Vec::new(), Note::Dropped { why })?;
+            source.append(&line, Durable::Yes)?;
+            source.let_go(self.outlive);
+            Ok(())
+        }));
         let _ = fs::remove_dir(self.directory());
-        Ok(())
+        closed
     }
 
     fn directory(&self) -> PathBuf {
@@ -358,6 +361,15 @@ impl<'a> Inbox<'a> {
         let (home, kind) = (self.outlive.home(), source.link_kind());
         let _ = links::unlink_inbox(home, &self.session, &source.id, kind, is_other);
     }
+}
+
+/// Takes every step, whatever becomes of the others; the first error is returned.
+fn all_of(steps: impl Iterator<Item = Result<(), Error>>) -> Result<(), Error> {
+    let mut failed = None;
+    for error in steps.filter_map(Result::err) {
+        failed.get_or_insert(error);
+    }
+    failed.map_or(Ok(()), Err)
 }
 
 /// The particulars and the text of a job's end, whether or not a session is told of it; `None` if there is

@@ -4,7 +4,7 @@
 //!           ┌── lapsed ──┐
 //!           ▼            │
 //!  untold ─claim─► claimed ─ack─► told
-//!                     └── after eight claims, or two days after it was delivered ──► dropped
+//!                     └── after eight deliveries, or one that is two days old ──► dropped
 //! ```
 //! A claim is no delivery: whoever made it may have been killed before a word was out. That the words
 //! are out is noted too, so that "ack what was delivered" means no more than that.
@@ -32,7 +32,7 @@ use std::path::Path;
 pub struct Rules {
     /// A claim that is not acked within this time lapses.
     pub claim_ms: u64,
-    /// After this many claims have lapsed the event is dropped.
+    /// After it was delivered this often and never acked, the event is dropped.
     pub attempts: u32,
     /// An event that was delivered and not acked is dropped when it is older than this.
     pub keep_ms: u64,
@@ -144,8 +144,8 @@ pub struct Delivery {
     /// How often it was claimed.
     pub attempts: u32,
     pub claim: Option<Claim>,
-    /// It has been given to somebody at least once.
-    pub delivered: bool,
+    /// How often it was given to somebody who was to ack it.
+    pub deliveries: u32,
     pub settled: Option<Settled>,
     /// When its session last saw it by the way.
     shown: Option<When>,
@@ -224,7 +224,7 @@ impl Told {
                 Note::Claimed { .. } => {}
                 Note::Told { how } => delivery.settle(Settled::Told(*how)),
                 Note::Dropped { why } => delivery.settle(Settled::Dropped(*why)),
-                Note::Delivered => delivery.delivered = true,
+                Note::Delivered => delivery.deliveries += 1,
                 Note::Shown => delivery.shown = Some(line.when.clone()),
             }
         }
@@ -262,8 +262,8 @@ impl Told {
             _ if self.closed => Due::Settled,
             (Some(_), _) => Due::Settled,
             (None, Some(claim)) => Due::Held { until: claim.until },
-            (None, None) if delivery.attempts >= rules.attempts => Due::GiveUp(Why::Attempts),
-            (None, None) if delivery.delivered && age_ms(happened, when) > rules.keep_ms => {
+            (None, None) if delivery.deliveries >= rules.attempts => Due::GiveUp(Why::Attempts),
+            (None, None) if delivery.deliveries > 0 && age_ms(happened, when) > rules.keep_ms => {
                 Due::GiveUp(Why::Age)
             }
             (None, None) => Due::Now,

@@ -115,7 +115,10 @@ impl Errand {
 pub fn end_inherited(job: &JobDir) -> io::Result<()> {
     let mark = mark(job.path().as_os_str().as_bytes());
     for pid in procfs::children(own::pid())? {
-        let is_sent = procfs::started_with(pid, MARK).is_some_and(|has| has == mark);
+        let is_sent = procfs::started_with(pid, MARK)
+            .ok()
+            .flatten()
+            .is_some_and(|has| has == mark);
         if is_sent && procfs::stat(pid).is_some_and(|stat| stat.session != pid) {
             // It leads its group, or is no errand but something that one left behind.
             let _ = own::kill_group(pid);

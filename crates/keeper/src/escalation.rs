@@ -23,6 +23,9 @@ use std::io;
 pub struct Escalation {
     step: Step,
     begun_ms: u64,
+    /// When it was last looked at.
+    looked_ms: u64,
+    rest_until: u64,
     /// Sent this step's signal.
     sent: HashSet<ProcRef>,
     denied: HashSet<ProcRef>,
@@ -44,12 +47,21 @@ pub enum Progress {
 /// The kernel counts start times in hundredths of a second, whatever its own clock does.
 const MS_PER_TICK: u64 = 10;
 
+const LOOK_AGAIN_MS: u64 = 500;
+
+const REST_MS: u64 = 20;
+
+/// Thirty lines of processes, each of which forks and ends every two milliseconds, are caught within a few.
+const SWEEPS: usize = 32;
+
 impl Escalation {
     /// Processes still there at `kill_at` (boot time) will be killed.
     pub fn begin(now: u64, kill_at: u64) -> Escalation {
         Escalation {
             step: Step::Asking { kill_at },
             begun_ms: now,
+            looked_ms: now,
+            rest_until: now,
             sent: HashSet::new(),
             denied: HashSet::new(),
         }
@@ -65,18 +77,39 @@ impl Escalation {
     /// When it wants to be looked at again, if nothing else happens.
     pub fn deadline(&self) -> Option<u64> {
         match self.step {
+            _ if self.rest_until > self.looked_ms => Some(self.rest_until),
             Step::Asking { kill_at } => Some(kill_at),
+            // A process that cannot be reached may be the parent of one that was killed; then nobody tells
+            // when that one has ended.
+            Step::Killing if !self.denied.is_empty() => Some(self.looked_ms + LOOK_AGAIN_MS),
             Step::Killing => None,
         }
     }
 
+    /// Whether there is no use in looking before [`Escalation::deadline`]: the tree changes faster than it can be
+    /// looked through, and the keeper had better let go of what has ended meanwhile.
+    pub fn rests(&self, now: u64) -> bool {
+        now < self.rest_until
+    }
+
     /// Does what is due at `now` (boot time).
-    pub fn advance(&mut self, tree: &Tree, now: u64) -> io::Result<Progress> {
+    ///
+    /// Ended children of the keeper that are in `spare` are left to it.
+    pub fn advance(&mut self, tree: &Tree, now: u64, spare: &[i32]) -> io::Result<Progress> {
         if let Step::Asking { kill_at } = self.step
             && kill_at <= now
         {
             self.step = Step::Killing;
             self.sent.clear();
+        }
+        self.looked_ms = now;
+        if self.step == Step::Killing && tree.is_own() {
+            // Those that are found more than once are slow to end, and waited for below.
+            for _ in 0..SWEEPS {
+                if tree.kill_on_sight(spare)? == 0 {
+                    break;
+                }
+            }
         }
         for round in 1.. {
             let Members { list, sure } = tree.found()?;
@@ -86,7 +119,11 @@ impl Escalation {
                 // Some may have been missed, whose ends nobody would hear of.
                 (true, Sure::No) => return Err(tree::unsure()),
                 (false, _) if self.signal_new(&list)? && !self.may_rest(tree, round) => {}
-                (false, _) => return Ok(Progress::UnderWay),
+                (false, Sure::Yes) => return Ok(Progress::UnderWay),
+                (false, Sure::No) => {
+                    self.rest_until = now + REST_MS;
+                    return Ok(Progress::UnderWay);
+                }
             }
         }
         unreachable!("it returns after some round")

@@ -330,6 +330,14 @@ impl<'a> Keeper<'a> {
         Ok(())
     }
 
+    /// Children whose ends are looked at before they are let go: the leader until its end is recorded, and errands.
+    pub(crate) fn unreaped(&self) -> Vec<i32> {
+        let leader = self.state().phase.leader().map(|leader| leader.process.pid);
+        let leader = leader.filter(|pid| self.is_unrecorded_leader(*pid));
+        let errands = self.errands.iter().map(|errand| errand.pid);
+        errands.chain(leader).collect()
+    }
+
     fn is_unrecorded_leader(&self, pid: i32) -> bool {
         let phase = &self.state().phase;
         !matches!(phase, Phase::Ended { .. })

@@ -79,7 +79,10 @@ fn is_ours(job: &JobDir, sockets: &[u64]) -> bool {
     !sockets.is_empty()
         && procfs::all().is_ok_and(|all| {
             all.into_iter().any(|pid| {
-                procfs::started_with(pid, MARK).is_some_and(|own| own == mark)
+                procfs::started_with(pid, MARK)
+                    .ok()
+                    .flatten()
+                    .is_some_and(|own| own == mark)
                     && procfs::sockets(pid)
                         .iter()
                         .any(|socket| sockets.contains(socket))

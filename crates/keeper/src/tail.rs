@@ -61,14 +61,22 @@ impl Keeper<'_> {
 
     fn look_at_tail(&mut self) -> io::Result<Tail> {
         let ended = self.state().end().is_some();
+        let spare = self.unreaped();
         if let Some(escalation) = &mut self.escalation {
-            let progress = escalation.advance(&self.tree, clock::boot_ms())?;
+            if escalation.rests(clock::boot_ms()) {
+                return Ok(Tail::Lingering);
+            }
+            let progress = escalation.advance(&self.tree, clock::boot_ms(), &spare)?;
             // Whoever is told of the stop can see the end, so that comes first.
             if progress == Progress::Done && ended {
                 self.escalation = None;
                 self.stopped = true;
                 self.clients.tell_stopped();
                 return Ok(Tail::Stopped);
+            }
+            // The bell rings when one of them ends.
+            if progress == Progress::UnderWay && self.tree.is_own() {
+                return Ok(Tail::Lingering);
             }
         } else if self.stopped {
             // Also after a doorbell, which is one more process that ends.

@@ -8,6 +8,7 @@
 
 use crate::walk::{self, Look, Processes, Range, Sure};
 use crate::{MARK, errand, hooks};
+use outlive_core::signal::Signal;
 use outlive_core::{JobDir, ProcRef, layout};
 use outlive_sys::pidfd::{Delivered, PidFd};
 use outlive_sys::{lock, own, procfs};
@@ -77,6 +78,33 @@ impl Tree {
         self.find(None)
     }
 
+    /// Kills descendants in one pass, each as soon as it is seen, and lets go of orphans that have ended, but for
+    /// those to be spared. Says how many were killed. A walk that must be sure takes longer than a process that
+    /// forks and ends takes to be another one; what is killed on sight forks no more.
+    pub fn kill_on_sight(&self, spare: &[i32]) -> io::Result<u32> {
+        let own = own::pid();
+        let mut killed = 0;
+        let mut parents = vec![own];
+        while let Some(parent) = parents.pop() {
+            for child in procfs::children(parent)? {
+                let (Some(pidfd), Some(stat)) = (PidFd::open(child)?, procfs::look(child)?) else {
+                    continue;
+                };
+                if stat.is_zombie() && parent == own && !spare.contains(&child) {
+                    let _ = pidfd.reap();
+                }
+                if stat.is_zombie() || stat.parent != parent || self.is_foreign(child)? {
+                    continue;
+                }
+                if pidfd.signal(Signal::KILL.number())? == Delivered::Yes {
+                    killed += 1;
+                }
+                parents.push(child);
+            }
+        }
+        Ok(killed)
+    }
+
     fn find(&self, ended: Option<i32>) -> io::Result<Members> {
         let range = match self.adopted {
             Some(_) => Range::Anywhere,
@@ -143,48 +171,64 @@ impl Processes for Tree {
     }
 
     /// Whether a process is another job's. A mark is believed only where there is such a job.
-    fn is_foreign(&self, pid: i32) -> bool {
-        match procfs::started_with(pid, MARK) {
-            Some(mark) if mark == self.mark => false,
-            Some(mark) => mark == errand::mark(&self.mark) || is_kept(&mark),
+    fn is_foreign(&self, pid: i32) -> io::Result<bool> {
+        match procfs::started_with(pid, MARK)? {
+            Some(mark) if mark == self.mark => Ok(false),
+            Some(mark) if mark == errand::mark(&self.mark) => Ok(true),
+            Some(mark) => is_kept(&mark),
             // Also what just executes another program, and shows none for a moment. The job's processes
             // are in its leader's session or later ones; in this keeper's are only its errands.
-            None => procfs::stat(pid).map(|stat| stat.session) == own_session(),
+            None => Ok(session(pid)? == session(own::pid())?),
         }
     }
 
     /// Whether a process bears this job's mark or is in the leader's session.
-    fn is_ours(&self, pid: i32) -> bool {
-        let ours = match procfs::started_with(pid, MARK) {
+    fn is_ours(&self, pid: i32) -> io::Result<bool> {
+        let ours = match procfs::started_with(pid, MARK)? {
             Some(mark) => mark == self.mark,
-            None => self.is_in_session(pid),
+            None => self.is_in_session(pid)?,
         };
         // The keepers bear the mark too; they are what keeps, not what is kept.
-        ours && !is_keeper(pid)
+        Ok(ours && !is_keeper(pid))
     }
 }
 
 impl Tree {
-    fn is_in_session(&self, pid: i32) -> bool {
-        let session = procfs::stat(pid).map(|stat| stat.session);
-        self.adopted.is_some_and(|leader| {
-            // Once the leader is gone its number may be another session's.
-            session == Some(leader.pid)
-                && procfs::stat(leader.pid).is_some_and(|stat| stat.started == leader.started)
-        })
+    fn is_in_session(&self, pid: i32) -> io::Result<bool> {
+        let Some(leader) = self.adopted else {
+            return Ok(false);
+        };
+        if session(pid)? != Some(leader.pid) {
+            return Ok(false);
+        }
+        // Once the leader is gone its number may be another session's.
+        let now = procfs::look(leader.pid)?;
+        Ok(now.is_some_and(|stat| stat.started == leader.started))
     }
 }
 
-fn own_session() -> Option<i32> {
-    procfs::stat(own::pid()).map(|stat| stat.session)
+/// The session of a process; `None` for one that is gone.
+fn session(pid: i32) -> io::Result<Option<i32>> {
+    Ok(procfs::look(pid)?.map(|stat| stat.session))
 }
 
 /// Whether this directory is a job's that somebody keeps.
-fn is_kept(mark: &[u8]) -> bool {
+fn is_kept(mark: &[u8]) -> io::Result<bool> {
     let job = JobDir::at(OsStr::from_bytes(mark).into());
-    layout::open(&job.lock())
-        .and_then(|file| lock::is_taken(&file))
-        .unwrap_or(false)
+    match layout::open(&job.lock()) {
+        Ok(file) => lock::is_taken(&file),
+        // No descriptor is left to look with.
+        Err(error) if is_scarcity(&error) => Err(error),
+        // Not a job's directory, whatever is there.
+        Err(_) => Ok(false),
+    }
+}
+
+fn is_scarcity(error: &io::Error) -> bool {
+    const TOO_MANY_OPEN_FILES: [i32; 2] = [23, 24];
+    let number = error.raw_os_error();
+    error.kind() == io::ErrorKind::OutOfMemory
+        || number.is_some_and(|number| TOO_MANY_OPEN_FILES.contains(&number))
 }
 
 /// This process and its standby.

@@ -29,9 +29,9 @@ pub trait Processes {
     fn all(&self) -> io::Result<Vec<i32>>;
     fn look(&self, pid: i32) -> io::Result<Option<Look>>;
     /// Whether a descendant of the keeper is not the job's.
-    fn is_foreign(&self, pid: i32) -> bool;
+    fn is_foreign(&self, pid: i32) -> io::Result<bool>;
     /// Whether any process, wherever it is, is the job's.
-    fn is_ours(&self, pid: i32) -> bool;
+    fn is_ours(&self, pid: i32) -> io::Result<bool>;
 }
 
 /// What there is to know of one process.
@@ -152,7 +152,7 @@ impl<P: Processes> Walk<'_, P> {
                 let Some(process) = self.meet(child, Some(parent), pass)? else {
                     continue;
                 };
-                if !self.processes.is_foreign(child) && pass.living.insert(process) {
+                if !self.processes.is_foreign(child)? && pass.living.insert(process) {
                     parents.push(child);
                 }
             }
@@ -163,7 +163,7 @@ impl<P: Processes> Walk<'_, P> {
     /// Adds those that are the job's wherever they are, with their descendants.
     fn search(&mut self, pass: &mut Pass) -> io::Result<()> {
         for pid in self.processes.all()? {
-            if !self.processes.is_ours(pid) {
+            if !self.processes.is_ours(pid)? {
                 continue;
             }
             if let Some(process) = self.meet(pid, None, pass)?

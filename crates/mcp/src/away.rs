@@ -61,9 +61,6 @@ fn take(
         return Ok(None);
     }
     let taken = inbox::take(&inbox, how(Take::Claim))?;
-    let more = match taken.events.len() < MOST {
-        true => 0,
-        false => inbox.waiting()?.saturating_sub(taken.events.len()),
-    };
+    let more = taken.more;
     Ok(Some((taken.only(is_new), more)))
 }

@@ -104,12 +104,18 @@ impl Begun {
     }
 }
 
+/// A line that was no message.
+#[derive(Debug)]
+pub struct Garbage {
+    pub id: Option<RequestId>,
+}
+
 /// A transport that knows which of its messages are out, answers what was no message, and tells when the
 /// client has gone.
 pub struct Noting<T> {
     pub inner: T,
     /// One for each that was none.
-    pub garbage: mpsc::Receiver<()>,
+    pub garbage: mpsc::Receiver<Garbage>,
     pub deliveries: Deliveries,
     pub closed: CancellationToken,
 }
@@ -139,14 +145,21 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Noting<T> {
         loop {
             let message = tokio::select! {
                 biased;
-                Some(()) = self.garbage.recv() => None,
-                message = self.inner.receive() => Some(message),
+                Some(garbage) = self.garbage.recv() => Err(garbage),
+                message = self.inner.receive() => Ok(message),
             };
-            let Some(message) = message else {
-                // Without an id, as the protocol has it where there is none to be read.
-                let why = ErrorData::parse_error("this is no JSON", None);
-                let _ = self.inner.send(JsonRpcMessage::error(why, None)).await;
-                continue;
+            let message = match message {
+                Ok(message) => message,
+                Err(garbage) => {
+                    // Without an id where none can be read, as the protocol has it.
+                    let why = "this is no JSON: is a string in it valid UTF-8, without half of a surrogate pair?";
+                    let why = ErrorData::parse_error(why, None);
+                    let _ = self
+                        .inner
+                        .send(JsonRpcMessage::error(why, garbage.id))
+                        .await;
+                    continue;
+                }
             };
             if message.is_none() {
                 self.closed.cancel();

@@ -3,12 +3,14 @@
 //! Hosts forget their servers: when the input ends, so does the server. Nothing but the protocol is
 //! written to the output. What is no JSON is answered as such; the transport would pass it over.
 
-use crate::delivery::{Deliveries, Noting};
+use crate::delivery::{Deliveries, Garbage, Noting};
 use crate::server::{Options, Server};
 use outlive::Outlive;
+use rmcp::model::RequestId;
 use rmcp::service::{ServerInitializeError, ServiceExt};
 use rmcp::transport::async_rw::{AsyncRwTransport, DEFAULT_MAX_LINE_LENGTH};
-use serde::de::IgnoredAny;
+use serde::Deserialize;
+use serde_json::Value;
 use std::io;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
@@ -56,7 +58,7 @@ async fn serve_stdio(outlive: Outlive, options: Options) -> io::Result<()> {
 async fn sieve(
     input: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
-    garbled: mpsc::Sender<()>,
+    garbled: mpsc::Sender<Garbage>,
 ) -> io::Result<()> {
     let mut input = BufReader::new(input);
     let mut line = Vec::new();
@@ -70,15 +72,27 @@ async fn sieve(
         }
         let begins = is_whole;
         is_whole = line.ends_with(b"\n");
-        if begins && is_whole && is_garbage(&line) {
+        if let Some(garbage) = garbage(&line).filter(|_| begins && is_whole) {
             // Nobody hears it once the server ends.
-            let _ = garbled.send(()).await;
+            let _ = garbled.send(garbage).await;
             continue;
         }
         to.write_all(&line).await?;
     }
 }
 
-fn is_garbage(line: &[u8]) -> bool {
-    !line.trim_ascii().is_empty() && serde_json::from_slice::<IgnoredAny>(line).is_err()
+/// Of a line that is no JSON: the id of the request, where that much can be read. A string with half of a
+/// surrogate pair in it, or with bytes that are no UTF-8, spoils the request and not its id.
+fn garbage(line: &[u8]) -> Option<Garbage> {
+    #[derive(Deserialize)]
+    struct Header {
+        id: RequestId,
+    }
+    if line.trim_ascii().is_empty() || serde_json::from_slice::<Value>(line).is_ok() {
+        return None;
+    }
+    let header = serde_json::from_slice::<Header>(line).ok();
+    Some(Garbage {
+        id: header.map(|header| header.id),
+    })
 }

@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 
 /// A file that is locked for as long as this, or a forked copy of it, exists.
@@ -28,12 +29,13 @@ fn whole_file(kind: i32) -> libc::flock {
     flock
 }
 
-/// One byte of a file, which need not be there: several locks can lie side by side in one file.
-fn one_byte(kind: i32, at: u32) -> libc::flock {
+/// Some bytes of a file, which need not be there: several locks can lie side by side in one file.
+fn bytes(kind: i32, range: &Range<u64>) -> io::Result<libc::flock> {
+    let offset = |value: u64| libc::off_t::try_from(value).map_err(io::Error::other);
     let mut flock = whole_file(kind);
-    flock.l_start = libc::off_t::from(at);
-    flock.l_len = 1;
-    flock
+    flock.l_start = offset(range.start)?;
+    flock.l_len = offset(range.end - range.start)?;
+    Ok(flock)
 }
 
 fn fcntl(file: &File, command: i32, flock: &mut libc::flock) -> io::Result<()> {
@@ -90,15 +92,31 @@ pub fn release(file: &File) -> io::Result<()> {
 
 /// Shares the lock on one byte of a file, which is held until the file is closed. Says whether it was to
 /// be had.
-pub fn share_byte(file: &File, at: u32) -> io::Result<bool> {
-    try_range(file, one_byte(libc::F_RDLCK, at))
+pub fn share_byte(file: &File, at: u64) -> io::Result<bool> {
+    try_range(file, bytes(libc::F_RDLCK, &(at..at + 1))?)
 }
 
-/// Whether somebody else holds a lock on this byte, shared or not.
-pub fn is_byte_taken(file: &File, at: u32) -> io::Result<bool> {
-    let mut flock = one_byte(libc::F_WRLCK, at);
-    fcntl(file, libc::F_OFD_GETLK, &mut flock)?;
-    Ok(i32::from(flock.l_type) != libc::F_UNLCK)
+/// The bytes of this range on which others hold a lock, shared or not. For locks of one byte each.
+pub fn taken_bytes(file: &File, range: Range<u64>) -> io::Result<Vec<u64>> {
+    let mut taken = Vec::new();
+    let mut open = vec![range];
+    // The kernel names any one of the locks in a range, so what is on both sides of it is asked for again.
+    while let Some(range) = open.pop() {
+        if range.is_empty() {
+            continue;
+        }
+        let mut flock = bytes(libc::F_WRLCK, &range)?;
+        fcntl(file, libc::F_OFD_GETLK, &mut flock)?;
+        if i32::from(flock.l_type) == libc::F_UNLCK {
+            continue;
+        }
+        let at = u64::try_from(flock.l_start).map_err(io::Error::other)?;
+        // Somebody who locks more than one byte is none of ours, and must not keep this going for ever.
+        let at = at.clamp(range.start, range.end - 1);
+        taken.push(at);
+        open.extend([range.start..at, at + 1..range.end]);
+    }
+    Ok(taken)
 }
 
 /// Whether somebody else holds the lock now.
@@ -112,5 +130,36 @@ impl Lock {
     /// The locked file, to hand down to a process that is to hold the lock from here on.
     pub fn into_file(self) -> File {
         self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_that_others_lock_is_named() -> io::Result<()> {
+        let path = std::env::temp_dir().join(format!("outlive-lock-{}", crate::own::pid()));
+        let open = || {
+            let mut options = File::options();
+            options.read(true).write(true).create(true).truncate(false);
+            options.open(&path)
+        };
+        let (asks, one, other) = (open()?, open()?, open()?);
+        std::fs::remove_file(&path)?;
+        assert_eq!(taken_bytes(&asks, 0..1 << 40)?, [0u64; 0]);
+        for (file, at) in [(&one, 7), (&one, 1 << 30), (&other, 7), (&other, 100)] {
+            assert!(share_byte(file, at)?, "shared");
+        }
+        assert!(share_byte(&asks, 500)?, "one's own");
+        let mut taken = taken_bytes(&asks, 0..1 << 40)?;
+        taken.sort_unstable();
+        assert_eq!(taken, [7, 100, 1 << 30]);
+        assert_eq!(taken_bytes(&asks, 8..100)?, [0u64; 0]);
+        drop(other);
+        let mut taken = taken_bytes(&asks, 0..1 << 40)?;
+        taken.sort_unstable();
+        assert_eq!(taken, [7, 1 << 30]);
+        Ok(())
     }
 }

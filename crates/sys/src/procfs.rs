@@ -25,6 +25,11 @@ impl Stat {
     pub fn is_zombie(&self) -> bool {
         matches!(self.state, b'Z' | b'X') && self.threads <= 1
     }
+
+    /// Suspended, by a signal or by somebody who traces it.
+    pub fn is_stopped(&self) -> bool {
+        matches!(self.state, b'T' | b't')
+    }
 }
 
 /// What is known of the process with this pid, if there is one and it can be looked at.
@@ -163,13 +168,20 @@ fn number(text: &str) -> Option<i32> {
     text.parse().ok()
 }
 
-/// What a process was started with in this variable; `None` also where that cannot be read.
-pub fn started_with(pid: i32, variable: &str) -> Option<Vec<u8>> {
-    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
-    environment
-        .split(|byte| *byte == 0)
+/// What a process was started with in this variable. `None` for one that is gone, and for one of another user,
+/// which may not be looked at. That there is no descriptor left to look with, say, is an error.
+pub fn started_with(pid: i32, variable: &str) -> io::Result<Option<Vec<u8>>> {
+    let environment = match fs::read(format!("/proc/{pid}/environ")) {
+        Err(error) if is_gone(&error) || error.kind() == io::ErrorKind::PermissionDenied => {
+            return Ok(None);
+        }
+        other => other?,
+    };
+    let mut entries = environment.split(|byte| *byte == 0);
+    let value = entries
         .find_map(|entry| entry.strip_prefix(variable.as_bytes())?.strip_prefix(b"="))
-        .map(<[u8]>::to_vec)
+        .map(<[u8]>::to_vec);
+    Ok(value)
 }
 
 /// Whether a process is executing a program; one that is ending or has ended is not.

@@ -211,7 +211,7 @@ fn print_for(
     if taken.events.is_empty() {
         return Ok(());
     }
-    let text = verbs::hook::text(inbox, &taken.events);
+    let text = verbs::hook::text(inbox, taken);
     context.print(&hook::context(agent, Occasion::UserPromptSubmit, &text))
 }
 

@@ -54,6 +54,15 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     for (id, why) in &pruned.failed {
         context.say(&format!("outlive: {id} was not removed: {why}"));
     }
+    for (path, why) in &pruned.left_behind {
+        let path = path.display();
+        context.say(&format!(
+            "outlive: a removed job left {path}, which could not be deleted: {why}; delete it by hand"
+        ));
+    }
+    if let Some(why) = &pruned.unfinished {
+        context.say(&format!("outlive: not everything was tidied up: {why}"));
+    }
     for event in &pruned.dropped {
         context.say(&format!(
             "outlive: nobody was told of the event {event}, and nobody will be: its job was removed"
@@ -72,6 +81,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             "untold": pruned.untold,
             "busy": pruned.busy,
             "failed": pruned.failed.iter().map(|(id, _)| id).collect::<Vec<_>>(),
+            "left_behind": pruned.left_behind.iter().map(|(path, _)| path).collect::<Vec<_>>(),
             "dropped": pruned.dropped,
             "unreadable": pruned.unreadable,
         }))?,
@@ -81,7 +91,9 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             show_size(pruned.freed_bytes)
         ))?,
     }
-    Ok(match pruned.failed.is_empty() {
+    let is_whole =
+        pruned.failed.is_empty() && pruned.left_behind.is_empty() && pruned.unfinished.is_none();
+    Ok(match is_whole {
         true => Exit::Success,
         false => Exit::Unknown,
     })

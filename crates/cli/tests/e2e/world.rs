@@ -257,6 +257,8 @@ impl World {
         let ours = |pid: &i32| {
             procfs::stat(*pid).is_some_and(|stat| !stat.is_zombie())
                 && procfs::started_with(*pid, "OUTLIVE_JOB_DIR")
+                    .ok()
+                    .flatten()
                     .is_some_and(|mark| mark.starts_with(jobs.as_os_str().as_bytes()))
         };
         procfs::all().unwrap().into_iter().filter(ours).collect()

@@ -1,7 +1,6 @@
 //! Looking through the sources of an inbox for what is due.
 
 use super::{Inbox, Item, Kind, Shown, Source, Taken, Why};
-use crate::answering::PATIENCE_MS;
 use crate::error::Error;
 use crate::hooks::{self, ConsumerHook as Hook};
 use crate::inbox::Origin;
@@ -40,6 +39,7 @@ impl Inbox<'_> {
             due.push(self.due(source, told, shown, &when, &mut taken));
         }
         let mut events = Vec::new();
+        taken.more = due.iter().map(Vec::len).sum::<usize>().saturating_sub(most);
         for (place, chosen) in oldest(due, most) {
             let (source, told) = &mut sources[place];
             let seqs: Vec<u64> = chosen.keys().copied().collect();
@@ -172,8 +172,8 @@ impl Inbox<'_> {
         when: &When,
     ) -> Option<u64> {
         let age = age_ms(&source.happened(item.at), when);
-        let is_left = age < PATIENCE_MS && source.is_answered(self.outlive, item.kind);
-        is_left.then(|| when.at.boot_ms + age.clamp(50, 5000))
+        let is_left = source.is_answered(self.outlive, item.kind, age);
+        is_left.then(|| when.at.boot_ms + (age / 2).clamp(50, 60_000))
     }
 }
 

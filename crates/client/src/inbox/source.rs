@@ -285,9 +285,9 @@ impl Source {
     }
 
     /// Whether the answer to somebody's request is about to tell this.
-    pub fn is_answered(&self, outlive: &Outlive, kind: Kind) -> bool {
+    pub fn is_answered(&self, outlive: &Outlive, kind: Kind, age_ms: u64) -> bool {
         match self.origin {
-            Origin::Job { .. } => answering::is_answered(&outlive.job_dir(&self.id), kind),
+            Origin::Job { .. } => answering::is_answered(&outlive.job_dir(&self.id), kind, age_ms),
             Origin::Post(_) => false,
         }
     }

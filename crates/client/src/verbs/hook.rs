@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::error::Error;
 use crate::hook::{Answer, Call, MOST, NotServed, Occasion, news, note, session_key};
-use crate::inbox::{Finish, Inbox, InboxEvent, Shown, Taken};
+use crate::inbox::{Finish, Inbox, Shown, Taken};
 use crate::outlive::Outlive;
 use crate::verbs::inbox::{self, How, Take, Waiter};
 use std::fs::File;
@@ -43,7 +43,7 @@ pub fn serve(
         parts.push(session_key(&call.session));
     }
     if !taken.events.is_empty() {
-        parts.push(text(&inbox, &taken.events));
+        parts.push(text(&inbox, &taken));
     }
     if parts.is_empty() {
         return Ok(());
@@ -53,12 +53,11 @@ pub fn serve(
     Ok(())
 }
 
-/// The events in one text, with how many are left.
-pub fn text(inbox: &Inbox<'_>, events: &[InboxEvent]) -> String {
-    // Those at hand are not acked yet, so they count as waiting too.
-    let waiting = inbox.waiting().unwrap_or_default();
+/// The events in one text, with how many are left. Nothing is looked up here: the events were confirmed, and are
+/// to go out at once.
+pub fn text(inbox: &Inbox<'_>, taken: &Taken) -> String {
     let posts = inbox.outlive().home().posts();
-    news(events, waiting.saturating_sub(events.len()), &posts)
+    news(&taken.events, taken.more, &posts)
 }
 
 fn how(shown: Shown) -> How {

@@ -66,8 +66,12 @@ pub struct Pruned {
     pub untold: Vec<JobId>,
     /// Jobs that would have been removed, but whose keepers were still there, or which somebody was reading.
     pub busy: Vec<JobId>,
-    /// Jobs that could not be removed, and why.
+    /// Jobs and posts that could not be removed, and why.
     pub failed: Vec<(JobId, String)>,
+    /// Directories of removed jobs and posts that could not be deleted, and why.
+    pub left_behind: Vec<(PathBuf, String)>,
+    /// Why it came to an early end.
+    pub unfinished: Option<String>,
     /// Events that nobody will be told of any more, since their jobs or posts were removed.
     pub dropped: Vec<EventId>,
     /// Cannot be read; removed only when forced.
@@ -111,8 +115,9 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
         pruned.remove(outlive, job.id, Some(job.spec), asked);
         drop(unheld);
     }
-    prune_posts(outlive, asked, &mut pruned)?;
-    sweep(outlive)?;
+    // What was removed is told whatever becomes of the rest.
+    let rest = prune_posts(outlive, asked, &mut pruned).and_then(|()| sweep(outlive));
+    pruned.unfinished = rest.err().map(|error| error.to_string());
     Ok(pruned)
 }
 
@@ -219,7 +224,7 @@ impl Pruned {
                     self.untold.push(id);
                     return Ok(());
                 }
-                dropped = told::unclaimed(&source).unwrap_or_default();
+                dropped = told::unclaimed(&source);
             }
             // Whether its session was told is not known, so it stays.
             Err(error) if !asked.force => return Err(error),
@@ -237,14 +242,19 @@ impl Pruned {
             .with_file_name(format!("{GONE}{id}-{random:04x}"));
         fs::rename(dir.path(), &gone).map_err(failed())?;
         hooks::reach_pruner(Hook::Renamed);
+        // From here on there is no such job any more, whatever becomes of its files.
+        self.dropped.extend(dropped);
+        self.removed.push(id.clone());
         match fs::remove_dir_all(&gone) {
             // Another pruner swept it up.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            other => other.map_err(Error::io("cannot remove", &gone))?,
+            Err(error) => {
+                self.left_behind.push((gone, error.to_string()));
+                return Ok(());
+            }
+            Ok(()) => {}
         }
         self.freed_bytes += bytes;
-        self.dropped.extend(dropped);
-        self.removed.push(id);
         Ok(())
     }
 }

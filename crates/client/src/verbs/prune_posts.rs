@@ -18,32 +18,44 @@ use std::path::{Path, PathBuf};
 /// they are does not count: they are few and small.
 pub fn prune_posts(outlive: &Outlive, asked: &Prune, pruned: &mut Pruned) -> Result<(), Error> {
     for id in ids_in(&outlive.home().posts())? {
-        let source = match Source::read_post(outlive, &id) {
-            Ok(Some(source)) => source,
-            // Removed just now.
-            Ok(None) => continue,
-            Err(_) if asked.force => {
-                let path = outlive.home().post(&id).path().to_owned();
-                if named::take(&path)
-                    .map_err(Error::io("cannot remove", &path))?
-                    .is_some()
-                {
-                    rename_and_remove(&path)?;
-                }
-                continue;
-            }
-            Err(_) => {
-                pruned.unreadable.push(id);
-                continue;
-            }
-        };
-        if !is_asked_for(&source, asked)? {
-            continue;
+        // One that cannot be removed keeps no other from being removed.
+        if let Err(error) = prune_post(outlive, &id, asked, pruned) {
+            pruned.failed.push((id, error.to_string()));
         }
-        remove(outlive, &source, asked, pruned)?;
     }
     sweep(&outlive.home().posts());
     pruned_posts::forget_old(outlive)
+}
+
+fn prune_post(
+    outlive: &Outlive,
+    id: &JobId,
+    asked: &Prune,
+    pruned: &mut Pruned,
+) -> Result<(), Error> {
+    match Source::read_post(outlive, id) {
+        Ok(Some(source)) if is_asked_for(&source, asked)? => {
+            remove(outlive, &source, asked, pruned)
+        }
+        // Not asked for, or removed just now.
+        Ok(_) => Ok(()),
+        Err(_) if asked.force => {
+            let path = outlive.home().post(id).path().to_owned();
+            let alone = named::take(&path).map_err(Error::io("cannot remove", &path))?;
+            match alone {
+                Some(_) => {
+                    rename_and_remove(&path, pruned)?;
+                    pruned.removed_posts.push(id.clone());
+                }
+                None => pruned.busy.push(id.clone()),
+            }
+            Ok(())
+        }
+        Err(_) => {
+            pruned.unreadable.push(id.clone());
+            Ok(())
+        }
+    }
 }
 
 fn is_asked_for(source: &Source, asked: &Prune) -> Result<bool, Error> {
@@ -68,6 +80,7 @@ fn remove(
     let path = outlive.home().post(&source.id).path().to_owned();
     let failed = || Error::io("cannot remove", &path);
     let Some(_alone) = named::take(&path).map_err(failed())? else {
+        pruned.busy.push(source.id.clone());
         return Ok(());
     };
     let now = Source::read_post(outlive, &source.id)?;
@@ -78,7 +91,7 @@ fn remove(
         pruned.untold.push(source.id.clone());
         return Ok(());
     }
-    let dropped = told::unclaimed(source)?;
+    let dropped = told::unclaimed(source);
     if let Origin::Post(post) = &source.origin {
         // One that nobody was told of may be posted again.
         if dropped.is_empty() {
@@ -88,22 +101,24 @@ fn remove(
         links::remove(&inbox.join(source.id.as_str())).map_err(failed())?;
         let _ = fs::remove_dir(inbox);
     }
-    rename_and_remove(&path)?;
+    rename_and_remove(&path, pruned)?;
     pruned.dropped.extend(dropped);
     pruned.removed_posts.push(source.id.clone());
     Ok(())
 }
 
 /// It is renamed first, so that nobody meets half of it.
-fn rename_and_remove(path: &Path) -> Result<(), Error> {
+fn rename_and_remove(path: &Path, pruned: &mut Pruned) -> Result<(), Error> {
     let token = crate::random::token()?;
     let gone = path.with_file_name(format!("{GONE}{token}"));
     fs::rename(path, &gone).map_err(Error::io("cannot remove", path))?;
     match fs::remove_dir_all(&gone) {
         // Another pruner swept it up.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other.map_err(Error::io("cannot remove", &gone)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => pruned.left_behind.push((gone, error.to_string())),
+        Ok(()) => {}
     }
+    Ok(())
 }
 
 /// Removes what posters and pruners left behind when they died.

@@ -103,9 +103,7 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
         .take(answering::MOST)
         .map(|id| Hold::on(&outlive.job_dir(id)))
         .collect();
-    let answering = ids.iter().take(answering::MOST);
-    let answering = answering.filter_map(|id| Answering::of(outlive, id, how.what.tells()));
-    let answering: Vec<Answering> = answering.collect();
+    let answering = reserve(outlive, ids, how.what);
     let mut watches = Vec::new();
     for id in ids {
         watches.push(Watch::arm(outlive, id, how.what)?);
@@ -131,6 +129,14 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
         what: how.what,
         _answering: answering,
     })
+}
+
+/// Reserves what waiting would tell, for a caller that waits several times in a row: nobody else of its session
+/// tells it in between.
+pub fn reserve(outlive: &Outlive, ids: &[JobId], what: What) -> Vec<Answering> {
+    let ids = ids.iter().take(answering::MOST);
+    ids.filter_map(|id| Answering::of(outlive, id, what.tells()))
+        .collect()
 }
 
 impl What {

@@ -66,17 +66,45 @@ fn no_more_claims_count_than_may() {
 #[test]
 fn a_claim_is_no_delivery() {
     let mut lines = vec![claimed("a", 10)];
-    let is_delivered = |lines: &[Line]| told_after(lines).of(1).map(|it| it.delivered);
-    assert_eq!(is_delivered(&lines), Some(false));
+    let deliveries = |lines: &[Line]| told_after(lines).of(1).map(|it| it.deliveries);
+    assert_eq!(deliveries(&lines), Some(0));
     lines.push(Line {
         when: at(1, 20),
         of: None,
         seqs: vec![1],
         note: Note::Delivered,
     });
-    assert_eq!(is_delivered(&lines), Some(true));
+    assert_eq!(deliveries(&lines), Some(1));
     lines.push(claimed("b", 200));
-    assert_eq!(is_delivered(&lines), Some(true), "once is once");
+    assert_eq!(deliveries(&lines), Some(1), "once is once");
+}
+
+/// Consumers that are killed between the claim and the words have delivered nothing.
+#[test]
+fn claims_that_lapse_give_nothing_up() {
+    let claims = (0..50).map(|n| Line {
+        note: Note::Claimed {
+            by: "killed".to_owned(),
+            for_ms: 100,
+            most: u32::MAX,
+        },
+        ..claimed("killed", 200 * n)
+    });
+    let mut lines: Vec<Line> = claims.collect();
+    let rules = Rules {
+        keep_ms: 1_000_000,
+        ..RULES
+    };
+    let due = |lines: &[Line]| told_after(lines).due(1, &at(1, 0), &at(1, 20_000), &rules);
+    assert_eq!(due(&lines), Due::Now);
+    for n in 0..u64::from(RULES.attempts) {
+        assert_eq!(due(&lines), Due::Now, "after {n} deliveries");
+        lines.push(Line {
+            note: Note::Delivered,
+            ..claimed("reads", 10_500 + n)
+        });
+    }
+    assert_eq!(due(&lines), Due::GiveUp(Why::Attempts));
 }
 
 /// A late ack for a pruned job lands in the file of the next job of that id.
@@ -251,13 +279,16 @@ impl World {
                 let mine = |seq: &u64| told.holder(*seq, &when) == Some(&by);
                 let seqs: Vec<u64> = seqs.into_iter().filter(mine).collect();
                 self.delivered.extend(&seqs);
+                if !seqs.is_empty() {
+                    self.note(when, seqs.clone(), Note::Delivered);
+                }
                 Consumer::Delivered { seqs }
             }
             Consumer::Delivered { seqs } => {
                 let (told, when) = (self.told(), self.when());
                 for seq in seqs {
-                    let attempts = told.of(seq).map_or(0, |delivery| delivery.attempts);
-                    let note = match attempts > RULES.attempts {
+                    let deliveries = told.of(seq).map_or(0, |delivery| delivery.deliveries);
+                    let note = match deliveries > RULES.attempts {
                         true => Note::Dropped { why: Why::Attempts },
                         false => Note::Told { how: How::Inbox },
                     };
@@ -320,7 +351,7 @@ proptest! {
                     None => prop_assert!(!world.acked.contains(&seq)),
                     Some(Settled::Told(_)) => prop_assert!(world.delivered.contains(&seq)),
                     Some(Settled::Dropped(_)) => {
-                        prop_assert!(delivery.attempts > RULES.attempts, "{seq} was dropped too soon");
+                        prop_assert!(delivery.deliveries > RULES.attempts, "{seq} was dropped too soon");
                         prop_assert!(world.delivered.contains(&seq), "{seq} was dropped unsaid");
                     }
                 }

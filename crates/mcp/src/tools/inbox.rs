@@ -71,14 +71,15 @@ if you are interrupted while you act on it.";
         let acked = acked
             .collect::<Result<Vec<EventId>, _>>()
             .map_err(outlive::Error::from)?;
-        inbox::ack(&inbox, &acked)?;
+        let acked = inbox::ack(&inbox, &acked);
         let limit = seconds("wait_seconds", args.wait_seconds)?.unwrap_or(Duration::ZERO);
         let taken = take(call, call.patience.within(Some(limit)))?;
-        let more = match taken.events.len() < MOST {
-            true => 0,
-            false => inbox.waiting()?.saturating_sub(taken.events.len()),
-        };
-        let text = text(&taken.events, more, args.hold);
+        let more = taken.more;
+        let mut text = text(&taken.events, more, args.hold);
+        if let Err(error) = &acked {
+            // Perhaps acked before, by a call whose answer was lost. The news is told all the same.
+            text.push_str(&format!("\n\nNot everything was acked: {error}."));
+        }
         let events = taken.events.iter().map(serde_json::to_value);
         let events = events.map(|event| event.map(without_nulls));
         let events = events.collect::<Result<_, _>>()?;

@@ -106,6 +106,7 @@ pub fn within(
         [id] => format!("waiting for {id}"),
         ids => format!("waiting for {} jobs", ids.len()),
     };
+    let _reserved = wait::reserve(&call.outlive, ids, what);
     call.patience.stretches(limit, &word, |stretch| {
         let how = wait::Wait {
             what,

@@ -97,6 +97,25 @@ fn a_consumer_that_is_held_up_while_its_job_is_replaced_acks_nothing_else() {
     assert_eq!(event_ids(&inbox(&world, &[])), [second]);
 }
 
+/// One of two jobs that it has told of is removed before it can ack.
+#[test]
+fn a_job_that_is_gone_keeps_no_other_from_being_acked() {
+    let world = World::new();
+    let gone = world.ok(&["run", "--session", ME, "--id", "a", "--", "true"]);
+    world.until_over(&gone);
+    let stays = world.ok(&["run", "--session", ME, "--id", "b", "--", "true"]);
+    world.until_over(&stays);
+    let mut command = world.command(["inbox", "--session", ME, "--json", "--ack-all"]);
+    command.env("OUTLIVE_HOOKS", "consumer:Delivered=stop");
+    let consumer = Consumer::begin(command);
+    until_stopped(consumer.pid());
+    std::fs::remove_dir_all(world.job_dir(&gone)).unwrap();
+    kill(consumer.pid(), CONT);
+    let ran = consumer.end();
+    assert!(ran.code == 125 && ran.stderr.contains("/a/told"), "{ran:?}");
+    assert_nothing_waits(&world);
+}
+
 #[test]
 fn a_launcher_that_was_paused_while_its_links_were_swept_up_is_heard_of() {
     let world = World::new();

@@ -68,7 +68,10 @@ fn assert_ran_after(world: &World, id: &str, other: &str) {
 fn errands(world: &World, id: &str) -> Vec<i32> {
     let mark = format!("{}#errand", world.job_dir(id).display());
     let of_job = |pid: &i32| {
-        procfs::started_with(*pid, "OUTLIVE_JOB_DIR").is_some_and(|has| has == mark.as_bytes())
+        procfs::started_with(*pid, "OUTLIVE_JOB_DIR")
+            .ok()
+            .flatten()
+            .is_some_and(|has| has == mark.as_bytes())
     };
     world.processes().into_iter().filter(of_job).collect()
 }

@@ -98,6 +98,29 @@ fn a_server_that_is_never_spoken_to_ends_with_its_input() {
     assert_eq!(Client::silent(&world, &[]).close(), 0);
 }
 
+/// Half of a surrogate pair is what is left of an emoji that a client cut. The request has an id, and whoever
+/// sent it waits for an answer with that.
+#[test]
+fn a_request_with_a_broken_string_is_refused_under_its_id() {
+    let world = World::new();
+    let mut client = Client::silent(&world, &["--session", "s"]);
+    client.initialize("2025-06-18");
+    let call = |id: &str, command: &str| {
+        let params = format!(r#"{{"name":"run","arguments":{{"command":"echo {command}"}}}}"#);
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#)
+    };
+    client.write_line(&call("77", r"\ud83d cut"));
+    client.write_line(&call("\"text\"", r"\ud800"));
+    assert_eq!(client.ok("jobs", json!({}))["jobs"], json!([]));
+    let told = client.others.iter();
+    let told: Vec<(&Value, &Value)> = told
+        .map(|other| (&other["id"], &other["error"]["code"]))
+        .collect();
+    let refused = json!(-32700);
+    assert_eq!(told, [(&json!(77), &refused), (&json!("text"), &refused)]);
+    assert_eq!(client.close(), 0);
+}
+
 #[test]
 fn nonsense_on_the_wire_is_answered_and_survived() {
     let world = World::new();

@@ -99,7 +99,7 @@ fn leaders(world: &World) -> Vec<String> {
     let mut ids: Vec<String> = world
         .processes()
         .into_iter()
-        .filter_map(|pid| procfs::started_with(pid, "OUTLIVE_JOB"))
+        .filter_map(|pid| procfs::started_with(pid, "OUTLIVE_JOB").ok().flatten())
         .map(|id| String::from_utf8(id).unwrap())
         .collect();
     ids.sort();

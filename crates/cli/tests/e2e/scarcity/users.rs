@@ -248,8 +248,48 @@ fn a_job_that_cannot_be_removed_keeps_no_other_from_being_removed_and_is_said() 
     fs::set_permissions(&path, fs::Permissions::from_mode(0o500)).unwrap();
     let ran = user.outlive(&["prune", "--all", "--json"]);
     assert_eq!(ran.code, 125, "{ran:?}");
-    assert!(ran.stderr.contains("b was not removed"), "{ran:?}");
     let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(answer["removed"], serde_json::json!(["a", "c"]));
-    assert_eq!(answer["failed"], serde_json::json!(["b"]));
+    // There is no such job any more, so it is not said to be kept: only its files are left.
+    assert_eq!(answer["removed"], serde_json::json!(["a", "b", "c"]));
+    assert_eq!(user.outlive(&["show", "b"]).code, 3);
+    let left = answer["left_behind"].as_array().unwrap();
+    let [left] = left.as_slice() else {
+        panic!("{answer}")
+    };
+    let left = left.as_str().unwrap();
+    assert!(
+        Path::new(left).is_dir() && ran.stderr.contains(left),
+        "{ran:?}"
+    );
+    fs::set_permissions(left, fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(user.outlive(&["prune", "--all"]).code, 0);
+    assert!(!Path::new(left).exists());
+}
+
+#[test]
+fn one_post_that_cannot_be_removed_hides_nothing_of_what_a_prune_did() {
+    let world = World::new();
+    let user = User::settled(&world);
+    let run = ["run", "--session", "me", "--id", "a", "--", "true"];
+    assert_eq!(user.outlive(&run).code, 0);
+    world.until_over("a");
+    for id in ["p", "q"] {
+        let path = world.path(id);
+        fs::write(&path, r#"{"summary":"done"}"#).unwrap();
+        let path = path.to_str().unwrap();
+        let ran = user.outlive(&["post", "--session", "me", "--id", id, path]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+    // It can neither be read nor be deleted.
+    let path = world.home().join("posts/p");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o000)).unwrap();
+    let ran = user.outlive(&["prune", "--all", "--force", "--json"]);
+    let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(answer["removed"], serde_json::json!(["a"]), "{ran:?}");
+    let posts = answer["removed_posts"].as_array().unwrap();
+    assert!(posts.contains(&serde_json::json!("q")), "{ran:?}");
+    // What nobody will be told of is said: the end of the job, and the post.
+    assert!(answer["dropped"].as_array().unwrap().len() >= 2, "{ran:?}");
+    assert_eq!(ran.code, 125, "{ran:?}");
+    assert_eq!(answer["failed"], serde_json::json!(["p"]), "{ran:?}");
 }

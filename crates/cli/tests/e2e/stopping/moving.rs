@@ -2,7 +2,7 @@
 //! children, and before it reads the parent's.
 
 use super::{stopped, with_silence};
-use crate::checks::{exited, signaled};
+use crate::checks::{exited, signaled, until_output};
 use crate::processes::{CONT, is_stopped, kill_for_good, pid_in};
 use crate::scripts::started;
 use crate::world::{Ran, World, is_alive, kill, until};
@@ -142,3 +142,35 @@ def rest():
 threading.Thread(target=rest).start()
 ctypes.CDLL(None).pthread_exit(None)
 "#;
+
+/// Lines of processes of which each forks another every few milliseconds, in a session of its own, and ends. A
+/// keeper that looked through all of them before it killed any came too late each time.
+#[test]
+fn processes_that_fork_and_end_all_the_time_are_caught() {
+    let world = World::new();
+    let script = r#"
+import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+end = time.time() + 20
+for line in range(8):
+    if os.fork() == 0:
+        while time.time() < end:
+            if os.fork():
+                os._exit(0)
+            os.setsid()
+            time.sleep(0.003)
+        print("ran to its own end", flush=True)
+        os._exit(0)
+print("begun", flush=True)
+while time.time() < end:
+    time.sleep(1)
+"#;
+    let id = world.ok(&["run", "--grace", "200ms", "--", "python3", "-c", script]);
+    until_output(&world, &id, "begun\n");
+    let ran = world.outlive(&["stop", &id]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    world.until_over(&id);
+    assert_eq!(world.show(&id)["outcome"], signaled("SIGKILL"));
+    assert_eq!(world.output(&id), b"begun\n");
+    assert!(world.processes().is_empty());
+}

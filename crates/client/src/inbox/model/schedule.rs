@@ -213,7 +213,14 @@ pub fn explore<W: Send + Sync + 'static>(
         for _ in 0..workers {
             scope.spawn(|| {
                 while let Some(deviations) = next(&open, &idle, &state) {
-                    let outcome = try_one(story, &deviations);
+                    // A panic must not leave the other workers waiting for this one.
+                    let tried =
+                        panic::catch_unwind(AssertUnwindSafe(|| try_one(story, &deviations)));
+                    let outcome = tried.unwrap_or_else(|_| {
+                        Err(format!(
+                            "an actor or the check panicked after {deviations:?}"
+                        ))
+                    });
                     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
                     let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
                     state.0 -= 1;

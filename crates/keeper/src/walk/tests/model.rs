@@ -398,16 +398,16 @@ impl Processes for Model {
         }))
     }
 
-    fn is_foreign(&self, pid: i32) -> bool {
+    fn is_foreign(&self, pid: i32) -> io::Result<bool> {
         self.pass_time();
-        self.process(pid)
-            .is_some_and(|process| process.mark == Mark::Foreign && !process.ended)
+        let foreign = |process: Process| process.mark == Mark::Foreign && !process.ended;
+        Ok(self.process(pid).is_some_and(foreign))
     }
 
-    fn is_ours(&self, pid: i32) -> bool {
+    fn is_ours(&self, pid: i32) -> io::Result<bool> {
         self.pass_time();
         let ours = |process: Process| process.mark == Mark::Ours && !process.ended;
-        pid != KEEPER && self.process(pid).is_some_and(ours)
+        Ok(pid != KEEPER && self.process(pid).is_some_and(ours))
     }
 }
 
@@ -427,11 +427,11 @@ impl Processes for Unmarked<'_> {
         self.0.look(pid)
     }
 
-    fn is_foreign(&self, _: i32) -> bool {
-        false
+    fn is_foreign(&self, _: i32) -> io::Result<bool> {
+        Ok(false)
     }
 
-    fn is_ours(&self, pid: i32) -> bool {
+    fn is_ours(&self, pid: i32) -> io::Result<bool> {
         self.0.is_ours(pid)
     }
 }
