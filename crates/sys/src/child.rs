@@ -8,7 +8,8 @@
 //!
 //! **Between fork and exec nothing here allocates or locks**: [`Program`] holds everything ready.
 
-use crate::own::{OpenFileLimit, check, default_signals, swap_signal_mask};
+use crate::limits::Limits;
+use crate::own::{check, default_signals, swap_signal_mask};
 use crate::procfs;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
@@ -172,7 +173,7 @@ pub struct Program {
     arguments: Vec<CString>,
     /// `NAME=value`, as they were when this was made.
     environment: Vec<CString>,
-    limit: Option<OpenFileLimit>,
+    limits: Option<Limits>,
 }
 
 const SHELL: &CStr = c"/bin/sh";
@@ -183,7 +184,7 @@ impl Program {
         argv: &[&OsStr],
         directory: &OsStr,
         path: Option<&OsStr>,
-        limit: Option<OpenFileLimit>,
+        limits: Option<Limits>,
     ) -> io::Result<Program> {
         let name = argv.first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut arguments = vec![SHELL.to_owned()];
@@ -195,7 +196,7 @@ impl Program {
             candidates: candidates(name.as_bytes(), path)?,
             arguments,
             environment: environment()?,
-            limit,
+            limits,
         })
     }
 
@@ -267,7 +268,9 @@ impl Plan<'_> {
             libc::dup2(self.output, 2);
             libc::close(self.outside);
         }
-        self.restore_limit();
+        if let Some(limits) = &self.program.limits {
+            limits.restore();
+        }
         close_on_exec_from(3);
         let first = self.look_ahead();
         if !self.wait_at_gate() {
@@ -350,13 +353,6 @@ impl Plan<'_> {
         // at least one string: there is a name beside the shell.
         unsafe { libc::execve(program.as_ptr(), argv.as_ptr(), self.environment.as_ptr()) };
         errno()
-    }
-
-    fn restore_limit(&self) {
-        if let Some(limit) = &self.program.limit {
-            // SAFETY: a valid structure, read during the call.
-            unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit.0) };
-        }
     }
 
     fn fail(&self, failure: ExecFailure) -> i32 {

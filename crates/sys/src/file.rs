@@ -88,9 +88,27 @@ pub fn copy_range(
     }
 }
 
-/// Renames, refusing with `AlreadyExists` where the new name is taken.
+/// Renames a directory that is not empty, refusing with `AlreadyExists` where the new name is taken.
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
+    use rustix::io::Errno;
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Some filesystems (NFS) and older kernels know no such flag. A directory replaces none but an empty one,
+        // and what has the name is never that.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => rename_beside(from, to),
+        other => Ok(other?),
+    }
+}
+
+fn rename_beside(from: &Path, to: &Path) -> io::Result<()> {
+    if to.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    match std::fs::rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+            Err(io::ErrorKind::AlreadyExists.into())
+        }
+        other => other,
+    }
 }
 
 /// Whether this error says that there is no room (disk, quota or size limit).

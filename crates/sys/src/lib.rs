@@ -10,6 +10,8 @@
 //! | [`clock`] | both clocks, and a timer that runs through suspend |
 //! | [`file`] | reserving space, finding holes, renaming without replacing |
 //! | [`hook`] | named places where a test can stop or kill a process |
+//! | [`host`] | which host this is, and whether others share a disk with it |
+//! | [`limits`] | what a process may use |
 //! | [`lock`] | locks that a forked process shares |
 //! | [`memory`] | files that are nowhere but in memory |
 //! | [`own`] | what a process does to itself: session, signals, descriptors, limits |
@@ -28,6 +30,8 @@ pub mod child;
 pub mod clock;
 pub mod file;
 pub mod hook;
+pub mod host;
+pub mod limits;
 pub mod lock;
 pub mod memory;
 pub mod own;

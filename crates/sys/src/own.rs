@@ -209,19 +209,14 @@ fn close_inherited() -> io::Result<()> {
     Ok(())
 }
 
-/// The limit on open files, to be given back to a child.
-#[derive(Clone, Copy, Debug)]
-pub struct OpenFileLimit(pub(crate) libc::rlimit);
-
-impl OpenFileLimit {
-    /// As far as it may be raised.
-    pub fn most(&self) -> usize {
-        usize::try_from(self.0.rlim_max).unwrap_or(usize::MAX)
-    }
+/// How many files this process may have open.
+pub fn open_file_limit() -> Option<usize> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    limit.current.and_then(|limit| usize::try_from(limit).ok())
 }
 
-/// Raises this process's limit on open files as far as it may; returns what it was.
-pub fn raise_open_file_limit() -> io::Result<OpenFileLimit> {
+/// Raises this process's limit on open files as far as it may; says how far that is.
+pub fn raise_open_file_limit() -> io::Result<usize> {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
@@ -230,13 +225,12 @@ pub fn raise_open_file_limit() -> io::Result<OpenFileLimit> {
     check(i64::from(unsafe {
         libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit)
     }))?;
-    let before = OpenFileLimit(limit);
     limit.rlim_cur = limit.rlim_max;
     // SAFETY: `limit` is valid for reading during the call.
     check(i64::from(unsafe {
         libc::setrlimit(libc::RLIMIT_NOFILE, &limit)
     }))?;
-    Ok(before)
+    Ok(usize::try_from(limit.rlim_max).unwrap_or(usize::MAX))
 }
 
 /// -1 from a C call means that `errno` tells.

@@ -85,6 +85,21 @@ impl PidFd {
         }
     }
 
+    /// Sends no signal, to see whether one could be sent.
+    pub fn signal_nothing(&self) -> io::Result<()> {
+        // SAFETY: a plain call on an open descriptor, without further information.
+        check(unsafe {
+            libc::syscall(
+                libc::SYS_pidfd_send_signal,
+                self.0.as_raw_fd(),
+                0,
+                std::ptr::null::<libc::siginfo_t>(),
+                0,
+            )
+        })
+        .map(drop)
+    }
+
     pub fn signal(&self, signal: i32) -> io::Result<Delivered> {
         // SAFETY: any number is allowed here; the kernel refuses what is not a signal.
         let Some(signal) = rustix::process::Signal::from_named_raw(signal)

@@ -48,6 +48,15 @@ pub fn is_unheard(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error())
 }
 
+/// Whether anybody has a FIFO open for reading, or for both. One that is not there nobody has.
+pub fn is_open(path: &Path) -> io::Result<bool> {
+    match open_writer(path) {
+        Ok(_) => Ok(true),
+        Err(error) if is_unheard(&error) || error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// A new pipe: its reading and its writing end, neither of which waits.
 pub fn new_pipe() -> io::Result<(File, File)> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;

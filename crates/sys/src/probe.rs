@@ -9,6 +9,7 @@ use crate::{file, procfs};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// The kernel's own name for itself.
 pub fn kernel() -> String {
@@ -25,6 +26,41 @@ pub fn exit_records() -> io::Result<bool> {
     };
     pidfd.wait_for_child()?;
     Ok(pidfd.exit_record() == Some(Status::Exited { code: CODE }))
+}
+
+/// The calls without which no job can be supervised, tried one by one: the name of the first that is refused, by an
+/// older kernel or a filter, and why.
+pub fn required_calls() -> Result<(), (&'static str, io::Error)> {
+    let own = crate::own::pid();
+    let pidfd = PidFd::open(own).map_err(|error| ("pidfd_open", error))?;
+    let Some(pidfd) = pidfd else {
+        return Err(("pidfd_open", io::ErrorKind::NotFound.into()));
+    };
+    pidfd
+        .signal_nothing()
+        .map_err(|error| ("pidfd_send_signal", error))?;
+    // It is not our child, which is what a kernel says that knows the call.
+    match pidfd.peek() {
+        Err(error) if error.raw_os_error() != Some(libc::ECHILD) => return Err(("waitid", error)),
+        _ => {}
+    }
+    let refused = |error| ("splice", error);
+    let (from, _from_end) = pipe::new_pipe().map_err(refused)?;
+    let (_to_end, to) = pipe::new_pipe().map_err(refused)?;
+    pipe::move_bytes(&from, &to, 1).map_err(refused).map(drop)
+}
+
+/// Whether a directory can be renamed here without replacing another, in one step.
+pub fn rename_new(directory: &Path) -> io::Result<bool> {
+    let (from, to) = (directory.join("probe-from"), directory.join("probe-to"));
+    fs::create_dir_all(from.join("inside"))?;
+    fs::create_dir_all(to.join("inside"))?;
+    let refused = file::rename_new(&from, &to);
+    let is_refused = refused.is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists);
+    fs::remove_dir_all(&to)?;
+    file::rename_new(&from, &to)?;
+    fs::remove_dir_all(&to)?;
+    Ok(is_refused)
 }
 
 /// Whether orphans can be adopted by a process of choice.
@@ -87,7 +123,7 @@ pub fn locks(directory: &Path) -> io::Result<bool> {
 pub fn sockets(directory: &Path) -> io::Result<bool> {
     const NAME: &str = "probe-socket";
     let listener = Listener::bind(directory, NAME);
-    let connected = Stream::connect(directory, NAME);
+    let connected = Stream::connect(directory, NAME, Duration::from_secs(1));
     let _ = fs::remove_file(directory.join(NAME));
     Ok(listener.is_ok() && connected?.is_some())
 }

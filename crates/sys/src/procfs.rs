@@ -184,6 +184,14 @@ pub fn started_with(pid: i32, variable: &str) -> io::Result<Option<Vec<u8>>> {
     Ok(value)
 }
 
+/// Whether a process ignores a signal; no where that cannot be read.
+pub fn ignores(pid: i32, signal: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
+}
+
 /// Whether a process is executing a program; one that is ending or has ended is not.
 pub fn is_executing(pid: i32) -> bool {
     match fs::read_link(format!("/proc/{pid}/exe")) {

@@ -7,11 +7,12 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType,
     accept_with, bind, connect as connect_socket, listen, recv, send, shutdown, socket_with,
-    sockopt,
+    sockopt::{self, Timeout},
 };
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::time::Duration;
 
 /// More connections than this at once wait in the connecting process.
 const BACKLOG: i32 = 128;
@@ -102,16 +103,25 @@ impl AsFd for Listener {
 }
 
 impl Stream {
-    /// Connects to the socket at `directory/name`; `None` where nobody listens.
-    pub fn connect(directory: &Path, name: &str) -> io::Result<Option<Stream>> {
+    /// Connects to the socket at `directory/name`; `None` where nobody listens. A listener that takes no
+    /// connections (a suspended process, once enough of them wait) is waited for this long.
+    pub fn connect(directory: &Path, name: &str, patience: Duration) -> io::Result<Option<Stream>> {
         let (address, _directory) = match address(directory, name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
         let socket = new_socket(SocketFlags::empty())?;
+        sockopt::set_socket_timeout(&socket, Timeout::Send, Some(patience))?;
         loop {
             return match connect_socket(&socket, &address) {
-                Ok(()) => Ok(Some(Stream(socket))),
+                Ok(()) => {
+                    sockopt::set_socket_timeout(&socket, Timeout::Send, None)?;
+                    Ok(Some(Stream(socket)))
+                }
+                Err(rustix::io::Errno::AGAIN) => Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "it takes no connections; it may be suspended",
+                )),
                 Err(rustix::io::Errno::NOENT | rustix::io::Errno::CONNREFUSED) => Ok(None),
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(error) => Err(error.into()),

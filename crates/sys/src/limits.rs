@@ -1,0 +1,129 @@
+//! What a process may use, and giving a child back what its starter had.
+//!
+//! A keeper lives as long as its job and writes for it. Limits that a user meant for the job (`ulimit -t`, `-f`,
+//! `-v`) must not end the keeper: it lifts its own as far as it may, and the job gets them back.
+
+use crate::own::check;
+use std::io;
+
+/// Processor time, size of files, address space, data, open files.
+const LIFTED: [libc::c_uint; 5] = [
+    libc::RLIMIT_CPU as _,
+    libc::RLIMIT_FSIZE as _,
+    libc::RLIMIT_AS as _,
+    libc::RLIMIT_DATA as _,
+    libc::RLIMIT_NOFILE as _,
+];
+
+/// The limits that a process had before they were lifted.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    before: [libc::rlimit; LIFTED.len()],
+    after: [libc::rlimit; LIFTED.len()],
+}
+
+impl Limits {
+    /// Lifts the limits of this process as far as it may; returns what they were.
+    pub fn lift() -> io::Result<Limits> {
+        const NONE: libc::rlimit = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
+        let mut limits = Limits {
+            before: [NONE; LIFTED.len()],
+            after: [NONE; LIFTED.len()],
+        };
+        for (place, resource) in LIFTED.into_iter().enumerate() {
+            let before = get(resource)?;
+            limits.before[place] = before;
+            limits.after[place] = lift(resource, before);
+        }
+        Ok(limits)
+    }
+
+    /// How many files this process may open now.
+    pub fn open_files(&self) -> usize {
+        usize::try_from(self.after[4].rlim_cur).unwrap_or(usize::MAX)
+    }
+
+    /// How large a file it may write now, in bytes.
+    pub fn file_size(&self) -> u64 {
+        self.after[1].rlim_cur
+    }
+
+    /// In a child that is about to execute a program: has them again. It only makes system calls.
+    pub(crate) fn restore(&self) {
+        let lifted = LIFTED.into_iter().zip(&self.before).zip(&self.after);
+        for ((resource, before), after) in lifted {
+            if (before.rlim_cur, before.rlim_max) == (after.rlim_cur, after.rlim_max) {
+                continue;
+            }
+            // SAFETY: a valid structure, read during the call.
+            unsafe { libc::setrlimit(resource as _, before) };
+        }
+    }
+}
+
+fn get(resource: libc::c_uint) -> io::Result<libc::rlimit> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is valid for writing during the call.
+    check(i64::from(unsafe {
+        libc::getrlimit(resource as _, &mut limit)
+    }))?;
+    Ok(limit)
+}
+
+/// As far as it may: root to no limit at all, others to the hard one. The limit on open files has a ceiling of the
+/// system's own, so that only goes to the hard one.
+fn lift(resource: libc::c_uint, before: libc::rlimit) -> libc::rlimit {
+    let none = libc::rlimit {
+        rlim_cur: libc::RLIM_INFINITY,
+        rlim_max: libc::RLIM_INFINITY,
+    };
+    let hard = libc::rlimit {
+        rlim_cur: before.rlim_max,
+        rlim_max: before.rlim_max,
+    };
+    let wanted = match resource == libc::RLIMIT_NOFILE as libc::c_uint {
+        true => [hard, hard],
+        false => [none, hard],
+    };
+    if before.rlim_cur == libc::RLIM_INFINITY {
+        return before;
+    }
+    let set = |limit: &&libc::rlimit| {
+        // SAFETY: a valid structure, read during the call.
+        unsafe { libc::setrlimit(resource as _, *limit) == 0 }
+    };
+    wanted.iter().find(set).copied().unwrap_or(before)
+}
+
+/// Has writing beyond the limit on file sizes fail, where it would end this process.
+pub fn fail_at_file_size() {
+    // SAFETY: ignoring a signal runs no code of ours; what is started later has the default again.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_lifted_and_given_back() -> io::Result<()> {
+        let mut low = get(LIFTED[1])?;
+        low.rlim_cur = 1 << 40;
+        // SAFETY: a valid structure, read during the call.
+        check(i64::from(unsafe {
+            libc::setrlimit(libc::RLIMIT_FSIZE, &low)
+        }))?;
+        let limits = Limits::lift()?;
+        assert!(limits.file_size() > 1 << 40);
+        assert!(limits.open_files() > 0);
+        limits.restore();
+        assert_eq!(get(LIFTED[1])?.rlim_cur, 1 << 40);
+        Ok(())
+    }
+}
