@@ -70,6 +70,7 @@ pub fn record(
     let closed = Event::Closed {
         output_bytes: end.output_bytes,
         dropped_bytes: end.dropped_bytes,
+        output_complete: end.output_complete,
     };
     let mut events = vec![Event::Ended(end)];
     if after == After::Nothing {
@@ -92,7 +93,8 @@ fn sync_names(job: &JobDir, spec: Option<&Spec>) -> io::Result<()> {
         layout::sync_directory(&home.session(session))?;
         layout::sync_directory(&home.sessions())?;
     }
-    match spec.and_then(|spec| spec.name.as_ref()) {
+    let is_linked = |spec: &&Spec| spec.name.is_some() && spec.session.is_none();
+    match spec.filter(is_linked) {
         Some(_) => layout::sync_directory(&home.names()),
         None => Ok(()),
     }

@@ -1,6 +1,7 @@
 //! What happened to a job: one line of its journal each.
 
 use crate::control::Awaiting;
+use crate::host::Host;
 use crate::label::Label;
 use crate::outcome::End;
 use crate::process::{BootId, ProcRef};
@@ -37,7 +38,12 @@ pub struct Moment {
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// The job directory is complete; written by the launcher.
-    Accepted { boot: BootId },
+    Accepted {
+        boot: BootId,
+        /// Whose process numbers the later events name. The first release did not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        host: Option<Host>,
+    },
     /// A keeper acts from here on.
     Kept {
         how: Keeping,
@@ -114,7 +120,18 @@ pub enum Event {
     Closed {
         output_bytes: u64,
         dropped_bytes: u64,
+        /// `false` when what lingered was not kept all along: what it wrote last may be missing.
+        #[serde(default = "yes", skip_serializing_if = "is_yes")]
+        output_complete: bool,
     },
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
 }
 
 /// Lines that matched, told as one.

@@ -30,6 +30,7 @@
 //! | [`named`] | holding an id, so that it is not used again meanwhile |
 //! | [`history`] | which jobs ended, in order |
 //! | [`control`] | what a client and a keeper say to each other |
+//! | [`host`] | which host a job runs on, seen from another |
 //! | [`process`] | a process that cannot be mistaken for another |
 //! | [`signal`] | signal names and numbers |
 //! | [`watch`] | watching an output for patterns: what is asked, and what is found |
@@ -45,6 +46,7 @@ pub mod ending;
 pub mod event;
 pub mod event_id;
 pub mod history;
+pub mod host;
 pub mod id;
 pub mod incarnation;
 pub mod index;

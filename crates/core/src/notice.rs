@@ -149,6 +149,7 @@ mod tests {
     fn told(spec: &Spec, events: &[Event]) -> Vec<u64> {
         let accepted = Event::Accepted {
             boot: BootId("b".into()),
+            host: None,
         };
         let all: Vec<Event> = [accepted]
             .into_iter()

@@ -10,6 +10,7 @@
 //! An event that does not fit the phase changes nothing: the first `ended` wins, whatever races.
 
 use crate::event::{Event, Keeping, Moment, Record, StopCause, StopRequest};
+use crate::host::Host;
 use crate::label::Label;
 use crate::outcome::{End, EndedBy};
 use crate::process::{BootId, ProcRef};
@@ -27,6 +28,8 @@ pub struct State {
     pub seq: u64,
     pub accepted: Option<Moment>,
     pub boot: Option<BootId>,
+    /// Where it runs; not known of jobs of the first release.
+    pub host: Option<Host>,
     pub kept: Option<Kept>,
     pub phase: Phase,
     /// Ranges of the output that could not be kept, in order.
@@ -114,6 +117,8 @@ pub enum Tail {
     Closed {
         output_bytes: u64,
         dropped_bytes: u64,
+        /// Somebody held the output open all along.
+        output_complete: bool,
     },
 }
 
@@ -150,6 +155,7 @@ impl Default for State {
             seq: 0,
             accepted: None,
             boot: None,
+            host: None,
             kept: None,
             phase: Phase::Unwritten,
             gaps: Vec::new(),
@@ -174,9 +180,10 @@ impl State {
 
     fn apply_event(&mut self, event: &Event, at: Moment) -> Applied {
         let next = match (event, &self.phase) {
-            (Event::Accepted { boot }, Phase::Unwritten) => {
+            (Event::Accepted { boot, host }, Phase::Unwritten) => {
                 self.accepted = Some(at);
                 self.boot = Some(boot.clone());
+                self.host.clone_from(host);
                 Phase::Accepted
             }
             (Event::Spawned { leader }, Phase::Accepted) => Phase::Spawned(Leader {
@@ -207,6 +214,7 @@ impl State {
                 Event::Closed {
                     output_bytes,
                     dropped_bytes,
+                    output_complete,
                 },
                 Phase::Ended {
                     leader,
@@ -221,6 +229,7 @@ impl State {
                 tail: Tail::Closed {
                     output_bytes: *output_bytes,
                     dropped_bytes: *dropped_bytes,
+                    output_complete: *output_complete,
                 },
             },
             (

@@ -4,6 +4,7 @@ use crate::outcome::{End, EndedBy, NotStarted, Outcome};
 use crate::spec::Spec;
 use crate::units::show_duration;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// The particulars of an end, for programs.
@@ -24,6 +25,23 @@ pub fn end_data(spec: &Spec, end: &End) -> Value {
         },
         "usage": end.usage,
     })
+}
+
+/// Text from outside as a terminal may be given it: control characters other than line ends and tabs are written
+/// out, so that a command or a name cannot move the cursor or set a title.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let is_shown = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    if text.chars().all(is_shown) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_shown(c) {
+            true => shown.push(c),
+            false => shown.push_str(&format!("\\x{:02x}", u32::from(c))),
+        }
+    }
+    Cow::Owned(shown)
 }
 
 /// `Job 1pzrj72dak (build)`.

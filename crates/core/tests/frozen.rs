@@ -52,7 +52,8 @@ fn a_job_of_0_1_0_loads() {
         tail,
         Tail::Closed {
             output_bytes: 310,
-            dropped_bytes: 64
+            dropped_bytes: 64,
+            output_complete: true,
         }
     );
 }

@@ -157,6 +157,12 @@ impl Clients {
         self.answer(&Reply::Stopped, |waits_for| waits_for == WaitsFor::Stopped);
     }
 
+    /// Says why a stop cannot come to its end.
+    pub fn tell_stop_failed(&mut self, reason: String) {
+        let reply = Reply::Refused { reason };
+        self.answer(&reply, |waits_for| waits_for == WaitsFor::Stopped);
+    }
+
     /// Answers those who wait for room, or says why there will be none.
     pub fn tell_room(&mut self, reply: &Reply) {
         self.answer(reply, |waits_for| waits_for == WaitsFor::Room);

@@ -154,6 +154,7 @@ pub fn close(
     ledger: &mut Ledger,
     capture: &mut Capture,
     noted: Option<Noted>,
+    kept: bool,
     middle: &Range<u64>,
 ) -> io::Result<()> {
     let _ = capture.sync();
@@ -161,6 +162,7 @@ pub fn close(
     let closed = Event::Closed {
         output_bytes: capture.size(),
         dropped_bytes,
+        output_complete: kept,
     };
     ledger.journal().append(now(), &[closed])?;
     ledger.journal().sync()?;

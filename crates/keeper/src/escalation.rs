@@ -15,6 +15,7 @@ use crate::walk::Sure;
 use outlive_core::ProcRef;
 use outlive_core::signal::Signal;
 use outlive_sys::pidfd::Delivered;
+use outlive_sys::procfs;
 use std::collections::HashSet;
 use std::io;
 
@@ -23,6 +24,8 @@ use std::io;
 pub struct Escalation {
     step: Step,
     begun_ms: u64,
+    /// The job has a terminal.
+    on_terminal: bool,
     /// When it was last looked at.
     looked_ms: u64,
     rest_until: u64,
@@ -56,8 +59,9 @@ const SWEEPS: usize = 32;
 
 impl Escalation {
     /// Processes still there at `kill_at` (boot time) will be killed.
-    pub fn begin(now: u64, kill_at: u64) -> Escalation {
+    pub fn begin(now: u64, kill_at: u64, on_terminal: bool) -> Escalation {
         Escalation {
+            on_terminal,
             step: Step::Asking { kill_at },
             begun_ms: now,
             looked_ms: now,
@@ -163,7 +167,11 @@ impl Escalation {
     fn signal(&self, member: &Member) -> io::Result<Delivered> {
         match self.step {
             Step::Asking { .. } => {
-                let delivered = member.pidfd.signal(Signal::TERM.number())?;
+                // An interactive shell ignores TERM, and ends when its terminal is closed.
+                let pid = member.process.pid;
+                let hangs_up = self.on_terminal && procfs::ignores(pid, Signal::TERM.number());
+                let asks = if hangs_up { Signal::HUP } else { Signal::TERM };
+                let delivered = member.pidfd.signal(asks.number())?;
                 // One that is stopped would hear of it only once it is continued.
                 member.pidfd.signal(Signal::CONT.number())?;
                 Ok(delivered)

@@ -10,6 +10,7 @@ use crate::errand::{self, Errand};
 use crate::escalation::Escalation;
 use crate::findable::Finding;
 use crate::hooks::{Hook, Role};
+use crate::host;
 use crate::indexing::Indexing;
 use crate::input::Desk;
 use crate::leader::Leader;
@@ -21,8 +22,8 @@ use crate::tail::Tail;
 use crate::tools::{self, Tools};
 use crate::tree::{Member, Tree};
 use crate::wake::Wake;
-use outlive_core::event::{Event, Keeping, StopCause, StopRequest};
-use outlive_core::{Leftovers, Phase, State};
+use outlive_core::event::{Event, Keeping, Moment, StopCause, StopRequest};
+use outlive_core::{Input, Leftovers, Phase, State};
 use outlive_sys::child::GateInside;
 use outlive_sys::own::Bell;
 use outlive_sys::{clock, clock::Timer, pidfd};
@@ -54,8 +55,12 @@ pub struct Keeper<'a> {
     pub(crate) timer: Option<Timer>,
     /// What the timer is set to.
     pub(crate) timer_at: Option<u64>,
-    /// Something failed; for a moment only time is waited for.
+    /// Something failed, and is tried again after a moment.
     pub(crate) hold_off: Option<HoldOff>,
+    /// The leader has ended and that could not be recorded: when it was seen, and why.
+    pub(crate) unrecorded: Option<Unrecorded>,
+    /// A stop that could not be journaled before it was begun.
+    pub(crate) unwritten_stop: Option<(Moment, StopRequest)>,
     pub(crate) tail: Tail,
     pub(crate) noted: Option<Noted>,
     pub(crate) held: Held,
@@ -88,9 +93,50 @@ pub(crate) enum Held {
     Broken,
 }
 
-/// That something is to be tried again after a while.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct HoldOff;
+/// An end that could not be recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct Unrecorded {
+    /// When the leader was first seen to have ended.
+    pub at: Moment,
+    pub why: String,
+}
+
+/// That something failed and is tried again after a while, so that a keeper does not use up a processor with what
+/// cannot be done now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HoldOff {
+    /// In milliseconds since boot.
+    pub until: u64,
+    pub from: Rest,
+}
+
+/// What a keeper rests from meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// Its own work. Those who are connected are answered: a journal that cannot be written (a full disk) must
+    /// not keep them waiting.
+    Work,
+    /// Everything: serving them is what failed.
+    All,
+}
+
+impl HoldOff {
+    pub fn from(rest: Rest) -> HoldOff {
+        HoldOff {
+            until: clock::boot_ms() + HOLD_OFF.as_millis() as u64,
+            from: rest,
+        }
+    }
+
+    pub fn is_over(self) -> bool {
+        clock::boot_ms() >= self.until
+    }
+
+    /// How long it lasts still.
+    pub fn left(self) -> Duration {
+        Duration::from_millis(self.until.saturating_sub(clock::boot_ms()))
+    }
+}
 
 impl<'a> Keeper<'a> {
     /// Kept out of line, as `pair::begin` is.
@@ -119,10 +165,10 @@ impl<'a> Keeper<'a> {
             || matches!(leader, Leader::Stranger { .. })
             || how == Keeping::Adopted;
         let process = state.phase.leader().map(|leader| leader.process);
-        // Of another boot nothing is left, and its numbers are other processes' now.
+        // On another host, or after a restart, its numbers are other processes'.
         let tree = Tree::new(
             shared.job.path(),
-            process.filter(|_| adopted && tools::is_this_boot(state)),
+            process.filter(|_| adopted && host::has_processes_of(state)),
         );
         let mut keeper = Box::new(Keeper {
             role,
@@ -141,6 +187,8 @@ impl<'a> Keeper<'a> {
             timer: None,
             timer_at: None,
             hold_off: None,
+            unrecorded: None,
+            unwritten_stop: None,
             tail: Tail::Unknown,
             noted: None,
             held: Held::Unbroken,
@@ -166,12 +214,12 @@ impl<'a> Keeper<'a> {
     /// Keeps the job until nothing of it is left.
     pub fn run(mut self: Box<Self>) -> io::Result<()> {
         let resumed = self.resume();
-        self.attempt(resumed);
+        self.attempt(Rest::Work, resumed);
         self.shared.ring_ready();
         self.role.reach(Hook::Ready);
         loop {
             let settled = self.settle();
-            self.attempt(settled);
+            self.attempt(Rest::Work, settled);
             self.clients
                 .tell_news(self.ledger.state().seq, self.capture.size());
             if self.is_done() {
@@ -180,8 +228,12 @@ impl<'a> Keeper<'a> {
                 return Ok(());
             }
             for wake in self.sleep()? {
+                let rest = match wake {
+                    Wake::Connection | Wake::Client(_) => Rest::All,
+                    _ => Rest::Work,
+                };
                 let handled = self.handle(wake);
-                self.attempt(handled);
+                self.attempt(rest, handled);
             }
         }
     }
@@ -215,9 +267,9 @@ impl<'a> Keeper<'a> {
     }
 
     /// Remembers to try again where something failed.
-    fn attempt(&mut self, result: io::Result<()>) {
+    fn attempt(&mut self, rest: Rest, result: io::Result<()>) {
         if result.is_err() {
-            self.hold_off = Some(HoldOff);
+            self.hold_off = Some(HoldOff::from(rest));
         }
     }
 
@@ -253,8 +305,10 @@ impl<'a> Keeper<'a> {
         let Some(ended) = self.leader.look()? else {
             return Ok(());
         };
+        // Where it could not be recorded at once, it ended when that was first tried.
+        let at = self.unrecorded.as_ref().map_or_else(now, |first| first.at);
         let exited = Exited {
-            at: now(),
+            at,
             rings: self.has_bells_for(&ended.outcome),
             ended,
             kept: self.held == Held::Unbroken,
@@ -277,6 +331,7 @@ impl<'a> Keeper<'a> {
         }
         let middle = self.shared.spec.dropped(self.capture.size());
         let findable = self.finding.done(&self.shared.job, &self.shared.spec);
+        self.write_stop();
         let recorded = synced.record(
             self.role,
             findable,
@@ -284,7 +339,13 @@ impl<'a> Keeper<'a> {
             &mut self.capture,
             lingering,
             &middle,
-        )?;
+        );
+        let recorded = recorded.inspect_err(|error| {
+            self.unrecorded = Some(Unrecorded {
+                at,
+                why: error.to_string(),
+            });
+        })?;
         if let Some(turn) = &self.shared.turn {
             turn.release();
         }
@@ -348,9 +409,11 @@ impl<'a> Keeper<'a> {
 
     fn deadline(&mut self) -> io::Result<()> {
         let now = clock::boot_ms();
-        if self.hold_off.take().is_some() {
-            self.look_at_leader()?;
-        }
+        // An end that cannot be recorded keeps nothing else from being done.
+        let recorded = match self.hold_off.take() {
+            Some(_) => self.look_at_leader(),
+            None => Ok(()),
+        };
         if self.timeout_at().is_some_and(|at| at <= now) {
             self.stop(StopRequest {
                 by: StopCause::Timeout,
@@ -367,12 +430,14 @@ impl<'a> Keeper<'a> {
         self.end_late_errands();
         self.serve_queue()?;
         self.tail = Tail::Unknown;
-        Ok(())
+        recorded
     }
 
     /// When a running job has had its time.
     pub(crate) fn timeout_at(&self) -> Option<u64> {
         match &self.state().phase {
+            // It is being stopped, though that could not be journaled.
+            Phase::Running(_) if self.unwritten_stop.is_some() => None,
             Phase::Running(leader) => Some(
                 leader
                     .since
@@ -392,9 +457,9 @@ impl<'a> Keeper<'a> {
         self.gives_up_ringing |= self.state().end().is_some();
         let waits = self.is_waiting();
         if waits || matches!(self.state().phase, Phase::Running(_)) {
-            self.ledger
-                .journal()
-                .append(now(), &[Event::StopRequested(asked)])?;
+            // A disk that does not take it must not keep the job from being stopped.
+            self.unwritten_stop.get_or_insert((now(), asked));
+            self.write_stop();
             self.role.reach(Hook::StopWritten);
         }
         if waits {
@@ -404,10 +469,24 @@ impl<'a> Keeper<'a> {
         self.escalate(clock::boot_ms().saturating_add(grace_ms))
     }
 
+    /// Journals a stop that is not journaled yet, if that can be done now.
+    fn write_stop(&mut self) {
+        if let Some((at, asked)) = &self.unwritten_stop {
+            let event = Event::StopRequested(asked.clone());
+            if self.ledger.journal().append(*at, &[event]).is_ok() {
+                self.unwritten_stop = None;
+            }
+        }
+    }
+
     fn escalate(&mut self, kill_at: u64) -> io::Result<()> {
         match &mut self.escalation {
             Some(escalation) => escalation.hurry(kill_at),
-            None => self.escalation = Some(Escalation::begin(clock::boot_ms(), kill_at)),
+            None => {
+                let on_terminal = matches!(self.shared.spec.input, Input::Pty(_));
+                let escalation = Escalation::begin(clock::boot_ms(), kill_at, on_terminal);
+                self.escalation = Some(escalation);
+            }
         }
         self.role.reach(Hook::Terminated);
         self.tail = Tail::Unknown;

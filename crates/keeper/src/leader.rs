@@ -5,10 +5,11 @@
 //! kernels keep its exit record for whoever holds its pidfd, and where they do not, the outcome is
 //! lost and said to be.
 
+use crate::host;
 use outlive_core::outcome::Outcome;
 use outlive_core::process::ProcRef;
 use outlive_core::signal::Signal;
-use outlive_core::{BootId, Usage};
+use outlive_core::{State, Usage};
 use outlive_sys::pidfd::{PidFd, Status, Used};
 use outlive_sys::poll::Interest;
 use outlive_sys::procfs;
@@ -66,7 +67,7 @@ const ENDED_ALONE: &str = "it ended while no keeper was alive to see how";
 pub const UNREADABLE: &str = "its journal is damaged: the process it ran is not in it";
 pub const STARTING: &str =
     "its keepers were killed while it was being started, so nobody knows whether it ran";
-const OTHER_BOOT: &str = "the machine was restarted while it ran";
+const OTHER_HOST: &str = "the machine was restarted while it ran";
 
 impl Leader {
     /// The child that this process has just made and not waited for, so that nobody else has its pid.
@@ -76,9 +77,10 @@ impl Leader {
     }
 
     /// Finds the leader that a journal names.
-    pub fn find(process: ProcRef, boot: Option<&BootId>) -> io::Result<Leader> {
-        if boot.map(|boot| boot.0.as_str()) != Some(procfs::boot_id()?.as_str()) {
-            return Ok(Leader::Gone(OTHER_BOOT));
+    pub fn find(process: ProcRef, state: &State) -> io::Result<Leader> {
+        // Clients start no keeper for a job that may run on another host.
+        if !host::has_processes_of(state) {
+            return Ok(Leader::Gone(OTHER_HOST));
         }
         let Some(pidfd) = PidFd::open_started(process.pid, process.started)? else {
             return Ok(Leader::Gone(ENDED_ALONE));

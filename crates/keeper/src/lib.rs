@@ -45,6 +45,7 @@
 //! | [`turn`], [`probe`] | waiting for a lock; seeing whether the job is ready |
 //! | [`ringing`] | doorbells |
 //! | [`keep_awake`] | holding off sleep |
+//! | [`host`] | which host this is |
 //! | [`hooks`] | where tests can stop or kill a keeper |
 #![forbid(unsafe_code)]
 
@@ -59,6 +60,7 @@ mod escalation;
 mod findable;
 mod flow;
 mod hooks;
+mod host;
 mod indexing;
 mod input;
 mod keep_awake;

@@ -18,6 +18,7 @@ use outlive_core::event::{Event, Keeping};
 use outlive_core::outcome::End;
 use outlive_core::{JobDir, Phase, ProcRef, Spec, layout};
 use outlive_sys::child::{self, Gate, GateInside};
+use outlive_sys::limits::Limits;
 use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::pidfd::{self, PidFd, Status};
 use outlive_sys::poll::{self, Interest};
@@ -67,10 +68,10 @@ fn open(directory: &Path) -> io::Result<Option<(Lock, Shared, GateInside)>> {
         return Ok(None);
     };
     let spec = job.read_spec().map_err(io::Error::other)?;
-    let limit = own::raise_open_file_limit().ok();
+    let limits = Limits::lift().ok();
     // Whoever waits at its other end is not to look before a failure is written down.
     let ready = handed.output;
-    match Shared::open(job.clone(), spec, &ready, limit) {
+    match Shared::open(job.clone(), spec, &ready, limits) {
         Ok((shared, inside)) => Ok(Some((lock, shared, inside))),
         Err(error) => give_up(&job, &error).map(|()| None),
     }
@@ -331,7 +332,7 @@ fn pass_gate(role: Role, gate: &Gate, spec: &Spec, ledger: &mut Ledger) -> io::R
 
 fn find_leader(ledger: &Ledger, leader: Option<ProcRef>) -> io::Result<Leader> {
     match leader {
-        Some(process) => Leader::find(process, ledger.state().boot.as_ref()),
+        Some(process) => Leader::find(process, ledger.state()),
         None => Ok(Leader::Gone(leader::UNREADABLE)),
     }
 }

@@ -8,9 +8,9 @@ use crate::turn::Turn;
 use outlive_core::layout::{self, CONTROL};
 use outlive_core::{Input, JobDir, Phase, Spec};
 use outlive_sys::child::{self, Gate, GateInside};
-use outlive_sys::own::OpenFileLimit;
-use outlive_sys::pipe;
+use outlive_sys::limits::Limits;
 use outlive_sys::socket::Listener;
+use outlive_sys::{pipe, probe};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt;
@@ -21,6 +21,8 @@ const FEWEST_CLIENTS: usize = 8;
 const MOST_CLIENTS: usize = 128;
 /// With fewer a job could be started and then not be looked after.
 const FEWEST_FILES: usize = 32;
+/// With less a job's journal could not be written to its end.
+const SMALLEST_FILE: u64 = 1 << 20;
 /// And a job that is talked to needs these.
 const CHANNEL_FILES: usize = 8;
 /// And one that something else is to be done for, these.
@@ -41,7 +43,7 @@ pub struct Shared {
     /// The named lock, where the job is to have one.
     pub turn: Option<Turn>,
     pub most_clients: usize,
-    pub limit: Option<OpenFileLimit>,
+    pub limits: Option<Limits>,
     /// What holds off sleep does so until this closes.
     _awake: Option<KeepAwake>,
     /// Who started this pair hears through it that the start is decided.
@@ -59,7 +61,7 @@ impl Shared {
         job: JobDir,
         spec: Spec,
         ready: &File,
-        limit: Option<OpenFileLimit>,
+        limits: Option<Limits>,
     ) -> io::Result<(Shared, GateInside)> {
         let channel = match spec.input {
             Input::Null => 0,
@@ -71,9 +73,23 @@ impl Shared {
             false => 0,
         };
         let fewest = FEWEST_FILES + channel + errands;
-        if limit.is_some_and(|limit| limit.most() < fewest) {
+        if let Some(size) = limits.map(|limits| limits.file_size())
+            && size < SMALLEST_FILE
+        {
+            let reason = format!(
+                "files may be {size} bytes long here; `ulimit -f` must allow {SMALLEST_FILE} at least"
+            );
+            return Err(io::Error::other(reason));
+        }
+        if limits.is_some_and(|limits| limits.open_files() < fewest) {
             let reason =
                 format!("too few files may be open here; `ulimit -n` must be {fewest} at least");
+            return Err(io::Error::other(reason));
+        }
+        if let Err((call, error)) = probe::required_calls() {
+            let reason = format!(
+                "this system refuses the call {call} ({error}), without which no job can be supervised"
+            );
             return Err(io::Error::other(reason));
         }
         let (gate, inside) = child::gate()?;
@@ -89,8 +105,9 @@ impl Shared {
         let shared = Shared {
             log,
             turn: turn.transpose()?,
-            most_clients: limit
-                .map_or(MOST_CLIENTS, |limit| limit.most() - fewest + FEWEST_CLIENTS),
+            most_clients: limits.map_or(MOST_CLIENTS, |limits| {
+                limits.open_files() - fewest + FEWEST_CLIENTS
+            }),
             feed: open_feed(&job)?,
             listener: listen(&job)?,
             channel: Channel::open(&job, &spec, begun)?,
@@ -99,7 +116,7 @@ impl Shared {
             spec,
             gate,
             ready: ready.try_clone()?,
-            limit,
+            limits,
         };
         Ok((shared, inside))
     }

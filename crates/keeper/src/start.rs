@@ -36,7 +36,7 @@ pub fn fork(
         .map(|argument| argument.as_os_str())
         .collect();
     let path = std::env::var_os("PATH");
-    let program = Program::new(&argv, spec.cwd.as_os_str(), path.as_deref(), shared.limit)?;
+    let program = Program::new(&argv, spec.cwd.as_os_str(), path.as_deref(), shared.limits)?;
     let pid = program.spawn(&input, &output, &shared.gate, inside)?;
     role.reach(Hook::Forked);
     Ok(Unwritten(pid))

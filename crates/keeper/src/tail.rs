@@ -3,7 +3,7 @@
 use crate::capture::Feed;
 use crate::ending;
 use crate::escalation::Progress;
-use crate::keeper::Keeper;
+use crate::keeper::{Held, Keeper, Unrecorded};
 use crate::shared::Shared;
 use outlive_sys::clock;
 use std::io;
@@ -29,13 +29,14 @@ impl Keeper<'_> {
     /// nothing is. Kept out of line, as `pair::begin` is.
     #[inline(never)]
     pub fn settle(&mut self) -> io::Result<()> {
+        // A stop goes on whatever else has failed.
+        if self.tail == Tail::Unknown && (self.hold_off.is_none() || self.escalation.is_some()) {
+            self.tail = self.look_at_tail()?;
+        }
         if self.hold_off.is_some() {
             return Ok(());
         }
         self.send_errands()?;
-        if self.tail == Tail::Unknown {
-            self.tail = self.look_at_tail()?;
-        }
         let over = match self.tail {
             Tail::Unknown | Tail::Lingering => false,
             Tail::Empty => self.capture.feed() == Feed::Ended,
@@ -53,6 +54,7 @@ impl Keeper<'_> {
                 &mut self.ledger,
                 &mut self.capture,
                 noted,
+                self.held == Held::Unbroken,
                 &middle,
             )?;
         }
@@ -73,6 +75,14 @@ impl Keeper<'_> {
                 self.stopped = true;
                 self.clients.tell_stopped();
                 return Ok(Tail::Stopped);
+            }
+            if progress == Progress::Done
+                && let Some(Unrecorded { why, .. }) = &self.unrecorded
+            {
+                let reason = format!(
+                    "nothing of it runs any more, but its end cannot be written to its journal: {why}"
+                );
+                self.clients.tell_stop_failed(reason);
             }
             // The bell rings when one of them ends.
             if progress == Progress::UnderWay && self.tree.is_own() {

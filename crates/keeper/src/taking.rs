@@ -20,7 +20,13 @@ impl Keeper<'_> {
         let ended = self.state().end().is_some();
         let _ = self.take(TURN);
         let on_terminal = matches!(self.shared.spec.input, Input::Pty(_));
-        match !ended && (on_terminal || !runs && self.capture.feed() == Feed::Ended) {
+        let feed_ended = self.capture.feed() == Feed::Ended;
+        let is_broken = match ended {
+            // What lingered had the feed open. If nobody has, what was in there went with its last holder.
+            true => feed_ended,
+            false => on_terminal || !runs && feed_ended,
+        };
+        match is_broken {
             true => Held::Broken,
             false => Held::Unbroken,
         }

@@ -60,12 +60,6 @@ pub fn begin_mirror(shared: &Shared, ledger: &mut Ledger, capture: &Capture) -> 
     Some(mirror)
 }
 
-/// Whether the job is of the boot that is now.
-pub fn is_this_boot(state: &State) -> bool {
-    let then = state.boot.as_ref().map(|boot| boot.0.as_str());
-    procfs::boot_id().is_ok_and(|now| then == Some(now.as_str()))
-}
-
 /// This process, as others can find it again.
 pub fn identify(pid: i32) -> io::Result<ProcRef> {
     let stat = procfs::stat(pid).ok_or(io::ErrorKind::NotFound)?;

@@ -7,12 +7,13 @@
 //! A job whose keepers were both killed lost its lock, and may still run. Its id is in the file: whoever
 //! gets the lock next waits for it to end.
 
+use crate::host;
 use outlive_core::layout;
 use outlive_core::{Home, JobDir, JobId, Label, Phase};
 use outlive_sys::lock::{self, Locked};
+use outlive_sys::own;
 use outlive_sys::pidfd::PidFd;
 use outlive_sys::poll::{self, Interest};
-use outlive_sys::{own, procfs};
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::fd::AsFd;
@@ -125,13 +126,9 @@ fn running_leader(home: &Home, id: &JobId) -> io::Result<Option<PidFd>> {
         return Ok(None);
     };
     let state = journal.state;
-    let this_boot = state
-        .boot
-        .as_ref()
-        .is_some_and(|boot| procfs::boot_id().is_ok_and(|now| now == boot.0));
     match &state.phase {
         Phase::Spawned(leader) | Phase::Running(leader) | Phase::Stopping(leader, _)
-            if this_boot =>
+            if host::has_processes_of(&state) =>
         {
             PidFd::open_started(leader.process.pid, leader.process.started)
         }

@@ -3,7 +3,7 @@
 use crate::capture::Feed;
 use crate::clients::ClientId;
 use crate::escalation::Escalation;
-use crate::keeper::{HOLD_OFF, HoldOff, Keeper};
+use crate::keeper::{HoldOff, Keeper, Rest};
 use outlive_sys::clock::Timer;
 use outlive_sys::poll::{self, Interest};
 use std::io;
@@ -28,7 +28,7 @@ impl Keeper<'_> {
     /// Sleeps until something has happened.
     pub fn sleep(&mut self) -> io::Result<Vec<Wake>> {
         if self.set_timer().is_err() {
-            self.hold_off = Some(HoldOff);
+            self.hold_off = Some(HoldOff::from(Rest::Work));
         }
         let mut wakes: Vec<Wake> = Vec::new();
         let mut on: Vec<(BorrowedFd<'_>, Interest)> = Vec::new();
@@ -51,6 +51,11 @@ impl Keeper<'_> {
             for member in &self.watched {
                 add(Wake::ProcessEnded, member.pidfd.as_fd(), Interest::Readable);
             }
+            if let Some(timer) = &self.timer {
+                add(Wake::Deadline, timer.as_fd(), Interest::Readable);
+            }
+        }
+        if self.hold_off.is_none_or(|hold| hold.from == Rest::Work) {
             if self.clients.count() < self.shared.most_clients {
                 add(
                     Wake::Connection,
@@ -62,20 +67,18 @@ impl Keeper<'_> {
                 add(Wake::Client(id), fd, Interest::Readable);
             }
         }
-        if let (Some(timer), None) = (&self.timer, self.hold_off) {
-            add(Wake::Deadline, timer.as_fd(), Interest::Readable);
-        }
         // Needs no descriptor, which may be what there is too few of.
-        let limit = self.hold_off.map(|HoldOff| HOLD_OFF);
+        let limit = self.hold_off.map(HoldOff::left);
         let ready = poll::wait(&on, limit)?;
-        if self.hold_off.is_some() {
-            return Ok(vec![Wake::Deadline]);
-        }
-        Ok(wakes
+        let mut woken: Vec<Wake> = wakes
             .into_iter()
             .zip(ready)
             .filter_map(|(wake, ready)| ready.then_some(wake))
-            .collect())
+            .collect();
+        if self.hold_off.is_some_and(HoldOff::is_over) {
+            woken.push(Wake::Deadline);
+        }
+        Ok(woken)
     }
 
     /// What becomes readable when the job has written something.

@@ -13,6 +13,7 @@ fn life() -> Vec<Event> {
     vec![
         Event::Accepted {
             boot: BootId("boot".into()),
+            host: None,
         },
         Event::Kept {
             how: crate::event::Keeping::Launched,
@@ -42,6 +43,7 @@ fn life() -> Vec<Event> {
         Event::Closed {
             output_bytes: 7,
             dropped_bytes: 0,
+            output_complete: true,
         },
     ]
 }

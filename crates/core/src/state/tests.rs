@@ -6,7 +6,8 @@ fn event() -> impl Strategy<Value = Event> {
     let process = (1..100i32, 0..5u64).prop_map(|(pid, started)| ProcRef { pid, started });
     prop_oneof![
         Just(Event::Accepted {
-            boot: BootId("b".into())
+            boot: BootId("b".into()),
+            host: None,
         }),
         process.clone().prop_map(|keeper| Event::Kept {
             how: Keeping::Launched,
@@ -69,7 +70,8 @@ fn event() -> impl Strategy<Value = Event> {
         (0..300i32).prop_map(|code| Event::Ended(end(code))),
         Just(Event::Closed {
             output_bytes: 9,
-            dropped_bytes: 0
+            dropped_bytes: 0,
+            output_complete: true,
         }),
     ]
 }
@@ -176,7 +178,7 @@ proptest! {
     fn a_stop_is_what_ended_a_job_only_once_it_was_asked(stop_first: bool, signaled: bool) {
         let leader = ProcRef { pid: 7, started: 7 };
         let mut events = vec![
-            Event::Accepted { boot: BootId("b".into()) },
+            Event::Accepted { boot: BootId("b".into()), host: None, },
             Event::Spawned { leader },
             Event::Started,
         ];
