@@ -4,8 +4,15 @@ use crate::error::Error;
 use outlive_core::control::{Reply, Request};
 use outlive_core::layout::CONTROL;
 use outlive_core::{JobDir, JobId};
+use outlive_sys::clock;
+use outlive_sys::poll::{self, Interest};
 use outlive_sys::socket::{Read, Stream};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+/// How long a keeper may take to take a connection or to answer what it can answer at once. On a busy machine
+/// that is some milliseconds; longer means that it is suspended.
+pub const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A connection to the keeper of one job.
 #[derive(Debug)]
@@ -25,7 +32,7 @@ pub enum Answer {
 impl Connection {
     /// Connects to whoever keeps the job; `None` when nobody listens.
     pub fn open(job: &JobDir) -> Result<Option<Connection>, Error> {
-        let stream = Stream::connect(job.path(), CONTROL)
+        let stream = Stream::connect(job.path(), CONTROL, PATIENCE)
             .map_err(Error::io("cannot connect to the keeper of", job.path()))?;
         Ok(stream.map(|stream| Connection {
             stream,
@@ -64,6 +71,42 @@ impl Connection {
                 Ok(Read::Bytes(count)) => self.input.extend_from_slice(&buffer[..count]),
                 Ok(Read::Empty) => {}
                 Ok(Read::End) | Err(_) => return Ok(Answer::KeeperGone),
+            }
+        }
+    }
+
+    /// Waits for the answer until this moment (in milliseconds since boot); `None` if none has come by then.
+    pub fn receive_until(&mut self, id: &JobId, until: u64) -> Result<Option<Answer>, Error> {
+        while !self.has_line() {
+            if !self.wait_until(until)? {
+                return Ok(None);
+            }
+            let mut buffer = [0; 4096];
+            match self.stream.read(&mut buffer) {
+                Ok(Read::Bytes(count)) => self.input.extend_from_slice(&buffer[..count]),
+                Ok(Read::Empty) => {}
+                Ok(Read::End) | Err(_) => return Ok(Some(Answer::KeeperGone)),
+            }
+        }
+        self.receive(id).map(Some)
+    }
+
+    fn has_line(&self) -> bool {
+        self.input.contains(&b'\n')
+    }
+
+    /// Whether there is something to read before this moment.
+    fn wait_until(&self, until: u64) -> Result<bool, Error> {
+        loop {
+            let limit = Duration::from_millis(until.saturating_sub(clock::boot_ms()));
+            let ready = poll::wait(&[(self.as_fd(), Interest::Readable)], Some(limit))
+                .map_err(Error::io("cannot wait for", "a keeper"))?;
+            if ready == [true] {
+                return Ok(true);
+            }
+            // Else this process was only stopped and continued.
+            if clock::boot_ms() >= until {
+                return Ok(false);
             }
         }
     }

@@ -16,8 +16,17 @@ use std::path::{Path, PathBuf};
 pub enum Error {
     #[error("no job {0:?}; `outlive list --state all` shows what there is")]
     NoSuchJob(String),
+    #[error("no job {name:?} outside a session; a session has one: {} (use its id, or set OUTLIVE_SESSION)", show_ids(.candidates))]
+    NamedElsewhere {
+        name: String,
+        candidates: Vec<JobId>,
+    },
     #[error("no event {0:?} of this session; `outlive inbox --peek` shows what waits")]
     NoSuchEvent(String),
+    #[error(
+        "no session {0:?} has jobs or events here; `outlive list --state all --json` shows the sessions of jobs"
+    )]
+    NoSuchSession(String),
     #[error("no session is known here: pass --session KEY, or set OUTLIVE_SESSION")]
     NoSession,
     #[error(transparent)]
@@ -29,6 +38,8 @@ pub enum Error {
     },
     #[error("the id {} is taken by a job that is {}; choose another id, or use that job", .0.id, describe(.0))]
     IdTaken(Box<Job>),
+    #[error("the name {} is that of job {}, which is {}; stop that one, replace it, or choose another name", .0.name.as_ref().map_or("", |name| name.as_str()), .0.id, describe(.0))]
+    NameTaken(Box<Job>),
     #[error("{}: {reason}", .path.display())]
     BadPost { path: PathBuf, reason: String },
     #[error("the id {0} is that of something posted; choose another for the job")]
@@ -59,6 +70,8 @@ pub enum Error {
     NoHome,
     #[error("the home {} belongs to another user; set OUTLIVE_HOME to a directory of your own", .0.display())]
     ForeignHome(PathBuf),
+    #[error("the home {} may be written to by other users; `chmod go-w` it, or set OUTLIVE_HOME to a directory of your own", .0.display())]
+    OpenHome(PathBuf),
     #[error("the home {} is a link that another user made; set OUTLIVE_HOME to a directory of your own", .0.display())]
     PlantedHome(PathBuf),
     #[error("outlive-keeper was not found beside {} or on PATH; install both programs together, or set OUTLIVE_KEEPER", .0.display())]
@@ -66,9 +79,16 @@ pub enum Error {
     #[error("the keeper of job {0} ended without a word; `outlive doctor` may tell why")]
     KeeperFailed(JobId),
     #[error(
-        "job {0} is held by a process that does not answer; `outlive show {0}` tells its state"
+        "the keeper of job {0} does not answer; it may be suspended (`outlive show {0}` tells what is known of \
+         the job)"
     )]
     NoAnswer(JobId),
+    #[error("job {id} is {reason}; use `outlive` there to reach it")]
+    Unreachable {
+        id: JobId,
+        reason: String,
+        host: String,
+    },
     #[error("job {id}: {reason}")]
     Refused { id: JobId, reason: String },
     #[error("job {0} has no terminal, so it has no screen; start it with --pty to give it one")]
@@ -112,11 +132,55 @@ impl Error {
         }
     }
 
+    /// What went wrong, for programs: these words stay as they are.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::NoSuchJob(_) | Error::NamedElsewhere { .. } => "no_such_job",
+            Error::NameTaken(_) => "name_taken",
+            Error::NoSuchEvent(_) => "no_such_event",
+            Error::NoSuchDoorbell { .. } => "no_such_doorbell",
+            Error::Ambiguous { .. } => "ambiguous",
+            Error::IdTaken(_) | Error::IdOfPost(_) => "id_taken",
+            Error::PostIdTaken(_) | Error::PostOfOther(_) => "post_id_taken",
+            Error::NoSession => "no_session",
+            Error::NoSuchSession(_) => "no_such_session",
+            Error::BadId(_)
+            | Error::BadEventId(_)
+            | Error::BadLabel { .. }
+            | Error::BadPattern { .. }
+            | Error::BadPost { .. }
+            | Error::BadWriteId(_)
+            | Error::BadVariable(_)
+            | Error::NoCommand
+            | Error::Nul(_)
+            | Error::NeverComes { .. } => "bad_input",
+            Error::NoHome | Error::ForeignHome(_) | Error::OpenHome(_) | Error::PlantedHome(_) => {
+                "no_home"
+            }
+            Error::NoKeeper(_) => "no_keeper",
+            Error::KeeperFailed(_) => "keeper_failed",
+            Error::NoAnswer(_) => "no_answer",
+            Error::Unreachable { .. } => "unreachable",
+            Error::Refused { .. } => "refused",
+            Error::NoTerminal(_) => "no_terminal",
+            Error::NotALog(_) | Error::LogTaken(_) => "bad_log",
+            Error::Config(_) => "bad_config",
+            Error::NotRung { .. } => "not_rung",
+            Error::Setup(_) => "setup_refused",
+            Error::Read(_) | Error::Journal(_) => "unreadable",
+            Error::Io { .. } => "io",
+        }
+    }
+
     /// The job that was asked for is not there, or not one.
     pub fn is_no_such_job(&self) -> bool {
         matches!(
             self,
-            Error::NoSuchJob(_) | Error::Ambiguous { .. } | Error::NoSuchEvent(_)
+            Error::NoSuchJob(_)
+                | Error::NamedElsewhere { .. }
+                | Error::Ambiguous { .. }
+                | Error::NoSuchEvent(_)
+                | Error::NoSuchSession(_)
         )
     }
 

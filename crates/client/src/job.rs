@@ -1,6 +1,7 @@
 //! A job as the faces show it: the interface's JSON object.
 
 use crate::redact::{redact, redact_argv};
+use crate::whereabouts::{self, Elsewhere};
 use outlive_core::control::Awaiting;
 use outlive_core::doorbell::{self, Doorbell, Standing};
 use outlive_core::event::Moment;
@@ -39,9 +40,11 @@ pub struct Job {
     pub ended_by: Option<EndedBy>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_by_detail: Option<String>,
-    pub lingering: u32,
+    /// Processes that run on after the end; `None` where the keeper did not say.
+    pub lingering: Option<u32>,
     pub output: JobOutput,
-    pub awaiting_input: bool,
+    /// `None` where the keeper did not say.
+    pub awaiting_input: Option<bool>,
     /// What it waits for: `line`, `password`, `keys`, or `data` on a pipe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_kind: Option<Awaiting>,
@@ -57,6 +60,33 @@ pub struct Job {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub doorbells: Vec<Rung>,
     pub usage: Option<Usage>,
+    /// Its first process is suspended, by SIGSTOP or Ctrl-Z say.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub suspended: bool,
+    /// Why it cannot be reached from this host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreachable: Option<Unreachable>,
+    /// What its record says, where it cannot be reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<Last>,
+    /// Its keeper is there and did not answer in time: it is suspended, or the machine is very busy.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub keeper_silent: bool,
+}
+
+/// Why a job cannot be reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unreachable {
+    /// The host that keeps it.
+    pub host: String,
+    pub reason: String,
+}
+
+/// What the record of a job says that cannot be reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Last {
+    pub state: &'static str,
+    pub output_bytes: u64,
 }
 
 /// A lock that another job has.
@@ -89,6 +119,16 @@ impl Rung {
     }
 }
 
+/// How a job looks beyond its record.
+#[derive(Clone, Debug)]
+pub(crate) enum Sight {
+    /// Its keeper was asked, or there was nothing to ask.
+    Clear(Seen),
+    /// Its keeper did not answer in time.
+    Silent,
+    Elsewhere(Elsewhere),
+}
+
 /// What a keeper sees of its job.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
@@ -110,10 +150,26 @@ pub struct JobOutput {
 
 impl Job {
     /// Puts together what was asked, what has happened and what its keeper sees now.
-    pub(crate) fn new(dir: &JobDir, spec: &Spec, state: &State, seen: Seen) -> Job {
+    pub(crate) fn new(dir: &JobDir, spec: &Spec, state: &State, sight: Sight) -> Job {
         let started = state.phase.leader().map(|leader| leader.since);
         let end = state.end();
         let waiting_for = waiting_for(dir, spec, state);
+        let output = JobOutput::new(dir, spec, state);
+        let known = match waiting_for {
+            Some(_) => "waiting",
+            None => state.phase.word(),
+        };
+        let keeper_silent = matches!(sight, Sight::Silent);
+        let (seen, there) = match sight {
+            Sight::Clear(seen) => (Some(seen), None),
+            Sight::Silent => (None, None),
+            // An end is in the record, and does not change any more.
+            Sight::Elsewhere(there) => (None, Some(there).filter(|_| end.is_none())),
+        };
+        let last = there.as_ref().map(|_| Last {
+            state: known,
+            output_bytes: output.bytes,
+        });
         Job {
             id: spec.id.clone(),
             name: spec.name.clone(),
@@ -124,14 +180,14 @@ impl Job {
             argv: spec.argv.iter().map(|argument| argument.lossy()).collect(),
             cwd: spec.cwd.lossy(),
             pty: matches!(spec.input, Input::Pty(_)),
-            state: match waiting_for {
-                Some(_) => "waiting",
-                None => state.phase.word(),
+            state: match there {
+                Some(_) => "unreachable",
+                None => known,
             },
             pid: state
                 .phase
                 .leader()
-                .filter(|_| end.is_none())
+                .filter(|_| end.is_none() && there.is_none())
                 .map(|leader| leader.process.pid),
             started_at: started.or(state.accepted).map(|at| timestamp(at.wall_ms)),
             ended_at: state.ended_at().map(|at| timestamp(at.wall_ms)),
@@ -143,10 +199,13 @@ impl Job {
             exit_code: end.and_then(|end| end.outcome.exit_code()),
             ended_by: end.map(|end| end.ended_by),
             ended_by_detail: end.and_then(|end| end.ended_by_detail.clone()),
-            lingering: if end.is_some() { seen.processes } else { 0 },
-            output: JobOutput::new(dir, spec, state),
-            awaiting_input: seen.awaiting.is_some(),
-            input_kind: seen.awaiting,
+            lingering: match end {
+                Some(_) => seen.map(|seen| seen.processes),
+                None => Some(0),
+            },
+            output,
+            awaiting_input: seen.map(|seen| seen.awaiting.is_some()),
+            input_kind: seen.and_then(|seen| seen.awaiting),
             ready: spec.ready.as_ref().map(|_| state.signs.ready.is_some()),
             waiting_for,
             matches: spec.watch.as_ref().map(|_| state.signs.matches),
@@ -156,6 +215,13 @@ impl Job {
                 .filter_map(|bell| rung(state, bell))
                 .collect(),
             usage: end.and_then(|end| end.usage),
+            unreachable: there.map(|there| Unreachable {
+                host: there.host,
+                reason: there.reason,
+            }),
+            last,
+            keeper_silent,
+            suspended: is_suspended(state),
         }
     }
 
@@ -190,7 +256,11 @@ impl Job {
             _ => "",
         };
         match &self.outcome {
-            None => self.state.to_owned(),
+            None => match &self.unreachable {
+                Some(why) => format!("{}: {}", self.state, why.reason),
+                None if self.suspended => format!("{} (suspended)", self.state),
+                None => self.state.to_owned(),
+            },
             Some(Outcome::Exited { code }) => format!("exited {code}{by}"),
             Some(Outcome::Signaled {
                 signal,
@@ -217,6 +287,7 @@ impl Job {
 impl JobOutput {
     fn new(dir: &JobDir, spec: &Spec, state: &State) -> JobOutput {
         let path = dir.output();
+        let mut complete = state.end().is_none_or(|end| end.output_complete);
         let (bytes, dropped_bytes) = match (&state.phase, state.end()) {
             (
                 Phase::Ended {
@@ -224,11 +295,15 @@ impl JobOutput {
                         Tail::Closed {
                             output_bytes,
                             dropped_bytes,
+                            output_complete,
                         },
                     ..
                 },
                 _,
-            ) => (*output_bytes, *dropped_bytes),
+            ) => {
+                complete &= *output_complete;
+                (*output_bytes, *dropped_bytes)
+            }
             (_, end) => {
                 let size = output::size_of(dir, spec.bound());
                 let missing = state.missing_bytes(&spec.dropped(size));
@@ -239,7 +314,7 @@ impl JobOutput {
         JobOutput {
             bytes,
             dropped_bytes,
-            complete: state.end().is_none_or(|end| end.output_complete),
+            complete,
             path,
         }
     }
@@ -278,9 +353,20 @@ fn rung(state: &State, bell: &Doorbell) -> Option<Rung> {
     })
 }
 
+/// Whether the leader of a running job of this host is suspended.
+fn is_suspended(state: &State) -> bool {
+    let is_here = || whereabouts::here().is_ok_and(|here| here.has_processes_of(state));
+    let leader = state.phase.leader().filter(|_| state.end().is_none());
+    leader.is_some_and(|leader| {
+        let stat = procfs::stat(leader.process.pid);
+        let is_stopped =
+            stat.is_some_and(|stat| stat.started == leader.process.started && stat.is_stopped());
+        is_stopped && is_here()
+    })
+}
+
 /// How long it has run, if that was in this boot.
 fn running_for(state: &State, since: Moment) -> Option<u64> {
-    let boot = state.boot.as_ref()?;
-    let same_boot = procfs::boot_id().is_ok_and(|now| now == boot.0);
+    let same_boot = state.boot.as_ref() == Some(&whereabouts::here().ok()?.boot);
     same_boot.then(|| clock::boot_ms().saturating_sub(since.boot_ms))
 }

@@ -11,12 +11,14 @@ use crate::inbox;
 use crate::keeper_process::{self, Begun};
 use crate::moment::now;
 use crate::outlive::Outlive;
+use crate::whereabouts;
 use outlive_core::event::Event;
+use outlive_core::host::Here;
 use outlive_core::layout::{self, GONE, NEW};
 use outlive_core::links;
-use outlive_core::{BootId, JobDir, JobId, JournalWriter, Spec};
+use outlive_core::{JobDir, JobId, JournalWriter, Spec};
 use outlive_sys::lock::{self, Lock, Locked};
-use outlive_sys::{file, own, pipe, procfs};
+use outlive_sys::{file, own, pipe};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
@@ -58,7 +60,8 @@ pub fn make(outlive: &Outlive, spec: &Spec) -> Result<Named, Error> {
     // removed them.
     link(outlive, spec, &job)?;
     hooks::reach(Hook::Relinked);
-    if let Some(name) = &spec.name {
+    // Those of a session are found among its jobs.
+    if let (Some(name), None) = (&spec.name, &spec.session) {
         let target = Path::new("../jobs").join(spec.id.as_str());
         replace_link(&target, &outlive.home().name(name), &spec.id)?;
     }
@@ -103,14 +106,15 @@ impl New {
             .create(&path)
             .map_err(Error::io("cannot make the job directory", &path))?;
         let mut new = New { path, lock: None };
+        let here = whereabouts::here()?;
         new.lock = Some(
-            new.fill(spec)
+            new.fill(spec, here)
                 .map_err(Error::io("cannot write the job directory", &new.path))?,
         );
         Ok(new)
     }
 
-    fn fill(&self, spec: &Spec) -> io::Result<Lock> {
+    fn fill(&self, spec: &Spec, here: &Here) -> io::Result<Lock> {
         let job = JobDir::at(self.path.clone());
         let Locked::Mine(lock) = lock::take(layout::make(&job.lock())?)? else {
             return Err(io::ErrorKind::WouldBlock.into());
@@ -122,7 +126,8 @@ impl New {
         journal.append(
             now(),
             &[Event::Accepted {
-                boot: BootId(procfs::boot_id()?),
+                boot: here.boot.clone(),
+                host: Some(here.host.clone()),
             }],
         )?;
         Ok(lock)

@@ -1,10 +1,11 @@
 //! Now, on both clocks.
 
 use crate::error::Error;
+use crate::whereabouts;
 use outlive_core::BootId;
 use outlive_core::event::Moment;
 use outlive_core::told::When;
-use outlive_sys::{clock, procfs};
+use outlive_sys::clock;
 
 pub fn now() -> Moment {
     let ahead_ms = ahead_ms();
@@ -31,9 +32,7 @@ pub fn when() -> Result<When, Error> {
 }
 
 pub fn boot() -> Result<BootId, Error> {
-    procfs::boot_id()
-        .map(BootId)
-        .map_err(Error::io("cannot read", "/proc/sys/kernel/random/boot_id"))
+    whereabouts::here().map(|here| here.boot.clone())
 }
 
 /// Letting time pass in a test.

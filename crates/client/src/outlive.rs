@@ -2,6 +2,7 @@
 
 use crate::environment;
 use crate::error::Error;
+use crate::naming;
 use crate::relink;
 use etcetera::BaseStrategy;
 use outlive_core::{Home, JobDir, JobId, Label, Spec, layout};
@@ -118,19 +119,20 @@ impl Outlive {
         {
             return Ok(id.clone());
         }
-        if let Ok(name) = Label::parse(text)
-            && let Some(id) = self.named(&name)
+        let name = Label::parse(text).ok();
+        if let Some(name) = &name
+            && let Some(id) = naming::find(self, name, self.calling_session())?
         {
-            return Ok(self.own_of_name(&name, &id)?.unwrap_or(id));
+            return Ok(id);
         }
         if exact.is_none() {
-            return Err(Error::NoSuchJob(text.to_owned()));
+            return Err(self.no_such_job(text));
         }
         let mut candidates = self.all_ids()?;
         candidates.retain(|id| id.as_str().starts_with(text));
         candidates.sort();
         match candidates.len() {
-            0 => Err(Error::NoSuchJob(text.to_owned())),
+            0 => Err(self.no_such_job(text)),
             1 => Ok(candidates.remove(0)),
             _ => Err(Error::Ambiguous {
                 text: text.to_owned(),
@@ -139,37 +141,41 @@ impl Outlive {
         }
     }
 
-    /// The newest job of this name in the session that calls, where the newest of all is another's: two
-    /// conversations may give the same name, and each means its own.
-    fn own_of_name(&self, name: &Label, newest: &JobId) -> Result<Option<JobId>, Error> {
-        let Caller::Session(session) = &self.caller else {
-            return Ok(None);
+    /// The same for somebody who may see every session's jobs: a name that one running job has, of whatever session,
+    /// means that one where the caller's own session has none.
+    pub fn find_of_any_session(&self, text: &str) -> Result<JobId, Error> {
+        let found = self.find(text);
+        let (Err(error), Ok(name)) = (&found, Label::parse(text)) else {
+            return found;
         };
-        let of = |id: &JobId| self.read_spec(id).ok();
-        if of(newest).is_some_and(|spec| spec.session.as_ref() == Some(session)) {
-            return Ok(None);
+        if !error.is_no_such_job() {
+            return found;
         }
-        let own = self
-            .session_ids(session)?
-            .into_iter()
-            .filter_map(|id| of(&id));
-        let named = own.filter(|spec| spec.name.as_ref() == Some(name));
-        // Made ids sort by time, and those that were chosen have their files'.
-        Ok(named
-            .max_by_key(|spec| self.made_at(&spec.id))
-            .map(|spec| spec.id))
+        let mut candidates = naming::of_others(self, &name)?;
+        match candidates.len() {
+            0 => found,
+            1 => Ok(candidates.remove(0)),
+            _ => Err(Error::Ambiguous {
+                text: text.to_owned(),
+                candidates,
+            }),
+        }
     }
 
-    fn made_at(&self, id: &JobId) -> Option<std::time::SystemTime> {
-        let spec = fs::metadata(self.job_dir(id).spec());
-        spec.and_then(|metadata| metadata.modified()).ok()
-    }
-
-    /// The newest job of this name, if it is still there.
-    fn named(&self, name: &Label) -> Option<JobId> {
-        let target = fs::read_link(self.home.name(name)).ok()?;
-        let id = JobId::parse(target.file_name()?.to_str()?).ok()?;
-        self.job_dir(&id).path().is_dir().then_some(id)
+    /// What was meant by a name that no job of the caller's has.
+    fn no_such_job(&self, text: &str) -> Error {
+        let name = Label::parse(text).ok();
+        // A session is told nothing of others.
+        let is_person = self.calling_session().is_none();
+        let others = name.filter(|_| is_person);
+        let others = others.and_then(|name| naming::of_others(self, &name).ok());
+        match others.filter(|others| !others.is_empty()) {
+            Some(candidates) => Error::NamedElsewhere {
+                name: text.to_owned(),
+                candidates,
+            },
+            None => Error::NoSuchJob(text.to_owned()),
+        }
     }
 
     /// A job that is removed while it is being read was not damaged: it is no more.
@@ -238,6 +244,9 @@ fn check_owner(root: &Path) -> Result<(), Error> {
     }
     match fs::metadata(root) {
         Ok(metadata) if metadata.uid() != own => Err(Error::ForeignHome(root.to_owned())),
+        Ok(metadata) if metadata.permissions().mode() & 0o022 != 0 => {
+            Err(Error::OpenHome(root.to_owned()))
+        }
         Ok(metadata) if metadata.permissions().mode() & 0o077 != 0 => {
             fs::set_permissions(root, fs::Permissions::from_mode(0o700))
                 .map_err(Error::io("cannot make private", root))

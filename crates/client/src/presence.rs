@@ -2,9 +2,10 @@
 //!
 //! ```text
 //!  journal says it is over ────────────────────────────► Over
+//!  it is another host's ───────────────────────────────► Elsewhere: left alone
 //!  its lock is held ───────────────────────────────────► Kept
 //!  nobody holds it: take the lock, look again, then
-//!     nothing can be running (never started, other boot) ─ record that ─► Over
+//!     nothing can be running (never started, restarted) ─ record that ──► Over
 //!     something may be running ─ start a fresh pair: it adopts the job ─► Kept, or Over
 //! ```
 //! Doorbells are a keeper's to ring: a job that was recorded here and has some gets a pair for that.
@@ -15,29 +16,32 @@ use crate::job::Seen;
 use crate::keeper_process::{self, Begun};
 use crate::moment::now;
 use crate::outlive::Outlive;
+use crate::whereabouts::{self, Elsewhere, Gone, Whereabouts};
 use outlive_core::control::{Reply, Request};
 use outlive_core::ending::{self, After};
 use outlive_core::event::{Event, Moment};
 use outlive_core::layout;
 use outlive_core::outcome::{End, NotStarted, Outcome};
+use outlive_core::state::Leader;
 use outlive_core::{
-    BootId, JobDir, JobId, JournalWriter, Phase, ProcRef, Spec, State, doorbell, named, output,
-    words,
+    JobDir, JobId, JournalWriter, Phase, ProcRef, Spec, State, doorbell, named, output, words,
 };
 use outlive_sys::lock::{self, Lock, Locked};
-use outlive_sys::{clock, procfs};
+use outlive_sys::{clock, pipe, procfs};
 use std::fs::File;
 use std::io;
 use std::thread;
 use std::time::Duration;
 
 /// Whether anybody looks after a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// A keeper, or a launcher about to start one.
     Kept,
     /// Nothing of the job is left, so nobody needs to.
     Over,
+    /// Somebody on another host may. From here only the files of the job can be read.
+    Elsewhere(Elsewhere),
 }
 
 /// A few tries are plenty: each ends with a keeper that lives or a job that is over, unless
@@ -65,6 +69,12 @@ fn try_to_meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error
             }
             return Ok((Presence::Over, state));
         }
+        // Found out before the lock is taken here: that somebody has it is what tells of other namespaces.
+        let gone = match whereabouts::find(outlive, &job, &state)? {
+            Whereabouts::Here => None,
+            Whereabouts::Gone(why) => Some(why),
+            Whereabouts::Elsewhere(there) => return Ok((Presence::Elsewhere(there), state)),
+        };
         let file = open_lock(&job)?;
         if lock::is_taken(&file).map_err(Error::io("cannot look at the lock", job.lock()))? {
             return Ok((Presence::Kept, state));
@@ -73,7 +83,7 @@ fn try_to_meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error
             Locked::Taken => {}
             // The lock is not the one they hold: something else was put in its place.
             Locked::Mine(_) if keeper_lives(&state) => return Ok((Presence::Kept, state)),
-            Locked::Mine(lock) => mend(outlive, &job, id, lock)?,
+            Locked::Mine(lock) => mend(outlive, &job, id, lock, gone)?,
         }
     }
     Err(Error::KeeperFailed(id.clone()))
@@ -89,8 +99,7 @@ fn keeper_lives(state: &State) -> bool {
         let stat = procfs::stat(process.pid);
         stat.is_some_and(|stat| stat.started == process.started && !stat.is_zombie())
     };
-    let boot = procfs::boot_id().ok().map(BootId);
-    state.boot == boot
+    whereabouts::here().is_ok_and(|here| here.has_processes_of(state))
         && [Some(kept.keeper), kept.standby]
             .iter()
             .flatten()
@@ -141,8 +150,7 @@ enum Remedy {
     Close,
 }
 
-fn remedy(state: &State, spec: Option<&Spec>, damaged: bool, boot: &str) -> Remedy {
-    let this_boot = state.boot.as_ref().is_some_and(|then| then.0 == boot);
+fn remedy(state: &State, spec: Option<&Spec>, damaged: bool, gone: Option<Gone>) -> Remedy {
     match &state.phase {
         _ if state.is_final() => Remedy::Nothing,
         Phase::Unwritten => Remedy::Settle(Outcome::Lost {
@@ -153,7 +161,7 @@ fn remedy(state: &State, spec: Option<&Spec>, damaged: bool, boot: &str) -> Reme
             reason: "its journal is damaged: whether it ran is not known".to_owned(),
         }),
         // Nor is what was journaled last before the power was lost.
-        Phase::Accepted if !this_boot => Remedy::Settle(Outcome::Lost {
+        Phase::Accepted if gone == Some(Gone::Restarted) => Remedy::Settle(Outcome::Lost {
             reason:
                 "the machine was restarted as it was being started: whether it ran is not known"
                     .to_owned(),
@@ -166,14 +174,17 @@ fn remedy(state: &State, spec: Option<&Spec>, damaged: bool, boot: &str) -> Reme
             },
             cause: NotStarted::Failed,
         }),
-        Phase::Ended { .. } if !this_boot && !is_to_ring(state, spec) => Remedy::Close,
+        Phase::Ended { .. } if gone.is_some() && !is_to_ring(state, spec) => Remedy::Close,
         Phase::Ended { .. } => Remedy::Adopt,
-        Phase::Spawned(_) | Phase::Running(_) | Phase::Stopping(..) if !this_boot => {
-            Remedy::Settle(Outcome::Lost {
+        Phase::Spawned(_) | Phase::Running(_) | Phase::Stopping(..) => match gone {
+            None => Remedy::Adopt,
+            Some(Gone::Restarted) => Remedy::Settle(Outcome::Lost {
                 reason: "the machine was restarted while it ran".to_owned(),
-            })
-        }
-        Phase::Spawned(_) | Phase::Running(_) | Phase::Stopping(..) => Remedy::Adopt,
+            }),
+            Some(Gone::NamespaceEnded) => Remedy::Settle(Outcome::Lost {
+                reason: "the container or PID namespace that it ran in has ended".to_owned(),
+            }),
+        },
     }
 }
 
@@ -182,10 +193,14 @@ fn is_to_ring(state: &State, spec: Option<&Spec>) -> bool {
 }
 
 /// With the lock held, so that only one process does this.
-fn mend(outlive: &Outlive, job: &JobDir, id: &JobId, lock: Lock) -> Result<(), Error> {
+fn mend(
+    outlive: &Outlive,
+    job: &JobDir,
+    id: &JobId,
+    lock: Lock,
+    gone: Option<Gone>,
+) -> Result<(), Error> {
     let failed = || Error::io("cannot write the journal of", job.path());
-    let boot =
-        procfs::boot_id().map_err(Error::io("cannot read", "/proc/sys/kernel/random/boot_id"))?;
     let mut journal = JournalWriter::open(&job.journal())?;
     let at = now();
     let spec = outlive.read_spec(id).ok();
@@ -193,7 +208,7 @@ fn mend(outlive: &Outlive, job: &JobDir, id: &JobId, lock: Lock) -> Result<(), E
     let output_bytes = output::size_of(job, bound);
     let middle = bound.map_or(0..0, |bound| bound.dropped(output_bytes));
     let dropped_bytes = journal.state().missing_bytes(&middle);
-    match remedy(journal.state(), spec.as_ref(), journal.is_damaged(), &boot) {
+    match remedy(journal.state(), spec.as_ref(), journal.is_damaged(), gone) {
         Remedy::Nothing => Ok(()),
         Remedy::Adopt => keeper_process::start(outlive, job, id, lock, &[]).map(drop),
         Remedy::Settle(outcome) => {
@@ -241,6 +256,8 @@ fn close(
     let closed = Event::Closed {
         output_bytes,
         dropped_bytes,
+        // Nobody kept what lingered to its end.
+        output_complete: journal.state().end().is_some_and(End::never_ran),
     };
     journal.append(now(), &[closed])?;
     journal.sync()?;
@@ -296,8 +313,16 @@ pub fn reach(outlive: &Outlive, id: &JobId) -> Result<Option<Connection>, Error>
     let begun = clock::boot_ms();
     loop {
         let (presence, state) = meet(outlive, id)?;
-        if presence == Presence::Over {
-            return Ok(None);
+        match presence {
+            Presence::Over => return Ok(None),
+            Presence::Elsewhere(there) => {
+                return Err(Error::Unreachable {
+                    id: id.clone(),
+                    reason: there.reason,
+                    host: there.host,
+                });
+            }
+            Presence::Kept => {}
         }
         if let Some(connection) = Connection::open(&job)? {
             return Ok(Some(connection));
@@ -315,27 +340,114 @@ pub fn reach(outlive: &Outlive, id: &JobId) -> Result<Option<Connection>, Error>
     }
 }
 
-/// What the job's keeper sees of it now; nothing once it is over.
-pub fn look(outlive: &Outlive, id: &JobId) -> Result<Seen, Error> {
-    loop {
-        let Some(mut connection) = reach(outlive, id)? else {
-            return Ok(Seen::default());
+/// What came of asking a keeper what it sees.
+#[derive(Clone, Copy, Debug)]
+pub enum Looked {
+    /// Nothing is left to be seen of a job that is over.
+    Seen(Seen),
+    /// It did not answer in time.
+    Silent,
+}
+
+/// What the job's keeper sees of it now.
+pub fn look(outlive: &Outlive, id: &JobId, patience: Duration) -> Result<Looked, Error> {
+    let asked = Asked::of(outlive, id)?;
+    asked.answer(outlive, id, clock::boot_ms() + patience.as_millis() as u64)
+}
+
+/// A keeper that was asked what it sees. Many can be asked before the first answer is waited for.
+#[derive(Debug)]
+pub struct Asked(Option<Connection>);
+
+impl Asked {
+    pub fn of(outlive: &Outlive, id: &JobId) -> Result<Asked, Error> {
+        let connection = reach(outlive, id)?;
+        if let Some(connection) = &connection {
+            connection.send(&Request::Look)?;
+        }
+        Ok(Asked(connection))
+    }
+
+    /// Its answer, if that comes by then (in milliseconds since boot).
+    pub fn answer(self, outlive: &Outlive, id: &JobId, until: u64) -> Result<Looked, Error> {
+        let Some(mut connection) = self.0 else {
+            return Ok(Looked::Seen(Seen::default()));
         };
-        match connection.ask(id, &Request::Look)? {
-            Answer::Reply(Reply::Look {
+        match connection.receive_until(id, until)? {
+            Some(Answer::Reply(Reply::Look {
                 processes,
                 awaiting,
                 line_mode,
-            }) => {
-                return Ok(Seen {
-                    processes,
-                    awaiting,
-                    line_mode,
-                });
+            })) => Ok(Looked::Seen(Seen {
+                processes,
+                awaiting,
+                line_mode,
+            })),
+            Some(Answer::Reply(_)) => Err(Error::NoAnswer(id.clone())),
+            // Another keeper has it now, or it is over.
+            Some(Answer::KeeperGone) if clock::boot_ms() < until => {
+                Asked::of(outlive, id)?.answer(outlive, id, until)
             }
-            Answer::Reply(_) => return Err(Error::NoAnswer(id.clone())),
-            Answer::KeeperGone => {}
+            Some(Answer::KeeperGone) | None => Ok(Looked::Silent),
         }
+    }
+}
+
+/// Asks a keeper and waits for its answer, for as long as it is there to give one.
+pub fn ask(
+    outlive: &Outlive,
+    id: &JobId,
+    connection: &mut Connection,
+    request: &Request,
+) -> Result<Answer, Error> {
+    connection.send(request)?;
+    answer(outlive, id, connection)
+}
+
+/// Waits for the answer to the last request. Some take long (a stop with its grace); so a keeper that has not
+/// answered is asked for a sign of life, less and less often. One that gives none is suspended.
+pub fn answer(outlive: &Outlive, id: &JobId, connection: &mut Connection) -> Result<Answer, Error> {
+    let mut pause = SIGN_OF_LIFE;
+    loop {
+        let until = clock::boot_ms() + pause.as_millis() as u64;
+        if let Some(answer) = connection.receive_until(id, until)? {
+            return Ok(answer);
+        }
+        match look(outlive, id, SIGN_OF_LIFE) {
+            Ok(Looked::Silent) => return Err(Error::NoAnswer(id.clone())),
+            // What else is wrong, the answer tells, or the end of the connection.
+            Ok(Looked::Seen(_)) | Err(_) => pause = (pause * 2).min(Duration::from_secs(60)),
+        }
+    }
+}
+
+/// On the busiest machine a keeper that is not suspended answers within this time.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(4);
+
+/// Whether something of a job may be running, as far as can be told without adopting it. Where nothing can be
+/// told, it may.
+pub fn may_run(outlive: &Outlive, id: &JobId) -> bool {
+    let job = outlive.job_dir(id);
+    // A keeper, or a process that has its output open. Not for want of trying: what cannot be asked may be.
+    if is_kept(&job).unwrap_or(true) || pipe::is_open(&job.feed()).unwrap_or(true) {
+        return true;
+    }
+    let Ok(journal) = job.read_journal() else {
+        return false;
+    };
+    let state = journal.state;
+    let lives = |leader: &Leader| {
+        let stat = procfs::look(leader.process.pid);
+        stat.map_or(true, |stat| {
+            stat.is_some_and(|stat| stat.started == leader.process.started && !stat.is_zombie())
+        })
+    };
+    match whereabouts::find(outlive, &job, &state) {
+        Ok(Whereabouts::Gone(_)) => false,
+        Ok(Whereabouts::Here) => {
+            !state.is_final() && (keeper_lives(&state) || state.phase.leader().is_some_and(lives))
+        }
+        Ok(Whereabouts::Elsewhere(_)) | Err(_) => !state.is_final(),
     }
 }
 

@@ -29,7 +29,9 @@ pub struct Alone {
 
 /// Looks for a running job of this command, directory and session.
 pub fn look(outlive: &Outlive, spec: &Spec) -> Result<Twin, Error> {
-    let alone = be_alone(outlive, spec)?;
+    let session = spec.session.as_ref().map(Label::as_str);
+    let key = (session, &spec.command, spec.cwd.as_os_str());
+    let alone = Alone::take(outlive, "starting", &key)?;
     for id in outlive.live_ids()? {
         // One that cannot be read, or is just being removed, is nobody's twin.
         let is_same = outlive.read_spec(&id).is_ok_and(|other| same(&other, spec));
@@ -56,23 +58,21 @@ fn same(one: &Spec, other: &Spec) -> bool {
     key(one) == key(other)
 }
 
-fn be_alone(outlive: &Outlive, spec: &Spec) -> Result<Alone, Error> {
-    outlive.prepare()?;
-    make_private(&outlive.home().locks())?;
-    let mut hasher = DefaultHasher::new();
-    (
-        spec.session.as_ref().map(Label::as_str),
-        &spec.command,
-        spec.cwd.as_os_str(),
-    )
-        .hash(&mut hasher);
-    // Two commands of one number only wait for each other.
-    let path = outlive
-        .home()
-        .locks()
-        .join(format!(".starting-{:x}", hasher.finish() % 64));
-    let failed = || Error::io("cannot take the lock", &path);
-    let file = layout::open_or_make(&path).map_err(failed())?;
-    lock::wait(&file).map_err(failed())?;
-    Ok(Alone { _lock: file })
+impl Alone {
+    /// Waits until nobody else has the lock of this purpose and key, and has it.
+    pub(crate) fn take(outlive: &Outlive, purpose: &str, key: &impl Hash) -> Result<Alone, Error> {
+        outlive.prepare()?;
+        make_private(&outlive.home().locks())?;
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        // Two keys of one number only wait for each other.
+        let path = outlive
+            .home()
+            .locks()
+            .join(format!(".{purpose}-{:x}", hasher.finish() % 64));
+        let failed = || Error::io("cannot take the lock", &path);
+        let file = layout::open_or_make(&path).map_err(failed())?;
+        lock::wait(&file).map_err(failed())?;
+        Ok(Alone { _lock: file })
+    }
 }

@@ -15,9 +15,14 @@ use outlive_core::units::show_size;
 use outlive_core::words::{self, duration};
 use outlive_core::{Event, Spec, State};
 use serde_json::{Value, json};
+use std::ops::Range;
 
-/// How much of the last output an end shows, in characters.
-const TAIL: usize = 2000;
+/// How much of the output a notice shows, in characters.
+const MOST: usize = 2000;
+/// How much of that is its beginning: what was built, with which options, is often said there.
+const HEAD: usize = 500;
+/// Between the two.
+const BETWEEN: &str = "\n[…]\n";
 
 /// The particulars, for programs.
 pub fn data(source: &Source, item: &Item<'_>) -> Value {
@@ -33,7 +38,7 @@ pub fn end(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> (Value, 
     let text = ended(outlive, spec, state, end);
     (
         redacted(words::end_data(spec, end)),
-        redact(&text).into_owned(),
+        redact(&words::visible(&text)).into_owned(),
     )
 }
 
@@ -104,7 +109,7 @@ pub fn text(outlive: &Outlive, source: &Source, item: &Item<'_>) -> String {
         }
         (What::Event(_), Origin::Post(_)) => String::new(),
     };
-    redact(&text).into_owned()
+    redact(&words::visible(&text)).into_owned()
 }
 
 fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> String {
@@ -133,7 +138,7 @@ fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> S
         Event::Quiet { after_ms, .. } => format!(
             "{job} has written nothing for {}. It still runs; it may be stuck, or at work.\n{command}\n{}Look closer: outlive show {id}",
             duration(*after_ms),
-            tail(outlive, spec, state)
+            excerpt(outlive, spec, state)
         ),
         Event::AwaitingInput { awaiting, .. } => format!(
             "{job} waits for {}.\n{command}\n{}Answer it: outlive send {id} TEXT --enter",
@@ -143,7 +148,7 @@ fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> S
                 Awaiting::Keys => "a key",
                 Awaiting::Data => "input",
             },
-            tail(outlive, spec, state)
+            excerpt(outlive, spec, state)
         ),
         _ => job,
     }
@@ -165,33 +170,36 @@ fn ended(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> String {
         text.push_str(&format!(" It was never ready ({sign})."));
     }
     text.push_str(&format!("\nCommand: {}\n", spec.command));
-    text.push_str(&tail(outlive, spec, state));
+    text.push_str(&excerpt(outlive, spec, state));
     if end.output_bytes > 0 {
         text.push_str(&format!("See more: outlive log {}", spec.id));
     }
     text.trim_end().to_owned()
 }
 
-/// The last output, whole lines of it, with what it is; empty where there is none.
-fn tail(outlive: &Outlive, spec: &Spec, state: &State) -> String {
+/// The output, or its beginning and its end in whole lines, with what it is; empty where there is none.
+fn excerpt(outlive: &Outlive, spec: &Spec, state: &State) -> String {
     let Ok(output) = Output::open(outlive, spec, state) else {
         return String::new();
     };
+    let read = |range: Range<u64>| {
+        let look = Look::Plain(view::Options {
+            budget: 16 * MOST,
+            ..view::Options::default()
+        });
+        output.text(&spec.id, range, look).ok().map(|log| log.text)
+    };
     // Escape sequences take room too, and a character up to four bytes.
-    let from = output.size.saturating_sub(8 * TAIL as u64);
-    let look = Look::Plain(view::Options {
-        budget: 16 * TAIL,
-        ..view::Options::default()
-    });
-    let Ok(log) = output.text(&spec.id, from..output.size, look) else {
+    let from = output.size.saturating_sub(8 * MOST as u64);
+    let Some(text) = read(from..output.size) else {
         return String::new();
     };
-    let read = match from {
-        0 => log.text.as_str(),
-        _ => without_cut_line(&log.text),
+    let text = match from {
+        0 => text.as_str(),
+        _ => without_cut_line(&text),
     };
     // Before more is cut off: half a secret is not known for one.
-    let text = redact(read.trim_end());
+    let text = redact(text.trim_end());
     if text.is_empty() {
         return match state.end() {
             Some(end) if end.output_complete => "It wrote nothing.\n".to_owned(),
@@ -199,13 +207,35 @@ fn tail(outlive: &Outlive, spec: &Spec, state: &State) -> String {
             Some(_) | None => String::new(),
         };
     }
-    let shown = last_lines(&text, TAIL);
-    let whole = from == 0 && shown.len() == text.len();
-    let what = match whole {
-        true => "Output".to_owned(),
-        false => format!("Last output (of {})", show_size(output.size)),
+    if from == 0 && text.chars().count() <= MOST {
+        return format!("Output:\n{text}\n");
+    }
+    let head = match from {
+        0 => first_lines(&text, HEAD).to_owned(),
+        _ => {
+            let head = read(0..8 * HEAD as u64).unwrap_or_default();
+            let whole = head.rsplit_once('\n').map_or("", |(whole, _)| whole);
+            first_lines(&redact(whole), HEAD).to_owned()
+        }
     };
-    format!("{what}:\n{shown}\n")
+    let tail = last_lines(&text, MOST - HEAD - BETWEEN.len());
+    let size = show_size(output.size);
+    match head.trim().is_empty() {
+        true => format!("Last output (of {size}):\n{tail}\n"),
+        false => format!("Output (beginning and end of {size}):\n{head}{BETWEEN}{tail}\n"),
+    }
+}
+
+/// The first whole lines that fit; none where the first one does not.
+fn first_lines(text: &str, most: usize) -> &str {
+    let cut = text
+        .char_indices()
+        .nth(most)
+        .map_or(text.len(), |(at, _)| at);
+    match cut == text.len() {
+        true => text,
+        false => text[..cut].rsplit_once('\n').map_or("", |(whole, _)| whole),
+    }
 }
 
 /// Without the first line, which may begin anywhere, also inside an escape sequence; unless there is

@@ -5,7 +5,8 @@ use crate::connection::Connection;
 use crate::error::Error;
 use crate::hold::Hold;
 use crate::outlive::Outlive;
-use crate::presence;
+use crate::presence::{self, Presence};
+use crate::verbs::wait::LOOK_ELSEWHERE;
 use outlive_core::control::Request;
 use outlive_core::{JobId, Spec, State};
 use outlive_sys::clock;
@@ -71,21 +72,36 @@ impl<'a> Follow<'a> {
         let still_at = patience.map(after);
         loop {
             // Read before the output: what was written before the end is there once the end is.
-            let (_, state) = presence::meet(self.outlive, &self.spec.id)?;
+            let (presence, state) = presence::meet(self.outlive, &self.spec.id)?;
             if let Some(chunk) = self.read(&state)? {
                 return Ok(Some(chunk));
             }
             if state.end().is_some() {
                 return Ok(Some(Chunk::Ended));
             }
-            if let Some(mut connection) = self.arm(&state)? {
-                let until = self.deadline.into_iter().chain(still_at).min();
-                if !wait_until(&connection, until)? {
-                    let is_over = self.deadline.is_some_and(|at| at <= clock::boot_ms());
-                    return Ok(is_over.then_some(Chunk::OutOfTime));
+            let until = self.deadline.into_iter().chain(still_at).min();
+            let has_news = match presence {
+                // No keeper tells from there when there is more.
+                Presence::Elsewhere(_) => {
+                    let look = after(LOOK_ELSEWHERE);
+                    sleep_until(until.map_or(look, |until| until.min(look)))?;
+                    until.is_none_or(|until| clock::boot_ms() < until)
                 }
-                // Whatever it is, the files tell.
-                connection.receive(&self.spec.id)?;
+                Presence::Kept | Presence::Over => match self.arm(&state)? {
+                    Some(mut connection) => {
+                        let has_news = wait_until(&connection, until)?;
+                        if has_news {
+                            // Whatever it is, the files tell.
+                            connection.receive(&self.spec.id)?;
+                        }
+                        has_news
+                    }
+                    None => true,
+                },
+            };
+            if !has_news {
+                let is_over = self.deadline.is_some_and(|at| at <= clock::boot_ms());
+                return Ok(is_over.then_some(Chunk::OutOfTime));
             }
         }
     }
@@ -127,6 +143,12 @@ impl<'a> Follow<'a> {
 /// This long from now, in milliseconds since boot.
 fn after(limit: Duration) -> u64 {
     clock::boot_ms().saturating_add(limit.as_millis() as u64)
+}
+
+fn sleep_until(at: u64) -> Result<(), Error> {
+    let limit = Duration::from_millis(at.saturating_sub(clock::boot_ms()));
+    let slept = poll::wait(&[], Some(limit)).map(drop);
+    slept.map_err(Error::io("cannot wait for", "more output"))
 }
 
 /// Whether an answer came in time.

@@ -23,6 +23,7 @@ fn state(events: &[Event]) -> State {
 fn only_what_may_be_running_is_adopted() {
     let accepted = Event::Accepted {
         boot: BootId("now".into()),
+        host: None,
     };
     let spawned = Event::Spawned {
         leader: ProcRef { pid: 1, started: 1 },
@@ -34,43 +35,56 @@ fn only_what_may_be_running_is_adopted() {
     let closed = Event::Closed {
         output_bytes: 0,
         dropped_bytes: 0,
+        output_complete: true,
     };
 
     let running = state(&[accepted.clone(), spawned.clone(), Event::Started]);
-    assert_eq!(remedy(&running, None, false, "now"), Remedy::Adopt);
+    assert_eq!(remedy(&running, None, false, None), Remedy::Adopt);
     assert!(matches!(
-        remedy(&running, None, false, "later"),
+        remedy(&running, None, false, Some(Gone::Restarted)),
+        Remedy::Settle(Outcome::Lost { .. })
+    ));
+    // What ran in a container that has ended cannot be running either.
+    assert!(matches!(
+        remedy(&running, None, false, Some(Gone::NamespaceEnded)),
         Remedy::Settle(Outcome::Lost { .. })
     ));
     let spawning = state(&[accepted.clone(), spawned.clone()]);
-    assert_eq!(remedy(&spawning, None, false, "now"), Remedy::Adopt);
+    assert_eq!(remedy(&spawning, None, false, None), Remedy::Adopt);
     let waiting = state(std::slice::from_ref(&accepted));
     assert!(matches!(
-        remedy(&waiting, None, true, "now"),
+        remedy(&waiting, None, true, None),
         Remedy::Settle(Outcome::Lost { .. })
     ));
     assert!(matches!(
-        remedy(&waiting, None, false, "now"),
+        remedy(&waiting, None, false, None),
+        Remedy::Settle(Outcome::NotStarted { .. })
+    ));
+    assert!(matches!(
+        remedy(&waiting, None, false, Some(Gone::NamespaceEnded)),
         Remedy::Settle(Outcome::NotStarted { .. })
     ));
     // Its start may have been journaled, and lost with the power.
     assert!(matches!(
-        remedy(&waiting, None, false, "later"),
+        remedy(&waiting, None, false, Some(Gone::Restarted)),
         Remedy::Settle(Outcome::Lost { .. })
     ));
     assert!(matches!(
-        remedy(&state(&[]), None, false, "now"),
+        remedy(&state(&[]), None, false, None),
         Remedy::Settle(Outcome::Lost { .. })
     ));
     let lingering = state(&[accepted.clone(), spawned.clone(), ended.clone()]);
-    assert_eq!(remedy(&lingering, None, false, "now"), Remedy::Adopt);
-    assert_eq!(remedy(&lingering, None, false, "later"), Remedy::Close);
+    assert_eq!(remedy(&lingering, None, false, None), Remedy::Adopt);
+    assert_eq!(
+        remedy(&lingering, None, false, Some(Gone::Restarted)),
+        Remedy::Close
+    );
     assert_eq!(
         remedy(
             &state(&[accepted, spawned, ended, closed]),
             None,
             false,
-            "later"
+            Some(Gone::Restarted)
         ),
         Remedy::Nothing
     );

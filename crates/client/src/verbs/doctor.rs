@@ -5,7 +5,7 @@ use crate::keeper_process;
 use crate::outlive::{Outlive, make_private};
 use crate::scope::{self, Surroundings};
 use outlive_core::layout::NEW;
-use outlive_sys::{own, probe};
+use outlive_sys::{host, own, probe};
 use serde::Serialize;
 use std::fs;
 use std::io;
@@ -66,6 +66,15 @@ fn look(outlive: &Outlive, scratch: &Path) -> Vec<Check> {
         keeper(outlive),
         kernel(),
         subreaper(),
+        required_calls(),
+        disk(outlive),
+        offers(
+            "renaming",
+            probe::rename_new(scratch),
+            Verdict::Broken,
+            "an id is given to one job only",
+            "two jobs could be given one id: put the home on another filesystem",
+        ),
         offers(
             "splice",
             probe::splice(scratch),
@@ -166,6 +175,42 @@ fn subreaper() -> Check {
                 "no process can escape a stop, but finding them takes a look at every process"
             }
             Verdict::Broken => "processes that detach themselves would escape a stop",
+        },
+    }
+}
+
+fn required_calls() -> Check {
+    let (verdict, found) = match probe::required_calls() {
+        Ok(()) => (Verdict::Good, "yes".to_owned()),
+        Err((call, error)) => (Verdict::Broken, format!("{call} is refused: {error}")),
+    };
+    Check {
+        name: "calls",
+        verdict,
+        found,
+        means: match verdict {
+            Verdict::Good => "processes are addressed by pidfd, and output is moved by splice",
+            _ => "no job can be started: this takes Linux 5.4, and no filter that refuses the call",
+        },
+    }
+}
+
+fn disk(outlive: &Outlive) -> Check {
+    let shared = host::is_shared(outlive.home().root());
+    Check {
+        name: "disk",
+        verdict: match shared {
+            Ok(false) => Verdict::Good,
+            Ok(true) | Err(_) => Verdict::Less,
+        },
+        found: match &shared {
+            Ok(false) => "of this machine".to_owned(),
+            Ok(true) => "other machines may use it too".to_owned(),
+            Err(error) => error.to_string(),
+        },
+        means: match shared {
+            Ok(false) => "jobs of before a restart are known to be gone",
+            _ => "each machine keeps its own jobs; those of others are unreachable from here",
         },
     }
 }

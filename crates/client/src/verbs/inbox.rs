@@ -1,10 +1,12 @@
 //! What a session has not been told yet: take it, wait for it, ack it.
 
 use crate::connection::Connection;
+use crate::descriptors;
 use crate::error::Error;
 use crate::hooks::{self, ConsumerHook};
 use crate::inbox::{Bell, EventId, Finish, Inbox, Shown, Taken};
 use crate::presence::{self, Presence};
+use crate::verbs::wait::LOOK_ELSEWHERE;
 use outlive_core::JobId;
 use outlive_core::control::Request;
 use outlive_sys::clock;
@@ -97,9 +99,11 @@ enum Receiver<'b> {
 }
 
 /// Whether the keeper of every running job is listened to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Reached {
     All,
+    /// Some jobs are kept on another host: only their records can be looked at.
+    NotFromHere,
     /// Some jobs have no keeper that listens yet.
     NotYet,
     /// Some are over by now, and their ends are there to be taken.
@@ -150,6 +154,7 @@ impl<'a, 'b> Waiter<'a, 'b> {
         let retry = match self.connect(&taken.running)? {
             Reached::SomeAreOver => return Ok(()),
             Reached::NotYet => Some(LONGEST_LAUNCH_MS),
+            Reached::NotFromHere => Some(LOOK_ELSEWHERE.as_millis() as u64),
             Reached::All if !taken.unreadable.is_empty() => Some(LONGEST_UNREADABLE_MS),
             Reached::All => None,
         };
@@ -174,8 +179,13 @@ impl<'a, 'b> Waiter<'a, 'b> {
         self.keepers
             .retain(|id, _| running.iter().any(|(running, _)| running == id));
         let mut reached = Reached::All;
+        let most = descriptors::budget(running.len()).connections;
         for (id, seq) in running {
             if self.keepers.contains_key(id) {
+                continue;
+            }
+            if self.keepers.len() >= most {
+                reached = reached.max(Reached::NotYet);
                 continue;
             }
             match self.reach(id) {
@@ -185,13 +195,13 @@ impl<'a, 'b> Waiter<'a, 'b> {
                     self.keepers.insert(id.clone(), connection);
                 }
                 Ok((Presence::Over, None)) | Err(Error::NoSuchJob(_)) => {
-                    reached = Reached::SomeAreOver;
+                    reached = reached.max(Reached::SomeAreOver);
+                }
+                Ok((Presence::Elsewhere(_), None)) => {
+                    reached = reached.max(Reached::NotFromHere);
                 }
                 // One job that cannot be reached keeps nobody from hearing of the others.
-                Ok((Presence::Kept, None)) | Err(_) if reached == Reached::All => {
-                    reached = Reached::NotYet;
-                }
-                Ok((Presence::Kept, None)) | Err(_) => {}
+                Ok((Presence::Kept, None)) | Err(_) => reached = reached.max(Reached::NotYet),
             }
         }
         Ok(reached)
@@ -202,7 +212,7 @@ impl<'a, 'b> Waiter<'a, 'b> {
         let outlive = self.inbox.outlive();
         let (presence, _) = presence::meet(outlive, id)?;
         Ok(match presence {
-            Presence::Over => (presence, None),
+            Presence::Over | Presence::Elsewhere(_) => (presence, None),
             Presence::Kept => (presence, Connection::open(&outlive.job_dir(id))?),
         })
     }

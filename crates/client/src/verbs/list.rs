@@ -6,6 +6,11 @@ use crate::outlive::Outlive;
 use crate::verbs::show;
 use outlive_core::{JobId, Label, history};
 use std::collections::HashSet;
+use std::time::Duration;
+
+/// How long all keepers together are given to answer. A listing is what people look at first when something
+/// is wrong.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Which jobs.
 #[derive(Clone, Debug, Default)]
@@ -56,8 +61,9 @@ pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
     live.retain(allows);
     live.sort();
     let mut ended = Vec::new();
-    for id in live {
-        let Some(job) = listing.read(outlive, &id, filter) else {
+    let shown = show::show_all(outlive, &live, PATIENCE);
+    for (id, job) in live.into_iter().zip(shown) {
+        let Some(job) = listing.take(&id, job, filter) else {
             continue;
         };
         seen.insert(id);
@@ -83,7 +89,7 @@ pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
         if allows(&entry.id)
             && seen.insert(entry.id.clone())
             && outlive.job_dir(&entry.id).path().is_dir()
-            && let Some(job) = listing.read(outlive, &entry.id, filter)
+            && let Some(job) = listing.take(&entry.id, show::show(outlive, &entry.id), filter)
         {
             ended.push(job);
             from_history += 1;
@@ -96,8 +102,8 @@ pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
 }
 
 impl Listing {
-    fn read(&mut self, outlive: &Outlive, id: &JobId, filter: &Filter) -> Option<Job> {
-        match show::show(outlive, id) {
+    fn take(&mut self, id: &JobId, job: Result<Job, Error>, filter: &Filter) -> Option<Job> {
+        match job {
             Ok(job) => filter.admits(&job).then_some(job),
             // Removed, or not made yet: its link is all there is.
             Err(Error::NoSuchJob(_)) => None,

@@ -35,8 +35,11 @@ pub enum Part {
     },
     /// What is new since an earlier look.
     After(Cursor),
-    /// What came in the last while, to the second.
-    Since(Duration),
+    /// What came in the last so long, to the second; of that, the last so many lines.
+    Since {
+        age: Duration,
+        lines: Option<u64>,
+    },
 }
 
 /// A part of an output, to be read.
@@ -97,9 +100,13 @@ fn find(output: &Output, part: &Part) -> io::Result<Range<u64>> {
             from..to.unwrap_or(size).clamp(from, size)
         }
         Part::After(Cursor(from)) => (*from).min(size)..size,
-        Part::Since(age) => {
+        Part::Since { age, lines } => {
             let moment = clock::wall_ms().saturating_sub(age.as_millis() as u64);
-            output.since(moment)?..size
+            let from = output.since(moment)?;
+            match lines {
+                Some(lines) => from.max(output.tail(*lines)?)..size,
+                None => from..size,
+            }
         }
     })
 }

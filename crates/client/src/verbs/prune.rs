@@ -74,8 +74,9 @@ pub struct Pruned {
     pub unfinished: Option<String>,
     /// Events that nobody will be told of any more, since their jobs or posts were removed.
     pub dropped: Vec<EventId>,
-    /// Cannot be read; removed only when forced.
-    pub unreadable: Vec<JobId>,
+    /// Cannot be read, or cannot be kept, and why. Removed only when forced, and where nothing of it can be
+    /// running.
+    pub unreadable: Vec<(JobId, String)>,
 }
 
 struct Ended {
@@ -95,10 +96,10 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
             Ok(Some(job)) => ended.push(job),
             // Not over, or removed by somebody else just now.
             Ok(None) | Err(Error::NoSuchJob(_)) => {}
-            Err(_) if asked.force && !presence::is_kept(&outlive.job_dir(&id)).unwrap_or(true) => {
+            Err(_) if asked.force && !presence::may_run(outlive, &id) => {
                 pruned.remove(outlive, id, None, asked);
             }
-            Err(_) => pruned.unreadable.push(id),
+            Err(error) => pruned.unreadable.push((id, error.to_string())),
         }
     }
     for job in select(ended, asked) {

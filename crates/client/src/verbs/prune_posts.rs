@@ -51,8 +51,8 @@ fn prune_post(
             }
             Ok(())
         }
-        Err(_) => {
-            pruned.unreadable.push(id.clone());
+        Err(error) => {
+            pruned.unreadable.push((id.clone(), error.to_string()));
             Ok(())
         }
     }

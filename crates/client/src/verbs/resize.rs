@@ -17,7 +17,7 @@ pub fn resize(outlive: &Outlive, id: &JobId, size: Size) -> Result<(), Error> {
                 reason,
             });
         };
-        match connection.ask(id, &Request::Resize { size })? {
+        match presence::ask(outlive, id, &mut connection, &Request::Resize { size })? {
             Answer::Reply(Reply::Resized) => return Ok(()),
             Answer::Reply(_) => return Err(Error::NoAnswer(id.clone())),
             // A size set twice is the same size.

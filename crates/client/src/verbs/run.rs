@@ -5,9 +5,10 @@ mod resolve;
 use crate::answering::Answering;
 use crate::error::Error;
 use crate::hold::Hold;
-use crate::job::{Job, Seen};
+use crate::job::{Job, Seen, Sight};
 use crate::keeper_process::Begun;
 use crate::launch::{self, Named};
+use crate::naming::{self, Namesake};
 use crate::outlive::Outlive;
 use crate::presence;
 use crate::random;
@@ -54,6 +55,8 @@ pub struct Run {
     /// Chosen by the caller, a second start is refused; else one is made.
     pub id: Option<JobId>,
     pub name: Option<Label>,
+    /// What becomes of a running job of that name in this session.
+    pub namesake: Namesake,
     pub session: Option<Label>,
     pub task: Option<Label>,
     /// Else where this process is.
@@ -113,6 +116,7 @@ impl Run {
             command,
             id: None,
             name: None,
+            namesake: Namesake::Refuse,
             session: None,
             task: None,
             cwd: None,
@@ -219,6 +223,12 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         false => None,
     };
     resolve::refuse_patterns(&spec)?;
+    // A start that is repeated under its own id is told that, whatever its name.
+    let is_repeated = asked.id.is_some() && outlive.job_dir(&spec.id).path().is_dir();
+    let _named = match is_repeated {
+        true => None,
+        false => naming::take(outlive, &spec, asked.namesake)?,
+    };
     let lock = loop {
         match launch::make(outlive, &spec)? {
             Named::Yes(lock) => break lock,
@@ -241,6 +251,7 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         Err(error) => abandon(outlive, &spec, &error.to_string(), opened)?,
     };
     let pid = state.phase.leader().map(|leader| leader.process.pid);
+    notes.extend(resolve::shell_hint(&spec, &job));
     Ok(Started {
         job,
         pid,
@@ -273,7 +284,10 @@ fn read_begun(outlive: &Outlive, spec: &Spec, mut journal: File) -> Result<(Job,
         .read_to_end(&mut bytes)
         .map_err(Error::io("cannot read", dir.journal()))?;
     let state = begun(&bytes);
-    Ok((Job::new(&dir, spec, &state, Seen::default()), state))
+    Ok((
+        Job::new(&dir, spec, &state, Sight::Clear(Seen::default())),
+        state,
+    ))
 }
 
 /// How far its start had come. What became of it since is not told here: that may not be on the disk yet,

@@ -3,11 +3,11 @@
 //! Each piece has an id, and a piece whose keeper died before it answered is sent again under the
 //! same id to whoever keeps the job now: it arrives once.
 
-use crate::connection::Answer;
+use crate::connection::{Answer, PATIENCE};
 use crate::error::Error;
 use crate::keys::Key;
 use crate::outlive::Outlive;
-use crate::presence;
+use crate::presence::{self, Looked};
 use crate::random;
 use crate::screen::Emulation;
 use crate::verbs::show;
@@ -75,7 +75,11 @@ pub fn send(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<String>, E
 fn doubts(outlive: &Outlive, id: &JobId, bytes: &[u8]) -> Result<Vec<String>, Error> {
     let mut lines = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
     let is_long = lines.any(|line| line.len() > LONGEST_LINE);
-    if !is_long || presence::look(outlive, id)?.line_mode != Some(false) {
+    let looked = match is_long {
+        true => Some(presence::look(outlive, id, PATIENCE)?),
+        false => None,
+    };
+    if !matches!(looked, Some(Looked::Seen(seen)) if seen.line_mode == Some(false)) {
         return Ok(Vec::new());
     }
     Ok(vec![format!(
@@ -100,6 +104,13 @@ fn without(text: &[u8], end: &[u8]) -> Vec<u8> {
 fn resolve(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<u8>, Error> {
     let (_, spec, state) = show::read(outlive, id)?;
     let terminal = matches!(spec.input, Input::Pty(_));
+    if spec.input == Input::Pipe && !what.keys.is_empty() {
+        return Err(Error::Refused {
+            id: id.clone(),
+            reason: "its input is a pipe, which has no keys; send text, or start it with --pty"
+                .to_owned(),
+        });
+    }
     // Only a terminal's screen knows what a program has asked for.
     let emulation = match terminal && (what.paste || !what.keys.is_empty()) {
         true => Some(Emulation::of(outlive, &spec, &state)?),
@@ -155,7 +166,7 @@ impl<'a> Sender<'a> {
                 },
             };
             was_asked = true;
-            match connection.ask(&self.id, &request)? {
+            match presence::ask(self.outlive, &self.id, connection, &request)? {
                 Answer::Reply(Reply::Written) => return Ok(()),
                 Answer::Reply(_) => return Err(Error::NoAnswer(self.id.clone())),
                 Answer::KeeperGone => self.connection = None,

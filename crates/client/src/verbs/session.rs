@@ -55,6 +55,13 @@ fn speaking_for(inbox: &Inbox<'_>) -> Outlive {
 }
 
 pub fn end(inbox: &Inbox<'_>, waiting: Waiting, running: &Running) -> Result<Ended, Error> {
+    let home = inbox.outlive().home();
+    let is_known = [home.session(inbox.session()), home.inbox(inbox.session())]
+        .iter()
+        .any(|path| path.exists());
+    if !is_known {
+        return Err(Error::NoSuchSession(inbox.session().to_string()));
+    }
     let jobs = running_jobs(inbox)?;
     // Without the ends of those that are stopped now, which this answer tells.
     let waited = inbox.waiting()?;

@@ -1,15 +1,19 @@
 //! One job now. Changes nothing about it, except that a job nobody looks after is looked after.
 
+use crate::connection::PATIENCE;
+use crate::descriptors;
 use crate::error::Error;
-use crate::job::{Job, Seen};
+use crate::job::{Job, Seen, Sight};
 use crate::outlive::Outlive;
 use crate::output::{Look, Output};
-use crate::presence::{self, Presence};
+use crate::presence::{self, Looked, Presence};
 use crate::redact::redact;
 use crate::told;
 use crate::view;
 use outlive_core::{Input, JobId, Spec, State};
+use outlive_sys::clock;
 use std::io;
+use std::time::Duration;
 
 /// The job as it is now.
 pub fn show(outlive: &Outlive, id: &JobId) -> Result<Job, Error> {
@@ -81,17 +85,105 @@ fn last_lines(text: &str, lines: u64) -> &str {
 
 /// The job with what it was made from.
 pub(crate) fn read(outlive: &Outlive, id: &JobId) -> Result<(Job, Spec, State), Error> {
-    let dir = outlive.job_dir(id);
-    if !dir.path().is_dir() {
-        return Err(Error::NoSuchJob(id.to_string()));
-    }
-    let spec = outlive.read_spec(id)?;
-    let (presence, state) = presence::meet(outlive, id)?;
-    // Only a keeper can tell what lingers, or waits for input.
-    let worth_asking = state.end().is_some() || spec.input != Input::Null;
-    let seen = match presence {
-        Presence::Kept if worth_asking => presence::look(outlive, id)?,
-        Presence::Kept | Presence::Over => Seen::default(),
+    let record = Record::read(outlive, id)?;
+    let sight = match record.is_worth_asking() {
+        true => presence::look(outlive, id, PATIENCE).map(Record::sight),
+        false => Ok(Sight::Clear(Seen::default())),
     };
-    Ok((Job::new(&dir, &spec, &state, seen), spec, state))
+    let sight = sight.or_else(not_answering)?;
+    let job = record.job(outlive, id, sight);
+    Ok((job, record.spec, record.state))
+}
+
+/// Several jobs at once. However many of their keepers are suspended, together they are given this long.
+pub fn show_all(outlive: &Outlive, ids: &[JobId], patience: Duration) -> Vec<Result<Job, Error>> {
+    let at_once = descriptors::budget(ids.len())
+        .connections
+        .min(ASKED_AT_ONCE);
+    let until = clock::boot_ms() + patience.as_millis() as u64;
+    ids.chunks(at_once)
+        .flat_map(|ids| show_some(outlive, ids, until))
+        .collect()
+}
+
+/// What keepers that are asked late get all the same: those that are not suspended answer sooner.
+const AT_LEAST_MS: u64 = 20;
+
+/// Each costs a file descriptor while it is asked.
+const ASKED_AT_ONCE: usize = 128;
+
+fn show_some(outlive: &Outlive, ids: &[JobId], until: u64) -> Vec<Result<Job, Error>> {
+    let ask = |id: &JobId| {
+        let record = Record::read(outlive, id)?;
+        let asked = record.is_worth_asking();
+        let asked = asked.then(|| presence::Asked::of(outlive, id));
+        Ok((record, asked))
+    };
+    let asked: Vec<Result<_, Error>> = ids.iter().map(ask).collect();
+    let until = until.max(clock::boot_ms() + AT_LEAST_MS);
+    let answers = ids.iter().zip(asked).map(|(id, asked)| {
+        let (record, asked) = asked?;
+        let sight = match asked {
+            None => Ok(Sight::Clear(Seen::default())),
+            Some(asked) => asked
+                .and_then(|asked| asked.answer(outlive, id, until))
+                .map(Record::sight),
+        };
+        Ok(record.job(outlive, id, sight.or_else(not_answering)?))
+    });
+    answers.collect()
+}
+
+/// A keeper that does not answer is no reason not to tell what the files say.
+fn not_answering(error: Error) -> Result<Sight, Error> {
+    match error {
+        Error::NoAnswer(_) => Ok(Sight::Silent),
+        Error::Io { ref source, .. } if source.kind() == io::ErrorKind::TimedOut => {
+            Ok(Sight::Silent)
+        }
+        other => Err(other),
+    }
+}
+
+/// What the files of a job say.
+struct Record {
+    spec: Spec,
+    presence: Presence,
+    state: State,
+}
+
+impl Record {
+    fn read(outlive: &Outlive, id: &JobId) -> Result<Record, Error> {
+        if !outlive.job_dir(id).path().is_dir() {
+            return Err(Error::NoSuchJob(id.to_string()));
+        }
+        let spec = outlive.read_spec(id)?;
+        let (presence, state) = presence::meet(outlive, id)?;
+        Ok(Record {
+            spec,
+            presence,
+            state,
+        })
+    }
+
+    /// Only a keeper can tell what lingers, or waits for input.
+    fn is_worth_asking(&self) -> bool {
+        let has_more = self.state.end().is_some() || self.spec.input != Input::Null;
+        self.presence == Presence::Kept && has_more
+    }
+
+    fn sight(looked: Looked) -> Sight {
+        match looked {
+            Looked::Seen(seen) => Sight::Clear(seen),
+            Looked::Silent => Sight::Silent,
+        }
+    }
+
+    fn job(&self, outlive: &Outlive, id: &JobId, sight: Sight) -> Job {
+        let sight = match &self.presence {
+            Presence::Elsewhere(there) => Sight::Elsewhere(there.clone()),
+            Presence::Kept | Presence::Over => sight,
+        };
+        Job::new(&outlive.job_dir(id), &self.spec, &self.state, sight)
+    }
 }

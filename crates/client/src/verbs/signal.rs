@@ -10,21 +10,22 @@ use outlive_core::signal::Signal;
 
 /// What became of the signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signaled {
-    /// So many processes got it; so many belong to somebody else.
-    Sent { reached: u32, denied: u32 },
-    /// Nothing of the job is left.
-    AlreadyEnded,
+pub struct Signaled {
+    /// So many processes got it.
+    pub reached: u32,
+    /// So many belong to somebody else.
+    pub denied: u32,
 }
 
 pub fn signal(outlive: &Outlive, id: &JobId, signal: Signal) -> Result<Signaled, Error> {
     let Some(mut connection) = presence::reach(outlive, id)? else {
-        return Ok(Signaled::AlreadyEnded);
+        return Err(Error::Refused {
+            id: id.clone(),
+            reason: "it has ended, so there is nothing to send a signal to".to_owned(),
+        });
     };
-    match connection.ask(id, &Request::Signal { signal })? {
-        Answer::Reply(Reply::Signaled { reached, denied }) => {
-            Ok(Signaled::Sent { reached, denied })
-        }
+    match presence::ask(outlive, id, &mut connection, &Request::Signal { signal })? {
+        Answer::Reply(Reply::Signaled { reached, denied }) => Ok(Signaled { reached, denied }),
         // A keeper that died here may have sent it or not. Some signals are not to be sent twice.
         Answer::Reply(_) | Answer::KeeperGone => Err(Error::NoAnswer(id.clone())),
     }

@@ -1,7 +1,8 @@
 //! Stop jobs: TERM, grace, KILL, the whole tree of each.
 
-use crate::answering::{self, Answering};
+use crate::answering::Answering;
 use crate::connection::{Answer, Connection};
+use crate::descriptors;
 use crate::error::Error;
 use crate::job::Job;
 use crate::outlive::Outlive;
@@ -51,32 +52,78 @@ pub enum What {
     AlreadyEnded,
 }
 
-/// Stops all of these at once; returns when nothing of any of them is left.
+/// What came of stopping several.
+#[derive(Debug, Default)]
+pub struct Stops {
+    /// In the order asked for.
+    pub stopped: Vec<Stopped>,
+    /// Those that could not be stopped, or of which nobody knows whether they were.
+    pub failed: Vec<(JobId, Error)>,
+}
+
+/// Stops all of these at once; returns when nothing of any of them is left, but for those that failed.
+pub fn stop_all(outlive: &Outlive, ids: &[JobId], how: &Stop) -> Stops {
+    let mut stops = Stops::default();
+    let budget = descriptors::budget(ids.len());
+    for some in ids.chunks(budget.connections) {
+        let asked: Vec<_> = some
+            .iter()
+            .enumerate()
+            .map(|(number, id)| Asked::of(outlive, id, how, number < budget.reserved))
+            .collect();
+        for (id, asked) in some.iter().zip(asked) {
+            match asked.and_then(|asked| asked.finish(outlive, id)) {
+                Ok(stopped) => stops.stopped.push(stopped),
+                Err(error) => stops.failed.push((id.clone(), error)),
+            }
+        }
+    }
+    stops
+}
+
+/// The same, for a caller who wants all of them stopped or to know why not: the first error is returned, once
+/// the others are stopped.
 pub fn stop(outlive: &Outlive, ids: &[JobId], how: &Stop) -> Result<Vec<Stopped>, Error> {
-    let mut asked = Vec::new();
-    for (number, id) in ids.iter().enumerate() {
-        let is_held = number < answering::MOST;
-        let answering = is_held.then(|| Answering::of(outlive, id, &[Kind::Ended]));
-        let answering = answering.flatten();
+    let stops = stop_all(outlive, ids, how);
+    match stops.failed.into_iter().next() {
+        Some((_, error)) => Err(error),
+        None => Ok(stops.stopped),
+    }
+}
+
+/// A job that was asked to stop.
+struct Asked {
+    what: What,
+    connection: Option<Connection>,
+    request: Request,
+    answering: Option<Answering>,
+}
+
+impl Asked {
+    fn of(outlive: &Outlive, id: &JobId, how: &Stop, reserves: bool) -> Result<Asked, Error> {
+        let answering = reserves.then(|| Answering::of(outlive, id, &[Kind::Ended]));
         let request = Request::Stop {
             grace_ms: how.grace.map(|grace| grace.as_millis() as u64),
             detail: how.detail.clone(),
             session: outlive.calling_session().cloned(),
         };
         let (what, connection) = ask(outlive, id, &request)?;
-        asked.push((what, connection, request, answering));
-    }
-    ids.iter()
-        .zip(asked)
-        .map(|(id, (what, connection, request, answering))| {
-            finish(outlive, id, connection, &request)?;
-            Ok(Stopped {
-                job: show::show(outlive, id)?,
-                what,
-                _answering: answering,
-            })
+        Ok(Asked {
+            what,
+            connection,
+            request,
+            answering: answering.flatten(),
         })
-        .collect()
+    }
+
+    fn finish(self, outlive: &Outlive, id: &JobId) -> Result<Stopped, Error> {
+        finish(outlive, id, self.connection, &self.request)?;
+        Ok(Stopped {
+            job: show::show(outlive, id)?,
+            what: self.what,
+            _answering: self.answering,
+        })
+    }
 }
 
 fn ask(
@@ -104,7 +151,7 @@ fn finish(
     request: &Request,
 ) -> Result<(), Error> {
     while let Some(mut open) = connection {
-        if let Answer::Reply(_) = open.receive(id)? {
+        if let Answer::Reply(_) = presence::answer(outlive, id, &mut open)? {
             break;
         }
         // Another keeper has it now, which is asked again; or it is over.

@@ -1,14 +1,15 @@
 //! Block until jobs have ended, without polling: each keeper rings when there is news of its job,
 //! and the journal tells what.
 
-use crate::answering::{self, Answering};
+use crate::answering::Answering;
 use crate::connection::{Answer, Connection};
+use crate::descriptors;
 use crate::error::Error;
 use crate::hold::Hold;
 use crate::inbox::InboxEvent;
 use crate::job::Job;
 use crate::outlive::Outlive;
-use crate::presence;
+use crate::presence::{self, Presence};
 use crate::told;
 use crate::verbs::show;
 use outlive_core::control::{Reply, Request};
@@ -42,6 +43,15 @@ pub enum What {
     /// A silence that nobody has been told of; or the end.
     Quiet,
 }
+
+/// How long the keepers are given to say more of jobs that have not ended in time.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// How often a job of another host is looked at: no keeper can tell from there when there is news.
+pub(crate) const LOOK_ELSEWHERE: Duration = Duration::from_secs(15);
+
+/// How often a job is looked at for which there is no file descriptor.
+const LOOK_WITHOUT_ROOM: Duration = Duration::from_secs(1);
 
 /// When waiting is over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,28 +108,31 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
     let deadline = how
         .timeout
         .map(|timeout| clock::boot_ms().saturating_add(timeout.as_millis() as u64));
+    let budget = descriptors::budget(ids.len());
     let _holds: Vec<Option<Hold>> = ids
         .iter()
-        .take(answering::MOST)
+        .take(budget.reserved)
         .map(|id| Hold::on(&outlive.job_dir(id)))
         .collect();
     let answering = reserve(outlive, ids, how.what);
-    let mut watches = Vec::new();
+    let most = budget.connections;
+    let mut watches: Vec<Watch> = Vec::new();
     for id in ids {
-        watches.push(Watch::arm(outlive, id, how.what)?);
+        let room = Room::beside(&watches, most);
+        watches.push(Watch::arm(outlive, id, how.what, room)?);
     }
     let mut out_of_time = false;
     while !is_enough(&watches, how.until) && !out_of_time {
         let ready = sleep(&watches, deadline)?;
-        out_of_time = ready.is_empty();
+        out_of_time = deadline.is_some_and(|at| clock::boot_ms() >= at);
         for place in ready {
-            watches[place] = watches[place].look(outlive, &ids[place], how.what)?;
+            let room = Room::beside(&watches, most);
+            watches[place] = watches[place].look(outlive, &ids[place], how.what, room)?;
         }
     }
-    let jobs = ids
-        .iter()
-        .map(|id| show::show(outlive, id))
-        .collect::<Result<Vec<Job>, Error>>()?;
+    out_of_time &= !is_enough(&watches, how.until);
+    let jobs = show::show_all(outlive, ids, PATIENCE);
+    let jobs = jobs.into_iter().collect::<Result<Vec<Job>, Error>>()?;
     let met = |watch: &Watch| matches!(watch, Watch::Met(_));
     Ok(Waited {
         jobs,
@@ -134,7 +147,7 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
 /// Reserves what waiting would tell, for a caller that waits several times in a row: nobody else of its session
 /// tells it in between.
 pub fn reserve(outlive: &Outlive, ids: &[JobId], what: What) -> Vec<Answering> {
-    let ids = ids.iter().take(answering::MOST);
+    let ids = ids.iter().take(descriptors::budget(ids.len()).reserved);
     ids.filter_map(|id| Answering::of(outlive, id, what.tells()))
         .collect()
 }
@@ -195,19 +208,22 @@ enum Watch {
     Met(Vec<InboxEvent>),
     /// Its keeper will write to this when there is news, or close it when it dies.
     Armed(Connection),
+    /// Its record is looked at from time to time: it is on another host, or there is no room for one more
+    /// connection.
+    Unarmed(Duration),
 }
 
 impl Watch {
     fn events(self) -> Vec<InboxEvent> {
         match self {
             Watch::Met(events) => events,
-            Watch::Ended | Watch::Armed(_) => Vec::new(),
+            Watch::Ended | Watch::Armed(_) | Watch::Unarmed(_) => Vec::new(),
         }
     }
 
-    fn arm(outlive: &Outlive, id: &JobId, what: What) -> Result<Watch, Error> {
+    fn arm(outlive: &Outlive, id: &JobId, what: What, room: Room) -> Result<Watch, Error> {
         loop {
-            let (_, state) = presence::meet(outlive, id)?;
+            let (presence, state) = presence::meet(outlive, id)?;
             let has_ended = state.end().is_some();
             if has_ended && matches!(what, What::End | What::Input) {
                 return Ok(Watch::Ended);
@@ -219,6 +235,11 @@ impl Watch {
             }
             if has_ended {
                 return Ok(Watch::Ended);
+            }
+            match (presence, room) {
+                (Presence::Elsewhere(_), _) => return Ok(Watch::Unarmed(LOOK_ELSEWHERE)),
+                (_, Room::None) => return Ok(Watch::Unarmed(LOOK_WITHOUT_ROOM)),
+                (Presence::Kept | Presence::Over, Room::Some) => {}
             }
             if let Some(connection) = presence::reach(outlive, id)? {
                 connection.send(&match what {
@@ -234,20 +255,50 @@ impl Watch {
     }
 
     /// Its keeper has said something, or gone.
-    fn look(&mut self, outlive: &Outlive, id: &JobId, what: What) -> Result<Watch, Error> {
-        if let (Watch::Armed(connection), What::Input) = (self, what)
+    fn look(
+        &mut self,
+        outlive: &Outlive,
+        id: &JobId,
+        what: What,
+        room: Room,
+    ) -> Result<Watch, Error> {
+        if let (Watch::Armed(connection), What::Input) = (&mut *self, what)
             && let Ok(Answer::Reply(Reply::InputAwaited { .. })) = connection.receive(id)
         {
             return Ok(Watch::Met(Vec::new()));
         }
-        Watch::arm(outlive, id, what)
+        // Its own connection is given up for the new one.
+        let room = match self {
+            Watch::Armed(_) => Room::Some,
+            _ => room,
+        };
+        Watch::arm(outlive, id, what, room)
+    }
+}
+
+/// Whether there is room for one more connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    Some,
+    None,
+}
+
+impl Room {
+    fn beside(watches: &[Watch], most: usize) -> Room {
+        let armed = watches
+            .iter()
+            .filter(|watch| matches!(watch, Watch::Armed(_)));
+        match armed.count() < most {
+            true => Room::Some,
+            false => Room::None,
+        }
     }
 }
 
 fn is_enough(watches: &[Watch], until: Until) -> bool {
     let mut met = watches
         .iter()
-        .map(|watch| !matches!(watch, Watch::Armed(_)));
+        .map(|watch| matches!(watch, Watch::Ended | Watch::Met(_)));
     match until {
         Until::All => met.all(|met| met),
         Until::Any => watches.is_empty() || met.any(|met| met),
@@ -261,22 +312,39 @@ fn sleep(watches: &[Watch], deadline: Option<u64>) -> Result<Vec<usize>, Error> 
         .enumerate()
         .filter_map(|(place, watch)| match watch {
             Watch::Armed(connection) => Some((place, connection)),
-            Watch::Ended | Watch::Met(_) => None,
+            Watch::Ended | Watch::Met(_) | Watch::Unarmed(_) => None,
         })
         .collect();
+    let unarmed: Vec<(usize, Duration)> = watches
+        .iter()
+        .enumerate()
+        .filter_map(|(place, watch)| match watch {
+            Watch::Unarmed(pause) => Some((place, *pause)),
+            Watch::Ended | Watch::Met(_) | Watch::Armed(_) => None,
+        })
+        .collect();
+    let pause = unarmed.iter().map(|(_, pause)| pause).min();
+    let look = pause.map(|pause| clock::boot_ms() + pause.as_millis() as u64);
     let on: Vec<_> = armed
         .iter()
         .map(|(_, connection)| (connection.as_fd(), Interest::Readable))
         .collect();
+    let is_past = |at: Option<u64>| at.is_some_and(|at| clock::boot_ms() >= at);
     loop {
-        let limit = deadline.map(|at| Duration::from_millis(at.saturating_sub(clock::boot_ms())));
+        let until = deadline.into_iter().chain(look).min();
+        let limit = until.map(|at| Duration::from_millis(at.saturating_sub(clock::boot_ms())));
         let ready = poll::wait(&on, limit).map_err(Error::io("cannot wait for", "the keepers"))?;
-        let ready: Vec<usize> = armed
+        let mut ready: Vec<usize> = armed
             .iter()
             .zip(ready)
             .filter_map(|((place, _), ready)| ready.then_some(*place))
             .collect();
-        if !ready.is_empty() || deadline.is_some_and(|at| clock::boot_ms() >= at) {
+        // The unarmed are looked at a last time when the time is up, and when others have ended: there may be
+        // room now.
+        if is_past(look) || is_past(deadline) || !ready.is_empty() {
+            ready.extend(unarmed.iter().map(|(place, _)| place));
+        }
+        if !ready.is_empty() || is_past(deadline) {
             return Ok(ready);
         }
     }

@@ -62,14 +62,7 @@ enum State {
     /// An escape whose second byte says that there is a third.
     Intermediate,
     Csi(Csi),
-    String(Introducer),
-}
-
-/// A terminator in eight bits ends only strings so begun: in others it is part of a character.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Introducer {
-    SevenBit,
-    EightBit,
+    String,
 }
 
 /// As much of a control sequence as a line has a use for.
@@ -90,7 +83,7 @@ impl Decoder {
                 State::Escape => self.escape(*byte),
                 State::Intermediate => self.intermediate(*byte),
                 State::Csi(csi) => self.csi(csi, *byte, act),
-                State::String(introducer) => self.string(introducer, *byte),
+                State::String => self.string(*byte),
             };
             bytes = &bytes[used..];
         }
@@ -135,10 +128,7 @@ impl Decoder {
                 }
             }
             used += valid.len() + invalid.len();
-            if let Some(state) = eight_bit(invalid) {
-                self.begin(state);
-                return used;
-            }
+            // A C1 control in eight bits is no control here: it is far more often text in another encoding.
             if is_beginning(invalid) && used == run.len() {
                 self.state = char_of(invalid);
             } else if !invalid.is_empty() {
@@ -197,9 +187,7 @@ impl Decoder {
         match byte {
             b'[' => self.go_on(State::Csi(Csi::default())),
             // `k` sets the title of a screen or tmux window.
-            b']' | b'P' | b'X' | b'^' | b'_' | b'k' => {
-                self.go_on(State::String(Introducer::SevenBit))
-            }
+            b']' | b'P' | b'X' | b'^' | b'_' | b'k' => self.go_on(State::String),
             _ => self.intermediate(byte),
         }
     }
@@ -233,13 +221,12 @@ impl Decoder {
         }
     }
 
-    fn string(&mut self, introducer: Introducer, byte: u8) -> usize {
+    fn string(&mut self, byte: u8) -> usize {
         match byte {
             // Read as text, none of the controls that end a string shows; ESC begins
             // the terminator, or whatever the program wants instead.
             b'\n' | 0x07 | 0x18 | 0x1a | 0x1b => self.give_up(),
-            0x9c if introducer == Introducer::EightBit => self.go_on(State::Text),
-            _ => self.go_on(State::String(introducer)),
+            _ => self.go_on(State::String),
         }
     }
 }
@@ -259,15 +246,6 @@ impl Csi {
             (b'K', Some(2)) => Some(Act::Erase(Part::All)),
             _ => None,
         }
-    }
-}
-
-/// What a C1 control in eight bits introduces. Others are more likely text in another encoding.
-fn eight_bit(invalid: &[u8]) -> Option<State> {
-    match invalid {
-        [0x9b] => Some(State::Csi(Csi::default())),
-        [0x90 | 0x98 | 0x9d | 0x9e | 0x9f] => Some(State::String(Introducer::EightBit)),
-        _ => None,
     }
 }
 

@@ -69,11 +69,13 @@ fn escape_sequences_do_not_show() {
 }
 
 #[test]
-fn eight_bit_controls_are_known_where_they_are_no_characters() {
-    assert_eq!(
-        bytes(b"\x9b31mred\x9bm \x9d0;t\x9cx \x9d0;t\x07y"),
-        "red x y"
-    );
+fn text_in_another_encoding_loses_nothing_that_follows_it() {
+    // A terminal of the eighties would take these for controls. Today they are Shift-JIS or cp1252.
+    for byte in 0x80..=0x9f {
+        let line = [&b"before "[..], &[byte], b" after\n"].concat();
+        assert_eq!(bytes(&line), "before \u{fffd} after\n", "{byte:#x}");
+    }
+    assert_eq!(text("a\u{9b}31m \u{9d}b\n"), "a31m b\n");
     assert_eq!(bytes(b"\xe2\x9c\x93 \xe2\x9b\x84 \xc3\x9b"), "✓ ⛄ Û");
     assert_eq!(bytes(b"\x93quoted\x94"), "\u{fffd}quoted\u{fffd}");
 }

@@ -3,8 +3,10 @@
 use super::{Command, Run};
 use crate::environment;
 use crate::error::Error;
+use crate::job::Job;
 use crate::shell;
 use outlive_core::os_text::OsText;
+use outlive_core::outcome::{NotStarted, Outcome};
 use outlive_core::ready::Ready;
 use outlive_core::watch::Pattern;
 use outlive_core::{Input, Spec};
@@ -12,6 +14,28 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+/// What to write instead, for somebody who gave a whole command line as the name of a program.
+pub fn shell_hint(spec: &Spec, job: &Job) -> Option<String> {
+    let not_found = matches!(
+        job.outcome,
+        Some(Outcome::NotStarted {
+            cause: NotStarted::NotFound,
+            ..
+        })
+    );
+    let [name] = spec.argv.as_slice() else {
+        return None;
+    };
+    let name = name.lossy();
+    (not_found && name.contains(char::is_whitespace)).then(|| {
+        format!(
+            "this is one word, the name of a program; for a command line: outlive run --shell {}",
+            quote(&name)
+        )
+    })
+}
+
 /// The arguments to execute, and the command as a person would write it.
 pub fn argv(asked: &Run, notes: &mut Vec<String>) -> Result<(Vec<OsText>, String), Error> {
     match &asked.command {

@@ -103,21 +103,15 @@ fn character(input: &[u8], at: usize, row: &mut Row) -> usize {
         }
         return at + character.len_utf8();
     }
-    match chunk.invalid() {
-        [0x9b] => csi(input, at + 1, at + 1, row),
-        [0x90 | 0x98 | 0x9d | 0x9e | 0x9f] => string(input, at + 1, at + 1, Some(0x9c)),
-        invalid => {
-            row.put('\u{fffd}');
-            at + invalid.len()
-        }
-    }
+    row.put('\u{fffd}');
+    at + chunk.invalid().len()
 }
 
 /// `start` is where the sequence's length is counted from.
 fn escape(input: &[u8], start: usize, row: &mut Row) -> usize {
     match input.get(start) {
         Some(b'[') => csi(input, start, start + 1, row),
-        Some(b']' | b'P' | b'X' | b'^' | b'_' | b'k') => string(input, start, start + 1, None),
+        Some(b']' | b'P' | b'X' | b'^' | b'_' | b'k') => string(input, start, start + 1),
         _ => {
             let end = while_in(input, start, start, |byte| (0x20..=0x2f).contains(&byte));
             let within = end < start + LONGEST_SEQUENCE;
@@ -140,12 +134,10 @@ fn csi(input: &[u8], start: usize, from: usize, row: &mut Row) -> usize {
     }
 }
 
-fn string(input: &[u8], start: usize, from: usize, terminator: Option<u8>) -> usize {
-    let end = while_in(input, start, from, |byte| {
-        !b"\n\x07\x18\x1a\x1b".contains(&byte) && Some(byte) != terminator
-    });
-    let ended = end < start + LONGEST_SEQUENCE && input.get(end) == Some(&0x9c);
-    end + usize::from(ended)
+fn string(input: &[u8], start: usize, from: usize) -> usize {
+    while_in(input, start, from, |byte| {
+        !b"\n\x07\x18\x1a\x1b".contains(&byte)
+    })
 }
 
 /// The first place that is not so, or where the sequence is too long.

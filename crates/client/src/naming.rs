@@ -1,0 +1,139 @@
+//! Which job a name means.
+//!
+//! A name belongs to a session; jobs without a session share one space of names. It means the job that runs, else
+//! the newest one that has ended. Two running jobs of one name cannot be started: a person who says `stop web` must
+//! not have to think about which.
+
+use crate::error::Error;
+use crate::outlive::Outlive;
+use crate::twin::Alone;
+use crate::verbs::show;
+use crate::verbs::stop::{self, Stop};
+use outlive_core::{JobId, Label, Spec};
+use std::fs;
+use std::time::SystemTime;
+
+/// What becomes of a running job whose name a new one is to have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Namesake {
+    /// It goes on, and the new one is refused.
+    #[default]
+    Refuse,
+    /// It is stopped first.
+    Replace,
+}
+
+/// The job of this name in this session, or among those without one.
+pub fn find(
+    outlive: &Outlive,
+    name: &Label,
+    session: Option<&Label>,
+) -> Result<Option<JobId>, Error> {
+    match running(outlive, name, session)? {
+        Some(id) => Ok(Some(id)),
+        None => newest(outlive, name, session),
+    }
+}
+
+/// Running jobs of this name, of any session: to tell somebody what to ask for instead.
+pub fn of_others(outlive: &Outlive, name: &Label) -> Result<Vec<JobId>, Error> {
+    let live = outlive.live_ids()?.into_iter();
+    let is_called = |id: &JobId| outlive.read_spec(id).is_ok_and(|spec| has(&spec, name));
+    Ok(live.filter(is_called).collect())
+}
+
+/// Has a name for a new job: nobody else can be given it in this session until what is returned is dropped.
+pub(crate) fn take(
+    outlive: &Outlive,
+    spec: &Spec,
+    namesake: Namesake,
+) -> Result<Option<Alone>, Error> {
+    let Some(name) = &spec.name else {
+        return Ok(None);
+    };
+    let session = spec.session.as_ref();
+    let alone = Alone::take(
+        outlive,
+        "naming",
+        &(session.map(Label::as_str), name.as_str()),
+    )?;
+    let Some(id) = running(outlive, name, session)? else {
+        return Ok(Some(alone));
+    };
+    match namesake {
+        Namesake::Refuse => Err(Error::NameTaken(Box::new(show::show(outlive, &id)?))),
+        Namesake::Replace => {
+            let how = Stop {
+                detail: Some(format!("replaced by {}", spec.id)),
+                ..Stop::default()
+            };
+            stop::stop(outlive, &[id], &how)?;
+            Ok(Some(alone))
+        }
+    }
+}
+
+fn has(spec: &Spec, name: &Label) -> bool {
+    spec.name.as_ref() == Some(name)
+}
+
+fn running(
+    outlive: &Outlive,
+    name: &Label,
+    session: Option<&Label>,
+) -> Result<Option<JobId>, Error> {
+    let ids = match session {
+        Some(session) => outlive.session_ids(session)?,
+        None => outlive.live_ids()?,
+    };
+    let mut ids = candidates(outlive, ids, name, session);
+    ids.retain(|id| {
+        outlive.home().live_link(id).symlink_metadata().is_ok() && has_not_ended(outlive, id)
+    });
+    Ok(latest(outlive, ids))
+}
+
+fn has_not_ended(outlive: &Outlive, id: &JobId) -> bool {
+    let journal = outlive.job_dir(id).read_journal();
+    journal.is_ok_and(|journal| journal.state.end().is_none())
+}
+
+fn newest(
+    outlive: &Outlive,
+    name: &Label,
+    session: Option<&Label>,
+) -> Result<Option<JobId>, Error> {
+    let ids = match session {
+        Some(session) => outlive.session_ids(session)?,
+        None => linked(outlive, name).into_iter().collect(),
+    };
+    Ok(latest(outlive, candidates(outlive, ids, name, session)))
+}
+
+/// Where the name leads that jobs without a session leave.
+fn linked(outlive: &Outlive, name: &Label) -> Option<JobId> {
+    let target = fs::read_link(outlive.home().name(name)).ok()?;
+    JobId::parse(target.file_name()?.to_str()?).ok()
+}
+
+fn candidates(
+    outlive: &Outlive,
+    ids: Vec<JobId>,
+    name: &Label,
+    session: Option<&Label>,
+) -> Vec<JobId> {
+    let is_meant = |id: &JobId| {
+        let spec = outlive.read_spec(id);
+        spec.is_ok_and(|spec| has(&spec, name) && spec.session.as_ref() == session)
+    };
+    ids.into_iter().filter(is_meant).collect()
+}
+
+/// Made ids sort by time, and those that were chosen have their files'.
+fn latest(outlive: &Outlive, ids: Vec<JobId>) -> Option<JobId> {
+    let made_at = |id: &JobId| -> Option<SystemTime> {
+        let spec = fs::metadata(outlive.job_dir(id).spec());
+        spec.and_then(|metadata| metadata.modified()).ok()
+    };
+    ids.into_iter().max_by_key(made_at)
+}

@@ -1,0 +1,104 @@
+//! Where a job is, seen from this host.
+//!
+//! Everybody who meets a job asks here first. A job of another host is left alone: it is not mended, not
+//! reached through its socket and not judged by process numbers, which mean other processes here.
+
+use crate::error::Error;
+use crate::outlive::Outlive;
+use outlive_core::host::{Disk, Here, Host, Standing};
+use outlive_core::{BootId, Input, JobDir, Spec, State, layout};
+use outlive_sys::{host, lock, pipe};
+use std::sync::OnceLock;
+
+/// Where a job is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whereabouts {
+    Here,
+    /// It was here, and nothing of it can be running any more.
+    Gone(Gone),
+    Elsewhere(Elsewhere),
+}
+
+/// Why nothing of a job can be running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    Restarted,
+    /// Its keepers are gone, and nobody has its output open: in another PID namespace of this machine, which
+    /// ends with the container it belongs to.
+    NamespaceEnded,
+}
+
+/// The host that keeps a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    pub host: String,
+    pub reason: String,
+}
+
+/// This host. It does not change while a process runs.
+pub fn here() -> Result<&'static Here, Error> {
+    static HERE: OnceLock<Here> = OnceLock::new();
+    if let Some(here) = HERE.get() {
+        return Ok(here);
+    }
+    let boot = host::boot_id().map_err(Error::io("cannot read", "/proc/sys/kernel/random/boot_id"));
+    let namespace = host::pid_namespace().map_err(Error::io("cannot read", "/proc/self/ns/pid"));
+    let here = Here {
+        boot: BootId(boot?),
+        host: Host {
+            name: host::name(),
+            machine: host::machine_id(),
+            pid_namespace: namespace?,
+        },
+    };
+    Ok(HERE.get_or_init(|| here))
+}
+
+/// Finds out where a job is that is not over.
+pub fn find(outlive: &Outlive, job: &JobDir, state: &State) -> Result<Whereabouts, Error> {
+    let here = here()?;
+    if here.has_processes_of(state) {
+        return Ok(Whereabouts::Here);
+    }
+    Ok(match here.judge(state, disk(outlive)) {
+        Standing::Here => Whereabouts::Here,
+        Standing::Restarted => Whereabouts::Gone(Gone::Restarted),
+        Standing::OtherNamespace if has_ended_with_namespace(outlive, job) => {
+            Whereabouts::Gone(Gone::NamespaceEnded)
+        }
+        Standing::OtherNamespace => elsewhere(state, ", in another PID namespace of this machine"),
+        Standing::OtherMachine => elsewhere(state, ""),
+    })
+}
+
+fn elsewhere(state: &State, more: &str) -> Whereabouts {
+    let host = state
+        .host
+        .as_ref()
+        .map_or("another host", |host| &host.name);
+    Whereabouts::Elsewhere(Elsewhere {
+        host: host.to_owned(),
+        reason: format!("kept on {host}{more}"),
+    })
+}
+
+/// A disk that cannot be asked may be anybody's.
+fn disk(outlive: &Outlive) -> Disk {
+    match host::is_shared(outlive.home().root()) {
+        Ok(false) => Disk::Own,
+        Ok(true) | Err(_) => Disk::Shared,
+    }
+}
+
+/// Whether a job of another PID namespace is over, as far as the kernel tells across namespaces: nobody holds
+/// its lock, so both keepers are gone, and nobody has its output open, which every process of the job inherits.
+/// A job on a terminal has not the output open itself, so nothing is known of that.
+fn has_ended_with_namespace(outlive: &Outlive, job: &JobDir) -> bool {
+    let is_unlocked = layout::open(&job.lock()).and_then(|file| lock::is_taken(&file));
+    let spec = job.read_spec();
+    let on_terminal = |spec: &Spec| matches!(spec.input, Input::Pty(_));
+    disk(outlive) == Disk::Own
+        && matches!(is_unlocked, Ok(false))
+        && spec.is_ok_and(|spec| !on_terminal(&spec))
+        && matches!(pipe::is_open(&job.feed()), Ok(false))
+}
