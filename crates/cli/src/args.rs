@@ -83,13 +83,13 @@ pub fn run() -> ExitCode {
         }
         Err(error) => error.exit(),
     };
-    let quiet = cli.global.quiet;
+    let (quiet, json) = (cli.global.quiet, cli.global.json);
     if let Command::Hook(args) = &cli.command {
         return commands::hook::run(cli.global, &args.0);
     }
     match Context::new(cli.global).and_then(|context| dispatch(&context, cli.command)) {
         Ok(exit) => exit.into(),
-        Err(failure) => failure.report(quiet),
+        Err(failure) => failure.report(quiet, json),
     }
 }
 

@@ -52,7 +52,7 @@ impl Context {
     pub fn say(&self, text: &str) {
         if !self.quiet {
             // Words that cannot be said are no reason to fail.
-            let _ = writeln!(io::stderr(), "{text}");
+            let _ = writeln!(io::stderr(), "{}", outlive::visible(text));
         }
     }
 

@@ -56,7 +56,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    fn exit(&self) -> Exit {
+    pub fn exit(&self) -> Exit {
         match self {
             Failure::Outlive(error) if error.is_no_such_job() => Exit::NoSuchJob,
             Failure::Outlive(error) if error.is_bad_input() => Exit::Usage,
@@ -66,13 +66,23 @@ impl Failure {
         }
     }
 
-    /// Says why, unless told to be quiet.
-    pub fn report(&self, quiet: bool) -> ExitCode {
+    /// Says why, unless told to be quiet; as JSON too, where that is printed.
+    pub fn report(&self, quiet: bool, json: bool) -> ExitCode {
         let exit = self.exit();
+        if json && exit != Exit::Success {
+            let error = match self {
+                Failure::Outlive(error) => error_object(error),
+                other => serde_json::json!({"code": "failed", "message": other.to_string()}),
+            };
+            let line = serde_json::json!({ "error": error }).to_string() + "\n";
+            let _ = io::Write::write_all(&mut io::stdout(), line.as_bytes());
+        }
         if !quiet && exit != Exit::Success {
+            let text = self.to_string();
+            let text = outlive::visible(&text);
             // Nowhere is left to say it if this fails.
             let _ =
-                io::Write::write_all(&mut io::stderr(), format!("outlive: {self}\n").as_bytes());
+                io::Write::write_all(&mut io::stderr(), format!("outlive: {text}\n").as_bytes());
         }
         exit.into()
     }
@@ -98,4 +108,19 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         Failure::Output(error)
     }
+}
+
+/// An error as the interface prints it: a code for programs, a message for people.
+pub fn error_object(error: &Error) -> serde_json::Value {
+    let mut object = serde_json::json!({"code": error.code(), "message": error.to_string()});
+    let more = match error {
+        Error::IdTaken(job) | Error::NameTaken(job) => Some(("job", serde_json::json!(job))),
+        Error::Ambiguous { candidates, .. } => Some(("candidates", serde_json::json!(candidates))),
+        Error::Unreachable { host, .. } => Some(("host", serde_json::json!(host))),
+        _ => None,
+    };
+    if let (Some((key, value)), Some(object)) = (more, object.as_object_mut()) {
+        object.insert(key.to_owned(), value);
+    }
+    object
 }

@@ -27,5 +27,6 @@ fn main() -> ExitCode {
     if Path::new(&name).file_name() == Some(OsStr::new("outlive-keeper")) {
         std::process::exit(outlive_keeper::main(std::env::args_os()));
     }
+    outlive::fail_at_file_size();
     args::run()
 }

@@ -1,7 +1,7 @@
 //! Jobs as lines and tables.
 
 use outlive::units::show_size;
-use outlive::{Awaiting, Job, Rung, WaitingFor};
+use outlive::{Awaiting, Job, Rung, WaitingFor, visible};
 use serde::Serialize;
 
 /// Several jobs in JSON.
@@ -12,10 +12,7 @@ pub struct Jobs<'a> {
 
 /// One line about how a job is or ended.
 pub fn line(job: &Job) -> String {
-    let lingering = match job.lingering {
-        0 => String::new(),
-        count => format!(", {count} lingering"),
-    };
+    let lingering = lingering(job);
     let after = if job.duration_ms.is_some() {
         if job.has_ended() { " after " } else { " for " }
     } else {
@@ -30,11 +27,21 @@ pub fn line(job: &Job) -> String {
         Some(on) => format!(" {}", lock(on)),
         None => String::new(),
     };
-    format!(
+    let line = format!(
         "{} {}{lock}{after}{duration}{lingering}{waiting}",
         job.id,
         job.outcome_text()
-    )
+    );
+    visible(&line).into_owned()
+}
+
+/// What runs on after the end, and what is not known because the keeper does not answer.
+fn lingering(job: &Job) -> String {
+    match job.lingering {
+        _ if job.keeper_silent => ", its keeper does not answer".to_owned(),
+        None | Some(0) => String::new(),
+        Some(count) => format!(", {count} lingering"),
+    }
 }
 
 /// `for the lock build, which 1pzrj72dak has`
@@ -93,12 +100,9 @@ pub fn table(jobs: &[Job]) -> String {
 }
 
 fn short_state(job: &Job) -> String {
-    let text = match job.lingering {
-        0 => match &job.waiting_for {
-            Some(on) => format!("{}{}", job.outcome_text(), short_lock(on)),
-            None => format!("{}{}", job.outcome_text(), waiting(job)),
-        },
-        count => format!("{}, {count} lingering", job.outcome_text()),
+    let text = match &job.waiting_for {
+        Some(on) => format!("{}{}", job.outcome_text(), short_lock(on)),
+        None => format!("{}{}{}", job.outcome_text(), lingering(job), waiting(job)),
     };
     cut(&one_line(&text), 40)
 }
@@ -196,7 +200,11 @@ pub fn details(job: &Job, preview: &str) -> String {
     ));
     let mut text: String = rows
         .iter()
-        .map(|(key, value)| format!("{key:9} {value}\n"))
+        .map(|(key, value)| {
+            // A command of several lines is shown as such.
+            let value = visible(value).replace('\n', "\n          ");
+            format!("{key:9} {value}\n")
+        })
         .collect();
     if !preview.is_empty() {
         text.push('\n');

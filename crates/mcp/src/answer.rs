@@ -21,7 +21,7 @@ pub struct JobAnswer {
     pub command: String,
     pub cwd: String,
     pub pty: bool,
-    /// starting, waiting (for a lock), running, stopping or ended
+    /// starting, waiting (for a lock), running, stopping, ended, or unreachable (kept on another host)
     pub state: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<i32>,
@@ -41,9 +41,12 @@ pub struct JobAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<String>,
     /// Processes it left behind, which `stop` still reaches
-    pub lingering: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lingering: Option<u32>,
     pub output: OutputAnswer,
-    pub awaiting_input: bool,
+    /// Absent where its keeper did not say
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub awaiting_input: Option<bool>,
     /// What it waits for: line, password, keys or data
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_kind: Option<String>,
@@ -52,6 +55,20 @@ pub struct JobAnswer {
     /// Lines that matched its watch
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matches: Option<u64>,
+    /// Why it cannot be reached from here
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreachable: Option<UnreachableAnswer>,
+    /// Its keeper did not answer in time: it may be suspended
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeper_silent: bool,
+}
+
+/// Why a job cannot be reached.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct UnreachableAnswer {
+    /// The host that keeps it
+    pub host: String,
+    pub reason: String,
 }
 
 /// How a job ended.

@@ -68,11 +68,11 @@ impl Call {
 
     /// Finds the job that is meant, among those that this call may see. Another session's job is no job.
     pub fn find(&self, text: &str) -> Result<JobId, Refused> {
-        match (self.outlive.find(text), self.scope) {
-            (found, Scope::Everything) => Ok(found?),
-            (Ok(id), Scope::Session) if self.is_own(&id)? => Ok(id),
-            // Another session's job may have the same name, or begin alike.
-            (_, Scope::Session) => self.find_among_own(text),
+        match (self.scope, self.outlive.find(text)) {
+            (Scope::Everything, _) => Ok(self.outlive.find_of_any_session(text)?),
+            (Scope::Session, Ok(id)) if self.is_own(&id)? => Ok(id),
+            // Another session's job may begin alike.
+            (Scope::Session, _) => self.find_among_own(text),
         }
     }
 

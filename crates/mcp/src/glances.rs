@@ -16,7 +16,7 @@ struct Sight {
     bytes: u64,
     matches: Option<u64>,
     ready: Option<bool>,
-    awaiting_input: bool,
+    awaiting_input: Option<bool>,
 }
 
 #[derive(Debug, Default)]

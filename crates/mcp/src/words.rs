@@ -21,8 +21,11 @@ pub fn state(job: &Job) -> String {
         let word = if job.has_ended() { "after" } else { "for" };
         text.push_str(&format!(" {word} {}", job.duration_text()));
     }
-    if job.lingering > 0 {
-        text.push_str(&format!(", {} processes of it still run", job.lingering));
+    if job.keeper_silent {
+        text.push_str(", its keeper does not answer (suspended?)");
+    }
+    if let Some(count) = job.lingering.filter(|count| *count > 0) {
+        text.push_str(&format!(", {count} processes of it still run"));
     }
     match job.input_kind {
         None => {}

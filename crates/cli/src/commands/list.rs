@@ -50,9 +50,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         listing.jobs = listing.jobs.into_iter().map(Job::redacted).collect();
     }
     for (id, error) in &listing.unreadable {
-        context.say(&format!(
-            "outlive: job {id} cannot be read: {error} (`outlive prune --force` removes it)"
-        ));
+        context.say(&format!("outlive: job {id} cannot be shown: {error}"));
     }
     match context.json {
         true => context.print_json(&render::Jobs {

@@ -38,14 +38,14 @@ pub struct Args {
     /// What is new since an earlier `log --json`, whose next_cursor this is
     #[arg(long, value_name = "TOKEN", value_parser = Cursor::parse, conflicts_with_all = ["since", "lines"])]
     cursor: Option<Cursor>,
-    /// What came in the last while
+    /// Show output from the last DUR
     #[arg(long, value_name = "DUR", value_parser = duration)]
     since: Option<Duration>,
     /// Only lines that match this regular expression (of the whole output, if no part is asked for)
     #[arg(long, value_name = "RE", value_parser = Regex::new, conflicts_with_all = ["follow", "bytes"])]
     grep: Option<Regex>,
     /// Say before each line when it came, to the second
-    #[arg(long, conflicts_with_all = ["follow", "json"])]
+    #[arg(long, conflicts_with = "follow")]
     timestamps: bool,
     /// Then what comes, as it comes, until the job ends
     #[arg(long, short)]
@@ -59,6 +59,9 @@ pub struct Args {
     /// At most so much text: its beginning and its end, with a line saying how much lies between
     #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with_all = ["raw", "bytes", "follow", "grep", "timestamps"])]
     budget: Option<u64>,
+    /// Only look: reading all of it does not count as being told of the end
+    #[arg(long)]
+    peek: bool,
     #[command(flatten)]
     secrets: Secrets,
 }
@@ -96,7 +99,11 @@ impl Args {
                 to: *to,
             },
             (None, Some(cursor), ..) => Part::After(cursor),
-            (None, None, Some(age), _) => Part::Since(age),
+            (None, None, Some(age), _) => Part::Since {
+                age,
+                // With --grep it is matches that are counted.
+                lines: self.lines.filter(|_| self.grep.is_none()),
+            },
             (None, None, None, Some(from)) if self.grep.is_some() => Part::Lines {
                 from,
                 count: u64::MAX,
@@ -195,7 +202,9 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         if job.session.is_some() {
             context.say(&format!("outlive: {}", render::line(&job)));
         }
-        context.noted(log.heard(&context.outlive));
+        if !args.peek {
+            context.noted(log.heard(&context.outlive));
+        }
     }
     Ok(Exit::Success)
 }

@@ -68,10 +68,12 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             "outlive: nobody was told of the event {event}, and nobody will be: its job was removed"
         ));
     }
-    for id in &pruned.unreadable {
-        context.say(&format!(
-            "outlive: kept {id}, which cannot be read (--force removes it)"
-        ));
+    for (id, why) in &pruned.unreadable {
+        let hint = match args.force {
+            true => "it may be running",
+            false => "--force removes it, unless it may be running",
+        };
+        context.say(&format!("outlive: kept {id}: {why} ({hint})"));
     }
     match context.json {
         true => context.print_json(&serde_json::json!({
@@ -83,7 +85,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             "failed": pruned.failed.iter().map(|(id, _)| id).collect::<Vec<_>>(),
             "left_behind": pruned.left_behind.iter().map(|(path, _)| path).collect::<Vec<_>>(),
             "dropped": pruned.dropped,
-            "unreadable": pruned.unreadable,
+            "unreadable": pruned.unreadable.iter().map(|(id, _)| id).collect::<Vec<_>>(),
         }))?,
         false => context.print(&format!(
             "removed {}, {}",

@@ -195,13 +195,14 @@ fn follow(context: &Context, id: &JobId, limit: Option<Duration>) -> Result<bool
     }
 }
 
-/// Time is up: the job goes on, and its id is all there is to say.
+/// Time is up and the job goes on. Its id is said on stderr: stdout has the output of the job.
 fn yielded(context: &Context, job: &Job) -> Result<Exit, Failure> {
     context.say(&format!(
         "outlive: {} goes on in the background; `outlive wait {}` waits for it",
         job.id, job.id
     ));
-    let job = show::show(&context.outlive, &job.id)?;
-    print_started(context, &job)?;
-    Ok(Exit::Success)
+    if context.json {
+        context.print_json(&show::show(&context.outlive, &job.id)?)?;
+    }
+    Ok(Exit::OutOfTime)
 }

@@ -17,14 +17,7 @@ pub struct Args {
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let id = context.find(&args.id)?;
-    let signaled = signal::signal(&context.outlive, &id, args.signal)?;
-    let (reached, denied) = match signaled {
-        Signaled::Sent { reached, denied } => (reached, denied),
-        Signaled::AlreadyEnded => (0, 0),
-    };
-    if signaled == Signaled::AlreadyEnded {
-        context.say(&format!("outlive: {id} had already ended"));
-    }
+    let Signaled { reached, denied } = signal::signal(&context.outlive, &id, args.signal)?;
     if denied > 0 {
         context.say(&format!(
             "outlive: {denied} of its processes belong to another user and were not reached"

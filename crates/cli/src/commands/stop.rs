@@ -1,10 +1,12 @@
 //! `outlive stop`
 
-use super::{duration, wait};
+use super::duration;
 use crate::context::Context;
-use crate::exit::{Exit, Failure};
-use outlive::Job;
-use outlive::verbs::stop::{self, What};
+use crate::exit::{Exit, Failure, error_object};
+use crate::render;
+use outlive::verbs::stop::{self, Stopped, Stops, What};
+use outlive::{Error, Job, JobId};
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// Stop jobs, the whole tree of each: TERM, grace, KILL until none is left
@@ -19,12 +21,15 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
-    let ids = context.find_all(&args.ids)?;
     let how = stop::Stop {
         grace: args.grace,
         detail: Some(who(context)?),
     };
-    let stopped = stop::stop(&context.outlive, &ids, &how)?;
+    // A wrong id may be a slip of the hand, so nothing is stopped then.
+    let mut ids = context.find_all(&args.ids)?;
+    let mut seen = HashSet::new();
+    ids.retain(|id| seen.insert(id.clone()));
+    let Stops { stopped, failed } = stop::stop_all(&context.outlive, &ids, &how);
     for one in &stopped {
         match one.what {
             What::TheJob => {}
@@ -37,12 +42,36 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             }
         }
     }
-    let jobs: Vec<Job> = stopped.iter().map(|one| one.job.clone()).collect();
-    wait::print(context, &jobs, ids.len() == 1)?;
+    print(context, &stopped, &failed)?;
     for one in &stopped {
         context.noted(one.heard(&context.outlive));
     }
-    Ok(Exit::Success)
+    for (id, error) in &failed {
+        context.say(&format!("outlive: {id} was not stopped: {error}"));
+    }
+    let worst = failed
+        .into_iter()
+        .map(|(_, error)| Failure::from(error).exit());
+    Ok(worst
+        .max_by_key(|exit| exit.code())
+        .unwrap_or(Exit::Success))
+}
+
+fn print(context: &Context, stopped: &[Stopped], failed: &[(JobId, Error)]) -> Result<(), Failure> {
+    let jobs: Vec<&Job> = stopped.iter().map(|one| &one.job).collect();
+    if !context.json {
+        return jobs
+            .iter()
+            .try_for_each(|job| context.print(&render::line(job)));
+    }
+    let failed = failed
+        .iter()
+        .map(|(id, error)| serde_json::json!({"id": id, "error": error_object(error)}));
+    let failed: Vec<serde_json::Value> = failed.collect();
+    match failed.is_empty() {
+        true => context.print_json(&serde_json::json!({"jobs": jobs})),
+        false => context.print_json(&serde_json::json!({"jobs": jobs, "failed": failed})),
+    }
 }
 
 /// Who asks, for the record.

@@ -9,7 +9,6 @@ use outlive::inbox::InboxEvent;
 use outlive::verbs::list::{self, Filter, Which};
 use outlive::verbs::wait::{self, Until, Waited, What};
 use outlive::{Job, JobId};
-use serde::Serialize;
 use std::time::Duration;
 
 /// Block until jobs have ended; end with the job's own code
@@ -68,7 +67,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         },
     )?;
     match waited.events.as_slice() {
-        [] => print(context, &waited.jobs, ids.len() == 1)?,
+        [] => print(context, &waited.jobs)?,
         events => print_events(context, &waited.jobs, events)?,
     }
     context.noted(waited.heard(&context.outlive));
@@ -85,22 +84,12 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 /// What came is told with the jobs it came of.
 fn print_events(context: &Context, jobs: &[Job], events: &[InboxEvent]) -> Result<(), Failure> {
     if context.json {
-        return match jobs {
-            [job] => context.print_json(&Told { job, events }),
-            jobs => context.print_json(&serde_json::json!({"jobs": jobs, "events": events})),
-        };
+        return context.print_json(&serde_json::json!({"jobs": jobs, "events": events}));
     }
-    print(context, jobs, false)?;
+    print(context, jobs)?;
     events
         .iter()
         .try_for_each(|event| context.print(&event.text))
-}
-
-#[derive(Serialize)]
-struct Told<'a> {
-    #[serde(flatten)]
-    job: &'a Job,
-    events: &'a [InboxEvent],
 }
 
 /// Success is that it came of one (or all) of them; an end is something else, even a good one.
@@ -127,12 +116,10 @@ fn running(context: &Context) -> Result<Vec<JobId>, Failure> {
     Ok(jobs.into_iter().map(|job| job.id).collect())
 }
 
-/// One job asked for is one job printed.
-pub fn print(context: &Context, jobs: &[Job], single: bool) -> Result<(), Failure> {
-    match (context.json, jobs) {
-        (true, [job]) if single => context.print_json(job),
-        (true, jobs) => context.print_json(&render::Jobs { jobs }),
-        (false, jobs) => jobs
+fn print(context: &Context, jobs: &[Job]) -> Result<(), Failure> {
+    match context.json {
+        true => context.print_json(&render::Jobs { jobs }),
+        false => jobs
             .iter()
             .try_for_each(|job| context.print(&render::line(job))),
     }

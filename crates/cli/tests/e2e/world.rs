@@ -130,7 +130,12 @@ impl World {
     pub fn wait(&self, id: &str) -> Value {
         let ran = self.outlive(&["wait", id, "--json", "--timeout", "30s"]);
         assert_ne!(ran.code, 124, "{id} did not end: {ran:?}");
-        serde_json::from_str(&ran.stdout).unwrap()
+        only_job(&serde_json::from_str(&ran.stdout).unwrap())
+    }
+
+    /// The one job in the answer to `stop` or `wait`.
+    pub fn job(&self, args: &[&str]) -> Value {
+        only_job(&self.json(args))
     }
 
     /// The output file, byte for byte.
@@ -279,6 +284,11 @@ impl Ran {
         Ran::from(command.output().unwrap())
     }
 
+    /// The one job in what was printed.
+    pub fn job(&self) -> Value {
+        only_job(&serde_json::from_str(&self.stdout).unwrap())
+    }
+
     /// What a process that was started with its output to be read ends with.
     pub fn end_of(child: Child) -> Ran {
         Ran::from(child.wait_with_output().unwrap())
@@ -349,6 +359,15 @@ pub fn give_environment(from: &Command, to: &mut Command) {
             None => to.env_remove(key),
         };
     }
+}
+
+/// The one job in an answer.
+pub fn only_job(answer: &Value) -> Value {
+    let jobs = answer["jobs"].as_array().unwrap();
+    let [job] = jobs.as_slice() else {
+        panic!("{answer}")
+    };
+    job.clone()
 }
 
 /// The ids of the jobs in an answer, in its order.

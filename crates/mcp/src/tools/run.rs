@@ -8,7 +8,7 @@ use crate::reply::{Refused, Reply, Said};
 use crate::words;
 use outlive::verbs::run::{self, Command, Started};
 use outlive::verbs::wait::{self as wait_verb, Until, What};
-use outlive::{Error, Input, Job, Label, Notify, Pattern, Ready, Size, Watch, doorbell};
+use outlive::{Error, Input, Job, Label, Namesake, Notify, Pattern, Ready, Size, Watch, doorbell};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,8 +25,11 @@ pub struct Args {
     /// Stay with it for at most this long and return its end if it comes; else it goes on in the
     /// background (default: 0, return at once). With `ready`: stay until it is ready
     wait_seconds: Option<f64>,
-    /// A name to call it by
+    /// A name to call it by. Refused while another job of this session has it and runs
     name: Option<String>,
+    /// Stop the running job of that name first
+    #[serde(default)]
+    replace: bool,
     /// Where to run it (default: where this server runs)
     cwd: Option<PathBuf>,
     /// Variables to add to the environment
@@ -159,6 +162,10 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
         id: id.transpose()?,
         session: Some(call.session.clone()),
         name: label("the name", args.name.as_deref())?,
+        namesake: match args.replace {
+            true => Namesake::Replace,
+            false => Namesake::Refuse,
+        },
         lock: label("the lock", args.lock.as_deref())?,
         cwd: args.cwd,
         input: match (args.pty, args.stdin) {
@@ -171,7 +178,8 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
             .into_iter()
             .map(|(key, value)| (key.into(), value.into()))
             .collect(),
-        timeout: seconds("timeout_seconds", args.timeout_seconds)?,
+        timeout: seconds("timeout_seconds", args.timeout_seconds)?
+            .filter(|timeout| !timeout.is_zero()),
         watch: watched(call, args.watch, args.watch_regex),
         ready: ready.transpose().map_err(Refused::bad_input)?,
         notify: match args.notify.unwrap_or(NotifyArg::End) {

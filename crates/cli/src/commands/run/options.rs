@@ -7,7 +7,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, ValueEnum};
 use outlive::verbs::run::{Command, DEFAULT_GRACE, Run};
 use outlive::{
-    Input, JobId, Leftovers, Notify, Pattern, Ready, Size, Watch, bound, config, doorbell,
+    Input, JobId, Leftovers, Namesake, Notify, Pattern, Ready, Size, Watch, bound, config, doorbell,
 };
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -18,9 +18,12 @@ use std::time::Duration;
 #[derive(Debug, Default, clap::Args)]
 #[command(group = ArgGroup::new("watched").multiple(true).args(["watch", "watch_regex", "watch_not", "watch_not_regex"]))]
 pub struct Options {
-    /// A name to call it by
+    /// A name to call it by. Refused while another job of this session has it and runs
     #[arg(long)]
     pub(super) name: Option<String>,
+    /// Stop the running job of that name first
+    #[arg(long, requires = "name")]
+    replace: bool,
     /// An id of your own; a second start with it is refused, so a start can be repeated safely
     #[arg(long)]
     id: Option<String>,
@@ -45,7 +48,7 @@ pub struct Options {
     /// Add a variable to the environment, which is inherited; repeatable
     #[arg(long, value_name = "K=V")]
     env: Vec<OsString>,
-    /// Stop it after this long, counted from when the command is executed
+    /// Stop it after this long, counted from when the command is executed [0: never]
     #[arg(long, value_name = "DUR", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
     /// From TERM to KILL when it is stopped [default: 2s]
@@ -139,6 +142,10 @@ impl Options {
                 .transpose()
                 .map_err(outlive::Error::from)?,
             name: label("the name", self.name.as_deref())?,
+            namesake: match self.replace {
+                true => Namesake::Replace,
+                false => Namesake::Refuse,
+            },
             session: context.session(self.session.as_deref())?,
             task: label("the task", self.task.as_deref())?,
             cwd: self.cwd,
@@ -153,7 +160,7 @@ impl Options {
                 .into_iter()
                 .map(variable)
                 .collect::<Result<_, _>>()?,
-            timeout: self.timeout,
+            timeout: self.timeout.filter(|timeout| !timeout.is_zero()),
             grace: self.grace.unwrap_or(DEFAULT_GRACE),
             max_output: match self.max_output {
                 None => Some(bound::DEFAULT),

@@ -151,7 +151,7 @@ fn a_stop_of_an_adopted_job_reaches_every_descendant() {
     until("all are up", || (601..=608).all(|n| scattered(n).is_some()));
     let sleeps: Vec<i32> = (601..=608).map(|n| scattered(n).unwrap()).collect();
     world.kill_both(&id);
-    let job = world.json(&["stop", &id, "--json"]);
+    let job = world.job(&["stop", &id, "--json"]);
     let left: Vec<u32> = (601..=608)
         .zip(&sleeps)
         .filter_map(|(n, pid)| is_alive(*pid).then_some(n))

@@ -126,7 +126,7 @@ fn both_killed_in_the_middle_of_a_stop_leave_a_stop_that_is_finished() {
         let script = "trap '' TERM; echo up; while :; do sleep 60; done";
         assert_eq!(run_with_doomed_pair(&world, hook, script).code, 0);
         until_output(&world, "job", "up\n");
-        let job = world.json(&["stop", "job", "--grace", "100ms", "--json"]);
+        let job = world.job(&["stop", "job", "--grace", "100ms", "--json"]);
         assert_eq!(job["exit_code"], 137, "{job}");
         assert_eq!(job["ended_by"], "stop");
         assert_eq!(keepings(&world, "job"), ["launched", "adopted"]);
@@ -200,7 +200,7 @@ fn an_adopting_keeper_left_alone_at_once_still_reaches_every_descendant() {
     until("the standby is gone", || procfs::stat(standby).is_none());
     kill(keeper, CONT);
     // The sleeps are short, so that a stop that reaches nobody comes to an end too.
-    assert_eq!(world.json(&["stop", &id, "--json"])["exit_code"], 143);
+    assert_eq!(world.job(&["stop", &id, "--json"])["exit_code"], 143);
     assert_eq!(running(&world, "sleep"), [0; 0]);
     assert_eq!(keepings(&world, &id), ["launched", "adopted"]);
     assert_nothing_is_left(&world, &id);

@@ -20,7 +20,7 @@ fn what_lingers_of_an_unkept_job_is_adopted_and_can_be_stopped() {
     let_go(&world);
     until_output(&world, &id, "main\nlate\n");
     assert_eq!(world.show(&id)["lingering"], 1);
-    let job = world.json(&["stop", &id, "--json"]);
+    let job = world.job(&["stop", &id, "--json"]);
     assert_eq!(job["exit_code"], 5);
     assert_eq!(job["ended_by"], "itself");
     assert_eq!(world.events(&id, "ended").len(), 1);

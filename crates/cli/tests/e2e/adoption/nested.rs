@@ -65,7 +65,7 @@ fn an_adoption_leaves_jobs_alone_that_the_job_started() {
     let (outer, world) = (World::new(), World::new());
     start_below(&outer, &world, "exec sleep 60");
     outer.kill_both("outer");
-    assert_eq!(outer.json(&["stop", "outer", "--json"])["exit_code"], 143);
+    assert_eq!(outer.job(&["stop", "outer", "--json"])["exit_code"], 143);
     assert_nothing_is_left(&outer, "outer");
     assert_eq!(world.show("job")["state"], "running");
     assert_eq!(keepings(&world, "job"), ["launched"]);

@@ -32,7 +32,7 @@ fn after_a_restart_a_running_job_is_lost_and_whoever_has_its_pid_is_left_alone()
     assert_eq!(job["pid"], Value::Null);
     assert_eq!(world.outlive(&["wait", &id]).code, 125);
     world.ok(&["stop", &id]);
-    world.ok(&["signal", &id, "KILL"]);
+    assert_eq!(world.outlive(&["signal", &id, "KILL"]).code, 125);
     assert!(is_alive(leader), "a process of this boot was harmed");
     assert_eq!(world.events(&id, "ended").len(), 1);
     assert_eq!(keepings(&world, &id), ["launched"]);
@@ -48,7 +48,7 @@ fn after_a_restart_what_lingered_is_gone_and_whoever_has_its_pid_is_left_alone()
     let sleeping = running(&world, "sleep");
     assert_eq!(sleeping.len(), 1);
     as_if_restarted(&world, &id);
-    let job = world.json(&["stop", &id, "--json"]);
+    let job = world.job(&["stop", &id, "--json"]);
     assert_eq!(job["exit_code"], 5);
     assert_eq!(job["lingering"], 0);
     assert!(is_alive(sleeping[0]), "a process of this boot was harmed");
@@ -109,7 +109,7 @@ fn a_pid_that_went_to_another_process_is_not_taken_for_the_job() {
             assert_eq!(job["outcome"]["kind"], "lost", "{job}");
             assert_eq!(job["lingering"], 0, "{job}");
             assert_eq!(world.outlive(&["wait", &id]).code, 125);
-            world.ok(&["signal", &id, "KILL"]);
+            assert_eq!(world.outlive(&["signal", &id, "KILL"]).code, 125);
             world.ok(&["stop", &id]);
             assert!(is_alive(bystander.pid()), "the bystander was harmed");
             assert_nothing_is_left(&world, &id);

@@ -34,7 +34,7 @@ fn wait_for_input(world: &World, id: &str) -> Ran {
 fn assert_awaits(world: &World, id: &str, kind: &str) {
     let ran = wait_for_input(world, id);
     assert_eq!(ran.code, 0, "{ran:?}");
-    let waited: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let waited = ran.job();
     let list = world.json(&["list", "--json"]);
     let listed = list["jobs"].as_array().unwrap();
     let listed = listed.iter().find(|job| job["id"] == id).unwrap();
@@ -49,7 +49,7 @@ fn assert_awaits(world: &World, id: &str, kind: &str) {
 fn assert_does_not_await(world: &World, id: &str) {
     let ran = world.outlive(&["wait", id, "--for", "input", "--timeout", "300ms", "--json"]);
     assert_eq!(ran.code, 124, "{ran:?}");
-    let waited: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let waited = ran.job();
     for job in [waited, world.show(id)] {
         assert_eq!(job["state"], "running", "{job}");
         assert_eq!(job["awaiting_input"], false, "{job}");

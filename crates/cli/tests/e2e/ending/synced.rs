@@ -208,7 +208,6 @@ fn assert_findable_before_the_end(hooks: &str, script: &str) {
         "/inbox>",
         "/sessions/s>",
         "/sessions>",
-        "/names>",
     ] {
         let synced = calls
             .iter()

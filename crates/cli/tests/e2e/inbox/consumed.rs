@@ -61,7 +61,7 @@ fn whoever_yielded_is_told() {
     let gate = crate::scripts::Gate::new(&world);
     let script = gate.then("exit 4");
     let ran = world.outlive(&["run", "--session", ME, "--wait=50ms", "--shell", &script]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(ran.code, 124, "{ran:?}");
     gate.open();
     let id = world.listed(&["--state", "all"]).remove(0);
     world.until_over(&id);

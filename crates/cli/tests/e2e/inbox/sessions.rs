@@ -236,12 +236,12 @@ fn the_jobs_of_a_session_are_stopped_with_it() {
 }
 
 #[test]
-fn to_end_a_session_that_nobody_knows_is_no_error() {
+fn to_end_a_session_that_nobody_knows_is_an_error() {
     let world = World::new();
     for options in [&[][..], &["--drop"], &["--stop"]] {
-        let ended = world.json(&[&["session", "end", "x", "--json"], options].concat());
-        let expected = json!({ "dropped": 0, "kept": 0, "stopped": [], "still_running": [] });
-        assert_eq!(ended, expected);
+        let ran = world.outlive(&[&["session", "end", "x"], options].concat());
+        assert_eq!(ran.code, 3, "{ran:?}");
+        assert!(ran.stderr.contains("no session \"x\""), "{ran:?}");
     }
     let ran = world.outlive(&["session", "end", "x", "--drop", "--keep"]);
     assert_eq!(ran.code, 2, "{ran:?}");

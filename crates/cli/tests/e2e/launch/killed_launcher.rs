@@ -103,7 +103,7 @@ fn a_launcher_killed_once_its_keeper_is_there_is_not_needed_any_more() {
     assert_eq!(world.listed(&[]), ["k"]);
     assert_ran_exactly(&world, "k");
     assert_nothing_left_half(&world);
-    assert_eq!(world.show("n")["id"], "k");
+    assert_eq!(world.as_session("s", &["show", "n"]).code, 0);
     assert_eq!(world.listed(&["--session", "s"]), ["k"]);
 }
 

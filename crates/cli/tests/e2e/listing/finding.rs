@@ -54,25 +54,20 @@ fn a_name_is_the_callers_own_job_where_it_has_one() {
             "60",
         ]);
     };
-    start("a", "older");
     start("a", "mine");
     start("b", "other");
-    let shown = |session: Option<&str>| {
-        let mut show = world.command(["show", "build", "--json"]);
-        if let Some(session) = session {
-            show.env("OUTLIVE_SESSION", session);
-        }
-        let ran = Ran::of(&mut show);
+    let shown = |session: &str| {
+        let ran = world.as_session(session, &["show", "build", "--json"]);
         let job: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
         job["id"].as_str().unwrap().to_owned()
     };
-    assert_eq!(shown(Some("a")), "mine");
-    assert_eq!(shown(Some("b")), "other");
-    assert_eq!(shown(Some("c")), "other", "who has none means the newest");
-    assert_eq!(shown(None), "other");
+    assert_eq!(shown("a"), "mine");
+    assert_eq!(shown("b"), "other");
+    assert_eq!(world.as_session("c", &["show", "build"]).code, 3);
+    assert_eq!(world.outlive(&["show", "build"]).code, 3);
     let ran = Ran::of(world.command(["stop", "build"]).env("OUTLIVE_SESSION", "a"));
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(world.show("mine")["state"], "ended");
     assert_eq!(world.show("other")["state"], "running");
-    world.ok(&["stop", "older", "other"]);
+    world.ok(&["stop", "other"]);
 }

@@ -13,7 +13,7 @@ fn quiet_says_nothing_on_stderr() {
         (&["--quiet", "show", "nonesuch"], 3),
         (&["wait", "nonesuch", "--quiet"], 3),
         (&["--quiet", "run", "--", "/no/such/program"], 127),
-        (&["--quiet", "signal", &id, "TERM"], 0),
+        (&["--quiet", "signal", &id, "TERM"], 125),
         (&["run", "--quiet", "--shell", "true &"], 0),
     ] {
         let ran = world.outlive(args);

@@ -26,7 +26,7 @@ fn it_is_not_started_and_the_holder_does_not_notice() {
     let second = waiter(&world, &first, &[], "true");
     let third = waiter(&world, &first, &[], "true");
     let waits = errand(&world, &second);
-    assert_stopped(&world, &world.json(&["stop", &second, "--json"]));
+    assert_stopped(&world, &world.job(&["stop", &second, "--json"]));
     assert!(!is_alive(waits));
     assert_eq!(world.show(&first)["state"], "running");
     let lock = world.home().join("locks/x");
@@ -48,7 +48,7 @@ fn it_does_not_get_the_lock_afterwards() {
     crate::scripts::make_fifo(&fifo);
     let bell = format!("read -r line < {}", fifo.display());
     let second = waiter(&world, &first, &["--on-end", &bell], "true");
-    assert_stopped(&world, &world.json(&["stop", &second, "--json"]));
+    assert_stopped(&world, &world.job(&["stop", &second, "--json"]));
     assert!(world.live(&second).symlink_metadata().is_ok());
     let_go(&world);
     let third = super::locked(&world, "true");

@@ -89,7 +89,9 @@ fn run_wait_yields_while_it_waits() {
     let world = World::new();
     let first = holder(&world);
     let args = ["run", "--lock", "x", "--json", "--wait=50ms", "--", "true"];
-    let job = world.json(&args);
+    let ran = world.outlive(&args);
+    assert_eq!(ran.code, 124, "{ran:?}");
+    let job: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(job["state"], "waiting");
     assert_eq!(job["waiting_for"]["holder"], first.as_str());
 }

@@ -1,6 +1,6 @@
 //! The MCP server: an agent's jobs outlive it, and each end is told once, whoever was killed.
 
-mod client;
+pub mod client;
 mod codex;
 mod handshake;
 mod http;

@@ -182,7 +182,7 @@ impl Kind {
         let jobs = list["jobs"].as_array().unwrap();
         assert_eq!(jobs.len(), 1, "{list}");
         self.assert_ended(world, id, &jobs[0]);
-        self.assert_ended(world, id, &world.json(&["stop", id, "--json"]));
+        self.assert_ended(world, id, &world.job(&["stop", id, "--json"]));
         assert_nothing_is_left(world, id);
     }
 }

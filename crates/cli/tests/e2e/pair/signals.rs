@@ -49,6 +49,6 @@ fn a_launcher_that_ignores_sigchld_does_not_keep_the_standby_from_taking_over() 
     let id = Ran::of(&mut command).stdout.trim_end().to_owned();
     let pair = world.pair(&id);
     kill_for_good(pair.keeper);
-    assert_eq!(world.json(&["stop", &id, "--json"])["exit_code"], 143);
+    assert_eq!(world.job(&["stop", &id, "--json"])["exit_code"], 143);
     assert_eq!(keepings(&world, &id), ["launched", "taken_over"]);
 }

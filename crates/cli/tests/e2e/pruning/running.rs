@@ -19,7 +19,7 @@ fn a_running_job_stays_whatever_is_asked() {
     ] {
         assert_eq!(removed(&world, args), [""; 0], "{args:?}");
     }
-    assert_eq!(world.show("dev")["state"], "running");
+    assert_eq!(world.show(&id)["state"], "running");
     assert_eq!(world.as_session("s", &["stop", &id]).code, 0);
     assert_eq!(removed(&world, &["--all"]), [id.as_str()]);
 }

@@ -204,7 +204,7 @@ fn an_end_that_is_whole_in_a_torn_journal_stays_exact() {
     let world = World::new();
     let ran = job_with_a_cut_journal(&world, |text| text.len() - 9);
     assert_eq!(ran.code, 3, "{ran:?}");
-    let job: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let job = ran.job();
     assert_eq!(job["outcome"], exited(3));
     assert_eq!(world.events("x", "ended").len(), 1);
     assert_eq!(world.outlive(&["log", "x"]).stdout, "out\n");
@@ -221,7 +221,7 @@ fn an_end_that_is_gone_from_a_journal_is_lost_and_never_a_success() {
         let world = World::new();
         let ran = job_with_a_cut_journal(&world, keep);
         assert_eq!(ran.code, 125, "{ran:?}");
-        let job: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let job = ran.job();
         assert_eq!(job["state"], "ended");
         assert_eq!(job["outcome"]["kind"], "lost");
         assert_eq!(job["exit_code"], Value::Null);

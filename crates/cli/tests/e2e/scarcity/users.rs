@@ -207,6 +207,10 @@ fn a_home_of_another_user_is_refused_by_every_verb() {
         assert_eq!(ran.code, 125, "{args:?}");
         assert!(ran.stderr.contains("another user"), "{ran:?}");
     }
+    // Nor is it used by its owner, as long as others may write to it.
+    let ran = world.outlive(&["show", &id]);
+    assert_clear_error(&ran);
+    fs::set_permissions(world.home(), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(world.show(&id)["state"], "running");
     // It was made its owner's alone again.
     let mode = fs::metadata(world.home()).unwrap().permissions().mode();

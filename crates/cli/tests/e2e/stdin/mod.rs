@@ -24,7 +24,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// What a keeper holds for a job that does not read, before whoever writes has to wait.
 const ROOM: usize = 1024 * 1024;
 /// The system call in which a client waits for an answer.
-const RECVFROM: &str = "45";
+const PPOLL: &str = "271";
 
 /// Starts a shell job that can be written to; returns its id.
 fn reader(world: &World, script: &str) -> String {
@@ -106,7 +106,7 @@ fn until_it_waits(sender: &Child) {
     let pid = sender.id() as i32;
     let mut seen = 0;
     until("send waits for an answer", || {
-        seen = if system_call_of(pid) == RECVFROM {
+        seen = if system_call_of(pid) == PPOLL {
             seen + 1
         } else {
             0

@@ -1,8 +1,7 @@
 //! Writes that are more than a job has room for.
 
 use super::{
-    RECVFROM, ROOM, begin_send, end_input, letters, noise, reader, sum, system_call_of,
-    until_it_waits,
+    PPOLL, ROOM, begin_send, end_input, letters, noise, reader, sum, system_call_of, until_it_waits,
 };
 use crate::checks::{assert_nothing_is_left, until_output};
 use crate::processes::{CONT, STOP, until_stopped};
@@ -43,7 +42,7 @@ fn a_job_that_never_reads_is_stopped_as_any_other() {
     killed.wait().unwrap();
     let waiting = begin_send(&world, &id, &[], &letters(2 * ROOM));
     until_it_waits(&waiting);
-    let job = world.json(&["stop", &id, "--json"]);
+    let job = world.job(&["stop", &id, "--json"]);
     assert_eq!(job["exit_code"], 143, "{job}");
     assert_eq!(job["ended_by"], "stop", "{job}");
     assert_eq!(Ran::end_of(waiting).code, 125);
@@ -58,7 +57,7 @@ fn stop_while_it_hands_over(keeper: i32, sender: i32) {
         let mut call = String::new();
         until("the client waits for the keeper", || {
             call = system_call_of(sender);
-            [SENDTO, RECVFROM].contains(&call.as_str())
+            [SENDTO, PPOLL].contains(&call.as_str())
         });
         if call != SENDTO {
             kill(keeper, CONT);

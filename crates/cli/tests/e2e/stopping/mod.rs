@@ -23,7 +23,7 @@ fn with_silence(world: &World, script: &str) -> String {
 }
 
 fn stopped(world: &World, id: &str) -> Value {
-    world.json(&["stop", id, "--json"])
+    world.job(&["stop", id, "--json"])
 }
 
 /// From being asked to the end, in milliseconds.

@@ -55,7 +55,7 @@ fn a_job_that_ignores_term_is_killed_after_the_grace() {
     let world = World::new();
     let id = started(&world, &[], IGNORES);
     let begun = Instant::now();
-    let job: Value = world.json(&["stop", &id, "--grace", "400ms", "--json"]);
+    let job: Value = world.job(&["stop", &id, "--grace", "400ms", "--json"]);
     assert!(begun.elapsed() >= Duration::from_millis(400));
     assert_eq!(job["outcome"], signaled("SIGKILL"));
     assert_eq!(job["exit_code"], 137);
@@ -69,7 +69,7 @@ fn term_comes_once_and_before_the_kill() {
     let world = World::new();
     let script = "trap 'echo asked' TERM; echo up; while :; do read -t 60 -u 9; done";
     let id = started(&world, &[], &with_silence(&world, script));
-    let job = world.json(&["stop", &id, "--grace", "700ms", "--json"]);
+    let job = world.job(&["stop", &id, "--grace", "700ms", "--json"]);
     assert_eq!(job["outcome"], signaled("SIGKILL"));
     assert_eq!(world.output(&id), b"up\nasked\n");
 }
@@ -90,7 +90,7 @@ fn a_job_has_the_grace_it_was_started_with() {
 fn no_grace_kills_at_once() {
     let world = World::new();
     let id = started(&world, &["--grace", "60s"], IGNORES);
-    let job = world.json(&["stop", &id, "--grace", "0", "--json"]);
+    let job = world.job(&["stop", &id, "--grace", "0", "--json"]);
     assert_eq!(job["outcome"], signaled("SIGKILL"));
 }
 
@@ -108,7 +108,7 @@ fn a_second_stop_may_hurry_the_first() {
     let world = World::new();
     let id = started(&world, &[], IGNORES);
     let mut first = under_way(&world, &id, "10m");
-    let job = world.json(&["stop", &id, "--grace", "100ms", "--json"]);
+    let job = world.job(&["stop", &id, "--grace", "100ms", "--json"]);
     assert_eq!(job["outcome"], signaled("SIGKILL"));
     assert_eq!(first.wait().unwrap().code(), Some(0));
     assert_eq!(world.events(&id, "ended").len(), 1);
@@ -152,7 +152,7 @@ fn what_a_trap_starts_is_killed_with_the_rest_when_the_grace_is_over() {
     let helper = format!("sh -c \"echo \\$\\$ > {}; exec sleep 60\"", pid.display());
     let script = format!("trap '{helper}' TERM; echo up; while :; do read -u 9; done");
     let id = started(&world, &[], &with_silence(&world, &script));
-    let job = world.json(&["stop", &id, "--grace", "1s", "--json"]);
+    let job = world.job(&["stop", &id, "--grace", "1s", "--json"]);
     assert_eq!(job["outcome"], signaled("SIGKILL"));
     assert!(!is_alive(pid_in(&pid)));
 }

@@ -60,15 +60,15 @@ fn bad_signals_are_wrong_usage_and_send_nothing() {
 }
 
 #[test]
-fn a_signal_to_an_ended_job_says_so_and_is_no_error() {
+fn a_signal_to_an_ended_job_is_an_error_that_says_so() {
     let world = World::new();
     let id = world.shell("exit 0");
     world.wait(&id);
     let ran = world.outlive(&["signal", &id, "TERM", "--json"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert_eq!(ran.stderr, format!("outlive: {id} had already ended\n"));
+    assert_eq!(ran.code, 125, "{ran:?}");
+    assert!(ran.stderr.contains("it has ended"), "{ran:?}");
     let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(answer["reached"], 0);
+    assert_eq!(answer["error"]["code"], "refused");
     assert_eq!(world.outlive(&["signal", "nonesuch", "TERM"]).code, 3);
 }
 

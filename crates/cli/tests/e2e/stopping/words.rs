@@ -42,7 +42,7 @@ fn several_jobs_are_stopped_within_one_grace() {
 fn one_job_stopped_is_one_job_in_json() {
     let world = World::new();
     let id = world.ok(&["run", "--", "sleep", "60"]);
-    let job = world.json(&["stop", "--json", &id]);
+    let job = world.job(&["stop", "--json", &id]);
     assert_eq!(job["id"], id.as_str());
     assert_eq!(job["state"], "ended");
     assert_eq!(job["ended_by"], "stop");

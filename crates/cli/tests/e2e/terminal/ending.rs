@@ -51,7 +51,7 @@ fn a_stop_ends_everything_on_and_off_the_terminal() {
         "trap '' HUP TERM; setsid sleep 100 & sleep 100 & echo up; while :; do sleep 100; done";
     let id = on_terminal(&world, script);
     until_output(&world, &id, "up\r\n");
-    let job = world.json(&["stop", &id, "--grace", "100ms", "--json"]);
+    let job = world.job(&["stop", &id, "--grace", "100ms", "--json"]);
     assert_eq!(job["exit_code"], 137, "{job}");
     assert_eq!(job["ended_by"], "stop");
     assert_nothing_is_left(&world, &id);

@@ -158,7 +158,7 @@ fn a_job_that_does_not_read_what_is_typed_keeps_its_keeper_asleep() {
         thread::sleep(Duration::from_millis(400));
         let spent = computed(keeper) - before;
         assert!(spent <= 3, "{mode}: {spent} hundredths of a second");
-        assert_eq!(world.json(&["stop", &id, "--json"])["exit_code"], 143);
+        assert_eq!(world.job(&["stop", &id, "--json"])["exit_code"], 143);
         assert_nothing_is_left(&world, &id);
     }
 }

@@ -34,6 +34,7 @@ fn a_job_is_found_by_id_name_or_unique_beginning_and_else_is_3() {
 fn a_name_means_the_newest_job_that_has_it() {
     let world = World::new();
     world.ok(&["run", "--id", "old", "--name", "build", "--shell", "exit 1"]);
+    world.until_over("old");
     world.ok(&["run", "--id", "new", "--name", "build", "--shell", "exit 2"]);
     assert_eq!(world.outlive(&["wait", "build"]).code, 2);
     assert_eq!(world.show("build")["id"], "new");

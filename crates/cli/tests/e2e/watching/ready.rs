@@ -37,7 +37,7 @@ fn assert_becomes_ready(world: &World, id: &str) {
     let args = ["wait", id, "--for", "ready", "--timeout", "20s", "--json"];
     let ran = world.as_session(SESSION, &args);
     assert_eq!(ran.code, 0, "{ran:?}");
-    let job: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let job = ran.job();
     assert_eq!(job["ready"], true, "{job}");
     assert_eq!(world.show(id)["ready"], true);
     assert_eq!(world.events(id, "ready"), [Value::Null]);

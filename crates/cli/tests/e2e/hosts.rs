@@ -1,0 +1,163 @@
+//! One home seen from two PID namespaces, as a container sees that of its machine: neither judges the jobs of the
+//! other.
+
+use crate::checks::{exited, until_output};
+use crate::processes::kill_for_good;
+use crate::scripts::{Gate, sleeper};
+use crate::world::{Ran, World, behind, until};
+use serde_json::{Value, json};
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const NAMESPACE: [&str; 4] = ["--pid", "--fork", "--mount-proc", "--kill-child"];
+
+/// Runs `outlive` in a PID namespace of its own.
+fn elsewhere(world: &World, args: &[&str]) -> Ran {
+    Ran::of(&mut behind("unshare", NAMESPACE, &world.command(args)))
+}
+
+fn shown_elsewhere(world: &World, id: &str) -> Value {
+    let ran = elsewhere(world, &["show", id, "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+/// A PID namespace that lasts until it is dropped, in which a job was started.
+struct Container(Child);
+
+impl Container {
+    fn with_job(world: &World, id: &str, options: &str, command: &str) -> Container {
+        let outlive = env!("CARGO_BIN_EXE_outlive");
+        let script = format!("{outlive} run --id {id} {options} -- {command} && exec sleep 60");
+        let words = [&NAMESPACE[..], &["sh", "-c", &script]].concat();
+        let mut command = world.within("unshare", words);
+        let child = command.stdout(Stdio::null()).spawn().unwrap();
+        until("the job was started there", || {
+            fs::read_to_string(world.job_dir(id).join("journal"))
+                .is_ok_and(|journal| journal.contains("\"started\""))
+        });
+        Container(child)
+    }
+
+    fn end(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_job_that_runs_here_is_unreachable_from_there_and_not_lost() {
+    let world = World::new();
+    let gate = Gate::new(&world);
+    let script = format!("echo here; {}", gate.then("exit 4"));
+    let id = world.ok(&["run", "--stdin", "pipe", "--shell", &script]);
+    until_output(&world, &id, "here\n");
+    let journal = world.journal(&id);
+
+    let shown = shown_elsewhere(&world, &id);
+    assert_eq!(shown["state"], "unreachable", "{shown}");
+    assert_eq!(
+        (&shown["outcome"], &shown["exit_code"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(shown["pid"], Value::Null, "it means another process there");
+    assert_eq!(
+        shown["last"],
+        json!({"state": "running", "output_bytes": 5})
+    );
+    let host = shown["unreachable"]["host"].as_str().unwrap();
+    let reason = shown["unreachable"]["reason"].as_str().unwrap();
+    assert!(reason.contains(&format!("kept on {host}")), "{shown}");
+
+    let begun = Instant::now();
+    let waited = elsewhere(&world, &["wait", &id, "--timeout", "300ms"]);
+    assert_eq!(waited.code, 124, "{waited:?}");
+    assert!(
+        begun.elapsed() < Duration::from_secs(10),
+        "its own time counts"
+    );
+    for args in [
+        &["stop", &id][..],
+        &["signal", &id, "TERM"],
+        &["send", &id, "x"],
+    ] {
+        let ran = elsewhere(&world, args);
+        assert_eq!(ran.code, 125, "{ran:?}");
+        assert!(ran.stderr.contains("kept on"), "{ran:?}");
+    }
+    let listed = elsewhere(&world, &["list"]);
+    assert!(listed.stdout.contains("unreachable: kept on"), "{listed:?}");
+    assert_eq!(elsewhere(&world, &["log", &id]).stdout, "here\n");
+    assert_eq!(elsewhere(&world, &["prune", "--all", "--force"]).code, 0);
+
+    assert_eq!(world.journal(&id), journal, "nobody there wrote to it");
+    assert_eq!(world.show(&id)["state"], "running");
+    gate.open();
+    assert_eq!(world.outlive(&["wait", &id]).code, 4);
+    assert_eq!(shown_elsewhere(&world, &id)["outcome"], exited(4));
+}
+
+#[test]
+fn who_waits_there_learns_of_the_end_from_the_record() {
+    let world = World::new();
+    let id = sleeper(&world, &[]);
+    let mut wait = behind("unshare", NAMESPACE, &world.command(["wait", &id]));
+    let wait = wait.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    world.ok(&["stop", &id]);
+    let ran = Ran::end_of(wait.unwrap());
+    assert_eq!(ran.code, 128 + 15, "{ran:?}");
+}
+
+#[test]
+fn a_job_without_keepers_is_not_adopted_from_there() {
+    let world = World::new();
+    let id = sleeper(&world, &[]);
+    world.kill_both(&id);
+    assert_eq!(shown_elsewhere(&world, &id)["state"], "unreachable");
+    assert_eq!(world.events(&id, "kept").len(), 1);
+    assert_eq!(world.show(&id)["state"], "running", "from here it is");
+    assert_eq!(world.events(&id, "kept").len(), 2);
+}
+
+#[test]
+fn a_job_of_a_container_is_lost_when_that_has_ended_and_not_before() {
+    let world = World::new();
+    let container = Container::with_job(&world, "inside", "", "sleep 60");
+    let shown = world.show("inside");
+    assert_eq!(shown["state"], "unreachable", "{shown}");
+    container.end();
+    // Its processes are killed by the kernel, a moment later.
+    until("it is over", || world.show("inside")["state"] == "ended");
+    let shown = world.show("inside");
+    assert_eq!(shown["outcome"]["kind"], "lost", "{shown}");
+    let reason = shown["outcome"]["reason"].as_str().unwrap();
+    assert!(reason.contains("PID namespace"), "{shown}");
+}
+
+/// A terminal's job has not the feed open itself, so nobody can tell from here whether it runs.
+#[test]
+fn of_a_terminal_in_a_container_nothing_is_said_that_is_not_known() {
+    let world = World::new();
+    let container = Container::with_job(&world, "inside", "--pty", "sleep 60");
+    container.end();
+    assert_eq!(world.show("inside")["state"], "unreachable");
+}
+
+#[test]
+fn the_journal_names_the_host() {
+    let world = World::new();
+    let id = sleeper(&world, &[]);
+    let accepted = world.events(&id, "accepted").remove(0);
+    let name = Ran::of(Command::new("uname").arg("-n")).stdout;
+    assert_eq!(accepted["host"]["name"], name.trim_end());
+    assert!(accepted["host"]["pid_namespace"].as_u64().unwrap() > 0);
+    kill_for_good(world.leader(&id));
+}

@@ -1,0 +1,371 @@
+//! The verbs as people expect them: names, codes, what is printed, and what is refused.
+
+use crate::checks::{exited, signaled, until_output, until_wrote};
+use crate::processes::{CONT, STOP, until_stopped};
+use crate::scripts::{Gate, over, sleeper};
+use crate::world::{Ran, World, ids_of, is_alive, kill, until};
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+fn named(world: &World, session: Option<&str>, name: &str) -> String {
+    let session = session.map_or(Vec::new(), |session| vec!["--session", session]);
+    sleeper(world, &[&["--name", name], &session[..]].concat())
+}
+
+fn error_of(ran: &Ran) -> Value {
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    answer["error"].clone()
+}
+
+#[test]
+fn a_name_means_the_job_that_runs() {
+    let world = World::new();
+    let first = over(&world, &["--name", "web", "--", "true"]);
+    let second = named(&world, None, "web");
+    assert_eq!(world.json(&["show", "web", "--json"])["id"], json!(second));
+    let refused = world.outlive(&["run", "--name", "web", "--json", "--", "true"]);
+    assert_eq!(refused.code, 125, "{refused:?}");
+    assert_eq!(error_of(&refused)["code"], "name_taken");
+    assert_eq!(error_of(&refused)["job"]["id"], json!(second));
+    world.ok(&["stop", "web"]);
+    assert_eq!(world.show(&first)["outcome"], exited(0));
+    // Now the newest of those that have ended.
+    assert_eq!(world.json(&["show", "web", "--json"])["id"], json!(second));
+}
+
+#[test]
+fn a_job_is_replaced_only_where_that_is_asked_for() {
+    let world = World::new();
+    let first = named(&world, None, "web");
+    let second = world.ok(&["run", "--name", "web", "--replace", "--", "sleep", "60"]);
+    let shown = world.show(&first);
+    assert_eq!(shown["outcome"], signaled("SIGTERM"));
+    assert_eq!(
+        shown["ended_by_detail"],
+        json!(format!("replaced by {second}"))
+    );
+    assert_eq!(world.show(&second)["state"], "running");
+    // Nobody has the name yet: there is nothing to replace.
+    world.ok(&["run", "--name", "other", "--replace", "--", "true"]);
+}
+
+#[test]
+fn names_of_sessions_are_their_own() {
+    let world = World::new();
+    let (mine, yours) = (
+        named(&world, Some("me"), "web"),
+        named(&world, Some("you"), "web"),
+    );
+    let nobodys = named(&world, None, "web");
+    for (session, id) in [("me", &mine), ("you", &yours)] {
+        let ran = world.as_session(session, &["show", "web", "--json"]);
+        let shown: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(shown["id"], json!(id));
+    }
+    assert_eq!(world.json(&["show", "web", "--json"])["id"], json!(nobodys));
+    assert_eq!(world.as_session("third", &["stop", "web"]).code, 3);
+    world.ok(&["stop", &nobodys]);
+    world.ok(&["prune", "--all"]);
+    // Somebody outside every session is told what to ask for, and reaches nothing by the name.
+    let ran = world.outlive(&["stop", "web"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(
+        ran.stderr.contains(&mine) && ran.stderr.contains(&yours),
+        "{ran:?}"
+    );
+    assert_eq!(world.show(&mine)["state"], "running");
+}
+
+#[test]
+fn of_many_who_want_one_name_one_gets_it() {
+    let world = World::new();
+    let starts: Vec<_> = (0..8)
+        .map(|_| {
+            let mut start = world.command(["run", "--name", "one", "--", "sleep", "60"]);
+            let piped = std::process::Stdio::piped;
+            start.stdout(piped()).stderr(piped()).spawn().unwrap()
+        })
+        .collect();
+    let codes: Vec<i32> = starts
+        .into_iter()
+        .map(|start| Ran::end_of(start).code)
+        .collect();
+    assert_eq!(
+        codes.iter().filter(|code| **code == 0).count(),
+        1,
+        "{codes:?}"
+    );
+    assert_eq!(world.listed(&["--state", "running"]).len(), 1);
+}
+
+#[test]
+fn a_yield_says_that_time_ran_out() {
+    let world = World::new();
+    let ran = world.outlive(&["run", "--wait=100ms", "--shell", "echo out; exec sleep 60"]);
+    assert_eq!(ran.code, 124, "{ran:?}");
+    let id = world.listed(&[]).remove(0);
+    assert_eq!(ran.stdout, "out\n", "only what the job wrote");
+    assert!(ran.stderr.contains(&id), "{ran:?}");
+    let ran = world.outlive(&["run", "--wait=100ms", "--json", "--", "sleep", "60"]);
+    assert_eq!(ran.code, 124, "{ran:?}");
+    let job: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(job["state"], "running");
+}
+
+#[test]
+fn answers_of_wait_and_stop_are_lists_whatever_their_length() {
+    let world = World::new();
+    let (one, two) = (sleeper(&world, &[]), sleeper(&world, &[]));
+    let answer = world.json(&["stop", &one, "--json"]);
+    assert_eq!(ids_of(&answer), [one.as_str()]);
+    let answer: Value =
+        serde_json::from_str(&world.outlive(&["wait", &one, "--json"]).stdout).unwrap();
+    assert_eq!(ids_of(&answer), [one.as_str()]);
+    let answer = world.json(&["stop", &one, &two, "--json"]);
+    assert_eq!(ids_of(&answer), [one.as_str(), &two]);
+}
+
+#[test]
+fn errors_are_json_with_a_code_where_json_is_asked_for() {
+    let world = World::new();
+    let id = world.ok(&["run", "--id", "mine", "--", "sleep", "60"]);
+    for (args, exit, code) in [
+        (&["show", "none", "--json"][..], 3, "no_such_job"),
+        (&["wait", "none", "--json"], 3, "no_such_job"),
+        (
+            &["run", "--id", "mine", "--json", "--", "true"],
+            125,
+            "id_taken",
+        ),
+        (&["signal", "none", "TERM", "--json"], 3, "no_such_job"),
+        (&["inbox", "--json"], 2, "no_session"),
+        (&["send", &id, "x", "--json"], 125, "refused"),
+        (
+            &["session", "end", "unknown", "--json"],
+            3,
+            "no_such_session",
+        ),
+    ] {
+        let ran = world.outlive(args);
+        assert_eq!(ran.code, exit, "{args:?}: {ran:?}");
+        let error = error_of(&ran);
+        assert_eq!(error["code"], code, "{args:?}: {ran:?}");
+        assert!(
+            ran.stderr.contains(error["message"].as_str().unwrap()),
+            "{ran:?}"
+        );
+    }
+}
+
+#[test]
+fn a_stop_of_many_goes_on_past_one_that_fails() {
+    let world = World::new();
+    let ids: Vec<String> = (0..3).map(|_| sleeper(&world, &[])).collect();
+    let keeper = world.pair(&ids[1]).keeper;
+    kill(keeper, STOP);
+    until_stopped(keeper);
+    let ran = world.outlive(&["stop", &ids[0], &ids[1], &ids[2], "--json"]);
+    assert_eq!(ran.code, 125, "{ran:?}");
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(ids_of(&answer), [ids[0].as_str(), &ids[2]]);
+    assert_eq!(answer["failed"][0]["id"], json!(ids[1]));
+    assert_eq!(answer["failed"][0]["error"]["code"], "no_answer");
+    let words = format!("{} was not stopped", ids[1]);
+    assert!(ran.stderr.contains(&words), "{ran:?}");
+    kill(keeper, CONT);
+}
+
+#[test]
+fn many_jobs_are_waited_for_and_stopped_with_few_descriptors() {
+    let world = World::new();
+    let ids: Vec<String> = (0..60).map(|_| sleeper(&world, &[])).collect();
+    let few = |args: &[&str]| {
+        let ids = ids.iter().map(String::as_str);
+        let args: Vec<&str> = args.iter().copied().chain(ids).collect();
+        let limits = ["--nofile=40:40"];
+        Ran::of(&mut crate::world::behind(
+            "prlimit",
+            limits,
+            &world.command(args),
+        ))
+    };
+    let waited = few(&["wait", "--timeout", "200ms", "--any"]);
+    assert_eq!(waited.code, 124, "{waited:?}");
+    let stopped = few(&["stop"]);
+    assert_eq!(stopped.code, 0, "{stopped:?}");
+    assert_eq!(world.listed(&["--state", "running"]), [""; 0]);
+}
+
+#[test]
+fn what_is_only_looked_at_is_not_told() {
+    let world = World::new();
+    let id = world.ok(&["run", "--session", "me", "--shell", "echo out; exit 3"]);
+    world.until_over(&id);
+    let waiting = || world.json(&["inbox", "--session", "me", "--peek", "--json"]);
+    let read = world.as_session("me", &["log", &id, "--peek", "--follow"]);
+    assert_eq!((read.code, read.stdout.as_str()), (0, "out\n"));
+    assert_eq!(waiting()["events"].as_array().unwrap().len(), 1);
+    assert_eq!(world.as_session("me", &["log", &id]).code, 0);
+    assert_eq!(waiting()["events"], json!([]));
+}
+
+#[test]
+fn a_command_cannot_write_to_the_terminal_of_who_looks() {
+    let world = World::new();
+    let evil = "\u{1b}]0;title\u{7}\u{1b}[31m\u{9b}2J";
+    let id = world.ok(&["run", "--session", "me", "--", "sh", "-c", "exit 3", evil]);
+    world.until_over(&id);
+    let start = world.outlive(&["run", "--", &format!("/none/{evil}")]);
+    let cwd = world.path(evil);
+    fs::create_dir(&cwd).unwrap();
+    let there = world.ok(&["run", "--cwd", cwd.to_str().unwrap(), "--", "true"]);
+    let texts = [
+        world.ok(&["show", &id]),
+        world.ok(&["show", &there]),
+        world.ok(&["list"]),
+        world.ok(&["inbox", "--session", "me"]),
+        start.stderr + &start.stdout,
+        world.outlive(&["show", evil]).stderr,
+    ];
+    for text in texts {
+        let controls = text.chars().filter(|c| c.is_control() && *c != '\n');
+        assert_eq!(controls.count(), 0, "{text:?}");
+    }
+}
+
+#[test]
+fn a_command_of_several_lines_is_shown_as_such() {
+    let world = World::new();
+    let id = world.ok(&["run", "--shell", "true\necho two"]);
+    let shown = world.ok(&["show", &id]);
+    assert!(
+        shown.contains("command   true\n          echo two\n"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn no_time_is_no_limit() {
+    let world = World::new();
+    let gate = Gate::new(&world);
+    let id = world.ok(&["run", "--timeout", "0", "--shell", &gate.then("exit 3")]);
+    assert_eq!(world.show(&id)["state"], "running");
+    gate.open();
+    assert_eq!(world.wait(&id)["outcome"], exited(3));
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let world = World::new();
+    let pipe = sleeper(&world, &["--stdin", "pipe"]);
+    let ran = world.outlive(&["send", &pipe, "--key", "C-c"]);
+    assert_eq!(ran.code, 125, "{ran:?}");
+    assert!(ran.stderr.contains("--pty"), "{ran:?}");
+    let ended = over(&world, &["--", "true"]);
+    let ran = world.outlive(&["signal", &ended, "TERM"]);
+    assert_eq!(ran.code, 125, "{ran:?}");
+    assert!(ran.stderr.contains("it has ended"), "{ran:?}");
+    let ran = world.outlive(&["run", "sleep 5"]);
+    assert_eq!(ran.code, 127, "{ran:?}");
+    assert!(ran.stderr.contains("--shell 'sleep 5'"), "{ran:?}");
+}
+
+#[test]
+fn a_suspended_job_is_shown_as_such() {
+    let world = World::new();
+    let id = sleeper(&world, &[]);
+    let leader = world.leader(&id);
+    kill(leader, STOP);
+    until_stopped(leader);
+    assert_eq!(world.show(&id)["suspended"], true);
+    assert!(world.ok(&["list"]).contains("running (suspended)"));
+    kill(leader, CONT);
+    until("it goes on", || world.show(&id)["suspended"] == Value::Null);
+}
+
+#[test]
+fn an_interactive_shell_ends_with_its_terminal() {
+    let world = World::new();
+    let args = [
+        "run",
+        "--pty",
+        "--grace",
+        "20s",
+        "--env",
+        "PS1=ready:",
+        "--",
+    ];
+    let id = world.ok(&[&args[..], &["bash", "--norc", "--noprofile", "-i"]].concat());
+    until_wrote(&world, &id, "ready:");
+    let leader = world.leader(&id);
+    world.ok(&["stop", &id]);
+    assert!(!is_alive(leader));
+    assert_eq!(
+        world.show(&id)["outcome"],
+        signaled("SIGHUP"),
+        "within its grace"
+    );
+}
+
+#[test]
+fn a_home_that_others_may_write_to_is_refused() {
+    let world = World::new();
+    fs::create_dir(world.home()).unwrap();
+    fs::set_permissions(world.home(), fs::Permissions::from_mode(0o777)).unwrap();
+    let ran = world.outlive(&["run", "--", "true"]);
+    assert_eq!(ran.code, 125, "{ran:?}");
+    assert!(ran.stderr.contains("chmod go-w"), "{ran:?}");
+    fs::set_permissions(world.home(), fs::Permissions::from_mode(0o755)).unwrap();
+    world.ok(&["run", "--", "true"]);
+    let mode = fs::metadata(world.home()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
+
+#[test]
+fn the_last_lines_of_the_last_while_are_shown() {
+    let world = World::new();
+    let id = over(&world, &["--shell", "seq 5"]);
+    assert_eq!(
+        world.ok(&["log", &id, "--since", "1h", "--lines", "2"]),
+        "4\n5"
+    );
+    assert_eq!(world.ok(&["log", &id, "--since", "1h"]), "1\n2\n3\n4\n5");
+    let lines = world.ok(&["log", &id, "--timestamps", "--json", "--lines", "1"]);
+    let line: Value = serde_json::from_str(&lines).unwrap();
+    assert!(line["at"].is_string() && line["text"] == "5", "{line}");
+}
+
+#[test]
+fn a_notice_shows_the_beginning_and_the_end_of_an_output() {
+    let world = World::new();
+    let script = "echo configured with --fast; seq 1 20000; echo failed at the end; exit 3";
+    let id = world.ok(&["run", "--session", "me", "--shell", script]);
+    world.until_over(&id);
+    let text = world.ok(&["inbox", "--session", "me"]);
+    assert!(text.contains("configured with --fast"), "{text}");
+    assert!(
+        text.contains("\n[…]\n") && text.contains("failed at the end"),
+        "{text}"
+    );
+    assert!(!text.contains("\n10000\n"), "{text}");
+}
+
+/// The keepers get none of the limits that are meant for the job, which has them all.
+#[test]
+fn limits_are_the_jobs_and_not_its_keepers() {
+    let world = World::new();
+    let script = "ulimit -t; ulimit -f; exec sleep 60";
+    let words = ["--cpu=100:200", "--fsize=9437184:18874368"];
+    let run = world.command(["run", "--id", "x", "--", "bash", "-c", script]);
+    let ran = Ran::of(&mut crate::world::behind("prlimit", words, &run));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    until_output(&world, "x", "100\n9216\n");
+    let pair = world.pair("x");
+    for pid in [Some(pair.keeper), pair.standby].into_iter().flatten() {
+        let limits = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
+        let of = |name: &str| limits.lines().find(|line| line.starts_with(name)).unwrap();
+        assert!(!of("Max cpu time").contains("100"), "{limits}");
+        assert!(!of("Max file size").contains("9437184"), "{limits}");
+    }
+}
