@@ -3,7 +3,6 @@
 use crate::invariants::nothing_is_left;
 use crate::row::{Context, Row, Tried};
 use crate::world::{Ran, World, until};
-use serde_json::Value;
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -352,10 +351,10 @@ fn launch(world: &World, n: usize) -> Result<(), String> {
         };
     }
     let id = world
-        .ok(&["run", "--name", &format!("n{}", n % 7), "--shell", &script])?
+        .ok(&["run", "--name", &format!("n{n}"), "--shell", &script])?
         .text();
     let ran = world.outlive(&["wait", &id, "--timeout", "30s", "--json"])?;
-    let job: Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
+    let job = ran.job();
     // One that is over may be gone already, and is said to be.
     match ran.code == should && job["outcome"]["code"] == should || ran.code == 3 {
         true => Ok(()),

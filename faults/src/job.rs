@@ -189,8 +189,8 @@ pub fn runs(world: &World) -> usize {
 pub fn wait(world: &World) -> Result<Value, String> {
     let mut command = world.command(["wait", ID, "--json", "--timeout", "30s"]);
     let ran = Ran::of(command.env("OUTLIVE_SESSION", OTHER))?;
-    match serde_json::from_slice::<Value>(&ran.stdout) {
-        Ok(job) if job["state"] == "ended" => Ok(job),
+    match ran.job() {
+        job if job["state"] == "ended" => Ok(job),
         _ => Err(format!("wait did not tell of an end: {ran}")),
     }
 }

@@ -181,6 +181,12 @@ impl Drop for World {
 }
 
 impl Ran {
+    /// The one job that `wait --json` printed, if it did.
+    pub fn job(&self) -> Value {
+        let answer: Value = serde_json::from_slice(&self.stdout).unwrap_or_default();
+        answer["jobs"][0].clone()
+    }
+
     /// Runs a command to its end; one that does not come to it is killed, and a loss.
     pub fn of(command: &mut Command) -> Result<Ran, String> {
         let shown = format!("{:?}", command.get_args().collect::<Vec<_>>());

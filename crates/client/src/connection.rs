@@ -30,9 +30,10 @@ pub enum Answer {
 }
 
 impl Connection {
-    /// Connects to whoever keeps the job; `None` when nobody listens.
-    pub fn open(job: &JobDir) -> Result<Option<Connection>, Error> {
-        let stream = Stream::connect(job.path(), CONTROL, PATIENCE)
+    /// Connects to whoever keeps the job; `None` when nobody listens. A keeper that takes no connections is waited
+    /// for this long.
+    pub fn open(job: &JobDir, patience: Duration) -> Result<Option<Connection>, Error> {
+        let stream = Stream::connect(job.path(), CONTROL, patience)
             .map_err(Error::io("cannot connect to the keeper of", job.path()))?;
         Ok(stream.map(|stream| Connection {
             stream,

@@ -22,7 +22,7 @@ pub(crate) struct Budget {
 pub(crate) fn budget(jobs: usize) -> Budget {
     let wanted = BESIDES + 2 * jobs.min(answering::MOST) + jobs;
     let soft = own::open_file_limit().unwrap_or(usize::MAX);
-    // Started jobs get the limit of whoever starts them; the verbs that come here start none.
+    // The verbs that come here start no job. A server that goes on to start some gives them the raised limit.
     let most = match wanted <= soft {
         true => soft,
         false => own::raise_open_file_limit().unwrap_or(soft),

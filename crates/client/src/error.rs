@@ -172,6 +172,15 @@ impl Error {
         }
     }
 
+    /// A keeper is there and does not answer, or takes no connections.
+    pub(crate) fn is_silence(&self) -> bool {
+        match self {
+            Error::NoAnswer(_) => true,
+            Error::Io { source, .. } => source.kind() == io::ErrorKind::TimedOut,
+            _ => false,
+        }
+    }
+
     /// The job that was asked for is not there, or not one.
     pub fn is_no_such_job(&self) -> bool {
         matches!(

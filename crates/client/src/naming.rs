@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::outlive::Outlive;
+use crate::presence;
 use crate::twin::Alone;
 use crate::verbs::show;
 use crate::verbs::stop::{self, Stop};
@@ -57,7 +58,9 @@ pub(crate) fn take(
         "naming",
         &(session.map(Label::as_str), name.as_str()),
     )?;
-    let Some(id) = running(outlive, name, session)? else {
+    // A start that is repeated under its own id is told so, and does not replace itself.
+    let namesake_id = running(outlive, name, session)?.filter(|id| *id != spec.id);
+    let Some(id) = namesake_id else {
         return Ok(Some(alone));
     };
     match namesake {
@@ -93,9 +96,14 @@ fn running(
     Ok(latest(outlive, ids))
 }
 
+/// Whether it runs, as any verb would find: one that was lost in a restart is said to be over.
 fn has_not_ended(outlive: &Outlive, id: &JobId) -> bool {
-    let journal = outlive.job_dir(id).read_journal();
-    journal.is_ok_and(|journal| journal.state.end().is_none())
+    match presence::meet(outlive, id) {
+        Ok((_, state)) => state.end().is_none(),
+        Err(Error::NoSuchJob(_)) => false,
+        // It may be.
+        Err(_) => true,
+    }
 }
 
 fn newest(

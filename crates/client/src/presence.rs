@@ -10,7 +10,8 @@
 //! ```
 //! Doorbells are a keeper's to ring: a job that was recorded here and has some gets a pair for that.
 
-use crate::connection::{Answer, Connection};
+use crate::connection::{Answer, Connection, PATIENCE};
+use crate::environment;
 use crate::error::Error;
 use crate::job::Seen;
 use crate::keeper_process::{self, Begun};
@@ -22,7 +23,6 @@ use outlive_core::ending::{self, After};
 use outlive_core::event::{Event, Moment};
 use outlive_core::layout;
 use outlive_core::outcome::{End, NotStarted, Outcome};
-use outlive_core::state::Leader;
 use outlive_core::{
     JobDir, JobId, JournalWriter, Phase, ProcRef, Spec, State, doorbell, named, output, words,
 };
@@ -30,6 +30,7 @@ use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::{clock, pipe, procfs};
 use std::fs::File;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::thread;
 use std::time::Duration;
 
@@ -257,7 +258,7 @@ fn close(
         output_bytes,
         dropped_bytes,
         // Nobody kept what lingered to its end.
-        output_complete: journal.state().end().is_some_and(End::never_ran),
+        output_complete: journal.state().end().is_some_and(|end| end.lingering == 0),
     };
     journal.append(now(), &[closed])?;
     journal.sync()?;
@@ -307,6 +308,15 @@ pub fn abandon(outlive: &Outlive, id: &JobId, reason: &str) -> Result<(), Error>
 
 /// Connects to the job's keeper; `None` once the job is over.
 pub fn reach(outlive: &Outlive, id: &JobId) -> Result<Option<Connection>, Error> {
+    reach_within(outlive, id, PATIENCE)
+}
+
+/// The same with less patience for a keeper that takes no connections.
+pub fn reach_within(
+    outlive: &Outlive,
+    id: &JobId,
+    patience: Duration,
+) -> Result<Option<Connection>, Error> {
     let job = outlive.job_dir(id);
     // Between taking the lock and listening a keeper is on its way, and nothing tells when it has
     // come. That is a millisecond; a minute means that something is very wrong.
@@ -324,7 +334,7 @@ pub fn reach(outlive: &Outlive, id: &JobId) -> Result<Option<Connection>, Error>
             }
             Presence::Kept => {}
         }
-        if let Some(connection) = Connection::open(&job)? {
+        if let Some(connection) = Connection::open(&job, patience)? {
             return Ok(Some(connection));
         }
         // Who stands in the journal has listened since before: its socket was taken away, or it is about
@@ -351,7 +361,7 @@ pub enum Looked {
 
 /// What the job's keeper sees of it now.
 pub fn look(outlive: &Outlive, id: &JobId, patience: Duration) -> Result<Looked, Error> {
-    let asked = Asked::of(outlive, id)?;
+    let asked = Asked::of(outlive, id, patience)?;
     asked.answer(outlive, id, clock::boot_ms() + patience.as_millis() as u64)
 }
 
@@ -360,8 +370,8 @@ pub fn look(outlive: &Outlive, id: &JobId, patience: Duration) -> Result<Looked,
 pub struct Asked(Option<Connection>);
 
 impl Asked {
-    pub fn of(outlive: &Outlive, id: &JobId) -> Result<Asked, Error> {
-        let connection = reach(outlive, id)?;
+    pub fn of(outlive: &Outlive, id: &JobId, patience: Duration) -> Result<Asked, Error> {
+        let connection = reach_within(outlive, id, patience)?;
         if let Some(connection) = &connection {
             connection.send(&Request::Look)?;
         }
@@ -386,7 +396,7 @@ impl Asked {
             Some(Answer::Reply(_)) => Err(Error::NoAnswer(id.clone())),
             // Another keeper has it now, or it is over.
             Some(Answer::KeeperGone) if clock::boot_ms() < until => {
-                Asked::of(outlive, id)?.answer(outlive, id, until)
+                Asked::of(outlive, id, PATIENCE)?.answer(outlive, id, until)
             }
             Some(Answer::KeeperGone) | None => Ok(Looked::Silent),
         }
@@ -415,6 +425,7 @@ pub fn answer(outlive: &Outlive, id: &JobId, connection: &mut Connection) -> Res
         }
         match look(outlive, id, SIGN_OF_LIFE) {
             Ok(Looked::Silent) => return Err(Error::NoAnswer(id.clone())),
+            Err(error) if error.is_silence() => return Err(Error::NoAnswer(id.clone())),
             // What else is wrong, the answer tells, or the end of the connection.
             Ok(Looked::Seen(_)) | Err(_) => pause = (pause * 2).min(Duration::from_secs(60)),
         }
@@ -428,27 +439,35 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(4);
 /// told, it may.
 pub fn may_run(outlive: &Outlive, id: &JobId) -> bool {
     let job = outlive.job_dir(id);
-    // A keeper, or a process that has its output open. Not for want of trying: what cannot be asked may be.
-    if is_kept(&job).unwrap_or(true) || pipe::is_open(&job.feed()).unwrap_or(true) {
-        return true;
-    }
-    let Ok(journal) = job.read_journal() else {
-        return false;
+    let is_final = job.read_journal().map(|journal| journal.state.is_final());
+    let whereabouts = match job.read_journal() {
+        Ok(journal) => whereabouts::find(outlive, &job, &journal.state),
+        // Nobody knows where it was, so it is looked for here.
+        Err(_) => Ok(Whereabouts::Here),
     };
-    let state = journal.state;
-    let lives = |leader: &Leader| {
-        let stat = procfs::look(leader.process.pid);
-        stat.map_or(true, |stat| {
-            stat.is_some_and(|stat| stat.started == leader.process.started && !stat.is_zombie())
-        })
-    };
-    match whereabouts::find(outlive, &job, &state) {
+    match whereabouts {
+        _ if matches!(is_final, Ok(true)) => false,
         Ok(Whereabouts::Gone(_)) => false,
+        Ok(Whereabouts::Elsewhere(_)) | Err(_) => true,
+        // A keeper, somebody who has its output open, or a process that bears its mark.
         Ok(Whereabouts::Here) => {
-            !state.is_final() && (keeper_lives(&state) || state.phase.leader().is_some_and(lives))
+            is_kept(&job).unwrap_or(true)
+                || pipe::is_open(&job.feed()).unwrap_or(true)
+                || has_marked_processes(&job).unwrap_or(true)
         }
-        Ok(Whereabouts::Elsewhere(_)) | Err(_) => !state.is_final(),
     }
+}
+
+/// Whether a process runs that was started as part of this job.
+fn has_marked_processes(job: &JobDir) -> io::Result<bool> {
+    for pid in procfs::all()? {
+        let mark = procfs::started_with(pid, environment::JOB_DIR)?;
+        let is_marked = mark.is_some_and(|mark| mark == job.path().as_os_str().as_bytes());
+        if is_marked && procfs::look(pid)?.is_some_and(|stat| !stat.is_zombie()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// For reading a lock file that may be missing in a damaged directory.

@@ -7,9 +7,10 @@
 //! ```text
 //!  same boot, same PID namespace ───────────────────────────────────────► Here
 //!  same boot, another PID namespace ────────────────────────────────────► OtherNamespace
+//!  another boot, another machine id ────────────────────────────────────► OtherMachine
 //!  another boot, a disk that one machine uses ──────────────────────────► Restarted
 //!  another boot, a shared disk: same machine id and name ───────────────► Restarted
-//!                               anything else, or not known ────────────► OtherMachine
+//!                               not known ──────────────────────────────► OtherMachine
 //! ```
 
 use crate::process::BootId;
@@ -69,15 +70,20 @@ impl Here {
         if state.boot.as_ref() == Some(&self.boot) {
             return Standing::OtherNamespace;
         }
-        let is_this_machine = state.host.as_ref().is_some_and(|then| {
-            then.machine.is_some()
-                && then.machine == self.host.machine
-                && then.name == self.host.name
-        });
-        match disk {
-            Disk::Own => Standing::Restarted,
-            Disk::Shared if is_this_machine => Standing::Restarted,
-            Disk::Shared => Standing::OtherMachine,
+        let machines = state
+            .host
+            .as_ref()
+            .map(|then| (&then.machine, &self.host.machine));
+        let is_same_name = state
+            .host
+            .as_ref()
+            .is_some_and(|then| then.name == self.host.name);
+        match (machines, disk) {
+            // The machine that lends a directory to a guest sees it as a disk of its own.
+            (Some((Some(then), Some(now))), _) if then != now => Standing::OtherMachine,
+            (_, Disk::Own) => Standing::Restarted,
+            (Some((Some(_), Some(_))), Disk::Shared) if is_same_name => Standing::Restarted,
+            (_, Disk::Shared) => Standing::OtherMachine,
         }
     }
 }
@@ -120,6 +126,8 @@ mod tests {
             ("before", same(), Disk::Own, Standing::Restarted),
             ("before", None, Disk::Own, Standing::Restarted),
             ("before", container(), Disk::Own, Standing::Restarted),
+            // A guest of this machine, to which the home is lent.
+            ("before", other(), Disk::Own, Standing::OtherMachine),
             ("before", same(), Disk::Shared, Standing::Restarted),
             // A clone has the same id; its name differs.
             ("before", clone(), Disk::Shared, Standing::OtherMachine),

@@ -121,11 +121,6 @@ fn is_yes(value: &bool) -> bool {
 }
 
 impl End {
-    /// Whether there was never a process that could have left something.
-    pub fn never_ran(&self) -> bool {
-        matches!(self.outcome, Outcome::NotStarted { .. })
-    }
-
     /// An end that nobody saw happen, with what is left of the output.
     pub fn unseen(outcome: Outcome, output_bytes: u64, dropped_bytes: u64) -> End {
         let (ended_by, output_complete) = match outcome {

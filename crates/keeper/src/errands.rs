@@ -2,7 +2,7 @@
 
 use crate::errand::{Errand, Task, Time, own_program};
 use crate::hooks::Hook;
-use crate::keeper::{HoldOff, Keeper, Rest};
+use crate::keeper::{Keeper, Rest};
 use crate::leader::Leader;
 use crate::pair;
 use crate::start;
@@ -95,7 +95,7 @@ impl Keeper<'_> {
             // Killed by somebody, or it could not begin: another is sent.
             (Task::Probe, _) if self.state().end().is_none() => {
                 self.probed = false;
-                self.hold_off = Some(HoldOff::from(Rest::Work));
+                self.hold_off(Rest::Work);
             }
             (Task::Probe, _) => {}
             (Task::Doorbell(number), status) => self.rang(number, &errand, status)?,

@@ -269,8 +269,23 @@ impl<'a> Keeper<'a> {
     /// Remembers to try again where something failed.
     fn attempt(&mut self, rest: Rest, result: io::Result<()>) {
         if result.is_err() {
-            self.hold_off = Some(HoldOff::from(rest));
+            self.hold_off(rest);
         }
+    }
+
+    /// Rests for a moment. One that rests already rests from both, and no longer than it would have.
+    pub(crate) fn hold_off(&mut self, rest: Rest) {
+        let new = HoldOff::from(rest);
+        self.hold_off = Some(match self.hold_off {
+            Some(old) => HoldOff {
+                until: old.until.min(new.until),
+                from: match (old.from, new.from) {
+                    (Rest::Work, Rest::Work) => Rest::Work,
+                    _ => Rest::All,
+                },
+            },
+            None => new,
+        });
     }
 
     pub(crate) fn state(&self) -> &State {
@@ -450,13 +465,15 @@ impl<'a> Keeper<'a> {
 
     pub(crate) fn stop(&mut self, asked: StopRequest) -> io::Result<()> {
         let grace_ms = asked.grace_ms;
-        // If it ended before it was asked, then it ended by itself.
-        self.look_at_leader()?;
+        // If it ended before it was asked, then it ended by itself. An end that cannot be recorded keeps nothing
+        // from being stopped.
+        let recorded = self.look_at_leader();
+        let has_ended = recorded.is_err() && self.unrecorded.is_some();
         self.role.reach(Hook::StopAsked);
         // A closed job's doorbells are given up, so nothing more needs to be written down.
         self.gives_up_ringing |= self.state().end().is_some();
         let waits = self.is_waiting();
-        if waits || matches!(self.state().phase, Phase::Running(_)) {
+        if waits || matches!(self.state().phase, Phase::Running(_)) && !has_ended {
             // A disk that does not take it must not keep the job from being stopped.
             self.unwritten_stop.get_or_insert((now(), asked));
             self.write_stop();
@@ -464,7 +481,8 @@ impl<'a> Keeper<'a> {
         }
         if waits {
             self.give_up_turn();
-            self.look_at_leader()?;
+            // Tried again after a moment where it cannot be recorded.
+            let _ = self.look_at_leader();
         }
         self.escalate(clock::boot_ms().saturating_add(grace_ms))
     }

@@ -8,23 +8,22 @@ use crate::flow::LARGEST_FEED;
 use crate::hooks::Hook;
 use crate::keeper::{Held, Keeper};
 use outlive_core::Input;
-use outlive_sys::{pipe, procfs};
+use outlive_sys::pipe;
 use std::io;
 
 impl Keeper<'_> {
     /// Whether an adopted job was still running, or its feed still held, when this keeper opened it. What
     /// a terminal had not passed on went with it in any case.
     pub(crate) fn look_back(&mut self) -> Held {
-        let leader = self.state().phase.leader();
-        let runs = leader.is_some_and(|leader| procfs::is_executing(leader.process.pid));
-        let ended = self.state().end().is_some();
+        let lingering = self.state().end().map(|end| end.lingering);
         let _ = self.take(TURN);
         let on_terminal = matches!(self.shared.spec.input, Input::Pty(_));
         let feed_ended = self.capture.feed() == Feed::Ended;
-        let is_broken = match ended {
-            // What lingered had the feed open. If nobody has, what was in there went with its last holder.
-            true => feed_ended,
-            false => on_terminal || !runs && feed_ended,
+        // Whoever had the feed open last took with it what was in there. That nobody has it now may also be because
+        // nobody had it before; but nobody can tell.
+        let is_broken = match lingering {
+            Some(count) => count > 0 && feed_ended,
+            None => on_terminal || feed_ended,
         };
         match is_broken {
             true => Held::Broken,

@@ -28,7 +28,7 @@ impl Keeper<'_> {
     /// Sleeps until something has happened.
     pub fn sleep(&mut self) -> io::Result<Vec<Wake>> {
         if self.set_timer().is_err() {
-            self.hold_off = Some(HoldOff::from(Rest::Work));
+            self.hold_off(Rest::Work);
         }
         let mut wakes: Vec<Wake> = Vec::new();
         let mut on: Vec<(BorrowedFd<'_>, Interest)> = Vec::new();

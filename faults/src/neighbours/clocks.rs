@@ -109,10 +109,9 @@ impl Jumping {
     fn wait(&self) -> Result<Value, String> {
         let wait = ["wait", "job", "--json", "--timeout", "30s"];
         let ran = Ran::of(&mut self.command(&wait))?;
-        let job: Value = serde_json::from_slice(&ran.stdout).map_err(|error| error.to_string())?;
-        match job["state"] == "ended" {
-            true => Ok(job),
-            false => Err(format!("it has not ended: {ran}")),
+        match ran.job() {
+            job if job["state"] == "ended" => Ok(job),
+            _ => Err(format!("it has not ended: {ran}")),
         }
     }
 }

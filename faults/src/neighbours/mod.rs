@@ -71,8 +71,8 @@ fn write(path: &std::path::Path) -> Result<(), String> {
 /// The job once it has ended, as `wait` tells it.
 fn ended(world: &World, id: &str) -> Result<Value, String> {
     let ran = world.outlive(&["wait", id, "--json", "--timeout", "30s"])?;
-    match serde_json::from_slice::<Value>(&ran.stdout) {
-        Ok(job) if job["state"] == "ended" => Ok(job),
+    match ran.job() {
+        job if job["state"] == "ended" => Ok(job),
         _ => Err(format!("wait did not tell of the end of {id}: {ran}")),
     }
 }

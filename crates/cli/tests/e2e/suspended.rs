@@ -137,7 +137,8 @@ fn a_stop_does_not_wait_for_the_journal() {
     assert_eq!(ran.code, 125, "{ran:?}");
     assert!(ran.stderr.contains("cannot be written"), "{ran:?}");
     assert!(!crate::world::is_alive(leader));
-    // Nobody hangs meanwhile.
+    // Nobody hangs meanwhile, and a second stop says the same.
+    assert_eq!(promptly(&world, &["stop", &id]).code, 125);
     assert_eq!(promptly(&world, &["show", &id]).code, 0);
     assert_eq!(promptly(&world, &["list"]).code, 0);
     assert_eq!(
@@ -165,4 +166,33 @@ fn a_timeout_does_not_wait_for_the_journal() {
     limit_files(&world, &id, "unlimited");
     world.until_over(&id);
     assert_eq!(world.show(&id)["ended_by"], "timeout");
+}
+
+/// Its leader has ended, which could not be recorded; its children run on.
+#[test]
+fn what_is_left_of_a_job_is_stopped_though_its_end_is_not_recorded() {
+    let world = World::new();
+    let child = world.path("child");
+    let script = format!(
+        "(trap '' TERM; echo $BASHPID > {0}.new; mv {0}.new {0}; exec sleep 60) & {1}; exit 3",
+        child.display(),
+        crate::scripts::loop_until(&world.path("go"))
+    );
+    let id = world.ok(&["run", "--grace", "200ms", "--shell", &script]);
+    until("the child is there", || child.exists());
+    let child = crate::processes::pid_in(&child);
+    limit_files(&world, &id, "1");
+    std::fs::write(world.path("go"), "").unwrap();
+    let leader = world.leader(&id);
+    until("the leader has ended", || !crate::world::is_alive(leader));
+    let ran = promptly(&world, &["stop", &id]);
+    assert_eq!(ran.code, 125, "{ran:?}");
+    assert!(!crate::world::is_alive(child));
+    limit_files(&world, &id, "unlimited");
+    world.until_over(&id);
+    let shown = world.show(&id);
+    assert_eq!(
+        (&shown["exit_code"], &shown["ended_by"]),
+        (&json!(3), &json!("itself"))
+    );
 }

@@ -179,7 +179,9 @@ fn a_stop_of_many_goes_on_past_one_that_fails() {
 #[test]
 fn many_jobs_are_waited_for_and_stopped_with_few_descriptors() {
     let world = World::new();
-    let ids: Vec<String> = (0..60).map(|_| sleeper(&world, &[])).collect();
+    let ids: Vec<String> = (0..60)
+        .map(|_| sleeper(&world, &["--session", "me"]))
+        .collect();
     let few = |args: &[&str]| {
         let ids = ids.iter().map(String::as_str);
         let args: Vec<&str> = args.iter().copied().chain(ids).collect();
@@ -368,4 +370,52 @@ fn limits_are_the_jobs_and_not_its_keepers() {
         assert!(!of("Max cpu time").contains("100"), "{limits}");
         assert!(!of("Max file size").contains("9437184"), "{limits}");
     }
+}
+
+/// The first start is slow to stop the job that has the name; then the second finds the first's job under it.
+#[test]
+fn a_start_that_is_repeated_does_not_replace_itself() {
+    let world = World::new();
+    let script = "trap '' TERM; echo up; exec sleep 60";
+    let old = crate::scripts::started(&world, &["--name", "web", "--grace", "700ms"], script);
+    let args = [
+        "run",
+        "--id",
+        "new",
+        "--name",
+        "web",
+        "--replace",
+        "--",
+        "sleep",
+        "60",
+    ];
+    let begin = || crate::processes::begin(world.command(args));
+    let starts = [begin(), begin()];
+    let mut codes = starts.map(|start| Ran::end_of(start).code);
+    codes.sort();
+    assert_eq!(codes, [0, 125]);
+    assert_eq!(world.show(&old)["state"], "ended");
+    assert_eq!(world.show("new")["state"], "running");
+}
+
+#[test]
+fn a_name_is_free_once_its_job_was_lost() {
+    let world = World::new();
+    let old = named(&world, None, "web");
+    world.kill_both(&old);
+    kill(world.leader(&old), 9);
+    until("it is gone", || world.processes().is_empty());
+    let new = named(&world, None, "web");
+    assert_eq!(world.json(&["show", "web", "--json"])["id"], json!(new));
+}
+
+#[test]
+fn force_removes_nothing_that_runs() {
+    let world = World::new();
+    let id = sleeper(&world, &["--pty"]);
+    let leader = world.leader(&id);
+    fs::write(world.job_dir(&id).join("journal"), "no journal\n").unwrap();
+    let pruned = world.json(&["prune", "--all", "--force", "--json"]);
+    assert_eq!(pruned["removed"], json!([]), "{pruned}");
+    assert!(is_alive(leader) && world.job_dir(&id).exists());
 }

@@ -73,6 +73,8 @@ pub fn ack(inbox: &Inbox<'_>, events: &[EventId]) -> Result<(), Error> {
 const MOMENT_MS: u64 = 1;
 const LONGEST_LAUNCH_MS: u64 = 1000;
 const LONGEST_UNREADABLE_MS: u64 = 30_000;
+/// How long a keeper may take to take a connection. One that does not is tried again.
+const CONNECTING: Duration = Duration::from_millis(100);
 
 /// Somebody who waits for an inbox, without polling.
 #[derive(Debug)]
@@ -213,7 +215,10 @@ impl<'a, 'b> Waiter<'a, 'b> {
         let (presence, _) = presence::meet(outlive, id)?;
         Ok(match presence {
             Presence::Over | Presence::Elsewhere(_) => (presence, None),
-            Presence::Kept => (presence, Connection::open(&outlive.job_dir(id))?),
+            Presence::Kept => (
+                presence,
+                Connection::open(&outlive.job_dir(id), CONNECTING)?,
+            ),
         })
     }
 

@@ -116,7 +116,8 @@ fn show_some(outlive: &Outlive, ids: &[JobId], until: u64) -> Vec<Result<Job, Er
     let ask = |id: &JobId| {
         let record = Record::read(outlive, id)?;
         let asked = record.is_worth_asking();
-        let asked = asked.then(|| presence::Asked::of(outlive, id));
+        let left = until.saturating_sub(clock::boot_ms()).max(AT_LEAST_MS);
+        let asked = asked.then(|| presence::Asked::of(outlive, id, Duration::from_millis(left)));
         Ok((record, asked))
     };
     let asked: Vec<Result<_, Error>> = ids.iter().map(ask).collect();
@@ -136,12 +137,9 @@ fn show_some(outlive: &Outlive, ids: &[JobId], until: u64) -> Vec<Result<Job, Er
 
 /// A keeper that does not answer is no reason not to tell what the files say.
 fn not_answering(error: Error) -> Result<Sight, Error> {
-    match error {
-        Error::NoAnswer(_) => Ok(Sight::Silent),
-        Error::Io { ref source, .. } if source.kind() == io::ErrorKind::TimedOut => {
-            Ok(Sight::Silent)
-        }
-        other => Err(other),
+    match error.is_silence() {
+        true => Ok(Sight::Silent),
+        false => Err(error),
     }
 }
 

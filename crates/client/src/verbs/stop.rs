@@ -65,11 +65,13 @@ pub struct Stops {
 pub fn stop_all(outlive: &Outlive, ids: &[JobId], how: &Stop) -> Stops {
     let mut stops = Stops::default();
     let budget = descriptors::budget(ids.len());
+    let mut numbers = 0..;
     for some in ids.chunks(budget.connections) {
+        // What is reserved stays so until all are stopped.
+        let reserves = |number: Option<usize>| number.is_some_and(|n| n < budget.reserved);
         let asked: Vec<_> = some
             .iter()
-            .enumerate()
-            .map(|(number, id)| Asked::of(outlive, id, how, number < budget.reserved))
+            .map(|id| Asked::of(outlive, id, how, reserves(numbers.next())))
             .collect();
         for (id, asked) in some.iter().zip(asked) {
             match asked.and_then(|asked| asked.finish(outlive, id)) {

@@ -50,6 +50,9 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// How often a job of another host is looked at: no keeper can tell from there when there is news.
 pub(crate) const LOOK_ELSEWHERE: Duration = Duration::from_secs(15);
 
+/// How long a keeper may take to take a connection.
+const CONNECTING: Duration = Duration::from_millis(100);
+
 /// How often a job is looked at for which there is no file descriptor.
 const LOOK_WITHOUT_ROOM: Duration = Duration::from_secs(1);
 
@@ -241,7 +244,12 @@ impl Watch {
                 (_, Room::None) => return Ok(Watch::Unarmed(LOOK_WITHOUT_ROOM)),
                 (Presence::Kept | Presence::Over, Room::Some) => {}
             }
-            if let Some(connection) = presence::reach(outlive, id)? {
+            let reached = match presence::reach_within(outlive, id, CONNECTING) {
+                // Its keeper is suspended, and others have asked it before. Its record is looked at meanwhile.
+                Err(error) if error.is_silence() => return Ok(Watch::Unarmed(LOOK_WITHOUT_ROOM)),
+                other => other?,
+            };
+            if let Some(connection) = reached {
                 connection.send(&match what {
                     What::Input => Request::AwaitInput,
                     What::End | What::Ready | What::Match | What::Quiet => Request::News {
