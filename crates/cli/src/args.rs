@@ -9,6 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::lazily::Lazily;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::mem;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -81,6 +82,7 @@ pub fn run() -> ExitCode {
         Err(error) if error.use_stderr() && is_hook(std::env::args_os().skip(1)) => {
             return commands::hook::refuse(&error.to_string());
         }
+        Err(error) if error.use_stderr() => return refuse(&error),
         Err(error) => error.exit(),
     };
     let (quiet, json) = (cli.global.quiet, cli.global.json);
@@ -91,6 +93,20 @@ pub fn run() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(failure) => failure.report(quiet, json),
     }
+}
+
+/// Says what is wrong with the command line; as JSON too, where that was asked for. What was typed is repeated in
+/// it, and may hold control characters.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    let text = outlive::visible(&text);
+    if std::env::args_os().any(|word| word == "--json") {
+        let message = text.trim_end();
+        let line = serde_json::json!({"error": {"code": "usage", "message": message}});
+        let _ = writeln!(io::stdout(), "{line}");
+    }
+    let _ = write!(io::stderr(), "{text}");
+    Exit::Usage.into()
 }
 
 /// Parses for the verb that comes first, which is all that is described to the parser: that takes most of

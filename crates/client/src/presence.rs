@@ -76,11 +76,13 @@ fn try_to_meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error
             Whereabouts::Gone(why) => Some(why),
             Whereabouts::Elsewhere(there) => return Ok((Presence::Elsewhere(there), state)),
         };
-        let file = open_lock(&job)?;
-        if lock::is_taken(&file).map_err(Error::io("cannot look at the lock", job.lock()))? {
+        // Asked without opening it for writing: a home may be read-only, and its jobs are still to be reached.
+        let is_kept = is_kept(&job).map_err(Error::io("cannot look at the lock", job.lock()));
+        // What stands in the place of the lock is replaced below.
+        if is_kept.unwrap_or(false) {
             return Ok((Presence::Kept, state));
         }
-        match lock::take(file).map_err(Error::io("cannot take the lock", job.lock()))? {
+        match lock::take(open_lock(&job)?).map_err(Error::io("cannot take the lock", job.lock()))? {
             Locked::Taken => {}
             // The lock is not the one they hold: something else was put in its place.
             Locked::Mine(_) if keeper_lives(&state) => return Ok((Presence::Kept, state)),

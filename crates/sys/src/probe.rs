@@ -5,7 +5,7 @@ use crate::lock::{self, Locked};
 use crate::pidfd::{PidFd, Status, wait_for_child};
 use crate::pipe::{self, Moved};
 use crate::socket::{Listener, Stream};
-use crate::{file, procfs};
+use crate::{file, poll, procfs};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -44,10 +44,12 @@ pub fn required_calls() -> Result<(), (&'static str, io::Error)> {
         Err(error) if error.raw_os_error() != Some(libc::ECHILD) => return Err(("waitid", error)),
         _ => {}
     }
-    let refused = |error| ("splice", error);
-    let (from, _from_end) = pipe::new_pipe().map_err(refused)?;
-    let (_to_end, to) = pipe::new_pipe().map_err(refused)?;
-    pipe::move_bytes(&from, &to, 1).map_err(refused).map(drop)
+    poll::wait(&[], Some(Duration::ZERO)).map_err(|error| ("ppoll", error))?;
+    let new_pipe = || pipe::new_pipe().map_err(|error| ("pipe2", error));
+    let (from, _from_end) = new_pipe()?;
+    let (_to_end, to) = new_pipe()?;
+    let moved = pipe::move_bytes(&from, &to, 1).map(drop);
+    moved.map_err(|error| ("splice", error))
 }
 
 /// Whether a directory can be renamed here without replacing another, in one step.

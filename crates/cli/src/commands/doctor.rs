@@ -21,10 +21,11 @@ pub fn run(context: &Context, _args: Args) -> Result<Exit, Failure> {
                     Verdict::Less => "LESS",
                     Verdict::Broken => "BROKEN",
                 };
-                context.print(&format!(
+                let text = format!(
                     "{mark:6} {:15} {}\n{:22} {}",
                     check.name, check.found, "", check.means
-                ))?;
+                );
+                context.print(&outlive::visible(&text))?;
             }
         }
     }

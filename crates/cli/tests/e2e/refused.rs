@@ -22,7 +22,13 @@ fn name((call, error): &(&str, &str)) -> String {
 
 #[test]
 fn a_job_that_could_not_be_supervised_is_not_started() {
-    let cells = cells(&["pidfd_open", "pidfd_send_signal", "splice", "waitid"]);
+    let cells = cells(&[
+        "pidfd_open",
+        "pidfd_send_signal",
+        "splice",
+        "waitid",
+        "ppoll",
+    ]);
     every(&cells, name, |(call, error)| {
         let world = World::new();
         let marker = world.path("ran");

@@ -146,6 +146,12 @@ fn errors_are_json_with_a_code_where_json_is_asked_for() {
             3,
             "no_such_session",
         ),
+        (
+            &["run", "--json", "--timeout", "never", "--", "true"],
+            2,
+            "usage",
+        ),
+        (&["show", "--json"], 2, "usage"),
     ] {
         let ran = world.outlive(args);
         assert_eq!(ran.code, exit, "{args:?}: {ran:?}");
@@ -171,7 +177,7 @@ fn a_stop_of_many_goes_on_past_one_that_fails() {
     assert_eq!(ids_of(&answer), [ids[0].as_str(), &ids[2]]);
     assert_eq!(answer["failed"][0]["id"], json!(ids[1]));
     assert_eq!(answer["failed"][0]["error"]["code"], "no_answer");
-    let words = format!("{} was not stopped", ids[1]);
+    let words = format!("stopping {} failed", ids[1]);
     assert!(ran.stderr.contains(&words), "{ran:?}");
     kill(keeper, CONT);
 }
@@ -229,6 +235,10 @@ fn a_command_cannot_write_to_the_terminal_of_who_looks() {
         world.ok(&["inbox", "--session", "me"]),
         start.stderr + &start.stdout,
         world.outlive(&["show", evil]).stderr,
+        world
+            .outlive(&["run", "--timeout", evil, "--", "true"])
+            .stderr,
+        world.outlive(&[evil]).stderr,
     ];
     for text in texts {
         let controls = text.chars().filter(|c| c.is_control() && *c != '\n');
@@ -418,4 +428,23 @@ fn force_removes_nothing_that_runs() {
     let pruned = world.json(&["prune", "--all", "--force", "--json"]);
     assert_eq!(pruned["removed"], json!([]), "{pruned}");
     assert!(is_alive(leader) && world.job_dir(&id).exists());
+}
+
+/// As after an error of the disk: what can be read and asked is, and a stop stops.
+#[test]
+fn jobs_of_a_read_only_home_are_shown_and_stopped() {
+    let world = World::new();
+    let id = sleeper(&world, &[]);
+    let leader = world.leader(&id);
+    let home = world.home();
+    let home = home.to_str().unwrap();
+    let outlive = env!("CARGO_BIN_EXE_outlive");
+    let script = format!(
+        "mount --bind {home} {home} && mount -o remount,ro,bind {home} && \
+         {outlive} list && {outlive} show {id} && {outlive} stop {id}"
+    );
+    let ran = Ran::of(&mut world.within("unshare", ["--mount", "sh", "-c", &script]));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("running"), "{ran:?}");
+    assert!(!is_alive(leader));
 }
