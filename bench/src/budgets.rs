@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 const BUDGETS: &str = include_str!("../budgets.toml");
-const IDLE_JOBS: usize = 50;
+const IDLE_JOBS: usize = 500;
 
 /// What a test starts it finds as its descendants, so no two tests start something at once.
 static TURN: Mutex<()> = Mutex::new(());

@@ -22,7 +22,7 @@ use outlive_sys::limits::Limits;
 use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::pidfd::{self, PidFd, Status};
 use outlive_sys::poll::{self, Interest};
-use outlive_sys::{own, procfs};
+use outlive_sys::{own, probe, procfs};
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::iter;
@@ -71,10 +71,22 @@ fn open(directory: &Path) -> io::Result<Option<(Lock, Shared, GateInside)>> {
     let limits = Limits::lift().ok();
     // Whoever waits at its other end is not to look before a failure is written down.
     let ready = handed.output;
-    match Shared::open(job.clone(), spec, &ready, limits) {
+    match try_calls().and_then(|()| Shared::open(job.clone(), spec, &ready, limits)) {
         Ok((shared, inside)) => Ok(Some((lock, shared, inside))),
         Err(error) => give_up(&job, &error).map(|()| None),
     }
+}
+
+/// Refuses a system on which a job could be started and not be supervised.
+///
+/// Kept out of line, as `open` is.
+#[inline(never)]
+fn try_calls() -> io::Result<()> {
+    probe::required_calls().map_err(|(call, error)| {
+        io::Error::other(format!(
+            "this system refuses the call {call} ({error}), without which no job can be supervised"
+        ))
+    })
 }
 
 /// The lock that was handed down, or the job's own; `None` when another pair has it.

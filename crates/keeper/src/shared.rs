@@ -9,8 +9,8 @@ use outlive_core::layout::{self, CONTROL};
 use outlive_core::{Input, JobDir, Phase, Spec};
 use outlive_sys::child::{self, Gate, GateInside};
 use outlive_sys::limits::Limits;
+use outlive_sys::pipe;
 use outlive_sys::socket::Listener;
-use outlive_sys::{pipe, probe};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt;
@@ -84,12 +84,6 @@ impl Shared {
         if limits.is_some_and(|limits| limits.open_files() < fewest) {
             let reason =
                 format!("too few files may be open here; `ulimit -n` must be {fewest} at least");
-            return Err(io::Error::other(reason));
-        }
-        if let Err((call, error)) = probe::required_calls() {
-            let reason = format!(
-                "this system refuses the call {call} ({error}), without which no job can be supervised"
-            );
             return Err(io::Error::other(reason));
         }
         let (gate, inside) = child::gate()?;
