@@ -1,8 +1,8 @@
 //! Which job a name means.
 //!
 //! A name belongs to a session; jobs without a session share one space of names. It means the job that runs, else
-//! the newest one that has ended. Two running jobs of one name cannot be started: a person who says `stop web` must
-//! not have to think about which.
+//! the newest one that has ended. A name that a running job has is refused to a second one, so that `stop web` always
+//! means one job.
 
 use crate::error::Error;
 use crate::outlive::Outlive;
@@ -43,7 +43,7 @@ pub fn of_others(outlive: &Outlive, name: &Label) -> Result<Vec<JobId>, Error> {
     Ok(live.filter(is_called).collect())
 }
 
-/// Has a name for a new job: nobody else can be given it in this session until what is returned is dropped.
+/// Reserves a name for a new job. Nobody else in this session gets the name until the returned lock is dropped.
 pub(crate) fn take(
     outlive: &Outlive,
     spec: &Spec,

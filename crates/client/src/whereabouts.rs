@@ -90,15 +90,15 @@ fn disk(outlive: &Outlive) -> Disk {
     }
 }
 
-/// Whether a job of another PID namespace is over, as far as the kernel tells across namespaces: nobody holds
-/// its lock, so both keepers are gone, and nobody has its output open, which every process of the job inherits.
-/// A job on a terminal has not the output open itself, so nothing is known of that.
+/// Whether a job of another PID namespace is over. Locks and FIFOs are the same in every namespace of a machine: a
+/// free lock means that both keepers are gone, and a FIFO that nobody has open means that no process has inherited
+/// the output. A job on a terminal has the terminal open instead of the FIFO, so this says nothing about it.
 fn has_ended_with_namespace(outlive: &Outlive, job: &JobDir) -> bool {
-    let is_unlocked = layout::open(&job.lock()).and_then(|file| lock::is_taken(&file));
+    let is_locked = layout::open(&job.lock()).and_then(|file| lock::is_taken(&file));
     let spec = job.read_spec();
     let on_terminal = |spec: &Spec| matches!(spec.input, Input::Pty(_));
     disk(outlive) == Disk::Own
-        && matches!(is_unlocked, Ok(false))
+        && matches!(is_locked, Ok(false))
         && spec.is_ok_and(|spec| !on_terminal(&spec))
         && matches!(pipe::is_open(&job.feed()), Ok(false))
 }

@@ -84,7 +84,7 @@ fn open(directory: &Path) -> io::Result<Option<(Lock, Shared, GateInside)>> {
 fn try_calls() -> io::Result<()> {
     probe::required_calls().map_err(|(call, error)| {
         io::Error::other(format!(
-            "this system refuses the call {call} ({error}), without which no job can be supervised"
+            "no job can be supervised here, since this system refuses the call {call}: {error}"
         ))
     })
 }

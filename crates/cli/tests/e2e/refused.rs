@@ -40,7 +40,8 @@ fn a_job_that_could_not_be_supervised_is_not_started() {
             &["run", "--id", "x", "--", "touch", marker],
         );
         assert_eq!(ran.code, 125, "{ran:?}");
-        assert!(ran.stderr.contains(call), "{ran:?}");
+        let words = format!("refuses the call {call}: ");
+        assert!(ran.stderr.contains(&words), "{ran:?}");
         assert!(!Path::new(marker).exists(), "it ran unkept");
         let shown = world.show("x");
         assert_eq!(shown["outcome"]["kind"], "not_started", "{shown}");
