@@ -51,6 +51,8 @@ pub enum Event {
         /// `None` once the standby has itself become the keeper.
         standby: Option<ProcRef>,
     },
+    /// The keeper has made itself a new standby in place of one that is gone.
+    NewStandby { standby: ProcRef },
     /// The leader exists and waits for leave to execute the command.
     Spawned { leader: ProcRef },
     /// The command has been executed.

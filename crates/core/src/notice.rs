@@ -48,6 +48,7 @@ impl Kind {
             Event::AwaitingInput { .. } => Kind::AwaitingInput,
             Event::Accepted { .. }
             | Event::Kept { .. }
+            | Event::NewStandby { .. }
             | Event::Spawned { .. }
             | Event::Started
             | Event::StopRequested(_)

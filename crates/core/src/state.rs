@@ -249,6 +249,12 @@ impl State {
                 });
                 return Applied::Taken;
             }
+            (Event::NewStandby { standby }, _) => {
+                if let Some(kept) = &mut self.kept {
+                    kept.standby = Some(*standby);
+                }
+                return Applied::Taken;
+            }
             (Event::Gap { from, to }, _) if from < to => {
                 self.gaps.push(*from..*to);
                 return Applied::Taken;

@@ -6,6 +6,7 @@
 
 use crate::MARK;
 use outlive_core::JobDir;
+use outlive_core::signal::Signal;
 use outlive_sys::pidfd::{self, PidFd};
 use outlive_sys::{memory, own, procfs, spawn};
 use std::ffi::OsStr;
@@ -88,7 +89,7 @@ impl Errand {
     pub fn kill(&self) {
         let _ = own::kill_group(self.pid);
         if let Ok(Some(process)) = PidFd::open(self.pid) {
-            let _ = process.signal(outlive_core::signal::Signal::KILL.number());
+            let _ = process.signal(Signal::KILL.number());
         }
     }
 
@@ -111,20 +112,40 @@ impl Errand {
 }
 
 /// Ends what a predecessor's doorbells are still at: they are rung again. What such a one has sent into a
-/// session of its own is not touched.
-pub fn end_inherited(job: &JobDir) -> io::Result<()> {
+/// session of its own is not touched. They are children of this process, or anybody's if it is `orphaned`.
+pub fn end_inherited(job: &JobDir, orphaned: bool) -> io::Result<()> {
     let mark = mark(job.path().as_os_str().as_bytes());
+    if orphaned {
+        return end_by_mark(&mark);
+    }
     for pid in procfs::children(own::pid())? {
-        let is_sent = procfs::started_with(pid, MARK)
-            .ok()
-            .flatten()
-            .is_some_and(|has| has == mark);
-        if is_sent && procfs::stat(pid).is_some_and(|stat| stat.session != pid) {
+        if is_sent(pid, &mark) {
             // It leads its group, or is no errand but something that one left behind.
             let _ = own::kill_group(pid);
         }
     }
     Ok(())
+}
+
+/// Ends each of them by itself: a group's number may be another's by the time it is used.
+fn end_by_mark(mark: &[u8]) -> io::Result<()> {
+    for pid in procfs::all()? {
+        if !is_sent(pid, mark) {
+            continue;
+        }
+        if let Some(process) = PidFd::open(pid)?
+            && is_sent(pid, mark)
+        {
+            process.signal(Signal::KILL.number())?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a process bears this mark and has not left for a session of its own.
+fn is_sent(pid: i32, mark: &[u8]) -> bool {
+    let has = procfs::started_with(pid, MARK).ok().flatten();
+    has.is_some_and(|has| has == mark) && procfs::stat(pid).is_some_and(|stat| stat.session != pid)
 }
 
 /// This program, to do something for the job in this directory as long as this process lives.

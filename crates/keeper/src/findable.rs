@@ -59,6 +59,14 @@ impl Syncing {
 }
 
 impl Finding {
+    /// What another process may know of it: a standby that is this one's is not that one's.
+    pub fn known(&self) -> Finding {
+        match self {
+            Finding::Done(findable) => Finding::Done(*findable),
+            Finding::Open | Finding::Standby(_) => Finding::Open,
+        }
+    }
+
     /// It is done when this returns, or cannot be.
     pub fn done(&mut self, job: &JobDir, spec: &Spec) -> Findable {
         let findable = match self {

@@ -25,6 +25,8 @@ pub enum Hook {
     Started,
     /// The launcher has been told.
     Ready,
+    /// There is a new standby, and the journal says so.
+    NewStandby,
     Captured,
     /// The job's input is over, which whoever asked for it has not been told.
     InputEnded,

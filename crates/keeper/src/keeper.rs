@@ -5,6 +5,7 @@
 
 use crate::capture::{Capture, Feed};
 use crate::clients::Clients;
+use crate::company::{Company, Haste, Which};
 use crate::ending::{Exited, Noted, Recorded};
 use crate::errand::{self, Errand};
 use crate::escalation::Escalation;
@@ -72,7 +73,11 @@ pub struct Keeper<'a> {
     pub(crate) noticed: u64,
     /// The leader's side of the gate, while the job waits for its turn.
     pub(crate) inside: Option<GateInside>,
-    finding: Finding,
+    pub(crate) finding: Finding,
+    /// Who would take over.
+    pub(crate) company: Company,
+    /// How standbys that this keeper has made fared.
+    pub(crate) standbys: Haste,
     /// A stop is over: nothing is left that could be reached.
     pub(crate) stopped: bool,
     /// Somebody stopped the job after its end: a doorbell that has failed is not tried again.
@@ -163,6 +168,7 @@ impl<'a> Keeper<'a> {
         // The journal may not say so: a full disk, or a predecessor that died first.
         let adopted = state.kept.as_ref().is_some_and(|kept| kept.adopted)
             || matches!(leader, Leader::Stranger { .. })
+            || shared.orphaned
             || how == Keeping::Adopted;
         let process = state.phase.leader().map(|leader| leader.process);
         // On another host, or after a restart, its numbers are other processes'.
@@ -197,6 +203,8 @@ impl<'a> Keeper<'a> {
             inside: None,
             plug: None,
             finding,
+            company: Company::NOBODY,
+            standbys: Haste::default(),
             stopped: false,
             gives_up_ringing: false,
             errands: Vec::new(),
@@ -211,8 +219,8 @@ impl<'a> Keeper<'a> {
         keeper
     }
 
-    /// Keeps the job until nothing of it is left.
-    pub fn run(mut self: Box<Self>) -> io::Result<()> {
+    /// Keeps the job until nothing of it is left. Returns at once in a standby that it has forked.
+    pub fn run(mut self: Box<Self>) -> io::Result<Which> {
         let resumed = self.resume();
         self.attempt(Rest::Work, resumed);
         self.shared.ring_ready();
@@ -225,7 +233,10 @@ impl<'a> Keeper<'a> {
             if self.is_done() {
                 // The standby has a copy, and may be held up.
                 self.shared.listener.close();
-                return Ok(());
+                return Ok(Which::Keeper);
+            }
+            if let standby @ Which::Standby { .. } = self.find_company() {
+                return Ok(standby);
             }
             for wake in self.sleep()? {
                 let rest = match wake {
@@ -248,7 +259,7 @@ impl<'a> Keeper<'a> {
                 if let Some(turn) = &self.shared.turn {
                     turn.release();
                 }
-                errand::end_inherited(&self.shared.job)?;
+                errand::end_inherited(&self.shared.job, self.shared.orphaned)?;
                 // Who wrote it may have died before it was synced.
                 self.ledger.journal().sync()?;
                 let found = Recorded::found(at);
@@ -389,12 +400,13 @@ impl<'a> Keeper<'a> {
     /// Lets go of ended orphans, and looks what that means for the tree.
     fn process_ended(&mut self) -> io::Result<()> {
         self.bell.quiet();
+        self.look_at_parent();
         self.look_at_leader()?;
         loop {
             match pidfd::any_ended_child() {
                 // An unrecorded leader must stay until it is recorded.
                 Ok(Some(pid)) if !self.is_unrecorded_leader(pid) => {
-                    if !self.is_back(pid)? {
+                    if !self.was_standby(pid)? && !self.is_back(pid)? {
                         pidfd::reap_child(pid)?;
                     }
                 }
@@ -406,12 +418,13 @@ impl<'a> Keeper<'a> {
         Ok(())
     }
 
-    /// Children whose ends are looked at before they are let go: the leader until its end is recorded, and errands.
+    /// Children whose ends are looked at before they are let go: the leader until its end is recorded, errands and
+    /// the standby.
     pub(crate) fn unreaped(&self) -> Vec<i32> {
         let leader = self.state().phase.leader().map(|leader| leader.process.pid);
         let leader = leader.filter(|pid| self.is_unrecorded_leader(*pid));
         let errands = self.errands.iter().map(|errand| errand.pid);
-        errands.chain(leader).collect()
+        errands.chain(leader).chain(self.company.child()).collect()
     }
 
     fn is_unrecorded_leader(&self, pid: i32) -> bool {

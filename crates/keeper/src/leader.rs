@@ -76,16 +76,21 @@ impl Leader {
         Ok(pidfd.map_or(Leader::Gone(ENDED_ALONE), Leader::Child))
     }
 
-    /// Finds the leader that a journal names.
-    pub fn find(process: ProcRef, state: &State) -> io::Result<Leader> {
+    /// Finds the leader that a journal names. A descriptor of it that was held all along serves also when it is gone.
+    pub fn find(process: ProcRef, held: Option<PidFd>, state: &State) -> io::Result<Leader> {
         // Clients start no keeper for a job that may run on another host.
         if !host::has_processes_of(state) {
             return Ok(Leader::Gone(OTHER_HOST));
         }
-        let Some(pidfd) = PidFd::open_started(process.pid, process.started)? else {
+        let found = match held {
+            Some(held) => Some(held),
+            None => PidFd::open_started(process.pid, process.started)?,
+        };
+        let Some(pidfd) = found else {
             return Ok(Leader::Gone(ENDED_ALONE));
         };
-        let stat = procfs::look(process.pid)?;
+        // By the time that it is looked at, its number may be another's.
+        let stat = procfs::look(process.pid)?.filter(|stat| stat.started == process.started);
         let ours = stat.is_some_and(|stat| stat.parent == outlive_sys::own::pid());
         Ok(match ours {
             // Its keeper has just died, and this process was woken by that.
@@ -100,6 +105,14 @@ impl Leader {
                 },
             },
         })
+    }
+
+    /// Its descriptor, for another process to have.
+    pub fn into_pidfd(self) -> Option<PidFd> {
+        match self {
+            Leader::Child(pidfd) | Leader::Stranger { pidfd, .. } => Some(pidfd),
+            Leader::Gone(_) | Leader::NotStarted(_) | Leader::Waiting => None,
+        }
     }
 
     /// What to sleep on for its end; nothing when it is gone already.

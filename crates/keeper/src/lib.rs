@@ -13,6 +13,8 @@
 //! | module | owns |
 //! |---|---|
 //! | [`pair`] | how the two processes come about, and taking over |
+//! | [`standby`] | the one that sleeps until the other is gone |
+//! | [`company`] | making a new standby where there is none |
 //! | [`shared`] | what both hold |
 //! | [`keeper`] | the loop: every source becomes a [`wake::Wake`], handled in order |
 //! | [`tools`] | what a keeper begins with |
@@ -53,6 +55,7 @@ mod awaiting;
 mod capture;
 mod channel;
 mod clients;
+mod company;
 mod ending;
 mod errand;
 mod errands;
@@ -76,6 +79,7 @@ mod serving;
 mod shared;
 mod signs;
 mod spool;
+mod standby;
 mod start;
 mod store;
 mod tail;

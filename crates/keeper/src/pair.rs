@@ -2,14 +2,17 @@
 //!
 //! The launched process makes itself a clean place to live in, opens what both will share, and forks
 //! the keeper. Then it is the standby: it makes the job's names last, and sleeps. If the keeper ends any
-//! other way than by having finished, the standby does what the keeper did: [`act`].
+//! other way than by having finished, the standby does what the keeper did: [`act`]. A keeper that is alone forks
+//! itself a new standby (`company.rs`), which then comes through here like the first.
 
-use crate::findable::{self, Finding, Syncing};
+use crate::company::{Company, Which};
+use crate::findable::{self, Finding};
 use crate::hooks::{Hook, Role};
 use crate::keeper::Keeper;
 use crate::leader::{self, Leader};
 use crate::ledger::{Ledger, now};
-use crate::shared::Shared;
+use crate::shared::{FileId, Shared};
+use crate::standby::{self, Next, Of};
 use crate::start::{self, Unwritten};
 use crate::tools::{self, Tools};
 use crate::turn::{Now, Turn};
@@ -17,19 +20,14 @@ use outlive_core::ending;
 use outlive_core::event::{Event, Keeping};
 use outlive_core::outcome::End;
 use outlive_core::{JobDir, Phase, ProcRef, Spec, layout};
-use outlive_sys::child::{self, Gate, GateInside};
+use outlive_sys::child::{self, Forked, Gate, GateInside};
 use outlive_sys::limits::Limits;
 use outlive_sys::lock::{self, Lock, Locked};
-use outlive_sys::pidfd::{self, PidFd, Status};
-use outlive_sys::poll::{self, Interest};
-use outlive_sys::{own, probe, procfs};
-use std::fs::{self, File, Metadata};
+use outlive_sys::pidfd::PidFd;
+use outlive_sys::{clock, own, probe, procfs};
+use std::fs::File;
 use std::io;
-use std::iter;
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::Instant;
 
 /// Supervises the job in this directory until nothing of it is left; returns the exit code.
 ///
@@ -44,10 +42,54 @@ pub fn run(directory: &Path) -> i32 {
 }
 
 fn enter(directory: &Path) -> io::Result<()> {
-    match open(directory)? {
-        // The lock is held until this process ends, so whatever is to be written down is by then.
-        Some((_lock, mut shared, inside)) => pair(&mut shared, inside),
-        None => Ok(()),
+    let Some((_lock, mut shared, inside)) = open(directory)? else {
+        return Ok(());
+    };
+    // The lock is held until this process ends, so whatever is to be written down is by then.
+    let mut part = become_two(inside);
+    loop {
+        part = match part {
+            Part::Keeper(keeping) => match act(&mut shared, keeping)? {
+                Which::Keeper => return Ok(()),
+                Which::Standby { of, finding } => Part::Standby(Of::Parent { pid: of, finding }),
+            },
+            Part::Standby(of) => {
+                let is_child = matches!(of, Of::Parent { .. });
+                match standby::stand_by(of, &mut shared)? {
+                    Next::TakeOver(finding) if shared.is_still_here() => {
+                        shared.orphaned |= is_child;
+                        shared.pause_before_taking_over();
+                        Part::Keeper(Beginning::heir(finding))
+                    }
+                    Next::TakeOver(_) | Next::Nothing => return Ok(()),
+                }
+            }
+        };
+    }
+}
+
+/// What this process is to do.
+enum Part {
+    Keeper(Beginning),
+    Standby(Of),
+}
+
+/// How a process becomes the keeper.
+struct Beginning {
+    role: Role,
+    inside: Option<GateInside>,
+    company: Company,
+    finding: Finding,
+}
+
+impl Beginning {
+    fn heir(finding: Finding) -> Beginning {
+        Beginning {
+            role: Role::Heir,
+            inside: None,
+            company: Company::NOBODY,
+            finding,
+        }
     }
 }
 
@@ -64,14 +106,14 @@ fn open(directory: &Path) -> io::Result<Option<(Lock, Shared, GateInside)>> {
     let _ = own::new_session();
     own::become_subreaper()?;
     std::env::set_current_dir("/")?;
-    let Some(lock) = take_lock(&job, handed.input)? else {
+    let Some((lock, id)) = take_lock(&job, handed.input)? else {
         return Ok(None);
     };
     let spec = job.read_spec().map_err(io::Error::other)?;
     let limits = Limits::lift().ok();
     // Whoever waits at its other end is not to look before a failure is written down.
     let ready = handed.output;
-    match try_calls().and_then(|()| Shared::open(job.clone(), spec, &ready, limits)) {
+    match try_calls().and_then(|()| Shared::open(job.clone(), id, spec, &ready, limits)) {
         Ok((shared, inside)) => Ok(Some((lock, shared, inside))),
         Err(error) => give_up(&job, &error).map(|()| None),
     }
@@ -90,105 +132,58 @@ fn try_calls() -> io::Result<()> {
 }
 
 /// The lock that was handed down, or the job's own; `None` when another pair has it.
-fn take_lock(job: &JobDir, handed: File) -> io::Result<Option<Lock>> {
+fn take_lock(job: &JobDir, handed: File) -> io::Result<Option<(Lock, FileId)>> {
     let path = job.lock();
-    let which = |file: &Metadata| (file.dev(), file.ino());
-    let is_own = fs::metadata(&path).is_ok_and(|own| {
-        handed
-            .metadata()
-            .is_ok_and(|handed| which(&handed) == which(&own))
-    });
-    let file = if is_own {
-        handed
-    } else {
-        layout::open_or_make(&path)?
+    let own = FileId::at(&path).ok();
+    let (file, id) = match (own, FileId::of(&handed)) {
+        (Some(own), Ok(handed_id)) if own == handed_id => (handed, own),
+        _ => {
+            let file = layout::open_or_make(&path)?;
+            let id = FileId::of(&file)?;
+            (file, id)
+        }
     };
     Ok(match lock::take(file)? {
-        Locked::Mine(lock) => Some(lock),
+        Locked::Mine(lock) => Some((lock, id)),
         Locked::Taken => None,
     })
 }
 
-fn pair(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
+/// Forks the keeper; this process is its standby then.
+fn become_two(inside: GateInside) -> Part {
     let standby = own::pid();
     // A keeper that would not hear of it sees to it itself.
-    let (mut finding, mut syncing) = findable::both_sides().ok().unzip();
-    let forked = child::fork(|| {
-        // The standby's alone, so that it ends with that.
-        syncing = None;
-        let finding = finding.take().unwrap_or(Finding::Open);
-        let _ = own::new_session();
-        let kept = own::become_subreaper()
-            .and_then(|()| act(Role::Keeper, shared, Some(inside), Some(standby), finding));
-        i32::from(kept.is_err())
-    });
-    drop(finding);
-    match forked {
-        Ok(keeper) => stand_by(keeper, shared, syncing),
-        // No room for two: one is better than none. The gate's inside went with the fork.
-        Err(_) => act(Role::Keeper, shared, None, None, Finding::Open),
+    let (finding, syncing) = findable::both_sides().ok().unzip();
+    match child::fork_here() {
+        Ok(Forked::Child) => {
+            // The standby's alone, so that it ends with that.
+            drop(syncing);
+            let _ = own::new_session();
+            Part::Keeper(Beginning {
+                role: Role::Keeper,
+                inside: Some(inside),
+                company: Company::of_parent(standby),
+                finding: finding.unwrap_or(Finding::Open),
+            })
+        }
+        Ok(Forked::Parent(pid)) => Part::Standby(Of::Child { pid, syncing }),
+        // No room for two: one is better than none, and tries again.
+        Err(_) => Part::Keeper(Beginning {
+            role: Role::Keeper,
+            inside: Some(inside),
+            company: Company::alone_for_a_while(),
+            finding: Finding::Open,
+        }),
     }
 }
 
-/// Sleeps as long as the keeper lives, and takes its place if it dies before its time.
-fn stand_by(keeper: i32, shared: &mut Shared, syncing: Option<Syncing>) -> io::Result<()> {
-    let (finding, status) = match PidFd::open(keeper) {
-        Ok(Some(process)) => {
-            let finding = match heed(&process, shared, syncing) {
-                // Its copy would keep the job's input from ever ending.
-                Err(error) if shared.channel.leash().is_some() => return Err(error),
-                other => other.unwrap_or(Finding::Open),
-            };
-            (finding, process.wait_for_child()?)
-        }
-        Err(error) if shared.channel.leash().is_some() => return Err(error),
-        // Without a descriptor for it. It is our child until it is waited for, so its number is its own.
-        Ok(None) | Err(_) => (Finding::Open, pidfd::wait_for_child(keeper)?),
-    };
-    match status {
-        Status::Exited { code: 0 } => Ok(()),
-        _ => act(Role::Heir, shared, None, None, finding),
-    }
-}
-
-/// While the keeper lives: makes the job's names last, and lets go of the job's input when it is told to.
-fn heed(keeper: &PidFd, shared: &mut Shared, mut syncing: Option<Syncing>) -> io::Result<Finding> {
-    let mut finding = Finding::Open;
-    let begins = Instant::now() + findable::MOMENT;
-    loop {
-        let leash = shared.channel.leash().map(AsFd::as_fd);
-        if leash.is_none() && syncing.is_none() {
-            return Ok(finding);
-        }
-        // What the leash is tugged through does not close with the keeper: a leader that waits to be
-        // written down has copies.
-        let on = iter::once(keeper.as_fd()).chain(leash);
-        let on: Vec<_> = on.map(|fd| (fd, Interest::Readable)).collect();
-        let until = syncing
-            .is_some()
-            .then(|| begins.saturating_duration_since(Instant::now()));
-        match poll::wait(&on, until)?.as_slice() {
-            [true, ..] => return Ok(finding),
-            [_, true] => shared.channel.obey(),
-            _ => {
-                let due = syncing.take_if(|_| Instant::now() >= begins);
-                finding = due.map_or(finding, |due| due.see_to(&shared.job, &shared.spec));
-            }
-        }
-    }
-}
-
-/// Reads the journal and goes on from there. Every keeper comes through here.
-fn act(
-    role: Role,
-    shared: &mut Shared,
-    inside: Option<GateInside>,
-    standby: Option<i32>,
-    finding: Finding,
-) -> io::Result<()> {
-    match begin(role, shared, inside, standby, finding)? {
+/// Reads the journal and goes on from there. Every keeper comes through here; a standby that it has forked comes back.
+fn act(shared: &mut Shared, beginning: Beginning) -> io::Result<Which> {
+    // A keeper that its standby has forked is not one yet.
+    own::become_subreaper()?;
+    match begin(shared, beginning)? {
         Some(keeper) => keeper.run(),
-        None => Ok(()),
+        None => Ok(Which::Keeper),
     }
 }
 
@@ -196,13 +191,17 @@ fn act(
 ///
 /// Kept out of line: its large stack frame must not stay allocated while the keeper sleeps.
 #[inline(never)]
-fn begin(
-    role: Role,
-    shared: &mut Shared,
-    inside: Option<GateInside>,
-    standby: Option<i32>,
-    finding: Finding,
-) -> io::Result<Option<Box<Keeper<'_>>>> {
+fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box<Keeper<'_>>>> {
+    let Beginning {
+        role,
+        mut inside,
+        company,
+        finding,
+    } = beginning;
+    if role == Role::Heir {
+        shared.begun_ms = clock::boot_ms();
+    }
+    let held = shared.leader.take();
     role.reach(Hook::Begun);
     let mut ledger = Ledger::open(&shared.job).map_err(io::Error::other)?;
     let how = match (role, &ledger.state().phase) {
@@ -211,7 +210,6 @@ fn begin(
         (Role::Keeper, _) => Keeping::Adopted,
     };
     let early_stop = ledger.state().is_stopped_early();
-    let mut inside = inside;
     let mut forked = None;
     if let (Phase::Accepted, None, false) = (&ledger.state().phase, &shared.turn, early_stop) {
         // It makes itself ready while this does; if this fails, its gate closes and it ends there.
@@ -219,7 +217,7 @@ fn begin(
         forked = Some(fork_leader(role, shared, inside));
     }
     // Who keeps it is good to know and nothing hangs on it: a full disk must not end this here.
-    let _ = tools::kept(how, standby).and_then(|event| ledger.write(&[event]));
+    let _ = tools::kept(how, company.pid()).and_then(|event| ledger.write(&[event]));
     let tools = match Tools::new(shared, ledger.state()) {
         // Nothing has run yet, so why it cannot is the outcome.
         Err(error) if ledger.state().phase == Phase::Accepted => {
@@ -239,7 +237,7 @@ fn begin(
         phase => {
             // Its predecessors' lock went with them, unless somebody has it now.
             let _ = turn(shared);
-            find_leader(&ledger, phase.leader().map(|leader| leader.process))?
+            find_leader(held, &ledger, phase.leader().map(|leader| leader.process))?
         }
     };
     if let (Some(turn), Keeping::Adopted, None) = (&shared.turn, how, ledger.state().end()) {
@@ -251,6 +249,7 @@ fn begin(
         shared.ring_ready();
     }
     let mut keeper = Keeper::new(role, shared, ledger, tools, leader, how, finding);
+    keeper.keep_company(company);
     keeper.inside = inside;
     Ok(Some(keeper))
 }
@@ -319,7 +318,7 @@ fn finish_start(
             if !procfs::is_executing(leader.pid) {
                 return Ok(Leader::Gone(leader::STARTING));
             }
-            let found = find_leader(ledger, Some(leader))?;
+            let found = find_leader(None, ledger, Some(leader))?;
             if found.awaited().is_some() {
                 ledger.journal().append(now(), &[Event::Started])?;
             }
@@ -329,22 +328,32 @@ fn finish_start(
 }
 
 fn pass_gate(role: Role, gate: &Gate, spec: &Spec, ledger: &mut Ledger) -> io::Result<Leader> {
+    let process = ledger.state().phase.leader().map(|leader| leader.process);
+    // Found while it waits at the gate: it may not be a child of this process, and be gone soon after.
+    let leader = match (role, process) {
+        (Role::Keeper, Some(process)) => Leader::child(process.pid),
+        _ => find_leader(None, ledger, process),
+    };
     match start::open_gate(role, gate, spec)? {
         Err(outcome) => Ok(Leader::NotStarted(outcome)),
         Ok(()) => {
             ledger.journal().append(now(), &[Event::Started])?;
-            let process = ledger.state().phase.leader().map(|leader| leader.process);
-            match (role, process) {
-                (Role::Keeper, Some(process)) => Leader::child(process.pid),
-                _ => find_leader(ledger, process),
-            }
+            leader
         }
     }
 }
 
-fn find_leader(ledger: &Ledger, leader: Option<ProcRef>) -> io::Result<Leader> {
+/// The leader that the journal names, by the descriptor that this process has held of it where it has.
+fn find_leader(
+    held: Option<(ProcRef, PidFd)>,
+    ledger: &Ledger,
+    leader: Option<ProcRef>,
+) -> io::Result<Leader> {
     match leader {
-        Some(process) => Leader::find(process, ledger.state()),
+        Some(process) => {
+            let held = held.filter(|(known, _)| *known == process);
+            Leader::find(process, held.map(|(_, pidfd)| pidfd), ledger.state())
+        }
         None => Ok(Leader::Gone(leader::UNREADABLE)),
     }
 }

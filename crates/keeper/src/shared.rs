@@ -2,18 +2,23 @@
 
 use crate::capture::Source;
 use crate::channel::Channel;
+use crate::company::Haste;
 use crate::keep_awake::KeepAwake;
 use crate::mirror;
 use crate::turn::Turn;
 use outlive_core::layout::{self, CONTROL};
-use outlive_core::{Input, JobDir, Phase, Spec};
+use outlive_core::{Input, JobDir, Phase, ProcRef, Spec};
 use outlive_sys::child::{self, Gate, GateInside};
 use outlive_sys::limits::Limits;
-use outlive_sys::pipe;
+use outlive_sys::pidfd::PidFd;
 use outlive_sys::socket::Listener;
-use std::fs::File;
+use outlive_sys::{clock, pipe};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 /// With the fewest files a keeper works with, this many clients at once have room.
 const FEWEST_CLIENTS: usize = 8;
@@ -44,6 +49,16 @@ pub struct Shared {
     pub turn: Option<Turn>,
     pub most_clients: usize,
     pub limits: Option<Limits>,
+    /// The leader and a descriptor of it, in a standby that was forked while there was one.
+    pub leader: Option<(ProcRef, PidFd)>,
+    /// The job's processes do not descend from this one, though nobody has adopted the job: it was a child of the
+    /// keeper that it took over from.
+    pub orphaned: bool,
+    /// When the keeper at work began (boot time), and how many before it died young.
+    pub begun_ms: u64,
+    pub haste: Haste,
+    /// Which file the pair has locked.
+    lock: FileId,
     /// What holds off sleep does so until this closes.
     _awake: Option<KeepAwake>,
     /// Who started this pair hears through it that the start is decided.
@@ -59,6 +74,7 @@ impl Shared {
     /// Opens all of it, and the leader's side of the gate.
     pub fn open(
         job: JobDir,
+        lock: FileId,
         spec: Spec,
         ready: &File,
         limits: Option<Limits>,
@@ -111,8 +127,25 @@ impl Shared {
             gate,
             ready: ready.try_clone()?,
             limits,
+            leader: None,
+            orphaned: false,
+            begun_ms: clock::boot_ms(),
+            haste: Haste::default(),
+            lock,
         };
         Ok((shared, inside))
+    }
+
+    /// Whether the directory is still that of the job that this pair keeps. Once its job is over it may be pruned,
+    /// and another job be given its id.
+    pub fn is_still_here(&self) -> bool {
+        FileId::at(&self.job.lock()).is_ok_and(|id| id == self.lock)
+    }
+
+    /// Before this process takes over: waits where keepers have died one after the other.
+    pub fn pause_before_taking_over(&mut self) {
+        let lived_ms = clock::boot_ms().saturating_sub(self.begun_ms);
+        thread::sleep(Duration::from_millis(self.haste.after(lived_ms)));
     }
 
     /// Where the job's output comes from.
@@ -129,6 +162,32 @@ impl Shared {
     /// Tells whoever started this pair that the start is decided. Nobody may be there any more.
     pub fn ring_ready(&self) {
         let _ = (&self.ready).write_all(b"r");
+    }
+}
+
+/// Which file it is, for as long as somebody has it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    pub fn at(path: &Path) -> io::Result<FileId> {
+        fs::metadata(path).map(FileId::from)
+    }
+
+    pub fn of(file: &File) -> io::Result<FileId> {
+        file.metadata().map(FileId::from)
+    }
+}
+
+impl From<Metadata> for FileId {
+    fn from(file: Metadata) -> FileId {
+        FileId {
+            device: file.dev(),
+            inode: file.ino(),
+        }
     }
 }
 

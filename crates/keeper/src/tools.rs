@@ -44,7 +44,7 @@ impl Tools {
         Ok(Tools {
             capture,
             desk: Desk::resume(&shared.channel)?,
-            bell: Bell::for_children()?,
+            bell: Bell::for_relatives()?,
             indexing: Indexing::resume(&shared.job).ok(),
             signs,
         })

@@ -23,6 +23,8 @@ pub struct Tree {
     mark: Vec<u8>,
     /// The leader, once it is known that not every process descends from this keeper.
     adopted: Option<ProcRef>,
+    /// The standby, which is none of them though it may be a child of this keeper.
+    pub partner: Option<i32>,
 }
 
 /// One process of the job.
@@ -54,6 +56,7 @@ impl Tree {
         Tree {
             mark: directory.as_os_str().as_bytes().to_vec(),
             adopted,
+            partner: None,
         }
     }
 
@@ -172,6 +175,9 @@ impl Processes for Tree {
 
     /// Whether a process is another job's. A mark is believed only where there is such a job.
     fn is_foreign(&self, pid: i32) -> io::Result<bool> {
+        if self.partner == Some(pid) {
+            return Ok(true);
+        }
         match procfs::started_with(pid, MARK)? {
             Some(mark) if mark == self.mark => Ok(false),
             Some(mark) if mark == errand::mark(&self.mark) => Ok(true),
@@ -189,11 +195,16 @@ impl Processes for Tree {
             None => self.is_in_session(pid)?,
         };
         // The keepers bear the mark too; they are what keeps, not what is kept.
-        Ok(ours && !is_keeper(pid))
+        Ok(ours && !self.is_keeper(pid))
     }
 }
 
 impl Tree {
+    /// This process, its standby and its parent, which may have been one.
+    fn is_keeper(&self, pid: i32) -> bool {
+        pid == own::pid() || self.partner == Some(pid) || own::parent_pid() == Some(pid)
+    }
+
     fn is_in_session(&self, pid: i32) -> io::Result<bool> {
         let Some(leader) = self.adopted else {
             return Ok(false);
@@ -229,11 +240,6 @@ fn is_scarcity(error: &io::Error) -> bool {
     let number = error.raw_os_error();
     error.kind() == io::ErrorKind::OutOfMemory
         || number.is_some_and(|number| TOO_MANY_OPEN_FILES.contains(&number))
-}
-
-/// This process and its standby.
-fn is_keeper(pid: i32) -> bool {
-    pid == own::pid() || own::parent_pid() == Some(pid)
 }
 
 fn member(process: ProcRef) -> io::Result<Option<Member>> {

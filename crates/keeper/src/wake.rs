@@ -101,6 +101,7 @@ impl Keeper<'_> {
             self.capture.due_at(),
             self.errands_end_at(),
             self.next_ring(),
+            self.company.due_at(),
         ]
         .into_iter()
         .flatten()

@@ -23,15 +23,32 @@ use std::os::unix::ffi::OsStrExt;
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 
-/// Forks this process, which must have one thread: with more it is refused. The child runs `child` and ends
-/// with what it returns, or with 101 if that panics: it never comes back to the frames of its caller, which
-/// are the parent's.
-pub fn fork(child: impl FnOnce() -> i32) -> io::Result<i32> {
+/// Which of the two processes this is after a fork.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forked {
+    /// The old one; the child has this pid.
+    Parent(i32),
+    /// The new one.
+    Child,
+}
+
+/// Forks this process, which must have one thread: with more it is refused. Both processes go on from here, each
+/// with its own copy of everything.
+pub fn fork_here() -> io::Result<Forked> {
     require_one_thread()?;
     // SAFETY: this process has a single thread, so nobody can have started another since that was seen, and
     // the child is a whole copy: no lock is held by a thread that is not there. So it may do anything.
-    match check(i64::from(unsafe { libc::fork() }))? {
-        0 => {
+    Ok(match check(i64::from(unsafe { libc::fork() }))? {
+        0 => Forked::Child,
+        pid => Forked::Parent(pid as i32),
+    })
+}
+
+/// Forks as [`fork_here`] does. The child runs `child` and ends with what it returns, or with 101 if that panics:
+/// it never comes back to the frames of its caller, which are the parent's.
+pub fn fork(child: impl FnOnce() -> i32) -> io::Result<i32> {
+    match fork_here()? {
+        Forked::Child => {
             let code = panic::catch_unwind(AssertUnwindSafe(child)).unwrap_or_else(|panicked| {
                 // Dropping it may run anything, and it has been said already.
                 mem::forget(panicked);
@@ -39,7 +56,7 @@ pub fn fork(child: impl FnOnce() -> i32) -> io::Result<i32> {
             });
             exit_at_once(code)
         }
-        pid => Ok(pid as i32),
+        Forked::Parent(pid) => Ok(pid),
     }
 }
 

@@ -39,6 +39,19 @@ pub fn die_with_parent(parent: i32) -> io::Result<()> {
     }
 }
 
+/// From here on a [`Bell::for_relatives`] of this process rings when its parent, which has this pid, ends. Fails
+/// if it has ended already.
+pub fn hear_of_parent(parent: i32) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(PARENT_ENDED))?;
+    match parent_pid() {
+        Some(pid) if pid == parent => Ok(()),
+        _ => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+/// What the kernel sends to a process that asked to hear of its parent's end.
+const PARENT_ENDED: rustix::process::Signal = rustix::process::Signal::USR1;
+
 /// Kills every process of the group that a child of ours leads.
 pub fn kill_group(leader: i32) -> io::Result<()> {
     let Some(pid) = rustix::process::Pid::from_raw(leader) else {
@@ -105,9 +118,10 @@ pub(crate) fn swap_signal_mask(mask: u64) -> io::Result<u64> {
 pub struct Bell(OwnedFd);
 
 impl Bell {
-    /// Rings when a child of this process has ended.
-    pub fn for_children() -> io::Result<Bell> {
-        Bell::new(&[libc::SIGCHLD])
+    /// Rings when a child of this process has ended, or its parent, if it asked to hear of that
+    /// ([`hear_of_parent`]). Anybody may send these signals: it is a reason to look, no proof.
+    pub fn for_relatives() -> io::Result<Bell> {
+        Bell::new(&[libc::SIGCHLD, PARENT_ENDED.as_raw()])
     }
 
     /// Rings when this process's terminal has another size.

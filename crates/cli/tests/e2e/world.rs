@@ -1,6 +1,6 @@
 //! A home of its own for each test, and ways to look at what happens in it.
 
-use crate::processes::{kill_for_good, until_stopped};
+use crate::processes::{STOP, kill_for_good, until_stopped};
 use outlive_sys::pidfd::PidFd;
 use outlive_sys::procfs;
 use serde_json::Value;
@@ -176,13 +176,32 @@ impl World {
 
     /// Who keeps the job, as its journal says.
     pub fn pair(&self, id: &str) -> Pair {
-        let kept = self.events(id, "kept");
-        let kept = kept.last().unwrap();
         let pid = |value: &Value| value["pid"].as_i64().map(|pid| pid as i32);
-        Pair {
-            keeper: pid(&kept["keeper"]).unwrap(),
-            standby: pid(&kept["standby"]),
+        let mut pair = None;
+        for record in self.journal(id) {
+            let event = &record["event"];
+            if let Some(kept) = event.get("kept") {
+                pair = Some(Pair {
+                    keeper: pid(&kept["keeper"]).unwrap(),
+                    standby: pid(&kept["standby"]),
+                });
+            }
+            if let (Some(new), Some(pair)) = (event.get("new_standby"), &mut pair) {
+                pair.standby = pid(&new["standby"]);
+            }
         }
+        pair.unwrap()
+    }
+
+    /// The same once there are two, and both live.
+    pub fn settled_pair(&self, id: &str) -> (i32, i32) {
+        let mut found = None;
+        until("both live", || {
+            let pair = self.pair(id);
+            found = pair.standby.map(|standby| (pair.keeper, standby));
+            found.is_some_and(|(keeper, standby)| is_alive(keeper) && is_alive(standby))
+        });
+        found.unwrap()
     }
 
     /// The pid of the job's first process, as `show` tells it.
@@ -221,11 +240,13 @@ impl World {
         keeper
     }
 
-    /// Kills whoever keeps the job: the standby first, so that nobody takes over.
+    /// Kills whoever keeps the job: both stand still first, so that neither takes over or makes itself another.
     pub fn kill_both(&self, id: &str) {
-        let pair = self.pair(id);
-        kill_for_good(pair.standby.unwrap());
-        kill_for_good(pair.keeper);
+        let (keeper, standby) = self.settled_pair(id);
+        kill(keeper, STOP);
+        kill(standby, STOP);
+        kill_for_good(standby);
+        kill_for_good(keeper);
     }
 
     /// The ids that `list` with these options shows, in its order.

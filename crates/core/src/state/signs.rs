@@ -56,6 +56,7 @@ impl Signs {
             }),
             Event::Accepted { .. }
             | Event::Kept { .. }
+            | Event::NewStandby { .. }
             | Event::Spawned { .. }
             | Event::Started
             | Event::StopRequested(_)

@@ -239,13 +239,12 @@ fn a_job_can_be_adopted_again_and_again() {
 }
 
 #[test]
-fn a_keeper_then_its_heir_killed_leave_a_job_to_adopt() {
+fn a_keeper_then_its_heir_and_its_new_standby_killed_leave_a_job_to_adopt() {
     let world = World::new();
     let id = start(&world, &format!("{WAITS} echo done; exit 7"));
     kill_for_good(world.pair(&id).keeper);
     until("the standby took over", || keepings(&world, &id).len() == 2);
-    assert_eq!(world.pair(&id).standby, None);
-    kill_for_good(world.pair(&id).keeper);
+    world.kill_both(&id);
     assert_eq!(world.show(&id)["state"], "running");
     let_go(&world);
     assert_eq!(world.outlive(&["wait", &id]).code, 7);

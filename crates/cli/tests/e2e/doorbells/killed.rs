@@ -64,11 +64,10 @@ fn two_do_not_ring_at_once() {
         );
         let id = world.ok(&["run", "--on-end", &bell, "--", "true"]);
         until("it rings", || rung_by(&pids).len() == 1);
-        let pair = world.pair(&id);
-        if both {
-            kill_for_good(pair.standby.unwrap());
+        match both {
+            true => world.kill_both(&id),
+            false => kill_for_good(world.pair(&id).keeper),
         }
-        kill_for_good(pair.keeper);
         world.show(&id);
         until("it rings again", || rung_by(&pids).len() == 2);
         if !both {

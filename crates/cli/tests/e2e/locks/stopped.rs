@@ -69,10 +69,10 @@ fn it_stays_stopped_whoever_dies_over_it() {
         until_stopped(pair.keeper);
         stop.kill().unwrap();
         stop.wait().unwrap();
-        if both {
-            kill_for_good(pair.standby.unwrap());
+        match both {
+            true => world.kill_both(&second),
+            false => kill_for_good(pair.keeper),
         }
-        kill_for_good(pair.keeper);
         until("it has ended", || world.show(&second)["state"] == "ended");
         assert_stopped(&world, &world.show(&second));
         assert_eq!(keepings(&world, &second).len(), if both { 1 } else { 2 });

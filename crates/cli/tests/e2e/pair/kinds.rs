@@ -16,7 +16,7 @@ pub enum Comes {
 use Comes::{Always, Never, Perhaps};
 
 /// Every hook of a keeper, and which of `KINDS` come by.
-pub const HOOKS: [(&str, [Comes; 5]); 25] = [
+pub const HOOKS: [(&str, [Comes; 5]); 26] = [
     ("Begun", [Always; 5]),
     ("TurnCame", [Never; 5]),
     ("Forked", [Always; 5]),
@@ -25,6 +25,8 @@ pub const HOOKS: [(&str, [Comes; 5]); 25] = [
     ("Executed", [Always; 5]),
     ("Started", [Always; 5]),
     ("Ready", [Always; 5]),
+    // Each has its first standby all along (`partners.rs`).
+    ("NewStandby", [Never; 5]),
     ("Captured", [Perhaps, Always, Always, Always, Always]),
     // None of these is talked to, and of none is anything watched.
     ("InputEnded", [Never; 5]),

@@ -4,6 +4,7 @@ mod heirs;
 mod hooks;
 mod kinds;
 mod names;
+mod partners;
 mod signals;
 mod streams;
 

@@ -1,9 +1,8 @@
 //! Never what runs.
 
 use super::{DAY_MS, removed, set_wall};
-use crate::processes::KILL;
 use crate::scripts::sleeper;
-use crate::world::{World, is_alive, kill, until};
+use crate::world::{World, is_alive};
 use serde_json::json;
 use std::fs;
 
@@ -59,12 +58,8 @@ fn a_running_job_whose_spec_is_damaged_stays_even_when_forced() {
 fn a_job_whose_keepers_were_killed_is_not_taken_for_ended() {
     let world = World::new();
     let id = sleeper(&world, &[]);
-    let pair = world.pair(&id);
     let leader = world.leader(&id);
-    for pid in [pair.standby.unwrap(), pair.keeper] {
-        kill(pid, KILL);
-        until("it is dead", || !is_alive(pid));
-    }
+    world.kill_both(&id);
     assert_eq!(removed(&world, &["--all", "--force"]), [""; 0]);
     assert_eq!(world.show(&id)["pid"], leader);
 }

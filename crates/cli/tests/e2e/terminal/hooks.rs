@@ -13,8 +13,15 @@ enum Course {
     Stop,
 }
 
-/// What only jobs with a watch, a lock, a doorbell or an end of input come to.
-const ELSEWHERE: [&str; 5] = ["TurnCame", "InputEnded", "Noticed", "Ringing", "Rang"];
+/// What only jobs with a watch, a lock, a doorbell, an end of input or a lost standby come to.
+const ELSEWHERE: [&str; 6] = [
+    "NewStandby",
+    "TurnCame",
+    "InputEnded",
+    "Noticed",
+    "Ringing",
+    "Rang",
+];
 
 /// Every hook there is, for both courses.
 fn cells() -> Vec<(&'static str, Course)> {

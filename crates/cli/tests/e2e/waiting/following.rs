@@ -46,7 +46,7 @@ fn log_follow_survives_its_keeper_and_then_both() {
     kill_for_good(world.pair(&id).keeper);
     until("the standby took over", || keepings(&world, &id).len() == 2);
     log.until_blocked();
-    kill_for_good(world.pair(&id).keeper);
+    world.kill_both(&id);
     until("the follower adopted it", || {
         keepings(&world, &id).len() == 3
     });

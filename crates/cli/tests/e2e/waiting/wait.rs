@@ -146,7 +146,7 @@ fn wait_goes_on_while_keepers_are_killed_and_replaced() {
     until("the standby took over", || keepings(&world, &id).len() == 2);
     until_blocked(wait.id() as i32);
     // Nobody is left then but the one who waits, who must adopt it.
-    kill_for_good(world.pair(&id).keeper);
+    world.kill_both(&id);
     until("the waiting one adopted it", || {
         keepings(&world, &id).len() == 3
     });

@@ -147,11 +147,7 @@ fn pairs_killed_again_and_again_miss_and_repeat_nothing() {
             let id = start(&world, "", script);
             for _ in 0..5 {
                 thread::sleep(Duration::from_millis(20 + random(60)));
-                let pair = world.pair(&id);
-                if let Some(standby) = pair.standby.filter(|pid| is_alive(*pid)) {
-                    kill_for_good(standby);
-                }
-                kill_for_good(pair.keeper);
+                world.kill_both(&id);
                 // Met, and so kept again.
                 world.show(&id);
             }

@@ -1,0 +1,116 @@
+//! The process of the pair that does not act: it sleeps until the other one is gone, and then takes its place.
+//!
+//! The first standby is the keeper's parent. Every later one is a child that a keeper has forked because it was
+//! alone (`company.rs`). Each hears of the other's end from the kernel, so neither looks again and again.
+
+use crate::findable::{self, Finding, Syncing};
+use crate::shared::Shared;
+use outlive_sys::own::{self, Bell};
+use outlive_sys::pidfd::{self, PidFd, Status};
+use outlive_sys::poll::{self, Interest};
+use std::io;
+use std::iter;
+use std::os::fd::AsFd;
+use std::time::Instant;
+
+/// Whose place this process would take.
+#[derive(Debug)]
+pub enum Of {
+    /// A keeper that this process has forked.
+    Child {
+        pid: i32,
+        /// To make the job's names last for it.
+        syncing: Option<Syncing>,
+    },
+    /// The keeper that has forked this process, and what that one had found out.
+    Parent { pid: i32, finding: Finding },
+}
+
+/// What there is to do now that the keeper is gone.
+#[derive(Debug)]
+pub enum Next {
+    TakeOver(Finding),
+    /// It had finished.
+    Nothing,
+}
+
+/// Sleeps as long as the keeper lives.
+pub fn stand_by(of: Of, shared: &mut Shared) -> io::Result<Next> {
+    match of {
+        Of::Child { pid, syncing } => below(pid, syncing, shared),
+        Of::Parent { pid, finding } => above(pid, finding, shared),
+    }
+}
+
+/// The keeper is a child of this process.
+fn below(keeper: i32, syncing: Option<Syncing>, shared: &mut Shared) -> io::Result<Next> {
+    let (finding, status) = match PidFd::open(keeper) {
+        Ok(Some(process)) => {
+            let finding = match heed(&process, shared, syncing) {
+                // Its copy would keep the job's input from ever ending.
+                Err(error) if shared.channel.leash().is_some() => return Err(error),
+                other => other.unwrap_or(Finding::Open),
+            };
+            (finding, process.wait_for_child()?)
+        }
+        Err(error) if shared.channel.leash().is_some() => return Err(error),
+        // Without a descriptor for it. It is our child until it is waited for, so its number is its own.
+        Ok(None) | Err(_) => (Finding::Open, pidfd::wait_for_child(keeper)?),
+    };
+    Ok(match status {
+        Status::Exited { code: 0 } => Next::Nothing,
+        _ => Next::TakeOver(finding),
+    })
+}
+
+/// While the keeper lives: makes the job's names last, and lets go of the job's input when it is told to.
+fn heed(keeper: &PidFd, shared: &mut Shared, mut syncing: Option<Syncing>) -> io::Result<Finding> {
+    let mut finding = Finding::Open;
+    let begins = Instant::now() + findable::MOMENT;
+    loop {
+        let leash = shared.channel.leash().map(AsFd::as_fd);
+        if leash.is_none() && syncing.is_none() {
+            return Ok(finding);
+        }
+        // What the leash is tugged through does not close with the keeper: a leader that waits to be
+        // written down has copies.
+        let on = iter::once(keeper.as_fd()).chain(leash);
+        let on: Vec<_> = on.map(|fd| (fd, Interest::Readable)).collect();
+        let until = syncing
+            .is_some()
+            .then(|| begins.saturating_duration_since(Instant::now()));
+        match poll::wait(&on, until)?.as_slice() {
+            [true, ..] => return Ok(finding),
+            [_, true] => shared.channel.obey(),
+            _ => {
+                let due = syncing.take_if(|_| Instant::now() >= begins);
+                finding = due.map_or(finding, |due| due.see_to(&shared.job, &shared.spec));
+            }
+        }
+    }
+}
+
+/// The keeper is the parent of this process.
+fn above(keeper: i32, finding: Finding, shared: &mut Shared) -> io::Result<Next> {
+    // Without this it would never be known that the keeper is gone. It makes another standby then.
+    let bell = Bell::for_relatives()?;
+    match own::hear_of_parent(keeper) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    while own::parent_pid() == Some(keeper) {
+        let leash = shared.channel.leash().map(AsFd::as_fd);
+        let on = iter::once(bell.as_fd()).chain(leash);
+        let on: Vec<_> = on.map(|fd| (fd, Interest::Readable)).collect();
+        match poll::wait(&on, None)?.as_slice() {
+            [true, ..] => bell.quiet(),
+            [_, true] => shared.channel.obey(),
+            _ => {}
+        }
+    }
+    // Its exit code went to its own parent, so the journal says whether it had finished.
+    Ok(match shared.job.read_journal() {
+        Ok(journal) if journal.state.is_final() => Next::Nothing,
+        _ => Next::TakeOver(finding),
+    })
+}
