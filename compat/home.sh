@@ -77,9 +77,12 @@ pids_of() {
 }
 has_ended() { [ ! -e "/proc/$1" ] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"; }
 # Leaves the job as a power cut does: all of its processes are gone, and the boot is another one.
+# They are suspended first: else a keeper that is left for a moment would note the end, or make itself a partner.
 cut_power() {
-    local pid
-    for pid in $(pids_of "$1"); do
+    local pid pids
+    pids=$(pids_of "$1")
+    for pid in $pids; do kill -STOP "$pid"; done
+    for pid in $pids; do
         kill -KILL "$pid"
         until_true has_ended "$pid"
     done
