@@ -9,7 +9,9 @@
 //! | `strangers` | pids that went to somebody else |
 //! | `clocks` | a wall clock that jumps |
 //! | `frozen` | keepers and consumers that are suspended |
+//! | `attrition` | somebody who kills one of the pair again and again |
 
+mod attrition;
 mod bombs;
 mod clocks;
 mod frozen;
@@ -32,6 +34,7 @@ pub fn rows() -> Vec<Row> {
         strangers::rows(),
         clocks::rows(),
         frozen::rows(),
+        attrition::rows(),
     ]
     .into_iter()
     .flatten()
@@ -93,13 +96,16 @@ fn until_written(world: &World, id: &str, text: &str) -> Result<(), String> {
 
 /// Who keeps the job: the keeper and the standby of the newest pair.
 fn pair(world: &World, id: &str) -> (Option<i32>, Option<i32>) {
-    let events = world.events(id);
-    let kept = events.iter().rev().find(|(kind, _)| kind == "kept");
-    let pid = |who: &str| {
-        let pid = kept.map(|(_, data)| &data[who]["pid"])?.as_i64()?;
-        i32::try_from(pid).ok()
-    };
-    (pid("keeper"), pid("standby"))
+    let pid = |process: &Value| i32::try_from(process["pid"].as_i64()?).ok();
+    let mut pair = (None, None);
+    for (kind, data) in world.events(id) {
+        match kind.as_str() {
+            "kept" => pair = (pid(&data["keeper"]), pid(&data["standby"])),
+            "new_standby" => pair.1 = pid(&data["standby"]),
+            _ => {}
+        }
+    }
+    pair
 }
 
 /// A verb may fail, but says why, and neither crashes nor waits for ever.

@@ -1,0 +1,202 @@
+//! Somebody who kills one of the pair every second, whichever it is, while the job writes or is talked to.
+
+use super::{ended, output_of, pair, until_written, write};
+use crate::invariants::{deliver, kinds, nothing_is_left, same};
+use crate::random::Random;
+use crate::row::{Context, Row, Tried};
+use crate::world::{World, kill, until};
+use outlive_sys::{probe, procfs};
+use serde_json::Value;
+use std::fmt;
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub fn rows() -> Vec<Row> {
+    vec![Row {
+        name: "neighbour: one of the pair killed every second",
+        promise: "output, input, terminal and outcome are exact, and nobody has to adopt the job",
+        run,
+    }]
+}
+
+const EVERY: Duration = Duration::from_secs(1);
+const ROUNDS_LONG: usize = 60;
+const ROUNDS_SHORT: usize = 6;
+const CODE: i64 = 7;
+
+/// What the job does meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Load {
+    /// It writes numbered lines as fast as it can.
+    Writes,
+    /// It is sent numbered lines and writes them back.
+    IsTalkedTo,
+}
+
+struct Case {
+    load: Load,
+    terminal: bool,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let through = if self.terminal { "a terminal" } else { "pipes" };
+        write!(to, "{:?} through {through}", self.load)
+    }
+}
+
+fn run(context: &Context) -> Tried {
+    let mut cases = Vec::new();
+    for load in [Load::Writes, Load::IsTalkedTo] {
+        for terminal in [false, true] {
+            cases.push(Case { load, terminal });
+        }
+    }
+    let all = cases.len();
+    context.try_cases(cases, all, |case| check(context, case))
+}
+
+impl Case {
+    fn script(&self, world: &World) -> String {
+        let quiet = if self.terminal { "stty -echo; " } else { "" };
+        match self.load {
+            Load::Writes => format!(
+                "n=0; until [ -e '{}' ]; do n=$((n+1)); echo $n; done; exit {CODE}",
+                world.path("go").display()
+            ),
+            Load::IsTalkedTo => format!(
+                "{quiet}echo 0; while read -r n && [ $n != over ]; do echo $n; done; exit {CODE}"
+            ),
+        }
+    }
+
+    fn options(&self) -> &'static [&'static str] {
+        match (self.terminal, self.load) {
+            (true, _) => &["--pty"],
+            (false, Load::IsTalkedTo) => &["--stdin", "pipe"],
+            (false, Load::Writes) => &[],
+        }
+    }
+
+    /// Does what the load is until it is over, then has the job end; says which number it came to, if that is known.
+    fn drive(&self, world: &World, over: impl Fn() -> bool) -> Result<Option<usize>, String> {
+        match self.load {
+            Load::Writes => {
+                while !over() {
+                    thread::sleep(Duration::from_millis(20));
+                }
+                write(&world.path("go")).map(|()| None)
+            }
+            Load::IsTalkedTo => {
+                // A line that is sent before echoing was turned off would be there twice.
+                until_written(world, "job", "0")?;
+                let mut sent = 0;
+                while !over() {
+                    sent += 1;
+                    say(world, &sent.to_string())?;
+                }
+                say(world, "over").map(|()| Some(sent))
+            }
+        }
+    }
+}
+
+/// Sends a line under an id of its own, so that it can be repeated where its keeper was killed over it.
+fn say(world: &World, line: &str) -> Result<(), String> {
+    world
+        .ok(&["send", "job", line, "--enter", "--write-id", line])
+        .map(drop)
+}
+
+fn check(context: &Context, case: &Case) -> Result<(), String> {
+    let world = World::new(context)?;
+    let rounds = if context.is_long {
+        ROUNDS_LONG
+    } else {
+        ROUNDS_SHORT
+    };
+    let script = case.script(&world);
+    let mut args = vec![
+        "run",
+        "--id",
+        "job",
+        "--session",
+        "asker",
+        "--max-output",
+        "4G",
+    ];
+    args.extend(case.options());
+    args.extend(["--shell", &script]);
+    world.ok(&args)?;
+    let last = thread::scope(|scope| {
+        let killing = scope.spawn(|| kill_in_turn(&world, context.seed, rounds));
+        let last = case.drive(&world, || killing.is_finished());
+        let killed = killing.join();
+        killed.map_err(|_| "the killer panicked".to_owned())??;
+        last
+    })?;
+    let ended = ended(&world, "job")?;
+    is_exact(&world, case, last, &ended)?;
+    nothing_is_left(&world)
+}
+
+/// Kills one of the pair every second, as soon as there are two.
+fn kill_in_turn(world: &World, seed: u64, rounds: usize) -> Result<(), String> {
+    let mut random = Random::new(seed);
+    let lives = |pid: i32| procfs::stat(pid).is_some_and(|stat| !stat.is_zombie());
+    for _ in 0..rounds {
+        let next = Instant::now() + EVERY;
+        let mut both = None;
+        until("there are two again", || {
+            both = match pair(world, "job") {
+                (Some(keeper), Some(standby)) => Some([keeper, standby]),
+                _ => None,
+            };
+            both.is_some_and(|both| both.into_iter().all(lives))
+        })?;
+        if let Some(both) = both {
+            kill(both[random.below(2)]);
+        }
+        thread::sleep(next.saturating_duration_since(Instant::now()));
+    }
+    Ok(())
+}
+
+fn is_exact(world: &World, case: &Case, last: Option<usize>, ended: &Value) -> Result<(), String> {
+    // A kernel before 6.15 tells the outcome to the parent alone.
+    let may_be_lost = !probe::exit_records().unwrap_or(false);
+    if ended["outcome"]["code"] != CODE && !(may_be_lost && ended["outcome"]["kind"] == "lost") {
+        return Err(format!("it came to {ended}"));
+    }
+    same(
+        "output.complete",
+        &ended["output"]["complete"],
+        &Value::Bool(true),
+    )?;
+    let newline = if case.terminal { "\r\n" } else { "\n" };
+    let output = output_of(world, "job");
+    let text = String::from_utf8_lossy(&output);
+    let first = if case.load == Load::Writes { 1 } else { 0 };
+    let mut count = first;
+    for line in text.split_inclusive('\n') {
+        if line != format!("{count}{newline}") {
+            return Err(format!("after {count} lines the output has {line:?}"));
+        }
+        count += 1;
+    }
+    if let Some(last) = last {
+        same("lines", count, last + 1)?;
+    }
+    let events = world.events("job");
+    let how = |(kind, data): &(String, Value)| {
+        (kind == "kept").then(|| data["how"].as_str().unwrap_or_default().to_owned())
+    };
+    let keepings: Vec<String> = events.iter().filter_map(how).collect();
+    if keepings.iter().any(|how| how == "adopted") {
+        return Err(format!("nobody was left to keep it: {keepings:?}"));
+    }
+    let ends = events.iter().filter(|(kind, _)| kind == "ended").count();
+    same("ends in the journal", ends, 1)?;
+    let told = deliver(world)?;
+    same("told", kinds(&Value::Array(told)), vec!["ended"])
+}
