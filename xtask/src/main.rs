@@ -18,13 +18,15 @@ mod order;
 mod sanitize;
 mod step;
 mod test;
+mod tools;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "\
 cargo xtask install   install outlive and outlive-keeper, and show a job from start to end
 cargo xtask demo      show a job from start to end
-cargo xtask test      everything CI runs: format, lints, layers, unit, property and end-to-end tests, faults
+cargo xtask test      everything CI runs: format, lints, layers, unit, property and end-to-end tests, faults;
+                      with --install (or CI=true) it installs the Debian packages that the tests use
 cargo xtask layers    check that no crate depends on what it must not know
 cargo xtask sanitize  run the tests of the crates that touch memory with AddressSanitizer (needs nightly)
 cargo xtask faults    break Outlive on purpose and show that nothing is lost; --long tries every case
@@ -39,7 +41,7 @@ fn main() -> ExitCode {
     let done = match args.first().map(String::as_str) {
         Some("install") => install::install(),
         Some("demo") => demo::demo(),
-        Some("test") => test::test(),
+        Some("test") => test::test(&args[1..]),
         Some("layers") => layers::check(),
         Some("sanitize") => sanitize::sanitize(),
         Some("faults") => faults::faults(&args[1..]),

@@ -46,3 +46,9 @@ pub fn answers(program: &str, args: &[&str]) -> bool {
         .status()
         .is_ok_and(|status| status.success())
 }
+
+/// Whether this is root.
+pub fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0)
+}

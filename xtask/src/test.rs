@@ -1,17 +1,14 @@
 //! Everything CI runs.
 
-use crate::{budgets, faults, layers, sanitize, step};
+use crate::{budgets, faults, layers, sanitize, step, tools};
 
-/// Programs the end-to-end tests use besides a shell, and the Debian packages they come from.
-const TOOLS: [(&str, &[&str], &str); 4] = [
-    ("strace", &["-V"], "strace"),
-    ("mkfs.ext4", &["-V"], "e2fsprogs"),
-    ("python3", &["-V"], "python3"),
-    ("xz", &["--version"], "xz-utils"),
-];
-
-pub fn test() -> Result<(), String> {
-    install_tools()?;
+pub fn test(args: &[String]) -> Result<(), String> {
+    let install = match args {
+        [] => tools::Install::OnCi,
+        [option] if option == "--install" => tools::Install::Asked,
+        _ => return Err("cargo xtask test takes --install and nothing else".to_owned()),
+    };
+    let missing = tools::prepare(install)?;
     step::run("cargo", &["fmt", "--all", "--check"])?;
     step::run(
         "cargo",
@@ -30,7 +27,11 @@ pub fn test() -> Result<(), String> {
     sanitize::check(&sanitize::QUICK)?;
     // The same cases every time; whoever breaks it by hand tries others.
     faults::faults(&["--seed".to_owned(), "1".to_owned()])?;
-    budgets::check()
+    budgets::check()?;
+    for line in missing {
+        println!("{line}");
+    }
+    Ok(())
 }
 
 fn test_all() -> Result<(), String> {
@@ -50,19 +51,4 @@ fn test_all() -> Result<(), String> {
             &["test", "--workspace", "--locked", "--no-fail-fast"],
         ),
     }
-}
-
-fn install_tools() -> Result<(), String> {
-    let missing: Vec<&str> = TOOLS
-        .iter()
-        .filter(|(program, args, _)| !step::answers(program, args))
-        .map(|(_, _, package)| *package)
-        .collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    step::run("apt-get", &["update", "--quiet"])?;
-    let mut args = vec!["install", "--quiet", "--yes", "--no-install-recommends"];
-    args.extend(&missing);
-    step::run("apt-get", &args)
 }

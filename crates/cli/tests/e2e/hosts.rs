@@ -55,6 +55,7 @@ impl Drop for Container {
 
 #[test]
 fn a_job_that_runs_here_is_unreachable_from_there_and_not_lost() {
+    needs!(Root);
     let world = World::new();
     let gate = Gate::new(&world);
     let script = format!("echo here; {}", gate.then("exit 4"));
@@ -107,6 +108,7 @@ fn a_job_that_runs_here_is_unreachable_from_there_and_not_lost() {
 
 #[test]
 fn who_waits_there_learns_of_the_end_from_the_record() {
+    needs!(Root);
     let world = World::new();
     let id = sleeper(&world, &[]);
     let mut wait = behind("unshare", NAMESPACE, &world.command(["wait", &id]));
@@ -118,6 +120,7 @@ fn who_waits_there_learns_of_the_end_from_the_record() {
 
 #[test]
 fn a_job_without_keepers_is_not_adopted_from_there() {
+    needs!(Root);
     let world = World::new();
     let id = sleeper(&world, &[]);
     world.kill_both(&id);
@@ -129,6 +132,7 @@ fn a_job_without_keepers_is_not_adopted_from_there() {
 
 #[test]
 fn a_job_of_a_container_is_lost_when_that_has_ended_and_not_before() {
+    needs!(Root);
     let world = World::new();
     let container = Container::with_job(&world, "inside", "", "sleep 60");
     let shown = world.show("inside");
@@ -145,6 +149,7 @@ fn a_job_of_a_container_is_lost_when_that_has_ended_and_not_before() {
 /// A terminal's job has not the feed open itself, so nobody can tell from here whether it runs.
 #[test]
 fn of_a_terminal_in_a_container_nothing_is_said_that_is_not_known() {
+    needs!(Root);
     let world = World::new();
     let container = Container::with_job(&world, "inside", "--pty", "sleep 60");
     container.end();

@@ -7,6 +7,9 @@
     reason = "a test that cannot go on should say where and stop"
 )]
 
+#[macro_use]
+mod needs;
+
 mod adoption;
 mod attaching;
 mod awaiting;

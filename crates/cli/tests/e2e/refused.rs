@@ -22,6 +22,7 @@ fn name((call, error): &(&str, &str)) -> String {
 
 #[test]
 fn a_job_that_could_not_be_supervised_is_not_started() {
+    needs!(Strace);
     let cells = cells(&[
         "pidfd_open",
         "pidfd_send_signal",
@@ -53,6 +54,7 @@ fn a_job_that_could_not_be_supervised_is_not_started() {
 
 #[test]
 fn what_there_is_another_way_for_is_not_missed() {
+    needs!(Strace);
     let cells = cells(&[
         "close_range",
         "renameat2",

@@ -433,6 +433,7 @@ fn force_removes_nothing_that_runs() {
 /// As after an error of the disk: what can be read and asked is, and a stop stops.
 #[test]
 fn jobs_of_a_read_only_home_are_shown_and_stopped() {
+    needs!(Root);
     let world = World::new();
     let id = sleeper(&world, &[]);
     let leader = world.leader(&id);

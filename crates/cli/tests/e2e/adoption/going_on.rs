@@ -195,6 +195,7 @@ const HOARDER: &str = "import ctypes, subprocess, sys\n\
 /// Where whoever inherits the leader does not wait for it, how it ended can still be seen, but not when.
 #[test]
 fn a_job_that_ended_while_nobody_kept_it_claims_no_duration() {
+    needs!(Python);
     let world = World::new();
     let script = format!("{WAITS} exit 7");
     let run = with_go(&world, &["run", "--id", "job", "--shell", &script]);

@@ -52,15 +52,18 @@ fn until_quiet(pid: i32) {
 
 #[test]
 fn the_keepers_of_a_pipe_job_that_waits_for_input_make_no_system_calls() {
+    needs!(Strace);
     an_idle_pair_makes_no_system_calls(PIPE, &["cat"], false);
 }
 
 #[test]
 fn the_keepers_of_a_terminal_job_that_waits_for_input_make_no_system_calls() {
+    needs!(Strace);
     an_idle_pair_makes_no_system_calls(PTY, &["bash", "--norc", "-i"], false);
 }
 
 #[test]
 fn the_keepers_of_a_job_that_nobody_waits_for_any_more_make_no_system_calls() {
+    needs!(Strace);
     an_idle_pair_makes_no_system_calls(PIPE, &["sleep", "60"], true);
 }

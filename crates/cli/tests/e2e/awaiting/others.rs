@@ -52,6 +52,7 @@ fn who_reads_something_else_does_not_wait_for_input() {
 
 #[test]
 fn who_polls_other_descriptors_does_not_wait_for_input() {
+    needs!(Python);
     let world = World::new();
     let program = "import select, os, sys
 r, w = os.pipe()
@@ -113,6 +114,7 @@ fn a_terminal_job_is_not_said_to_wait_before_it_has_dealt_with_what_was_sent() {
 /// A terminal of its own making is not the job's, by whatever name.
 #[test]
 fn a_process_that_reads_another_terminal_does_not_wait_for_input() {
+    needs!(Python);
     for name in ["/dev/tty", "/dev/stdin"] {
         let world = World::new();
         let program = format!(

@@ -42,16 +42,19 @@ fn python_waits_for_data(program: &str) {
 
 #[test]
 fn input_in_python_waits_for_data() {
+    needs!(Python);
     python_waits_for_data("assert input() == 'x'");
 }
 
 #[test]
 fn select_waits_for_data() {
+    needs!(Python);
     python_waits_for_data("import select; assert select.select([0], [], [])[0] == [0]");
 }
 
 #[test]
 fn poll_waits_for_data() {
+    needs!(Python);
     python_waits_for_data(
         "import select; p = select.poll(); p.register(0, select.POLLIN); assert p.poll()[0][0] == 0",
     );
@@ -59,6 +62,7 @@ fn poll_waits_for_data() {
 
 #[test]
 fn epoll_waits_for_data() {
+    needs!(Python);
     python_waits_for_data(
         "import select; p = select.epoll(); p.register(0, select.EPOLLIN); assert p.poll()[0][0] == 0",
     );
@@ -67,17 +71,20 @@ fn epoll_waits_for_data() {
 /// As `pv` reads, and newer `cat`.
 #[test]
 fn splice_waits_for_data() {
+    needs!(Python);
     python_waits_for_data("import os; r, w = os.pipe(); assert os.splice(0, w, 9) == 2");
 }
 
 /// As an event loop with a clock does.
 #[test]
 fn a_poll_with_a_time_limit_waits_for_data() {
+    needs!(Python);
     python_waits_for_data("import select; assert select.select([0], [], [], 60)[0] == [0]");
 }
 
 #[test]
 fn a_thread_that_reads_while_another_sleeps_waits_for_data() {
+    needs!(Python);
     python_waits_for_data(
         "import threading, time, os, sys
 threading.Thread(target=lambda: (sys.stdin.readline(), os._exit(0))).start()
@@ -87,6 +94,7 @@ time.sleep(60)",
 
 #[test]
 fn a_duplicate_of_its_input_is_its_input_too() {
+    needs!(Python);
     python_waits_for_data(
         "import os; fd = os.dup(0); os.close(0); assert os.read(fd, 9) == b'x\\n'",
     );

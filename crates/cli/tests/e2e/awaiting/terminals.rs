@@ -25,6 +25,7 @@ fn read_without_echo_waits_for_a_password() {
 
 #[test]
 fn getpass_in_python_waits_for_a_password_on_its_own_terminal() {
+    needs!(Python);
     let world = World::new();
     let program = "import getpass; print(len(getpass.getpass()))";
     let id = start(&world, PTY, &["python3", "-c", program]);
@@ -63,6 +64,7 @@ fn an_interactive_shell_waits_for_keys_and_not_while_its_child_sleeps() {
 
 #[test]
 fn an_interactive_python_waits_for_keys() {
+    needs!(Python);
     let world = World::new();
     let id = start(&world, PTY, &["python3", "-i", "-q"]);
     assert_awaits(&world, &id, "keys");

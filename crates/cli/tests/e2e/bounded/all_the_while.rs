@@ -33,6 +33,7 @@ fn watch(world: &World, id: &str, max: u64) -> u64 {
 
 #[test]
 fn the_bound_holds_all_the_while() {
+    needs!(Root);
     every(
         &ALL,
         |ground| format!("{ground:?}"),
@@ -58,6 +59,7 @@ fn the_bound_holds_all_the_while() {
 /// The least bound has the least strides: a page, and a pipe holds more than one.
 #[test]
 fn the_least_bound_holds_all_the_while() {
+    needs!(Root);
     every(
         &ALL,
         |ground| format!("{ground:?}"),

@@ -149,6 +149,7 @@ fn lines_are_found_by_what_they_say_and_by_when_they_came() {
 /// Finding a page of a large output reads little of it.
 #[test]
 fn a_page_costs_what_it_returns() {
+    needs!(Strace);
     let world = World::new();
     let id = bounded(&world, "0", &lines(4_000_000));
     world.wait(&id);

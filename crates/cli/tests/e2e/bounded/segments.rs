@@ -134,6 +134,7 @@ fn the_log_of_a_detached_job_is_complete() {
 /// room again.
 #[test]
 fn a_full_disk_costs_what_it_cannot_take() {
+    needs!(Root);
     let place = Ground::TmpfsWithoutHoles.world("1m");
     let world = &place.world;
     let go = world.path("go");

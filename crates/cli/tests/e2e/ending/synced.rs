@@ -50,6 +50,7 @@ fn the_end_is_in_the_journal_while_the_keeper_has_told_nobody_yet() {
 
 #[test]
 fn output_and_journal_are_synced_before_the_waiter_is_told() {
+    needs!(Strace);
     let world = World::new();
     let calls = traced_end(&world, "", LONG);
     let at = |what: &str, found: &dyn Fn(&str) -> bool| {
@@ -73,23 +74,27 @@ fn output_and_journal_are_synced_before_the_waiter_is_told() {
 /// A power loss after that must not lose what was told, nor who else is to be told.
 #[test]
 fn all_it_takes_to_find_the_end_is_synced_before_the_waiter_is_told() {
+    needs!(Strace);
     assert_findable_before_the_end("", LONG);
 }
 
 /// It is over before its standby has begun.
 #[test]
 fn so_it_is_for_a_job_that_is_over_at_once() {
+    needs!(Strace);
     assert_findable_before_the_end("", "echo x");
 }
 
 #[test]
 fn so_it_is_by_the_keeper_if_the_standby_dies_over_it() {
+    needs!(Strace);
     assert_findable_before_the_end("standby:Syncs=kill", LONG);
 }
 
 /// Its keeper may have died between writing it and syncing it.
 #[test]
 fn an_heir_syncs_the_end_it_finds_before_it_tells() {
+    needs!(Strace);
     let world = World::new();
     let calls = traced_end(&world, "keeper:EndedRecorded=kill", LONG);
     // When the kill is seen here, others may have gone on.
@@ -122,6 +127,7 @@ fn pid(call: &str) -> &str {
 
 #[test]
 fn so_does_a_verb_that_finds_it_when_both_keepers_are_gone() {
+    needs!(Strace);
     let world = World::new();
     let id = world.shell_with_hooks("keeper:EndedRecorded=stop", "exit 6");
     world.until_keeper_stops(&id);
@@ -139,6 +145,7 @@ fn so_does_a_verb_that_finds_it_when_both_keepers_are_gone() {
 /// Its keeper has written the end, and told nobody: it may not be on the disk.
 #[test]
 fn so_does_an_inbox_that_finds_it_before_its_keeper_tells() {
+    needs!(Strace);
     let world = World::new();
     for lingers in ["", "sleep 1000 & "] {
         let script = format!("{lingers}exit 6");

@@ -105,6 +105,7 @@ fn when_time_is_up_nothing_has_changed() {
 /// Nothing to do, or three jobs to wait for and a claim of somebody else.
 #[test]
 fn a_waiter_makes_no_system_calls_while_nothing_happens() {
+    needs!(Strace);
     for busy in [false, true] {
         let world = World::new();
         if busy {

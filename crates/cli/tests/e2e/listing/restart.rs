@@ -64,6 +64,7 @@ fn jobs_are_looked_through_once_a_boot() {
 
 #[test]
 fn a_job_that_cannot_be_linked_again_is_listed_all_the_same() {
+    needs!(Strace);
     let world = World::new();
     let over = ended(&world, &[]);
     forget_all(&world);

@@ -8,6 +8,7 @@ use crate::world::{World, until};
 
 #[test]
 fn nobody_polls_while_a_job_waits() {
+    needs!(Strace);
     const SORTS: [&[&str]; 4] = [&[], &["--stdin", "pipe"], &["--pty"], &["--task", "heir"]];
     let name = |sort: &&[&str]| format!("{sort:?}");
     every(&SORTS, name, |sort| {

@@ -130,6 +130,7 @@ fn only_launching(world: &World) -> PathBuf {
 
 #[test]
 fn a_session_directory_removed_in_the_middle_of_a_launch_is_made_again() {
+    needs!(Strace);
     let world = World::new();
     over(&world, &["--session", "s", "--", "true"]);
     // The first link of a launch that is no file is its session's: its making is held up while prune
@@ -186,6 +187,7 @@ fn several_pruners_at_once_are_all_content() {
 
 #[test]
 fn a_job_removed_while_it_is_being_listed_is_no_damage() {
+    needs!(Strace);
     let world = World::new();
     let id = over(&world, &["--", "true"]);
     let (trace, dir) = (world.path("trace"), world.job_dir(&id));

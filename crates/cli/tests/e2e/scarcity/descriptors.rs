@@ -109,6 +109,7 @@ fn more_waiters_than_a_keeper_has_descriptors_all_hear_of_the_end() {
 /// The keeper cannot open what it needs to answer; whoever asked must not wait for ever.
 #[test]
 fn a_request_that_fails_for_want_of_descriptors_is_answered_all_the_same() {
+    needs!(Strace);
     let world = World::new();
     let id = world.ok(&["run", "--stdin", "pipe", "--", "cat"]);
     let trace = world.path("trace");

@@ -21,6 +21,7 @@ fn a_limit_on_file_sizes_costs_output_and_no_outcome() {
 
 #[test]
 fn a_home_on_another_filesystem_works_in_full() {
+    needs!(Ext4Tools, Root);
     on_each_kind(|world, _, kind| {
         let count = 10_000;
         let id = world.shell(&format!("{}; exit 3", lines(0..count)));

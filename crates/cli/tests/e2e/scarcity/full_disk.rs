@@ -45,6 +45,7 @@ fn assert_exact_but_for_gaps(world: &World, id: &str, expected: &[u8]) {
 
 #[test]
 fn a_job_that_writes_more_than_the_disk_holds_goes_on_and_ends_with_its_code() {
+    needs!(Ext4Tools, Root);
     on_each_kind(|world, _, kind| {
         let count = 500_000;
         let id = world.shell(&format!("{}; exit 4", lines(0..count)));
@@ -74,6 +75,7 @@ fn two_parts(world: &World, disk: &Disk) -> String {
 
 #[test]
 fn what_comes_after_a_full_disk_has_room_again_is_kept() {
+    needs!(Ext4Tools, Root);
     on_each_kind(|world, disk, kind| {
         let id = two_parts(world, disk);
         disk.free();
@@ -88,6 +90,7 @@ fn what_comes_after_a_full_disk_has_room_again_is_kept() {
 
 #[test]
 fn a_gap_is_recorded_though_the_keeper_that_made_it_was_killed() {
+    needs!(Ext4Tools, Root);
     on_each_kind(|world, disk, kind| {
         let id = two_parts(world, disk);
         kill_for_good(world.pair(&id).keeper);
@@ -116,6 +119,7 @@ fn assert_settled_once_there_is_room(world: &World, disk: &Disk, id: &str, code:
 
 #[test]
 fn an_outcome_is_recorded_on_a_disk_that_is_full_at_the_end() {
+    needs!(Ext4Tools, Root);
     on_each_kind(|world, disk, _| {
         let id = job_on_a_full_disk(world, disk, &[]);
         File::create(world.path("go")).unwrap();
@@ -126,6 +130,7 @@ fn an_outcome_is_recorded_on_a_disk_that_is_full_at_the_end() {
 
 #[test]
 fn a_stop_works_on_a_full_disk() {
+    needs!(Ext4Tools, Root);
     on_each_kind(|world, disk, kind| {
         let id = job_on_a_full_disk(world, disk, &[]);
         let stopped = world.outlive(&["stop", &id]);
@@ -137,6 +142,7 @@ fn a_stop_works_on_a_full_disk() {
 
 #[test]
 fn a_timeout_works_on_a_full_disk() {
+    needs!(Ext4Tools, Root);
     on_each_kind(|world, disk, _| {
         let id = job_on_a_full_disk(world, disk, &["--timeout", "500ms"]);
         assert_ended_exactly(world, &id, 143, "timeout");
@@ -146,6 +152,7 @@ fn a_timeout_works_on_a_full_disk() {
 
 #[test]
 fn a_takeover_works_on_a_full_disk() {
+    needs!(Ext4Tools, Root);
     on_each_kind(|world, disk, _| {
         let id = job_on_a_full_disk(world, disk, &[]);
         kill_for_good(world.pair(&id).keeper);
@@ -157,6 +164,7 @@ fn a_takeover_works_on_a_full_disk() {
 
 #[test]
 fn an_adoption_works_on_a_full_disk() {
+    needs!(Ext4Tools, Root);
     on_each_kind(|world, disk, kind| {
         let id = job_on_a_full_disk(world, disk, &[]);
         world.kill_both(&id);
@@ -169,6 +177,7 @@ fn an_adoption_works_on_a_full_disk() {
 
 #[test]
 fn a_job_that_lingered_on_a_full_disk_is_listed_afterwards() {
+    needs!(Ext4Tools, Root);
     on_each_kind(|world, disk, kind| {
         let (go, over) = (world.path("go"), world.path("over"));
         let id = world.shell(&format!(
@@ -188,6 +197,7 @@ fn a_job_that_lingered_on_a_full_disk_is_listed_afterwards() {
 
 #[test]
 fn a_launch_onto_a_full_disk_is_a_clear_error_and_harms_no_other() {
+    needs!(Ext4Tools, Root);
     on_each_kind(|world, disk, kind| {
         let other = job_on_a_full_disk(world, disk, &[]);
         let ran = world.outlive(&["run", "--id", "x", "--", "sleep", "60"]);
@@ -211,6 +221,7 @@ fn a_launch_onto_a_full_disk_is_a_clear_error_and_harms_no_other() {
 
 #[test]
 fn a_launch_with_a_few_pages_left_is_whole_or_refused() {
+    needs!(Ext4Tools, Root);
     for pages in 0..=10 {
         let world = World::new();
         let disk = Disk::tmpfs(&world, "size=1m");

@@ -24,6 +24,7 @@ fn use_up_inodes(world: &World) -> Vec<PathBuf> {
 
 #[test]
 fn an_outcome_is_recorded_where_no_file_can_be_made_any_more() {
+    needs!(Ext4Tools, Root);
     let world = World::new();
     let _disk = Disk::tmpfs(&world, "size=2m,nr_inodes=64");
     let script = format!("echo out; {}; exit 6", loop_until(&world.path("go")));
@@ -43,6 +44,7 @@ fn an_outcome_is_recorded_where_no_file_can_be_made_any_more() {
 
 #[test]
 fn a_job_started_just_before_the_last_file_was_used_up_still_ends_exactly() {
+    needs!(Ext4Tools, Root);
     let world = World::new();
     let _disk = Disk::tmpfs(&world, "size=2m,nr_inodes=64");
     let script = format!("{}; exit 6", loop_until(&world.path("go")));

@@ -77,6 +77,7 @@ impl<'a> User<'a> {
 
 #[test]
 fn a_launch_with_few_processes_is_whole_or_refused() {
+    needs!(Root);
     let world = World::new();
     let user = User::settled(&world);
     let ran = user.outlive(&["run", "--id", "other", "--", "sleep", "60"]);
@@ -105,6 +106,7 @@ fn a_launch_with_few_processes_is_whole_or_refused() {
 
 #[test]
 fn an_adoption_without_processes_left_is_an_error_and_harms_nothing() {
+    needs!(Root);
     let world = World::new();
     let user = User::settled(&world);
     let script = format!("{}; exit 5", loop_until(&world.path("go")));
@@ -123,6 +125,7 @@ fn an_adoption_without_processes_left_is_an_error_and_harms_nothing() {
 
 #[test]
 fn an_unwritable_home_is_a_clear_error() {
+    needs!(Root);
     let world = World::new();
     let user = User::new(&world);
     // The directory it would be in is another's.
@@ -148,6 +151,7 @@ fn an_unwritable_home_is_a_clear_error() {
 
 #[test]
 fn a_home_whose_parts_became_unwritable_is_a_clear_error_and_the_jobs_in_it_live() {
+    needs!(Root);
     let world = World::new();
     let user = User::settled(&world);
     let script = format!("{}; exit 5", loop_until(&world.path("go")));
@@ -187,6 +191,7 @@ fn a_home_that_is_no_directory_is_a_clear_error() {
 
 #[test]
 fn a_home_of_another_user_is_refused_by_every_verb() {
+    needs!(Root);
     let world = World::new();
     let id = world.ok(&["run", "--", "sleep", "60"]);
     let user = User::new(&world);
@@ -220,6 +225,7 @@ fn a_home_of_another_user_is_refused_by_every_verb() {
 /// Who may write beside the home could otherwise have it made in any directory of ours.
 #[test]
 fn a_link_that_another_user_put_in_the_place_of_the_home_is_refused() {
+    needs!(Root);
     let world = World::new();
     let own = world.path("own");
     fs::create_dir(&own).unwrap();
@@ -238,6 +244,7 @@ fn a_link_that_another_user_put_in_the_place_of_the_home_is_refused() {
 /// A directory that cannot be emptied, say.
 #[test]
 fn a_job_that_cannot_be_removed_keeps_no_other_from_being_removed_and_is_said() {
+    needs!(Root);
     let world = World::new();
     let user = User::settled(&world);
     for id in ["a", "b", "c"] {
@@ -272,6 +279,7 @@ fn a_job_that_cannot_be_removed_keeps_no_other_from_being_removed_and_is_said() 
 
 #[test]
 fn one_post_that_cannot_be_removed_hides_nothing_of_what_a_prune_did() {
+    needs!(Root);
     let world = World::new();
     let user = User::settled(&world);
     let run = ["run", "--session", "me", "--id", "a", "--", "true"];

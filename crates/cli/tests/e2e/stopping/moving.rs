@@ -119,6 +119,7 @@ fn a_job_is_not_over_while_a_child_that_moved_up_lives() {
 /// What `/proc` says of such a process is that it is a zombie.
 #[test]
 fn a_process_whose_first_thread_has_ended_is_stopped_too() {
+    needs!(Python);
     let world = World::new();
     let program = world.path("threads.py");
     fs::write(&program, FIRST_THREAD_ENDS).unwrap();
@@ -147,6 +148,7 @@ ctypes.CDLL(None).pthread_exit(None)
 /// keeper that looked through all of them before it killed any came too late each time.
 #[test]
 fn processes_that_fork_and_end_all_the_time_are_caught() {
+    needs!(Python);
     let world = World::new();
     let script = r#"
 import os, signal, time

@@ -139,6 +139,7 @@ fn descendants_that_ignore_term_are_killed_though_the_leader_listened() {
 
 #[test]
 fn a_job_that_keeps_forking_is_wholly_gone_after_a_stop() {
+    needs!(Python);
     let world = World::new();
     let script = world.path("forks.py");
     fs::write(&script, FORKS).unwrap();

@@ -125,6 +125,7 @@ fn top_shows_its_table_and_quits() {
 
 #[test]
 fn python_answers() {
+    needs!(Python);
     let world = World::new();
     let id = ok(&world, &["run", "--pty", "--", "/usr/bin/python3", "-i"]);
     until_wrote(&world, &id, ">>> ");

@@ -53,6 +53,7 @@ fn a_question_is_printed_and_its_line_gone_on_with() {
 
 #[test]
 fn nobody_wakes_up_once_a_question_is_printed() {
+    needs!(Strace);
     let world = World::new();
     let id = echo(&world);
     let mut log = follow(&world, &id, &[]);

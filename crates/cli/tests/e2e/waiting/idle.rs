@@ -32,6 +32,7 @@ fn calls(trace: &str) -> Vec<Call> {
 
 #[test]
 fn wait_sleeps_once_and_does_not_poll() {
+    needs!(Strace);
     let world = World::new();
     let id = world.ok(&["run", "--", "sleep", "2"]);
     let trace = world.path("trace");
@@ -78,6 +79,7 @@ fn idle(world: &World, sort: &str) -> Vec<i32> {
 
 #[test]
 fn an_idle_pair_makes_no_system_calls() {
+    needs!(Strace);
     const SORTS: [&str; 4] = ["running", "lingering", "adopted", "adopted lingering"];
     every(
         &SORTS,

@@ -21,6 +21,7 @@ fn assert_sleeps(world: &World, id: &str) {
 
 #[test]
 fn an_idle_watch_makes_no_system_calls() {
+    needs!(Strace);
     let world = world(EVERY_MATCH);
     let options = [
         "--watch",
@@ -42,6 +43,7 @@ fn an_idle_watch_makes_no_system_calls() {
 
 #[test]
 fn a_watch_that_is_over_is_not_looked_for_any_more() {
+    needs!(Strace);
     let world = world("[watch]\nspacing = \"0ms\"\nstill = \"300ms\"\n");
     let id = run(
         &world,
@@ -66,6 +68,7 @@ fn calls(world: &World, options: &[&str]) -> Vec<String> {
 
 #[test]
 fn a_job_without_a_watch_has_nothing_of_it() {
+    needs!(Strace);
     let world = World::new();
     let plain = calls(&world, &[]);
     let of_watch = |calls: &[String]| {

@@ -5,6 +5,7 @@ use super::{EVERY_MATCH, run, told, told_of, world};
 /// Lines longer than what is looked at in one go.
 #[test]
 fn a_match_anywhere_in_a_very_long_line_is_found_once() {
+    needs!(Python);
     let world = world(EVERY_MATCH);
     for place in [0, 65_530, 500_000, 1_048_560] {
         let script = format!(

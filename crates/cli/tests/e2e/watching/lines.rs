@@ -21,6 +21,7 @@ fn a_match_split_across_writes_is_found() {
 
 #[test]
 fn a_match_split_into_single_bytes_is_found() {
+    needs!(Python);
     let world = world(EVERY_MATCH);
     let script = "python3 -uc 'import os\nfor b in b\"one ERROR\\ntwo\\nERROR three\\n\": os.write(1, bytes([b]))'";
     assert_eq!(

@@ -146,6 +146,7 @@ fn a_prompt_is_told_by_an_heir_where_the_keeper_did_not_come_to_it() {
 
 #[test]
 fn once_a_prompt_is_told_the_keepers_sleep() {
+    needs!(Strace);
     let world = World::new();
     for kind in [PIPE, PTY] {
         let id = run(&world, kind, "read -r line");

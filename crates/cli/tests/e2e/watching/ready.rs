@@ -76,6 +76,7 @@ fn an_unfinished_line_tells_it_too() {
 
 #[test]
 fn a_port_tells_it() {
+    needs!(Python);
     let world = World::new();
     let port = free_port();
     let script = format!("{WAITS} {}", server(port, 200));
@@ -89,6 +90,7 @@ fn a_port_tells_it() {
 /// Somebody else's server is not the job's.
 #[test]
 fn a_port_that_was_taken_before_counts_once_the_job_listens() {
+    needs!(Python);
     let world = World::new();
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = other.local_addr().unwrap().port();
@@ -104,6 +106,7 @@ fn a_port_that_was_taken_before_counts_once_the_job_listens() {
 
 #[test]
 fn a_web_server_tells_it() {
+    needs!(Python);
     let world = World::new();
     let port = free_port();
     let script = format!("{WAITS} {}", server(port, 204));
@@ -117,6 +120,7 @@ fn a_web_server_tells_it() {
 /// Somebody else's server, which the job will find in its way.
 #[test]
 fn a_web_server_that_answered_before_counts_once_it_is_the_jobs() {
+    needs!(Python);
     let world = World::new();
     let port = free_port();
     let url = format!("http:http://127.0.0.1:{port}/health?a=b");
@@ -167,6 +171,7 @@ fn proxy(well: Receiver<()>) -> (String, JoinHandle<()>) {
 
 #[test]
 fn a_web_server_must_answer_as_it_should() {
+    needs!(Python);
     let world = World::new();
     let (wrong, port) = (free_port(), free_port());
     let url = |port, rest: &str| format!("http:http://127.0.0.1:{port}/{rest}");

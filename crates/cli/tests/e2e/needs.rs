@@ -1,0 +1,75 @@
+//! What a test needs that a machine may lack.
+//!
+//! Where it is missing the test says NOT RUN and why. Where everything must run (`CI=true`) it fails instead.
+
+use outlive_sys::own;
+use std::process::{Command, Stdio};
+
+/// Something that not every machine has.
+#[derive(Clone, Copy, Debug)]
+pub enum Need {
+    /// To mount, to make namespaces, to become another user.
+    Root,
+    Strace,
+    Python,
+    /// `mkfs.ext4`.
+    Ext4Tools,
+}
+
+impl Need {
+    fn is_met(self) -> bool {
+        match self {
+            Need::Root => own::user_id() == 0,
+            Need::Strace => answers("strace"),
+            Need::Python => answers("python3"),
+            Need::Ext4Tools => answers("mkfs.ext4"),
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Need::Root => "it needs root",
+            Need::Strace => "it needs strace (Debian package strace)",
+            Need::Python => "it needs python3 (Debian package python3)",
+            Need::Ext4Tools => "it needs mkfs.ext4 (Debian package e2fsprogs)",
+        }
+    }
+}
+
+fn answers(program: &str) -> bool {
+    let asked = Command::new(program)
+        .arg("-V")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    asked.is_ok_and(|status| status.success())
+}
+
+/// Whether everything is there; says what is not.
+pub fn are_met(needs: &[Need]) -> bool {
+    let missing = needs.iter().find(|need| !need.is_met());
+    missing.is_none_or(|need| not_run(need.words()))
+}
+
+/// Says that the test is not run, and why; returns whether it is.
+#[expect(
+    clippy::print_stderr,
+    reason = "who runs the tests should see what they did not try"
+)]
+pub fn not_run(why: &str) -> bool {
+    assert!(
+        std::env::var_os("CI").is_none_or(|ci| ci != "true"),
+        "{why}, and with CI=true every test must run"
+    );
+    eprintln!("NOT RUN: {why}");
+    false
+}
+
+/// Ends the test here, with the word why, where the machine lacks what it needs.
+macro_rules! needs {
+    ($($need:ident),+) => {
+        if !$crate::needs::are_met(&[$($crate::needs::Need::$need),+]) {
+            return;
+        }
+    };
+}
