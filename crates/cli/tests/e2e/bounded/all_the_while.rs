@@ -33,7 +33,7 @@ fn watch(world: &World, id: &str, max: u64) -> u64 {
 
 #[test]
 fn the_bound_holds_all_the_while() {
-    needs!(Root);
+    needs!(Root, Strace);
     every(
         &ALL,
         |ground| format!("{ground:?}"),
@@ -59,7 +59,7 @@ fn the_bound_holds_all_the_while() {
 /// The least bound has the least strides: a page, and a pipe holds more than one.
 #[test]
 fn the_least_bound_holds_all_the_while() {
-    needs!(Root);
+    needs!(Root, Strace);
     every(
         &ALL,
         |ground| format!("{ground:?}"),
@@ -76,6 +76,7 @@ fn the_least_bound_holds_all_the_while() {
 /// Whenever they come, and however much is there for them to take.
 #[test]
 fn heirs_keep_the_bound_too() {
+    needs!(Strace);
     every(
         &[Ground::Here, Ground::HereWithoutHoles],
         |ground| format!("{ground:?}"),
@@ -111,6 +112,7 @@ fn heirs_keep_the_bound_too() {
 /// Each dies as soon as it has taken something: the next gives back what that displaced before it takes.
 #[test]
 fn keepers_that_never_come_to_giving_back_keep_the_bound_too() {
+    needs!(Strace);
     every(
         &[Ground::Here, Ground::HereWithoutHoles],
         |ground| format!("{ground:?}"),

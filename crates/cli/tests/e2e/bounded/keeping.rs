@@ -7,7 +7,7 @@ use crate::world::{World, kill};
 
 #[test]
 fn a_chatty_job_stays_within_its_bound_and_keeps_its_head_and_tail() {
-    needs!(Root);
+    needs!(Root, Strace);
     every(
         &ALL,
         |ground| format!("{ground:?}"),
@@ -26,7 +26,7 @@ fn a_chatty_job_stays_within_its_bound_and_keeps_its_head_and_tail() {
 /// Without a tracer's help: this kind has no holes.
 #[test]
 fn a_filesystem_that_has_no_holes_keeps_the_promise_another_way() {
-    needs!(Root);
+    needs!(Root, Strace);
     let place = Grounded::on_ramfs();
     let id = bounded(&place.world, "1M", &lines(1_000_000));
     place.world.wait(&id);
@@ -39,7 +39,7 @@ fn a_filesystem_that_has_no_holes_keeps_the_promise_another_way() {
 /// Nor does an output that fits make anything but its file.
 #[test]
 fn a_small_output_is_one_file_everywhere() {
-    needs!(Root);
+    needs!(Root, Strace);
     let place = Grounded::on_ramfs();
     let id = bounded(&place.world, "1M", "head -c 262143 /dev/zero");
     assert_eq!(place.world.wait(&id)["output"]["bytes"], 262_143);
@@ -64,6 +64,7 @@ fn the_default_bound_is_64_mib_and_0_keeps_everything() {
 
 #[test]
 fn keepers_killed_over_a_large_output_keep_the_bound_and_the_bytes() {
+    needs!(Strace);
     every(
         &[Ground::Here, Ground::HereWithoutHoles],
         |ground| format!("{ground:?}"),

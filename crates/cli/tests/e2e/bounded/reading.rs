@@ -9,6 +9,7 @@ use std::process::Command;
 
 #[test]
 fn lines_keep_their_numbers_when_the_middle_is_gone() {
+    needs!(Strace);
     for ground in [Ground::Here, Ground::HereWithoutHoles] {
         let place = ground.world("");
         place.start("x", "1M", &lines(1_000_000));
@@ -51,6 +52,7 @@ fn assert_lines_keep_their_numbers(world: &World) {
 
 #[test]
 fn what_is_missing_is_said_where_it_would_stand() {
+    needs!(Strace);
     for ground in [Ground::Here, Ground::HereWithoutHoles] {
         let place = ground.world("");
         place.start("x", "128K", &lines(20_000));

@@ -21,6 +21,7 @@ fn size(place: &Grounded) -> u64 {
 /// did.
 #[test]
 fn keepers_killed_one_after_another_lose_and_double_nothing() {
+    needs!(Strace);
     let place = without_holes();
     let count = 6_000_000;
     place.start("x", "1M", &format!("{}; exit 5", lines(count)));
@@ -51,6 +52,7 @@ fn let_part(place: &Grounded, part: u64) {
 
 #[test]
 fn following_over_segments_brings_every_byte_once() {
+    needs!(Strace);
     let place = without_holes();
     let parts = 10;
     place.start("x", "256K", &in_parts(&place, parts));
@@ -76,6 +78,7 @@ fn following_over_segments_brings_every_byte_once() {
 /// By cursor, while what was read before is being dropped.
 #[test]
 fn a_cursor_goes_on_over_segments() {
+    needs!(Strace);
     let place = without_holes();
     let parts = 10;
     place.start("x", "256K", &in_parts(&place, parts));
@@ -103,6 +106,7 @@ fn a_cursor_goes_on_over_segments() {
 /// The caller's log has every byte, also those that the output has dropped before its keeper died.
 #[test]
 fn the_log_of_a_detached_job_is_complete() {
+    needs!(Strace);
     for ground in [Ground::Here, Ground::HereWithoutHoles] {
         let place = ground.world("");
         let world = &place.world;
@@ -134,7 +138,7 @@ fn the_log_of_a_detached_job_is_complete() {
 /// room again.
 #[test]
 fn a_full_disk_costs_what_it_cannot_take() {
-    needs!(Root);
+    needs!(Root, Strace);
     let place = Ground::TmpfsWithoutHoles.world("1m");
     let world = &place.world;
     let go = world.path("go");

@@ -9,7 +9,9 @@ use crate::world::{Ran, World, is_alive, kill, until};
 fn waiter(world: &World, action: &str) -> (String, i32) {
     let script = format!("echo up; {}; echo late; exit 7", loop_until(&go(world)));
     let id = world.shell_with_hooks(&format!("standby:Syncs={action}"), &script);
-    let standby = world.pair(&id).standby.unwrap();
+    // The first one: where that is killed, there may be another by now.
+    let standby = &world.events(&id, "kept")[0]["standby"]["pid"];
+    let standby = i32::try_from(standby.as_i64().unwrap()).unwrap();
     (id, standby)
 }
 
