@@ -186,6 +186,8 @@ pub struct Program {
     directory: CString,
     /// Where the program may be, in the order to try.
     candidates: Vec<CString>,
+    /// In the directories of PATH, and not given as a path.
+    is_searched_for: bool,
     /// The arguments, behind the shell that runs a script without a `#!` line.
     arguments: Vec<CString>,
     /// `NAME=value`, as they were when this was made.
@@ -211,6 +213,7 @@ impl Program {
         Ok(Program {
             directory: CString::new(directory.as_bytes())?,
             candidates: candidates(name.as_bytes(), path)?,
+            is_searched_for: is_searched_for(name.as_bytes()),
             arguments,
             environment: environment()?,
             limits,
@@ -241,8 +244,12 @@ impl Program {
 }
 
 /// As `execvp` searches: a name with a slash is taken as it is, an empty entry is here.
+fn is_searched_for(name: &[u8]) -> bool {
+    !name.contains(&b'/') && !name.is_empty()
+}
+
 fn candidates(name: &[u8], path: Option<&OsStr>) -> io::Result<Vec<CString>> {
-    if name.contains(&b'/') || name.is_empty() {
+    if !is_searched_for(name) {
         return Ok(vec![CString::new(name)?]);
     }
     let path = path.map_or(&b"/usr/local/bin:/bin:/usr/bin"[..], OsStrExt::as_bytes);
@@ -335,10 +342,12 @@ impl Plan<'_> {
         let mut worst = libc::ENOENT;
         let program = self.program;
         for candidate in program.candidates.iter().skip(first) {
-            if !may_be_there(candidate) {
+            let is_there = may_be_there(candidate);
+            if !is_there && program.is_searched_for {
                 continue;
             }
             match self.execute_at(candidate) {
+                libc::ENOENT | libc::ENOTDIR if !is_there => return libc::ENOENT,
                 // There, but its interpreter is not: not the same as not found.
                 libc::ENOENT | libc::ENOTDIR => return NO_INTERPRETER,
                 libc::EACCES => worst = libc::EACCES,
@@ -387,11 +396,12 @@ impl Plan<'_> {
     }
 }
 
-/// Much cheaper than an attempt to execute what is not there. Where that cannot be told, an attempt does.
+/// Much cheaper than an attempt to execute what is not there. A directory of PATH that may not be searched is passed
+/// over, as shells do: it is no sign that the program is there.
 fn may_be_there(candidate: &CString) -> bool {
     // SAFETY: a valid string.
     let found = unsafe { libc::access(candidate.as_ptr(), libc::F_OK) };
-    found == 0 || !matches!(errno(), libc::ENOENT | libc::ENOTDIR)
+    found == 0 || !matches!(errno(), libc::ENOENT | libc::ENOTDIR | libc::EACCES)
 }
 
 /// The variables of this process, through the lock that the standard library has for them.

@@ -305,3 +305,25 @@ fn one_post_that_cannot_be_removed_hides_nothing_of_what_a_prune_did() {
     assert_eq!(ran.code, 125, "{ran:?}");
     assert_eq!(answer["failed"], serde_json::json!(["p"]), "{ran:?}");
 }
+
+/// As shells have it: that a directory may not be searched is no sign that the program is in it.
+#[test]
+fn a_program_is_not_said_to_be_in_a_directory_of_path_that_may_not_be_searched() {
+    needs!(Root);
+    let world = World::new();
+    let user = User::settled(&world);
+    let closed = world.path("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
+    let run = |program: &str| {
+        let path = format!("{}:/usr/bin:/bin", closed.display());
+        Ran::of(
+            user.command(&[], &["run", "--wait", "--", program])
+                .env("PATH", path),
+        )
+    };
+    assert_eq!(run("no-such-program-anywhere").code, 127);
+    assert_eq!(run("true").code, 0);
+    let inside = closed.join("it");
+    assert_eq!(run(inside.to_str().unwrap()).code, 126);
+}
