@@ -38,7 +38,7 @@ pub enum Error {
     },
     #[error("the id {} is taken by a job that is {}; choose another id, or use that job", .0.id, describe(.0))]
     IdTaken(Box<Job>),
-    #[error("the name {} is that of job {}, which is {}; stop that one, replace it, or choose another name", .0.name.as_ref().map_or("", |name| name.as_str()), .0.id, describe(.0))]
+    #[error("the name {} is taken by job {}, which is {}; stop that job, start with --replace, or choose another name", .0.name.as_ref().map_or("", |name| name.as_str()), .0.id, describe(.0))]
     NameTaken(Box<Job>),
     #[error("{}: {reason}", .path.display())]
     BadPost { path: PathBuf, reason: String },
