@@ -1,26 +1,41 @@
 //! The arguments of a command, of which one may say what the next is.
 
-use super::{marker_len, redact};
+use super::{MARKER, redact};
+
+/// How many arguments before an option are looked at for the program it is an option of.
+const CONTEXT: usize = 16;
+
+/// Of a longer argument no more is looked at for that.
+const MAX_CONTEXT_WORD: usize = 64;
 
 /// Replaces every secret found in the arguments of a command.
 #[must_use]
 pub fn redact_argv(argv: &[String]) -> Vec<String> {
-    let mut option: Option<&str> = None;
-    argv.iter()
-        .map(|argument| {
-            let value = option.and_then(|option| value_of(option, argument));
-            option = argument.starts_with('-').then_some(argument);
-            value.unwrap_or_else(|| redact(argument).into_owned())
-        })
-        .collect()
+    let each = argv.iter().enumerate().map(|(i, argument)| {
+        let value = value_of(&argv[..i], argument);
+        value.unwrap_or_else(|| redact(argument).into_owned())
+    });
+    each.collect()
 }
 
-/// What stands for the argument, if what stands before it says that it is a secret.
-fn value_of(option: &str, argument: &str) -> Option<String> {
-    // As one word, since all of it is the value.
-    let word = argument.replace(|c: char| c.is_whitespace() || "\"'`\\".contains(c), "_");
-    let line = format!("{option} {word}");
+/// What stands for the argument, if what stands before it says that it has a secret.
+fn value_of(before: &[String], argument: &str) -> Option<String> {
+    let option = before.last().filter(|option| option.starts_with('-'))?;
+    let word = as_word(argument);
+    let known = before.len().saturating_sub(CONTEXT);
+    let context: Vec<String> = before[known..before.len() - 1]
+        .iter()
+        .map(|word| as_word(&word[..word.floor_char_boundary(MAX_CONTEXT_WORD)]))
+        .chain([option.clone()])
+        .collect();
+    let line = format!("{} {word}", context.join(" "));
     let redacted = redact(&line);
-    let value = redacted.strip_prefix(option)?.strip_prefix(' ')?;
-    (value != word && marker_len(value) == Some(value.len())).then(|| value.to_owned())
+    let (_, value) = redacted.rsplit_once(' ')?;
+    let is_more = value != redact(&word);
+    (is_more && value.contains(MARKER)).then(|| value.to_owned())
+}
+
+/// As one word, since all of it is one argument.
+fn as_word(argument: &str) -> String {
+    argument.replace(|c: char| c.is_whitespace() || "\"'`\\".contains(c), "_")
 }

@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 
 use memchr::memrchr;
 
+use super::keywords::Keywords;
 use super::pem::{self, Place};
-use super::rules::Keywords;
 use super::{Redactor, redact};
 
 /// As long as the longest key, and more than that takes.

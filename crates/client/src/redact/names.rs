@@ -12,7 +12,7 @@ use super::Span;
 use super::values::{Assignment, words};
 
 /// A name without any of these is not secret.
-pub(super) const KEYWORDS: [&str; 20] = [
+pub(super) const KEYWORDS: [&str; 21] = [
     "secret",
     "token",
     "passw",
@@ -21,6 +21,7 @@ pub(super) const KEYWORDS: [&str; 20] = [
     "_pwd",
     "-pwd",
     "dbpass",
+    "sshpass",
     "apikey",
     "_key",
     "-key",
@@ -36,10 +37,11 @@ pub(super) const KEYWORDS: [&str; 20] = [
 ];
 
 /// What a part of a name may end with to make the name secret.
-const ENDINGS: [(&str, &str); 11] = [
+const ENDINGS: [(&str, &str); 12] = [
     ("password", "password"),
     ("passwd", "password"),
     ("dbpass", "password"),
+    ("sshpass", "password"),
     ("passphrase", "passphrase"),
     ("secret", "secret"),
     ("token", "token"),
@@ -78,7 +80,9 @@ const KEYS: [(&str, &str); 10] = [
 const ABOUT: &str = "\
     file files path paths dir sock socket fd count limit ttl type length len size expires \
     expiry expiration timeout url uri endpoint host port name enabled required method mode \
-    stdin env user username provider scheme policy version status arn at";
+    stdin env user username provider scheme policy version status arn at index number start end \
+    location span kind result results available error errors failure message prompt label \
+    placeholder hint help regex pattern format field column form hdr ref selector";
 
 /// A name this long is not one.
 const MAX_NAME: usize = 128;
@@ -157,7 +161,7 @@ fn kind_of(before: Option<&str>, part: &str) -> Option<&'static str> {
 }
 
 /// The words of a name in lower case, cut at punctuation and at capitals.
-fn parts(name: &str) -> Vec<String> {
+pub(super) fn parts(name: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut last = b'_';
     for b in name.bytes() {

@@ -5,6 +5,9 @@
 //! marker, and its body and `END` lines are dropped. A key whose `END` does not
 //! come is taken to reach as far as lines look like a body, and one whose
 //! `BEGIN` was cut off is looked for backwards from its `END`.
+//!
+//! `ssh.com` writes the boundaries with four dashes and spaces. PuTTY has none:
+//! its `Private-Lines: N` says that the key follows.
 
 use std::sync::LazyLock;
 
@@ -12,7 +15,10 @@ use regex::Regex;
 
 use super::{Notes, Span};
 
-pub(super) const KIND: &str = "private-key";
+const KIND: &str = "private-key";
+
+/// A line without any of these has no boundary of a key.
+pub(super) const KEYWORDS: [&str; 2] = ["PRIVATE KEY", "Private-Lines: "];
 
 /// A 16384-bit RSA key has about 200 lines.
 pub(super) const MAX_BODY_LINES: usize = 512;
@@ -22,14 +28,28 @@ pub(super) const MAX_BODY_LINES: usize = 512;
 const FULL_LINE: usize = 40;
 
 static BOUNDARY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"-----(BEGIN|END) (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-        .expect("a constant expression")
+    Regex::new(
+        r"-{4,5} ?(BEGIN|END) (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}|Private-Lines: ([0-9]{1,3})",
+    )
+    .expect("a constant expression")
 });
 
+/// What the first line of a private key says of the others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opening {
+    /// How many words stand before it: what a logger puts before each line.
+    lead: usize,
+    /// How many lines can follow.
+    most: usize,
+}
+
 /// A private key whose `BEGIN` line has been seen.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct KeyBlock {
+    opening: Opening,
     lines: usize,
+    /// Whether a line shorter than the others was seen, which is the last of a body.
+    is_complete: bool,
 }
 
 /// What the next line is to an open key.
@@ -43,20 +63,44 @@ pub(super) enum Line {
 }
 
 impl KeyBlock {
+    pub(super) fn after(opening: Opening) -> KeyBlock {
+        KeyBlock {
+            opening,
+            lines: 0,
+            is_complete: false,
+        }
+    }
+
     pub(super) fn next_line(&mut self, line: &str) -> Line {
         self.lines += 1;
-        if line.contains("-----")
+        if line.contains("----")
             && let Some(found) = BOUNDARY.captures(line)
-            && &found[1] == "END"
+            && found.get(1).is_some_and(|word| word.as_str() == "END")
         {
             let rest = found.get_match().end();
             return Line::End { rest };
         }
-        if self.lines <= MAX_BODY_LINES && is_body(line) {
-            Line::Body
-        } else {
-            Line::Other
+        if self.lines > self.opening.most {
+            return Line::Other;
         }
+        if is_body(line) {
+            return Line::Body;
+        }
+        match self.is_last_of_body(line) && !self.is_complete {
+            true => {
+                self.is_complete = true;
+                Line::Body
+            }
+            false => Line::Other,
+        }
+    }
+
+    /// Whether a short word of base64 stands behind as many words as the `BEGIN` did.
+    fn is_last_of_body(&self, line: &str) -> bool {
+        let lead = self.opening.lead;
+        let mut words = line.split_whitespace().skip(lead);
+        let is_body = words.next().is_some_and(|word| word.bytes().all(is_base64));
+        lead > 0 && is_body && words.next().is_none()
     }
 }
 
@@ -65,6 +109,14 @@ pub(super) fn find(line: &str, notes: &mut Notes, spans: &mut Vec<Span>) {
     let mut open: Option<(usize, usize)> = None;
     for found in BOUNDARY.captures_iter(line) {
         let whole = found.get_match();
+        if let Some(count) = found.get(2) {
+            notes.opens_key = Some(Opening {
+                lead: words_in(&line[..whole.start()]),
+                most: count.as_str().parse().unwrap_or(MAX_BODY_LINES),
+            });
+            spans.push(span(count.start(), count.end()));
+            continue;
+        }
         match (&found[1], open) {
             ("BEGIN", None) => open = Some((whole.start(), whole.end())),
             ("BEGIN", Some(_)) => {}
@@ -80,14 +132,22 @@ pub(super) fn find(line: &str, notes: &mut Notes, spans: &mut Vec<Span>) {
     }
     let Some((start, end)) = open else { return };
     let rest = &line[end..];
+    let opening = Opening {
+        lead: words_in(&line[..start]),
+        most: MAX_BODY_LINES,
+    };
     // Code that only mentions the boundary goes on with something else.
     if rest.trim_matches(is_trimming).replace(r"\n", "").is_empty() {
-        notes.opens_key = true;
+        notes.opens_key = Some(opening);
         spans.push(span(start, end));
     } else if longest_base64_run(rest) >= FULL_LINE / 2 {
-        notes.opens_key = true;
+        notes.opens_key = Some(opening);
         spans.push(span(start, line.len()));
     }
+}
+
+fn words_in(text: &str) -> usize {
+    text.split_whitespace().count()
 }
 
 /// What a line may be to a key whose `BEGIN` was cut off.

@@ -3,10 +3,13 @@
 
 use std::borrow::Cow;
 
+use super::rules::{Prefix, Shape};
 use super::*;
 
+mod corpus;
 mod lines;
 mod properties;
+mod table;
 
 const ALNUM: &str = "A1b2C3d4E5f6G7h8I9j0KlMnOpQrStUvWxYzaBcDeFgHi";
 
@@ -20,75 +23,47 @@ fn hex(len: usize) -> String {
     "0a1b2c3d4e5f6789".chars().cycle().take(len).collect()
 }
 
-/// Public prefix, secret and kind, one of each shape.
-fn shapes() -> Vec<(&'static str, String, &'static str)> {
-    vec![
-        ("AKIA", alnum(16).to_uppercase(), "aws-access-key"),
-        ("ASIA", alnum(16).to_uppercase(), "aws-access-key"),
-        ("ghp_", alnum(36), "github-token"),
-        ("gho_", alnum(36), "github-token"),
-        ("ghu_", alnum(36), "github-token"),
-        ("ghs_", alnum(36), "github-token"),
-        ("ghr_", alnum(36), "github-token"),
-        (
-            "github_pat_",
-            format!("{}_{}", alnum(22), alnum(59)),
-            "github-token",
-        ),
-        ("glpat-", alnum(20), "gitlab-token"),
-        (
-            "xoxb-",
-            format!("123456789012-{}", alnum(24)),
-            "slack-token",
-        ),
-        ("xoxa-", format!("2-{}", alnum(24)), "slack-token"),
-        ("xoxp-", format!("1-2-3-{}", alnum(24)), "slack-token"),
-        ("xoxr-", alnum(24), "slack-token"),
-        ("xoxs-", alnum(24), "slack-token"),
-        ("sk_live_", alnum(24), "stripe-key"),
-        ("rk_live_", alnum(24), "stripe-key"),
-        ("sk_test_", alnum(24), "stripe-key"),
-        ("sk-", alnum(48), "openai-key"),
-        ("sk-proj-", alnum(100), "openai-key"),
-        ("sk-ant-api03-", alnum(95), "anthropic-key"),
-        ("AIza", alnum(35), "google-key"),
-        ("GOCSPX-", alnum(28), "google-token"),
-        ("SK", hex(32), "twilio-key"),
-        (
-            "SG.",
-            format!("{}.{}", alnum(22), alnum(43)),
-            "sendgrid-key",
-        ),
-        ("npm_", alnum(36), "npm-token"),
-        ("pypi-", format!("AgEI{}", alnum(150)), "pypi-token"),
-        ("dop_v1_", hex(64), "digitalocean-token"),
-        ("hf_", alnum(34), "huggingface-token"),
-        ("123456789:", format!("AA{}", alnum(33)), "telegram-token"),
-        (
-            "",
-            format!("MTA0{}.GaBcDe.{}", alnum(20), alnum(38)),
-            "discord-token",
-        ),
-        ("dapi", hex(32), "databricks-token"),
-        ("dckr_pat_", alnum(27), "docker-token"),
-        ("hvs.", alnum(90), "vault-token"),
-        ("cfut_", alnum(48), "cloudflare-token"),
-        (
-            "v1.0-",
-            format!("{}-{}", hex(24), hex(146)),
-            "cloudflare-key",
-        ),
-        (
-            "",
-            format!("eyJ{}.eyJ{}.{}", alnum(20), alnum(60), alnum(43)),
-            "jwt",
-        ),
-    ]
+/// Writes out what stands for made-up characters: `{a36}` for letters and digits, `{h32}` for
+/// hexadecimal digits, `{u16}` for capitals and digits, `{d12}` for digits.
+fn expand(text: &str) -> String {
+    let stand_in = regex::Regex::new(r"\{([ahud])([0-9]{1,3})\}").unwrap();
+    let made_up = |found: &regex::Captures<'_>| {
+        let len = found[2].parse().unwrap();
+        match &found[1] {
+            "a" => alnum(len),
+            "h" => hex(len),
+            "u" => alnum(len).to_uppercase(),
+            _ => "1234567890".chars().cycle().take(len).collect(),
+        }
+    };
+    stand_in.replace_all(text, made_up).into_owned()
+}
+
+/// Public prefix, secret and kind of a token with each prefix in the table.
+fn tokens() -> Vec<(&'static str, String, &'static str)> {
+    let mut tokens = Vec::new();
+    for rule in &RULES {
+        let Shape::Token {
+            shown: Prefix::Kept,
+            ..
+        } = rule.shape
+        else {
+            continue;
+        };
+        let starts = rule.keywords.iter().filter_map(|prefix| {
+            let (_, body) = rule.example.split_once(prefix)?;
+            Some(expand(body))
+        });
+        let body = starts.min_by_key(String::len).expect("an example");
+        let all = rule.keywords.iter();
+        tokens.extend(all.map(|prefix| (*prefix, body.clone(), rule.kind)));
+    }
+    tokens
 }
 
 #[test]
-fn every_shape_is_redacted_wherever_it_stands() {
-    for (prefix, secret, kind) in shapes() {
+fn every_token_is_redacted_wherever_it_stands() {
+    for (prefix, secret, kind) in tokens() {
         let token = format!("{prefix}{secret}");
         let gone = format!("{prefix}[redacted:{kind}]");
         for (before, after) in [
@@ -121,16 +96,6 @@ fn places_that_hold_secrets_are_redacted() {
         ("curl -H 'Authorization: token @' host", "authorization"),
         (r#"{"Authorization": "Bearer @"}"#, "authorization"),
         ("sent Bearer @ to it", "authorization"),
-        ("https://hooks.slack.com/services/@", "slack-webhook"),
-        (
-            "https://discord.com/api/webhooks/123456789012345678/@",
-            "discord-webhook",
-        ),
-        ("EndpointSuffix=x;AccountKey=@;Next=y", "azure-key"),
-        (
-            "https://a.blob.core.windows.net/c?sv=1&sig=@&x=1",
-            "azure-signature",
-        ),
         ("git clone https://bob:@@example.org/x.git", "url-password"),
         (
             "https://example.org:8080/a https://bob:@@h/x",
@@ -309,13 +274,6 @@ fn a_key_that_does_not_end_hides_nothing_else() {
 }
 
 #[test]
-fn every_expression_compiles() {
-    for rule in &rules::RULES {
-        rule.find("x @", &mut Vec::new());
-    }
-}
-
-#[test]
 fn long_lines_take_linear_time() {
     for piece in [
         "token=",
@@ -326,6 +284,14 @@ fn long_lines_take_linear_time() {
         "sk-",
         "eyJ.",
         "auth\\\"",
+        "token = a(",
+        "password=\"\"&",
+        "curl -u a:",
+        "cookie: a=",
+        "sk-proj-",
+        "login a password ",
+        "$6$",
+        "mysql -",
     ] {
         let line = piece.repeat(200_000);
         let started = std::time::Instant::now();

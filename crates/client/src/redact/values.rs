@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use memchr::{memchr, memchr_iter};
+
 use super::marker_len;
 
 /// Values that are words about a secret, or types of one.
@@ -24,8 +26,11 @@ const MIN_VALUE: usize = 4;
 /// More space than this between a name and its value is not an assignment.
 const MAX_SPACE: usize = 64;
 
+/// No field of a form has a longer name.
+const MAX_FIELD: usize = 64;
+
 #[derive(Clone, Copy, PartialEq)]
-enum Separator {
+pub(super) enum Separator {
     Equals,
     Colon,
     /// The space after `--password`.
@@ -34,11 +39,11 @@ enum Separator {
 
 /// A name with its value, as written.
 pub(super) struct Assignment<'l> {
-    line: &'l str,
-    name: Range<usize>,
+    pub(super) line: &'l str,
+    pub(super) name: Range<usize>,
     /// Whether the name is in quotes.
     is_quoted_name: bool,
-    separator: Separator,
+    pub(super) separator: Separator,
     /// Whether the value is in quotes.
     is_quoted: bool,
     pub(super) value: Range<usize>,
@@ -80,28 +85,68 @@ impl<'l> Assignment<'l> {
     /// Whether the value is worth hiding, the name being of `kind`.
     pub(super) fn is_secret(&self, kind: &str) -> bool {
         let value = &self.line[self.value.clone()];
+        if self.is_in_address() || self.is_demanded(value) {
+            return false;
+        }
         if let Some(tail) = tail_after_marker(value) {
             return tail >= MIN_VALUE;
         }
         let is_strong = matches!(kind, "password" | "passphrase" | "secret");
-        let is_kept = value.len() < MIN_VALUE
+        if value.len() < MIN_VALUE {
+            return is_strong
+                && self.is_in_form()
+                && value.bytes().all(|b| b.is_ascii_alphanumeric());
+        }
+        // The mark that seems to open the value closes what the name is in.
+        let is_behind_text = self.is_quoted && value.starts_with([',', ')', ']', ';']);
+        let is_kept = is_behind_text
+            || self.is_match_arm()
             || is_placeholder(value)
             || is_file(value)
-            || !is_strong && is_number(value)
-            || !self.is_quoted && self.is_code(value);
+            || !is_strong && (is_number(value) || is_prose(value) && !self.is_upper())
+            || !self.is_quoted && self.is_code(value, is_strong);
         !is_kept
             && match self.separator {
+                _ if matches!(kind, "auth" | "credential") => {
+                    looks_random(value) && self.separator != Separator::Space
+                }
                 Separator::Equals => true,
-                Separator::Space => kind != "auth" && !is_option_prose(value),
-                Separator::Colon => looks_random(value) || kind != "auth" && self.is_structured(),
+                Separator::Space => !is_option_prose(value),
+                Separator::Colon => looks_random(value) || self.is_structured(),
             }
     }
 
-    fn name(&self) -> &str {
+    /// Whether it is a field of a form: `user=bob&password=…&city=Rome`.
+    fn is_in_form(&self) -> bool {
+        let is_followed = is_field(&self.line[self.value.end..]);
+        self.separator == Separator::Equals && (self.is_later_field() || is_followed)
+    }
+
+    fn is_later_field(&self) -> bool {
+        self.line[..self.name.start].ends_with(['&', '?', '#'])
+    }
+
+    /// Whether the name is a case of something: `Kind::Password => "a password"`.
+    fn is_match_arm(&self) -> bool {
+        let between = &self.line[self.name.end..self.value.start];
+        self.line[..self.name.start].ends_with("::") && between.contains("=>")
+    }
+
+    /// Whether it is a variable that a shell is told to demand: `${PASSWORD:?what to say}`.
+    fn is_demanded(&self, value: &str) -> bool {
+        value.starts_with('?') && self.line[..self.name.start].ends_with("${")
+    }
+
+    /// Whether the name is the user of an address: `https://x-access-token:…@host`.
+    fn is_in_address(&self) -> bool {
+        self.separator == Separator::Colon && self.line[..self.name.start].ends_with("://")
+    }
+
+    pub(super) fn name(&self) -> &str {
         &self.line[self.name.clone()]
     }
 
-    fn is_upper(&self) -> bool {
+    pub(super) fn is_upper(&self) -> bool {
         !self.name().bytes().any(|b| b.is_ascii_lowercase())
     }
 
@@ -127,7 +172,15 @@ impl<'l> Assignment<'l> {
         let is_end = |b: u8| b <= b' ' || !is_word && b"\"'`,;&()[]{}<>|\\".contains(&b);
         let tail = rest.as_bytes()[marked..].iter();
         let len = marked + tail.take_while(|b| !is_end(**b)).count();
-        if marked == len || is_first && self.is_upper() || rest.starts_with('$') {
+        let field = match self.separator {
+            Separator::Equals if self.is_later_field() => memchr(b'&', rest[..len].as_bytes()),
+            Separator::Equals if !self.is_upper() => next_field(&rest[..len]),
+            _ => None,
+        };
+        if let Some(end) = field {
+            return end;
+        }
+        if marked == len || is_first && self.is_upper() || rest.starts_with(['$', '{']) {
             return len;
         }
         marked
@@ -143,39 +196,6 @@ impl<'l> Assignment<'l> {
             None => self.is_quoted_name || is_whole(),
             Some(before) => self.is_quoted_name || "{,([;&?".contains(before),
         }
-    }
-
-    /// Whether `value` is an expression or a type of some programming language.
-    fn is_code(&self, value: &str) -> bool {
-        const OWNERS: [&str; 9] = [
-            "self.",
-            "this.",
-            "process.env",
-            "os.environ",
-            "os.getenv",
-            "env.",
-            "args.",
-            "config.",
-            "secrets.",
-        ];
-        let is_spaced = self.line[..self.value.start].ends_with(' ');
-        if !is_spaced || self.is_upper() && self.separator == Separator::Equals {
-            return false;
-        }
-        if OWNERS.iter().any(|owner| value.starts_with(owner)) || value.starts_with('&') {
-            return true;
-        }
-        let is_path = |b: &u8| b.is_ascii_alphabetic() || b"_.:".contains(b);
-        let path = value.bytes().take_while(|b| is_path(b)).count();
-        let next = self.line.as_bytes().get(self.value.start + path);
-        // A type in a list of fields, as in `token: String,`.
-        let is_type = self.separator == Separator::Colon
-            && value.starts_with(|c: char| c.is_ascii_uppercase())
-            && matches!(next, Some(b',' | b'<' | b'[' | b')'));
-        let is_macro = next == Some(&b'!') && value[path..].starts_with("!(");
-        let is_statement = next == Some(&b';') && self.line.trim_end().ends_with(';');
-        let is_call = matches!(next, Some(b'(' | b'<' | b'['));
-        path > 0 && (is_type || is_macro || is_statement || is_call)
     }
 }
 
@@ -265,6 +285,21 @@ fn quoted_len(rest: &str, quote: &Quote) -> usize {
     rest.len()
 }
 
+/// Where the next field of a form starts.
+fn next_field(text: &str) -> Option<usize> {
+    let mut places = memchr_iter(b'&', text.as_bytes());
+    places.find(|at| is_field(&text[*at..]))
+}
+
+/// Whether `text` starts with a field of a form that is not its first: `&city=…`.
+fn is_field(text: &str) -> bool {
+    let is_name = |b: &u8| b.is_ascii_alphanumeric() || b"_-.[]%".contains(b);
+    text.strip_prefix('&').is_some_and(|rest| {
+        let name = rest.bytes().take(MAX_FIELD).take_while(is_name).count();
+        name > 0 && rest.as_bytes().get(name) == Some(&b'=')
+    })
+}
+
 /// How much follows the marker that `value` starts with.
 pub(super) fn tail_after_marker(value: &str) -> Option<usize> {
     marker_len(value).map(|len| value.len() - len)
@@ -276,11 +311,13 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         |s: &str| !s.is_empty() && s.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric());
     let stars = value.bytes().filter(|b| *b == b'*').count();
     let variable = value.strip_prefix('$').is_some_and(|rest| {
-        is_word(
-            rest.strip_prefix('{')
-                .and_then(|r| r.strip_suffix('}'))
-                .unwrap_or(rest),
-        ) || rest.starts_with('(')
+        let inner = rest.strip_prefix('{');
+        let is_closed = inner.and_then(|inner| inner.strip_suffix('}'));
+        // `${NAME:?what to say}`
+        let is_demanded = inner.is_some_and(|inner| inner.split_once(":?").is_some());
+        is_word(is_closed.unwrap_or(rest))
+            || is_demanded
+            || rest.starts_with('(')
             || rest.starts_with("{{")
     });
     variable
@@ -291,8 +328,13 @@ pub(super) fn is_placeholder(value: &str) -> bool {
             .strip_prefix('%')
             .and_then(|v| v.strip_suffix('%'))
             .is_some_and(is_word)
-        || value.starts_with("{{")
-        || value.starts_with('`')
+        || value.starts_with('{')
+            && value
+                .trim_end_matches(['"', '\'', ')', ']', ',', ';'])
+                .ends_with('}')
+        || ["{{", "%s", "%(", "#{", "`"]
+            .iter()
+            .any(|start| value.starts_with(start))
         || words(PLAIN).any(|plain| plain.eq_ignore_ascii_case(value))
 }
 
@@ -307,7 +349,10 @@ fn is_file(value: &str) -> bool {
 }
 
 /// Whether `value` is a number, perhaps with a unit.
-fn is_number(value: &str) -> bool {
+pub(super) fn is_number(value: &str) -> bool {
+    if let Some(digits) = value.strip_prefix("0x") {
+        return digits.bytes().all(|b| b.is_ascii_hexdigit());
+    }
     let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%');
     value.len() - digits.len() <= 2
         && digits.starts_with(|c: char| c.is_ascii_digit() || c == '-')
@@ -316,15 +361,21 @@ fn is_number(value: &str) -> bool {
             .all(|b| b.is_ascii_digit() || b"-.,_".contains(&b))
 }
 
+/// Whether `value` is words, which no token is.
+fn is_prose(value: &str) -> bool {
+    value.contains(' ') && !value.bytes().any(|b| b.is_ascii_digit())
+}
+
 /// Whether `value` is what follows an option in a usage text, or the options of
 /// a secret that is elsewhere (`docker build --secret id=…`).
 fn is_option_prose(value: &str) -> bool {
-    let is_metavariable = value.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
+    let word = value.trim_end_matches([']', ')']);
+    let is_metavariable = word.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
     is_metavariable || value.starts_with(['[', '<']) || value.starts_with("id=")
 }
 
 /// Whether `value` is unlikely to be a word.
-fn looks_random(value: &str) -> bool {
+pub(super) fn looks_random(value: &str) -> bool {
     let has = |is: fn(&u8) -> bool| value.bytes().skip(1).any(|b| is(&b));
     let has_letter = value.bytes().any(|b| b.is_ascii_alphabetic());
     value.len() >= 8 && has_letter && value.bytes().any(|b| b.is_ascii_digit())

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn lines(text: &str) -> String {
+pub(super) fn lines(text: &str) -> String {
     let mut lines = Lines::default();
     let mut shown = String::new();
     for line in text.split_inclusive('\n') {

@@ -1,0 +1,142 @@
+//! Every keyword of every rule, in one automaton.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::automaton::{Automaton, OverlappingState};
+use aho_corasick::dfa::DFA;
+use aho_corasick::{Anchored, Input, MatchKind};
+
+use super::rules::{Case, Shape};
+use super::table::RULES;
+use super::{names, pem};
+
+/// What a keyword asks for.
+#[derive(Clone, Copy)]
+pub(super) enum Target {
+    /// A look at the token that starts here, by the rule with this index.
+    Token(usize),
+    /// A look at the line, by the rule with this index.
+    Pattern(usize),
+    /// A look at the name this is part of.
+    Name,
+    PrivateKey,
+}
+
+pub(super) struct Keywords {
+    automaton: DFA,
+    keywords: Vec<Keyword>,
+}
+
+struct Keyword {
+    text: String,
+    case: Case,
+    target: Target,
+}
+
+impl Keyword {
+    fn new(text: &str, case: Case, target: Target) -> Keyword {
+        Keyword {
+            text: text.to_owned(),
+            case,
+            target,
+        }
+    }
+
+    /// The automaton ignores case, so that names need not be listed in each.
+    fn is(&self, found: &[u8]) -> bool {
+        self.case == Case::Ignored || self.text.as_bytes() == found
+    }
+}
+
+impl Keywords {
+    pub(super) fn get() -> &'static Self {
+        static KEYWORDS: LazyLock<Keywords> = LazyLock::new(Keywords::new);
+        &KEYWORDS
+    }
+
+    fn new() -> Self {
+        let mut keywords = Vec::new();
+        for text in pem::KEYWORDS {
+            keywords.push(Keyword::new(text, Case::Exact, Target::PrivateKey));
+        }
+        for text in names::KEYWORDS {
+            keywords.push(Keyword::new(text, Case::Ignored, Target::Name));
+        }
+        for (i, rule) in RULES.iter().enumerate() {
+            let target = match rule.shape {
+                Shape::Token { .. } => Target::Token(i),
+                Shape::Pattern { .. } => Target::Pattern(i),
+            };
+            for text in rule.keywords {
+                keywords.push(Keyword::new(text, rule.case, target));
+            }
+            if rule.kind == "discord-token" {
+                for text in discord_openings() {
+                    keywords.push(Keyword::new(&text, Case::Exact, target));
+                }
+            }
+        }
+        let automaton = DFA::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::Standard)
+            .start_kind(aho_corasick::StartKind::Unanchored)
+            .build(keywords.iter().map(|keyword| &keyword.text))
+            .expect("a few hundred short keywords");
+        Self {
+            automaton,
+            keywords,
+        }
+    }
+
+    /// Where the first keyword at or after `from` ends, less one: a place in it.
+    pub(super) fn first_in(&self, text: &str, from: usize) -> Option<usize> {
+        let mut first = None;
+        self.search(text, from, |_, at| {
+            first = Some(at.end - 1);
+            false
+        });
+        first
+    }
+
+    /// Calls `look` with each keyword in `line`, also with those that overlap.
+    pub(super) fn each_in(&self, line: &str, mut look: impl FnMut(Target, Range<usize>)) {
+        self.search(line, 0, |target, at| {
+            look(target, at);
+            true
+        });
+    }
+
+    /// Goes on for as long as `look` says so.
+    fn search(&self, text: &str, from: usize, mut look: impl FnMut(Target, Range<usize>) -> bool) {
+        let input = Input::new(text)
+            .span(from..text.len())
+            .anchored(Anchored::No);
+        let mut state = OverlappingState::start();
+        while self
+            .automaton
+            .try_find_overlapping(&input, &mut state)
+            .is_ok()
+            && let Some(found) = state.get_match()
+        {
+            let keyword = &self.keywords[found.pattern().as_usize()];
+            let at = found.range();
+            if keyword.is(&text.as_bytes()[at.clone()]) && !look(keyword.target, at) {
+                return;
+            }
+        }
+    }
+}
+
+/// The first four characters a Discord bot token can have. It starts with a
+/// decimal number in base64, of which four characters hold three digits. Three
+/// would do, but ignoring case they are in half of all words.
+fn discord_openings() -> impl Iterator<Item = String> {
+    let firsts = ["MD", "MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"];
+    let thirds = "AEIMQUYcgk".chars();
+    firsts.into_iter().flat_map(move |first| {
+        let lasts = |third| "wxyz012345".chars().map(move |last| (third, last));
+        let pairs = thirds.clone().flat_map(lasts);
+        pairs.map(move |(third, last)| format!("{first}{third}{last}"))
+    })
+}
