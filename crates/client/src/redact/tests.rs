@@ -26,9 +26,9 @@ fn hex(len: usize) -> String {
 /// Writes out what stands for made-up characters: `{a36}` for letters and digits, `{h32}` for
 /// hexadecimal digits, `{u16}` for capitals and digits, `{d12}` for digits.
 fn expand(text: &str) -> String {
-    let stand_in = regex::Regex::new(r"\{([ahud])([0-9]{1,3})\}").unwrap();
+    let stand_in = regex::Regex::new(r"\{([ahud])([0-9]{1,3})\}").expect("a constant expression");
     let made_up = |found: &regex::Captures<'_>| {
-        let len = found[2].parse().unwrap();
+        let len = found[2].parse().expect("digits");
         match &found[1] {
             "a" => alnum(len),
             "h" => hex(len),

@@ -173,7 +173,7 @@ impl<'l> Assignment<'l> {
         let tail = rest.as_bytes()[marked..].iter();
         let len = marked + tail.take_while(|b| !is_end(**b)).count();
         let field = match self.separator {
-            Separator::Equals if self.is_later_field() => memchr(b'&', rest[..len].as_bytes()),
+            Separator::Equals if self.is_later_field() => memchr(b'&', &rest.as_bytes()[..len]),
             Separator::Equals if !self.is_upper() => next_field(&rest[..len]),
             _ => None,
         };
