@@ -154,6 +154,51 @@ fn secrets_are_left_out_where_that_is_asked_for() {
 }
 
 #[test]
+fn secrets_of_commands_headers_and_files_are_left_out_and_code_is_not() {
+    let world = World::new();
+    let lines = [
+        (
+            "curl -u bob:hunter2 host",
+            "curl -u bob:[redacted:password] host",
+        ),
+        (
+            "machine h login u password hunter2",
+            "machine h login u password [redacted:password]",
+        ),
+        ("Cookie: sid=hunter2; a=b", "Cookie: [redacted:cookie]"),
+        (
+            "https://a1b2c3d4e5f6@host/x",
+            "https://[redacted:url-token]@host/x",
+        ),
+        (
+            "user=bob&password=hunter2&city=Rome",
+            "user=bob&password=[redacted:password]&city=Rome",
+        ),
+        ("self.token = token", "self.token = token"),
+        ("const token = await get()", "const token = await get()"),
+    ];
+    let (said, shown): (Vec<_>, Vec<_>) = lines.into_iter().unzip();
+    let program = format!("cat <<'EOF'\n{}\nEOF", said.join("\n"));
+    let id = world.shell(&program);
+    world.wait(&id);
+    let expected = format!("{}\n", shown.join("\n"));
+    assert_eq!(world.outlive(&["log", &id, "--redact"]).stdout, expected);
+
+    let id = world.ok(&["run", "--", "true", "sshpass", "-p", "correct horse", "ssh"]);
+    world.wait(id.trim());
+    for form in [
+        &["show", id.trim(), "--redact"][..],
+        &["list", "--redact", "--json"],
+    ] {
+        let shown = world.ok(form);
+        assert!(
+            !shown.contains("correct") && !shown.contains("horse"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
 fn a_line_is_searched_as_it_is_shown() {
     let world = World::new();
     let id = printed(&world, r"one\n\033[31mer\033[0mror 7\n 10%%\r100%% done\n");

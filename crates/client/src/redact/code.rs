@@ -39,7 +39,8 @@ impl Assignment<'_> {
             let is_owned = is_owned(value) && !self.is_upper();
             return is_owned || is_argument && is_path && is_name_of_secret(value);
         }
-        if is_owned(value) || self.is_declared() || self.is_bracketed(self.value.start) {
+        let is_declared = self.is_declared() && !is_unmistakable(value);
+        if is_owned(value) || is_declared || self.is_bracketed(self.value.start) {
             return true;
         }
         let rest = self.line[self.value.start + value.len()..].trim_start();
@@ -125,6 +126,15 @@ fn path_len(value: &str) -> usize {
         }
         _ => 0,
     }
+}
+
+/// Whether `value` is what no program calls a variable.
+fn is_unmistakable(value: &str) -> bool {
+    let count = |is: fn(&u8) -> bool| value.bytes().filter(is).count();
+    count(u8::is_ascii_alphanumeric) == value.len()
+        && value.len() >= 20
+        && count(u8::is_ascii_digit) >= 4
+        && count(u8::is_ascii_uppercase) >= 4
 }
 
 /// Whether a path is what a program calls a variable or a type, and not a password with a digit in it.

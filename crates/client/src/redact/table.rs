@@ -9,24 +9,24 @@ use super::rules::Alphabet::{Alnum, Base64, Dash, Dot, Hash, Hex, Upper, Word};
 use super::rules::Rule;
 use super::values::{is_placeholder, tail_after_marker};
 
-/// A value on a command line, in quotes or without.
+/// A value on a command line, in quotes, which need not be closed yet, or without.
 macro_rules! value {
     () => {
-        r#"(?:"([^"]+)"|'([^']+)'|([^\x00-\x20"'|;&<>]+))"#
+        r#"(?:"([^"]+)|'([^']+)|([^\x00-\x20"'|;&<>]+))"#
     };
 }
 
-/// The password of `user:password`, in quotes or without.
+/// The password of `user:password`, likewise.
 macro_rules! login {
     () => {
-        r#"(?:"[^":]*:([^"]+)"|'[^':]*:([^']+)'|[^\x00-\x20"':]*:([^\x00-\x20"']+))"#
+        r#"(?:"[^":]*:([^"]+)|'[^':]*:([^']+)|[^\x00-\x20"':]*:([^\x00-\x20"']+))"#
     };
 }
 
 /// At most 128, as a line's rules are a set of bits. Of rules that match the same text the one that keeps
 /// more of a prefix names it, then the later one.
 #[rustfmt::skip]
-pub(super) static RULES: [Rule; 122] = [
+pub(super) static RULES: [Rule; 124] = [
     // Places: addresses, headers, commands, files.
     Rule::pattern("url-password", &["://"], r#"://[^\x00-\x20/?#@:"'<>`\[]*:([^\x00-\x20/"'<>`]+)@"#)
         .needs(b'@').only_if(is_value).like("https://bob:{a12}@host/x", "https://host:8080/a@b"),
@@ -58,15 +58,18 @@ pub(super) static RULES: [Rule; 122] = [
         .any_case().only_if(is_cookie).like("> Cookie: sid={a20}; theme=dark", "cookie: the name = value pairs"),
     Rule::pattern("cookie", &["cookie"], r#"["'](?i-u:cookie)\\*["'][ \t]*(?::|=>|,)[ \t]*(?:\\*"([^"\\=]+=[^"\\]+)|'([^'=]+=[^']+))"#)
         .any_case().only_if(is_cookie).like("{\"Cookie\": \"sid={a20}\"}", "{\"Cookie\": \"none\"}"),
-    Rule::pattern("cookie", &["set-cookie"], r#"(?i-u:set-cookie2?)\\*["']?[ \t]*(?::|=>|,)[ \t]*\[?[ \t]*\\*["']?[^\x00-\x20"'=;\\]+=([^\x00-\x20;"',\\]+)"#)
+    Rule::pattern("cookie", &["set-cookie"], r#"(?i-u:set-cookie2?)\\*["']?[ \t]*(?::|=>|,)[ \t]*\[?[ \t]*\\*["']?[^\x00-\x20"'=;\\]+=(?:"([^"]+)|([^\x00-\x20;"',\\]+))"#)
         .any_case().only_if(is_value).like("set-cookie: sid={a20}; Path=/", "set-cookie: sid=; Max-Age=0"),
-    Rule::pattern("cookie", &["curl "], r#"[ \t](?:-b|--cookie)[ \t=]*(?:"([^"=]+=[^"]+)"|'([^'=]+=[^']+)'|([^\x00-\x20"'=]+=[^\x00-\x20"']+))"#)
+    Rule::pattern("cookie", &["curl "], r#"[ \t](?:-b|--cookie)[ \t=]*(?:"([^"=]+=[^"]+)|'([^'=]+=[^']+)|([^\x00-\x20"'=]+=[^\x00-\x20"']+))"#)
         .only_if(is_cookie).like("curl -b 'sid={a20}' host", "curl -b cookies.txt host"),
-    Rule::pattern("password", &["curl "], concat!(r"[ \t](?:-[a-zA-Z]*[uU]|--(?:proxy-)?user)[ \t=]*", login!()))
+    Rule::pattern("cookie", &["COOKIE="], r#"(?-u:\b)(?:HTTP_)?COOKIE=["']?([^\x00-\x20"'=;]+=[^"']+)"#)
+        .only_if(is_cookie).like("HTTP_COOKIE=sid={a20}; theme=dark", "COOKIE=$(cat cookies.txt)"),
+    Rule::pattern("password", &["curl ", "curl\"", "curl'"], concat!(r#"[ \t"'](?:-[a-zA-Z]*[uU]|--(?:proxy-)?user)(?:["'], ?["']|[ \t=]*)"#, login!()))
         .only_if(is_login).like("curl -u bob:{a8} host", "curl -s host; docker run -u 1000:1000 x"),
     Rule::pattern("password", &["http -a ", "https -a ", "--auth "], concat!(r"[ \t](?:-a|--auth)[ \t]+", login!()))
         .only_if(is_login).like("http -a bob:{a8} host", "http -a bob host"),
-    Rule::pattern("password", &["sshpass "], concat!(r"sshpass[ \t]+(?:-[a-oq-zA-Z][^\x00-\x20]*[ \t]+)*-p[ \t]*", value!()))
+    Rule::pattern("password", &["sshpass"],
+        concat!(r#"sshpass(?:["'], ?["']|[ \t]+)(?:-P[ \t]*[^\x00-\x20]+[ \t]+|-[a-oq-zA-Z][^\x00-\x20]*[ \t]+)*-p(?:["'], ?["']|[ \t]*)"#, value!()))
         .only_if(is_value).like("sshpass -p {a8} ssh host", "sshpass -p \"$PW\" ssh host"),
     Rule::pattern("password", &["mysql ", "mysqldump ", "mysqladmin ", "mysqlimport ", "mariadb ", "mariadb-dump "],
         concat!(r"(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)[ \t](?:[^|;&]*?[ \t])?-p", value!()))
@@ -91,9 +94,10 @@ pub(super) static RULES: [Rule; 122] = [
         .only_if(is_hash).like("bob:$6$saltsalt${a86}:1:", "s/(a)(b)/$1$2/; $5$6"),
     Rule::whole("password-hash", &["{SSHA}", "{SHA}", "{SMD5}", "{SSHA256}", "{SSHA512}", "{PBKDF2}"], Base64, 20)
         .like("bob:{SSHA}{a32}", "format {SHA}-{date}"),
-    // Keys without their boundaries, or in base64 once more: OpenSSH, then PEM with each label.
-    Rule::whole("private-key", &["b3BlbnNzaC1rZXktdjEA", "LS0tLS1CRUdJTiBQUklWQVRF", "LS0tLS1CRUdJTiBSU0EgUFJJVkFURS", "LS0tLS1CRUdJTiBFQyBQUklWQVRF", "LS0tLS1CRUdJTiBEU0EgUFJJVkFURS", "LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBVEUg", "LS0tLS1CRUdJTiBFTkNSWVBURUQgUFJJVkFURS"], Base64, 20)
-        .like("client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVkt{a40}", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0t{a40}"),
+    // Keys without their boundaries: OpenSSH, and PEM in base64 once more.
+    Rule::whole("private-key", &["b3BlbnNzaC1rZXktdjEA"], Base64, 20).like("b3BlbnNzaC1rZXktdjEA{a40}", "b3BlbnNzaC1rZXktdjEA"),
+    Rule::whole("private-key", &["LS0tLS1CRUdJTi"], Base64, 30)
+        .only_if(is_key_label).like("client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVkt{a40}", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0t{a40}"),
     Rule::token("age-key", &["AGE-SECRET-KEY-1", "AGE-SECRET-KEY-PQ-1"], Upper, 40).like("AGE-SECRET-KEY-1{u58}", "AGE-SECRET-KEY-1QQQ"),
     Rule::pattern("jwt", &["eyJ"], r"(eyJ[A-Za-z0-9_-]{8,}={0,2}\.eyJ[A-Za-z0-9_-]{8,}={0,2}(?:\.[A-Za-z0-9_-]*={0,2})?)")
         .like("eyJ{a20}=.eyJ{a60}==.{a43}=", "eyJ{a20}"),
@@ -253,6 +257,19 @@ fn is_random(secret: &str) -> bool {
 fn is_no_slug(secret: &str) -> bool {
     let longest_word = secret.split(['-', '_']).map(str::len).max();
     secret.bytes().any(|b| b.is_ascii_uppercase()) || longest_word >= Some(20)
+}
+
+/// Whether what follows `-----BEGIN ` in base64 is the label of a private key.
+fn is_key_label(base64: &str) -> bool {
+    const LABELS: [&str; 6] = [
+        "BQUklWQVRF",               // PRIVATE
+        "BSU0EgUFJJVkFURS",         // RSA PRIVATE
+        "BFQyBQUklWQVRF",           // EC PRIVATE
+        "BEU0EgUFJJVkFURS",         // DSA PRIVATE
+        "BPUEVOU1NIIFBSSVZBVEUg",   // OPENSSH PRIVATE
+        "BFTkNSWVBURUQgUFJJVkFURS", // ENCRYPTED PRIVATE
+    ];
+    LABELS.iter().any(|label| base64.starts_with(label))
 }
 
 /// Whether `hash` has salt and hash, as in `salt$hash`.

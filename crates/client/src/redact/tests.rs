@@ -320,6 +320,21 @@ fn an_argument_may_say_what_the_next_is() {
             &["env", "DB_PASSWORD=s3cretvalue99"],
             "DB_PASSWORD=[redacted:password]",
         ),
+        (
+            &["curl", "-s", "-u", "bob:hunter2"],
+            "bob:[redacted:password]",
+        ),
+        (
+            &["curl", "--user", "bob:correct horse"],
+            "bob:[redacted:password]",
+        ),
+        (&["sshpass", "-p", "correct horse"], "[redacted:password]"),
+        (
+            &["docker", "login", "-u", "bob", "-p", "hunter2"],
+            "[redacted:password]",
+        ),
+        (&["docker", "run", "-u", "bob:users"], "bob:users"),
+        (&["ssh", "-p", "2222"], "2222"),
         (&["login", "--password", "--verbose"], "--verbose"),
         (&["ls", "--color", "correct horse"], "correct horse"),
         (&["--", "correct horse"], "correct horse"),

@@ -112,6 +112,7 @@ impl<'l> Assignment<'l> {
                 }
                 Separator::Equals => true,
                 Separator::Space => !is_option_prose(value),
+                Separator::Colon if is_strong && has_digit_and_letter(value) => true,
                 Separator::Colon => looks_random(value) || self.is_structured(),
             }
     }
@@ -377,7 +378,11 @@ fn is_option_prose(value: &str) -> bool {
 /// Whether `value` is unlikely to be a word.
 pub(super) fn looks_random(value: &str) -> bool {
     let has = |is: fn(&u8) -> bool| value.bytes().skip(1).any(|b| is(&b));
-    let has_letter = value.bytes().any(|b| b.is_ascii_alphabetic());
-    value.len() >= 8 && has_letter && value.bytes().any(|b| b.is_ascii_digit())
+    value.len() >= 8 && has_digit_and_letter(value)
         || value.len() >= 16 && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
+}
+
+fn has_digit_and_letter(value: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|b| is(&b));
+    has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
 }

@@ -11,7 +11,7 @@ const HARMLESS: &str = include_str!("../../../tests/redaction/harmless.txt");
 const PART: usize = 6;
 
 /// Of everything in `secrets.txt`, that which cannot be recognised included.
-const MIN_RECALL: f64 = 0.97;
+const MIN_RECALL: f64 = 0.95;
 
 /// A line of `secrets.txt`, or several if a secret goes over them.
 struct Sample {
