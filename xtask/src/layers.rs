@@ -22,7 +22,7 @@ const LAYERS: [Layer; 10] = [
     Layer {
         name: "outlive-core",
         inside: &[],
-        outside: Some(&["serde", "serde_json", "thiserror"]),
+        outside: Some(&["regex-syntax", "serde", "serde_json", "thiserror"]),
         has_unsafe: false,
     },
     // The system knows nothing of jobs.
@@ -55,6 +55,8 @@ const LAYERS: [Layer; 10] = [
             "etcetera",
             "memchr",
             "regex",
+            "regex-automata",
+            "regex-syntax",
             "ring",
             "serde",
             "serde_json",

@@ -34,12 +34,14 @@
 //! | [`process`] | a process that cannot be mistaken for another |
 //! | [`signal`] | signal names and numbers |
 //! | [`watch`] | watching an output for patterns: what is asked, and what is found |
+//! | [`by_line`] | a pattern rewritten so that many lines are searched at once |
 //! | [`breaker`] | sparing a session that many watches would flood |
 //! | [`units`] | durations and sizes as people write them |
 #![forbid(unsafe_code)]
 
 pub mod bound;
 pub mod breaker;
+pub mod by_line;
 pub mod control;
 pub mod doorbell;
 pub mod ending;

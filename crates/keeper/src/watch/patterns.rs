@@ -1,25 +1,19 @@
 //! The patterns made ready, so that many lines are searched at once.
 //!
 //! A pattern is asked of one line, but searching line by line is several times slower than searching
-//! a block of lines in one go. So each pattern is rewritten such that in a block it finds exactly what
-//! it finds in the lines by themselves:
-//!
-//! * nothing in it matches a newline or a carriage return, so that no match goes beyond its line, or
-//!   beyond one state of a line that is written over; no text that is matched has either in it;
-//! * `^`, `$`, `\A` and `\z`, whatever the flags, are at newlines and carriage returns: where the
-//!   texts begin and end. Word boundaries are the same next to a newline as at an end.
+//! a block of lines in one go. So each pattern is rewritten such that in a block it finds what it finds
+//! in the lines by themselves ([`outlive_core::by_line`]).
 //!
 //! What is found is still confirmed in its text alone; around `\r\n` a match of nothing may be found
 //! that is in no text (`\B`), but none is missed.
 
 use super::matcher::Matcher;
 use super::sieve::Sieve;
+use outlive_core::by_line::{LineEnds, by_line};
 use outlive_core::watch::Pattern;
 use regex_automata::Input;
 use regex_syntax::ParserBuilder;
-use regex_syntax::hir::{
-    Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look,
-};
+use regex_syntax::hir::{Hir, HirKind};
 use std::fmt;
 
 /// Text of this length is rare enough to be looked for first.
@@ -182,51 +176,9 @@ impl fmt::Display for BadPattern {
 
 impl std::error::Error for BadPattern {}
 
-/// The same for a text without line ends, and in a block of lines never beyond a line.
+/// A match stays within one state of a line that is written over.
 pub(super) fn for_lines(hir: &Hir) -> Hir {
-    match hir.kind() {
-        HirKind::Empty => Hir::empty(),
-        HirKind::Literal(literal) if literal.0.iter().any(|byte| b"\n\r".contains(byte)) => {
-            Hir::fail()
-        }
-        HirKind::Literal(literal) => Hir::literal(literal.0.clone()),
-        HirKind::Class(class) => Hir::class(without_line_ends(class)),
-        HirKind::Look(look) => Hir::look(at_line_ends(*look)),
-        HirKind::Repetition(repetition) => {
-            Hir::repetition(repetition.with(for_lines(&repetition.sub)))
-        }
-        // Nobody asks what a group has caught.
-        HirKind::Capture(capture) => for_lines(&capture.sub),
-        HirKind::Concat(parts) => Hir::concat(parts.iter().map(for_lines).collect()),
-        HirKind::Alternation(parts) => Hir::alternation(parts.iter().map(for_lines).collect()),
-    }
-}
-
-fn without_line_ends(class: &Class) -> Class {
-    match class {
-        Class::Unicode(class) => {
-            let mut class = class.clone();
-            class.difference(&ClassUnicode::new(
-                ['\n', '\r'].map(|end| ClassUnicodeRange::new(end, end)),
-            ));
-            Class::Unicode(class)
-        }
-        Class::Bytes(class) => {
-            let mut class = class.clone();
-            class.difference(&ClassBytes::new(
-                [b'\n', b'\r'].map(|end| ClassBytesRange::new(end, end)),
-            ));
-            Class::Bytes(class)
-        }
-    }
-}
-
-fn at_line_ends(look: Look) -> Look {
-    match look {
-        Look::Start | Look::StartLF | Look::StartCRLF => Look::StartCRLF,
-        Look::End | Look::EndLF | Look::EndCRLF => Look::EndCRLF,
-        word => word,
-    }
+    by_line(hir, LineEnds::NewlinesAndReturns)
 }
 
 #[cfg(test)]
