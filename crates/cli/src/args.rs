@@ -6,6 +6,7 @@ use crate::commands::{
 };
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::json;
 use crate::lazily::Lazily;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
@@ -102,8 +103,8 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let text = outlive::visible(&text);
     if std::env::args_os().any(|word| word == "--json") {
         let message = text.trim_end();
-        let line = serde_json::json!({"error": {"code": "usage", "message": message}});
-        let _ = writeln!(io::stdout(), "{line}");
+        let error = serde_json::json!({"error": {"code": "usage", "message": message}});
+        let _ = write!(io::stdout(), "{}", json::line(&error));
     }
     let _ = write!(io::stderr(), "{text}");
     Exit::Usage.into()

@@ -2,6 +2,7 @@
 
 use crate::args::Global;
 use crate::exit::Failure;
+use crate::json;
 use outlive::config::Config;
 use outlive::{Caller, Error, JobId, Label, Outlive, environment};
 use serde::Serialize;
@@ -45,7 +46,7 @@ impl Context {
 
     pub fn print_json(&self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string(value).map_err(io::Error::from)?;
-        self.print(&text)
+        self.print(&json::harmless(text))
     }
 
     /// Says something about the data.

@@ -1,5 +1,6 @@
 //! Exit codes, and failures on their way to one.
 
+use crate::json;
 use outlive::{Error, Job};
 use std::fmt;
 use std::io;
@@ -74,7 +75,7 @@ impl Failure {
                 Failure::Outlive(error) => error_object(error),
                 other => serde_json::json!({"code": "failed", "message": other.to_string()}),
             };
-            let line = serde_json::json!({ "error": error }).to_string() + "\n";
+            let line = json::line(&serde_json::json!({ "error": error }));
             let _ = io::Write::write_all(&mut io::stdout(), line.as_bytes());
         }
         if !quiet && exit != Exit::Success {

@@ -14,6 +14,7 @@ mod args;
 mod commands;
 mod context;
 mod exit;
+mod json;
 mod lazily;
 mod render;
 

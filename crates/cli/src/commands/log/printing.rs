@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::exit::Failure;
+use crate::json;
 use outlive::missing_line;
 use outlive::view::{Live, Said};
 use serde_json::json;
@@ -81,10 +82,9 @@ impl Printer<'_> {
 fn tell(context: &Context, say: impl FnOnce(&mut dyn FnMut(Said<'_>))) -> Result<(), Failure> {
     let mut lines = String::new();
     say(&mut |Said { from_byte, text }| match context.json {
-        true => {
-            lines.push_str(&json!({ "from_byte": from_byte, "text": text }).to_string());
-            lines.push('\n');
-        }
+        true => lines.push_str(&json::line(
+            &json!({ "from_byte": from_byte, "text": text }),
+        )),
         false => lines.push_str(text),
     });
     match lines.is_empty() {
