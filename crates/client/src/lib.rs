@@ -67,5 +67,7 @@ pub use outlive_core::{
 };
 pub use outlive_sys::clock;
 pub use outlive_sys::limits::fail_at_file_size;
-pub use output::{Chunk, Cursor, Follow, Line, LogText, Look, Piece, Reading, missing_line};
+pub use output::{
+    Chunk, Cursor, Follow, Line, LinePattern, LogText, Look, Piece, Reading, missing_line,
+};
 pub use screen::{CursorPlace, Screen};

@@ -3,14 +3,18 @@
 //! An output may lack parts: its middle, when it grew beyond its bound, and what a full disk could not
 //! take. Offsets stay true; what is missing is said where it would stand.
 
+mod blocks;
 mod follow;
 mod lines;
 mod reader;
+mod search;
 #[cfg(test)]
 mod tests;
 
 pub use follow::{Chunk, Follow};
 pub use reader::{Line, Reading, read_as};
+pub use search::LinePattern;
+pub(crate) use search::Searched;
 
 use crate::error::Error;
 use crate::outlive::Outlive;
@@ -49,6 +53,13 @@ pub enum Piece {
         bytes: Vec<u8>,
     },
     /// These could not be kept.
+    Missing(Range<u64>),
+}
+
+/// What is at some place of an output.
+enum Stretch {
+    /// So many bytes; none where it was cut off behind our back.
+    Read(usize),
     Missing(Range<u64>),
 }
 
@@ -106,20 +117,33 @@ impl Output {
     }
 
     fn piece(&self, at: u64, end: u64) -> io::Result<Piece> {
+        let mut bytes = vec![0; (end - at).min(CHUNK) as usize];
+        Ok(match self.stretch(at, end, &mut bytes)? {
+            Stretch::Read(count) => {
+                bytes.truncate(count);
+                Piece::Bytes { at, bytes }
+            }
+            Stretch::Missing(range) => Piece::Missing(range),
+        })
+    }
+
+    /// Reads what lies there into the buffer, no further than to what is missing.
+    fn stretch(&self, at: u64, end: u64, buffer: &mut [u8]) -> io::Result<Stretch> {
         let next = self.missing.iter().find(|range| range.end > at);
         match next {
-            Some(range) if range.start <= at => Ok(Piece::Missing(at..range.end.min(end))),
+            Some(range) if range.start <= at => Ok(Stretch::Missing(at..range.end.min(end))),
             next => {
                 let until = next.map_or(end, |range| range.start.min(end));
-                let mut bytes = self.read(at, (until - at).min(CHUNK))?;
+                let most = (until - at).min(buffer.len() as u64) as usize;
+                let count = self.read_into(&mut buffer[..most], at)?;
                 let dropped = self.dropped_by_now()?;
                 if dropped.contains(&at) {
-                    return Ok(Piece::Missing(at..dropped.end.min(until)));
+                    return Ok(Stretch::Missing(at..dropped.end.min(until)));
                 }
-                if at < dropped.start {
-                    bytes.truncate((dropped.start - at) as usize);
-                }
-                Ok(Piece::Bytes { at, bytes })
+                Ok(Stretch::Read(match at < dropped.start {
+                    true => count.min((dropped.start - at) as usize),
+                    false => count,
+                }))
             }
         }
     }
@@ -143,12 +167,16 @@ impl Output {
 
     fn read(&self, at: u64, most: u64) -> io::Result<Vec<u8>> {
         let mut buffer = vec![0; most as usize];
-        let count = match &self.files {
-            Some(files) => files.read_at(&mut buffer, at)?,
-            None => 0,
-        };
+        let count = self.read_into(&mut buffer, at)?;
         buffer.truncate(count);
         Ok(buffer)
+    }
+
+    fn read_into(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        match &self.files {
+            Some(files) => files.read_at(buffer, at),
+            None => Ok(0),
+        }
     }
 
     /// A range as text, with where it lies.

@@ -9,7 +9,7 @@
 //!          UTF-8     length  the front└▶ live ─▶ lines, as they come
 //! ```
 //!
-//! [`View`] gives the whole, [`Live`] each line as soon as it is finished.
+//! [`View`] gives the whole, [`Live`] each line as soon as it is finished, [`line()`] one line by itself.
 //!
 //! Memory is bounded by the options and not by the input, so that gigabytes can
 //! be pushed through: a line that is too long keeps its two ends, and so does
@@ -23,19 +23,22 @@
 mod decode;
 mod excerpt;
 mod line;
+mod lines;
 mod live;
 mod startup;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use line::mark as left_out;
+pub use lines::line;
+pub(crate) use lines::lines;
 pub use live::{Live, Said};
 
 use decode::{Act, Decoder};
 use excerpt::Excerpt;
 use line::{Line, Shown};
 use startup::Startup;
-use std::borrow::Cow;
 
 /// How much text is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,26 +125,6 @@ impl View {
         page.finish(&mut settled);
         excerpt.finish(page.startup.dropped_lines() + 1)
     }
-}
-
-/// One line of an output, in the same way. A line never depends on those before it: a newline ends
-/// every escape sequence.
-#[must_use]
-pub fn line(bytes: &[u8]) -> Cow<'_, str> {
-    // Enough for searching; of what is not plain, a longer one is searched at its two ends.
-    const LIMIT: usize = 64 * 1024;
-    let is_plain = |c: char| !c.is_control() || c == '\t' || c == '\n';
-    if let Ok(text) = str::from_utf8(bytes)
-        && text.chars().all(is_plain)
-    {
-        return Cow::Borrowed(text);
-    }
-    let mut view = View::new(Options {
-        budget: 4 * LIMIT,
-        line_limit: LIMIT,
-    });
-    view.push(bytes);
-    Cow::Owned(view.finish().text)
 }
 
 /// What text goes to once it is decoded: the line being written, and what stood before all others.

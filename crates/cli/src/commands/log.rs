@@ -5,61 +5,68 @@ mod printing;
 use super::{Secrets, duration, size};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use crate::render;
+use crate::{json, render};
 use outlive::units::show_size;
 use outlive::verbs::log::{self, Log, Part};
 use outlive::view::{self, Live};
-use outlive::{Chunk, Cursor, JobId, Line, Look, Piece, Reading};
+use outlive::{Chunk, Cursor, JobId, Line, LinePattern, Look, Piece, Reading};
 use printing::{Form, Printer, write};
-use regex::bytes::Regex;
 use std::io;
 use std::time::Duration;
 
 /// A job's output: the last 200 lines, or the part asked for
 ///
-/// Costs what it prints and a little scan, on outputs of any size. It is shown as text: colours and
-/// other escape sequences are left out, progress that overwrites itself is shown as it ended, very long
-/// lines lack their middle. Where something was not kept, a line says how much. With --follow a line is
-/// printed when it is finished, and one that is not, such as a question, once it has been still.
-/// Whoever has read the whole output of an ended job has been told of its end.
+/// Except with --grep, the time it takes depends on what it prints, not on the size of the output.
+///
+/// The output is shown as text: colours and other escape sequences are left out, progress that overwrites
+/// itself is shown as it ended, and very long lines may lack their middle. If some of the output was not
+/// kept, stderr says how much, and a line in the text says where (not with --grep or --timestamps).
+///
+/// With --follow, a line is printed when it is finished. An unfinished line, such as a question, is printed
+/// when nothing has come for a moment.
+///
+/// If you read the whole output of an ended job, you have been told of its end. With --peek, --grep or
+/// --budget it does not count as told.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Its id, the beginning of it, or its name
     id: String,
-    /// So many lines: the last ones, or from --offset on; with --grep, so many matches [default: 200]
+    /// Show the last N lines, or N lines from --offset on [default: 200; with --since, all]. With --grep,
+    /// show the last N matches [default: all]
     #[arg(long, short = 'n', value_name = "N")]
     lines: Option<u64>,
-    /// From this line on, counted from 1
+    /// Start at this line, counted from 1
     #[arg(long, value_name = "LINE", conflicts_with_all = ["bytes", "cursor", "since"])]
     offset: Option<u64>,
-    /// These bytes exactly; without TO, to the end
+    /// Show exactly these bytes, counted from 0, without the byte at TO. Without TO, up to the end
     #[arg(long, value_name = "FROM[:TO]", value_parser = byte_range, conflicts_with_all = ["cursor", "since", "lines", "redact"])]
     bytes: Option<Bytes>,
-    /// What is new since an earlier `log --json`, whose next_cursor this is
+    /// Show what is new since an earlier `log --json`: pass its next_cursor
     #[arg(long, value_name = "TOKEN", value_parser = Cursor::parse, conflicts_with_all = ["since", "lines"])]
     cursor: Option<Cursor>,
-    /// Show output from the last DUR
+    /// Show output from the last DUR, exact to about a second
     #[arg(long, value_name = "DUR", value_parser = duration)]
     since: Option<Duration>,
-    /// Only lines that match this regular expression (of the whole output, if no part is asked for)
-    #[arg(long, value_name = "RE", value_parser = Regex::new, conflicts_with_all = ["follow", "bytes"])]
-    grep: Option<Regex>,
-    /// Say before each line when it came, to the second
+    /// Show only lines that match this regular expression, as they are found. Searches the text as it is
+    /// shown; without --offset, --cursor or --since, all of it
+    #[arg(long, value_name = "RE", value_parser = LinePattern::new, conflicts_with_all = ["follow", "bytes"])]
+    grep: Option<LinePattern>,
+    /// Show before each line when it came, exact to about a second; `-` if that is not known yet
     #[arg(long, conflicts_with = "follow")]
     timestamps: bool,
-    /// Then what comes, as it comes, until the job ends
+    /// Then show new output as it comes, until the job ends
     #[arg(long, short)]
     follow: bool,
-    /// What a person would see on its terminal now
+    /// Show what a person would see on the job's terminal now
     #[arg(long, conflicts_with_all = ["bytes", "lines", "offset", "cursor", "since", "grep", "timestamps", "follow", "raw"])]
     screen: bool,
-    /// The bytes as they are (as with --bytes), and nothing for what was not kept
+    /// Show the bytes as they are, with nothing in place of what was not kept
     #[arg(long, conflicts_with = "redact")]
     raw: bool,
-    /// At most so much text: its beginning and its end, with a line saying how much lies between
+    /// Show at most this much text: its beginning and its end, and a line that says how much was left out
     #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with_all = ["raw", "bytes", "follow", "grep", "timestamps"])]
     budget: Option<u64>,
-    /// Only look: reading all of it does not count as being told of the end
+    /// Only look: do not count as told of the end
     #[arg(long)]
     peek: bool,
     #[command(flatten)]
@@ -180,18 +187,12 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         ));
     }
     match &args.grep {
-        Some(pattern) => {
-            let most = args.lines.unwrap_or(DEFAULT_LINES) as usize;
-            print_lines(
-                context,
-                &args,
-                &log,
-                log.matching(pattern, most, args.reading())?
-                    .into_iter()
-                    .map(Ok),
-            )?;
+        Some(pattern) => print_matches(context, &args, &log, pattern)?,
+        None if args.timestamps => {
+            for line in log.lines(args.reading())? {
+                print_lines(context, &args, &log, &[line?])?;
+            }
         }
-        None if args.timestamps => print_lines(context, &args, &log, log.lines(args.reading())?)?,
         None if args.follow || (args.is_exact() && !context.json) => {
             print(context, &args, &mut log)?
         }
@@ -238,32 +239,47 @@ fn print_text(context: &Context, args: &Args, log: &Log) -> Result<(), Failure> 
     }
 }
 
-/// Prints lines with what was asked about each.
-fn print_lines(
+/// Prints each match as soon as it is found, or the last of them.
+fn print_matches(
     context: &Context,
     args: &Args,
     log: &Log,
-    lines: impl Iterator<Item = io::Result<Line>>,
+    pattern: &LinePattern,
 ) -> Result<(), Failure> {
-    for line in lines {
-        let line = line?;
-        let bytes = line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes);
-        if context.json {
-            context.print_json(&serde_json::json!({
-                "line": line.number,
-                "from_byte": line.offset,
-                "at": log.time_of(&line),
-                "text": String::from_utf8_lossy(bytes),
-            }))?;
-            continue;
-        }
-        let time = match args.timestamps {
-            true => log.time_of(&line).unwrap_or_else(|| "-".to_owned()) + " ",
-            false => String::new(),
-        };
-        write(&[time.as_bytes(), bytes, b"\n"].concat())?;
+    if let Some(most) = args.lines {
+        let last = log.matching(pattern, most as usize, args.reading())?;
+        return print_lines(context, args, log, &last);
+    }
+    for found in log.search(pattern, args.reading())? {
+        print_lines(context, args, log, &found?)?;
     }
     Ok(())
+}
+
+/// Prints lines with what was asked about each, in one write.
+fn print_lines(context: &Context, args: &Args, log: &Log, lines: &[Line]) -> Result<(), Failure> {
+    let mut printed = Vec::new();
+    for line in lines {
+        let bytes = line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes);
+        if context.json {
+            let line = json::line(&serde_json::json!({
+                "line": line.number,
+                "from_byte": line.offset,
+                "at": log.time_of(line),
+                "text": String::from_utf8_lossy(bytes),
+            }));
+            printed.extend(line.into_bytes());
+            continue;
+        }
+        if args.timestamps {
+            let time = log.time_of(line).unwrap_or_else(|| "-".to_owned());
+            printed.extend(time.into_bytes());
+            printed.push(b' ');
+        }
+        printed.extend(bytes);
+        printed.push(b'\n');
+    }
+    write(&printed)
 }
 
 /// Prints a part, and what comes after it if that was asked for.

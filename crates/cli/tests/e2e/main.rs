@@ -33,6 +33,7 @@ mod pruning;
 mod refused;
 mod scarcity;
 mod scripts;
+mod searching;
 mod service;
 mod stdin;
 mod stopping;

@@ -1,14 +1,11 @@
 //! An output line by line.
 
-use super::{Output, Piece};
+use super::Output;
+use super::blocks::{Block, Blocks, SIZES};
 use crate::{redact, view};
-use memchr::memchr;
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
-
-/// A longer line is handed over in parts.
-const LONGEST: usize = 1024 * 1024;
 
 /// One line, or a part of a very long one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +22,7 @@ pub struct Line {
 pub enum Reading {
     /// As they are.
     Raw,
-    /// As text: see [`view::line`].
+    /// As text: see [`view::line`]. A line of which nothing is left, not even its newline, is left out.
     Plain,
     /// As text, without what looks like a credential. A line of which nothing is left is left out.
     Redacted,
@@ -44,7 +41,7 @@ pub fn read_as<'a>(
     };
     match reading {
         Reading::Raw => Box::new(lines),
-        Reading::Plain => Box::new(lines.map(move |line| line.map(plain))),
+        Reading::Plain => Box::new(lines.map(move |line| line.map(plain)).filter(is_left)),
         Reading::Redacted => {
             let mut redaction = redact::Lines::after(before);
             let mut shown = VecDeque::new();
@@ -74,56 +71,46 @@ pub fn read_as<'a>(
     }
 }
 
+fn is_left(line: &io::Result<Line>) -> bool {
+    !matches!(line, Ok(line) if line.bytes.is_empty())
+}
+
 impl Output {
     /// The lines of a range, in order. What is missing ends a line.
     pub fn lines(
         &self,
         range: Range<u64>,
     ) -> io::Result<impl Iterator<Item = io::Result<Line>> + '_> {
-        let mut number = 1 + self.newlines_before(range.start)?;
-        let mut pieces = self.pieces(range);
-        let mut rest: Vec<u8> = Vec::new();
-        let mut offset = 0;
-        let mut over = false;
+        let mut blocks = Blocks::new(self, range, SIZES)?;
+        let mut lines = VecDeque::new();
         Ok(std::iter::from_fn(move || {
-            loop {
-                let end = memchr(b'\n', &rest).map(|place| place + 1);
-                let end = end.or((over || rest.len() >= LONGEST).then_some(rest.len()));
-                if let Some(end) = end.filter(|end| *end > 0) {
-                    let bytes: Vec<u8> = rest.drain(..end).collect();
-                    let line = Line {
-                        number,
-                        offset,
-                        bytes,
-                    };
-                    offset += end as u64;
-                    number += u64::from(line.bytes.ends_with(b"\n"));
-                    return Some(Ok(line));
-                }
-                if over {
-                    // What was missing is behind; then comes the next stretch, or nothing.
-                    over = false;
-                }
-                match pieces.next() {
-                    None if rest.is_empty() => return None,
-                    None => over = true,
-                    Some(Err(error)) => return Some(Err(error)),
-                    Some(Ok(Piece::Bytes { at, bytes })) => {
-                        if rest.is_empty() {
-                            offset = at;
-                        }
-                        rest.extend(bytes);
-                    }
-                    Some(Ok(Piece::Missing(range))) => {
-                        over = true;
-                        match self.newlines_before(range.end) {
-                            Ok(before) if rest.is_empty() => number = before + 1,
-                            Ok(_) => {}
-                            Err(error) => return Some(Err(error)),
-                        }
-                    }
+            if lines.is_empty() {
+                match blocks.next() {
+                    Ok(block) => lines.extend(block.into_iter().flat_map(lines_of)),
+                    Err(error) => return Some(Err(error)),
                 }
             }
+            lines.pop_front().map(Ok)
         }))
     }
+}
+
+fn lines_of(block: Block<'_>) -> impl Iterator<Item = Line> {
+    let Block {
+        mut number,
+        mut offset,
+        bytes,
+    } = block;
+    bytes
+        .split_inclusive(|byte| *byte == b'\n')
+        .map(move |bytes| {
+            let line = Line {
+                number,
+                offset,
+                bytes: bytes.to_vec(),
+            };
+            number += 1;
+            offset += bytes.len() as u64;
+            line
+        })
 }

@@ -1,3 +1,4 @@
+use super::blocks::Sizes;
 use super::*;
 use outlive_core::index::Mark;
 use proptest::prelude::*;
@@ -144,4 +145,152 @@ fn cursors_read_back() {
     for bad in ["", "42", "b", "b-1", "bx"] {
         assert!(Cursor::parse(bad).is_err(), "{bad:?} was a cursor");
     }
+}
+
+/// Output of all kinds: text, lines, colours, progress, other encodings, controls.
+fn any_output() -> impl Strategy<Value = Vec<u8>> {
+    let part = prop_oneof![
+        4 => "[ab ]{0,4}".prop_map(String::into_bytes),
+        3 => Just(b"\n".to_vec()),
+        1 => Just(b"\r\n".to_vec()),
+        1 => Just(b"\r".to_vec()),
+        1 => Just(b"\x08".to_vec()),
+        2 => Just(b"\x1b[31m".to_vec()),
+        1 => Just(b"\x1b[K".to_vec()),
+        1 => Just(b"\x1b[2D\x1b[1K".to_vec()),
+        1 => Just(b"\x1b]0;a\x07".to_vec()),
+        1 => Just("\u{9b}é日".as_bytes().to_vec()),
+        1 => Just(b"\xff\xc3\x9b".to_vec()),
+        1 => prop::collection::vec(any::<u8>(), 0..4),
+        1 => Just(vec![b'a'; 40]),
+    ];
+    prop::collection::vec(part, 0..40).prop_map(|parts| parts.concat())
+}
+
+fn any_pattern() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "a",
+        "b a",
+        "^a",
+        "a$",
+        "^$",
+        "",
+        r"\Aa",
+        r"b\z",
+        "(?s)a.*b",
+        "[^a]b",
+        r"\s",
+        r"a\nb",
+        r"\bab\b",
+        r"\B",
+        "(?i)A+ ?B",
+        "é|日",
+        "(?-u)\\xff",
+        r"a\r",
+        "(?R)a$",
+        "\u{fffd}",
+        "31m",
+        "^[^b]*$",
+        "(?m)^b$",
+        "(?-m)^ab",
+        r"\w+ \w+",
+        "a{30}",
+    ])
+}
+
+/// Cut into lines the plain way, each stretch that is there by itself.
+fn lines_by_hand(bytes: &[u8], missing: &[Range<u64>], longest: usize) -> Vec<Line> {
+    let ends = missing.iter().map(|range| range.start as usize);
+    let starts = missing.iter().map(|range| range.end as usize);
+    let stretches = std::iter::once(0)
+        .chain(starts)
+        .zip(ends.chain([bytes.len()]));
+    let mut lines = Vec::new();
+    for (start, end) in stretches {
+        let mut offset = start;
+        for line in bytes[start..end].split_inclusive(|byte| *byte == b'\n') {
+            for part in line.chunks(longest) {
+                lines.push(Line {
+                    number: line_of(bytes, offset),
+                    offset: offset as u64,
+                    bytes: part.to_vec(),
+                });
+                offset += part.len();
+            }
+        }
+    }
+    lines
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// Searching blocks of bytes finds what searching each line as it is shown does.
+    #[test]
+    fn a_search_finds_what_each_line_shows(
+        bytes in any_output(),
+        source in any_pattern(),
+        hole in prop::option::of((0u64..60, 1u64..60)),
+        spacing in 1usize..20,
+        read in 1usize..50,
+        line in 0usize..60,
+        raw: bool,
+    ) {
+        let size = bytes.len() as u64;
+        let hole = hole.map(|(start, length)| start.min(size)..(start + length).min(size));
+        let missing: Vec<Range<u64>> = hole.into_iter().filter(|range| !range.is_empty()).collect();
+        let sizes = Sizes { read, line: read + line };
+        let output = output(&bytes, missing.clone(), spacing);
+        let pattern = LinePattern::new(source).expect("a pattern");
+        let one = regex::bytes::Regex::new(source).expect("a pattern");
+        let (searched, reading) = match raw {
+            true => (Searched::Bytes, Reading::Raw),
+            false => (Searched::Text, Reading::Plain),
+        };
+        let by_hand = lines_by_hand(&bytes, &missing, sizes.line).into_iter().map(Ok);
+        let expected: Vec<Line> = read_as(reading, "", by_hand)
+            .map(|line| line.expect("read"))
+            .filter(|line| one.is_match(line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes)))
+            .collect();
+        let found = output.search_in(0..size, &pattern, searched, sizes).expect("begun");
+        let found: Vec<Line> = found.flat_map(|lines| lines.expect("read")).collect();
+        prop_assert_eq!(found, expected);
+    }
+
+    /// The same lines, whatever lies between the reads.
+    #[test]
+    fn lines_are_cut_where_they_end(bytes in any_output(), start in 0u64..60, length in 1u64..60, spacing in 1usize..20) {
+        let size = bytes.len() as u64;
+        let missing = start.min(size)..(start + length).min(size);
+        let missing: Vec<Range<u64>> = [missing].into_iter().filter(|range| !range.is_empty()).collect();
+        let output = output(&bytes, missing.clone(), spacing);
+        let lines: Vec<Line> = output.lines(0..size).expect("begun").map(|line| line.expect("read")).collect();
+        prop_assert_eq!(lines, lines_by_hand(&bytes, &missing, usize::MAX));
+    }
+}
+
+/// A search that goes beyond a line would take as long as the output is for each of its lines.
+#[test]
+fn a_pattern_that_matches_anything_stays_within_its_line() {
+    let text = "foo bar\n".repeat(200_000);
+    let output = output(text.as_bytes(), Vec::new(), 1 << 20);
+    let pattern = LinePattern::new("(?s)foo.*baz|foo[^x]*baz").expect("a pattern");
+    let mut found = output
+        .search(0..output.size, &pattern, Searched::Text)
+        .expect("begun");
+    assert!(found.next().is_none());
+}
+
+/// What was found is there before the rest has been read.
+#[test]
+fn hits_come_as_they_are_found() {
+    let text = "one\n".repeat(100_000);
+    let output = output(text.as_bytes(), Vec::new(), 1 << 20);
+    let pattern = LinePattern::new("one").expect("a pattern");
+    let mut found = output
+        .search(0..output.size, &pattern, Searched::Text)
+        .expect("begun");
+    let first = found.next().expect("some").expect("read");
+    assert!(first.len() < 50_000, "{} at once", first.len());
+    assert_eq!(first[0].number, 1);
 }

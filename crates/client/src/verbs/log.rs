@@ -4,7 +4,9 @@ use crate::answering::Answering;
 use crate::error::Error;
 use crate::job::Job;
 use crate::outlive::Outlive;
-use crate::output::{Cursor, Follow, Line, LogText, Look, Output, Piece, Reading, read_as};
+use crate::output::{
+    Cursor, Follow, Line, LinePattern, LogText, Look, Output, Piece, Reading, Searched, read_as,
+};
 use crate::redact::Redactor;
 use crate::screen::{Emulation, Screen};
 use crate::told;
@@ -14,7 +16,6 @@ use outlive_core::JobId;
 use outlive_core::notice::Kind;
 use outlive_core::told::How;
 use outlive_sys::clock;
-use regex::bytes::Regex;
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
@@ -219,25 +220,43 @@ impl Log {
         Ok(self.output.line_start(line)?.min(start)..end)
     }
 
-    /// The last `most` lines that match, as they are read: no colour hides a match, and none is found
-    /// in what is not shown.
+    /// The lines that match, as they are read, each time as many as were found at once: no colour hides a
+    /// match, and none is found in what is not shown.
+    pub fn search<'a>(
+        &'a self,
+        pattern: &'a LinePattern,
+        reading: Reading,
+    ) -> io::Result<Box<dyn Iterator<Item = io::Result<Vec<Line>>> + 'a>> {
+        let searched = match reading {
+            Reading::Raw => Searched::Bytes,
+            Reading::Plain => Searched::Text,
+            // What is secret in a line may be told by the lines before it, so it goes line by line.
+            Reading::Redacted => {
+                let is_hit = |line: &io::Result<Line>| {
+                    line.as_ref()
+                        .map_or(true, |line| pattern.is_match(&line.bytes))
+                };
+                let hits = self.lines(reading)?.filter(is_hit);
+                return Ok(Box::new(hits.map(|line| Ok(vec![line?]))));
+            }
+        };
+        let found = self.output.search(self.range.clone(), pattern, searched)?;
+        Ok(Box::new(found))
+    }
+
+    /// The last `most` of them.
     pub fn matching(
         &self,
-        pattern: &Regex,
+        pattern: &LinePattern,
         most: usize,
         reading: Reading,
     ) -> io::Result<Vec<Line>> {
-        let mut found = VecDeque::new();
-        for line in self.lines(reading)? {
-            let line = line?;
-            if pattern.is_match(line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes)) {
-                found.push_back(line);
-                if found.len() > most {
-                    found.pop_front();
-                }
-            }
+        let mut last = VecDeque::new();
+        for found in self.search(pattern, reading)? {
+            last.extend(found?);
+            last.drain(..last.len().saturating_sub(most));
         }
-        Ok(found.into())
+        Ok(last.into())
     }
 
     /// When a line had come, as the interface writes moments.

@@ -274,16 +274,25 @@ fn is_control(byte: &u8) -> bool {
 
 /// How many bytes at the front are printable ASCII or tabs.
 fn plain_run(bytes: &[u8]) -> usize {
-    let plain = |byte: &u8| byte.wrapping_sub(0x20) < 0x5f || *byte == b'\t';
+    run_of(bytes, |byte| is_printable(byte) || byte == b'\t')
+}
+
+pub(super) fn is_printable(byte: u8) -> bool {
+    byte.wrapping_sub(0x20) < 0x5f
+}
+
+/// How many bytes at the front are such.
+pub(super) fn run_of(bytes: &[u8], such: impl Fn(u8) -> bool) -> usize {
+    const BLOCK: usize = 32;
     // Without a way out of the block the compiler looks at all its bytes at once.
     let blocks = bytes
-        .chunks_exact(32)
-        .take_while(|block| block.iter().fold(true, |all, byte| all & plain(byte)))
+        .chunks_exact(BLOCK)
+        .take_while(|block| block.iter().fold(true, |all, byte| all & such(*byte)))
         .count();
-    let rest = &bytes[blocks * 32..];
-    blocks * 32
+    let rest = &bytes[blocks * BLOCK..];
+    blocks * BLOCK
         + rest
             .iter()
-            .position(|byte| !plain(byte))
+            .position(|byte| !such(*byte))
             .unwrap_or(rest.len())
 }

@@ -8,7 +8,6 @@
 //! A line longer than the limit is shown without its middle.
 
 use super::decode::Part;
-use std::fmt::Write;
 
 /// Far wider than terminals are.
 const LEAST_WIDTH: usize = 4096;
@@ -213,9 +212,7 @@ impl Line {
         let left_out = bytes - (first.len() + last.len() + past.len()) as u64;
         self.shortened.clear();
         self.shortened.push_str(first);
-        let number = super::excerpt::grouped(left_out);
-        write!(self.shortened, " … [{number} bytes left out] … ")
-            .expect("a string takes what is written");
+        self.shortened.push_str(&mark(left_out));
         self.shortened.push_str(last);
         self.shortened.push_str(past);
         Shown {
@@ -223,6 +220,12 @@ impl Line {
             shortened_from: Some(bytes),
         }
     }
+}
+
+/// Stands where so much of a line is not shown.
+pub(crate) fn mark(left_out: u64) -> String {
+    let number = super::excerpt::grouped(left_out);
+    format!(" … [{number} bytes left out] … ")
 }
 
 impl Past {

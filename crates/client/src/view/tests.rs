@@ -293,3 +293,32 @@ proptest! {
         prop_assert_eq!(view(options, &cut(&input, &places)), view(options, &[&input]));
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// What is shown of a line without a view is what a view shows of it.
+    #[test]
+    fn lines_by_themselves_are_as_a_view_shows_them(parts in vec(select(vec![
+        &b"ab "[..], b"\t", b"\r", b"\r\n", b"\x1b[m", b"\x1b[1;38:2::3m", b"\x1b[K", b"\x1b[0K", b"\x1b[2K", b"\x1b[;K",
+        b"\x1b[?1m", b"\x1b[", b"\x1b", b"m", b"\x08", b"\x7f", b"\0", b"\xc2\x9b", b"\xc2", b"\xff", "é日".as_bytes(), b"\n",
+    ]), 0..12)) {
+        let bytes = parts.concat();
+        let mut together = String::new();
+        for bytes in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let expected = lines::viewed(bytes);
+            prop_assert_eq!(line(bytes), expected.as_str(), "of {:?}", bytes);
+            together.push_str(&expected);
+        }
+        let mut shown = String::new();
+        prop_assert_eq!(lines(&bytes, &mut shown), together.as_bytes());
+    }
+}
+
+#[test]
+fn a_colour_that_is_too_long_for_one_is_read_as_by_a_view() {
+    for numbers in [255, 256, 257, 9000] {
+        let bytes = [b"a\x1b[", "1".repeat(numbers).as_bytes(), b"mb\n"].concat();
+        assert_eq!(line(&bytes), lines::viewed(&bytes), "{numbers}");
+    }
+}

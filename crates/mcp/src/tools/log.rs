@@ -5,8 +5,7 @@ use crate::call::Call;
 use crate::reply::{Refused, Reply};
 use crate::words;
 use outlive::verbs::log::{self, Part};
-use outlive::{Cursor, JobId, Look, Reading, view};
-use regex::bytes::Regex;
+use outlive::{Cursor, JobId, LinePattern, Look, Reading, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -127,7 +126,7 @@ impl Args {
 }
 
 fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Answer>, Refused> {
-    let regex = Regex::new(pattern)
+    let regex = LinePattern::new(pattern)
         .map_err(|error| Refused::bad_input(format!("{pattern:?} is not a pattern: {error}")))?;
     let part = log::log(&call.outlive, id, &args.part()?)?;
     let most = args.lines.unwrap_or(DEFAULT_LINES) as usize;
