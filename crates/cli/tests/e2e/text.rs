@@ -345,3 +345,64 @@ fn show_and_list_leave_secrets_out_where_that_is_asked_for() {
         assert!(ask(&["show", &id], &["--redact", "--no-redact"]).contains("MIIEv"));
     }
 }
+
+/// U+009B begins a control sequence where a terminal honours C1 controls.
+#[test]
+fn json_has_no_character_that_a_terminal_obeys() {
+    let world = World::new();
+    let text = "\u{9b}2J\u{90}\u{7f}é";
+    let id = world.ok(&["run", "--", "printf", "%s", text]);
+    world.wait(&id);
+    for args in [
+        &["log", &id, "--raw", "--json"][..],
+        &["log", &id, "--grep", "é", "--raw", "--json"],
+        &["log", &id, "--follow", "--raw", "--json"],
+        &["show", &id, "--json"],
+        &["list", "--json"],
+    ] {
+        let json = world.outlive(args).stdout;
+        let is_harmless = |c: char| c == '\n' || !c.is_control();
+        assert!(json.chars().all(is_harmless), "{args:?}: {json:?}");
+        assert!(json.contains("\\u009b"), "{args:?}: {json}");
+        serde_json::from_str::<Value>(&json).unwrap();
+    }
+    let log: Value = world.json(&["log", &id, "--raw", "--json"]);
+    assert_eq!(log["text"], text);
+}
+
+/// What a glance leaves out of a long line and what it shows are the whole line.
+#[test]
+fn a_glance_counts_all_that_it_leaves_out_of_a_line() {
+    let world = World::new();
+    for size in [3_000_usize, 300_000, 3_000_000] {
+        let id = world.shell(&format!(
+            "echo first; head -c {size} /dev/zero | tr '\\0' x; echo; echo last"
+        ));
+        world.wait(&id);
+        let json = world.show(&id)["preview"].as_str().unwrap().to_owned();
+        let text = world.outlive(&["show", &id]).stdout;
+        assert!(text.ends_with(&json), "{text}");
+        let line = json.lines().find(|line| line.contains("left out"));
+        let line = line.unwrap_or_else(|| panic!("nothing is said of {size}: {json}"));
+        let (_, after) = line.split_once('[').unwrap();
+        let (count, _) = after.split_once(' ').unwrap();
+        let count: usize = count.replace(',', "").parse().unwrap();
+        let shown = line.bytes().filter(|byte| *byte == b'x').count();
+        assert_eq!(count + shown, size, "{line}");
+        assert!(json.ends_with("xxx\nlast\n"), "{json}");
+        assert!(json.len() < 8192, "a glance of {} bytes", json.len());
+        let redacted = world.json(&["show", &id, "--redact", "--json"]);
+        let redacted = redacted["preview"].as_str().unwrap();
+        assert!(redacted.contains(" bytes left out] … "), "{redacted}");
+        assert!(redacted.ends_with("last\n"), "{redacted}");
+    }
+}
+
+/// Of progress that is written over only the last state is shown, however long it has gone on.
+#[test]
+fn a_glance_at_progress_shows_where_it_is() {
+    let world = World::new();
+    let id = world.shell("seq -f '%06.0f of it' 200000 | tr '\\n' '\\r'");
+    world.wait(&id);
+    assert_eq!(world.show(&id)["preview"], "200000 of it");
+}

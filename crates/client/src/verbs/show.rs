@@ -13,6 +13,7 @@ use crate::view;
 use outlive_core::{Input, JobId, Spec, State};
 use outlive_sys::clock;
 use std::io;
+use std::ops::Range;
 use std::time::Duration;
 
 /// The job as it is now.
@@ -31,11 +32,41 @@ pub fn seen(outlive: &Outlive, job: &Job) {
 /// The last lines of its output, for a glance.
 pub fn preview(outlive: &Outlive, id: &JobId, lines: u64) -> Result<String, Error> {
     let output = output(outlive, id)?;
+    glance(&output, id, lines).map_err(Error::io("cannot read", outlive.job_dir(id).output()))
+}
+
+/// The last lines, and no more of them than a glance: the first may be of any length.
+fn glance(output: &Output, id: &JobId, lines: u64) -> io::Result<String> {
+    let from = output.tail(lines)?;
     let earliest = output.size.saturating_sub(MOST as u64);
-    output
-        .tail(lines)
-        .and_then(|from| text(&output, id, from.max(earliest)))
-        .map_err(Error::io("cannot read", outlive.job_dir(id).output()))
+    if from >= earliest {
+        return text(output, id, from, LINE);
+    }
+    let start = line_at(output, earliest)?.start.clamp(from, earliest);
+    if output.size - start <= FAR {
+        return text(output, id, start, LINE);
+    }
+    let end = text(output, id, earliest, MOST)?;
+    // Where it was written anew, as progress is, nothing is left of what came before.
+    match is_written_anew(output, earliest)? {
+        true => Ok(end),
+        false => Ok(view::left_out(earliest - start) + &end),
+    }
+}
+
+/// The line that this byte is in.
+fn line_at(output: &Output, offset: u64) -> io::Result<Range<u64>> {
+    let number = 1 + output.newlines_before(offset)?;
+    Ok(output.line_start(number)?..output.line_start(number + 1)?)
+}
+
+fn is_written_anew(output: &Output, from: u64) -> io::Result<bool> {
+    let mut bytes = Vec::new();
+    for chunk in output.chunks(from..output.size) {
+        bytes.extend(chunk?);
+    }
+    let mut pairs = bytes.windows(2);
+    Ok(pairs.any(|pair| pair[0] == b'\r' && pair[1] != b'\n'))
 }
 
 /// The same without what looks like a credential.
@@ -44,32 +75,40 @@ pub fn redacted_preview(outlive: &Outlive, id: &JobId, lines: u64) -> Result<Str
     const CONTEXT: u64 = 64 * 1024;
     let output = output(outlive, id)?;
     let from = output.size.saturating_sub(CONTEXT);
-    let context =
-        text(&output, id, from).map_err(Error::io("cannot read", outlive.job_dir(id).output()))?;
+    let context = text(&output, id, from, LINE)
+        .map_err(Error::io("cannot read", outlive.job_dir(id).output()))?;
     let redacted = redact(&context);
     let shown = last_lines(&redacted, lines);
     // A line that was cut may begin within a secret.
     let is_cut = from > 0 && shown.len() == redacted.len();
-    Ok(match is_cut {
-        true => shown.split_once('\n').map_or("", |(_, rest)| rest),
-        false => shown,
+    if !is_cut {
+        return Ok(shown.to_owned());
     }
-    .to_owned())
+    let cut =
+        line_at(&output, from).map_err(Error::io("cannot read", outlive.job_dir(id).output()))?;
+    let rest = shown.split_once('\n').map_or("", |(_, rest)| rest);
+    Ok(format!("{}\n{rest}", view::left_out(cut.end - cut.start)))
 }
 
 /// A line may be of any length; a glance is not.
 const MOST: usize = 4096;
+
+/// How much of a line is shown.
+const LINE: usize = 2048;
+
+/// To read this much takes milliseconds.
+const FAR: u64 = 1024 * 1024;
 
 fn output(outlive: &Outlive, id: &JobId) -> Result<Output, Error> {
     let state = outlive.job_dir(id).read_journal()?.state;
     Output::open(outlive, &outlive.read_spec(id)?, &state)
 }
 
-fn text(output: &Output, id: &JobId, from: u64) -> io::Result<String> {
+fn text(output: &Output, id: &JobId, from: u64, line_limit: usize) -> io::Result<String> {
     // As much as was read.
     let whole = view::Options {
         budget: usize::MAX,
-        ..view::Options::default()
+        line_limit,
     };
     let text = output.text(id, from..output.size, Look::Plain(whole))?;
     Ok(text.text)
