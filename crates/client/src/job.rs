@@ -253,6 +253,7 @@ impl Job {
             Some(EndedBy::Stop) => " (stopped)",
             Some(EndedBy::Timeout) => " (timed out)",
             Some(EndedBy::Memory) => " (out of memory)",
+            Some(EndedBy::Place) => " (stopped by its place)",
             _ => "",
         };
         match &self.outcome {

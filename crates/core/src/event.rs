@@ -162,20 +162,113 @@ pub enum Keeping {
 
 /// A stop that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WrittenStop", into = "WrittenStop")]
 pub struct StopRequest {
     pub by: StopCause,
     pub detail: Option<String>,
     /// From asking to killing.
     pub grace_ms: u64,
     /// The session that asked, where one did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Label>,
 }
 
 /// What asked for a stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopCause {
     Stop,
     Timeout,
+    /// A signal to the process that runs the job in the foreground: a batch engine, a container's runtime, a
+    /// terminal.
+    Place,
+}
+
+/// A [`StopRequest`] as journals have it. The first release knows two causes and passes over a line with a third, so
+/// the third is written as a `stop` with a field that the first release does not read: it sees that the job is being
+/// stopped.
+#[derive(Serialize, Deserialize)]
+struct WrittenStop {
+    by: WrittenCause,
+    #[serde(default, skip_serializing_if = "is_no")]
+    by_place: bool,
+    detail: Option<String>,
+    grace_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<Label>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WrittenCause {
+    Stop,
+    Timeout,
+}
+
+fn is_no(value: &bool) -> bool {
+    !*value
+}
+
+impl From<WrittenStop> for StopRequest {
+    fn from(written: WrittenStop) -> StopRequest {
+        StopRequest {
+            by: match (written.by, written.by_place) {
+                (_, true) => StopCause::Place,
+                (WrittenCause::Stop, false) => StopCause::Stop,
+                (WrittenCause::Timeout, false) => StopCause::Timeout,
+            },
+            detail: written.detail,
+            grace_ms: written.grace_ms,
+            session: written.session,
+        }
+    }
+}
+
+impl From<StopRequest> for WrittenStop {
+    fn from(request: StopRequest) -> WrittenStop {
+        WrittenStop {
+            by: match request.by {
+                StopCause::Stop | StopCause::Place => WrittenCause::Stop,
+                StopCause::Timeout => WrittenCause::Timeout,
+            },
+            by_place: request.by == StopCause::Place,
+            detail: request.detail,
+            grace_ms: request.grace_ms,
+            session: request.session,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(by: StopCause) -> StopRequest {
+        StopRequest {
+            by,
+            detail: Some("SIGTERM".to_owned()),
+            grace_ms: 2000,
+            session: None,
+        }
+    }
+
+    #[test]
+    fn every_cause_is_read_as_it_was_written() {
+        for by in [StopCause::Stop, StopCause::Timeout, StopCause::Place] {
+            let line = serde_json::to_string(&request(by)).expect("JSON");
+            let read: StopRequest = serde_json::from_str(&line).expect("a request");
+            assert_eq!(read, request(by), "{line}");
+        }
+    }
+
+    /// What the first release reads.
+    #[derive(Deserialize)]
+    struct FirstRelease {
+        by: WrittenCause,
+    }
+
+    #[test]
+    fn the_first_release_sees_a_stop_by_the_place_as_a_stop() {
+        let line = serde_json::to_string(&request(StopCause::Place)).expect("JSON");
+        let read: FirstRelease = serde_json::from_str(&line).expect("a request");
+        assert!(matches!(read.by, WrittenCause::Stop), "{line}");
+    }
 }

@@ -77,6 +77,7 @@ pub enum EndedBy {
     Memory,
     /// A signal that Outlive did not send as part of a stop.
     Signal,
+    /// The batch engine, container or terminal that it ran in asked for it.
     Place,
     Unknown,
 }

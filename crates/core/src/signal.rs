@@ -22,6 +22,7 @@ const LAST: i32 = 64;
 
 impl Signal {
     pub const HUP: Signal = Signal(1);
+    pub const INT: Signal = Signal(2);
     pub const TERM: Signal = Signal(15);
     pub const KILL: Signal = Signal(9);
     pub const CONT: Signal = Signal(18);

@@ -332,6 +332,7 @@ impl State {
         let by = match stop.map(|stop| stop.by) {
             Some(StopCause::Stop) => EndedBy::Stop,
             Some(StopCause::Timeout) => EndedBy::Timeout,
+            Some(StopCause::Place) => EndedBy::Place,
             None if by_signal => EndedBy::Signal,
             None => EndedBy::Itself,
         };

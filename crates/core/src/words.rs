@@ -106,7 +106,11 @@ fn how(end: &End, spec: &Spec) -> String {
             None => " (stopped: its time was up)".to_owned(),
         },
         EndedBy::Memory => " (it was out of memory)".to_owned(),
-        EndedBy::Itself | EndedBy::Signal | EndedBy::Place | EndedBy::Unknown => String::new(),
+        EndedBy::Place => match &end.ended_by_detail {
+            Some(signal) => format!(" (stopped by the place it ran in: {signal})"),
+            None => " (stopped by the place it ran in)".to_owned(),
+        },
+        EndedBy::Itself | EndedBy::Signal | EndedBy::Unknown => String::new(),
     };
     match &end.outcome {
         Outcome::Exited { code: 0 } => format!("succeeded (exit code 0){by}"),
@@ -127,7 +131,7 @@ fn how(end: &End, spec: &Spec) -> String {
 fn cause(end: &End) -> Option<&'static str> {
     let asked = matches!(
         end.ended_by,
-        EndedBy::Stop | EndedBy::Timeout | EndedBy::Memory
+        EndedBy::Stop | EndedBy::Timeout | EndedBy::Memory | EndedBy::Place
     );
     match &end.outcome {
         _ if asked => None,
