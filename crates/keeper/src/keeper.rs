@@ -223,6 +223,8 @@ impl<'a> Keeper<'a> {
     pub fn run(mut self: Box<Self>) -> io::Result<Which> {
         let resumed = self.resume();
         self.attempt(Rest::Work, resumed);
+        let heeded = self.heed_place();
+        self.attempt(Rest::Work, heeded);
         self.shared.ring_ready();
         self.role.reach(Hook::Ready);
         loop {
@@ -233,6 +235,7 @@ impl<'a> Keeper<'a> {
             if self.is_done() {
                 // The standby has a copy, and may be held up.
                 self.shared.listener.close();
+                self.dismiss_standby();
                 return Ok(Which::Keeper);
             }
             if let standby @ Which::Standby { .. } = self.find_company() {
@@ -316,6 +319,7 @@ impl<'a> Keeper<'a> {
             Wake::ProcessEnded => self.process_ended(),
             Wake::Room => self.deliver(),
             Wake::Deadline => self.deadline(),
+            Wake::Place => self.heed_place(),
             Wake::Connection => self
                 .clients
                 .accept(&self.shared.listener, self.shared.most_clients),
@@ -401,12 +405,13 @@ impl<'a> Keeper<'a> {
     fn process_ended(&mut self) -> io::Result<()> {
         self.bell.quiet();
         self.look_at_parent();
+        self.heed_place()?;
         self.look_at_leader()?;
         loop {
             match pidfd::any_ended_child() {
                 // An unrecorded leader must stay until it is recorded.
                 Ok(Some(pid)) if !self.is_unrecorded_leader(pid) => {
-                    if !self.was_standby(pid)? && !self.is_back(pid)? {
+                    if !self.was_standby(pid)? && !self.was_copying(pid)? && !self.is_back(pid)? {
                         pidfd::reap_child(pid)?;
                     }
                 }
@@ -424,7 +429,9 @@ impl<'a> Keeper<'a> {
         let leader = self.state().phase.leader().map(|leader| leader.process.pid);
         let leader = leader.filter(|pid| self.is_unrecorded_leader(*pid));
         let errands = self.errands.iter().map(|errand| errand.pid);
-        errands.chain(leader).chain(self.company.child()).collect()
+        let copying = self.shared.front.as_ref().and_then(|front| front.copying());
+        let others = leader.into_iter().chain(self.company.child());
+        errands.chain(others).chain(copying).collect()
     }
 
     fn is_unrecorded_leader(&self, pid: i32) -> bool {

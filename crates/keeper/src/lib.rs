@@ -16,6 +16,8 @@
 //! | [`standby`] | the one that sleeps until the other is gone |
 //! | [`company`] | making a new standby where there is none |
 //! | [`shared`] | what both hold |
+//! | [`front`] | the foreground manner: for batch engines, and as the first process of a container |
+//! | [`copying`] | copying the output to standard output, in the foreground manner |
 //! | [`keeper`] | the loop: every source becomes a [`wake::Wake`], handled in order |
 //! | [`tools`] | what a keeper begins with |
 //! | [`serving`] | answering those who are connected |
@@ -56,12 +58,14 @@ mod capture;
 mod channel;
 mod clients;
 mod company;
+mod copying;
 mod ending;
 mod errand;
 mod errands;
 mod escalation;
 mod findable;
 mod flow;
+mod front;
 mod hooks;
 mod host;
 mod indexing;
@@ -97,17 +101,20 @@ pub use pair::run;
 
 /// The whole program: one argument, the job directory. Returns the exit code.
 ///
-/// A keeper starts it with two more, an errand and the keeper's own pid.
+/// With `foreground` as a second one it stays in the place of its caller (`front.rs`). A keeper starts it with two
+/// more, an errand and the keeper's own pid.
 pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> i32 {
     let arguments: Vec<_> = arguments.into_iter().skip(1).collect();
     match arguments.as_slice() {
         [directory] => run(directory.as_ref()),
+        [directory, manner] if manner == front::WORD => front::run(directory.as_ref()),
         [directory, errand, parent] => {
             let job = JobDir::at(directory.into());
             let parent = parent.to_str().and_then(|pid| pid.parse().ok());
             let done = match (errand.to_str(), parent) {
                 (Some("turn"), Some(parent)) => turn::wait(&job, parent),
                 (Some("probe"), Some(parent)) => probe::run(&job, parent),
+                (Some(copying::WORD), Some(parent)) => copying::run(job, parent),
                 _ => return 2,
             };
             i32::from(done.is_err())

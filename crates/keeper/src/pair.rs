@@ -7,6 +7,7 @@
 
 use crate::company::{Company, Which};
 use crate::findable::{self, Finding};
+use crate::front::Front;
 use crate::hooks::{Hook, Role};
 use crate::keeper::Keeper;
 use crate::leader::{self, Leader};
@@ -23,8 +24,9 @@ use outlive_core::{JobDir, Phase, ProcRef, Spec, layout};
 use outlive_sys::child::{self, Forked, Gate, GateInside};
 use outlive_sys::limits::Limits;
 use outlive_sys::lock::{self, Lock, Locked};
+use outlive_sys::own::{self, HandedDown};
 use outlive_sys::pidfd::PidFd;
-use outlive_sys::{clock, own, probe, procfs};
+use outlive_sys::{clock, probe, procfs};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -34,28 +36,45 @@ use std::path::Path;
 /// Standard input is the job's lock file, locked (else the lock is taken here); something is written
 /// to standard output as soon as the command has been executed or could not be.
 pub fn run(directory: &Path) -> i32 {
-    match enter(directory) {
+    let entered = settle_in().and_then(|handed| {
+        // Fails only for a process that leads a group already, and is as good as in a session then.
+        let _ = own::new_session();
+        let job = JobDir::at(std::path::absolute(directory)?);
+        enter(&job, handed, &mut None)
+    });
+    match entered {
         Ok(()) => 0,
         // There is nobody to tell: whoever waits on the other end sees it close, and looks.
         Err(_) => 1,
     }
 }
 
-fn enter(directory: &Path) -> io::Result<()> {
-    let Some((_lock, mut shared, inside)) = open(directory)? else {
+/// Keeps the job until nothing of it is left. Returns in every process that it has forked, too.
+pub fn enter(job: &JobDir, handed: HandedDown, front: &mut Option<Box<Front>>) -> io::Result<()> {
+    let Some((_lock, mut shared, inside)) = open(job, handed)? else {
         return Ok(());
     };
+    shared.front = front.take();
     // The lock is held until this process ends, so whatever is to be written down is by then.
+    let kept = keep(&mut shared, inside);
+    *front = shared.front.take();
+    kept
+}
+
+fn keep(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
     let mut part = become_two(inside);
     loop {
+        if let Some(front) = &mut shared.front {
+            front.take_place(&shared.job);
+        }
         part = match part {
-            Part::Keeper(keeping) => match act(&mut shared, keeping)? {
+            Part::Keeper(keeping) => match act(shared, keeping)? {
                 Which::Keeper => return Ok(()),
                 Which::Standby { of, finding } => Part::Standby(Of::Parent { pid: of, finding }),
             },
             Part::Standby(of) => {
                 let is_child = matches!(of, Of::Parent { .. });
-                match standby::stand_by(of, &mut shared)? {
+                match standby::stand_by(of, shared)? {
                     Next::TakeOver(finding) if shared.is_still_here() => {
                         shared.orphaned |= is_child;
                         shared.pause_before_taking_over();
@@ -93,20 +112,21 @@ impl Beginning {
     }
 }
 
-/// A clean place to live in, and what both will share; nothing where another pair has the job, or none can
-/// be made for it.
+/// A clean place to live in, and what was handed down.
+pub fn settle_in() -> io::Result<HandedDown> {
+    let handed = own::take_handed_down()?;
+    own::quiet_signals()?;
+    Ok(handed)
+}
+
+/// What both will share; nothing where another pair has the job, or none can be made for it.
 ///
 /// Kept out of line: its large stack frame must not stay allocated while the pair sleeps.
 #[inline(never)]
-fn open(directory: &Path) -> io::Result<Option<(Lock, Shared, GateInside)>> {
-    let job = JobDir::at(std::path::absolute(directory)?);
-    let handed = own::take_handed_down()?;
-    own::quiet_signals()?;
-    // Fails only for a process that leads a group already, and is as good as in a session then.
-    let _ = own::new_session();
+fn open(job: &JobDir, handed: HandedDown) -> io::Result<Option<(Lock, Shared, GateInside)>> {
     own::become_subreaper()?;
     std::env::set_current_dir("/")?;
-    let Some((lock, id)) = take_lock(&job, handed.input)? else {
+    let Some((lock, id)) = take_lock(job, handed.input)? else {
         return Ok(None);
     };
     let spec = job.read_spec().map_err(io::Error::other)?;
@@ -115,7 +135,7 @@ fn open(directory: &Path) -> io::Result<Option<(Lock, Shared, GateInside)>> {
     let ready = handed.output;
     match try_calls().and_then(|()| Shared::open(job.clone(), id, spec, &ready, limits)) {
         Ok((shared, inside)) => Ok(Some((lock, shared, inside))),
-        Err(error) => give_up(&job, &error).map(|()| None),
+        Err(error) => give_up(job, &error).map(|()| None),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::capture::Source;
 use crate::channel::Channel;
 use crate::company::Haste;
+use crate::front::Front;
 use crate::keep_awake::KeepAwake;
 use crate::mirror;
 use crate::turn::Turn;
@@ -43,6 +44,8 @@ pub struct Shared {
     pub channel: Channel,
     /// The maker's side of the gate the leader starts through.
     pub gate: Gate,
+    /// In the foreground manner.
+    pub front: Option<Box<Front>>,
     /// The caller's own log, locked.
     pub log: Option<File>,
     /// The named lock, where the job is to have one.
@@ -113,6 +116,7 @@ impl Shared {
         };
         let turn = spec.lock.as_ref().map(|name| Turn::open(&job, name));
         let shared = Shared {
+            front: None,
             log,
             turn: turn.transpose()?,
             most_clients: limits.map_or(MOST_CLIENTS, |limits| {

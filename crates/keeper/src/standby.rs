@@ -46,7 +46,7 @@ pub fn stand_by(of: Of, shared: &mut Shared) -> io::Result<Next> {
 fn below(keeper: i32, syncing: Option<Syncing>, shared: &mut Shared) -> io::Result<Next> {
     let (finding, status) = match PidFd::open(keeper) {
         Ok(Some(process)) => {
-            let finding = match heed(&process, shared, syncing) {
+            let finding = match heed((keeper, &process), shared, syncing) {
                 // Its copy would keep the job's input from ever ending.
                 Err(error) if shared.channel.leash().is_some() => return Err(error),
                 other => other.unwrap_or(Finding::Open),
@@ -64,29 +64,48 @@ fn below(keeper: i32, syncing: Option<Syncing>, shared: &mut Shared) -> io::Resu
 }
 
 /// While the keeper lives: makes the job's names last, and lets go of the job's input when it is told to.
-fn heed(keeper: &PidFd, shared: &mut Shared, mut syncing: Option<Syncing>) -> io::Result<Finding> {
+fn heed(
+    (keeper_pid, keeper): (i32, &PidFd),
+    shared: &mut Shared,
+    mut syncing: Option<Syncing>,
+) -> io::Result<Finding> {
     let mut finding = Finding::Open;
     let begins = Instant::now() + findable::MOMENT;
+    // In the foreground manner the pair's first process hears what is asked of it, and lets go of its children.
+    let children = match &shared.front {
+        Some(_) => Some(Bell::for_relatives()?),
+        None => None,
+    };
     loop {
         let leash = shared.channel.leash().map(AsFd::as_fd);
-        if leash.is_none() && syncing.is_none() {
+        if leash.is_none() && syncing.is_none() && children.is_none() {
             return Ok(finding);
         }
+        let is_leashed = leash.is_some();
         // What the leash is tugged through does not close with the keeper: a leader that waits to be
         // written down has copies.
-        let on = iter::once(keeper.as_fd()).chain(leash);
+        let asked = shared.front.as_ref().map(|front| front.bell());
+        let front = asked.into_iter().chain(children.as_ref().map(AsFd::as_fd));
+        let on = iter::once(keeper.as_fd()).chain(leash).chain(front);
         let on: Vec<_> = on.map(|fd| (fd, Interest::Readable)).collect();
         let until = syncing
             .is_some()
             .then(|| begins.saturating_duration_since(Instant::now()));
-        match poll::wait(&on, until)?.as_slice() {
-            [true, ..] => return Ok(finding),
-            [_, true] => shared.channel.obey(),
-            _ => {
-                let due = syncing.take_if(|_| Instant::now() >= begins);
-                finding = due.map_or(finding, |due| due.see_to(&shared.job, &shared.spec));
-            }
+        let ready = poll::wait(&on, until)?;
+        if let Some(front) = &mut shared.front {
+            front.pass_on(keeper);
         }
+        match ready.as_slice() {
+            [true, ..] => return Ok(finding),
+            [_, true, ..] if is_leashed => shared.channel.obey(),
+            _ => {}
+        }
+        if let (Some(front), Some(children)) = (&mut shared.front, &children) {
+            children.quiet();
+            front.let_children_go(&shared.job, keeper_pid);
+        }
+        let due = syncing.take_if(|_| Instant::now() >= begins);
+        finding = due.map_or(finding, |due| due.see_to(&shared.job, &shared.spec));
     }
 }
 

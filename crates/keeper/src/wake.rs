@@ -20,6 +20,8 @@ pub enum Wake {
     /// There is room for more input.
     Room,
     Deadline,
+    /// In the foreground manner: a signal that asks for the job's end.
+    Place,
     Connection,
     Client(ClientId),
 }
@@ -54,6 +56,9 @@ impl Keeper<'_> {
             if let Some(timer) = &self.timer {
                 add(Wake::Deadline, timer.as_fd(), Interest::Readable);
             }
+        }
+        if let Some(front) = &self.shared.front {
+            add(Wake::Place, front.bell(), Interest::Readable);
         }
         if self.hold_off.is_none_or(|hold| hold.from == Rest::Work) {
             if self.clients.count() < self.shared.most_clients {

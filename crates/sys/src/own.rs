@@ -134,14 +134,14 @@ impl Bell {
         Bell::blocking(&[libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT])
     }
 
+    /// Rings when one of these signals has come to whichever process asks: a forked process hears its own.
+    pub fn for_signals(signals: &[i32]) -> io::Result<Bell> {
+        Bell::new(signals)
+    }
+
     fn blocking(signals: &[i32]) -> io::Result<Bell> {
-        let set = signal_set(signals);
-        // SAFETY: `set` is a valid signal set that outlives the call; no old one is asked for.
-        let result = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) };
-        match result {
-            0 => Bell::new(signals),
-            errno => Err(io::Error::from_raw_os_error(errno)),
-        }
+        block_signals(signals)?;
+        Bell::new(signals)
     }
 
     fn new(signals: &[i32]) -> io::Result<Bell> {
@@ -155,8 +155,27 @@ impl Bell {
 
     /// Takes the rings so far.
     pub fn quiet(&self) {
+        while self.next_signal().is_some() {}
+    }
+
+    /// Takes the next ring: which signal it was, if one has come.
+    pub fn next_signal(&self) -> Option<i32> {
         let mut buffer = [0u8; size_of::<libc::signalfd_siginfo>()];
-        while rustix::io::read(&self.0, &mut buffer[..]).is_ok() {}
+        rustix::io::read(&self.0, &mut buffer[..]).ok()?;
+        // The record begins with the signal's number, in four bytes.
+        let number = buffer.first_chunk().copied().map(i32::from_ne_bytes);
+        number.filter(|number| *number != 0)
+    }
+}
+
+/// Blocks these signals beside those that are blocked already. What comes from now on waits, also for a program that
+/// this process becomes.
+pub fn block_signals(signals: &[i32]) -> io::Result<()> {
+    let set = signal_set(signals);
+    // SAFETY: `set` is a valid signal set that outlives the call; no old one is asked for.
+    match unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) } {
+        0 => Ok(()),
+        errno => Err(io::Error::from_raw_os_error(errno)),
     }
 }
 
@@ -204,6 +223,11 @@ pub fn take_handed_down() -> io::Result<HandedDown> {
     drop(null);
     close_inherited()?;
     Ok(HandedDown { input, output })
+}
+
+/// A copy of standard error that stays when [`take_handed_down`] has it lead to `/dev/null`.
+pub fn standard_error() -> io::Result<File> {
+    Ok(File::from(rustix::stdio::stderr().try_clone_to_owned()?))
 }
 
 /// Closes every descriptor above the standard three that is not close-on-exec.

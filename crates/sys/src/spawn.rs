@@ -19,6 +19,12 @@ pub fn become_program(command: &mut Command) -> io::Error {
     with_plain_signals(command).exec()
 }
 
+/// Becomes a command that takes up this process's signals as they are: what is blocked stays blocked, and what has
+/// come waits for it. Returns only where that fails, with why.
+pub fn become_with_own_signals(command: &mut Command) -> io::Error {
+    command.exec()
+}
+
 fn with_plain_signals(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec only system calls may be made, and these are two of them: nothing is
     // allocated, nothing is locked, and the memory that a multi-threaded parent left behind is not touched.

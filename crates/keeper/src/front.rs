@@ -1,0 +1,267 @@
+//! The foreground manner: for a batch engine that watches the process it started, and as the first process of a
+//! container.
+//!
+//! ```text
+//!  engine ─starts─► front: the standby, in the engine's session and group
+//!                     ├─fork─► keeper (own session) ─fork─► leader (own session)
+//!                     └─start► copying (`copying.rs`): the output, to the front's standard output
+//! ```
+//! The front is the process that somebody watches. TERM or INT to it stops the job with its grace; as a standby it
+//! hands the signal to the keeper, as the keeper it stops the job itself. It ends last, with the job's code. A job in
+//! the foreground does not outlive its front: if that is killed, the keeper stops the job.
+//!
+//! A signal that the front's parent has had ignored (a shell does that with INT for `command &`) stays ignored. HUP
+//! does not stop the job.
+
+use crate::company::Company;
+use crate::copying::Copying;
+use crate::keeper::Keeper;
+use crate::{MARK, pair};
+use outlive_core::event::{StopCause, StopRequest};
+use outlive_core::outcome::Outcome;
+use outlive_core::signal::Signal;
+use outlive_core::{JobDir, layout, words};
+use outlive_sys::lock::{self, Lock, Locked};
+use outlive_sys::own::{self, Bell};
+use outlive_sys::pidfd::{self, PidFd};
+use outlive_sys::{procfs, spawn};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// The argument that asks for this manner.
+pub const WORD: &str = "foreground";
+/// What asks for the job's end.
+const STOPS: [Signal; 2] = [Signal::TERM, Signal::INT];
+/// The outcome is not known, or Outlive failed.
+const UNKNOWN: i32 = 125;
+/// Why a job is stopped whose front is not there any more.
+const GONE: &str = "the process that ran it in the foreground was killed";
+
+/// What the keepers of a job in the foreground share.
+#[derive(Debug)]
+pub struct Front {
+    pid: i32,
+    bell: Bell,
+    /// The last signal that this process has heard.
+    heard: Option<Signal>,
+    /// This process has begun to stop the job for it.
+    has_stopped: bool,
+    /// In the front alone.
+    stage: Option<Stage>,
+}
+
+/// What only the front needs.
+#[derive(Debug)]
+struct Stage {
+    copying: Copying,
+    /// Standard error, to say why there is no code of the job's own.
+    words: File,
+    /// Nobody prunes the job before its code is read.
+    _hold: Option<Lock>,
+}
+
+/// Supervises the job in this directory, in the place of whoever executes this; returns the job's code.
+pub fn run(directory: &Path) -> i32 {
+    let mut front = None;
+    let mut run = || {
+        // A process with the pid 1 does not get signals that it neither blocks nor handles.
+        own::block_signals(&STOPS.map(Signal::number))?;
+        let job = JobDir::at(std::path::absolute(directory)?);
+        mark(&job)?;
+        let words = own::standard_error()?;
+        let mut handed = pair::settle_in()?;
+        // Nobody waits to hear that the start is decided.
+        let null = File::options().write(true).open("/dev/null")?;
+        let out = std::mem::replace(&mut handed.output, null);
+        front = Some(Front::new(&job, out, words)?);
+        pair::enter(&job, handed, &mut front)?;
+        Ok(job)
+    };
+    let ran: io::Result<JobDir> = run();
+    match (ran, front) {
+        (Ok(job), Some(mut front)) if front.is_here() => front.leave(&job),
+        // A keeper or standby that the front has forked, and which has finished.
+        (Ok(_), _) => 0,
+        (Err(_), _) => UNKNOWN,
+    }
+}
+
+/// Sees to it that this process bears the job's mark, which all of the job's processes inherit.
+fn mark(job: &JobDir) -> io::Result<()> {
+    if std::env::var_os(MARK).is_some_and(|mark| mark == job.path()) {
+        return Ok(());
+    }
+    let id = job.path().file_name().map(OsString::from);
+    let mut again = Command::new("/proc/self/exe");
+    again
+        .arg0("outlive-keeper")
+        .arg(job.path())
+        .arg(WORD)
+        .env(MARK, job.path())
+        .env("OUTLIVE_JOB", id.unwrap_or_default());
+    Err(spawn::become_with_own_signals(&mut again))
+}
+
+impl Front {
+    fn new(job: &JobDir, out: File, words: File) -> io::Result<Box<Front>> {
+        let pid = own::pid();
+        let heeded = STOPS.map(Signal::number).into_iter();
+        let heeded: Vec<i32> = heeded
+            .filter(|signal| !procfs::ignores(pid, *signal))
+            .collect();
+        let hold = layout::open(&job.spec()).and_then(lock::share);
+        Ok(Box::new(Front {
+            pid,
+            bell: Bell::for_signals(&heeded)?,
+            heard: None,
+            has_stopped: false,
+            stage: Some(Stage {
+                copying: Copying::new(out)?,
+                words,
+                _hold: match hold {
+                    Ok(Locked::Mine(lock)) => Some(lock),
+                    // No reason not to run it.
+                    Ok(Locked::Taken) | Err(_) => None,
+                },
+            }),
+        }))
+    }
+
+    /// Whether this process is the one that is watched.
+    fn is_here(&self) -> bool {
+        own::pid() == self.pid
+    }
+
+    /// Whether a keeper is left without it. It is the first keeper's parent and that of its own standbys.
+    fn is_gone(&self) -> bool {
+        !self.is_here() && own::parent_pid() != Some(self.pid)
+    }
+
+    pub fn bell(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+
+    /// After this process was forked, or has forked: the front begins to copy, any other lets go of what is the
+    /// front's.
+    pub fn take_place(&mut self, job: &JobDir) {
+        match &mut self.stage {
+            Some(stage) if own::pid() == self.pid => stage.copying.begin(job),
+            _ => self.stage = None,
+        }
+    }
+
+    fn listen(&mut self) {
+        while let Some(number) = self.bell.next_signal() {
+            self.heard = Signal::new(number).or(self.heard);
+        }
+    }
+
+    /// As a standby: hands what was heard to the keeper. If that dies over it, this process has heard it too.
+    pub fn pass_on(&mut self, keeper: &PidFd) {
+        while let Some(number) = self.bell.next_signal() {
+            self.heard = Signal::new(number).or(self.heard);
+            let _ = keeper.signal(number);
+        }
+    }
+
+    /// As a standby: lets go of children that have ended, but for the keeper. The first process of a container gets
+    /// every orphan there.
+    pub fn let_children_go(&mut self, job: &JobDir, keeper: i32) {
+        while let Ok(Some(pid)) = pidfd::any_ended_child() {
+            if pid == keeper {
+                return;
+            }
+            if !self.copy_ended(job, pid) {
+                let _ = pidfd::reap_child(pid);
+            }
+        }
+    }
+
+    /// The process that copies, if this one has started it.
+    pub fn copying(&self) -> Option<i32> {
+        self.stage.as_ref()?.copying.pid()
+    }
+
+    /// Whether this ended child copied; then it is let go, and another goes on where it was killed.
+    fn copy_ended(&mut self, job: &JobDir, pid: i32) -> bool {
+        match &mut self.stage {
+            Some(stage) if stage.copying.pid() == Some(pid) => {
+                stage.copying.has_ended(job);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Why the job is to be stopped now, once.
+    fn asks(&mut self) -> Option<String> {
+        self.listen();
+        let why = match self.heard {
+            Some(signal) => signal.to_string(),
+            None if self.is_gone() => GONE.to_owned(),
+            None => return None,
+        };
+        (!std::mem::replace(&mut self.has_stopped, true)).then_some(why)
+    }
+
+    /// The job is over: waits for the copy, and returns the job's code.
+    fn leave(&mut self, job: &JobDir) -> i32 {
+        self.listen();
+        let Some(stage) = &mut self.stage else {
+            return UNKNOWN;
+        };
+        stage.copying.finish(job, &self.bell, self.heard.is_some());
+        let outcome = job.read_journal().ok().and_then(|journal| {
+            let end = journal.state.end()?;
+            Some(end.outcome.clone())
+        });
+        let why = match &outcome {
+            Some(Outcome::Exited { .. } | Outcome::Signaled { .. }) => None,
+            Some(Outcome::NotStarted { reason, .. } | Outcome::Lost { reason }) => {
+                Some(reason.as_str())
+            }
+            None => Some("how the job ended is not known here; does another process keep it?"),
+        };
+        if let Some(why) = why {
+            let _ = writeln!(stage.words, "outlive: {}", words::visible(why));
+        }
+        outcome
+            .and_then(|outcome| outcome.exit_code())
+            .unwrap_or(UNKNOWN)
+    }
+}
+
+impl Keeper<'_> {
+    /// Stops the job where its front was asked to end, or was killed.
+    pub(crate) fn heed_place(&mut self) -> io::Result<()> {
+        let asks = self.shared.front.as_mut().and_then(|front| front.asks());
+        let Some(why) = asks else {
+            return Ok(());
+        };
+        self.stop(StopRequest {
+            by: StopCause::Place,
+            detail: Some(why),
+            grace_ms: self.shared.spec.grace_ms,
+            session: None,
+        })
+    }
+
+    /// Whether this ended child copied for the front, which this process is then.
+    pub(crate) fn was_copying(&mut self, pid: i32) -> io::Result<bool> {
+        let shared = &mut *self.shared;
+        let front = shared.front.as_mut();
+        Ok(front.is_some_and(|front| front.copy_ended(&shared.job, pid)))
+    }
+
+    /// The front ends last, so its standby goes before it.
+    pub(crate) fn dismiss_standby(&mut self) {
+        if let (Some(_), Company::Child { pid, .. }) = (&self.shared.front, self.company) {
+            let _ = pidfd::kill_child(pid).and_then(|()| pidfd::wait_for_child(pid));
+        }
+    }
+}
