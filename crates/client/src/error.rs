@@ -66,6 +66,11 @@ pub enum Error {
     Nul(String),
     #[error("{0:?} is not KEY=VALUE")]
     BadVariable(String),
+    #[error(
+        "--foreground and --json cannot be used together, since stdout has the job's output; `outlive show --json` \
+         tells of the job from elsewhere"
+    )]
+    ForegroundJson,
     #[error("no directory for Outlive's state: set OUTLIVE_HOME or HOME, or pass --home")]
     NoHome,
     #[error("the home {} belongs to another user; set OUTLIVE_HOME to a directory of your own", .0.display())]
@@ -152,6 +157,7 @@ impl Error {
             | Error::BadWriteId(_)
             | Error::BadVariable(_)
             | Error::NoCommand
+            | Error::ForegroundJson
             | Error::Nul(_)
             | Error::NeverComes { .. } => "bad_input",
             Error::NoHome | Error::ForeignHome(_) | Error::OpenHome(_) | Error::PlantedHome(_) => {
@@ -209,6 +215,7 @@ impl Error {
                 | Error::BadWriteId(_)
                 | Error::BadLabel { .. }
                 | Error::NoCommand
+                | Error::ForegroundJson
                 | Error::Nul(_)
                 | Error::BadVariable(_)
                 | Error::NoSuchDoorbell { .. }

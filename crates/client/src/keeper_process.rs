@@ -9,7 +9,7 @@ use crate::hooks::{self, Hook};
 use crate::outlive::Outlive;
 use crate::scope;
 use outlive_core::{JobDir, JobId};
-use outlive_sys::lock::Lock;
+use outlive_sys::lock::{self, Lock};
 use outlive_sys::spawn;
 use std::ffi::OsString;
 use std::fs::File;
@@ -20,6 +20,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
 const PROGRAM: &str = "outlive-keeper";
+/// What has it stay in the place of whoever executes it.
+const FOREGROUND: &str = "foreground";
 
 /// What became of the keeper that was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,13 +43,9 @@ pub fn start(
     lock: Lock,
     variables: &[(OsString, OsString)],
 ) -> Result<Begun, Error> {
-    let own = [
-        (environment::JOB.into(), id.as_str().into()),
-        (environment::JOB_DIR.into(), job.path().into()),
-    ];
     let keeper = Keeper {
         job,
-        variables: [variables, &own].concat(),
+        variables: with_own(variables, job, id),
         lock: lock.into_file(),
     };
     let program = Program::find(outlive)?;
@@ -60,6 +58,61 @@ pub fn start(
         }
     }
     keeper.run(Command::new(&program.path).arg0(program.name))
+}
+
+/// Whether a keeper in the foreground says why there is no code of the job's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Words {
+    OnStderr,
+    None,
+}
+
+/// Becomes a keeper in the foreground, which holds `lock`: with this process's pid, standard output and error. What
+/// is blocked of its signals stays so. Returns only where that fails.
+pub fn become_keeper(
+    outlive: &Outlive,
+    job: &JobDir,
+    id: &JobId,
+    lock: Lock,
+    variables: &[(OsString, OsString)],
+    words: Words,
+) -> Error {
+    let program = match Program::find(outlive) {
+        Ok(program) => program,
+        Err(error) => return error,
+    };
+    let held = lock.into_file();
+    let stdin = match held.try_clone() {
+        Ok(copy) => copy,
+        Err(error) => return Error::io("cannot prepare the keeper of", job.path())(error),
+    };
+    let mut command = Command::new(&program.path);
+    command
+        .arg0(program.name)
+        .arg(job.path())
+        .arg(FOREGROUND)
+        .envs(with_own(variables, job, id))
+        .stdin(stdin);
+    if words == Words::None {
+        command.stderr(Stdio::null());
+    }
+    let failed = spawn::become_with_own_signals(&mut command);
+    // It may be this process's standard input by now, and would keep others from the job.
+    let _ = lock::release(&held);
+    Error::io("cannot execute", &program.path)(failed)
+}
+
+/// The variables of a job, with those that tell it which one it is.
+fn with_own(
+    variables: &[(OsString, OsString)],
+    job: &JobDir,
+    id: &JobId,
+) -> Vec<(OsString, OsString)> {
+    let own = [
+        (environment::JOB.into(), id.as_str().into()),
+        (environment::JOB_DIR.into(), job.path().into()),
+    ];
+    [variables, &own].concat()
 }
 
 /// A keeper to be started, perhaps in more than one way.

@@ -1,5 +1,6 @@
 //! `outlive run`
 
+mod foreground;
 mod options;
 pub mod plain;
 
@@ -9,7 +10,7 @@ use super::duration;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
-use outlive::verbs::run::{self, Command, Started};
+use outlive::verbs::run::{self, Command, Run, Started};
 use outlive::verbs::{show, wait};
 use outlive::{Chunk, Follow, Job, JobId, missing_line};
 use std::ffi::OsString;
@@ -37,6 +38,10 @@ pub struct Args {
     /// Return once it is ready (see --ready); at most this long, then 124
     #[arg(long, value_name = "DUR", num_args = 0..=1, require_equals = true, value_parser = duration, requires = "ready", conflicts_with_all = ["wait", "follow"])]
     wait_ready: Option<Option<Duration>>,
+    /// Become the job's keeper, for a batch script (`exec`) or as the first process of a container: TERM or INT stops
+    /// the job with its --grace, the output is copied to stdout, and the code is the job's own
+    #[arg(long, conflicts_with_all = ["wait", "follow", "wait_ready", "unless_running"])]
+    foreground: bool,
     /// The command and its arguments
     #[arg(
         value_name = "COMMAND",
@@ -54,17 +59,16 @@ enum Stay {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    if args.foreground {
+        return foreground::run(context, args);
+    }
     let stay = match (args.wait, args.follow) {
         (Some(Some(limit)), _) => Stay::AtMost(limit),
         (Some(None), _) | (None, true) => Stay::UntilItEnds,
         (None, false) => Stay::No,
     };
     let wait_ready = args.wait_ready;
-    let command = match args.shell {
-        Some(script) => Command::Shell(script),
-        None => Command::Argv(args.command),
-    };
-    let request = args.options.request(context, command)?;
+    let request = request(context, args.options, args.shell, args.command)?;
     let context = &context.speaking_for(request.session.as_ref());
     let started = run::run(&context.outlive, request)?;
     let Started { job, notes, .. } = &started;
@@ -91,6 +95,19 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         Stay::UntilItEnds => stay_with(context, job, None),
         Stay::AtMost(limit) => stay_with(context, job, Some(limit)),
     }
+}
+
+fn request(
+    context: &Context,
+    options: Options,
+    shell: Option<String>,
+    argv: Vec<OsString>,
+) -> Result<Run, Failure> {
+    let command = match shell {
+        Some(script) => Command::Shell(script),
+        None => Command::Argv(argv),
+    };
+    options.request(context, command)
 }
 
 /// The command could not be executed, or nobody can tell whether it was.

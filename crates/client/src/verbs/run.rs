@@ -1,6 +1,10 @@
 //! Start a job.
 
+mod foreground;
 mod resolve;
+
+pub use crate::keeper_process::Words;
+pub use foreground::foreground;
 
 use crate::answering::Answering;
 use crate::error::Error;
@@ -13,7 +17,7 @@ use crate::outlive::Outlive;
 use crate::presence;
 use crate::random;
 use crate::told;
-use crate::twin::{self, Twin};
+use crate::twin::{self, Alone, Twin};
 use crate::verbs::show;
 use outlive_core::bound;
 use outlive_core::breaker::BreakerRules;
@@ -28,6 +32,7 @@ use outlive_core::told::How;
 use outlive_core::watch::Watch;
 use outlive_core::{Input, JobId, Label, Leftovers, Notify, Outcome, Phase, Spec, State, spec};
 use outlive_sys::clock;
+use outlive_sys::lock::Lock;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
@@ -176,6 +181,56 @@ impl Started {
 
 /// Starts a job; returns once its command has been executed or could not be.
 pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
+    let New {
+        spec,
+        lock,
+        variables,
+        mut notes,
+        _alone,
+    } = match make(outlive, asked)? {
+        Made::New(new) => *new,
+        Made::Already(job, notes) => return Ok(Started::already(*job, notes)),
+    };
+    // Open from before the start: a job that ends at once may be pruned before it is looked at.
+    let journal = outlive.job_dir(&spec.id).journal();
+    let opened = layout::open(&journal).map_err(Error::io("cannot open", &journal))?;
+    let hold = Hold::on(&outlive.job_dir(&spec.id));
+    let answering = Answering::on(outlive, &spec, &[Kind::Ended, Kind::Ready]);
+    let (job, state) = match launch::start(outlive, &spec, lock, &variables) {
+        Ok(Begun::Ready) => read_begun(outlive, &spec, opened)?,
+        Ok(Begun::Died) => abandon(outlive, &spec, KEEPERS_DIED, opened)?,
+        Err(error) => abandon(outlive, &spec, &error.to_string(), opened)?,
+    };
+    let pid = state.phase.leader().map(|leader| leader.process.pid);
+    notes.extend(resolve::shell_hint(&spec, &job));
+    Ok(Started {
+        job,
+        pid,
+        notes,
+        already: false,
+        hold,
+        answering,
+    })
+}
+
+/// A job that has its directory and no keeper yet.
+struct New {
+    spec: Spec,
+    lock: Lock,
+    variables: Vec<(OsString, OsString)>,
+    notes: Vec<String>,
+    /// Nobody else starts the same, or one of the same name, before this is dropped.
+    _alone: [Option<Alone>; 2],
+}
+
+enum Made {
+    New(Box<New>),
+    /// Nothing was made: this one runs already.
+    Already(Box<Job>, Vec<String>),
+}
+
+/// Makes the directory of a job that is asked for.
+fn make(outlive: &Outlive, asked: Run) -> Result<Made, Error> {
     let mut notes = Vec::new();
     let (argv, command) = resolve::argv(&asked, &mut notes)?;
     let variables = resolve::variables(&asked)?;
@@ -215,9 +270,9 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     if outlive.home().post(&spec.id).path().exists() {
         return Err(Error::IdOfPost(spec.id));
     }
-    let _alone = match asked.unless_running {
+    let alone = match asked.unless_running {
         true => match twin::look(outlive, &spec)? {
-            Twin::Runs(job) => return Ok(Started::already(*job, notes)),
+            Twin::Runs(job) => return Ok(Made::Already(job, notes)),
             Twin::None(alone) => Some(alone),
         },
         false => None,
@@ -225,7 +280,7 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     resolve::refuse_patterns(&spec)?;
     // A start that is repeated under its own id is told that, whatever its name.
     let is_repeated = asked.id.is_some() && outlive.job_dir(&spec.id).path().is_dir();
-    let _named = match is_repeated {
+    let named = match is_repeated {
         true => None,
         false => naming::take(outlive, &spec, asked.namesake)?,
     };
@@ -240,26 +295,13 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
             },
         }
     };
-    // Open from before the start: a job that ends at once may be pruned before it is looked at.
-    let journal = outlive.job_dir(&spec.id).journal();
-    let opened = layout::open(&journal).map_err(Error::io("cannot open", &journal))?;
-    let hold = Hold::on(&outlive.job_dir(&spec.id));
-    let answering = Answering::on(outlive, &spec, &[Kind::Ended, Kind::Ready]);
-    let (job, state) = match launch::start(outlive, &spec, lock, &variables) {
-        Ok(Begun::Ready) => read_begun(outlive, &spec, opened)?,
-        Ok(Begun::Died) => abandon(outlive, &spec, KEEPERS_DIED, opened)?,
-        Err(error) => abandon(outlive, &spec, &error.to_string(), opened)?,
-    };
-    let pid = state.phase.leader().map(|leader| leader.process.pid);
-    notes.extend(resolve::shell_hint(&spec, &job));
-    Ok(Started {
-        job,
-        pid,
+    Ok(Made::New(Box::new(New {
+        spec,
+        lock,
+        variables,
         notes,
-        already: false,
-        hold,
-        answering,
-    })
+        _alone: [alone, named],
+    })))
 }
 
 /// What is known of a job whose keepers died over its start, or never were.

@@ -90,9 +90,9 @@ pub struct Options {
     /// Run this with a shell once it has ended, the event as JSON on its standard input
     #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     on_end: Option<String>,
-    /// What becomes of processes that outlive the command
-    #[arg(long, value_enum, default_value_t = LeftoversArg::Keep)]
-    leftovers: LeftoversArg,
+    /// What becomes of processes that outlive the command [default: keep; with --foreground: stop]
+    #[arg(long, value_enum)]
+    pub(super) leftovers: Option<LeftoversArg>,
     /// Hold off the machine's sleep while it runs (systemd-inhibit)
     #[arg(long)]
     keep_awake: bool,
@@ -113,9 +113,8 @@ enum StdinArg {
     Pipe,
 }
 
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum LeftoversArg {
-    #[default]
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum LeftoversArg {
     Keep,
     Stop,
 }
@@ -173,8 +172,8 @@ impl Options {
                 NotifyArg::Never => Notify::Never,
             },
             leftovers: match self.leftovers {
-                LeftoversArg::Keep => Leftovers::Keep,
-                LeftoversArg::Stop => Leftovers::Stop,
+                None | Some(LeftoversArg::Keep) => Leftovers::Keep,
+                Some(LeftoversArg::Stop) => Leftovers::Stop,
             },
             keep_awake: self.keep_awake,
             ..Run::new(command)

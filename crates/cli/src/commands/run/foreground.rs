@@ -1,0 +1,31 @@
+//! `outlive run --foreground`
+
+use super::options::LeftoversArg;
+use super::{Args, request};
+use crate::context::Context;
+use crate::exit::{Exit, Failure};
+use outlive::Error;
+use outlive::verbs::run::{self, Words};
+
+/// Becomes the keeper of the job; returns only where nothing was started.
+pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    if context.json {
+        return Err(Error::ForegroundJson.into());
+    }
+    let mut options = args.options;
+    // A process that stays behind would keep the batch or the container from ending.
+    options.leftovers.get_or_insert(LeftoversArg::Stop);
+    let request = request(context, options, args.shell, args.command)?;
+    let context = &context.speaking_for(request.session.as_ref());
+    let words = match context.is_quiet() {
+        true => Words::None,
+        false => Words::OnStderr,
+    };
+    let never = run::foreground(&context.outlive, request, words, |id, notes| {
+        for note in notes {
+            context.say(&format!("outlive: note: {note}"));
+        }
+        context.say(&format!("outlive: {id} runs in the foreground"));
+    })?;
+    match never {}
+}
