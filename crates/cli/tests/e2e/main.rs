@@ -20,6 +20,7 @@ mod compat;
 mod detach;
 mod doorbells;
 mod ending;
+mod foreground;
 mod hosts;
 mod inbox;
 mod kit;

@@ -2,8 +2,9 @@
 
 use super::both_ways;
 use crate::checks::{assert_nothing_is_left, exited, keepings, signaled, until_output};
-use crate::processes::kill_for_good;
+use crate::processes::{begin, kill_for_good};
 use crate::scripts::WAITS;
+use crate::world::kill;
 use serde_json::json;
 use std::fs;
 
@@ -159,5 +160,26 @@ fn the_log_of_a_detached_job_is_exact_after_an_adoption() {
         assert_eq!(meeting.guest.wait("d"), 0);
         assert_nothing_is_left(meeting.world, "d");
         assert_eq!(fs::read(&log).unwrap(), b"there\nbefore\nafter\n");
+    });
+}
+
+/// The first release does not know of it, and sees a stop.
+#[test]
+fn a_job_that_its_place_stops_is_seen_to_be_stopping() {
+    both_ways(|meeting| {
+        if !meeting.host.knows("--foreground") {
+            return;
+        }
+        let script = "trap '' TERM; echo up; exec sleep 60";
+        let options = ["run", "--foreground", "--id", "job", "--grace", "30s"];
+        let command = [&options, &["--", "sh", "-c", script][..]].concat();
+        let mut front = begin(meeting.host.command(&command));
+        until_output(meeting.world, "job", "up\n");
+        kill(front.id() as i32, 15);
+        let stopping = json!("stopping");
+        meeting.guest.until_shown("job", "state", &stopping);
+        meeting.guest.ok(&["stop", "job", "--grace", "0s"]);
+        assert_eq!(front.wait().unwrap().code(), Some(137));
+        assert_eq!(meeting.guest.show("job")["ended_by"], "place");
     });
 }

@@ -66,6 +66,11 @@ impl Side<'_> {
         self.ok(&[&["run"], options, &["--shell", script]].concat())
     }
 
+    /// Whether its `run` has this option.
+    fn knows(&self, option: &str) -> bool {
+        self.ok(&["run", "--help"]).contains(option)
+    }
+
     /// The job is kept by this release's program.
     fn assert_keeps(&self, id: &str) {
         let keeper = self.world.pair(id).keeper;

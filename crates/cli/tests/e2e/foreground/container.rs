@@ -1,0 +1,106 @@
+//! As the first process of a PID namespace, as a container starts it. Needs root.
+
+use super::{SAVES, TERM, by_place, command, until_up};
+use crate::processes::{begin, kill_for_good, state_of};
+use crate::scripts::Gate;
+use crate::world::{Ran, World, behind, kill, until};
+use outlive_sys::procfs;
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+const NAMESPACE: [&str; 4] = ["--pid", "--fork", "--mount-proc", "--kill-child"];
+
+/// `unshare`, and the process that is the first one in there.
+struct Container {
+    child: Child,
+    first: i32,
+}
+
+impl Container {
+    fn start(world: &World, options: &[&str], script: &str) -> Container {
+        let inner = command(world, options, script);
+        let child = begin(behind("unshare", NAMESPACE, &inner));
+        until_up(world);
+        let first = only_child(child.id() as i32);
+        Container { child, first }
+    }
+
+    /// The keeper, by its number outside: the child of the first process that leads a session and has children.
+    fn keeper(&self) -> i32 {
+        let children = procfs::children(self.first).unwrap();
+        let mut keepers = children
+            .into_iter()
+            .filter(|pid| !procfs::children(*pid).unwrap().is_empty());
+        keepers.next().unwrap()
+    }
+
+    fn ended(self) -> Ran {
+        Ran::end_of(self.child)
+    }
+}
+
+fn only_child(parent: i32) -> i32 {
+    let children = procfs::children(parent).unwrap();
+    assert_eq!(children.len(), 1, "{children:?}");
+    children[0]
+}
+
+#[test]
+fn it_ends_with_the_code_of_the_job() {
+    let world = World::new();
+    let inner = command(&world, &[], "echo out; exit 3");
+    let ran = Ran::of(&mut behind("unshare", NAMESPACE, &inner));
+    assert_eq!((ran.code, ran.stdout.as_str()), (3, "out\n"), "{ran:?}");
+}
+
+/// The first process of a namespace does not get signals that it does not listen to.
+#[test]
+fn it_hears_that_it_is_to_end() {
+    let world = World::new();
+    let container = Container::start(&world, &[], SAVES);
+    kill(container.first, TERM);
+    let ran = container.ended();
+    assert_eq!(ran.code, 9, "{ran:?}");
+    assert!(ran.stdout.ends_with("saved\n"), "{ran:?}");
+    assert_eq!(super::ended(&world), by_place("SIGTERM", 9));
+}
+
+#[test]
+fn it_hears_so_after_its_keeper_was_killed() {
+    let world = World::new();
+    let container = Container::start(&world, &[], SAVES);
+    kill_for_good(container.keeper());
+    until("it has taken over", || {
+        world.events("job", "kept").len() == 2
+    });
+    kill(container.first, TERM);
+    let ran = container.ended();
+    assert_eq!(ran.code, 9, "{ran:?}");
+    assert!(ran.stdout.ends_with("saved\n"), "{ran:?}");
+}
+
+/// Orphans of a process that came in from outside, as `docker exec` does, belong to nobody else.
+#[test]
+fn orphans_are_let_go() {
+    let world = World::new();
+    let container = Container::start(&world, &[], SAVES);
+    let target = container.first.to_string();
+    let gate = Gate::new(&world);
+    let script = format!("({}) & exit 0", gate.then("exit 0"));
+    let entered = Command::new("nsenter")
+        .args(["--target", &target, "--pid", "--mount"])
+        .args(["sh", "-c", &script])
+        .stdout(Stdio::null())
+        .status();
+    assert!(entered.unwrap().success());
+    let is_shell = |pid: &i32| {
+        let name = fs::read(format!("/proc/{pid}/comm"));
+        name.is_ok_and(|name| name == b"sh\n")
+    };
+    let children = procfs::children(container.first).unwrap();
+    let orphan = children.into_iter().find(is_shell).unwrap();
+    gate.open();
+    until("it is gone, and no zombie", || state_of(orphan).is_none());
+    kill(container.first, TERM);
+    assert_eq!(container.ended().code, 9);
+}

@@ -1,0 +1,173 @@
+//! The copy of the output on standard output.
+
+use super::{TERM, ask_to_end, command, started};
+use crate::checks::assert_same_bytes;
+use crate::processes::{begin, kill_for_good, sleeps_in};
+use crate::scripts::numbers;
+use crate::world::{Ran, World, until};
+use outlive_sys::procfs;
+use std::fs::{self, File};
+use std::io::Read;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Ten megabytes and more, of which no two lines are the same.
+const LAST: u32 = 1_400_000;
+
+fn counts() -> String {
+    format!("seq 1 {LAST}; exit 7")
+}
+
+/// The process that copies.
+fn copier(front: i32) -> i32 {
+    let is_copier = |pid: &i32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|word| word == b"copy")
+    };
+    let mut found = None;
+    until("somebody copies", || {
+        found = procfs::children(front).unwrap().into_iter().find(is_copier);
+        found.is_some()
+    });
+    found.unwrap()
+}
+
+#[test]
+fn ten_megabytes_are_copied_exactly() {
+    let world = World::new();
+    let ran = Ran::of(&mut command(&world, &[], &counts()));
+    assert_eq!(ran.code, 7);
+    assert_same_bytes("the copy", ran.stdout.as_bytes(), &numbers(LAST));
+}
+
+#[test]
+fn a_file_is_appended_to() {
+    let world = World::new();
+    let path = world.path("slurm.out");
+    fs::write(&path, "before\n").unwrap();
+    let file = File::options().append(true).open(&path).unwrap();
+    let status = command(&world, &[], "echo out").stdout(file).status();
+    assert_eq!(status.unwrap().code(), Some(0));
+    assert_eq!(fs::read(&path).unwrap(), b"before\nout\n");
+}
+
+#[test]
+fn a_reader_that_does_not_read_holds_up_nothing_but_the_copy() {
+    let world = World::new();
+    let child = begin(command(&world, &[], &counts()));
+    until("the job is there", || {
+        world.job_dir("job").join("journal").exists()
+    });
+    assert_eq!(world.wait("job")["exit_code"], 7, "while nobody reads");
+    assert_same_bytes("the output", &world.output("job"), &numbers(LAST));
+    let read = child.wait_with_output().unwrap();
+    assert_eq!(read.status.code(), Some(7));
+    assert_same_bytes("the copy", &read.stdout, &numbers(LAST));
+}
+
+#[test]
+fn asked_to_end_it_does_not_wait_for_such_a_reader() {
+    let world = World::new();
+    let mut child = begin(command(&world, &[], &counts()));
+    until("the job is there", || {
+        world.job_dir("job").join("journal").exists()
+    });
+    world.wait("job");
+    world.until_over("job");
+    let asked = Instant::now();
+    ask_to_end(&child, TERM);
+    assert_eq!(child.wait().unwrap().code(), Some(7));
+    assert!(
+        asked.elapsed() < Duration::from_secs(9),
+        "{:?}",
+        asked.elapsed()
+    );
+    world.until_nothing_runs();
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_matter() {
+    let world = World::new();
+    let mut child = begin(command(&world, &[], &counts()));
+    let mut first = [0; 2];
+    let mut out = child.stdout.take().unwrap();
+    out.read_exact(&mut first).unwrap();
+    drop(out);
+    assert_eq!(child.wait().unwrap().code(), Some(7));
+    assert_same_bytes("the output", &world.output("job"), &numbers(LAST));
+}
+
+#[test]
+fn a_full_disk_below_the_copy_is_no_matter() {
+    let world = World::new();
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let status = command(&world, &[], &counts()).stdout(full).status();
+    assert_eq!(status.unwrap().code(), Some(7));
+    assert_same_bytes("the output", &world.output("job"), &numbers(LAST));
+}
+
+/// What was written and not noted is written again, and nothing is left out.
+#[test]
+fn a_copier_that_is_killed_is_replaced() {
+    const MOST_TWICE: usize = 64 * 1024;
+    let world = World::new();
+    let child = begin(command(&world, &[], &counts()));
+    let first = copier(child.id() as i32);
+    until("it waits for the reader", || {
+        sleeps_in(first).contains("pipe")
+    });
+    kill_for_good(first);
+    assert_ne!(copier(child.id() as i32), first);
+    let read = child.wait_with_output().unwrap();
+    assert_eq!(read.status.code(), Some(7));
+    let (copy, whole) = (read.stdout, numbers(LAST));
+    let twice = copy.len() - whole.len();
+    assert!(twice <= MOST_TWICE, "{twice}");
+    let same = copy.iter().zip(&whole).take_while(|(a, b)| a == b).count();
+    assert_same_bytes("what came after it", &copy[same..], &whole[same - twice..]);
+}
+
+#[test]
+fn what_was_not_kept_is_said_to_be_missing() {
+    let world = World::new();
+    let child = begin(command(&world, &["--max-output", "1M"], &counts()));
+    until("the job is there", || {
+        world.job_dir("job").join("journal").exists()
+    });
+    world.wait("job");
+    let read = child.wait_with_output().unwrap();
+    let text = String::from_utf8(read.stdout).unwrap();
+    assert!(text.starts_with("1\n2\n"), "the beginning");
+    assert!(
+        text.ends_with(&format!("{}\n{LAST}\n", LAST - 1)),
+        "the end"
+    );
+    assert_eq!(text.matches("of output were not kept here").count(), 1);
+    assert!(!text.contains('\0'), "what was dropped is not copied");
+}
+
+#[test]
+fn output_is_copied_as_it_comes() {
+    let world = World::new();
+    let mut child = started(&world, &[], "echo up; exec sleep 60");
+    let mut line = [0; 3];
+    child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut line)
+        .unwrap();
+    assert_eq!(&line, b"up\n");
+    ask_to_end(&child, TERM);
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+}
+
+#[test]
+fn no_standard_output_at_all_is_no_matter() {
+    let world = World::new();
+    let inner = command(&world, &[], "echo out; exit 3");
+    let mut outer = crate::world::behind("sh", ["-c", "exec \"$@\" >&- 2>&-", "sh"], &inner);
+    outer.stdout(Stdio::null());
+    assert_eq!(outer.status().unwrap().code(), Some(3));
+    assert_eq!(world.output("job"), b"out\n");
+}

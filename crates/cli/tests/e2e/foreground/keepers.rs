@@ -1,0 +1,107 @@
+//! Keepers that are killed while a job runs in the foreground.
+
+use super::{SAVES, TERM, ask_to_end, by_place, command, ended, started};
+use crate::checks::{assert_nothing_is_left, assert_same_bytes, keepings};
+use crate::processes::{begin, kill_for_good};
+use crate::scripts::{Gate, numbers};
+use crate::world::{Ran, World, until};
+
+/// Kills the keeper; the process in the foreground takes over and makes itself a new standby.
+fn take_over(world: &World, front: i32) {
+    let (keeper, standby) = world.settled_pair("job");
+    assert_eq!(standby, front);
+    kill_for_good(keeper);
+    until("it has taken over", || world.pair("job").keeper == front);
+    world.settled_pair("job");
+}
+
+#[test]
+fn after_a_takeover_the_code_is_still_the_jobs() {
+    let world = World::new();
+    let gate = Gate::new(&world);
+    let script = format!("echo up; {}", gate.then("echo down; exit 6"));
+    let child = started(&world, &[], &script);
+    take_over(&world, child.id() as i32);
+    gate.open();
+    let ran = Ran::end_of(child);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (6, "up\ndown\n"),
+        "{ran:?}"
+    );
+    assert_eq!(keepings(&world, "job"), ["launched", "taken_over"]);
+    assert_nothing_is_left(&world, "job");
+}
+
+#[test]
+fn after_a_takeover_the_job_can_still_save_its_work() {
+    let world = World::new();
+    let child = started(&world, &[], SAVES);
+    take_over(&world, child.id() as i32);
+    ask_to_end(&child, TERM);
+    let ran = Ran::end_of(child);
+    assert_eq!(ran.code, 9, "{ran:?}");
+    assert!(ran.stdout.ends_with("saved\n"), "{ran:?}");
+    assert_eq!(ended(&world), by_place("SIGTERM", 9));
+    assert_nothing_is_left(&world, "job");
+}
+
+#[test]
+fn a_stop_that_the_keeper_dies_over_is_carried_out() {
+    for place in ["StopAsked", "StopWritten", "Terminated", "LeaderEnded"] {
+        let world = World::new();
+        let mut command = command(&world, &[], SAVES);
+        let child = begin({
+            command.env("OUTLIVE_HOOKS", format!("keeper:{place}=kill"));
+            command
+        });
+        super::until_up(&world);
+        ask_to_end(&child, TERM);
+        let ran = Ran::end_of(child);
+        assert_eq!(ran.code, 9, "{place}: {ran:?}");
+        assert!(ran.stdout.ends_with("saved\n"), "{place}: {ran:?}");
+        assert_eq!(ended(&world), by_place("SIGTERM", 9), "{place}");
+        assert_eq!(keepings(&world, "job"), ["launched", "taken_over"]);
+    }
+}
+
+#[test]
+fn a_keeper_killed_under_load_costs_the_copy_nothing() {
+    const LAST: u32 = 1_000_000;
+    let world = World::new();
+    let ran = Ran::of(
+        command(&world, &[], &format!("seq 1 {LAST}; exit 7"))
+            .env("OUTLIVE_HOOKS", "keeper:Captured=kill"),
+    );
+    assert_eq!(ran.code, 7);
+    assert_eq!(keepings(&world, "job"), ["launched", "taken_over"]);
+    assert_same_bytes("the output", &world.output("job"), &numbers(LAST));
+    assert_same_bytes("the copy", ran.stdout.as_bytes(), &numbers(LAST));
+}
+
+/// It never detaches: nobody is left to tell an engine of its end, which may have started it again elsewhere.
+#[test]
+fn a_job_whose_foreground_is_killed_is_stopped() {
+    let world = World::new();
+    let mut child = started(&world, &[], SAVES);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    world.until_over("job");
+    let gone = "the process that ran it in the foreground was killed";
+    assert_eq!(ended(&world), by_place(gone, 9));
+    assert!(world.output("job").ends_with(b"saved\n"));
+    assert_nothing_is_left(&world, "job");
+}
+
+#[test]
+fn so_is_one_whose_foreground_was_its_keeper() {
+    let world = World::new();
+    let mut child = started(&world, &[], SAVES);
+    take_over(&world, child.id() as i32);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    world.until_over("job");
+    let gone = "the process that ran it in the foreground was killed";
+    assert_eq!(ended(&world), by_place(gone, 9));
+    assert_nothing_is_left(&world, "job");
+}

@@ -1,0 +1,192 @@
+//! `run --foreground`: the process that an engine started stops the job when it is asked to, copies its output and
+//! ends with its code.
+
+mod container;
+mod copying;
+mod keepers;
+mod signals;
+
+use crate::checks::{assert_nothing_is_left, until_wrote};
+use crate::processes::begin;
+use crate::world::{Ran, World, kill};
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+
+const TERM: i32 = 15;
+
+/// A job that says `up`, and when it gets TERM saves its work and ends with 9.
+const SAVES: &str = "trap 'echo saved; exit 9' TERM; echo up; while :; do sleep 0.02; done";
+
+/// `outlive run --foreground --id job` with these options, for a shell script.
+fn command(world: &World, options: &[&str], script: &str) -> Command {
+    let args = [
+        &["run", "--foreground", "--id", "job"],
+        options,
+        &["--", "sh", "-c", script],
+    ];
+    world.command(args.concat())
+}
+
+/// Starts one whose job says `up` first, and waits for that.
+fn started(world: &World, options: &[&str], script: &str) -> Child {
+    let child = begin(command(world, options, script));
+    until_up(world);
+    child
+}
+
+fn until_up(world: &World) {
+    until_wrote(world, "job", "up\n");
+}
+
+fn ask_to_end(child: &Child, signal: i32) {
+    kill(child.id() as i32, signal);
+}
+
+/// How the job ended, as others see it: who ended it, with the detail, and the code.
+fn ended(world: &World) -> (Value, Value, Value) {
+    let job = world.show("job");
+    let part = |key: &str| job[key].clone();
+    (part("ended_by"), part("ended_by_detail"), part("exit_code"))
+}
+
+fn by_place(signal: &str, code: i32) -> (Value, Value, Value) {
+    ("place".into(), signal.into(), code.into())
+}
+
+#[test]
+fn it_ends_with_the_code_of_the_job() {
+    for (script, code) in [("exit 0", 0), ("exit 3", 3), ("kill -9 $$", 137)] {
+        let world = World::new();
+        let ran = Ran::of(&mut command(&world, &[], script));
+        assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{ran:?}");
+        assert_eq!(ran.stderr, "outlive: job runs in the foreground\n");
+        assert_eq!(world.show("job")["exit_code"], code);
+        assert_nothing_is_left(&world, "job");
+    }
+}
+
+#[test]
+fn what_cannot_be_started_has_the_codes_of_a_shell_and_a_reason() {
+    for (program, code, reason) in [
+        ("/not/there", 127, "/not/there: command not found"),
+        ("/dev/null", 126, "/dev/null cannot be executed"),
+    ] {
+        let world = World::new();
+        let ran = world.outlive(&["run", "--foreground", "--", program]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{ran:?}");
+        assert!(ran.stderr.contains(reason), "{ran:?}");
+        let quiet = world.outlive(&["run", "--foreground", "--quiet", "--", program]);
+        assert_eq!((quiet.code, quiet.stderr.as_str()), (code, ""), "{quiet:?}");
+    }
+}
+
+#[test]
+fn both_streams_of_the_job_go_to_standard_output() {
+    let world = World::new();
+    let ran = Ran::of(&mut command(&world, &[], "echo out; echo err >&2"));
+    assert_eq!(ran.stdout, "out\nerr\n");
+    assert_eq!(world.output("job"), b"out\nerr\n");
+}
+
+#[test]
+fn the_job_does_not_read_what_the_caller_reads() {
+    let world = World::new();
+    let mut command = command(&world, &[], "cat; echo end");
+    let mut child = begin({
+        command.stdin(Stdio::piped());
+        command
+    });
+    child.stdin.take().unwrap().write_all(b"secret").unwrap();
+    assert_eq!(Ran::end_of(child).stdout, "end\n");
+}
+
+#[test]
+fn it_is_a_job_as_any_other_for_those_who_look() {
+    let world = World::new();
+    let child = started(&world, &["--name", "web"], SAVES);
+    assert_eq!(world.listed(&[]), ["job"]);
+    assert_eq!(world.show("web")["state"], "running");
+    assert_eq!(world.ok(&["log", "job"]), "up");
+    ask_to_end(&child, TERM);
+    assert_eq!(Ran::end_of(child).code, 9);
+}
+
+#[test]
+fn what_outlives_the_command_is_stopped_so_that_it_can_end() {
+    let world = World::new();
+    let ran = Ran::of(&mut command(&world, &[], "sleep 60 & exit 5"));
+    assert_eq!(ran.code, 5, "{ran:?}");
+    assert_nothing_is_left(&world, "job");
+}
+
+#[test]
+fn what_is_to_be_kept_is_waited_for_until_it_is_asked_to_end() {
+    let world = World::new();
+    let child = started(
+        &world,
+        &["--leftovers", "keep"],
+        "sleep 60 & echo up; exit 5",
+    );
+    assert_eq!(world.wait("job")["exit_code"], 5);
+    let (keeper, front) = world.settled_pair("job");
+    assert_eq!(front, child.id() as i32, "it waits, and so does {keeper}");
+    ask_to_end(&child, TERM);
+    assert_eq!(Ran::end_of(child).code, 5);
+    assert_nothing_is_left(&world, "job");
+}
+
+#[test]
+fn what_cannot_be_had_together_is_refused() {
+    let world = World::new();
+    for option in ["--wait", "--follow", "--unless-running", "--json"] {
+        let ran = world.outlive(&["run", "--foreground", option, "--", "true"]);
+        assert_eq!(ran.code, 2, "{option}: {ran:?}");
+        assert!(ran.stderr.contains("--foreground"), "{option}: {ran:?}");
+    }
+    assert_eq!(world.listed(&["--state", "all"]), [""; 0]);
+}
+
+/// A directory that somebody has made, to be kept where the engine starts it: the launcher is killed before it starts
+/// a keeper.
+#[test]
+fn the_keeper_alone_runs_a_job_that_was_made_before() {
+    let world = World::new();
+    let made = Ran::of(
+        world
+            .command([
+                "run",
+                "--id",
+                "job",
+                "--",
+                "sh",
+                "-c",
+                "echo $OUTLIVE_JOB; exit 4",
+            ])
+            .env("OUTLIVE_HOOKS", "launcher:Relinked=kill"),
+    );
+    assert_eq!(made.code, 137, "{made:?}");
+    let keeper = env!("CARGO_BIN_EXE_outlive-keeper");
+    let directory = world.job_dir("job");
+    let words = [directory.to_str().unwrap(), "foreground"];
+    let ran = Ran::of(&mut world.within(keeper, words));
+    assert_eq!((ran.code, ran.stdout.as_str()), (4, "job\n"), "{ran:?}");
+    let again = Ran::of(&mut world.within(keeper, words));
+    assert_eq!(again.code, 4, "it has ended: {again:?}");
+}
+
+#[test]
+fn a_job_that_another_process_keeps_has_no_code_here() {
+    let world = World::new();
+    let child = started(&world, &[], SAVES);
+    let directory = world.job_dir("job");
+    let words = [directory.to_str().unwrap(), "foreground"];
+    let ran = Ran::of(&mut world.within(env!("CARGO_BIN_EXE_outlive-keeper"), words));
+    assert_eq!(ran.code, 125, "{ran:?}");
+    assert!(
+        ran.stderr.contains("does another process keep it?"),
+        "{ran:?}"
+    );
+    ask_to_end(&child, TERM);
+    assert_eq!(Ran::end_of(child).code, 9);
+}

@@ -1,0 +1,119 @@
+//! What is asked of the process in the foreground.
+
+use super::{SAVES, TERM, ask_to_end, by_place, command, ended, started};
+use crate::checks::{assert_nothing_is_left, until_wrote};
+use crate::processes::{CONT, INT, begin, until_stopped};
+use crate::scripts::{Gate, IGNORES, sleeper};
+use crate::world::{Ran, World, behind, kill, until};
+use std::time::{Duration, Instant};
+
+const HUP: i32 = 1;
+
+#[test]
+fn the_job_can_save_its_work() {
+    for (signal, name) in [(TERM, "SIGTERM"), (INT, "SIGINT")] {
+        let world = World::new();
+        let child = started(&world, &[], SAVES);
+        ask_to_end(&child, signal);
+        let ran = Ran::end_of(child);
+        assert_eq!(ran.code, 9, "{ran:?}");
+        assert!(ran.stdout.ends_with("saved\n"), "{ran:?}");
+        assert_eq!(ended(&world), by_place(name, 9));
+        assert_nothing_is_left(&world, "job");
+    }
+}
+
+#[test]
+fn a_deaf_job_is_killed_when_its_grace_is_over() {
+    let world = World::new();
+    let child = started(&world, &["--grace", "300ms"], IGNORES);
+    let asked = Instant::now();
+    ask_to_end(&child, TERM);
+    assert_eq!(Ran::end_of(child).code, 137);
+    assert!(asked.elapsed() >= Duration::from_millis(300));
+    assert_eq!(ended(&world), by_place("SIGTERM", 137));
+}
+
+/// `timeout` sends two: to the process, and to its group.
+#[test]
+fn a_second_signal_changes_nothing() {
+    let world = World::new();
+    let gate = Gate::new(&world);
+    let then = gate.then("echo saved; exit 9");
+    let script = format!("trap 'echo asked; {then}' TERM; echo up; while :; do sleep 0.02; done");
+    let child = started(&world, &["--grace", "30s"], &script);
+    ask_to_end(&child, TERM);
+    until_wrote(&world, "job", "asked\n");
+    ask_to_end(&child, TERM);
+    ask_to_end(&child, INT);
+    gate.open();
+    let ran = Ran::end_of(child);
+    assert_eq!((ran.code, ran.stdout.matches("asked").count()), (9, 1));
+    assert_eq!(ended(&world), by_place("SIGTERM", 9));
+    assert_eq!(world.events("job", "stop_requested").len(), 1);
+}
+
+#[test]
+fn a_time_limit_around_it_stops_the_job() {
+    let world = World::new();
+    let around = command(&world, &[], "echo up; exec sleep 60");
+    let ran = Ran::of(&mut behind("timeout", ["--preserve-status", "2"], &around));
+    assert_eq!(ran.code, 143, "{ran:?}");
+    assert_eq!(ended(&world), by_place("SIGTERM", 143));
+    assert_nothing_is_left(&world, "job");
+}
+
+#[test]
+fn stopped_by_a_verb_it_ends_with_that_code() {
+    let world = World::new();
+    let child = started(&world, &[], "echo up; exec sleep 60");
+    world.ok(&["stop", "job"]);
+    assert_eq!(Ran::end_of(child).code, 143);
+    assert_eq!(world.show("job")["ended_by"], "stop");
+}
+
+#[test]
+fn a_hangup_does_not_stop_it_nor_does_what_the_caller_has_ignored() {
+    let world = World::new();
+    let inner = command(&world, &[], SAVES);
+    let outer = behind("sh", ["-c", "trap '' INT; exec \"$@\"", "sh"], &inner);
+    let child = begin(outer);
+    super::until_up(&world);
+    ask_to_end(&child, HUP);
+    ask_to_end(&child, INT);
+    ask_to_end(&child, TERM);
+    assert_eq!(Ran::end_of(child).code, 9);
+    assert_eq!(ended(&world), by_place("SIGTERM", 9));
+}
+
+/// What comes before there is a keeper is not lost, and leaves no job that nobody keeps.
+#[test]
+fn a_signal_before_the_start_is_heeded_after_it() {
+    let world = World::new();
+    let mut command = command(&world, &[], "exec sleep 60");
+    let child = begin({
+        command.env("OUTLIVE_HOOKS", "launcher:Named=stop");
+        command
+    });
+    until_stopped(child.id() as i32);
+    ask_to_end(&child, TERM);
+    kill(child.id() as i32, CONT);
+    assert_eq!(Ran::end_of(child).code, 143);
+    assert_eq!(ended(&world), by_place("SIGTERM", 143));
+}
+
+#[test]
+fn one_that_waits_for_its_lock_gives_up() {
+    let world = World::new();
+    let holder = sleeper(&world, &["--lock", "door"]);
+    let child = begin(command(&world, &["--lock", "door"], "echo ran"));
+    until("it waits", || {
+        let shown = world.outlive(&["show", "job", "--json"]);
+        shown.stdout.contains("\"state\":\"waiting\"")
+    });
+    ask_to_end(&child, TERM);
+    let ran = Ran::end_of(child);
+    assert_eq!((ran.code, ran.stdout.as_str()), (125, ""), "{ran:?}");
+    assert_eq!(ended(&world), by_place("SIGTERM", 125));
+    world.ok(&["stop", &holder]);
+}
