@@ -19,7 +19,7 @@ use std::process::ExitCode;
 #[derive(Debug, Parser)]
 #[command(name = "outlive", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: the job's own for `wait` and `run --wait` (128+n after signal n); 124 out of time; \
+    after_help = "Exit codes: the job's own for `wait`, `run --wait` and `run --foreground` (128+n after signal n); 124 out of time; \
 125 outlive failed or the outcome is unknown; 126/127 the command could not be executed / was not found; \
 2 wrong usage; 3 no such job."
 )]

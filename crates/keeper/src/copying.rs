@@ -200,7 +200,12 @@ impl Copier {
                 return Ok(());
             }
             while self.await_news(state.seq) == News::Output {
+                let before = self.at;
                 self.catch_up(&state)?;
+                // A job that has cut off its own output: there is none where the keeper says that there is.
+                if self.at == before {
+                    thread::sleep(AGAIN);
+                }
             }
         }
     }

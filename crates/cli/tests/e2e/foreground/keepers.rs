@@ -3,7 +3,7 @@
 use super::{SAVES, TERM, ask_to_end, by_place, command, ended, started};
 use crate::checks::{assert_nothing_is_left, assert_same_bytes, keepings};
 use crate::processes::{begin, kill_for_good};
-use crate::scripts::{Gate, numbers};
+use crate::scripts::{Gate, go, let_go, numbers};
 use crate::world::{Ran, World, until};
 
 /// Kills the keeper; the process in the foreground takes over and makes itself a new standby.
@@ -77,6 +77,36 @@ fn a_keeper_killed_under_load_costs_the_copy_nothing() {
     assert_eq!(keepings(&world, "job"), ["launched", "taken_over"]);
     assert_same_bytes("the output", &world.output("job"), &numbers(LAST));
     assert_same_bytes("the copy", ran.stdout.as_bytes(), &numbers(LAST));
+}
+
+/// Everybody but the process in the foreground, one after the other.
+#[test]
+fn any_number_of_killed_partners_costs_the_copy_nothing() {
+    let world = World::new();
+    let script = "echo up; until [ -e \"$GO\" ]; do seq 1 500; done; exit 7";
+    let mut command = command(&world, &["--max-output", "0"], script);
+    let child = begin({
+        command.env("GO", go(&world));
+        command
+    });
+    let front = child.id() as i32;
+    let copy = std::thread::spawn(move || child.wait_with_output().unwrap());
+    super::until_up(&world);
+    for _ in 0..4 {
+        let (keeper, standby) = world.settled_pair("job");
+        assert!(keeper == front || standby == front);
+        kill_for_good(if keeper == front { standby } else { keeper });
+        until("there are two again", || {
+            let pair = world.pair("job");
+            (pair.keeper, pair.standby) != (keeper, Some(standby))
+        });
+    }
+    let_go(&world);
+    let ended = copy.join().unwrap();
+    assert_eq!(ended.status.code(), Some(7));
+    assert_same_bytes("the copy", &ended.stdout, &world.output("job"));
+    assert_eq!(world.show("job")["output"]["complete"], true);
+    assert_nothing_is_left(&world, "job");
 }
 
 /// It never detaches: nobody is left to tell an engine of its end, which may have started it again elsewhere.
