@@ -1,6 +1,6 @@
 //! The copy of the output on standard output.
 
-use super::{TERM, ask_to_end, command, started};
+use super::{SLEEPS, TERM, ask_to_end, command, started};
 use crate::checks::assert_same_bytes;
 use crate::processes::{begin, kill_for_good, sleeps_in};
 use crate::scripts::numbers;
@@ -19,7 +19,7 @@ fn counts() -> String {
 }
 
 /// The process that copies.
-fn copier(front: i32) -> i32 {
+pub fn copier(front: i32) -> i32 {
     let is_copier = |pid: &i32| {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         line.split(|byte| *byte == 0).any(|word| word == b"copy")
@@ -149,7 +149,7 @@ fn what_was_not_kept_is_said_to_be_missing() {
 #[test]
 fn output_is_copied_as_it_comes() {
     let world = World::new();
-    let mut child = started(&world, &[], "echo up; exec sleep 60");
+    let mut child = started(&world, &[], SLEEPS);
     let mut line = [0; 3];
     child
         .stdout

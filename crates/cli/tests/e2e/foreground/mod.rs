@@ -7,8 +7,8 @@ mod keepers;
 mod signals;
 
 use crate::checks::{assert_nothing_is_left, until_wrote};
-use crate::processes::begin;
-use crate::world::{Ran, World, kill};
+use crate::processes::{begin, sleeps_for_good};
+use crate::world::{Ran, World, kill, until};
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
@@ -17,6 +17,9 @@ const TERM: i32 = 15;
 
 /// A job that says `up`, and when it gets TERM saves its work and ends with 9.
 const SAVES: &str = "trap 'echo saved; exit 9' TERM; echo up; while :; do sleep 0.02; done";
+
+/// A job that says `up` and sleeps.
+const SLEEPS: &str = "echo up; exec sleep 60";
 
 /// `outlive run --foreground --id job` with these options, for a shell script.
 fn command(world: &World, options: &[&str], script: &str) -> Command {
@@ -134,6 +137,19 @@ fn what_is_to_be_kept_is_waited_for_until_it_is_asked_to_end() {
     ask_to_end(&child, TERM);
     assert_eq!(Ran::end_of(child).code, 5);
     assert_nothing_is_left(&world, "job");
+}
+
+#[test]
+fn nothing_is_done_while_nothing_happens() {
+    let world = World::new();
+    let child = started(&world, &[], SLEEPS);
+    let (keeper, front) = world.settled_pair("job");
+    let copier = copying::copier(front);
+    for pid in [keeper, front, copier] {
+        until("it sleeps until it is woken", || sleeps_for_good(pid));
+    }
+    ask_to_end(&child, TERM);
+    assert_eq!(Ran::end_of(child).code, 143);
 }
 
 #[test]

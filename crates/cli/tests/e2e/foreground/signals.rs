@@ -1,6 +1,6 @@
 //! What is asked of the process in the foreground.
 
-use super::{SAVES, TERM, ask_to_end, by_place, command, ended, started};
+use super::{SAVES, SLEEPS, TERM, ask_to_end, by_place, command, ended, started};
 use crate::checks::{assert_nothing_is_left, until_wrote};
 use crate::processes::{CONT, INT, begin, until_stopped};
 use crate::scripts::{Gate, IGNORES, sleeper};
@@ -56,7 +56,7 @@ fn a_second_signal_changes_nothing() {
 #[test]
 fn a_time_limit_around_it_stops_the_job() {
     let world = World::new();
-    let around = command(&world, &[], "echo up; exec sleep 60");
+    let around = command(&world, &[], SLEEPS);
     let ran = Ran::of(&mut behind("timeout", ["--preserve-status", "2"], &around));
     assert_eq!(ran.code, 143, "{ran:?}");
     assert_eq!(ended(&world), by_place("SIGTERM", 143));
@@ -66,7 +66,7 @@ fn a_time_limit_around_it_stops_the_job() {
 #[test]
 fn stopped_by_a_verb_it_ends_with_that_code() {
     let world = World::new();
-    let child = started(&world, &[], "echo up; exec sleep 60");
+    let child = started(&world, &[], SLEEPS);
     world.ok(&["stop", "job"]);
     assert_eq!(Ran::end_of(child).code, 143);
     assert_eq!(world.show("job")["ended_by"], "stop");
