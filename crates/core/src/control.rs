@@ -47,6 +47,9 @@ pub struct Write {
     pub more: bool,
     /// Afterwards the input is at its end.
     pub eof: bool,
+    /// The client understands [`Reply::Accepted`], which those of the first release do not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tells_repeated: bool,
 }
 
 /// What tells a repeated write from a new one.
@@ -122,6 +125,10 @@ pub enum Reply {
         line_mode: Option<bool>,
     },
     Written,
+    /// The same, for a client that asked whether a write of this id was accepted before.
+    Accepted {
+        repeated: bool,
+    },
     Resized,
     InputAwaited {
         awaiting: Awaiting,

@@ -40,9 +40,29 @@ enum WaitsFor {
     /// That nothing of the tree is left.
     Stopped,
     /// That its turn to write comes, or room for what it has written.
-    Room,
+    Room(Written),
     /// That a process of the job waits for input.
     Input,
+}
+
+/// What is said of a write once there is room for more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// To a client of the first release.
+    Plain,
+    New,
+    /// A write of this id was accepted before.
+    Repeated,
+}
+
+impl Written {
+    pub fn reply(self) -> Reply {
+        match self {
+            Written::Plain => Reply::Written,
+            Written::New => Reply::Accepted { repeated: false },
+            Written::Repeated => Reply::Accepted { repeated: true },
+        }
+    }
 }
 
 /// A request to answer.
@@ -104,8 +124,8 @@ impl Clients {
         self.set(id, WaitsFor::News { seq, output });
     }
 
-    pub fn await_room(&mut self, id: ClientId) {
-        self.set(id, WaitsFor::Room);
+    pub fn await_room(&mut self, id: ClientId, written: Written) {
+        self.set(id, WaitsFor::Room(written));
     }
 
     pub fn await_input(&mut self, id: ClientId) {
@@ -149,7 +169,7 @@ impl Clients {
                 seq: known,
                 output: read,
             } => seq > known || read.is_some_and(|read| output > read),
-            WaitsFor::Nothing | WaitsFor::Stopped | WaitsFor::Room | WaitsFor::Input => false,
+            WaitsFor::Nothing | WaitsFor::Stopped | WaitsFor::Room(_) | WaitsFor::Input => false,
         });
     }
 
@@ -163,9 +183,18 @@ impl Clients {
         self.answer(&reply, |waits_for| waits_for == WaitsFor::Stopped);
     }
 
-    /// Answers those who wait for room, or says why there will be none.
-    pub fn tell_room(&mut self, reply: &Reply) {
-        self.answer(reply, |waits_for| waits_for == WaitsFor::Room);
+    /// There is room: those who wait for it may go on.
+    pub fn tell_room(&mut self) {
+        for written in [Written::Plain, Written::New, Written::Repeated] {
+            let is_it = |waits_for| waits_for == WaitsFor::Room(written);
+            self.answer(&written.reply(), is_it);
+        }
+    }
+
+    /// Says to those who wait for room why there will be none.
+    pub fn tell_no_room(&mut self, reason: String) {
+        let is_it = |waits_for| matches!(waits_for, WaitsFor::Room(_));
+        self.answer(&Reply::Refused { reason }, is_it);
     }
 
     pub fn tell_input(&mut self, reply: &Reply) {

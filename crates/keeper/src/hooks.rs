@@ -28,6 +28,8 @@ pub enum Hook {
     /// There is a new standby, and the journal says so.
     NewStandby,
     Captured,
+    /// A write is accepted, which whoever sent it has not been told.
+    InputAccepted,
     /// The job's input is over, which whoever asked for it has not been told.
     InputEnded,
     /// A sign of the job is journaled.

@@ -2,7 +2,7 @@
 
 use crate::awaiting;
 use crate::channel::Channel;
-use crate::clients::ClientId;
+use crate::clients::{ClientId, Written};
 use crate::hooks::Hook;
 use crate::keeper::Keeper;
 use crate::spool::{Last, Writes};
@@ -122,16 +122,22 @@ impl Keeper<'_> {
             return Ok(());
         }
         self.accept(&write)?;
+        self.role.reach(Hook::InputAccepted);
         self.notice_input();
         self.desk.turn = match write.more {
             true => Turn::Client(client),
             false => Turn::Anybody,
         };
+        let written = match (write.tells_repeated, known) {
+            (false, _) => Written::Plain,
+            (true, false) => Written::New,
+            (true, true) => Written::Repeated,
+        };
         if known && self.shared.channel.refusal().is_some() {
-            self.clients.reply(client, &Reply::Written);
+            self.clients.reply(client, &written.reply());
             return self.serve_queue();
         }
-        self.clients.await_room(client);
+        self.clients.await_room(client, written);
         self.deliver()
     }
 
@@ -180,7 +186,7 @@ impl Keeper<'_> {
         }
         self.look_soon();
         if self.desk.pending <= ROOM {
-            self.clients.tell_room(&Reply::Written);
+            self.clients.tell_room();
         }
         self.serve_queue()
     }
@@ -189,8 +195,8 @@ impl Keeper<'_> {
     fn give_up_input(&mut self) -> io::Result<()> {
         self.shared.channel.close();
         self.desk.pending = 0;
-        let reason = "it has closed its standard input".to_owned();
-        self.clients.tell_room(&Reply::Refused { reason });
+        self.clients
+            .tell_no_room("it has closed its standard input".to_owned());
         self.serve_queue()
     }
 

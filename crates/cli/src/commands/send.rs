@@ -31,7 +31,7 @@ pub struct Args {
     /// Then end the input
     #[arg(long)]
     eof: bool,
-    /// A second send with this id writes nothing, so a send can be repeated safely
+    /// A second send with this id writes nothing and says so, so a send can be repeated safely
     #[arg(long, value_name = "ID", value_parser = write_id)]
     write_id: Option<WriteId>,
 }
@@ -62,11 +62,13 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         eof: args.eof,
         id: args.write_id,
     };
-    for note in send::send(&context.outlive, &id, &what)? {
+    let sent = send::send(&context.outlive, &id, &what)?;
+    for note in &sent.notes {
         context.say(&format!("outlive: note: {note}"));
     }
     if context.json {
-        context.print_json(&serde_json::json!({ "id": id, "sent": true }))?;
+        let repeated = sent.repeated;
+        context.print_json(&serde_json::json!({ "id": id, "sent": true, "repeated": repeated }))?;
     }
     Ok(Exit::Success)
 }

@@ -109,7 +109,9 @@ impl<'a> Attach<'a> {
             data: OsText(OsString::from_vec(bytes)),
             more: false,
             eof: false,
-        })
+            tells_repeated: false,
+        })?;
+        Ok(())
     }
 
     pub fn resize(&self, size: Size) -> Result<(), Error> {

@@ -40,10 +40,20 @@ const LONGEST_LINE: usize = 4095;
 const UNANSWERED: &str = "it has ended, and its keeper was killed before it could say whether this was \
      delivered: it may have been";
 
-/// Sends it; returns what may come of it otherwise than a reader of the call would expect.
-pub fn send(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<String>, Error> {
+/// What came of a send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Whether all of it had been accepted before under the same id, so that nothing was written now. `None` where
+    /// nobody can tell: a keeper of the first release, or one that was killed over it.
+    pub repeated: Option<bool>,
+    /// What may come of it otherwise than a reader of the call would expect.
+    pub notes: Vec<String>,
+}
+
+/// Sends it.
+pub fn send(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Sent, Error> {
     let bytes = resolve(outlive, id, what)?;
-    let notes = doubts(outlive, id, &bytes)?;
+    let mut notes = doubts(outlive, id, &bytes)?;
     let token = match &what.id {
         Some(token) => token.as_str().to_owned(),
         None => random::token()?,
@@ -54,20 +64,42 @@ pub fn send(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<String>, E
     }
     let last = pieces.len() - 1;
     let mut sender = Sender::new(outlive, id);
+    let mut written = Vec::new();
     for (number, piece) in pieces.into_iter().enumerate() {
         let name = if number == 0 {
             token.clone()
         } else {
             format!("{token}#{number}")
         };
-        sender.write(Write {
+        written.push(sender.write(Write {
             id: WriteId::parse(&name)?,
             data: OsText(OsString::from_vec(piece.to_vec())),
             more: number < last,
             eof: what.eof && number == last,
-        })?;
+            tells_repeated: true,
+        })?);
     }
-    Ok(notes)
+    let repeated = match what.id {
+        // Nobody else has used an id that was made for this send.
+        None => Some(false),
+        Some(_) => all_repeated(&written),
+    };
+    if let (Some(true), Some(write_id)) = (repeated, &what.id) {
+        notes.clear();
+        notes.push(format!(
+            "a write with the id \"{}\" was accepted before, so nothing was written now",
+            write_id.as_str()
+        ));
+    }
+    Ok(Sent { repeated, notes })
+}
+
+/// Whether every piece of a write was accepted before; one that was not decides.
+fn all_repeated(pieces: &[Option<bool>]) -> Option<bool> {
+    match pieces.contains(&Some(false)) {
+        true => Some(false),
+        false => pieces.iter().all(Option::is_some).then_some(true),
+    }
 }
 
 /// A long line is typed so that it is whole for a program that reads lines. Whether one does is known
@@ -150,7 +182,8 @@ impl<'a> Sender<'a> {
         }
     }
 
-    pub fn write(&mut self, write: Write) -> Result<(), Error> {
+    /// Writes a piece; says whether it had been accepted before, where that is known.
+    pub fn write(&mut self, write: Write) -> Result<Option<bool>, Error> {
         let is_only_end = write.eof && write.data.as_os_str().is_empty();
         let request = Request::Write(write);
         let mut was_asked = false;
@@ -161,13 +194,18 @@ impl<'a> Sender<'a> {
                     Some(connection) => none.insert(connection),
                     None if !was_asked => return Err(self.refused("it has ended")),
                     // Its input is over, which is all that was asked for.
-                    None if is_only_end => return Ok(()),
+                    None if is_only_end => return Ok(None),
                     None => return Err(self.refused(UNANSWERED)),
                 },
             };
+            let is_first = !was_asked;
             was_asked = true;
             match presence::ask(self.outlive, &self.id, connection, &request)? {
-                Answer::Reply(Reply::Written) => return Ok(()),
+                Answer::Reply(Reply::Written) => return Ok(None),
+                // A piece that is sent again may be known from the first time.
+                Answer::Reply(Reply::Accepted { repeated }) => {
+                    return Ok((is_first || !repeated).then_some(repeated));
+                }
                 Answer::Reply(_) => return Err(Error::NoAnswer(self.id.clone())),
                 Answer::KeeperGone => self.connection = None,
             }

@@ -32,6 +32,8 @@ pub struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer {
     id: String,
+    /// Whether this call had been made before, so that nothing was written now; null where that is not known
+    repeated: Option<bool>,
     /// What may come of it otherwise than expected
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
@@ -73,12 +75,19 @@ program), or `wait` with `for: \"input\"` until it asks again.";
             eof: args.eof,
             id: write_id.transpose()?,
         };
-        let notes = send::send(&call.outlive, &id, &what)?;
-        let mut said = format!("Sent to {id}.");
-        for note in &notes {
+        let send::Sent { repeated, notes } = send::send(&call.outlive, &id, &what)?;
+        let mut said = match repeated {
+            Some(true) => format!("Not sent to {id} again: this call had been made before."),
+            Some(false) | None => format!("Sent to {id}."),
+        };
+        for note in notes.iter().filter(|_| repeated != Some(true)) {
             said.push_str(&format!(" Note: {note}"));
         }
-        let id = id.to_string();
-        Ok(Reply::new(said, Answer { id, notes }))
+        let answer = Answer {
+            id: id.to_string(),
+            repeated,
+            notes,
+        };
+        Ok(Reply::new(said, answer))
     }
 }

@@ -82,6 +82,12 @@ fn a_pipe_is_written_to_once_and_ended() {
             // A repeated write is known by its id, whoever repeats it.
             side.ok(&["send", &id, "one\n", "--write-id", "w"]);
         }
+        // The first release does not say that it was one.
+        let again = host.json(&["send", &id, "one\n", "--write-id", "w", "--json"]);
+        assert!(
+            again["repeated"].is_null() || again["repeated"] == true,
+            "{again}"
+        );
         guest.ok(&["send", &id, "two\n"]);
         guest.ok(&["send", &id, "--eof"]);
         assert_eq!(guest.wait(&id), 0);

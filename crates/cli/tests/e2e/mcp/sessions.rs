@@ -100,8 +100,11 @@ fn a_repeated_send_is_written_once() {
     let run = json!({"command": "cat", "stdin": true, "name": "cat"});
     client.ok("run", run);
     client.meta = json!({"callId": "call_9"});
-    for _ in 0..2 {
-        client.ok("send", json!({"id": "cat", "text": "once\n"}));
+    for repeated in [false, true] {
+        let sent = client.tool("send", json!({"id": "cat", "text": "once\n"}));
+        assert_eq!(sent["structuredContent"]["repeated"], repeated, "{sent}");
+        let said = text_of(&sent);
+        assert_eq!(said.contains("had been made before"), repeated, "{said}");
     }
     client.meta = json!({});
     client.ok("send", json!({"id": "cat", "eof": true}));

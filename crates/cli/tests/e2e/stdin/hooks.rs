@@ -9,7 +9,7 @@ use outlive_sys::procfs;
 use std::thread;
 
 /// Every hook that a job passes which reads to its end by itself.
-const HOOKS: [&str; 17] = [
+const HOOKS: [&str; 18] = [
     "Begun",
     "Forked",
     "Spawned",
@@ -17,6 +17,7 @@ const HOOKS: [&str; 17] = [
     "Executed",
     "Started",
     "Ready",
+    "InputAccepted",
     "Captured",
     "LeaderEnded",
     "Drained",

@@ -5,6 +5,7 @@ use crate::checks::assert_same_bytes;
 use crate::processes::kill_for_good;
 use crate::scripts::{WAITS, let_go};
 use crate::world::{Ran, World};
+use serde_json::{Value, json};
 
 #[test]
 fn a_write_repeated_after_its_client_was_killed_is_completed() {
@@ -69,6 +70,83 @@ fn no_write_id_is_taken_for_a_piece_of_another_write() {
     };
     end_input(&world, &id);
     assert_same_bytes("echo", &world.output(&id), &expected);
+}
+
+/// What `send --json` says of whether it was a repetition, and the words about it.
+fn repeated(world: &World, id: &str, args: &[&str]) -> (Value, String) {
+    let ran = world.outlive(&[&["send", id, "--json"], args].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(answer["sent"], true, "{answer}");
+    (answer["repeated"].clone(), ran.stderr)
+}
+
+#[test]
+fn a_repeated_write_says_that_it_was_one() {
+    let world = World::new();
+    let id = reader(&world, "exec cat");
+    let write = ["once", "--enter", "--write-id", "w"];
+    assert_eq!(repeated(&world, &id, &write), (json!(false), String::new()));
+    let said = "outlive: note: a write with the id \"w\" was accepted before, so nothing was written now\n";
+    assert_eq!(
+        repeated(&world, &id, &write),
+        (json!(true), said.to_owned())
+    );
+    let plain = world.outlive(&["send", &id, "once", "--enter", "--write-id", "w"]);
+    assert_eq!((plain.code, plain.stderr.as_str()), (0, said));
+    // Also by the next keeper.
+    kill_for_good(world.pair(&id).keeper);
+    assert_eq!(
+        repeated(&world, &id, &write),
+        (json!(true), said.to_owned())
+    );
+    // Without an id nothing is a repetition.
+    for _ in 0..2 {
+        let plain = repeated(&world, &id, &["plain", "--enter"]);
+        assert_eq!(plain, (json!(false), String::new()));
+    }
+    end_input(&world, &id);
+    assert_eq!(world.output(&id), b"once\nplain\nplain\n");
+}
+
+/// A write whose client was killed in the middle is completed by its repetition, which so has written something.
+#[test]
+fn a_repetition_that_completes_a_write_is_none() {
+    let world = World::new();
+    let id = reader(&world, &format!("{WAITS}exec sha256sum"));
+    let bytes = letters(3 * ROOM);
+    let options = ["--write-id", "big", "--json"];
+    let mut killed = begin_send(&world, &id, &options, &bytes);
+    until_it_waits(&killed);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let completing = begin_send(&world, &id, &options, &bytes);
+    let_go(&world);
+    for (child, repeated) in [
+        (completing, false),
+        (begin_send(&world, &id, &options, &bytes), true),
+    ] {
+        let ran = Ran::end_of(child);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(answer["repeated"], repeated, "{answer}");
+    }
+    end_input(&world, &id);
+    assert_eq!(String::from_utf8(world.output(&id)).unwrap(), sum(&bytes));
+}
+
+/// A keeper that was killed over a write may have taken it: its heir knows the id, but not from whom.
+#[test]
+fn after_a_kill_in_the_middle_it_is_not_known_whether_it_was_a_repetition() {
+    let world = World::new();
+    let mut command = world.command(["run", "--stdin", "pipe", "--", "cat"]);
+    let ran = Ran::of(command.env("OUTLIVE_HOOKS", "keeper:InputAccepted=kill"));
+    let id = ran.stdout.trim_end();
+    let write = ["once", "--enter", "--write-id", "w"];
+    assert_eq!(repeated(&world, id, &write), (Value::Null, String::new()));
+    assert_eq!(repeated(&world, id, &write).0, true);
+    end_input(&world, id);
+    assert_eq!(world.output(id), b"once\n");
 }
 
 /// Whoever repeats what was done already is not told that it failed.
