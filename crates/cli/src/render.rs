@@ -1,7 +1,7 @@
 //! Jobs as lines and tables.
 
 use outlive::units::show_size;
-use outlive::{Awaiting, Job, Rung, WaitingFor, visible};
+use outlive::{Awaiting, Job, Rung, WaitingFor, agree, count, visible};
 use serde::Serialize;
 
 /// Several jobs in JSON.
@@ -119,8 +119,7 @@ fn short_lock(on: &WaitingFor) -> String {
 fn doorbell(bell: &Rung) -> String {
     let times = match bell.attempts {
         0 => String::new(),
-        1 => " after 1 attempt".to_owned(),
-        attempts => format!(" after {attempts} attempts"),
+        attempts => format!(" after {}", count(attempts as u64, "attempt")),
     };
     let stands = match (bell.state, bell.attempts) {
         ("rung", 1) => "rung".to_owned(),
@@ -165,7 +164,10 @@ pub fn details(job: &Job, preview: &str) -> String {
             (None, _) => None,
         },
     );
-    let of_watch = |count| format!("{count} lines of its watch were told");
+    let of_watch = |lines| {
+        let were = agree(lines, "was", "were");
+        format!("{} of its watch {were} told", count(lines, "line"))
+    };
     add("matches", job.matches.map(of_watch));
     add("ended", job.ended_at.clone());
     add("asked by", job.ended_by_detail.clone());

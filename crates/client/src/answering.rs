@@ -97,6 +97,7 @@ fn number(kind: Kind) -> u64 {
         Kind::WatchOverflow => 6,
         Kind::WatchResumed => 7,
         Kind::Delegation => 8,
+        Kind::LingeringEnded => 9,
     }
 }
 

@@ -61,7 +61,7 @@ pub use outlive::{Caller, Outlive};
 pub use outlive_core::control::{Awaiting, WriteId};
 pub use outlive_core::ready::Ready;
 pub use outlive_core::watch::{Pattern, Watch};
-pub use outlive_core::words::visible;
+pub use outlive_core::words::{agree, count, visible};
 pub use outlive_core::{
     Input, JobId, Label, Leftovers, Notify, Outcome, Size, bound, signal::Signal, units,
 };

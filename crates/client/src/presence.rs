@@ -20,9 +20,9 @@ use crate::outlive::Outlive;
 use crate::whereabouts::{self, Elsewhere, Gone, Whereabouts};
 use outlive_core::control::{Reply, Request};
 use outlive_core::ending::{self, After};
-use outlive_core::event::{Event, Moment};
+use outlive_core::event::{Event, LingeringEnded, Moment};
 use outlive_core::layout;
-use outlive_core::outcome::{End, NotStarted, Outcome};
+use outlive_core::outcome::{End, EndedBy, NotStarted, Outcome};
 use outlive_core::{
     JobDir, JobId, JournalWriter, Phase, ProcRef, Spec, State, doorbell, named, output, words,
 };
@@ -262,7 +262,17 @@ fn close(
         // Nobody kept what lingered to its end.
         output_complete: journal.state().end().is_some_and(|end| end.lingering == 0),
     };
-    journal.append(now(), &[closed])?;
+    let gone = match journal.state().lingering() {
+        0 => None,
+        lingering => Some(Event::LingeringEnded(LingeringEnded {
+            lingering,
+            ended_by: EndedBy::Unknown,
+            seen: false,
+            output_bytes,
+        })),
+    };
+    let events: Vec<Event> = gone.into_iter().chain([closed]).collect();
+    journal.append(now(), &events)?;
     journal.sync()?;
     ending::retire(job)
 }

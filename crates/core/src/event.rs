@@ -3,7 +3,7 @@
 use crate::control::Awaiting;
 use crate::host::Host;
 use crate::label::Label;
-use crate::outcome::End;
+use crate::outcome::{End, EndedBy};
 use crate::process::{BootId, ProcRef};
 use crate::spec::Size;
 use crate::watch::Match;
@@ -118,6 +118,8 @@ pub enum Event {
     },
     /// The leader has ended. There is at most one.
     Ended(End),
+    /// The processes that lingered after the end are gone.
+    LingeringEnded(LingeringEnded),
     /// What lingered after the end is gone too, and the output is final.
     Closed {
         output_bytes: u64,
@@ -134,6 +136,20 @@ fn yes() -> bool {
 
 fn is_yes(value: &bool) -> bool {
     *value
+}
+
+/// That processes which had outlived the leader are gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LingeringEnded {
+    /// How many there were when the job ended.
+    pub lingering: u32,
+    /// `stop` for any stop of ours, also by a time-out or `--leftovers stop`; `unknown` where a keeper was killed
+    /// meanwhile that may have begun one.
+    pub ended_by: EndedBy,
+    /// Somebody kept the job when they ended. Otherwise this is when they were found to be gone.
+    pub seen: bool,
+    /// How much the job and they wrote in all.
+    pub output_bytes: u64,
 }
 
 /// Lines that matched, told as one.

@@ -30,6 +30,8 @@ pub enum Kind {
     Ready,
     Quiet,
     AwaitingInput,
+    /// The processes that the job left behind are gone.
+    LingeringEnded,
     /// Finished elsewhere, and posted.
     Delegation,
 }
@@ -39,6 +41,7 @@ impl Kind {
     pub fn of(event: &Event) -> Option<Kind> {
         Some(match event {
             Event::Ended(_) => Kind::Ended,
+            Event::LingeringEnded(_) => Kind::LingeringEnded,
             Event::Matched(_) => Kind::Matched,
             Event::WatchDisabled { .. } => Kind::WatchDisabled,
             Event::WatchOverflow { .. } => Kind::WatchOverflow,
@@ -80,6 +83,8 @@ pub fn read(journal: &[u8], spec: &Spec) -> Noticed {
     let Noticed { state, notices } = &mut noticed;
     notices.retain(|notice| match &notice.event {
         Event::Ended(end) => is_end_told(spec, end, state.signs.watch_disabled),
+        // A job that is not to be heard of when it succeeds is not to be heard of afterwards.
+        Event::LingeringEnded(_) => spec.session.is_some() && spec.notify == Notify::End,
         _ => true,
     });
     noticed

@@ -41,6 +41,8 @@ pub struct State {
     pub signs: Signs,
     /// The number of the event that it ended with.
     pub end_seq: Option<u64>,
+    /// When the processes that it left behind were gone, where it left any.
+    pub lingering_ended: Option<Moment>,
     /// It was stopped before it was started.
     early_stop: Option<Stop>,
 }
@@ -163,6 +165,7 @@ impl Default for State {
             sizes: Vec::new(),
             signs: Signs::default(),
             end_seq: None,
+            lingering_ended: None,
             early_stop: None,
         }
     }
@@ -209,6 +212,16 @@ impl State {
                     end: end.clone(),
                     tail: Tail::Lingering,
                 }
+            }
+            (
+                Event::LingeringEnded(_),
+                Phase::Ended {
+                    tail: Tail::Lingering,
+                    ..
+                },
+            ) if self.lingering_ended.is_none() => {
+                self.lingering_ended = Some(at);
+                return Applied::Taken;
             }
             (
                 Event::Closed {
@@ -289,6 +302,7 @@ impl State {
                 | Event::StopRequested(_)
                 | Event::Gap { .. }
                 | Event::Ended(_)
+                | Event::LingeringEnded(_)
                 | Event::Closed { .. },
                 _,
             ) => return Applied::Ignored,
@@ -312,6 +326,14 @@ impl State {
         match &self.phase {
             Phase::Ended { end, .. } => Some(end),
             _ => None,
+        }
+    }
+
+    /// How many processes the job left behind whose end is not recorded yet; 0 before the job's own end.
+    pub fn lingering(&self) -> u32 {
+        match (self.end(), self.lingering_ended) {
+            (Some(end), None) => end.lingering,
+            _ => 0,
         }
     }
 

@@ -1,7 +1,9 @@
 //! What is said of an end, in words and in the interface's JSON, by keepers and clients alike.
 
+use crate::event::LingeringEnded;
 use crate::outcome::{End, EndedBy, NotStarted, Outcome};
 use crate::spec::Spec;
+use crate::state::State;
 use crate::units::show_duration;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -25,6 +27,75 @@ pub fn end_data(spec: &Spec, end: &End) -> Value {
         },
         "usage": end.usage,
     })
+}
+
+/// The particulars of the end of what a job had left behind, for programs. What nobody saw is `null`.
+pub fn lingering_data(state: &State, ended: &LingeringEnded) -> Value {
+    let at = state.lingering_ended.filter(|_| ended.seen);
+    json!({
+        "lingering": ended.lingering,
+        "ended_by": ended.ended_by,
+        "ended_at": at.map(|at| timestamp(at.wall_ms)),
+        "after_ms": after_end(state, ended),
+        "output": {
+            "bytes": ended.output_bytes,
+            "bytes_since_end": since_end(state, ended),
+        },
+    })
+}
+
+/// How long after the job's end what it had left behind ended, where somebody saw it.
+fn after_end(state: &State, ended: &LingeringEnded) -> Option<u64> {
+    let (left, job) = (state.lingering_ended?, state.ended_at()?);
+    ended.seen.then(|| left.boot_ms.saturating_sub(job.boot_ms))
+}
+
+fn since_end(state: &State, ended: &LingeringEnded) -> u64 {
+    let before = state.end().map_or(0, |end| end.output_bytes);
+    ended.output_bytes.saturating_sub(before)
+}
+
+/// What became of the processes that a job had left behind, and what they wrote.
+pub fn lingering_sentence(spec: &Spec, state: &State, ended: &LingeringEnded) -> String {
+    let number = u64::from(ended.lingering);
+    let who = match number {
+        1 => "the process".to_owned(),
+        _ => format!("the {}", count(number, "process")),
+    };
+    let (have, were) = (agree(number, "has", "have"), agree(number, "was", "were"));
+    let after = after_end(state, ended)
+        .map_or_else(String::new, |ms| format!(", {} after it", duration(ms)));
+    let gone = match (ended.ended_by, ended.seen) {
+        (EndedBy::Stop, _) => format!("{were} stopped{after}"),
+        (_, true) => format!("{have} ended{after}"),
+        (_, false) => format!(
+            "{have} ended while nobody kept the job: when and how is not known, and what was written last may be missing"
+        ),
+    };
+    let wrote = match since_end(state, ended) {
+        0 => "Nothing was written after the job's end.".to_owned(),
+        bytes => format!(
+            "{} {} written after the job's end.",
+            count(bytes, "byte"),
+            agree(bytes, "was", "were")
+        ),
+    };
+    format!("{}: {who} it left behind {gone}. {wrote}", title(spec))
+}
+
+/// `1 job`, `2 jobs`, `0 processes`, `2 matches`.
+pub fn count(number: u64, what: &str) -> String {
+    let hisses = ["s", "x", "ch", "sh"].iter().any(|end| what.ends_with(end));
+    match number {
+        1 => format!("1 {what}"),
+        _ if hisses => format!("{number} {what}es"),
+        _ => format!("{number} {what}s"),
+    }
+}
+
+/// The word that agrees with so many: `1 waits`, `2 wait`.
+pub fn agree<'a>(number: u64, one: &'a str, many: &'a str) -> &'a str {
+    if number == 1 { one } else { many }
 }
 
 /// Text from outside as a terminal may be given it: control characters other than line ends and tabs are written
@@ -62,9 +133,12 @@ pub fn end_sentence(spec: &Spec, end: &End) -> String {
         text.push_str(&format!(" {why}"));
     }
     if end.lingering > 0 {
+        let number = u64::from(end.lingering);
         text.push_str(&format!(
-            " {} of its processes still run; `outlive stop {}` ends them.",
-            end.lingering, spec.id
+            " {number} of its processes still {}; `outlive stop {}` ends {}.",
+            agree(number, "runs", "run"),
+            spec.id,
+            agree(number, "it", "them"),
         ));
     }
     if !end.output_complete {

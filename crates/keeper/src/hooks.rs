@@ -48,6 +48,8 @@ pub enum Hook {
     Ringing,
     /// It has ended, which is not written down yet.
     Rang,
+    /// That what lingered is gone is journaled.
+    LingeringEnded,
     Closed,
     Retired,
 }

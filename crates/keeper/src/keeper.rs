@@ -65,6 +65,7 @@ pub struct Keeper<'a> {
     pub(crate) tail: Tail,
     pub(crate) noted: Option<Noted>,
     pub(crate) held: Held,
+    pub(crate) kept: KeptSince,
     /// Keeps the feed from ending while the job runs, once it has.
     pub(crate) plug: Option<File>,
     /// What is looked for in the job, until it ends.
@@ -96,6 +97,17 @@ pub(crate) enum Held {
     Unbroken,
     /// The job ended while nobody did, or was on a terminal, and what was in there went with its last holder.
     Broken,
+}
+
+/// Since when this keeper has known of what the job left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeptSince {
+    /// It took over after the end, and has not seen any of it.
+    Unseen,
+    /// It took over after the end, and has seen some of it run.
+    Seen,
+    /// It recorded the end itself.
+    TheEnd,
 }
 
 /// An end that could not be recorded.
@@ -198,6 +210,7 @@ impl<'a> Keeper<'a> {
             tail: Tail::Unknown,
             noted: None,
             held: Held::Unbroken,
+            kept: KeptSince::Unseen,
             signs,
             noticed,
             inside: None,
@@ -376,6 +389,7 @@ impl<'a> Keeper<'a> {
                 why: error.to_string(),
             });
         })?;
+        self.kept = KeptSince::TheEnd;
         if let Some(turn) = &self.shared.turn {
             turn.release();
         }

@@ -8,7 +8,7 @@ use crate::keep_awake::KeepAwake;
 use crate::mirror;
 use crate::turn::Turn;
 use outlive_core::layout::{self, CONTROL};
-use outlive_core::{Input, JobDir, Phase, ProcRef, Spec};
+use outlive_core::{Input, JobDir, Phase, ProcRef, Spec, words};
 use outlive_sys::child::{self, Gate, GateInside};
 use outlive_sys::limits::Limits;
 use outlive_sys::pidfd::PidFd;
@@ -96,7 +96,8 @@ impl Shared {
             && size < SMALLEST_FILE
         {
             let reason = format!(
-                "files may be {size} bytes long here; `ulimit -f` must allow {SMALLEST_FILE} at least"
+                "files may be {} long here; `ulimit -f` must allow {SMALLEST_FILE} bytes at least",
+                words::count(size, "byte")
             );
             return Err(io::Error::other(reason));
         }

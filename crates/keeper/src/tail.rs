@@ -3,8 +3,12 @@
 use crate::capture::Feed;
 use crate::ending;
 use crate::escalation::Progress;
-use crate::keeper::{Held, Keeper, Unrecorded};
+use crate::hooks::Hook;
+use crate::keeper::{Held, Keeper, KeptSince, Unrecorded};
+use crate::ledger::now;
 use crate::shared::Shared;
+use outlive_core::event::{Event, LingeringEnded};
+use outlive_core::outcome::EndedBy;
 use outlive_sys::clock;
 use std::io;
 
@@ -42,6 +46,9 @@ impl Keeper<'_> {
             Tail::Empty => self.capture.feed() == Feed::Ended,
             Tail::Stopped => true,
         };
+        if over {
+            self.note_lingering_ended()?;
+        }
         if over && self.state().end().is_some() && !self.is_done() && !self.has_bells() {
             self.drain();
             self.pass_on(true);
@@ -61,6 +68,32 @@ impl Keeper<'_> {
         Ok(())
     }
 
+    /// Journals, once, that the processes which lingered after the end are gone.
+    fn note_lingering_ended(&mut self) -> io::Result<()> {
+        let lingering = self.state().lingering();
+        // A stop ends also where some are left that it may not signal: of these nothing is said.
+        if lingering == 0 || self.is_done() || !self.tree.members()?.is_empty() {
+            return Ok(());
+        }
+        self.drain();
+        let ended_by = match self.kept {
+            _ if self.stopped => EndedBy::Stop,
+            KeptSince::TheEnd => EndedBy::Itself,
+            // A predecessor may have begun to stop them.
+            KeptSince::Seen | KeptSince::Unseen => EndedBy::Unknown,
+        };
+        let ended = Event::LingeringEnded(LingeringEnded {
+            lingering,
+            ended_by,
+            seen: self.kept != KeptSince::Unseen,
+            output_bytes: self.capture.size(),
+        });
+        self.ledger.journal().append(now(), &[ended])?;
+        self.ledger.journal().sync()?;
+        self.role.reach(Hook::LingeringEnded);
+        Ok(())
+    }
+
     fn look_at_tail(&mut self) -> io::Result<Tail> {
         let ended = self.state().end().is_some();
         let spare = self.unreaped();
@@ -73,6 +106,9 @@ impl Keeper<'_> {
             if progress == Progress::Done && ended {
                 self.escalation = None;
                 self.stopped = true;
+                // Whoever asked takes this as told with the answer. Where it cannot be written now, it is tried
+                // again before the job is closed.
+                let _ = self.note_lingering_ended();
                 self.clients.tell_stopped();
                 return Ok(Tail::Stopped);
             }
@@ -95,6 +131,9 @@ impl Keeper<'_> {
             return Ok(Tail::Lingering);
         }
         let mut members = self.tree.members()?;
+        if ended && !members.is_empty() && self.kept == KeptSince::Unseen {
+            self.kept = KeptSince::Seen;
+        }
         let tail = if members.is_empty() {
             Tail::Empty
         } else {

@@ -4,7 +4,7 @@
 use crate::delivery::Note;
 use outlive::inbox::{InboxEvent, Kind};
 use outlive::redact::redact;
-use outlive::{Error, Job, JobId, Outlive};
+use outlive::{Error, Job, JobId, Outlive, agree};
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -175,8 +175,11 @@ impl Said {
                 .push_str(&format!("\n[{}] {}", event.event, event.text));
         }
         if more > 0 {
-            self.text
-                .push_str(&format!("\n{more} more wait; the tool `inbox` gives them."));
+            self.text.push_str(&format!(
+                "\n{more} more {}; the tool `inbox` gives {}.",
+                agree(more as u64, "waits", "wait"),
+                agree(more as u64, "it", "them")
+            ));
         }
         self.content.insert(
             "events".to_owned(),

@@ -2,7 +2,7 @@
 
 use crate::answer::Glance;
 use outlive::redact::redact;
-use outlive::{Awaiting, Job};
+use outlive::{Awaiting, Job, agree, count};
 
 /// One line about how a job is or ended, and what it runs. Secrets are left out.
 pub fn line(job: &Job) -> String {
@@ -24,8 +24,9 @@ pub fn state(job: &Job) -> String {
     if job.keeper_silent {
         text.push_str(", its keeper does not answer (suspended?)");
     }
-    if let Some(count) = job.lingering.filter(|count| *count > 0) {
-        text.push_str(&format!(", {count} processes of it still run"));
+    if let Some(number) = job.lingering.map(u64::from).filter(|number| *number > 0) {
+        let run = agree(number, "runs", "run");
+        text.push_str(&format!(", {} of it still {run}", count(number, "process")));
     }
     match job.input_kind {
         None => {}

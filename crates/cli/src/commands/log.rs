@@ -9,7 +9,7 @@ use crate::{json, render};
 use outlive::units::show_size;
 use outlive::verbs::log::{self, Log, Part};
 use outlive::view::{self, Live};
-use outlive::{Chunk, Cursor, JobId, Line, LinePattern, Look, Piece, Reading};
+use outlive::{Chunk, Cursor, JobId, Line, LinePattern, Look, Piece, Reading, agree, count};
 use printing::{Form, Printer, write};
 use std::io;
 use std::time::Duration;
@@ -182,7 +182,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     };
     if log.dropped_bytes() > 0 {
         context.say(&format!(
-            "outlive: {} of the output were not kept",
+            "outlive: {} of the output was not kept",
             show_size(log.dropped_bytes())
         ));
     }
@@ -228,9 +228,12 @@ fn print_text(context: &Context, args: &Args, log: &Log) -> Result<(), Failure> 
         false => log.text(args.look())?,
     };
     if let Some(from) = text.omitted_from_line {
-        let (id, count) = (&text.id, text.omitted_lines);
+        let (id, omitted) = (&text.id, text.omitted_lines);
         context.say(&format!(
-            "outlive: {count} lines were left out; `outlive log {id} --offset {from} --lines {count}` shows them"
+            "outlive: {} {} left out; `outlive log {id} --offset {from} --lines {omitted}` shows {}",
+            count(omitted, "line"),
+            agree(omitted, "was", "were"),
+            agree(omitted, "it", "them")
         ));
     }
     match context.json {

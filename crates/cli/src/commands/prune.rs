@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use outlive::units::show_size;
 use outlive::verbs::prune;
+use outlive::{agree, count};
 use std::time::Duration;
 
 /// Remove ended jobs: those that any of these options names; without one, those older than 7 days
@@ -40,10 +41,12 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         rules: context.config()?.inbox.rules(),
     };
     let pruned = prune::prune(&context.outlive, &asked)?;
-    if !pruned.untold.is_empty() {
+    let untold = pruned.untold.len() as u64;
+    if untold > 0 {
         context.say(&format!(
-            "outlive: kept {} of which nobody has been told yet (--force removes them)",
-            pruned.untold.len()
+            "outlive: kept {} of which nobody has been told yet (--force removes {})",
+            count(untold, "job"),
+            agree(untold, "it", "them")
         ));
     }
     for id in &pruned.busy {

@@ -3,6 +3,7 @@
 use crate::context::{Context, label};
 use crate::exit::{Exit, Failure};
 use clap::Subcommand;
+use outlive::count;
 use outlive::inbox::Inbox;
 use outlive::verbs::session::{self, Ended, Running, Waiting};
 use outlive::verbs::stop::Stop;
@@ -64,10 +65,10 @@ fn print(context: &Context, ended: &Ended) -> Result<(), Failure> {
         }));
     }
     context.print(&format!(
-        "{} events dropped, {} kept; {} jobs stopped, {} still running",
-        ended.dropped,
+        "{} dropped, {} kept; {} stopped, {} still running",
+        count(ended.dropped as u64, "event"),
         ended.kept,
-        ended.stopped.len(),
+        count(ended.stopped.len() as u64, "job"),
         ended.still_running.len()
     ))
 }

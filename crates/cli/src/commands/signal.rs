@@ -2,8 +2,8 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use outlive::Signal;
 use outlive::verbs::signal::{self, Signaled};
+use outlive::{Signal, agree};
 
 /// Send one signal to every process of a job
 #[derive(Debug, clap::Args)]
@@ -20,7 +20,9 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let Signaled { reached, denied } = signal::signal(&context.outlive, &id, args.signal)?;
     if denied > 0 {
         context.say(&format!(
-            "outlive: {denied} of its processes belong to another user and were not reached"
+            "outlive: {denied} of its processes {} to another user and {} not reached",
+            agree(denied.into(), "belongs", "belong"),
+            agree(denied.into(), "was", "were")
         ));
     }
     match context.json {

@@ -2,6 +2,7 @@
 
 use crate::inbox::{InboxEvent, Kind};
 use outlive_core::Label;
+use outlive_core::words::agree;
 use std::path::Path;
 
 /// A text has at most so many characters: what agents take from a hook without cutting it.
@@ -55,7 +56,9 @@ pub fn news(events: &[InboxEvent], waiting: usize, posts: &Path) -> String {
     }
     if waiting > 0 {
         text.push_str(&format!(
-            "{waiting} more wait: `outlive inbox --ack-all` tells them.\n"
+            "{waiting} more {}: `outlive inbox --ack-all` tells {}.\n",
+            agree(waiting as u64, "waits", "wait"),
+            agree(waiting as u64, "it", "them")
         ));
     }
     text.trim_end().to_owned()

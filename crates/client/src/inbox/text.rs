@@ -48,6 +48,10 @@ fn event_data(source: &Source, event: &Event) -> Value {
             Origin::Job { spec, .. } => words::end_data(spec, end),
             Origin::Post(_) => json!({}),
         },
+        Event::LingeringEnded(ended) => match &source.origin {
+            Origin::Job { state, .. } => words::lingering_data(state, ended),
+            Origin::Post(_) => json!({}),
+        },
         Event::Matched(told) => json!({
             "line": told.last.text,
             "offset": told.last.offset,
@@ -118,6 +122,15 @@ fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> S
     let command = format!("Command: {}", spec.command);
     match event {
         Event::Ended(end) => ended(outlive, spec, state, end),
+        Event::LingeringEnded(ended) => {
+            let said = words::lingering_sentence(spec, state, ended);
+            let before = state.end().map_or(0, |end| end.output_bytes);
+            let more = match ended.output_bytes > before {
+                true => format!("\nSee what was written since: outlive log {id} --bytes {before}"),
+                false => String::new(),
+            };
+            format!("{said}\n{command}{more}")
+        }
         Event::Matched(told) => format!(
             "{job} {}\n{command}\nSee around it: outlive log {id}",
             matched(told)
@@ -125,14 +138,17 @@ fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> S
         Event::WatchDisabled {
             matches, untold, ..
         } => format!(
-            "{job} matched its watch too often ({matches} lines, {untold} of them not told), so the watch is off. You will be told when the job ends.\n{command}\nSee the matches: outlive log {id} --grep PATTERN"
+            "{job} matched its watch too often ({}, {untold} of them not told), so the watch is off. You will be told when the job ends.\n{command}\nSee the matches: outlive log {id} --grep PATTERN",
+            words::count(*matches, "line")
         ),
         Event::WatchOverflow { silence_ms, .. } => format!(
             "Watches of this session's jobs matched too much at once, last {job}. They are silent for {}; what matches meanwhile is counted.\n{command}",
             duration(*silence_ms)
         ),
         Event::WatchResumed { silenced, .. } => format!(
-            "Watches are told again. {silenced} matches were not told of meanwhile.\nSee those of one job: outlive log ID --grep PATTERN"
+            "Watches are told again. {} {} not told of meanwhile.\nSee those of one job: outlive log ID --grep PATTERN",
+            words::count(*silenced, "match"),
+            words::agree(*silenced, "was", "were")
         ),
         Event::Ready => format!("{job} is ready.\n{command}"),
         Event::Quiet { after_ms, .. } => format!(

@@ -29,18 +29,21 @@ pub struct Stop {
 pub struct Stopped {
     pub job: Job,
     pub what: What,
-    /// Nobody else tells the calling session of the end until this is dropped.
+    /// Nobody else tells the calling session of the ends until this is dropped.
     _answering: Option<Answering>,
 }
 
 impl Stopped {
-    /// Notes, once the face has said so, that whoever asked knows how it ended.
+    /// Notes, once the face has said so, that whoever asked knows how it ended, and that nothing of it is left.
     pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
         told::heard(outlive, &self.job.id, How::Asked, |kind, _| {
-            kind == Kind::Ended
+            ANSWERED.contains(&kind)
         })
     }
 }
+
+/// What the answer to a stop tells.
+const ANSWERED: [Kind; 2] = [Kind::Ended, Kind::LingeringEnded];
 
 /// What there was to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +106,7 @@ struct Asked {
 
 impl Asked {
     fn of(outlive: &Outlive, id: &JobId, how: &Stop, reserves: bool) -> Result<Asked, Error> {
-        let answering = reserves.then(|| Answering::of(outlive, id, &[Kind::Ended]));
+        let answering = reserves.then(|| Answering::of(outlive, id, &ANSWERED));
         let request = Request::Stop {
             grace_ms: how.grace.map(|grace| grace.as_millis() as u64),
             detail: how.detail.clone(),

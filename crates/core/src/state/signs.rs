@@ -64,6 +64,7 @@ impl Signs {
             | Event::Resized { .. }
             | Event::LogBase { .. }
             | Event::Ended(_)
+            | Event::LingeringEnded(_)
             | Event::Closed { .. } => return Applied::Ignored,
         }
         Applied::Taken

@@ -68,12 +68,57 @@ fn event() -> impl Strategy<Value = Event> {
             failure: None
         }),
         (0..300i32).prop_map(|code| Event::Ended(end(code))),
+        Just(lingering_ended()),
         Just(Event::Closed {
             output_bytes: 9,
             dropped_bytes: 0,
             output_complete: true,
         }),
     ]
+}
+
+fn lingering_ended() -> Event {
+    Event::LingeringEnded(crate::event::LingeringEnded {
+        lingering: 2,
+        ended_by: EndedBy::Itself,
+        seen: true,
+        output_bytes: 9,
+    })
+}
+
+/// Whoever was killed between this and closing the job leaves it to the next keeper, who may not say it again.
+#[test]
+fn the_end_of_what_lingered_counts_once() {
+    let accepted = Event::Accepted {
+        boot: BootId("b".into()),
+        host: None,
+    };
+    let left = End {
+        lingering: 2,
+        ..end(0)
+    };
+    let events = [
+        accepted,
+        lingering_ended(),
+        Event::Ended(left),
+        lingering_ended(),
+        lingering_ended(),
+    ];
+    let mut state = State::default();
+    let taken: Vec<(Applied, u32)> = records(&events)
+        .iter()
+        .map(|record| (state.apply(record), state.lingering()))
+        .collect();
+    use Applied::{Ignored, Taken};
+    let expected = [
+        (Taken, 0),
+        (Ignored, 0),
+        (Taken, 2),
+        (Taken, 0),
+        (Ignored, 0),
+    ];
+    assert_eq!(taken, expected);
+    assert_eq!(state.lingering_ended.map(|at| at.wall_ms), Some(3));
 }
 
 fn matched(count: u64) -> Event {

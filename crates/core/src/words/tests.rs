@@ -109,3 +109,44 @@ fn days_follow_each_other() {
         };
     }
 }
+
+#[test]
+fn words_agree_with_numbers() {
+    let counted = [
+        (0, "job"),
+        (1, "job"),
+        (2, "job"),
+        (1, "process"),
+        (2, "process"),
+        (3, "match"),
+    ];
+    let counted = counted.map(|(number, what)| count(number, what));
+    let expected = [
+        "0 jobs",
+        "1 job",
+        "2 jobs",
+        "1 process",
+        "2 processes",
+        "3 matches",
+    ];
+    assert_eq!(counted, expected);
+    assert_eq!(
+        [0, 1, 2].map(|n| agree(n, "waits", "wait")),
+        ["wait", "waits", "wait"]
+    );
+    let mut ended = end(Outcome::Exited { code: 0 }, EndedBy::Itself);
+    for (lingering, said) in [
+        (
+            1,
+            "1 of its processes still runs; `outlive stop x` ends it.",
+        ),
+        (
+            2,
+            "2 of its processes still run; `outlive stop x` ends them.",
+        ),
+    ] {
+        ended.lingering = lingering;
+        let text = end_sentence(&spec(), &ended);
+        assert!(text.contains(said), "{text}");
+    }
+}

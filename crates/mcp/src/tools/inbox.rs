@@ -4,9 +4,9 @@ use super::{Hints, Verb};
 use crate::away;
 use crate::call::{Call, Come, seconds};
 use crate::reply::{Refused, Reply, without_nulls};
-use outlive::clock;
 use outlive::inbox::{EventId, Finish, InboxEvent, Taken};
 use outlive::verbs::inbox::{self, How, Waiter};
+use outlive::{agree, clock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -128,7 +128,8 @@ fn text(events: &[InboxEvent], more: usize, hold: bool) -> String {
         .map(|event| format!("[{}] {}", event.event, event.text));
     let mut text = blocks.collect::<Vec<_>>().join("\n\n");
     if more > 0 {
-        text.push_str(&format!("\n\n{more} more wait."));
+        let wait = agree(more as u64, "waits", "wait");
+        text.push_str(&format!("\n\n{more} more {wait}."));
     }
     if hold {
         text.push_str("\n\nAck them by their ids once you have acted on them, or they come again.");

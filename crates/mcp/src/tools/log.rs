@@ -5,7 +5,7 @@ use crate::call::Call;
 use crate::reply::{Refused, Reply};
 use crate::words;
 use outlive::verbs::log::{self, Part};
-use outlive::{Cursor, JobId, LinePattern, Look, Reading, view};
+use outlive::{Cursor, JobId, LinePattern, Look, Reading, agree, count, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -151,7 +151,8 @@ fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Ans
     let mut answer = Answer::new(id, shown.clone());
     if omitted > 0 {
         answer.omitted_lines = Some(omitted as u64);
-        shown.push_str(&format!("\n({omitted} earlier matches did not fit)"));
+        let matches = agree(omitted as u64, "match", "matches");
+        shown.push_str(&format!("\n({omitted} earlier {matches} did not fit)"));
     }
     Ok(Reply::new(shown, answer))
 }
@@ -175,12 +176,13 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
     );
     if let Some(from) = log.omitted_from_line {
         about.push_str(&format!(
-            "; {} from line {from} on left out, read them with `offset`",
-            log.omitted_lines
+            "; {} from line {from} on left out, to be read with `offset`",
+            count(log.omitted_lines, "line")
         ));
     }
     if log.dropped_bytes > 0 {
-        about.push_str(&format!("; {} bytes were not kept", log.dropped_bytes));
+        let (dropped, were) = (log.dropped_bytes, agree(log.dropped_bytes, "was", "were"));
+        about.push_str(&format!("; {} {were} not kept", count(dropped, "byte")));
     }
     about.push_str(&format!("; next cursor {next_cursor}]"));
     text.push_str(&about);

@@ -7,7 +7,8 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, ValueEnum};
 use outlive::verbs::run::{Command, DEFAULT_GRACE, Run};
 use outlive::{
-    Input, JobId, Leftovers, Namesake, Notify, Pattern, Ready, Size, Watch, bound, config, doorbell,
+    Input, JobId, Leftovers, Namesake, Notify, Pattern, Ready, Size, Watch, bound, config, count,
+    doorbell,
 };
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -205,7 +206,8 @@ impl Options {
 fn kept_size(text: &str) -> Result<u64, String> {
     match size(text).map_err(|error| error.to_string())? {
         few @ 1..bound::LEAST => Err(format!(
-            "{few} bytes are too few; at least {} are kept, or 0 for all",
+            "{} is too little; at least {} bytes are kept, or 0 for all",
+            count(few, "byte"),
             bound::LEAST
         )),
         size => Ok(size),

@@ -49,6 +49,31 @@ fn signs_of_a_running_job_are_waited_for_and_told() {
     });
 }
 
+/// The first release does not know of this event, and is not disturbed by it.
+#[test]
+fn a_job_that_left_processes_behind_is_told_and_closed() {
+    both_ways(|meeting| {
+        let (host, guest) = (&meeting.host, &meeting.guest);
+        let script = format!("({WAITS} echo bye) & exit 2");
+        let id = host.start(&["--session", SESSION], &script);
+        let end = guest.inbox(SESSION, &["--wait=30s", "--ack-all"]);
+        assert_eq!(end.len(), 1, "{end:?}");
+        meeting.let_go();
+        meeting.world.until_over(&id);
+        for side in [host, guest] {
+            let job = side.show(&id);
+            assert_eq!(
+                (&job["lingering"], &job["exit_code"]),
+                (&json!(0), &json!(2))
+            );
+            assert_eq!(side.ok(&["log", &id]), "bye");
+            side.inbox(SESSION, &["--ack-all"]);
+        }
+        assert_eq!(host.inbox(SESSION, &[]), NONE);
+        assert_eq!(guest.inbox(SESSION, &[]), NONE);
+    });
+}
+
 #[test]
 fn whoever_claims_and_acks_an_end_does_so_for_both() {
     both_ways(|meeting| {

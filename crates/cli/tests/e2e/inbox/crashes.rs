@@ -201,6 +201,9 @@ fn keepers_are_killed_as_what_lingered_is_over() {
         assert_eq!(waiting(&world, ME), 0);
         let_go(&world);
         until("nobody keeps it", || keepers(&world).is_empty());
+        // What was left behind is told once, as the end was.
+        let event = only_event(&inbox(&world, &["--ack-all"]));
+        assert_eq!(event["kind"], "lingering_ended", "{event}");
         assert_nothing_waits(&world);
         assert_nothing_is_left(&world, "job");
         assert!(!world.home().join("inbox").join(ME).exists());

@@ -6,6 +6,7 @@ mod crashes;
 mod delivery;
 mod following;
 mod ids;
+mod lingering;
 mod posts;
 mod prune;
 mod sessions;

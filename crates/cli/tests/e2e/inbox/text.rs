@@ -193,7 +193,7 @@ fn what_still_runs_is_said() {
     let world = World::new();
     let id = world.ok(&["run", "--session", ME, "--shell", "sleep 60 & exit 0"]);
     let block = block(&world);
-    let lingers = format!("1 of its processes still run; `outlive stop {id}` ends them.");
+    let lingers = format!("1 of its processes still runs; `outlive stop {id}` ends it.");
     assert!(block.contains(&lingers), "{block}");
 }
 

@@ -161,3 +161,36 @@ fn home_and_the_environment_choose_the_home() {
     let ran = Ran::of(unset.env_remove("OUTLIVE_HOME"));
     assert!(ran.stdout.contains(&id), "{ran:?}");
 }
+
+#[test]
+fn one_of_a_thing_is_not_said_to_be_several() {
+    let world = World::new();
+    let script = "echo hit; sleep 60 & exit 0";
+    let id = world.ok(&[
+        "run",
+        "--session",
+        "s",
+        "--watch",
+        "hit",
+        "--notify",
+        "never",
+        "--shell",
+        script,
+    ]);
+    world.wait(&id);
+    let shown = world.ok(&["show", &id]);
+    assert!(shown.contains("1 line of its watch was told"), "{shown}");
+    let ended = world.ok(&["session", "end", "s", "--drop"]);
+    assert_eq!(
+        ended,
+        "1 event dropped, 0 kept; 0 jobs stopped, 0 still running"
+    );
+    let few = world.outlive(&["run", "--max-output", "1", "--", "true"]);
+    assert!(few.stderr.contains("1 byte is too little"), "{few:?}");
+    world.ok(&["stop", &id]);
+    let untold = world.ok(&["run", "--session", "s", "--", "true"]);
+    world.until_over(&untold);
+    let pruned = world.outlive(&["prune", "--all"]).stderr;
+    let kept = "outlive: kept 1 job of which nobody has been told yet (--force removes it)\n";
+    assert_eq!(pruned, kept);
+}

@@ -16,7 +16,7 @@ pub enum Comes {
 use Comes::{Always, Never, Perhaps};
 
 /// Every hook of a keeper, and which of `KINDS` come by.
-pub const HOOKS: [(&str, [Comes; 5]); 26] = [
+pub const HOOKS: [(&str, [Comes; 5]); 28] = [
     ("Begun", [Always; 5]),
     ("TurnCame", [Never; 5]),
     ("Forked", [Always; 5]),
@@ -29,6 +29,7 @@ pub const HOOKS: [(&str, [Comes; 5]); 26] = [
     ("NewStandby", [Never; 5]),
     ("Captured", [Perhaps, Always, Always, Always, Always]),
     // None of these is talked to, and of none is anything watched.
+    ("InputAccepted", [Never; 5]),
     ("InputEnded", [Never; 5]),
     ("Noticed", [Never; 5]),
     ("StopAsked", [Never, Never, Always, Always, Always]),
@@ -43,6 +44,7 @@ pub const HOOKS: [(&str, [Comes; 5]); 26] = [
     ("Reaped", [Always; 5]),
     ("Ringing", [Never; 5]),
     ("Rang", [Never; 5]),
+    ("LingeringEnded", [Never, Never, Never, Never, Always]),
     ("Closed", [Perhaps, Perhaps, Perhaps, Perhaps, Always]),
     ("Retired", [Always; 5]),
 ];
