@@ -12,8 +12,11 @@ use std::path::{Path, PathBuf};
 
 /// Put finished outside work (a delegation) into a session's inbox
 ///
-/// The file holds one JSON object, all of what is to be told: `goal`, `context`, `role`, `status`,
-/// `summary` or `result`, `error`, and `results` for a batch, each with the same keys.
+/// The file holds one JSON object, all of what is to be told: `goal`, `context`, `role`, `status` (`done`,
+/// `failed`, or a word of yours), `summary`, `result` or `output`, `error`, `duration_ms` or
+/// `duration_seconds`, and for a batch `results`, each with the same keys. Results are told in their order, or
+/// by their `task_index` (0, 1, …); `goals` lists what each task was to do. Other keys are told as they are;
+/// numbers named `…_ms`, `…_seconds` or `…_at` as times.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Whose inbox [default: $OUTLIVE_SESSION, else the agent's own session]

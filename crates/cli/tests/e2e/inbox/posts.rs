@@ -185,38 +185,89 @@ fn a_post_cannot_have_a_jobs_id() {
     assert_eq!(waiting(&world, ME), 1);
 }
 
+/// Every shape that `post --help` speaks of, and what a session reads of it.
 #[test]
 fn a_post_stands_alone() {
-    let world = World::new();
-    let batch = json!({
-        "role": "reviewer", "goal": "review the parser", "context": "branch x\nat abc123",
-        "results": [
-            {"goal": "part one", "status": "done", "summary": "it is fine"},
-            {"goal": "part two", "status": "failed", "error": "no such file"},
-            {"results": [{"result": "nested deeply"}]},
-        ],
-        "cost": 3,
-    });
-    post(&world, &batch, &["--id", "d1"]);
-    let event = only_event(&inbox(&world, &[]));
-    assert_eq!(event["data"], batch);
-    let text = event["text"].as_str().unwrap();
-    for part in [
-        "d1",
-        "Role: reviewer",
-        "Goal: review the parser",
-        "branch x",
-        "at abc123",
-        "part one",
-        "it is fine",
-        "part two",
-        "Status: failed",
-        "Error: no such file",
-        "nested deeply",
-        "cost: 3",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
+    for (data, expected) in shapes() {
+        let world = World::new();
+        post(&world, &data, &["--id", "d1"]);
+        let event = only_event(&inbox(&world, &[]));
+        assert_eq!(event["data"], data);
+        assert_eq!(event["text"].as_str().unwrap(), expected);
     }
+}
+
+fn shapes() -> [(Value, &'static str); 9] {
+    let long = "x".repeat(90);
+    [
+        (json!({}), "Delegation d1 has ended, and how is not said."),
+        (
+            json!({"goal": "find it", "status": "done", "duration_ms": 125_000, "summary": "in parse()"}),
+            "Delegation d1 \"find it\" is done after 2m05s.\nSummary: in parse()",
+        ),
+        (
+            json!({"goal": "fix tests", "status": "failed", "duration_seconds": 7.5, "error": "no such file", "cost": 3}),
+            "Delegation d1 \"fix tests\" failed after 7.5s: no such file.\ncost: 3",
+        ),
+        // An error is a failure whatever else is said, or not said.
+        (
+            json!({"error": "it broke\nat line 3", "role": "reviewer", "context": "branch x\nat abc123"}),
+            "Delegation d1 failed: it broke….\nRole: reviewer\nContext: branch x\n  at abc123\nError: it broke\n  at line 3",
+        ),
+        (
+            json!({"goal": "g", "status": "completed", "error": "but"}),
+            "Delegation d1 \"g\" ended with status \"completed\": but.",
+        ),
+        // A word of its own, moments and other times as people read them.
+        (
+            json!({
+                "goal": "wait", "status": "timeout", "dispatched_at": 1_763_460_000, "completed_at": 1_763_460_090.5,
+                "queued_ms": 61_000, "think_seconds": 2, "api_calls": 4, "output": "a\nb",
+            }),
+            "Delegation d1 \"wait\" ended with status \"timeout\" after 1m30s.\nOutput: a\n  b\napi_calls: 4\n\
+             completed_at: 2025-11-18T10:01:30.500Z\ndispatched_at: 2025-11-18T10:00:00.000Z\nqueued: 1m01s\nthink: 2.0s",
+        ),
+        // A batch whose results came in another order, with a goal for each, and one that brought none.
+        (
+            json!({
+                "goal": "review the parser", "goals": ["part one", "part two", "part three"],
+                "results": [
+                    {"task_index": 1, "status": "failed", "error": "no such file", "duration_ms": 900},
+                    {"task_index": 0, "status": "completed", "summary": "it is\nfine", "duration_seconds": 61},
+                ],
+                "total_duration_seconds": 62,
+            }),
+            "Delegation d1 \"review the parser\" has ended after 1m02s, and how is not said: 1 of 3 done, 1 failed, 1 not said.\n  \
+               Result 1 of 3 \"part one\" is done after 1m01s.\n    \
+                 Summary: it is\n      fine\n  \
+               Result 2 of 3 \"part two\" failed after 900ms: no such file.\n  \
+               Result 3 of 3 \"part three\" brought no result.",
+        ),
+        // A batch in batches, and results that are bare text.
+        (
+            json!({"results": [
+                {"goal": "a", "status": "ok", "results": [{"result": "nested deeply"}]},
+                {"goal": "b", "status": "succeeded", "result": {"n": 1}},
+                "just text",
+            ]}),
+            "Delegation d1 has ended, and how is not said: 2 of 3 done, 1 not said.\n  \
+               Result 1 of 3 \"a\" is done: 0 of 1 done, 1 not said.\n    \
+                 Result 1 of 1 has ended, and how is not said.\n      \
+                   Result: nested deeply\n  \
+               Result 2 of 3 \"b\" is done.\n    \
+                 Result: {\"n\":1}\n  \
+               Result 3 of 3 has ended, and how is not said:\n    \
+                 just text",
+        ),
+        // All done, and a long goal, which is whole below.
+        (
+            json!({"goal": long, "results": [{"status": "done"}, {"status": "done"}]}),
+            "Delegation d1 \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…\" is done: 2 of 2 done.\n\
+             Goal: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n  \
+               Result 1 of 2 is done.\n  \
+               Result 2 of 2 is done.",
+        ),
+    ]
 }
 
 /// In whatever place they are: by their shape, or by the name beside them.

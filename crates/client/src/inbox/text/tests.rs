@@ -31,6 +31,14 @@ fn a_delegation_stands_alone() {
     .expect("a post");
     assert_eq!(
         delegation(&post),
-        "Delegated work d1 is done.\nRole: reviewer\nGoal: find the bug\n  in parse()\nContext: branch x\ntokens: 12\nResult 1:\n  Goal: a\n  Status: done\n  Summary: it was y\nResult 2:\n  just text"
+        "Delegation d1 \"find the bug…\" has ended, and how is not said: 1 of 2 done, 1 not said.\n\
+         Role: reviewer\n\
+         Goal: find the bug\n  in parse()\n\
+         Context: branch x\n\
+         tokens: 12\n  \
+           Result 1 of 2 \"a\" is done.\n    \
+             Summary: it was y\n  \
+           Result 2 of 2 has ended, and how is not said:\n    \
+             just text"
     );
 }
