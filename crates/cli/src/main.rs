@@ -21,6 +21,7 @@ mod render;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
+use std::thread;
 
 fn main() -> ExitCode {
     // Without a keeper beside it, this program is its own: it is then called by that name.
@@ -29,5 +30,19 @@ fn main() -> ExitCode {
         std::process::exit(outlive_keeper::main(std::env::args_os()));
     }
     outlive::fail_at_file_size();
-    args::run()
+    match outlive::has_small_stack() {
+        true => with_own_stack(),
+        false => args::run(),
+    }
+}
+
+/// On a thread, whose stack `ulimit -s` does not bound: that limit is meant for the job, which gets it as it is.
+fn with_own_stack() -> ExitCode {
+    const STACK: usize = 4 << 20;
+    match thread::Builder::new().stack_size(STACK).spawn(args::run) {
+        // A panic has been said by then.
+        Ok(thread) => thread.join().unwrap_or(ExitCode::from(101)),
+        // It may do after all.
+        Err(_) => args::run(),
+    }
 }

@@ -66,7 +66,7 @@ pub use outlive_core::{
     Input, JobId, Label, Leftovers, Notify, Outcome, Size, bound, signal::Signal, units,
 };
 pub use outlive_sys::clock;
-pub use outlive_sys::limits::fail_at_file_size;
+pub use outlive_sys::limits::{fail_at_file_size, has_small_stack};
 pub use output::{
     Chunk, Cursor, Follow, Line, LinePattern, LogText, Look, Piece, Reading, missing_line,
 };

@@ -156,18 +156,22 @@ enum Remedy {
 fn remedy(state: &State, spec: Option<&Spec>, damaged: bool, gone: Option<Gone>) -> Remedy {
     match &state.phase {
         _ if state.is_final() => Remedy::Nothing,
+        Phase::Unwritten if gone == Some(Gone::Restarted) => Remedy::Settle(Outcome::Lost {
+            reason: "the machine was restarted before its journal was on the disk: whether it ran is not known"
+                .to_owned(),
+        }),
         Phase::Unwritten => Remedy::Settle(Outcome::Lost {
             reason: "its journal is empty or damaged: nothing is known of it".to_owned(),
         }),
-        // What is missing may have been its start.
-        Phase::Accepted if damaged => Remedy::Settle(Outcome::Lost {
-            reason: "its journal is damaged: whether it ran is not known".to_owned(),
-        }),
-        // Nor is what was journaled last before the power was lost.
+        // What was journaled last before the power was lost may be missing or damaged.
         Phase::Accepted if gone == Some(Gone::Restarted) => Remedy::Settle(Outcome::Lost {
             reason:
                 "the machine was restarted as it was being started: whether it ran is not known"
                     .to_owned(),
+        }),
+        // What is missing may have been its start.
+        Phase::Accepted if damaged => Remedy::Settle(Outcome::Lost {
+            reason: "its journal is damaged: whether it ran is not known".to_owned(),
         }),
         Phase::Accepted => Remedy::Settle(Outcome::NotStarted {
             reason: match spec.filter(|spec| spec.lock.is_some() && state.kept.is_some()) {
@@ -204,7 +208,13 @@ fn mend(
     gone: Option<Gone>,
 ) -> Result<(), Error> {
     let failed = || Error::io("cannot write the journal of", job.path());
+    let before_boot = gone.is_none() && whereabouts::is_from_before_boot(outlive, job);
     let mut journal = JournalWriter::open(&job.journal())?;
+    // A journal that says nothing does not say of which boot it is either.
+    let gone = match journal.state().boot {
+        None if before_boot => Some(Gone::Restarted),
+        _ => gone,
+    };
     let at = now();
     let spec = outlive.read_spec(id).ok();
     let bound = spec.as_ref().and_then(Spec::bound);

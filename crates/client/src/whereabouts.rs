@@ -7,7 +7,9 @@ use crate::error::Error;
 use crate::outlive::Outlive;
 use outlive_core::host::{Disk, Here, Host, Standing};
 use outlive_core::{BootId, Input, JobDir, Spec, State, layout};
-use outlive_sys::{host, lock, pipe};
+use outlive_sys::{clock, host, lock, pipe};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
 
 /// Where a job is.
@@ -88,6 +90,15 @@ fn disk(outlive: &Outlive) -> Disk {
         Ok(false) => Disk::Own,
         Ok(true) | Err(_) => Disk::Shared,
     }
+}
+
+/// Whether the journal of a job was last written before this machine was started, by the wall clock: good enough for
+/// words, where nothing else tells.
+pub fn is_from_before_boot(outlive: &Outlive, job: &JobDir) -> bool {
+    let started = clock::wall_ms().saturating_sub(clock::boot_ms());
+    let written = fs::symlink_metadata(job.journal()).map(|found| found.mtime());
+    let written = written.map(|seconds| u64::try_from(seconds).unwrap_or(0) * 1000);
+    disk(outlive) == Disk::Own && written.is_ok_and(|written| written < started)
 }
 
 /// Whether a job of another PID namespace is over. Locks and FIFOs are the same in every namespace of a machine: a

@@ -17,6 +17,7 @@ use crate::process::{BootId, ProcRef};
 use crate::spec::Size;
 use std::ops::Range;
 
+mod phase;
 mod signs;
 
 pub use signs::{Ring, Signs};
@@ -385,28 +386,6 @@ impl State {
             .iter()
             .map(outside)
             .fold(middle, u64::saturating_add)
-    }
-}
-
-impl Phase {
-    pub fn leader(&self) -> Option<&Leader> {
-        match self {
-            Phase::Unwritten | Phase::Accepted => None,
-            Phase::Spawned(leader) | Phase::Running(leader) | Phase::Stopping(leader, _) => {
-                Some(leader)
-            }
-            Phase::Ended { leader, .. } => leader.as_ref(),
-        }
-    }
-
-    /// The interface's word for this phase.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Phase::Unwritten | Phase::Accepted | Phase::Spawned(_) => "starting",
-            Phase::Running(_) => "running",
-            Phase::Stopping(..) => "stopping",
-            Phase::Ended { .. } => "ended",
-        }
     }
 }
 

@@ -19,7 +19,7 @@ use crate::ledger::{Ledger, now};
 use crate::mirror::Mirror;
 use crate::shared::Shared;
 use crate::signs::Signs;
-use crate::tail::Tail;
+use crate::tail::{KeptSince, Tail};
 use crate::tools::{self, Tools};
 use crate::tree::{Member, Tree};
 use crate::wake::Wake;
@@ -97,17 +97,6 @@ pub(crate) enum Held {
     Unbroken,
     /// The job ended while nobody did, or was on a terminal, and what was in there went with its last holder.
     Broken,
-}
-
-/// Since when this keeper has known of what the job left behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeptSince {
-    /// It took over after the end, and has not seen any of it.
-    Unseen,
-    /// It took over after the end, and has seen some of it run.
-    Seen,
-    /// It recorded the end itself.
-    TheEnd,
 }
 
 /// An end that could not be recorded.

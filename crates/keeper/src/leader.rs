@@ -107,6 +107,19 @@ impl Leader {
         })
     }
 
+    /// Whether it has ended without having executed its program. Costs one call of one that runs; of one that is gone
+    /// nobody can tell.
+    pub fn never_executed(&self, process: ProcRef) -> bool {
+        let may_have_ended = match self {
+            Leader::Child(pidfd) => matches!(pidfd.peek(), Ok(Some(_))),
+            Leader::Stranger { .. } => true,
+            Leader::Gone(_) | Leader::NotStarted(_) | Leader::Waiting => false,
+        };
+        let stat = may_have_ended.then(|| procfs::stat(process.pid)).flatten();
+        let stat = stat.filter(|stat| stat.started == process.started);
+        stat.is_some_and(|stat| stat.is_zombie() && stat.never_executed())
+    }
+
     /// Its descriptor, for another process to have.
     pub fn into_pidfd(self) -> Option<PidFd> {
         match self {

@@ -356,10 +356,19 @@ fn pass_gate(role: Role, gate: &Gate, spec: &Spec, ledger: &mut Ledger) -> io::R
     };
     match start::open_gate(role, gate, spec)? {
         Err(outcome) => Ok(Leader::NotStarted(outcome)),
+        // The gate closes also when a leader is killed at it.
+        Ok(()) if has_died_first(&leader, process) => Ok(Leader::NotStarted(start::killed_first())),
         Ok(()) => {
             ledger.journal().append(now(), &[Event::Started])?;
             leader
         }
+    }
+}
+
+fn has_died_first(leader: &io::Result<Leader>, process: Option<ProcRef>) -> bool {
+    match (leader, process) {
+        (Ok(leader), Some(process)) => leader.never_executed(process),
+        _ => false,
     }
 }
 

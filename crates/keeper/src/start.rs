@@ -102,6 +102,14 @@ fn not_started(failure: ExecFailure, spec: &Spec) -> Outcome {
     Outcome::NotStarted { reason, cause }
 }
 
+/// Somebody killed the leader at the gate.
+pub fn killed_first() -> Outcome {
+    Outcome::NotStarted {
+        reason: "its process was killed before it could execute the command".to_owned(),
+        cause: NotStarted::Failed,
+    }
+}
+
 /// A job that was stopped before its turn came.
 pub fn stopped(spec: &Spec) -> Outcome {
     Outcome::NotStarted {

@@ -4,7 +4,7 @@ use crate::capture::Feed;
 use crate::ending;
 use crate::escalation::Progress;
 use crate::hooks::Hook;
-use crate::keeper::{Held, Keeper, KeptSince, Unrecorded};
+use crate::keeper::{Held, Keeper, Unrecorded};
 use crate::ledger::now;
 use crate::shared::Shared;
 use outlive_core::event::{Event, LingeringEnded};
@@ -26,6 +26,17 @@ pub enum Tail {
     Empty,
     /// None is left to be reached: whoever still holds the output is not waited for.
     Stopped,
+}
+
+/// Since when this keeper has known of what the job left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeptSince {
+    /// It took over after the end, and has not seen any of it.
+    Unseen,
+    /// It took over after the end, and has seen some of it run.
+    Seen,
+    /// It recorded the end itself.
+    TheEnd,
 }
 
 impl Keeper<'_> {

@@ -45,6 +45,14 @@ impl<A> Reply<A> {
         self
     }
 
+    /// The same, and that nothing of them is left.
+    #[must_use]
+    pub fn tells_all_ends(mut self, ids: Vec<JobId>) -> Reply<A> {
+        let left = ids.iter().map(|id| (id.clone(), Kind::LingeringEnded));
+        self.told.covers.extend(left);
+        self.tells_ends(ids)
+    }
+
     /// It shows these jobs as they were when they were looked at.
     #[must_use]
     pub fn shows<'a>(mut self, jobs: impl IntoIterator<Item = &'a Job>) -> Reply<A> {

@@ -1,19 +1,26 @@
 //! What a process may use, and giving a child back what its starter had.
 //!
 //! A keeper lives as long as its job and writes for it. Limits that a user meant for the job (`ulimit -t`, `-f`,
-//! `-v`) must not end the keeper: it lifts its own as far as it may, and the job gets them back.
+//! `-v`, `-s`) must not end the keeper: it lifts its own as far as it may, and the job gets them back.
 
 use crate::own::check;
 use std::io;
 
-/// Processor time, size of files, address space, data, open files.
-const LIFTED: [libc::c_uint; 5] = [
+/// Processor time, size of files, address space, data, open files, stack.
+const LIFTED: [libc::c_uint; 6] = [
     libc::RLIMIT_CPU as _,
     libc::RLIMIT_FSIZE as _,
     libc::RLIMIT_AS as _,
     libc::RLIMIT_DATA as _,
     libc::RLIMIT_NOFILE as _,
+    libc::RLIMIT_STACK as _,
 ];
+
+/// The largest stack on which our programs might not do: the smallest they have been seen to fail on is 256 KiB, in a
+/// debug build.
+const SMALL_STACK: libc::rlim_t = 1 << 20;
+/// What is usual.
+const USUAL_STACK: libc::rlim_t = 8 << 20;
 
 /// The limits that a process had before they were lifted.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +84,7 @@ fn get(resource: libc::c_uint) -> io::Result<libc::rlimit> {
 }
 
 /// As far as it may: root to no limit at all, others to the hard one. The limit on open files has a ceiling of the
-/// system's own, so that only goes to the hard one.
+/// system's own, so that only goes to the hard one. A stack needs no more than is usual.
 fn lift(resource: libc::c_uint, before: libc::rlimit) -> libc::rlimit {
     let none = libc::rlimit {
         rlim_cur: libc::RLIM_INFINITY,
@@ -87,9 +94,17 @@ fn lift(resource: libc::c_uint, before: libc::rlimit) -> libc::rlimit {
         rlim_cur: before.rlim_max,
         rlim_max: before.rlim_max,
     };
-    let wanted = match resource == libc::RLIMIT_NOFILE as libc::c_uint {
-        true => [hard, hard],
-        false => [none, hard],
+    let usual = libc::rlimit {
+        rlim_cur: USUAL_STACK,
+        rlim_max: before.rlim_max.max(USUAL_STACK),
+    };
+    const STACK: libc::c_uint = libc::RLIMIT_STACK as _;
+    const FILES: libc::c_uint = libc::RLIMIT_NOFILE as _;
+    let wanted = match resource {
+        FILES => [hard, hard],
+        STACK if before.rlim_cur >= SMALL_STACK => return before,
+        STACK => [usual, hard],
+        _ => [none, hard],
     };
     if before.rlim_cur == libc::RLIM_INFINITY {
         return before;
@@ -99,6 +114,11 @@ fn lift(resource: libc::c_uint, before: libc::rlimit) -> libc::rlimit {
         unsafe { libc::setrlimit(resource as _, *limit) == 0 }
     };
     wanted.iter().find(set).copied().unwrap_or(before)
+}
+
+/// Whether the stack of this process may be too small for what a program of ours does.
+pub fn has_small_stack() -> bool {
+    get(libc::RLIMIT_STACK as _).is_ok_and(|limit| limit.rlim_cur < SMALL_STACK)
 }
 
 /// Has writing beyond the limit on file sizes fail, where it would end this process.
@@ -124,6 +144,9 @@ mod tests {
         assert!(limits.open_files() > 0);
         limits.restore();
         assert_eq!(get(LIFTED[1])?.rlim_cur, 1 << 40);
+        // A usual stack is left as it is.
+        let stack = LIFTED.len() - 1;
+        assert_eq!(limits.before[stack].rlim_cur, limits.after[stack].rlim_cur);
         Ok(())
     }
 }

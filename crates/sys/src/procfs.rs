@@ -13,6 +13,7 @@ pub struct Stat {
     pub session: i32,
     /// The device that is its controlling terminal; 0 for none.
     pub terminal: u64,
+    flags: u64,
     pub threads: u32,
     /// In clock ticks since boot.
     pub started: u64,
@@ -24,6 +25,13 @@ impl Stat {
     /// Ended, and not yet waited for. The state is that of its first thread, which may end before others.
     pub fn is_zombie(&self) -> bool {
         matches!(self.state, b'Z' | b'X') && self.threads <= 1
+    }
+
+    /// Forked, and ended or still before it executed a program: until then it runs its parent's. The kernel forgets
+    /// this only when it executes one, also of a process that has ended and is not waited for.
+    pub fn never_executed(&self) -> bool {
+        const FORKED_WITHOUT_EXEC: u64 = 0x40;
+        self.flags & FORKED_WITHOUT_EXEC != 0
     }
 
     /// Suspended, by a signal or by somebody who traces it.
@@ -72,6 +80,7 @@ fn parse_stat(bytes: &[u8]) -> Option<Stat> {
         parent: number(4)? as i32,
         session: number(6)? as i32,
         terminal: number(7)? as u64,
+        flags: number(9)? as u64,
         threads: number(20)? as u32,
         started: number(22)? as u64,
         exit_code: number(52)? as i32,

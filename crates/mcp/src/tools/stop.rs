@@ -61,7 +61,7 @@ has ended is no error.";
             .collect();
         let jobs = stopped.iter().map(|stopped| JobAnswer::of(&stopped.job));
         let jobs = jobs.collect::<Result<_, _>>()?;
-        let reply = Reply::new(lines.join("\n"), Answer { jobs }).tells_ends(ids);
+        let reply = Reply::new(lines.join("\n"), Answer { jobs }).tells_all_ends(ids);
         Ok(reply.then(move |outlive| {
             stopped
                 .iter()

@@ -1,7 +1,9 @@
 //! What cannot be started, and where jobs run that can.
 
 use super::{assert_not_started, file, text};
-use crate::world::{Ran, World};
+use crate::adoption::leader;
+use crate::processes::{CONT, begin, kill_for_good};
+use crate::world::{Ran, World, kill, until};
 use serde_json::Value;
 use std::fs;
 
@@ -132,4 +134,35 @@ fn no_command_at_all_is_wrong_usage_and_makes_nothing() {
         assert_ne!(ran.stderr, "");
     }
     assert!(!world.home().join("jobs").exists());
+}
+
+/// The gate that tells of an executed program closes also when its process is killed there.
+#[test]
+fn a_leader_killed_before_it_executes_the_command_was_not_started() {
+    for by_heir in [false, true] {
+        let world = World::new();
+        let mut command = world.command(["run", "--id", "job", "--shell", "echo ran"]);
+        command.env("OUTLIVE_HOOKS", "keeper:Spawned=stop");
+        let launcher = begin(command);
+        until("the leader is written down", || {
+            let journal = fs::read_to_string(world.job_dir("job").join("journal"));
+            journal.is_ok_and(|text| text.contains("spawned"))
+        });
+        let keeper = world.until_keeper_stops("job");
+        kill_for_good(leader(&world, "job"));
+        match by_heir {
+            true => kill_for_good(keeper),
+            false => kill(keeper, CONT),
+        }
+        let ran = Ran::end_of(launcher);
+        assert_eq!(ran.code, 125, "{ran:?}");
+        let job = world.show("job");
+        assert_eq!(job["outcome"]["kind"], "not_started", "{job}");
+        let reason = "its process was killed before it could execute the command";
+        assert_eq!(job["outcome"]["reason"], reason);
+        assert!(ran.stderr.contains(reason), "{ran:?}");
+        assert_eq!(world.events("job", "started").len(), 0);
+        assert_eq!(world.output("job"), b"");
+        world.until_nothing_runs();
+    }
 }

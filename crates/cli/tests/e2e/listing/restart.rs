@@ -83,3 +83,39 @@ fn a_job_that_cannot_be_linked_again_is_listed_all_the_same() {
     // Nor is it forgotten when there is room.
     assert_eq!(world.listed(&[]), [over]);
 }
+
+/// What a power loss just after the start may leave of a journal: nothing, zeros, or its first line.
+#[test]
+fn a_reset_just_after_the_start_is_told_as_a_restart() {
+    for left in ["nothing", "zeros", "first line"] {
+        let world = World::new();
+        let id = sleeper(&world, &[]);
+        let leader = world.leader(&id);
+        world.kill_both(&id);
+        rewrite(&world, &id, "accepted", |accepted| {
+            accepted["boot"] = json!(BEFORE)
+        });
+        let journal = world.job_dir(&id).join("journal");
+        let text = fs::read(&journal).unwrap();
+        let end = text.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        let bytes = match left {
+            "nothing" => Vec::new(),
+            "zeros" => vec![0; text.len()],
+            _ => [&text[..end], &vec![0; text.len() - end]].concat(),
+        };
+        fs::write(&journal, bytes).unwrap();
+        // Written when this machine had not been started.
+        let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        let file = fs::File::options().append(true).open(&journal).unwrap();
+        file.set_modified(long_ago).unwrap();
+        restart(&world);
+        let job = world.show(&id);
+        assert_eq!(job["outcome"]["kind"], "lost", "{left}: {job}");
+        let reason = job["outcome"]["reason"].as_str().unwrap();
+        assert!(
+            reason.starts_with("the machine was restarted"),
+            "{left}: {reason}"
+        );
+        kill(leader, 9);
+    }
+}

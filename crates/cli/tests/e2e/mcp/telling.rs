@@ -237,3 +237,30 @@ fn a_reply_that_says_a_job_runs_does_not_tell_that_it_ended() {
         assert_eq!(ends_in(&answer), [id.as_str()], "{tool}: {answer}");
     }
 }
+
+/// What a job left behind is told when it has ended, unless the answer to a stop tells it.
+#[test]
+fn the_end_of_what_a_job_left_behind_is_told_once() {
+    let world = World::new();
+    let mut client = Client::of(&world, "s");
+    for stops in [false, true] {
+        let id = client.run("sleep 60 & exit 3");
+        client.ok("wait", json!({"ids": [id]}));
+        match stops {
+            true => {
+                let stopped = client.ok("stop", json!({"ids": [id]}));
+                assert_eq!(stopped["events"], Value::Null, "{stopped}");
+            }
+            false => {
+                assert_eq!(world.outlive(&["stop", &id]).code, 0);
+                world.until_over(&id);
+                let shown = client.ok("jobs", json!({}));
+                assert_eq!(shown["events"][0]["kind"], "lingering_ended", "{shown}");
+            }
+        }
+        world.until_over(&id);
+        assert_eq!(world.events(&id, "lingering_ended").len(), 1);
+        let rest = client.ok("inbox", json!({}));
+        assert_eq!(rest["events"], json!([]), "{rest}");
+    }
+}

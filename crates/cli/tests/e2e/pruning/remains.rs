@@ -1,8 +1,9 @@
 //! What goes with a job, and what others left behind.
 
-use super::{DAY_MS, ended_ago, removed, touch};
+use super::{DAY_MS, ended_ago, removed, texts, touch};
 use crate::scripts::{over, sleeper};
-use crate::world::{World, names_in};
+use crate::trace::strace;
+use crate::world::{Ran, World, names_in};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -186,4 +187,33 @@ fn what_a_job_made_of_its_live_link_keeps_nothing_from_being_pruned() {
     let mut both = [evil, good];
     both.sort();
     assert_eq!(gone, both);
+}
+
+#[test]
+fn one_job_that_cannot_be_renamed_keeps_no_other_from_being_removed() {
+    let world = World::new();
+    let ids = ["a", "b", "c"].map(|id| over(&world, &["--id", id, "--", "true"]));
+    let prune = world.command(["prune", "--all", "--json"]);
+    let fails = "inject=rename,renameat,renameat2:error=EIO:when=2";
+    let ran = Ran::of(&mut strace(
+        &prune,
+        &world.path("trace"),
+        &["-f", "-e", fails],
+    ));
+    assert_eq!(ran.code, 125, "{ran:?}");
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let failed = texts(&answer["failed"]);
+    let [failed] = failed.as_slice() else {
+        panic!("{answer}")
+    };
+    assert!(
+        ran.stderr
+            .contains(&format!("outlive: {failed} was not removed: ")),
+        "{ran:?}"
+    );
+    let mut all = [texts(&answer["removed"]), vec![failed.clone()]].concat();
+    all.sort();
+    assert_eq!(all, ids);
+    assert_eq!(world.listed(&["--state", "all"]), [failed.as_str()]);
+    assert_eq!(removed(&world, &["--all"]), [failed.as_str()]);
 }

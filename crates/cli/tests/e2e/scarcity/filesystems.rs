@@ -40,3 +40,19 @@ fn a_home_on_another_filesystem_works_in_full() {
         assert_eq!(names_in(&world.home().join("jobs")), [""; 0]);
     });
 }
+
+/// A limit that is meant for the job does not end what starts it, and the job gets it as it is.
+#[test]
+fn a_small_stack_is_the_jobs_alone() {
+    let world = World::new();
+    let limit = "ulimit -S -s 64";
+    let args = ["run", "--wait", "--shell", "ulimit -S -s"];
+    let ran = Ran::of(&mut limited(&world, limit, &args));
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "64\n"), "{ran:?}");
+    for args in [&["list"][..], &["doctor"], &["run", "--", "true"]] {
+        let ran = Ran::of(&mut limited(&world, limit, args));
+        assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
+    }
+    let ran = Ran::of(&mut limited(&world, limit, &["show", "none"]));
+    assert_eq!(ran.code, 3, "{ran:?}");
+}

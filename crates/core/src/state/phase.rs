@@ -1,0 +1,25 @@
+//! What a phase tells by itself.
+
+use super::{Leader, Phase};
+
+impl Phase {
+    pub fn leader(&self) -> Option<&Leader> {
+        match self {
+            Phase::Unwritten | Phase::Accepted => None,
+            Phase::Spawned(leader) | Phase::Running(leader) | Phase::Stopping(leader, _) => {
+                Some(leader)
+            }
+            Phase::Ended { leader, .. } => leader.as_ref(),
+        }
+    }
+
+    /// The interface's word for this phase.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Phase::Unwritten | Phase::Accepted | Phase::Spawned(_) => "starting",
+            Phase::Running(_) => "running",
+            Phase::Stopping(..) => "stopping",
+            Phase::Ended { .. } => "ended",
+        }
+    }
+}
