@@ -257,7 +257,7 @@ fn is_zero(count: &u64) -> bool {
 /// What stands where something is missing.
 pub fn missing_line(range: &Range<u64>) -> String {
     format!(
-        "\n[… {} of output was not kept here …]\n",
+        "\n[… {} of output were not kept here …]\n",
         show_size(range.end - range.start)
     )
 }

@@ -68,7 +68,7 @@ fn assert_missing_is_said(world: &World) {
     };
     assert_eq!(before.as_bytes(), &expected(0..2048)[..]);
     assert!(
-        after.contains(" of output was not kept here …]\n"),
+        after.contains(" of output were not kept here …]\n"),
         "{}",
         &after[..80]
     );
