@@ -25,6 +25,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
+/// What a copy-on-write filesystem sets aside for a new journal. Its keeper sees to the rest.
+const FIRST_ROOM: u64 = 8192;
+
 /// Whether an id was free.
 #[derive(Debug)]
 pub enum Named {
@@ -135,6 +138,8 @@ impl New {
         layout::make(&job.output())?;
         pipe::make_fifo(&job.feed())?;
         let mut journal = JournalWriter::create(&job.journal())?;
+        // Before its first byte, or it is too late. `doctor` tells where it cannot be done.
+        file::begin_in_place(journal.file(), FIRST_ROOM);
         journal.append(
             now(),
             &[Event::Accepted {

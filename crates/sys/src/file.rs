@@ -1,7 +1,8 @@
 //! What files can do beyond the standard library.
 
 use rustix::fs::{
-    CWD, FallocateFlags, RenameFlags, SeekFrom, fallocate, ftruncate, renameat_with, seek,
+    CWD, FallocateFlags, IFlags, RenameFlags, SeekFrom, fallocate, fstatfs, ftruncate,
+    ioctl_getflags, ioctl_setflags, renameat_with, seek,
 };
 use std::fs::File;
 use std::io;
@@ -11,6 +12,50 @@ use std::path::Path;
 /// Sets space aside so that the file can grow to `len` even on a full disk. Its size stays.
 pub fn reserve(file: &File, len: u64) -> io::Result<()> {
     Ok(fallocate(file, FallocateFlags::KEEP_SIZE, 0, len)?)
+}
+
+/// Where a filesystem writes what replaces or follows bytes that a file has already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rewrites {
+    /// In the file's own blocks, so reserved space can be relied on.
+    InPlace,
+    /// In new blocks (copy-on-write): on a full disk there are none, whatever was reserved.
+    Elsewhere,
+    /// An overlay does not tell what is below it.
+    Unknown,
+}
+
+// By these numbers `statfs` tells filesystems.
+const BTRFS: u32 = 0x9123_683e;
+const OVERLAY: u32 = 0x794c_7630;
+const ZFS: u32 = 0x2fc1_2fc1;
+const BCACHEFS: u32 = 0xca45_1a4e;
+const NILFS: u32 = 0x0000_3434;
+
+/// Has an empty file written in place where the filesystem can be told to (btrfs, also below an overlay), and says
+/// how it is written. There `len` bytes are reserved at once: btrfs keeps the first bytes of a file among its own
+/// records if they are written before, and has to move them when more follow.
+pub fn begin_in_place(file: &File, len: u64) -> Rewrites {
+    // The field is signed in places; only its 32 bits count.
+    let kind = fstatfs(file).map(|found| found.f_type as u32);
+    match kind {
+        Ok(BTRFS | OVERLAY) => {
+            let set = ioctl_getflags(file)
+                .and_then(|flags| ioctl_setflags(file, flags | IFlags::NOCOW))
+                .and_then(|()| ioctl_getflags(file));
+            match set {
+                Ok(flags) if flags.contains(IFlags::NOCOW) => {
+                    let _ = reserve(file, len);
+                    Rewrites::InPlace
+                }
+                _ if kind == Ok(OVERLAY) => Rewrites::Unknown,
+                _ => Rewrites::Elsewhere,
+            }
+        }
+        Ok(ZFS | BCACHEFS | NILFS) => Rewrites::Elsewhere,
+        Ok(_) => Rewrites::InPlace,
+        Err(_) => Rewrites::Unknown,
+    }
 }
 
 /// Has the kernel write out what is in a file, and waits until it has. That is no sync: it may take more than

@@ -1,6 +1,7 @@
 //! What this machine offers: each answer is found by trying.
 
 use crate::child::fork_to_exit;
+use crate::file::Rewrites;
 use crate::lock::{self, Locked};
 use crate::pidfd::{PidFd, Status, wait_for_child};
 use crate::pipe::{self, Moved};
@@ -99,9 +100,11 @@ pub fn holes(directory: &Path) -> io::Result<bool> {
     Ok(file::punch(&file, 0, 32 * 1024).is_ok())
 }
 
-/// Whether space can be set aside in a file here.
-pub fn reserve(directory: &Path) -> io::Result<bool> {
-    Ok(file::reserve(&scratch(directory)?, 4096).is_ok())
+/// Whether space that is set aside in a file here is there when it is needed; `None` where none can be set aside.
+pub fn reserve(directory: &Path) -> io::Result<Option<Rewrites>> {
+    let file = scratch(directory)?;
+    let rewrites = file::begin_in_place(&file, 4096);
+    Ok(file::reserve(&file, 4096).is_ok().then_some(rewrites))
 }
 
 /// Whether locks work here.

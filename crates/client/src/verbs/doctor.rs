@@ -5,6 +5,7 @@ use crate::keeper_process;
 use crate::outlive::{Outlive, make_private};
 use crate::scope::{self, Surroundings};
 use outlive_core::layout::NEW;
+use outlive_sys::file::Rewrites;
 use outlive_sys::{host, own, probe};
 use serde::Serialize;
 use std::fs;
@@ -96,13 +97,7 @@ fn look(outlive: &Outlive, scratch: &Path) -> Vec<Check> {
             "keepers can be asked",
             "keepers cannot be asked: put the home on a filesystem with sockets",
         ),
-        offers(
-            "reserved space",
-            probe::reserve(scratch),
-            Verdict::Less,
-            "a full disk cannot swallow an outcome",
-            "on a full disk an outcome is recorded only once there is room again",
-        ),
+        reserved(probe::reserve(scratch)),
         offers(
             "hole punching",
             probe::holes(scratch),
@@ -211,6 +206,31 @@ fn disk(outlive: &Outlive) -> Check {
         means: match shared {
             Ok(false) => "jobs of before a restart are known to be gone",
             _ => "each machine keeps its own jobs; those of others are unreachable from here",
+        },
+    }
+}
+
+fn reserved(found: io::Result<Option<Rewrites>>) -> Check {
+    let (verdict, found) = match found {
+        Ok(Some(Rewrites::InPlace)) => (Verdict::Good, "yes".to_owned()),
+        Ok(Some(Rewrites::Elsewhere)) => (
+            Verdict::Less,
+            "yes, but this filesystem writes every change to a new place".to_owned(),
+        ),
+        Ok(Some(Rewrites::Unknown)) => (
+            Verdict::Less,
+            "yes, but the disk below this overlay is not known".to_owned(),
+        ),
+        Ok(None) => (Verdict::Less, "no".to_owned()),
+        Err(error) => (Verdict::Less, error.to_string()),
+    };
+    Check {
+        name: "reserved space",
+        verdict,
+        found,
+        means: match verdict {
+            Verdict::Good => "a full disk cannot swallow an outcome",
+            _ => "on a full disk an outcome may be recorded only once there is room again",
         },
     }
 }
