@@ -19,6 +19,7 @@
 //! | [`strike`] | one such case |
 //! | [`plan`], [`tracer`] | the process that does it, and how it is told what |
 //! | [`calls`], [`subject`] | system calls, and what each can meet |
+//! | [`disks`] | disks that are full, read-only, failing or frozen |
 //! | [`neighbours`] | jobs, clocks and pids that turn against us |
 //! | [`crowds`] | many of everything |
 //! | [`rights`] | other users, and names from outside |
@@ -39,6 +40,7 @@ mod clients;
 mod control;
 mod crash;
 mod crowds;
+mod disks;
 mod errors;
 mod fuzzing;
 mod invariants;
@@ -71,6 +73,7 @@ fn rows() -> Vec<Row> {
         clients::rows(),
         errors::rows(),
         power::rows(),
+        disks::rows(),
         neighbours::rows(),
         crowds::rows(),
         rights::rows(),

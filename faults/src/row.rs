@@ -39,6 +39,20 @@ impl Tried {
             note: String::new(),
         }
     }
+
+    /// Says which of its cases this machine could not try. Where everything is to be tried (`CI=true`), each is a
+    /// loss.
+    pub fn without(mut self, missing: &[String]) -> Tried {
+        if missing.is_empty() {
+            return self;
+        }
+        if std::env::var("CI").is_ok_and(|value| value == "true") {
+            let losses = missing.iter().map(|why| format!("not run: {why}"));
+            self.losses.extend(losses);
+        }
+        self.note = format!("NOT RUN: {}", missing.join("; "));
+        self
+    }
 }
 
 /// What was asked for.

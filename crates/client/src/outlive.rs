@@ -114,10 +114,13 @@ impl Outlive {
     /// Finds the job a person means: by its id, its name, or a beginning of its id that no other has.
     pub fn find(&self, text: &str) -> Result<JobId, Error> {
         let exact = JobId::parse(text).ok();
-        if let Some(id) = &exact
-            && self.job_dir(id).path().is_dir()
-        {
-            return Ok(id.clone());
+        if let Some(id) = &exact {
+            match self.job_dir(id).path().metadata() {
+                Ok(found) if found.is_dir() => return Ok(id.clone()),
+                // A disk that has failed cannot even be looked at; a keeper may still answer to the id.
+                Err(error) if is_failing(&error) => return Ok(id.clone()),
+                _ => {}
+            }
         }
         let name = Label::parse(text).ok();
         if let Some(name) = &name
@@ -257,6 +260,12 @@ fn check_owner(root: &Path) -> Result<(), Error> {
 }
 
 /// Makes a directory that is to be there.
+/// Whether the disk itself is what fails.
+fn is_failing(error: &io::Error) -> bool {
+    const EIO: i32 = 5;
+    error.raw_os_error() == Some(EIO)
+}
+
 pub(crate) fn make_private(path: &Path) -> Result<(), Error> {
     layout::make_directory(path).map_err(Error::io("cannot make the directory", path))
 }

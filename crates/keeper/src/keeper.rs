@@ -58,8 +58,10 @@ pub struct Keeper<'a> {
     pub(crate) timer_at: Option<u64>,
     /// Something failed, and is tried again after a moment.
     pub(crate) hold_off: Option<HoldOff>,
-    /// The leader has ended and that could not be recorded: when it was seen, and why.
-    pub(crate) unrecorded: Option<Unrecorded>,
+    /// When the leader was first seen to have ended, which may be long before the disk takes it.
+    pub(crate) end_seen: Option<Moment>,
+    /// The leader has ended and that could not be recorded: why.
+    pub(crate) unrecorded: Option<String>,
     /// A stop that could not be journaled before it was begun.
     pub(crate) unwritten_stop: Option<(Moment, StopRequest)>,
     pub(crate) tail: Tail,
@@ -97,14 +99,6 @@ pub(crate) enum Held {
     Unbroken,
     /// The job ended while nobody did, or was on a terminal, and what was in there went with its last holder.
     Broken,
-}
-
-/// An end that could not be recorded.
-#[derive(Clone, Debug)]
-pub(crate) struct Unrecorded {
-    /// When the leader was first seen to have ended.
-    pub at: Moment,
-    pub why: String,
 }
 
 /// That something failed and is tried again after a while, so that a keeper does not use up a processor with what
@@ -194,6 +188,7 @@ impl<'a> Keeper<'a> {
             timer: None,
             timer_at: None,
             hold_off: None,
+            end_seen: None,
             unrecorded: None,
             unwritten_stop: None,
             tail: Tail::Unknown,
@@ -243,7 +238,12 @@ impl<'a> Keeper<'a> {
             if let standby @ Which::Standby { .. } = self.find_company() {
                 return Ok(standby);
             }
-            for wake in self.sleep()? {
+            let wakes = self.sleep()?;
+            if wakes.contains(&Wake::LeaderEnded) {
+                // Before a disk can hold this up.
+                self.end_seen.get_or_insert_with(now);
+            }
+            for wake in wakes {
                 let rest = match wake {
                     Wake::Connection | Wake::Client(_) => Rest::All,
                     _ => Rest::Work,
@@ -338,7 +338,7 @@ impl<'a> Keeper<'a> {
             return Ok(());
         };
         // Where it could not be recorded at once, it ended when that was first tried.
-        let at = self.unrecorded.as_ref().map_or_else(now, |first| first.at);
+        let at = *self.end_seen.get_or_insert_with(now);
         let exited = Exited {
             at,
             rings: self.has_bells_for(&ended.outcome),
@@ -373,10 +373,7 @@ impl<'a> Keeper<'a> {
             &middle,
         );
         let recorded = recorded.inspect_err(|error| {
-            self.unrecorded = Some(Unrecorded {
-                at,
-                why: error.to_string(),
-            });
+            self.unrecorded = Some(error.to_string());
         })?;
         self.kept = KeptSince::TheEnd;
         if let Some(turn) = &self.shared.turn {
@@ -488,6 +485,7 @@ impl<'a> Keeper<'a> {
 
     pub(crate) fn stop(&mut self, asked: StopRequest) -> io::Result<()> {
         let grace_ms = asked.grace_ms;
+        let guard = self.set_guard(grace_ms);
         // If it ended before it was asked, then it ended by itself. An end that cannot be recorded keeps nothing
         // from being stopped.
         let recorded = self.look_at_leader();
@@ -502,6 +500,7 @@ impl<'a> Keeper<'a> {
             self.write_stop();
             self.role.reach(Hook::StopWritten);
         }
+        self.call_off(guard);
         if waits {
             self.give_up_turn();
             // Tried again after a moment where it cannot be recorded.

@@ -40,6 +40,7 @@
 //! | [`leader`] | the job's first process and how it ended |
 //! | [`tree`] | which processes are the job's |
 //! | [`escalation`] | TERM, grace, KILL until none is left |
+//! | [`guard`] | the same for a keeper that its disk holds up |
 //! | [`tail`] | what is left after the end |
 //! | [`ending`] | drain, sync, record, publish |
 //! | [`findable`] | making the job's names last |
@@ -66,6 +67,7 @@ mod escalation;
 mod findable;
 mod flow;
 mod front;
+mod guard;
 mod hooks;
 mod host;
 mod indexing;

@@ -4,7 +4,7 @@ use crate::capture::Feed;
 use crate::ending;
 use crate::escalation::Progress;
 use crate::hooks::Hook;
-use crate::keeper::{Held, Keeper, Unrecorded};
+use crate::keeper::{Held, Keeper};
 use crate::ledger::now;
 use crate::shared::Shared;
 use outlive_core::event::{Event, LingeringEnded};
@@ -124,7 +124,7 @@ impl Keeper<'_> {
                 return Ok(Tail::Stopped);
             }
             if progress == Progress::Done
-                && let Some(Unrecorded { why, .. }) = &self.unrecorded
+                && let Some(why) = &self.unrecorded
             {
                 let reason = format!(
                     "nothing of it runs any more, but its end cannot be written to its journal: {why}"

@@ -25,6 +25,10 @@ pub struct Tree {
     adopted: Option<ProcRef>,
     /// The standby, which is none of them though it may be a child of this keeper.
     pub partner: Option<i32>,
+    /// A process that would stop the job for the keeper (`guard.rs`).
+    pub guard: Option<i32>,
+    /// Whose descendants they are: the keeper, also where its guard looks.
+    keeper: i32,
 }
 
 /// One process of the job.
@@ -57,6 +61,8 @@ impl Tree {
             mark: directory.as_os_str().as_bytes().to_vec(),
             adopted,
             partner: None,
+            guard: None,
+            keeper: own::pid(),
         }
     }
 
@@ -85,15 +91,14 @@ impl Tree {
     /// those to be spared. Says how many were killed. A walk that must be sure takes longer than a process that
     /// forks and ends takes to be another one; what is killed on sight forks no more.
     pub fn kill_on_sight(&self, spare: &[i32]) -> io::Result<u32> {
-        let own = own::pid();
         let mut killed = 0;
-        let mut parents = vec![own];
+        let mut parents = vec![self.keeper];
         while let Some(parent) = parents.pop() {
             for child in procfs::children(parent)? {
                 let (Some(pidfd), Some(stat)) = (PidFd::open(child)?, procfs::look(child)?) else {
                     continue;
                 };
-                if stat.is_zombie() && parent == own && !spare.contains(&child) {
+                if stat.is_zombie() && parent == own::pid() && !spare.contains(&child) {
                     let _ = pidfd.reap();
                 }
                 if stat.is_zombie() || stat.parent != parent || self.is_foreign(child)? {
@@ -114,7 +119,7 @@ impl Tree {
             None => Range::Descendants,
         };
         for _ in 0..MOST_TRIES {
-            let found = walk::find(self, range, own::pid(), ended)?;
+            let found = walk::find(self, range, self.keeper, ended)?;
             let opened = found.processes.iter().map(|process| member(*process));
             let list: Vec<Member> = opened
                 .filter_map(Result::transpose)
@@ -154,7 +159,7 @@ pub fn unsure() -> io::Error {
 impl Processes for Tree {
     fn children(&self, parent: i32) -> io::Result<Vec<i32>> {
         let children = procfs::children(parent)?;
-        if parent == own::pid() {
+        if parent == self.keeper {
             hooks::own_children_read();
         }
         Ok(children)
@@ -175,7 +180,7 @@ impl Processes for Tree {
 
     /// Whether a process is another job's. A mark is believed only where there is such a job.
     fn is_foreign(&self, pid: i32) -> io::Result<bool> {
-        if self.partner == Some(pid) {
+        if self.is_keeper(pid) {
             return Ok(true);
         }
         match procfs::started_with(pid, MARK)? {
@@ -184,7 +189,7 @@ impl Processes for Tree {
             Some(mark) => is_kept(&mark),
             // Also what just executes another program, and shows none for a moment. The job's processes
             // are in its leader's session or later ones; in this keeper's are only its errands.
-            None => Ok(session(pid)? == session(own::pid())?),
+            None => Ok(session(pid)? == session(self.keeper)?),
         }
     }
 
@@ -200,9 +205,11 @@ impl Processes for Tree {
 }
 
 impl Tree {
-    /// This process, its standby and its parent, which may have been one.
+    /// This process, the keeper, its standby and guard, and its parent, which may have been one.
     fn is_keeper(&self, pid: i32) -> bool {
-        pid == own::pid() || self.partner == Some(pid) || own::parent_pid() == Some(pid)
+        [Some(self.keeper), self.partner, self.guard].contains(&Some(pid))
+            || pid == own::pid()
+            || own::parent_pid() == Some(pid)
     }
 
     fn is_in_session(&self, pid: i32) -> io::Result<bool> {

@@ -1,7 +1,7 @@
 //! Stop jobs: TERM, grace, KILL, the whole tree of each.
 
 use crate::answering::Answering;
-use crate::connection::{Answer, Connection};
+use crate::connection::{Answer, Connection, PATIENCE};
 use crate::descriptors;
 use crate::error::Error;
 use crate::job::Job;
@@ -136,12 +136,21 @@ fn ask(
     id: &JobId,
     request: &Request,
 ) -> Result<(What, Option<Connection>), Error> {
-    let (_, state) = presence::meet(outlive, id)?;
-    let connection = presence::reach(outlive, id)?;
-    let what = match (&connection, state.end()) {
-        (None, _) => What::AlreadyEnded,
-        (Some(_), Some(_)) => What::Leftovers,
-        (Some(_), None) => What::TheJob,
+    let (what, connection) = match presence::meet(outlive, id) {
+        Ok((_, state)) => {
+            let connection = presence::reach(outlive, id)?;
+            let what = match (&connection, state.end()) {
+                (None, _) => What::AlreadyEnded,
+                (Some(_), Some(_)) => What::Leftovers,
+                (Some(_), None) => What::TheJob,
+            };
+            (what, connection)
+        }
+        // A disk that has failed may not even be read. Its keeper can be asked all the same, if there is one.
+        Err(error) => match Connection::open(&outlive.job_dir(id), PATIENCE) {
+            Ok(Some(connection)) => (What::TheJob, Some(connection)),
+            _ => return Err(error),
+        },
     };
     if let Some(connection) = &connection {
         connection.send(request)?;

@@ -1,0 +1,369 @@
+//! Disks that are full, read-only, gone or frozen while jobs run on them.
+//!
+//! Each case has a filesystem of its own, in a file (`image.rs`). A job that ends or is stopped meanwhile ends then,
+//! not when the disk takes it; and its end is recorded, with its own time, as soon as it can be.
+
+mod image;
+
+use crate::row::{Context, Row, Tried};
+use crate::world::{Ran, World, until};
+use image::{BTRFS, EXT4, Frozen, Image, Kind, XFS, must};
+use outlive_sys::{clock, procfs};
+use serde_json::Value;
+use std::fs;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        Row {
+            name: "disk: full while jobs run",
+            promise: "every end is recorded at once, exactly and with its own time",
+            run: |context| try_on(context, &[EXT4, XFS, BTRFS], full),
+        },
+        Row {
+            name: "disk: read-only for whoever asks",
+            promise: "verbs that look, wait, signal or stop work",
+            run: |context| try_on(context, &[EXT4, XFS, BTRFS], read_only),
+        },
+        Row {
+            name: "disk: fails while jobs run",
+            promise: "what is stopped or out of time ends; nobody is told a success",
+            run: |context| try_on(context, &[EXT4, XFS], failing),
+        },
+        Row {
+            name: "disk: frozen while jobs run",
+            promise: "what is stopped or out of time ends; all is recorded later, with its own time",
+            run: |context| try_on(context, &[EXT4, XFS, BTRFS], frozen),
+        },
+    ]
+}
+
+/// Tries each filesystem that this machine has.
+fn try_on(
+    context: &Context,
+    kinds: &[Kind],
+    check: fn(&World, &Image) -> Result<(), String>,
+) -> Tried {
+    let mut missing = Vec::new();
+    let mut present = Vec::new();
+    for kind in kinds {
+        let tried = World::new(context).and_then(|world| Image::new(&world, *kind).map(drop));
+        match tried {
+            Ok(()) => present.push(*kind),
+            Err(why) => missing.push(format!("{kind}: {why}")),
+        }
+    }
+    let tried = context.try_cases(present, kinds.len(), |kind| {
+        let world = World::new(context)?;
+        let image = Image::new(&world, *kind)?;
+        check(&world, &image)
+    });
+    tried.without(&missing)
+}
+
+/// The longest that a verb may take that waits for nothing, also on a busy machine.
+const PROMPT: Duration = Duration::from_secs(8);
+
+fn promptly(world: &World, args: &[&str]) -> Result<Ran, String> {
+    let begun = Instant::now();
+    let ran = world.outlive(args)?;
+    match begun.elapsed() {
+        took if took < PROMPT => Ok(ran),
+        took => Err(format!("outlive {args:?} took {took:?}: {ran}")),
+    }
+}
+
+/// Starts a job that runs until it is stopped.
+fn start(world: &World, id: &str, options: &[&str], script: &str) -> Result<(), String> {
+    let words = [&["run", "--id", id], options, &["--shell", script]].concat();
+    world.ok(&words)?;
+    until("it is up", || {
+        fs::read(world.job_dir(id).join("output")).is_ok_and(|output| output == b"up\n")
+    })
+}
+
+const SLEEPS: &str = "echo up; exec sleep 1000";
+/// Ends by KILL alone.
+const IGNORES: &str = "trap '' TERM; echo up; while :; do sleep 1000; done";
+
+/// Starts a job that ends with 7 when the case says so.
+fn start_waiting(world: &World, id: &str) -> Result<(), String> {
+    let go = world.path("go");
+    let script = format!(
+        "echo up; until [ -e '{}' ]; do sleep 0.02; done; exit 7",
+        go.display()
+    );
+    start(world, id, &["--session", "s"], &script)
+}
+
+fn go(world: &World) -> Result<(), String> {
+    fs::write(world.path("go"), "").map_err(|error| error.to_string())
+}
+
+fn leader(world: &World, id: &str) -> Option<i32> {
+    let events = world.events(id);
+    let spawned = events
+        .iter()
+        .find_map(|(_, data)| data["leader"]["pid"].as_i64());
+    spawned.and_then(|pid| i32::try_from(pid).ok())
+}
+
+fn lives(pid: Option<i32>) -> bool {
+    pid.and_then(procfs::stat)
+        .is_some_and(|stat| !stat.is_zombie())
+}
+
+/// The job has ended so, once, and took about as long as it should.
+fn has_ended(
+    world: &World,
+    id: &str,
+    how: (&str, i64),
+    by: &str,
+    most_ms: u64,
+) -> Result<(), String> {
+    let job = world.json(&["show", id, "--json"])?;
+    let outcome = match how {
+        ("exited", code) => job["outcome"]["code"] == code,
+        (signal, _) => job["outcome"]["signal"] == signal,
+    };
+    let ends = world.events(id);
+    let ends = ends.iter().filter(|(kind, _)| kind == "ended").count();
+    let took = job["duration_ms"].as_u64();
+    let is_right =
+        outcome && job["ended_by"] == by && ends == 1 && took.is_some_and(|took| took <= most_ms);
+    match is_right {
+        true => Ok(()),
+        false => Err(format!(
+            "{id} should have ended with {how:?} by {by} within {most_ms} ms, and came to {job}"
+        )),
+    }
+}
+
+fn full(world: &World, image: &Image) -> Result<(), String> {
+    let report = world.json(&["doctor", "--json"])?;
+    let checks = report["checks"].as_array().cloned().unwrap_or_default();
+    let reserved = checks
+        .iter()
+        .find(|check| check["name"] == "reserved space");
+    if reserved.is_none_or(|check| check["verdict"] != "good") {
+        return Err(format!("doctor expects less of this disk: {reserved:?}"));
+    }
+    let begun = clock::boot_ms();
+    start_waiting(world, "ends")?;
+    start(world, "stopped", &[], SLEEPS)?;
+    start(world, "killed", &["--grace", "200ms"], IGNORES)?;
+    start(world, "timed", &["--timeout", "3s"], SLEEPS)?;
+    image.fill()?;
+    go(world)?;
+    world.ok(&["stop", "stopped", "killed"])?;
+    let waited = promptly(world, &["wait", "ends"])?;
+    let timed = promptly(world, &["wait", "timed"])?;
+    if (waited.code, timed.code) != (7, 128 + 15) {
+        return Err(format!("waiting told {waited} and {timed}"));
+    }
+    let most = clock::boot_ms() - begun;
+    has_ended(world, "ends", ("exited", 7), "itself", most)?;
+    has_ended(world, "stopped", ("SIGTERM", 0), "stop", most)?;
+    has_ended(world, "killed", ("SIGKILL", 0), "stop", most)?;
+    has_ended(world, "timed", ("SIGTERM", 0), "timeout", 4500)
+}
+
+/// `outlive`, for which the home is read-only.
+fn on_read_only(world: &World, args: &[&str]) -> Result<Ran, String> {
+    let outlive = world.command(args);
+    let mut command = Command::new("unshare");
+    let script = "mount --bind \"$0\" \"$0\" && mount -o remount,ro,bind \"$0\" && exec \"$@\"";
+    command
+        .args(["--mount", "sh", "-c", script])
+        .arg(world.home())
+        .arg(outlive.get_program())
+        .args(outlive.get_args());
+    for (key, value) in outlive.get_envs() {
+        match value {
+            Some(value) => command.env(key, value),
+            None => command.env_remove(key),
+        };
+    }
+    Ran::of(&mut command)
+}
+
+fn read_only(world: &World, _: &Image) -> Result<(), String> {
+    start(world, "job", &["--session", "s", "--stdin", "pipe"], SLEEPS)?;
+    start_waiting(world, "ended")?;
+    go(world)?;
+    world.outlive(&["wait", "ended"])?;
+    for (args, code) in [
+        (&["list"][..], 0),
+        (&["list", "--json"], 0),
+        (&["show", "job"], 0),
+        (&["show", "ended", "--json"], 0),
+        (&["log", "job"], 0),
+        (&["log", "ended"], 0),
+        (&["wait", "job", "--timeout", "200ms"], 124),
+        (&["wait", "ended"], 7),
+        (&["inbox", "--session", "s", "--peek"], 0),
+        (&["signal", "job", "CONT"], 0),
+        (&["run", "--", "true"], 125),
+        (&["stop", "job"], 0),
+        (&["show", "job"], 0),
+    ] {
+        let ran = on_read_only(world, args)?;
+        if ran.code != code {
+            return Err(format!("outlive {args:?} should end with {code}: {ran}"));
+        }
+    }
+    has_ended(world, "job", ("SIGTERM", 0), "stop", 60_000)?;
+    let told = world.json(&["inbox", "--session", "s", "--json"])?;
+    match told["events"].as_array().map(Vec::len) {
+        Some(2) => Ok(()),
+        _ => Err(format!("both ends are still to be told: {told}")),
+    }
+}
+
+/// From now on nothing can be written, for good.
+fn fail(world: &World) -> Result<(), String> {
+    let home = world.home().display().to_string();
+    must("mount", &["-o", "remount,abort", &home])
+        .or_else(|_| must("xfs_io", &["-x", "-c", "shutdown", &home]))
+}
+
+fn failing(world: &World, image: &Image) -> Result<(), String> {
+    start(world, "stopped", &["--grace", "200ms"], IGNORES)?;
+    start(
+        world,
+        "timed",
+        &["--timeout", "2s", "--grace", "200ms"],
+        IGNORES,
+    )?;
+    start_waiting(world, "ends")?;
+    let leaders: Vec<_> = ["stopped", "timed", "ends"]
+        .map(|id| leader(world, id))
+        .into();
+    // What was asked is on the disk, as it is a moment after every start.
+    must("sync", &["-f", &world.home().display().to_string()])?;
+    fail(world)?;
+    go(world)?;
+    for args in [&["list"][..], &["show", "stopped"], &["log", "stopped"]] {
+        is_clear(&promptly(world, args)?, args)?;
+    }
+    let stopped = promptly(world, &["stop", "stopped"])?;
+    if stopped.code != 125 {
+        return Err(format!(
+            "a stop that cannot be recorded is no success: {stopped}"
+        ));
+    }
+    is_clear(&stopped, &["stop"])?;
+    until("all of them have ended", || {
+        !leaders.iter().any(|pid| lives(*pid))
+    })?;
+    let told = promptly(world, &["wait", "ends", "timed", "--timeout", "300ms"])?;
+    is_clear(&told, &["wait"])?;
+    image.mount_again()?;
+    for (id, code) in [("stopped", 137), ("timed", 137), ("ends", 7)] {
+        let job = world.json(&["show", id, "--json"])?;
+        // Newer kernels may still tell.
+        if job["outcome"]["kind"] != "lost" && job["exit_code"] != code {
+            return Err(format!("nobody saw {id} end like this: {job}"));
+        }
+    }
+    Ok(())
+}
+
+/// It may fail, and says why.
+fn is_clear(ran: &Ran, args: &[&str]) -> Result<(), String> {
+    match ran.code < 128 && (ran.code == 0 || !ran.stderr.trim().is_empty()) {
+        true => Ok(()),
+        false => Err(format!(
+            "outlive {args:?} does not say what is wrong: {ran}"
+        )),
+    }
+}
+
+fn frozen(world: &World, _: &Image) -> Result<(), String> {
+    start(world, "stopped", &["--session", "s"], SLEEPS)?;
+    start(world, "killed", &["--grace", "300ms"], IGNORES)?;
+    start_waiting(world, "ends")?;
+    start(
+        world,
+        "timed",
+        &["--timeout", "2s", "--grace", "300ms"],
+        IGNORES,
+    )?;
+    let ids = ["stopped", "killed", "ends", "timed"];
+    let leaders: Vec<_> = ids.map(|id| leader(world, id)).into();
+    let frozen = Frozen::new(world)?;
+    let looked = look_at_frozen(world);
+    go(world)?;
+    let mut stop = world.command(["stop", "stopped", "killed"]);
+    let (ended, stopped) = thread::scope(|scope| {
+        let stop = scope.spawn(|| Ran::of(&mut stop));
+        let ended = until("all of them have ended", || {
+            !leaders.iter().any(|pid| lives(*pid))
+        });
+        let ended = ended.map(|()| clock::boot_ms());
+        // Long enough to tell the end of a job from its recording.
+        thread::sleep(Duration::from_millis(1500));
+        drop(frozen);
+        (ended, stop.join())
+    });
+    looked?;
+    let ended_ms = ended?;
+    match stopped {
+        // It has waited for the record, or says that there is none yet.
+        Ok(Ok(ran)) if ran.code == 0 || ran.code == 125 => is_clear(&ran, &["stop"])?,
+        other => return Err(format!("the stop came to {other:?}")),
+    }
+    world.outlive(&[
+        "wait",
+        "stopped",
+        "killed",
+        "ends",
+        "timed",
+        "--timeout",
+        "30s",
+    ])?;
+    has_ended(world, "stopped", ("SIGTERM", 0), "stop", 60_000)?;
+    has_ended(world, "killed", ("SIGKILL", 0), "stop", 60_000)?;
+    has_ended(world, "ends", ("exited", 7), "itself", 60_000)?;
+    has_ended(world, "timed", ("SIGKILL", 0), "timeout", 60_000)?;
+    // When a job ends by itself its keeper may be held up by the last of its output before it sees that.
+    for id in ["stopped", "killed", "timed"] {
+        let at = ended_at(world, id);
+        if at.is_none_or(|at| at > ended_ms + 500) {
+            return Err(format!(
+                "{id} had ended by {ended_ms} and is said to have at {at:?} (ms since boot)"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn look_at_frozen(world: &World) -> Result<(), String> {
+    for (args, code) in [
+        (&["list"][..], 0),
+        (&["list", "--json"], 0),
+        (&["show", "stopped"], 0),
+        (&["log", "stopped"], 0),
+        (&["wait", "stopped", "--timeout", "200ms"], 124),
+        (&["inbox", "--session", "s", "--peek"], 0),
+        (&["signal", "stopped", "CONT"], 0),
+    ] {
+        let ran = promptly(world, args)?;
+        if ran.code != code {
+            return Err(format!("outlive {args:?} should end with {code}: {ran}"));
+        }
+    }
+    Ok(())
+}
+
+/// When the journal says that it ended, in milliseconds since boot.
+fn ended_at(world: &World, id: &str) -> Option<u64> {
+    let journal = fs::read(world.job_dir(id).join("journal")).ok()?;
+    let records = journal.split(|byte| *byte == b'\n');
+    records
+        .filter_map(|line| serde_json::from_slice::<Value>(line).ok())
+        .find(|record| record["event"]["ended"].is_object())
+        .and_then(|record| record["at"]["boot_ms"].as_u64())
+}

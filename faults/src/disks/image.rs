@@ -1,0 +1,168 @@
+//! A disk of its own for a case's home: a file with a filesystem in it.
+
+use crate::world::{Ran, World, kill, until};
+use outlive_sys::file;
+use std::fmt;
+use std::fs::{self, File, Permissions};
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Stdio};
+
+/// A filesystem, the program that makes it, and the least size that this program takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    pub name: &'static str,
+    make: &'static [&'static str],
+    size: u64,
+    /// The Debian package of that program.
+    package: &'static str,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(self.name)
+    }
+}
+
+pub const EXT4: Kind = Kind {
+    name: "ext4",
+    make: &["mkfs.ext4", "-q", "-F", "-m", "0"],
+    size: 16 << 20,
+    package: "e2fsprogs",
+};
+pub const XFS: Kind = Kind {
+    name: "xfs",
+    make: &["mkfs.xfs", "-q"],
+    size: 320 << 20,
+    package: "xfsprogs",
+};
+pub const BTRFS: Kind = Kind {
+    name: "btrfs",
+    make: &["mkfs.btrfs", "-q"],
+    size: 128 << 20,
+    package: "btrfs-progs",
+};
+
+/// In place of the world's home until it is dropped.
+pub struct Image<'a> {
+    world: &'a World,
+}
+
+/// Runs a program that must succeed.
+pub fn must(program: &str, args: &[&str]) -> Result<(), String> {
+    let ran = Ran::of(Command::new(program).args(args).stdin(Stdio::null()))?;
+    match ran.code {
+        0 => Ok(()),
+        _ => Err(format!("{program} {args:?} failed: {ran}")),
+    }
+}
+
+impl<'a> Image<'a> {
+    pub fn new(world: &'a World, kind: Kind) -> Result<Image<'a>, String> {
+        let image = world.path("image");
+        File::create(&image)
+            .and_then(|file| file.set_len(kind.size))
+            .and_then(|()| fs::create_dir(world.home()))
+            .map_err(|error| error.to_string())?;
+        let [program, options @ ..] = kind.make else {
+            return Err("nothing makes it".to_owned());
+        };
+        let image = image.display().to_string();
+        must(program, &[options, &[image.as_str()]].concat())
+            .map_err(|error| format!("{error} (of the package {})", kind.package))?;
+        let image = Image { world };
+        image.mount()?;
+        Ok(image)
+    }
+
+    fn home(&self) -> String {
+        self.world.home().display().to_string()
+    }
+
+    fn mount(&self) -> Result<(), String> {
+        let image = self.world.path("image").display().to_string();
+        must("mount", &["-o", "loop", &image, &self.home()])?;
+        fs::set_permissions(self.world.home(), Permissions::from_mode(0o700))
+            .map_err(|error| error.to_string())
+    }
+
+    /// Takes all the room there is.
+    pub fn fill(&self) -> Result<(), String> {
+        let path = self.world.home().join("filler");
+        let filler = File::create(path).map_err(|error| error.to_string())?;
+        let mut size = 0;
+        for step in [16 << 20, 1 << 20, 64 << 10, 4 << 10] {
+            while file::reserve(&filler, size + step).is_ok() {
+                size += step;
+            }
+        }
+        // What is not given to one file may be to others.
+        for n in 0..100_000 {
+            let path = self.world.home().join(format!("filler-{n}"));
+            match fs::write(path, [1; 4096]) {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::StorageFull => return Ok(()),
+                Err(error) => return Err(format!("the disk could not be filled: {error}")),
+            }
+        }
+        Err("the disk is never full".to_owned())
+    }
+
+    /// Ends whoever has it open, and mounts it anew.
+    pub fn mount_again(&self) -> Result<(), String> {
+        self.end_processes();
+        until("the disk is unmounted", || {
+            must("umount", &[&self.home()]).is_ok()
+        })?;
+        self.mount()
+    }
+
+    fn end_processes(&self) {
+        for pid in self.world.processes() {
+            kill(pid);
+        }
+    }
+}
+
+impl Drop for Image<'_> {
+    fn drop(&mut self) {
+        self.end_processes();
+        // The loop device goes with the last who has it open.
+        let _ = must("umount", &["-l", &self.home()]);
+    }
+}
+
+/// A disk that takes no writes until this is dropped: whoever writes waits.
+///
+/// Another process thaws it, also when this one is killed.
+pub struct Frozen(Child);
+
+impl Frozen {
+    pub fn new(world: &World) -> Result<Frozen, String> {
+        let script = "fsfreeze -f \"$1\" && echo frozen && read -r _; fsfreeze -u \"$1\"";
+        let mut child = Command::new("sh")
+            .args(["-c", script, "sh"])
+            .arg(world.home())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("no shell: {error}"))?;
+        let mut line = String::new();
+        let read = child
+            .stdout
+            .take()
+            .map(|out| BufReader::new(out).read_line(&mut line));
+        let frozen = Frozen(child);
+        match read {
+            Some(Ok(1..)) => Ok(frozen),
+            _ => Err("the disk could not be frozen (fsfreeze)".to_owned()),
+        }
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
