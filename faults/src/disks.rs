@@ -12,6 +12,7 @@ use outlive_sys::{clock, procfs};
 use serde_json::Value;
 use std::fs;
 use std::process::Command;
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -46,21 +47,33 @@ fn try_on(
     kinds: &[Kind],
     check: fn(&World, &Image) -> Result<(), String>,
 ) -> Tried {
-    let mut missing = Vec::new();
-    let mut present = Vec::new();
-    for kind in kinds {
-        let tried = World::new(context).and_then(|world| Image::new(&world, *kind).map(drop));
-        match tried {
-            Ok(()) => present.push(*kind),
-            Err(why) => missing.push(format!("{kind}: {why}")),
-        }
-    }
+    let (present, missing) = look_for(context, kinds);
     let tried = context.try_cases(present, kinds.len(), |kind| {
         let world = World::new(context)?;
         let image = Image::new(&world, *kind)?;
         check(&world, &image)
     });
     tried.without(&missing)
+}
+
+/// Those of which a disk can be made here, and why not of the others. Found out once, by doing it.
+fn look_for(context: &Context, kinds: &[Kind]) -> (Vec<Kind>, Vec<String>) {
+    static FOUND: OnceLock<Vec<(Kind, Result<(), String>)>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let make = |kind: Kind| {
+            let made = World::new(context).and_then(|world| Image::new(&world, kind).map(drop));
+            (kind, made)
+        };
+        [EXT4, XFS, BTRFS].map(make).into()
+    });
+    let (mut present, mut missing) = (Vec::new(), Vec::new());
+    for (kind, made) in found.iter().filter(|(kind, _)| kinds.contains(kind)) {
+        match made {
+            Ok(()) => present.push(*kind),
+            Err(why) => missing.push(format!("{kind}: {why}")),
+        }
+    }
+    (present, missing)
 }
 
 /// The longest that a verb may take that waits for nothing, also on a busy machine.

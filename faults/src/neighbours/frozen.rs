@@ -1,6 +1,6 @@
 //! Keepers and consumers that are suspended and go on again.
 
-use super::pair;
+use super::{ended, pair, until_written};
 use crate::invariants::{self, Allowed};
 use crate::job::{self, KINDS};
 use crate::random::Random;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub fn rows() -> Vec<Row> {
     vec![
@@ -21,6 +21,11 @@ pub fn rows() -> Vec<Row> {
             name: "neighbour: keepers suspended at random",
             promise: "what goes on again goes on exactly, and is told once",
             run: run_keepers,
+        },
+        Row {
+            name: "neighbour: verbs beside a suspended keeper",
+            promise: "each keeps its own time, and says what is not known",
+            run: run_verbs,
         },
         Row {
             name: "neighbour: consumers suspended with a claim",
@@ -66,6 +71,69 @@ fn run_keepers(context: &Context) -> Tried {
         })?;
         invariants::check(&world, kind, &ended, Allowed::Exact)
     })
+}
+
+/// What a verb that waits for nothing may take beside a suspended keeper, also on a busy machine.
+const PROMPT: Duration = Duration::from_secs(4);
+
+/// Jobs that are talked to: what they wait for, only their keepers know.
+const TALKED_TO: [&[&str]; 2] = [&["--pty"], &["--stdin", "pipe"]];
+
+struct TalkedTo(usize);
+
+impl fmt::Display for TalkedTo {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "a job with {}", TALKED_TO[self.0].join(" "))
+    }
+}
+
+fn run_verbs(context: &Context) -> Tried {
+    let cases = (0..TALKED_TO.len()).map(TalkedTo).collect();
+    context.try_cases(cases, TALKED_TO.len(), |case| {
+        let world = World::new(context)?;
+        let script = "echo up; read -r line; exit 6";
+        let run = ["run", "--id", job::ID, "--shell", script];
+        world.ok(&[&run[..], TALKED_TO[case.0]].concat())?;
+        until_written(&world, job::ID, "up")?;
+        let (keeper, _) = pair(&world, job::ID);
+        let keeper = keeper.ok_or("nobody keeps it")?;
+        signal(keeper, STOP);
+        until("it is suspended", || is_stopped(keeper as u32))?;
+        let answered = verbs(&world);
+        signal(keeper, CONT);
+        answered?;
+        world.ok(&["send", job::ID, "x", "--enter"])?;
+        let ended = ended(&world, job::ID)?;
+        match ended["outcome"]["code"] == 6 {
+            true => Ok(()),
+            false => Err(format!("it came to {ended}")),
+        }
+    })
+}
+
+fn verbs(world: &World) -> Result<(), String> {
+    let mut shown = Value::Null;
+    for (args, code) in [
+        (&["list", "--json"][..], 0),
+        (&["log", job::ID], 0),
+        (&["show", job::ID, "--json"], 0),
+        (&["wait", "--timeout", "200ms"], 124),
+        (&["wait", job::ID, "--timeout", "200ms"], 124),
+    ] {
+        let begun = Instant::now();
+        let ran = world.outlive(args)?;
+        let took = begun.elapsed();
+        if ran.code != code || took > PROMPT {
+            return Err(format!("outlive {args:?} took {took:?}: {ran}"));
+        }
+        if args[0] == "show" {
+            shown = serde_json::from_slice(&ran.stdout).unwrap_or_default();
+        }
+    }
+    match shown["state"] == "running" && shown["keeper_silent"] == true {
+        true => Ok(()),
+        false => Err(format!("what is not known is said: {shown}")),
+    }
 }
 
 /// Suspends one or both of the pair a few times, for a few milliseconds each, and leaves them going.

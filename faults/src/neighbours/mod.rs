@@ -7,6 +7,7 @@
 //! | `talkers` | output of the worst kind, and descriptors used against their purpose |
 //! | `bombs` | jobs that fork without end |
 //! | `strangers` | pids that went to somebody else |
+//! | `namespaces` | the same home seen from another PID namespace |
 //! | `clocks` | a wall clock that jumps |
 //! | `frozen` | keepers and consumers that are suspended |
 //! | `attrition` | somebody who kills one of the pair again and again |
@@ -16,6 +17,7 @@ mod bombs;
 mod clocks;
 mod frozen;
 mod killers;
+mod namespaces;
 mod strangers;
 mod talkers;
 mod vandals;
@@ -32,6 +34,7 @@ pub fn rows() -> Vec<Row> {
         talkers::rows(),
         bombs::rows(),
         strangers::rows(),
+        namespaces::rows(),
         clocks::rows(),
         frozen::rows(),
         attrition::rows(),

@@ -1,0 +1,104 @@
+//! Two PID namespaces on one home, as a container and its machine have it.
+
+use crate::invariants::{self, Allowed};
+use crate::job::{ID, KINDS};
+use crate::row::{Context, Row, Tried};
+use crate::world::{Ran, World};
+use serde_json::Value;
+use std::fmt;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+pub fn rows() -> Vec<Row> {
+    vec![Row {
+        name: "neighbour: another PID namespace on one home",
+        promise: "from there a job is unreachable and never lost; from its own it is exact",
+        run,
+    }]
+}
+
+struct Case(usize);
+
+impl fmt::Display for Case {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "a {} job", KINDS[self.0].name)
+    }
+}
+
+fn run(context: &Context) -> Tried {
+    context.try_cases((0..KINDS.len()).map(Case).collect(), KINDS.len(), |case| {
+        let kind = &KINDS[case.0];
+        let world = World::new(context)?;
+        let started = Ran::of(&mut kind.start(&world))?;
+        if started.code != 0 {
+            return Err(format!("it could not be started: {started}"));
+        }
+        let is_over = AtomicBool::new(false);
+        let (ended, told) = thread::scope(|scope| {
+            let other = scope.spawn(|| interfere(&world, &is_over));
+            // It is met from there while it runs, if it is not over at once.
+            let met = from_elsewhere(&world, &["show", ID, "--json"]);
+            let ended = kind.go_on(&world);
+            is_over.store(true, Ordering::Relaxed);
+            let told = other.join().map_err(|_| "it panicked".to_owned());
+            (ended, met.and_then(|met| judge(&met)).and(told.flatten()))
+        });
+        told?;
+        invariants::check(&world, kind, &ended?, Allowed::Exact)
+    })
+}
+
+/// Runs `outlive` in a PID namespace of its own.
+fn from_elsewhere(world: &World, args: &[&str]) -> Result<Ran, String> {
+    let outlive = world.command(args);
+    let mut command = Command::new("unshare");
+    command
+        .args(["--pid", "--fork", "--kill-child", "--mount-proc"])
+        .arg(outlive.get_program())
+        .args(outlive.get_args());
+    for (key, value) in outlive.get_envs() {
+        match value {
+            Some(value) => command.env(key, value),
+            None => command.env_remove(key),
+        };
+    }
+    Ran::of(&mut command)
+}
+
+/// Looks at the job, waits for it and tries to stop it, for as long as it is not over.
+fn interfere(world: &World, is_over: &AtomicBool) -> Result<(), String> {
+    while !is_over.load(Ordering::Relaxed) {
+        judge(&from_elsewhere(world, &["show", ID, "--json"])?)?;
+        let stopped = from_elsewhere(world, &["stop", ID])?;
+        let is_right = match stopped.code {
+            0 => stopped.stderr.contains("had already ended"),
+            code => code == 125 && stopped.stderr.contains("kept on"),
+        };
+        if !is_right {
+            return Err(format!("a stop from there came to {stopped}"));
+        }
+        for args in [
+            &["list"][..],
+            &["log", ID],
+            &["wait", ID, "--timeout", "50ms"],
+        ] {
+            let ran = from_elsewhere(world, args)?;
+            if ran.code == 125 {
+                return Err(format!("outlive {args:?} failed there: {ran}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is shown there is that it cannot be reached, or how it ended.
+fn judge(ran: &Ran) -> Result<(), String> {
+    let job: Value = serde_json::from_slice(&ran.stdout)
+        .map_err(|error| format!("show printed no JSON ({error}): {ran}"))?;
+    match job["state"].as_str() {
+        Some("unreachable") => Ok(()),
+        Some("ended") if job["outcome"]["kind"] != "lost" => Ok(()),
+        _ => Err(format!("from there it is said to be {job}")),
+    }
+}
