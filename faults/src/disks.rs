@@ -284,9 +284,10 @@ fn failing(world: &World, image: &Image) -> Result<(), String> {
     Ok(())
 }
 
-/// It may fail, and says why.
+/// It may fail, and says why; not that there is no such job.
 fn is_clear(ran: &Ran, args: &[&str]) -> Result<(), String> {
-    match ran.code < 128 && (ran.code == 0 || !ran.stderr.trim().is_empty()) {
+    let is_there = !ran.stderr.contains("no job");
+    match is_there && ran.code < 128 && (ran.code == 0 || !ran.stderr.trim().is_empty()) {
         true => Ok(()),
         false => Err(format!(
             "outlive {args:?} does not say what is wrong: {ran}"

@@ -114,13 +114,10 @@ impl Outlive {
     /// Finds the job a person means: by its id, its name, or a beginning of its id that no other has.
     pub fn find(&self, text: &str) -> Result<JobId, Error> {
         let exact = JobId::parse(text).ok();
-        if let Some(id) = &exact {
-            match self.job_dir(id).path().metadata() {
-                Ok(found) if found.is_dir() => return Ok(id.clone()),
-                // A disk that has failed cannot even be looked at; a keeper may still answer to the id.
-                Err(error) if is_failing(&error) => return Ok(id.clone()),
-                _ => {}
-            }
+        if let Some(id) = &exact
+            && self.has(id)
+        {
+            return Ok(id.clone());
         }
         let name = Label::parse(text).ok();
         if let Some(name) = &name
@@ -183,9 +180,19 @@ impl Outlive {
 
     /// A job that is removed while it is being read was not damaged: it is no more.
     pub(crate) fn unless_removed(&self, id: &JobId, error: Error) -> Error {
-        match self.job_dir(id).path().is_dir() {
+        match self.has(id) {
             true => error,
             false => Error::NoSuchJob(id.to_string()),
+        }
+    }
+
+    /// Whether there is a job of this id. A disk that has failed cannot even be asked that; then there may be, and a
+    /// keeper that answers to it.
+    pub(crate) fn has(&self, id: &JobId) -> bool {
+        const EIO: i32 = 5;
+        match self.job_dir(id).path().metadata() {
+            Ok(found) => found.is_dir(),
+            Err(error) => error.raw_os_error() == Some(EIO),
         }
     }
 
@@ -260,12 +267,6 @@ fn check_owner(root: &Path) -> Result<(), Error> {
 }
 
 /// Makes a directory that is to be there.
-/// Whether the disk itself is what fails.
-fn is_failing(error: &io::Error) -> bool {
-    const EIO: i32 = 5;
-    error.raw_os_error() == Some(EIO)
-}
-
 pub(crate) fn make_private(path: &Path) -> Result<(), Error> {
     layout::make_directory(path).map_err(Error::io("cannot make the directory", path))
 }

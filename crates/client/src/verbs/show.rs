@@ -191,7 +191,7 @@ struct Record {
 
 impl Record {
     fn read(outlive: &Outlive, id: &JobId) -> Result<Record, Error> {
-        if !outlive.job_dir(id).path().is_dir() {
+        if !outlive.has(id) {
             return Err(Error::NoSuchJob(id.to_string()));
         }
         let spec = outlive.read_spec(id)?;
