@@ -362,6 +362,7 @@ fn look_at_frozen(world: &World) -> Result<(), String> {
         (&["log", "stopped"], 0),
         (&["wait", "stopped", "--timeout", "200ms"], 124),
         (&["inbox", "--session", "s", "--peek"], 0),
+        (&["inbox", "--session", "nobody", "--peek"], 0),
         (&["signal", "stopped", "CONT"], 0),
     ] {
         let ran = promptly(world, args)?;

@@ -114,7 +114,8 @@ impl Inbox<'_> {
                 sources.push((source, told));
             }
         }
-        if sources.is_empty() && taken.running.is_empty() {
+        // Looked for first: even a removal of what is not there waits for a frozen disk.
+        if sources.is_empty() && taken.running.is_empty() && directory.is_dir() {
             // Whoever starts another job makes it again. What matched before is no matter any more.
             let _ = fs::remove_file(directory.join(breaker::LIST));
             let _ = fs::remove_dir(&directory);
