@@ -5,9 +5,11 @@
 
 use crate::step;
 
-const TOOLS: [(&str, &[&str], &str); 5] = [
+const TOOLS: [(&str, &[&str], &str); 7] = [
     ("strace", &["-V"], "strace"),
     ("mkfs.ext4", &["-V"], "e2fsprogs"),
+    ("mkfs.xfs", &["-V"], "xfsprogs"),
+    ("mkfs.btrfs", &["--version"], "btrfs-progs"),
     ("python3", &["-V"], "python3"),
     ("xz", &["--version"], "xz-utils"),
     ("/lib/systemd/systemd", &["--version"], "systemd"),
