@@ -237,7 +237,7 @@ fn questions_are_asked_and_half_secrets_are_not_shown() {
         ("see postgres://me:pa$", "see "),
         ("curl -u me:pa", "curl -u "),
         ("curl -u 'me:pa ss", "curl -u 'me:[redacted:password]"),
-        ("Cookie: sid=a1b2; th", "Cookie: [redacted:cookie]"),
+        ("Cookie: sid=a1b2; th", "Cookie: [redacted:cookie] "),
         ("-----BEGIN PRIVATE KEY----- MIIEabc ", ""),
     ] {
         assert_eq!(redacted(&[Comes(half), Still])[1], shown, "{half}");
