@@ -11,9 +11,10 @@ use super::values::{Assignment, Separator, is_number, looks_random, words};
 const DECLARATIONS: &str =
     "const let var val mut final static auto type local private public my our";
 
-/// What an expression may start with.
+/// Words of an expression.
 const OPERATORS: &str = "\
-    await async new function yield typeof not lambda self this match unsafe if bool impl dyn";
+    await async new function yield typeof not lambda self this match unsafe if bool impl dyn or and \
+    else in is as for instanceof";
 
 /// Values that belong to a program, and not to whoever it speaks for.
 const OWNERS: &str = "\
@@ -66,7 +67,9 @@ impl Assignment<'_> {
         let is_comment = rest.starts_with(['#', ';']) || rest.starts_with("//");
         if rest.is_empty() || is_comment {
             let is_dotted = value.contains('.') && !value.bytes().any(|b| b.is_ascii_digit());
-            return is_name_of_secret(value) || is_dotted && !is_strong || self.has_its_name(value);
+            let is_name = is_name_of_secret(value);
+            let is_other = is_dotted && is_name || !is_strong && (is_dotted || is_name);
+            return is_other || self.has_its_name(value);
         }
         let goes_on = match self.separator {
             Separator::Equals => true,
@@ -106,11 +109,22 @@ impl Assignment<'_> {
         rest.contains(close) || rest.trim_end().ends_with(['(', '[', '{', '<', ','])
     }
 
-    /// Whether the value has the words of the name: `user.home_dir = homeDir`.
+    /// Whether the value is words of the name: `db_password = password`, `user.home_dir = homeDir`.
     fn has_its_name(&self, value: &str) -> bool {
-        let last = self.name().rsplit('.').next().unwrap_or_default();
-        self.name().contains('.') && parts(last) == parts(value)
+        let name = parts(self.name());
+        let is_own = parts(value).iter().all(|part| name.contains(part));
+        let is_reference = self.name().contains('.') || is_name_of_secret(value);
+        is_own && is_reference && !self.is_upper()
     }
+}
+
+/// Whether `text` is words as in a phrase, and not as in an expression.
+pub(super) fn is_phrase(text: &str) -> bool {
+    let is_plain = |word: &str| {
+        let is_operator = words(OPERATORS).any(|operator| operator == word);
+        word.bytes().all(|b| b.is_ascii_alphabetic()) && !is_operator
+    };
+    text.contains(' ') && text.split_ascii_whitespace().all(is_plain)
 }
 
 fn is_owned(value: &str) -> bool {

@@ -86,7 +86,7 @@ pub(super) static RULES: [Rule; 124] = [
         .only_if(is_value).like("openssl rsa -passin pass:{a8}", "tests pass: all of them"),
     Rule::pattern("password", &["sudo -S"], r#"echo[ \t]+(?:-n[ \t]+)?["']?([^"'|]+?)["']?[ \t]*\|[ \t]*sudo[ \t]+-S"#)
         .only_if(is_value).like("echo {a8} | sudo -S ls", "cat file | sudo -S ls"),
-    Rule::pattern("password", &["password "], r#"(?:(?-u:\b)(?:machine|login|account)[ \t]+[^\x00-\x20]+|^[ \t]*default)[ \t]+password[ \t]+([^\x00-\x20]+)"#)
+    Rule::pattern("password", &["password "], r#"(?:(?-u:\b)(?:machine|login|account)[ \t]+[^\x00-\x20]+|^[ \t]*default)[ \t]+password[ \t]+([^\x00-\x20]*[^\x00-\x20"',;)])"#)
         .only_if(is_value).like("machine h login u password {a8}", "the login form has a password field"),
     Rule::pattern("password", &["password "], r"^[ \t]*password[ \t]+([^\x00-\x20]+)[ \t]*$")
         .only_if(is_random).like("  password {a16}", "password changed"),

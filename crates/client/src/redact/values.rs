@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr_iter};
 
+use super::code::is_phrase;
 use super::marker_len;
 
 /// Values that are words about a secret, or types of one.
@@ -104,7 +105,9 @@ impl<'l> Assignment<'l> {
             || is_placeholder(value)
             || is_file(value)
             || !is_strong && (is_number(value) || is_prose(value) && !self.is_upper())
-            || !self.is_quoted && self.is_code(value, is_strong);
+            || !self.is_quoted
+                && self.separator != Separator::Space
+                && self.is_code(value, is_strong);
         !is_kept
             && match self.separator {
                 _ if matches!(kind, "auth" | "credential") => {
@@ -165,7 +168,12 @@ impl<'l> Assignment<'l> {
     /// shell would say so, only a space ends it; elsewhere punctuation does too.
     fn bare_len(&self, rest: &str) -> usize {
         let is_first = self.lead().is_empty() && !self.is_quoted_name;
-        if is_first && self.name().to_ascii_lowercase().ends_with("passphrase") {
+        let name = self.name().to_ascii_lowercase();
+        let is_phrase = || {
+            let is_password = self.separator == Separator::Equals && name.ends_with("password");
+            is_password && is_phrase(rest.trim_end())
+        };
+        if is_first && (name.ends_with("passphrase") || is_phrase()) {
             return rest.trim_end().len();
         }
         let marked = marker_len(rest).unwrap_or(0);
