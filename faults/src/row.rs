@@ -40,6 +40,12 @@ impl Tried {
         }
     }
 
+    /// Nothing was tried, if this is not root; else nothing is said.
+    pub fn unless_root() -> Option<Tried> {
+        let is_root = outlive_sys::own::user_id() == 0;
+        (!is_root).then(|| Tried::default().without(&["it needs root".to_owned()]))
+    }
+
     /// Says which of its cases this machine could not try. Where everything is to be tried (`CI=true`), each is a
     /// loss.
     pub fn without(mut self, missing: &[String]) -> Tried {

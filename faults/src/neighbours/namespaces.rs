@@ -27,6 +27,9 @@ impl fmt::Display for Case {
 }
 
 fn run(context: &Context) -> Tried {
+    if let Some(not_run) = Tried::unless_root() {
+        return not_run;
+    }
     context.try_cases((0..KINDS.len()).map(Case).collect(), KINDS.len(), |case| {
         let kind = &KINDS[case.0];
         let world = World::new(context)?;

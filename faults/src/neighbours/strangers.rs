@@ -64,6 +64,9 @@ grep -q 'State:.S' /proc/$stranger/status || exit 94
 "#;
 
 fn run(context: &Context) -> Tried {
+    if let Some(not_run) = Tried::unless_root() {
+        return not_run;
+    }
     context.try_cases((0..CASES.len()).map(Case).collect(), CASES.len(), |case| {
         let (whose, _, victims) = CASES[case.0];
         let world = World::new(context)?;

@@ -3,9 +3,8 @@
 use super::{keepers, unkept};
 use crate::checks::{assert_nothing_is_left, every, keepings};
 use crate::pair::{assert_whole_stream, places_in_the_stream, start_stream, stream_to};
-use crate::processes::{KILL, kill_for_good};
 use crate::scripts::{WAITS, let_go};
-use crate::world::{Pair, World, kill};
+use crate::world::World;
 use std::process::{Child, Stdio};
 
 #[test]
@@ -37,13 +36,6 @@ fn many_verbs_at_once_adopt_a_job_once() {
     assert_nothing_is_left(&world, &id);
 }
 
-/// Kills both in one breath; a standby that has been killed cannot take over.
-fn kill_both_at_once(pair: Pair) {
-    pair.standby.into_iter().for_each(|pid| kill(pid, KILL));
-    kill_for_good(pair.keeper);
-    pair.standby.into_iter().for_each(kill_for_good);
-}
-
 #[test]
 fn both_killed_at_any_moment_of_a_fast_stream_lose_and_double_nothing() {
     const KILLS: usize = 6;
@@ -56,9 +48,8 @@ fn both_killed_at_any_moment_of_a_fast_stream_lose_and_double_nothing() {
             let world = World::new();
             let id = start_stream(&world);
             for at in places {
-                let pair = world.pair(&id);
                 stream_to(&world, &id, *at);
-                kill_both_at_once(pair);
+                world.kill_both(&id);
                 assert_eq!(world.show(&id)["state"], "running");
             }
             assert_whole_stream(&world, &id);

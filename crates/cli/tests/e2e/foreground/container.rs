@@ -47,6 +47,7 @@ fn only_child(parent: i32) -> i32 {
 
 #[test]
 fn it_ends_with_the_code_of_the_job() {
+    needs!(Root);
     let world = World::new();
     let inner = command(&world, &[], "echo out; exit 3");
     let ran = Ran::of(&mut behind("unshare", NAMESPACE, &inner));
@@ -56,6 +57,7 @@ fn it_ends_with_the_code_of_the_job() {
 /// The first process of a namespace does not get signals that it does not listen to.
 #[test]
 fn it_hears_that_it_is_to_end() {
+    needs!(Root);
     let world = World::new();
     let container = Container::start(&world, &[], SAVES);
     kill(container.first, TERM);
@@ -67,6 +69,7 @@ fn it_hears_that_it_is_to_end() {
 
 #[test]
 fn it_hears_so_after_its_keeper_was_killed() {
+    needs!(Root);
     let world = World::new();
     let container = Container::start(&world, &[], SAVES);
     kill_for_good(container.keeper());
@@ -82,6 +85,7 @@ fn it_hears_so_after_its_keeper_was_killed() {
 /// Orphans of a process that came in from outside, as `docker exec` does, belong to nobody else.
 #[test]
 fn orphans_are_let_go() {
+    needs!(Root);
     let world = World::new();
     let container = Container::start(&world, &[], SAVES);
     let target = container.first.to_string();

@@ -13,15 +13,20 @@ enum Course {
     Stop,
 }
 
-/// What only jobs with a watch, a lock, a doorbell, an end of input or a lost standby come to.
-const ELSEWHERE: [&str; 6] = [
+/// What only jobs with a watch, a lock, a doorbell, an end of input, processes left behind or a lost standby come to.
+const ELSEWHERE: [&str; 7] = [
     "NewStandby",
+    "LingeringEnded",
     "TurnCame",
     "InputEnded",
     "Noticed",
     "Ringing",
     "Rang",
 ];
+
+/// What only a stop comes to; and of a job that ends as soon as it is talked to nobody can say, where its keeper is
+/// killed over that, whether it was.
+const STOP_ONLY: [&str; 4] = ["StopAsked", "StopWritten", "Terminated", "InputAccepted"];
 
 /// Every hook there is, for both courses.
 fn cells() -> Vec<(&'static str, Course)> {
@@ -35,9 +40,7 @@ fn cells() -> Vec<(&'static str, Course)> {
         .filter(|hook| !ELSEWHERE.contains(hook));
     hooks
         .flat_map(|hook| [(hook, Course::Talk), (hook, Course::Stop)])
-        .filter(|(hook, course)| {
-            *course == Course::Stop || !["StopAsked", "StopWritten", "Terminated"].contains(hook)
-        })
+        .filter(|(hook, course)| *course == Course::Stop || !STOP_ONLY.contains(hook))
         .collect()
 }
 
