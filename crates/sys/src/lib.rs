@@ -9,6 +9,7 @@
 //! | [`child`] | fork, and the way from fork to exec |
 //! | [`clock`] | both clocks, and a timer that runs through suspend |
 //! | [`file`] | reserving space, finding holes, renaming without replacing |
+//! | [`filter`] | having system calls refused, for breaking on purpose |
 //! | [`hook`] | named places where a test can stop or kill a process |
 //! | [`host`] | which host this is, and whether others share a disk with it |
 //! | [`limits`] | what a process may use |
@@ -29,6 +30,7 @@ pub mod blocked;
 pub mod child;
 pub mod clock;
 pub mod file;
+pub mod filter;
 pub mod hook;
 pub mod host;
 pub mod limits;

@@ -1,0 +1,159 @@
+//! Having the kernel refuse system calls to a program, as an older kernel or a sandbox does: for breaking on purpose.
+//!
+//! What ships does not use this. The filter (seccomp) is set between fork and exec, and all that the program starts
+//! inherits it.
+
+use crate::own::check;
+use std::io;
+use std::mem::offset_of;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// A system call that is not made, and the error that is given instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub call: i64,
+    /// Only where the argument at this place has this value (of which the lower 32 bits count).
+    pub only: Option<(usize, u32)>,
+    pub errno: i32,
+}
+
+/// The most refusals of one filter: a jump in it reaches 255 instructions.
+const MOST: usize = 50;
+
+/// Has the program that this command executes be refused these calls. May be said several times.
+pub fn refuse<'a>(command: &'a mut Command, refusals: &[Refusal]) -> io::Result<&'a mut Command> {
+    if refusals.len() > MOST {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let program = program(refusals);
+    // SAFETY: between fork and exec only system calls may be made, and these are two of them. What they read was
+    // made before the fork.
+    Ok(unsafe { command.pre_exec(move || install(&program)) })
+}
+
+/// In the order in which the kernel goes through it. Calls of another architecture are let through.
+fn program(refusals: &[Refusal]) -> Vec<libc::sock_filter> {
+    let load_call = load(offset_of!(libc::seccomp_data, nr));
+    let mut program = vec![
+        load(offset_of!(libc::seccomp_data, arch)),
+        skip_unless(ARCHITECTURE, refusals.iter().map(length).sum::<u8>() + 1),
+        load_call,
+    ];
+    for refusal in refusals {
+        program.push(skip_unless(refusal.call as u32, length(refusal) - 1));
+        if let Some((place, value)) = refusal.only {
+            program.push(load(offset_of!(libc::seccomp_data, args) + 8 * place + LOWER_HALF));
+            program.push(skip_unless(value, 1));
+        }
+        program.push(answer(libc::SECCOMP_RET_ERRNO | refusal.errno as u32));
+        if refusal.only.is_some() {
+            program.push(load_call);
+        }
+    }
+    program.push(answer(libc::SECCOMP_RET_ALLOW));
+    program
+}
+
+/// How many instructions a refusal takes.
+fn length(refusal: &Refusal) -> u8 {
+    match refusal.only {
+        Some(_) => 5,
+        None => 2,
+    }
+}
+
+fn load(offset: usize) -> libc::sock_filter {
+    instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset as u32, 0)
+}
+
+fn skip_unless(value: u32, skipped: u8) -> libc::sock_filter {
+    instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, value, skipped)
+}
+
+fn answer(action: u32) -> libc::sock_filter {
+    instruction(libc::BPF_RET | libc::BPF_K, action, 0)
+}
+
+fn instruction(code: u32, k: u32, jf: u8) -> libc::sock_filter {
+    libc::sock_filter {
+        code: code as u16,
+        jt: 0,
+        jf,
+        k,
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: u32 = 0xc000_00b7;
+
+#[cfg(target_endian = "little")]
+const LOWER_HALF: usize = 0;
+#[cfg(target_endian = "big")]
+const LOWER_HALF: usize = 4;
+
+fn install(program: &[libc::sock_filter]) -> io::Result<()> {
+    let filter = libc::sock_fprog {
+        len: program.len() as u16,
+        // The kernel only reads it.
+        filter: program.as_ptr().cast_mut(),
+    };
+    // SAFETY: numbers alone; from here on no program that this process executes gains rights.
+    check(i64::from(unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    }))?;
+    // SAFETY: the kernel copies as many instructions as `filter` says there are, and checks them.
+    check(i64::from(unsafe {
+        libc::prctl(
+            libc::PR_SET_SECCOMP,
+            libc::SECCOMP_MODE_FILTER,
+            &raw const filter,
+        )
+    }))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(refusals: &[Refusal], script: &str) -> String {
+        let mut shell = Command::new("sh");
+        let shell = refuse(shell.args(["-c", script]), refusals).expect("few refusals");
+        let output = shell.output().expect("a shell");
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    }
+
+    #[test]
+    fn a_program_and_what_it_starts_are_refused_a_call_and_no_other() {
+        let refusal = Refusal {
+            call: libc::SYS_uname,
+            only: None,
+            errno: libc::ENOSYS,
+        };
+        let unrelated = Refusal {
+            call: libc::SYS_splice,
+            only: Some((4, 1)),
+            errno: libc::EPERM,
+        };
+        let script = "uname; sh -c 'uname; echo on'";
+        let said = said(&[unrelated, refusal], script);
+        let refused = said.matches("Function not implemented").count();
+        assert_eq!((refused, said.contains("on\n")), (2, true), "{said}");
+    }
+
+    #[test]
+    fn a_call_can_be_refused_for_one_value_of_an_argument() {
+        let on_one_signal = Refusal {
+            call: libc::SYS_kill,
+            only: Some((1, 10)),
+            errno: libc::EPERM,
+        };
+        let script = "kill -s USR1 $$; kill -s CONT $$ && echo continued";
+        let said = said(&[on_one_signal], script);
+        assert!(said.contains("not permitted"), "{said}");
+        assert!(said.starts_with("continued\n"), "{said}");
+    }
+}
