@@ -116,7 +116,7 @@ pub(crate) fn sync_end(outlive: &Outlive, id: &JobId, state: &State) -> io::Resu
     let live = outlive.home().live_link(id);
     let is_open = state.end().is_some() && live.symlink_metadata().is_ok();
     if is_open {
-        layout::open(&outlive.job_dir(id).journal())?.sync_data()?;
+        layout::sync(&layout::open(&outlive.job_dir(id).journal())?)?;
     }
     Ok(is_open)
 }

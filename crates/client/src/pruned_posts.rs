@@ -66,7 +66,7 @@ pub fn remember(outlive: &Outlive, post: &Post) -> Result<(), Error> {
         let mut file = alone_with(&path)?;
         // It begins with a newline too, so that a line torn by a full disk spoils only itself.
         file.write_all(format!("\n{}\n", serde_json::to_string(&pruned)?).as_bytes())?;
-        file.sync_data()
+        layout::sync(&file)
     };
     write().map_err(Error::io("cannot write", &path))
 }
@@ -91,7 +91,7 @@ pub fn forget_old(outlive: &Outlive) -> Result<(), Error> {
     let replace = || {
         let mut file = layout::open_to_replace(&new)?;
         file.write_all(text.as_bytes())?;
-        file.sync_data()?;
+        layout::sync(&file)?;
         fs::rename(&new, &path)
     };
     replace().map_err(failed())

@@ -86,7 +86,7 @@ fn sync_names(job: &JobDir, spec: Option<&Spec>) -> io::Result<()> {
     layout::sync_directory(&home.jobs())?;
     layout::sync_directory(job.path())?;
     // Not waiting for what a job may have put in its place.
-    layout::open(&job.spec())?.sync_all()?;
+    layout::sync_all(&layout::open(&job.spec())?)?;
     if let Some(session) = spec.and_then(|spec| spec.session.as_ref()) {
         layout::sync_directory(&home.inbox(session))?;
         layout::sync_directory(&home.inboxes())?;

@@ -189,7 +189,7 @@ impl JournalWriter {
     }
 
     pub fn sync(&self) -> io::Result<()> {
-        self.file.sync_data()
+        layout::sync(&self.file)
     }
 }
 

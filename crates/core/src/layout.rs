@@ -25,8 +25,8 @@ use crate::post::Post;
 use crate::spec::Spec;
 pub use files::{
     PRIVATE, PRIVATE_DIRECTORY, make, make_directory, move_aside, open, open_or_make,
-    open_or_replace, open_to_append, open_to_replace, read, read_to_append, set_aside,
-    sync_directory,
+    open_or_replace, open_to_append, open_to_replace, read, read_to_append, set_aside, sync,
+    sync_all, sync_directory,
 };
 use serde::de::DeserializeOwned;
 use std::io;

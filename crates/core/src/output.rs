@@ -204,9 +204,9 @@ impl Segments {
     /// Once on the disk, they stay through a power loss.
     pub fn sync(&self) -> io::Result<()> {
         for start in self.starts()? {
-            layout::open(&self.path(start))?.sync_data()?;
+            layout::sync(&layout::open(&self.path(start))?)?;
         }
-        File::open(&self.directory)?.sync_all()
+        layout::sync_all(&File::open(&self.directory)?)
     }
 }
 

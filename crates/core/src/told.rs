@@ -328,9 +328,9 @@ pub fn append(path: &Path, line: &Line, durable: Durable) -> io::Result<()> {
     match durable {
         Durable::No => Ok(()),
         // The file may have been made just now, by a claim that needed not last.
-        Durable::Yes => file
-            .sync_data()
-            .and_then(|()| path.parent().map_or(Ok(()), layout::sync_directory)),
+        Durable::Yes => {
+            layout::sync(&file).and_then(|()| path.parent().map_or(Ok(()), layout::sync_directory))
+        }
     }
 }
 

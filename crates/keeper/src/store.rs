@@ -258,7 +258,7 @@ impl Store {
         if self.size == 0 {
             return Ok(());
         }
-        self.files.file().sync_data()?;
+        layout::sync(self.files.file())?;
         self.files.segments().map_or(Ok(()), Segments::sync)
     }
 }

@@ -157,5 +157,5 @@ fn fill(dir: &PostDir, post: &Post) -> io::Result<()> {
         .mode(PRIVATE)
         .open(dir.post())?;
     file.write_all(&serde_json::to_vec(post)?)?;
-    file.sync_all()
+    layout::sync_all(&file)
 }

@@ -209,8 +209,30 @@ fn read_all(mut file: &File, size: u64) -> io::Result<Vec<u8>> {
 pub fn sync_directory(path: &Path) -> io::Result<()> {
     match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other?.sync_all(),
+        other => sync_all(&other?),
     }
+}
+
+/// Puts what is in a file on the disk. There are two calls for it, of which a system may refuse one.
+pub fn sync(file: &File) -> io::Result<()> {
+    match file.sync_data() {
+        Err(error) if is_refused(&error) => file.sync_all(),
+        other => other,
+    }
+}
+
+/// The same with all that is known about the file.
+pub fn sync_all(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        Err(error) if is_refused(&error) => file.sync_data(),
+        other => other,
+    }
+}
+
+/// Whether a call was refused by the system, and not failed by the disk.
+fn is_refused(error: &io::Error) -> bool {
+    use io::ErrorKind::{PermissionDenied, Unsupported};
+    matches!(error.kind(), PermissionDenied | Unsupported)
 }
 
 #[cfg(test)]
