@@ -14,7 +14,7 @@ use outlive_core::layout::{self, CONTROL};
 use outlive_core::units::show_size;
 use outlive_core::{JobDir, OutputFiles, Spec, State};
 use outlive_sys::own::{self, Bell};
-use outlive_sys::pidfd::{self, PidFd, Status};
+use outlive_sys::pidfd::{self, Status};
 use outlive_sys::poll::{self, Interest};
 use outlive_sys::socket::{Read, Stream};
 use outlive_sys::{file, lock, memory};
@@ -122,17 +122,21 @@ impl Copying {
         if self.by == By::Nobody && self.starts_left < MOST_STARTS {
             self.start(job);
         }
+        let Ok(children) = Bell::for_relatives() else {
+            return;
+        };
         while let By::Process(pid) = self.by {
-            let Ok(Some(process)) = PidFd::open(pid) else {
-                return;
-            };
+            children.quiet();
+            if pidfd::has_child_ended(pid).unwrap_or(true) {
+                self.has_ended(job);
+                continue;
+            }
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             let on = [
-                (process.as_fd(), Interest::Readable),
+                (children.as_fd(), Interest::Readable),
                 (bell.as_fd(), Interest::Readable),
             ];
             match poll::wait(&on, left).as_deref() {
-                Ok([true, _]) => self.has_ended(job),
                 Ok([_, true]) => {
                     bell.quiet();
                     until.get_or_insert_with(|| Instant::now() + LAST_WORDS);

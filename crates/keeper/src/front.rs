@@ -73,13 +73,17 @@ pub fn run(directory: &Path) -> i32 {
         own::block_signals(&STOPS.map(Signal::number))?;
         let job = JobDir::at(std::path::absolute(directory)?);
         mark(&job)?;
-        let words = own::standard_error()?;
-        let mut handed = pair::settle_in()?;
+        let mut words = own::standard_error()?;
+        let Some(mut handed) = pair::settle_in(&job)? else {
+            let said = "the job cannot be supervised here; its record says why";
+            let _ = writeln!(words, "outlive: {said}");
+            return Err(io::Error::other(said));
+        };
         // Nobody waits to hear that the start is decided.
         let null = File::options().write(true).open("/dev/null")?;
         let out = std::mem::replace(&mut handed.output, null);
         front = Some(Front::new(&job, out, words)?);
-        pair::enter(&job, handed, &mut front)?;
+        pair::enter(&job, handed, Ok(()), &mut front)?;
         Ok(job)
     };
     let ran: io::Result<JobDir> = run();
@@ -162,10 +166,13 @@ impl Front {
     }
 
     /// As a standby: hands what was heard to the keeper. If that dies over it, this process has heard it too.
-    pub fn pass_on(&mut self, keeper: &PidFd) {
+    pub fn pass_on(&mut self, keeper: i32) {
         while let Some(number) = self.bell.next_signal() {
             self.heard = Signal::new(number).or(self.heard);
-            let _ = keeper.signal(number);
+            // A child that was not waited for, so its number is its own.
+            if let Ok(Some(keeper)) = PidFd::open(keeper) {
+                let _ = keeper.signal(number);
+            }
         }
     }
 

@@ -14,11 +14,11 @@ use crate::tree::Tree;
 use outlive_core::event::Moment;
 use outlive_core::{Input, Phase};
 use outlive_sys::pidfd::{self, PidFd};
-use outlive_sys::poll::{self, Interest};
+use outlive_sys::poll::Interest;
 use outlive_sys::{child, clock, own, pipe};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
+use std::thread;
 use std::time::Duration;
 
 /// How long a disk may take before it counts as one that holds up its writers; with a short grace, less.
@@ -46,7 +46,10 @@ impl Guard {
                 return 1;
             }
             let mut watch = Watch {
-                leader: leader.awaited(),
+                leader: leader.awaited().and_then(|(leader, interest)| {
+                    // One that has ended already is not waited for.
+                    matches!(interest, Interest::Readable).then_some(leader)
+                }),
                 note: Some(&mut to_note),
             };
             watch.hesitate(grace_ms);
@@ -72,7 +75,7 @@ impl Guard {
 
 /// What the guard does.
 struct Watch<'a> {
-    leader: Option<(&'a PidFd, Interest)>,
+    leader: Option<&'a PidFd>,
     /// Until it is written.
     note: Option<&'a mut File>,
 }
@@ -80,12 +83,13 @@ struct Watch<'a> {
 impl Watch<'_> {
     /// Waits for a moment, or until the leader ends, of which a note is made.
     fn wait(&mut self, limit: Duration) {
-        let on = self
-            .leader
-            .filter(|_| self.note.is_some())
-            .map(|(leader, interest)| (leader.as_fd(), interest));
-        let on: Vec<_> = on.into_iter().collect();
-        let ended = poll::wait(&on, Some(limit)).is_ok_and(|ready| ready == [true]);
+        let ended = match self.leader.filter(|_| self.note.is_some()) {
+            Some(leader) => leader.wait_for_end(Some(limit)).unwrap_or(false),
+            None => {
+                thread::sleep(limit);
+                false
+            }
+        };
         if let Some(note) = self.note.take_if(|_| ended) {
             let at = now();
             let _ = note.write_all(&[at.wall_ms.to_le_bytes(), at.boot_ms.to_le_bytes()].concat());

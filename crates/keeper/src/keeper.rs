@@ -17,6 +17,7 @@ use crate::input::Desk;
 use crate::leader::Leader;
 use crate::ledger::{Ledger, now};
 use crate::mirror::Mirror;
+use crate::rounds::Rounds;
 use crate::shared::Shared;
 use crate::signs::Signs;
 use crate::tail::{KeptSince, Tail};
@@ -53,6 +54,8 @@ pub struct Keeper<'a> {
     pub(crate) escalation: Option<Escalation>,
     /// Processes of an adopted tree, whose ends no bell rings for.
     pub(crate) watched: Vec<Member>,
+    /// When processes are looked at whose ends nobody tells.
+    pub(crate) rounds: Option<Rounds>,
     pub(crate) timer: Option<Timer>,
     /// What the timer is set to.
     pub(crate) timer_at: Option<u64>,
@@ -185,6 +188,7 @@ impl<'a> Keeper<'a> {
             clients: Clients::default(),
             escalation: None,
             watched: Vec::new(),
+            rounds: None,
             timer: None,
             timer_at: None,
             hold_off: None,
@@ -449,6 +453,7 @@ impl<'a> Keeper<'a> {
             Some(_) => self.look_at_leader(),
             None => Ok(()),
         };
+        let recorded = recorded.and_then(|()| self.go_round(now));
         if self.timeout_at().is_some_and(|at| at <= now) {
             self.stop(StopRequest {
                 by: StopCause::Timeout,

@@ -146,6 +146,11 @@ impl Leader {
         }
     }
 
+    /// Whether nobody tells of its end: it is no child of this process, and has no descriptor to sleep on.
+    pub fn ends_unheard(&self) -> bool {
+        matches!(self, Leader::Stranger { pidfd, .. } if pidfd.bell().is_none())
+    }
+
     /// How it ended, or `None` while it has not, or nobody can tell yet.
     pub fn look(&mut self) -> io::Result<Option<Ended>> {
         match self {

@@ -81,6 +81,7 @@ mod noticing;
 mod pair;
 mod probe;
 mod ringing;
+mod rounds;
 mod serving;
 mod shared;
 mod signs;

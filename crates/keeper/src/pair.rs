@@ -29,6 +29,7 @@ use outlive_sys::pidfd::PidFd;
 use outlive_sys::{clock, probe, procfs};
 use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 /// Supervises the job in this directory until nothing of it is left; returns the exit code.
@@ -36,11 +37,12 @@ use std::path::Path;
 /// Standard input is the job's lock file, locked (else the lock is taken here); something is written
 /// to standard output as soon as the command has been executed or could not be.
 pub fn run(directory: &Path) -> i32 {
-    let entered = settle_in().and_then(|handed| {
-        // Fails only for a process that leads a group already, and is as good as in a session then.
-        let _ = own::new_session();
-        let job = JobDir::at(std::path::absolute(directory)?);
-        enter(&job, handed, &mut None)
+    let entered = std::path::absolute(directory).and_then(|path| {
+        let job = JobDir::at(path);
+        match settle_in(&job)? {
+            Some(handed) => enter(&job, handed, own::new_session(), &mut None),
+            None => Ok(()),
+        }
     });
     match entered {
         Ok(()) => 0,
@@ -49,9 +51,15 @@ pub fn run(directory: &Path) -> i32 {
     }
 }
 
-/// Keeps the job until nothing of it is left. Returns in every process that it has forked, too.
-pub fn enter(job: &JobDir, handed: HandedDown, front: &mut Option<Box<Front>>) -> io::Result<()> {
-    let Some((_lock, mut shared, inside)) = open(job, handed)? else {
+/// Keeps the job until nothing of it is left. Returns in every process that it has forked, too. Where this process
+/// could not be `placed` as it should, the job is not started.
+pub fn enter(
+    job: &JobDir,
+    handed: HandedDown,
+    placed: io::Result<()>,
+    front: &mut Option<Box<Front>>,
+) -> io::Result<()> {
+    let Some((_lock, mut shared, inside)) = open(job, handed, placed)? else {
         return Ok(());
     };
     shared.front = front.take();
@@ -112,19 +120,26 @@ impl Beginning {
     }
 }
 
-/// A clean place to live in, and what was handed down.
-pub fn settle_in() -> io::Result<HandedDown> {
-    let handed = own::take_handed_down()?;
+/// A clean place to live in, and what was handed down; nothing where that cannot be taken, which is recorded.
+pub fn settle_in(job: &JobDir) -> io::Result<Option<HandedDown>> {
+    let handed = match own::take_handed_down() {
+        Err(error) => return give_up_early(job, &error).map(|()| None),
+        Ok(handed) => handed,
+    };
     own::quiet_signals()?;
-    Ok(handed)
+    Ok(Some(handed))
 }
 
 /// What both will share; nothing where another pair has the job, or none can be made for it.
 ///
 /// Kept out of line: its large stack frame must not stay allocated while the pair sleeps.
 #[inline(never)]
-fn open(job: &JobDir, handed: HandedDown) -> io::Result<Option<(Lock, Shared, GateInside)>> {
-    own::become_subreaper()?;
+fn open(
+    job: &JobDir,
+    handed: HandedDown,
+    placed: io::Result<()>,
+) -> io::Result<Option<(Lock, Shared, GateInside)>> {
+    let placed = placed.and_then(|()| own::become_subreaper());
     std::env::set_current_dir("/")?;
     let Some((lock, id)) = take_lock(job, handed.input)? else {
         return Ok(None);
@@ -133,7 +148,10 @@ fn open(job: &JobDir, handed: HandedDown) -> io::Result<Option<(Lock, Shared, Ga
     let limits = Limits::lift().ok();
     // Whoever waits at its other end is not to look before a failure is written down.
     let ready = handed.output;
-    match try_calls().and_then(|()| Shared::open(job.clone(), id, spec, &ready, limits)) {
+    match placed
+        .and_then(|()| try_calls())
+        .and_then(|()| Shared::open(job.clone(), id, spec, &ready, limits))
+    {
         Ok((shared, inside)) => Ok(Some((lock, shared, inside))),
         Err(error) => give_up(job, &error).map(|()| None),
     }
@@ -384,6 +402,15 @@ fn find_leader(
             Leader::find(process, held.map(|(_, pidfd)| pidfd), ledger.state())
         }
         None => Ok(Leader::Gone(leader::UNREADABLE)),
+    }
+}
+
+/// The same before anything was taken from whoever started this process.
+fn give_up_early(job: &JobDir, error: &io::Error) -> io::Result<()> {
+    let lock = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    match take_lock(job, lock)? {
+        Some(_lock) => give_up(job, error),
+        None => Ok(()),
     }
 }
 

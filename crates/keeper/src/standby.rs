@@ -6,7 +6,7 @@
 use crate::findable::{self, Finding, Syncing};
 use crate::shared::Shared;
 use outlive_sys::own::{self, Bell};
-use outlive_sys::pidfd::{self, PidFd, Status};
+use outlive_sys::pidfd::{self, Status};
 use outlive_sys::poll::{self, Interest};
 use std::io;
 use std::iter;
@@ -44,49 +44,33 @@ pub fn stand_by(of: Of, shared: &mut Shared) -> io::Result<Next> {
 
 /// The keeper is a child of this process.
 fn below(keeper: i32, syncing: Option<Syncing>, shared: &mut Shared) -> io::Result<Next> {
-    let (finding, status) = match PidFd::open(keeper) {
-        Ok(Some(process)) => {
-            let finding = match heed((keeper, &process), shared, syncing) {
-                // Its copy would keep the job's input from ever ending.
-                Err(error) if shared.channel.leash().is_some() => return Err(error),
-                other => other.unwrap_or(Finding::Open),
-            };
-            (finding, process.wait_for_child()?)
-        }
+    let finding = match heed(keeper, shared, syncing) {
+        // Its copy would keep the job's input from ever ending.
         Err(error) if shared.channel.leash().is_some() => return Err(error),
-        // Without a descriptor for it. It is our child until it is waited for, so its number is its own.
-        Ok(None) | Err(_) => (Finding::Open, pidfd::wait_for_child(keeper)?),
+        other => other.unwrap_or(Finding::Open),
     };
-    Ok(match status {
+    Ok(match pidfd::wait_for_child(keeper)? {
         Status::Exited { code: 0 } => Next::Nothing,
         _ => Next::TakeOver(finding),
     })
 }
 
-/// While the keeper lives: makes the job's names last, and lets go of the job's input when it is told to.
-fn heed(
-    (keeper_pid, keeper): (i32, &PidFd),
-    shared: &mut Shared,
-    mut syncing: Option<Syncing>,
-) -> io::Result<Finding> {
+/// While the keeper lives: makes the job's names last, and lets go of the job's input when it is told to. In the
+/// foreground manner it also hears what is asked of the pair's first process, and lets go of its children.
+fn heed(keeper: i32, shared: &mut Shared, mut syncing: Option<Syncing>) -> io::Result<Finding> {
     let mut finding = Finding::Open;
     let begins = Instant::now() + findable::MOMENT;
-    // In the foreground manner the pair's first process hears what is asked of it, and lets go of its children.
-    let children = match &shared.front {
-        Some(_) => Some(Bell::for_relatives()?),
-        None => None,
-    };
+    let bell = Bell::for_relatives()?;
     loop {
         let leash = shared.channel.leash().map(AsFd::as_fd);
-        if leash.is_none() && syncing.is_none() && children.is_none() {
+        if leash.is_none() && syncing.is_none() && shared.front.is_none() {
             return Ok(finding);
         }
         let is_leashed = leash.is_some();
         // What the leash is tugged through does not close with the keeper: a leader that waits to be
         // written down has copies.
         let asked = shared.front.as_ref().map(|front| front.bell());
-        let front = asked.into_iter().chain(children.as_ref().map(AsFd::as_fd));
-        let on = iter::once(keeper.as_fd()).chain(leash).chain(front);
+        let on = iter::once(bell.as_fd()).chain(leash).chain(asked);
         let on: Vec<_> = on.map(|fd| (fd, Interest::Readable)).collect();
         let until = syncing
             .is_some()
@@ -96,13 +80,17 @@ fn heed(
             front.pass_on(keeper);
         }
         match ready.as_slice() {
-            [true, ..] => return Ok(finding),
+            [true, ..] => {
+                bell.quiet();
+                if let Some(front) = &mut shared.front {
+                    front.let_children_go(&shared.job, keeper);
+                }
+                if pidfd::has_child_ended(keeper)? {
+                    return Ok(finding);
+                }
+            }
             [_, true, ..] if is_leashed => shared.channel.obey(),
             _ => {}
-        }
-        if let (Some(front), Some(children)) = (&mut shared.front, &children) {
-            children.quiet();
-            front.let_children_go(&shared.job, keeper_pid);
         }
         let due = syncing.take_if(|_| Instant::now() >= begins);
         finding = due.map_or(finding, |due| due.see_to(&shared.job, &shared.spec));

@@ -78,6 +78,10 @@ fn not_started(failure: ExecFailure, spec: &Spec) -> Outcome {
     let error = io::Error::from_raw_os_error(failure.errno);
     let found = error.kind() != io::ErrorKind::NotFound;
     let (cause, reason) = match failure.step {
+        Step::Session => (
+            NotStarted::Failed,
+            format!("cannot start a process: this system refuses the call setsid: {error}"),
+        ),
         Step::Directory => (
             NotStarted::NotExecutable,
             format!(

@@ -13,10 +13,8 @@ use outlive_core::{Home, JobDir, JobId, Label, Phase};
 use outlive_sys::lock::{self, Locked};
 use outlive_sys::own;
 use outlive_sys::pidfd::PidFd;
-use outlive_sys::poll::{self, Interest};
 use std::fs::{DirBuilder, File};
 use std::io;
-use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 
 /// The lock of a job that has one, held or not.
@@ -103,7 +101,7 @@ pub fn wait(job: &JobDir, parent: i32) -> io::Result<()> {
     let file = own::take_handed_down()?.input;
     lock::wait(&file)?;
     match unkept_holder(job, &file)? {
-        Some(process) => poll::wait(&[(process.as_fd(), Interest::Readable)], None).map(drop),
+        Some(process) => process.wait_for_end(None).map(drop),
         None => Ok(()),
     }
 }

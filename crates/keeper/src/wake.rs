@@ -4,10 +4,11 @@ use crate::capture::Feed;
 use crate::clients::ClientId;
 use crate::escalation::Escalation;
 use crate::keeper::{HoldOff, Keeper, Rest};
-use outlive_sys::clock::Timer;
+use outlive_sys::clock::{self, Timer};
 use outlive_sys::poll::{self, Interest};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 /// Why a keeper woke. They are handled in this order: an end that has happened comes before a stop
 /// that is asked for, and output before both.
@@ -29,9 +30,11 @@ pub enum Wake {
 impl Keeper<'_> {
     /// Sleeps until something has happened.
     pub fn sleep(&mut self) -> io::Result<Vec<Wake>> {
-        if self.set_timer().is_err() {
-            self.hold_off(Rest::Work);
-        }
+        self.begin_rounds();
+        let next = self.next_due();
+        // What no timer can be had for is waited for all the same, and only then by a limit, since the clock of that
+        // stands still while the machine is suspended.
+        let untimed = self.set_timer(next).err().and(next);
         let mut wakes: Vec<Wake> = Vec::new();
         let mut on: Vec<(BorrowedFd<'_>, Interest)> = Vec::new();
         let mut add = |wake, fd, interest| {
@@ -46,12 +49,15 @@ impl Keeper<'_> {
             if let (true, Some(fd)) = (delivers, self.shared.channel.writable()) {
                 add(Wake::Room, fd, Interest::Writable);
             }
-            if let (Some((pidfd, interest)), None) = (self.leader.awaited(), self.state().end()) {
-                add(Wake::LeaderEnded, pidfd.as_fd(), interest);
+            if let (Some((pidfd, interest)), None) = (self.leader.awaited(), self.state().end())
+                && let Some(bell) = pidfd.bell()
+            {
+                add(Wake::LeaderEnded, bell, interest);
             }
+            // Of a child's end it tells as well.
             add(Wake::ProcessEnded, self.bell.as_fd(), Interest::Readable);
-            for member in &self.watched {
-                add(Wake::ProcessEnded, member.pidfd.as_fd(), Interest::Readable);
+            for bell in self.watched.iter().filter_map(|member| member.pidfd.bell()) {
+                add(Wake::ProcessEnded, bell, Interest::Readable);
             }
             if let Some(timer) = &self.timer {
                 add(Wake::Deadline, timer.as_fd(), Interest::Readable);
@@ -73,14 +79,17 @@ impl Keeper<'_> {
             }
         }
         // Needs no descriptor, which may be what there is too few of.
-        let limit = self.hold_off.map(HoldOff::left);
+        let left = |at: u64| Duration::from_millis(at.saturating_sub(clock::boot_ms()));
+        let rest = self.hold_off.map(HoldOff::left);
+        let limit = untimed.map(left).into_iter().chain(rest).min();
         let ready = poll::wait(&on, limit)?;
         let mut woken: Vec<Wake> = wakes
             .into_iter()
             .zip(ready)
             .filter_map(|(wake, ready)| ready.then_some(wake))
             .collect();
-        if self.hold_off.is_some_and(HoldOff::is_over) {
+        let is_due = untimed.is_some_and(|at| at <= clock::boot_ms());
+        if is_due || self.hold_off.is_some_and(HoldOff::is_over) {
             woken.push(Wake::Deadline);
         }
         Ok(woken)
@@ -94,10 +103,10 @@ impl Keeper<'_> {
         }
     }
 
-    /// Sets the timer to the next thing that is due, if anything is.
-    fn set_timer(&mut self) -> io::Result<()> {
+    /// When the next thing is due, if anything is.
+    fn next_due(&self) -> Option<u64> {
         let escalation = self.escalation.as_ref().and_then(Escalation::deadline);
-        let next = [
+        [
             self.timeout_at(),
             escalation,
             self.desk.look_at,
@@ -107,10 +116,14 @@ impl Keeper<'_> {
             self.errands_end_at(),
             self.next_ring(),
             self.company.due_at(),
+            self.rounds.map(|rounds| rounds.at),
         ]
         .into_iter()
         .flatten()
-        .min();
+        .min()
+    }
+
+    fn set_timer(&mut self, next: Option<u64>) -> io::Result<()> {
         if next == self.timer_at {
             return Ok(());
         }

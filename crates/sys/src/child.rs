@@ -9,7 +9,7 @@
 //! **Between fork and exec nothing here allocates or locks**: [`Program`] holds everything ready.
 
 use crate::limits::Limits;
-use crate::own::{check, default_signals, swap_signal_mask};
+use crate::own::{check, default_signals, naming, swap_signal_mask};
 use crate::procfs;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
@@ -38,10 +38,12 @@ pub fn fork_here() -> io::Result<Forked> {
     require_one_thread()?;
     // SAFETY: this process has a single thread, so nobody can have started another since that was seen, and
     // the child is a whole copy: no lock is held by a thread that is not there. So it may do anything.
-    Ok(match check(i64::from(unsafe { libc::fork() }))? {
-        0 => Forked::Child,
-        pid => Forked::Parent(pid as i32),
-    })
+    Ok(
+        match naming("clone", check(i64::from(unsafe { libc::fork() })))? {
+            0 => Forked::Child,
+            pid => Forked::Parent(pid as i32),
+        },
+    )
 }
 
 /// Forks as [`fork_here`] does. The child runs `child` and ends with what it returns, or with 101 if that panics:
@@ -113,6 +115,8 @@ pub struct ExecFailure {
 /// Where a start failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
+    /// Making a session of its own.
+    Session,
     Directory,
     Execute,
 }
@@ -124,12 +128,9 @@ pub const NO_INTERPRETER: i32 = libc::ELIBBAD;
 
 /// Makes a gate.
 pub fn gate() -> io::Result<(Gate, GateInside)> {
-    let (outside, inside) = socketpair(
-        AddressFamily::UNIX,
-        SocketType::SEQPACKET,
-        SocketFlags::CLOEXEC,
-        None,
-    )?;
+    let kind = SocketType::SEQPACKET;
+    let made = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None);
+    let (outside, inside) = naming("socketpair", made)?;
     Ok((Gate(outside), GateInside(inside)))
 }
 
@@ -161,10 +162,10 @@ impl ExecFailure {
     fn decode(bytes: [u8; 5]) -> ExecFailure {
         let [step, errno @ ..] = bytes;
         ExecFailure {
-            step: if step == 0 {
-                Step::Directory
-            } else {
-                Step::Execute
+            step: match step {
+                0 => Step::Directory,
+                2 => Step::Session,
+                _ => Step::Execute,
             },
             errno: i32::from_ne_bytes(errno),
         }
@@ -175,6 +176,7 @@ impl ExecFailure {
         let step = match self.step {
             Step::Directory => 0,
             Step::Execute => 1,
+            Step::Session => 2,
         };
         [step, a, b, c, d]
     }
@@ -283,8 +285,16 @@ impl Plan<'_> {
         default_signals();
         // SAFETY: plain system calls on descriptors and strings that the parent made and this
         // process has its own copy of.
+        let session = unsafe { libc::setsid() };
+        let has_session = match session {
+            -1 => Err(ExecFailure {
+                step: Step::Session,
+                errno: errno(),
+            }),
+            _ => Ok(()),
+        };
+        // SAFETY: as above.
         unsafe {
-            libc::setsid();
             // Refused, as it should be, for anything but a terminal.
             libc::ioctl(self.input, libc::TIOCSCTTY as _, 0);
             libc::dup2(self.input, 0);
@@ -296,7 +306,7 @@ impl Plan<'_> {
             limits.restore();
         }
         close_on_exec_from(3);
-        let first = self.look_ahead();
+        let first = has_session.and_then(|()| self.look_ahead());
         if !self.wait_at_gate() {
             return 125;
         }
@@ -429,6 +439,7 @@ fn errno() -> i32 {
 /// A belt to the braces: everything is opened close-on-exec already.
 fn close_on_exec_from(first: u32) {
     const CLOSE_RANGE_CLOEXEC: u32 = 4;
+    // Where the call is refused (kernels before 5.9) the braces hold.
     // SAFETY: changes only what becomes of descriptors at exec.
     unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, CLOSE_RANGE_CLOEXEC) };
 }

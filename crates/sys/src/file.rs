@@ -1,5 +1,6 @@
 //! What files can do beyond the standard library.
 
+use crate::own::naming;
 use rustix::fs::{
     CWD, FallocateFlags, IFlags, RenameFlags, SeekFrom, fallocate, fstatfs, ftruncate,
     ioctl_getflags, ioctl_setflags, renameat_with, seek,
@@ -140,7 +141,7 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
         // Some filesystems (NFS) and older kernels know no such flag. A directory replaces none but an empty one,
         // and what has the name is never that.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => rename_beside(from, to),
-        other => Ok(other?),
+        other => naming("renameat2", other),
     }
 }
 
@@ -167,6 +168,7 @@ pub fn is_full(error: &io::Error) -> bool {
 /// Random bits.
 pub fn random<const BYTES: usize>() -> io::Result<[u8; BYTES]> {
     let mut bytes = [0; BYTES];
-    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    naming("getrandom", filled)?;
     Ok(bytes)
 }

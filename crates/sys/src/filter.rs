@@ -18,18 +18,43 @@ pub struct Refusal {
     pub errno: i32,
 }
 
-/// The most refusals of one filter: a jump in it reaches 255 instructions.
-const MOST: usize = 50;
-
-/// Has the program that this command executes be refused these calls. May be said several times.
-pub fn refuse<'a>(command: &'a mut Command, refusals: &[Refusal]) -> io::Result<&'a mut Command> {
-    if refusals.len() > MOST {
-        return Err(io::ErrorKind::InvalidInput.into());
+impl Refusal {
+    /// A call that the kernel does not know.
+    pub fn unknown(call: i64) -> Refusal {
+        Refusal {
+            call,
+            only: None,
+            errno: libc::ENOSYS,
+        }
     }
+}
+
+/// What the oldest kernel that Outlive works on, Linux 4.18, does not know.
+pub fn linux_4_18() -> Vec<Refusal> {
+    let calls = [
+        libc::SYS_pidfd_open,
+        libc::SYS_pidfd_send_signal,
+        libc::SYS_clone3,
+        libc::SYS_close_range,
+        libc::SYS_openat2,
+        libc::SYS_faccessat2,
+    ];
+    let mut refusals: Vec<Refusal> = calls.map(Refusal::unknown).into();
+    refusals.push(Refusal {
+        call: libc::SYS_waitid,
+        only: Some((0, libc::P_PIDFD)),
+        errno: libc::EINVAL,
+    });
+    refusals
+}
+
+/// Has the program that this command executes be refused these calls. They should be few: the kernel refuses a filter
+/// that it cannot run, and then the command cannot be started.
+pub fn refuse<'a>(command: &'a mut Command, refusals: &[Refusal]) -> &'a mut Command {
     let program = program(refusals);
     // SAFETY: between fork and exec only system calls may be made, and these are two of them. What they read was
     // made before the fork.
-    Ok(unsafe { command.pre_exec(move || install(&program)) })
+    unsafe { command.pre_exec(move || install(&program)) }
 }
 
 /// In the order in which the kernel goes through it. Calls of another architecture are let through.
@@ -37,13 +62,19 @@ fn program(refusals: &[Refusal]) -> Vec<libc::sock_filter> {
     let load_call = load(offset_of!(libc::seccomp_data, nr));
     let mut program = vec![
         load(offset_of!(libc::seccomp_data, arch)),
-        skip_unless(ARCHITECTURE, refusals.iter().map(length).sum::<u8>() + 1),
+        // A jump reaches 255 instructions.
+        skip_unless(
+            ARCHITECTURE,
+            refusals.iter().map(length).fold(1, u8::saturating_add),
+        ),
         load_call,
     ];
     for refusal in refusals {
         program.push(skip_unless(refusal.call as u32, length(refusal) - 1));
         if let Some((place, value)) = refusal.only {
-            program.push(load(offset_of!(libc::seccomp_data, args) + 8 * place + LOWER_HALF));
+            program.push(load(
+                offset_of!(libc::seccomp_data, args) + 8 * place + LOWER_HALF,
+            ));
             program.push(skip_unless(value, 1));
         }
         program.push(answer(libc::SECCOMP_RET_ERRNO | refusal.errno as u32));
@@ -121,8 +152,9 @@ mod tests {
 
     fn said(refusals: &[Refusal], script: &str) -> String {
         let mut shell = Command::new("sh");
-        let shell = refuse(shell.args(["-c", script]), refusals).expect("few refusals");
-        let output = shell.output().expect("a shell");
+        let output = refuse(shell.args(["-c", script]), refusals)
+            .output()
+            .expect("a shell");
         String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
     }
 

@@ -71,7 +71,8 @@ impl Limits {
     }
 }
 
-fn get(resource: libc::c_uint) -> io::Result<libc::rlimit> {
+/// A limit of this process.
+pub(crate) fn get(resource: libc::c_uint) -> io::Result<libc::rlimit> {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,

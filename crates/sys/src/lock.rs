@@ -3,11 +3,18 @@
 //! An open-file-description lock belongs to the open file, not to the process: a forked child holds
 //! it too, it ends when the last holder is gone however that died, and asking about it does not
 //! take it.
+//!
+//! A kernel that does not know such locks (gVisor) has `flock`, which belongs to the open file as well. It is of the
+//! whole file, so locks of single bytes are not to be had there; and to ask about it is to take it for an instant,
+//! so whoever finds it taken tries again.
 
+use crate::own::naming;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
+use std::thread;
+use std::time::Duration;
 
 /// A file that is locked for as long as this, or a forked copy of it, exists.
 #[derive(Debug)]
@@ -42,9 +49,55 @@ fn fcntl(file: &File, command: i32, flock: &mut libc::flock) -> io::Result<()> {
     // SAFETY: the descriptor is open while `file` is borrowed, and `flock` is a valid structure
     // that the kernel reads and writes only during the call.
     match unsafe { libc::fcntl(file.as_raw_fd(), command, flock) } {
-        -1 => Err(io::Error::last_os_error()),
+        -1 => naming("fcntl", Err(io::Error::last_os_error())),
         _ => Ok(()),
     }
+}
+
+/// Whether this is what a kernel says that does not know these locks.
+fn is_unknown(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EINVAL)
+}
+
+/// Whether the kernel knows locks of open files; `flock` takes their place where it does not.
+pub fn has_open_file_locks(file: &File) -> io::Result<bool> {
+    match fcntl(file, libc::F_OFD_GETLK, &mut whole_file(libc::F_WRLCK)) {
+        Err(error) if is_unknown(&error) => Ok(false),
+        other => other.map(|()| true),
+    }
+}
+
+/// Says whether the lock was to be had.
+fn flock(file: &File, operation: i32) -> io::Result<bool> {
+    loop {
+        // SAFETY: a plain call on a descriptor that is open while `file` is borrowed.
+        if unsafe { libc::flock(file.as_raw_fd(), operation) } == 0 {
+            return Ok(true);
+        }
+        let error = io::Error::last_os_error();
+        match error.kind() {
+            io::ErrorKind::Interrupted => {}
+            io::ErrorKind::WouldBlock => return Ok(false),
+            _ => return naming("flock", Err(error)),
+        }
+    }
+}
+
+/// Takes the lock if it is free, but for somebody who asks about it in this instant.
+fn try_flock(file: &File, kind: i32) -> io::Result<bool> {
+    const TRIES: u32 = 10;
+    const PAUSE: Duration = Duration::from_millis(2);
+    let operation = match kind {
+        libc::F_RDLCK => libc::LOCK_SH,
+        _ => libc::LOCK_EX,
+    };
+    for _ in 1..TRIES {
+        if flock(file, operation | libc::LOCK_NB)? {
+            return Ok(true);
+        }
+        thread::sleep(PAUSE);
+    }
+    flock(file, operation | libc::LOCK_NB)
 }
 
 /// Takes the lock if it is free, without waiting. On a file whose description holds it already
@@ -59,7 +112,11 @@ pub fn share(file: File) -> io::Result<Locked> {
 }
 
 fn try_to_lock(file: File, kind: i32) -> io::Result<Locked> {
-    Ok(match try_range(&file, whole_file(kind))? {
+    let is_mine = match try_range(&file, whole_file(kind)) {
+        Err(error) if is_unknown(&error) => try_flock(&file, kind),
+        other => other,
+    };
+    Ok(match is_mine? {
         true => Locked::Mine(Lock(file)),
         false => Locked::Taken,
     })
@@ -80,6 +137,7 @@ pub fn wait(file: &File) -> io::Result<()> {
     loop {
         match fcntl(file, libc::F_OFD_SETLKW, &mut whole_file(libc::F_WRLCK)) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if is_unknown(&error) => return flock(file, libc::LOCK_EX).map(drop),
             other => return other,
         }
     }
@@ -87,7 +145,10 @@ pub fn wait(file: &File) -> io::Result<()> {
 
 /// Lets go of the lock on this file for all who share it.
 pub fn release(file: &File) -> io::Result<()> {
-    fcntl(file, libc::F_OFD_SETLK, &mut whole_file(libc::F_UNLCK))
+    match fcntl(file, libc::F_OFD_SETLK, &mut whole_file(libc::F_UNLCK)) {
+        Err(error) if is_unknown(&error) => flock(file, libc::LOCK_UN).map(drop),
+        other => other,
+    }
 }
 
 /// Shares the lock on one byte of a file, which is held until the file is closed. Says whether it was to
@@ -122,8 +183,17 @@ pub fn taken_bytes(file: &File, range: Range<u64>) -> io::Result<Vec<u64>> {
 /// Whether somebody else holds the lock now.
 pub fn is_taken(file: &File) -> io::Result<bool> {
     let mut flock = whole_file(libc::F_WRLCK);
-    fcntl(file, libc::F_OFD_GETLK, &mut flock)?;
-    Ok(i32::from(flock.l_type) != libc::F_UNLCK)
+    match fcntl(file, libc::F_OFD_GETLK, &mut flock) {
+        Err(error) if is_unknown(&error) => is_flock_taken(file),
+        other => other.map(|()| i32::from(flock.l_type) != libc::F_UNLCK),
+    }
+}
+
+fn is_flock_taken(file: &File) -> io::Result<bool> {
+    // Opened anew: what this one holds would be changed by asking.
+    let asks = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    // It ends with this file, and those who ask at the same time share it.
+    flock(&asks, libc::LOCK_SH | libc::LOCK_NB).map(|is_free| !is_free)
 }
 
 impl Lock {
@@ -136,6 +206,24 @@ impl Lock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_flock_is_held_by_the_open_file_and_asked_about() -> io::Result<()> {
+        let path = std::env::temp_dir().join(format!("outlive-flock-{}", crate::own::pid()));
+        let (first, second) = (File::create(&path)?, File::open(&path)?);
+        std::fs::remove_file(&path)?;
+        assert!(!is_flock_taken(&second)?, "nobody has it");
+        assert!(try_flock(&first, libc::F_WRLCK)?);
+        let copy = first.try_clone()?;
+        drop(first);
+        assert!(is_flock_taken(&second)?, "the copy holds it too");
+        assert!(!try_flock(&second, libc::F_RDLCK)?);
+        assert!(is_flock_taken(&second)?, "to ask does not free it");
+        drop(copy);
+        assert!(!is_flock_taken(&second)?);
+        assert!(try_flock(&second, libc::F_WRLCK)?);
+        Ok(())
+    }
 
     #[test]
     fn every_byte_that_others_lock_is_named() -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! Files that are nowhere but in memory.
 
+use crate::own::naming;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io;
@@ -7,5 +8,6 @@ use std::io;
 /// A new empty file, which goes with the last process that has it open. A forked process shares it, with
 /// the place it is read from.
 pub fn file(name: &str) -> io::Result<File> {
-    Ok(File::from(memfd_create(name, MemfdFlags::CLOEXEC)?))
+    let made = memfd_create(name, MemfdFlags::CLOEXEC);
+    naming("memfd_create", made).map(File::from)
 }

@@ -1,5 +1,6 @@
 //! What a process does to itself.
 
+use crate::limits;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -9,16 +10,22 @@ pub(crate) const ALL_SIGNALS: u64 = !0;
 const SIGNAL_SET_BYTES: usize = 8;
 const LAST_SIGNAL: i32 = 64;
 
-/// Leaves the parent's session, process group and terminal for a session of one's own.
+/// Leaves the parent's session, process group and terminal for a session of one's own. A process that leads a group
+/// already stays where it is.
 pub fn new_session() -> io::Result<()> {
-    rustix::process::setsid()?;
-    Ok(())
+    // Only whether it failed: what it returns is not a session in every kernel (0 in gVisor).
+    // SAFETY: a call without arguments.
+    let made = check(i64::from(unsafe { libc::setsid() }));
+    match rustix::process::getpgrp() == rustix::process::getpid() {
+        true => Ok(()),
+        false => naming("setsid", made).map(drop),
+    }
 }
 
 /// Orphaned descendants become children of this process, not of the machine's first.
 pub fn become_subreaper() -> io::Result<()> {
-    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    Ok(())
+    let own = rustix::process::getpid();
+    rustix::process::set_child_subreaper(Some(own)).map_err(|error| refusal("prctl", error.into()))
 }
 
 pub fn pid() -> i32 {
@@ -148,7 +155,7 @@ impl Bell {
         let set = signal_set(signals);
         // SAFETY: `set` is initialised; the call returns a new descriptor or -1.
         let fd = unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
-        check(i64::from(fd))?;
+        naming("signalfd4", check(i64::from(fd)))?;
         // SAFETY: the descriptor is new, so nobody else owns it.
         Ok(Bell(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
@@ -247,28 +254,37 @@ fn close_inherited() -> io::Result<()> {
     Ok(())
 }
 
-/// How many files this process may have open.
+/// How many files this process may have open; `None` where there is no limit, or it cannot be learned.
 pub fn open_file_limit() -> Option<usize> {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    limit.current.and_then(|limit| usize::try_from(limit).ok())
+    let limit = limits::get(libc::RLIMIT_NOFILE as _).ok()?;
+    usize::try_from(limit.rlim_cur).ok()
 }
 
 /// Raises this process's limit on open files as far as it may; says how far that is.
 pub fn raise_open_file_limit() -> io::Result<usize> {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: `limit` is valid for writing during the call.
-    check(i64::from(unsafe {
-        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit)
-    }))?;
+    let mut limit = limits::get(libc::RLIMIT_NOFILE as _)?;
     limit.rlim_cur = limit.rlim_max;
     // SAFETY: `limit` is valid for reading during the call.
     check(i64::from(unsafe {
         libc::setrlimit(libc::RLIMIT_NOFILE, &limit)
     }))?;
     Ok(usize::try_from(limit.rlim_max).unwrap_or(usize::MAX))
+}
+
+/// Names a call that this system refuses: because it is older than the call, or because of a filter.
+pub(crate) fn naming<T, E: Into<io::Error>>(call: &str, result: Result<T, E>) -> io::Result<T> {
+    result.map_err(|error| {
+        let error = error.into();
+        match error.raw_os_error() {
+            Some(libc::ENOSYS | libc::EPERM) => refusal(call, error),
+            _ => error,
+        }
+    })
+}
+
+fn refusal(call: &str, error: io::Error) -> io::Error {
+    let reason = format!("this system refuses the call {call}: {error}");
+    io::Error::new(error.kind(), reason)
 }
 
 /// -1 from a C call means that `errno` tells.

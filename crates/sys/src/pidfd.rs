@@ -3,31 +3,104 @@
 //! A pidfd refers to the process it was opened for, for ever: signals through it never hit a
 //! process that got the pid later. Opened for a pid whose start time is then compared, it is a safe
 //! way back to a process known from a file.
+//!
+//! Where a call that pidfds take is refused (kernels before 5.4, sandboxes), a process is addressed by its number
+//! and its start time, which is compared just before each signal. For a child that has not been waited for that is
+//! as good, since its number stays its own. For another process it leaves an instant in which its number could go to
+//! somebody else. And nobody tells when a process ends that is not a child: it has to be looked at again and again.
 
 use crate::own::check;
-use crate::procfs;
-use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
+use crate::poll::{self, Interest};
+use crate::{clock, procfs};
+use rustix::process::{Pid, PidfdFlags, kill_process, pidfd_open, pidfd_send_signal};
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread;
+use std::time::Duration;
+
+mod waiting;
+
+pub(crate) use waiting::try_waiting;
+pub use waiting::{Status, Used, any_ended_child, has_child_ended, reap_child, wait_for_child};
+use waiting::{Which, wait};
 
 /// A reference to one process.
 #[derive(Debug)]
-pub struct PidFd(OwnedFd);
+pub struct PidFd(Address);
 
-/// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    Exited { code: i32 },
-    Signaled { signal: i32, core_dumped: bool },
+/// How a process is addressed.
+#[derive(Debug)]
+enum Address {
+    Descriptor(OwnedFd),
+    /// The start time is in clock ticks since boot.
+    Number {
+        pid: Pid,
+        started: u64,
+    },
 }
 
-/// What a process used, with the descendants it waited for.
+/// How processes are addressed here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Used {
-    pub user_ms: u64,
-    pub system_ms: u64,
-    pub max_rss_bytes: u64,
+pub enum Addressing {
+    Descriptors,
+    /// By number and start time, since this call is refused.
+    Numbers(&'static str),
+}
+
+const UNKNOWN: u8 = 0;
+const DESCRIPTORS: u8 = 1;
+/// And the calls that may be refused, in the order of [`CALLS`].
+const NUMBERS: u8 = 2;
+const CALLS: [&str; 3] = ["pidfd_open", "pidfd_send_signal", "waitid on a pidfd"];
+
+/// How processes are addressed here. Tried once; forked processes know it too.
+pub fn addressing() -> io::Result<Addressing> {
+    static KNOWN: AtomicU8 = AtomicU8::new(UNKNOWN);
+    let known = match KNOWN.load(Ordering::Relaxed) {
+        UNKNOWN => {
+            let found = try_descriptors()?.map_or(DESCRIPTORS, |refused| NUMBERS + refused);
+            KNOWN.store(found, Ordering::Relaxed);
+            found
+        }
+        known => known,
+    };
+    Ok(match known.checked_sub(NUMBERS) {
+        Some(refused) => Addressing::Numbers(CALLS[usize::from(refused)]),
+        None => Addressing::Descriptors,
+    })
+}
+
+/// The first of [`CALLS`] that is refused; an error where it cannot be told.
+fn try_descriptors() -> io::Result<Option<u8>> {
+    let own = match pidfd_open(rustix::process::getpid(), PidfdFlags::empty()) {
+        Err(error) if is_scarcity(error) => return Err(error.into()),
+        Err(_) => return Ok(Some(0)),
+        Ok(own) => own,
+    };
+    // SAFETY: a plain call on an open descriptor, that sends nothing.
+    let sent = check(unsafe {
+        libc::syscall(
+            libc::SYS_pidfd_send_signal,
+            own.as_raw_fd(),
+            0,
+            std::ptr::null::<libc::siginfo_t>(),
+            0,
+        )
+    });
+    if sent.is_err() {
+        return Ok(Some(1));
+    }
+    // This process is not its own child, which is what a kernel says that knows the call.
+    let waited = wait(Which::Descriptor(&own), libc::WNOHANG | libc::WNOWAIT);
+    let is_known = waited.is_err_and(|error| error.raw_os_error() == Some(libc::ECHILD));
+    Ok((!is_known).then_some(2))
+}
+
+/// Whether a call failed because there was too little of something just now.
+fn is_scarcity(error: rustix::io::Errno) -> bool {
+    use rustix::io::Errno;
+    matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOMEM)
 }
 
 /// Whether a signal found its process.
@@ -40,21 +113,6 @@ pub enum Delivered {
     Denied,
 }
 
-impl Status {
-    /// From the number that `wait` and the kernel's exit records use.
-    pub fn from_wait(status: i32) -> Status {
-        match status & 0x7f {
-            0 => Status::Exited {
-                code: (status >> 8) & 0xff,
-            },
-            signal => Status::Signaled {
-                signal,
-                core_dumped: status & 0x80 != 0,
-            },
-        }
-    }
-}
-
 impl PidFd {
     /// The process that has this pid now. Safe for one's own unreaped child; for any other process
     /// use [`PidFd::open_started`].
@@ -62,14 +120,28 @@ impl PidFd {
         let Some(pid) = Pid::from_raw(pid) else {
             return Ok(None);
         };
+        if let Addressing::Numbers(_) = addressing()? {
+            return PidFd::by_number(pid);
+        }
         match pidfd_open(pid, PidfdFlags::empty()) {
-            Ok(fd) => Ok(Some(PidFd(fd))),
+            Ok(fd) => Ok(Some(PidFd(Address::Descriptor(fd)))),
             // The second two where a thread has that number now: older kernels say INVAL, newer ones NOENT.
             Err(rustix::io::Errno::SRCH | rustix::io::Errno::INVAL | rustix::io::Errno::NOENT) => {
                 Ok(None)
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn by_number(pid: Pid) -> io::Result<Option<PidFd>> {
+        let number = pid.as_raw_nonzero().get();
+        let found = procfs::look(number)?.filter(|_| procfs::is_process(number));
+        Ok(found.map(|stat| {
+            PidFd(Address::Number {
+                pid,
+                started: stat.started,
+            })
+        }))
     }
 
     /// The process that has this pid and started then, if it is still there (perhaps ended and not
@@ -85,19 +157,49 @@ impl PidFd {
         }
     }
 
-    /// Sends no signal, to see whether one could be sent.
-    pub fn signal_nothing(&self) -> io::Result<()> {
-        // SAFETY: a plain call on an open descriptor, without further information.
-        check(unsafe {
-            libc::syscall(
-                libc::SYS_pidfd_send_signal,
-                self.0.as_raw_fd(),
-                0,
-                std::ptr::null::<libc::siginfo_t>(),
-                0,
-            )
-        })
-        .map(drop)
+    /// What becomes readable when the process ends. Nothing tells it where processes are addressed by number.
+    pub fn bell(&self) -> Option<BorrowedFd<'_>> {
+        match &self.0 {
+            Address::Descriptor(fd) => Some(fd.as_fd()),
+            Address::Number { .. } => None,
+        }
+    }
+
+    /// Sleeps until the process has ended, whether or not it is a child. With a limit it may return before, and says
+    /// whether it has ended.
+    pub fn wait_for_end(&self, limit: Option<Duration>) -> io::Result<bool> {
+        const FIRST_PAUSE: Duration = Duration::from_millis(1);
+        const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+        if let Some(bell) = self.bell() {
+            loop {
+                let has_ended = poll::wait(&[(bell, Interest::Readable)], limit)? == [true];
+                if has_ended || limit.is_some() {
+                    return Ok(has_ended);
+                }
+            }
+        }
+        let deadline = limit.map(|limit| clock::boot_ms() + limit.as_millis() as u64);
+        let mut pause = FIRST_PAUSE;
+        while self.is_running()? {
+            let left = deadline.map(|at| at.saturating_sub(clock::boot_ms()));
+            if left == Some(0) {
+                return Ok(false);
+            }
+            thread::sleep(left.map_or(pause, |left| pause.min(Duration::from_millis(left))));
+            pause = LONGEST_PAUSE.min(pause * 2);
+        }
+        Ok(true)
+    }
+
+    /// Of a process that is addressed by number: whether it has not ended.
+    fn is_running(&self) -> io::Result<bool> {
+        match &self.0 {
+            Address::Number { pid, started } => {
+                let stat = procfs::look(pid.as_raw_nonzero().get())?;
+                Ok(stat.is_some_and(|stat| stat.started == *started && !stat.is_zombie()))
+            }
+            Address::Descriptor(_) => Ok(true),
+        }
     }
 
     pub fn signal(&self, signal: i32) -> io::Result<Delivered> {
@@ -107,7 +209,14 @@ impl PidFd {
         else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
-        match pidfd_send_signal(&self.0, signal) {
+        let sent = match &self.0 {
+            Address::Descriptor(fd) => pidfd_send_signal(fd, signal),
+            Address::Number { pid, started } => match procfs::look(pid.as_raw_nonzero().get())? {
+                Some(stat) if stat.started == *started => kill_process(*pid, signal),
+                _ => return Ok(Delivered::AlreadyGone),
+            },
+        };
+        match sent {
             Ok(()) => Ok(Delivered::Yes),
             Err(rustix::io::Errno::SRCH) => Ok(Delivered::AlreadyGone),
             Err(rustix::io::Errno::PERM) => Ok(Delivered::Denied),
@@ -118,67 +227,34 @@ impl PidFd {
     /// How this child of ours ended, or `None` while it runs. It stays to be looked at again, by
     /// this process or by the one that inherits it.
     pub fn peek(&self) -> io::Result<Option<(Status, Used)>> {
-        self.wait(libc::WNOHANG | libc::WNOWAIT)
+        wait(self.which(), libc::WNOHANG | libc::WNOWAIT)
     }
 
     /// Lets the ended child go.
     pub fn reap(&self) -> io::Result<()> {
-        self.wait(libc::WNOHANG).map(drop)
+        wait(self.which(), libc::WNOHANG).map(drop)
     }
 
-    /// Sleeps until this child of ours has ended, and lets it go.
-    pub fn wait_for_child(&self) -> io::Result<Status> {
-        match self.wait(0)? {
-            Some((status, _)) => Ok(status),
-            // It does not return before there is something to tell.
-            None => Err(io::ErrorKind::NotFound.into()),
+    fn which(&self) -> Which<'_> {
+        match &self.0 {
+            Address::Descriptor(fd) => Which::Descriptor(fd),
+            Address::Number { pid, .. } => Which::Child(pid.as_raw_nonzero().get()),
         }
-    }
-
-    fn wait(&self, options: i32) -> io::Result<Option<(Status, Used)>> {
-        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-        retry_on_interrupt(|| {
-            // The raw call, because libc's does not pass the usage on.
-            // SAFETY: both structures are valid for writing during the call, the descriptor is open.
-            unsafe {
-                libc::syscall(
-                    libc::SYS_waitid,
-                    libc::P_PIDFD,
-                    self.0.as_raw_fd(),
-                    info.as_mut_ptr(),
-                    libc::WEXITED | options,
-                    usage.as_mut_ptr(),
-                )
-            }
-        })?;
-        // SAFETY: zeroed structures are valid, and the kernel filled what it had to say.
-        let (info, usage) = unsafe { (info.assume_init(), usage.assume_init()) };
-        // SAFETY: for this call the kernel fills the child fields, or leaves them zero.
-        let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
-        if pid == 0 {
-            return Ok(None);
-        }
-        let status = match info.si_code {
-            libc::CLD_EXITED => Status::Exited { code: status },
-            code => Status::Signaled {
-                signal: status,
-                core_dumped: code == libc::CLD_DUMPED,
-            },
-        };
-        Ok(Some((status, Used::from(&usage))))
     }
 
     /// How a process that is not our child ended, where the kernel tells (Linux 6.15 and later, once
     /// its parent has waited for it).
     pub fn exit_record(&self) -> Option<Status> {
+        let Address::Descriptor(fd) = &self.0 else {
+            return None;
+        };
         let mut info = PidfdInfo {
             mask: PIDFD_INFO_EXIT,
             ..PidfdInfo::default()
         };
         // SAFETY: the request number carries the size of `info`, which is valid for reading and
         // writing during the call.
-        let result = unsafe { libc::ioctl(self.0.as_raw_fd(), PIDFD_GET_INFO as _, &mut info) };
+        let result = unsafe { libc::ioctl(fd.as_raw_fd(), PIDFD_GET_INFO as _, &mut info) };
         (result == 0 && info.mask & PIDFD_INFO_EXIT != 0).then(|| Status::from_wait(info.exit_code))
     }
 }
@@ -190,23 +266,6 @@ unsafe fn real_time(number: i32) -> Option<rustix::process::Signal> {
     (34..=64)
         .contains(&number)
         .then(|| unsafe { rustix::process::Signal::from_raw_unchecked(number) })
-}
-
-impl AsFd for PidFd {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
-
-impl From<&libc::rusage> for Used {
-    fn from(usage: &libc::rusage) -> Used {
-        let ms = |time: libc::timeval| time.tv_sec as u64 * 1000 + time.tv_usec as u64 / 1000;
-        Used {
-            user_ms: ms(usage.ru_utime),
-            system_ms: ms(usage.ru_stime),
-            max_rss_bytes: usage.ru_maxrss as u64 * 1024,
-        }
-    }
 }
 
 const PIDFD_INFO_EXIT: u64 = 1 << 3;
@@ -224,61 +283,17 @@ struct PidfdInfo {
 /// `_IOWR(0xFF, 11, struct pidfd_info)`.
 const PIDFD_GET_INFO: u64 = (3 << 30) | ((size_of::<PidfdInfo>() as u64) << 16) | (0xFF << 8) | 11;
 
-/// An ended child of this process, left as it is, or `None` when none has ended. An error when there are no
-/// children at all.
-pub fn any_ended_child() -> io::Result<Option<i32>> {
-    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-    retry_on_interrupt(|| {
-        // SAFETY: `info` is valid for writing during the call.
-        i64::from(unsafe { libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), options) })
-    })?;
-    // SAFETY: zeroed is valid, and the kernel filled the child fields or left them zero.
-    let pid = unsafe { info.assume_init().si_pid() };
-    Ok((pid != 0).then_some(pid))
-}
-
 /// Kills a child that has not been reaped, so that its pid is its own. Needs no descriptor, of which there
 /// may be none left.
 pub fn kill_child(pid: i32) -> io::Result<()> {
     let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidInput)?;
-    Ok(rustix::process::kill_process(
-        pid,
-        rustix::process::Signal::KILL,
-    )?)
-}
-
-/// Lets an ended child go by its pid, which cannot have been reused: it is still ours.
-pub fn reap_child(pid: i32) -> io::Result<()> {
-    wait_for(pid, libc::WNOHANG).map(drop)
-}
-
-/// Sleeps until this child has ended, and lets it go.
-pub fn wait_for_child(pid: i32) -> io::Result<Status> {
-    wait_for(pid, 0)
-}
-
-fn wait_for(pid: i32, options: i32) -> io::Result<Status> {
-    let mut status = 0;
-    // SAFETY: `status` is valid for writing during the call.
-    retry_on_interrupt(|| i64::from(unsafe { libc::waitpid(pid, &mut status, options) }))?;
-    Ok(Status::from_wait(status))
-}
-
-/// Makes a call again that a signal interrupted.
-fn retry_on_interrupt(mut call: impl FnMut() -> i64) -> io::Result<i64> {
-    loop {
-        match check(call()) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            other => return other,
-        }
-    }
+    Ok(kill_process(pid, rustix::process::Signal::KILL)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
+    use std::process::{Command, Stdio};
     use std::thread;
 
     /// A number that was a process's when it was written down may be a thread's now.
@@ -287,21 +302,62 @@ mod tests {
         // SAFETY: a call without arguments, which cannot fail.
         let tid = || unsafe { libc::gettid() };
         let found = thread::scope(|scope| {
-            let looks = scope.spawn(|| (tid() != crate::own::pid(), PidFd::open(tid())));
+            let looks = scope.spawn(|| {
+                let number = Pid::from_raw(tid()).expect("a number");
+                let opened = [PidFd::open(tid()), PidFd::by_number(number)];
+                (tid() != crate::own::pid(), opened)
+            });
             looks.join().expect("no panic")
         });
         let (is_other, opened) = found;
         assert!(is_other, "its number is not the process's");
-        assert!(matches!(opened, Ok(None)), "{opened:?}");
+        assert!(matches!(opened, [Ok(None), Ok(None)]), "{opened:?}");
     }
 
     #[test]
-    fn a_child_is_waited_for_through_its_descriptor() {
-        let child = Command::new("sh").args(["-c", "exit 7"]).spawn();
-        let pid = child.expect("a shell").id() as i32;
-        let pidfd = PidFd::open(pid).expect("a look").expect("a child");
-        let status = pidfd.wait_for_child().expect("an end");
-        assert_eq!(status, Status::Exited { code: 7 });
-        assert!(pidfd.peek().is_err(), "it was let go");
+    fn a_child_is_waited_for_however_it_is_addressed() {
+        for by_number in [false, true] {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", "read x; exit 7"]).stdin(Stdio::piped());
+            let mut child = shell.spawn().expect("a shell");
+            let pid = child.id() as i32;
+            let process = open(pid, by_number).expect("a child");
+            assert!(matches!(process.peek(), Ok(None)), "it runs");
+            let soon = Some(Duration::from_millis(5));
+            assert!(matches!(process.wait_for_end(soon), Ok(false)));
+            drop(child.stdin.take());
+            assert!(matches!(process.wait_for_end(None), Ok(true)));
+            let (status, _) = process.peek().expect("a look").expect("an end");
+            assert_eq!(status, Status::Exited { code: 7 });
+            process.reap().expect("it is let go");
+            assert!(
+                process.peek().is_err() && child.wait().is_err(),
+                "it was let go"
+            );
+            let late = process.signal(libc::SIGTERM).expect("no harm");
+            assert_eq!(late, Delivered::AlreadyGone);
+        }
+    }
+
+    fn open(pid: i32, by_number: bool) -> Option<PidFd> {
+        match by_number {
+            true => PidFd::by_number(Pid::from_raw(pid)?),
+            false => PidFd::open(pid),
+        }
+        .expect("a look")
+    }
+
+    #[test]
+    fn a_number_with_another_start_time_is_somebody_else() {
+        let mut child = Command::new("cat");
+        let mut child = child.stdin(Stdio::piped()).spawn().expect("cat");
+        let pid = Pid::from_raw(child.id() as i32).expect("a pid");
+        let earlier = PidFd(Address::Number { pid, started: 1 });
+        let sent = earlier.signal(libc::SIGKILL).expect("a look");
+        let is_gone = earlier.wait_for_end(None).expect("a look");
+        drop(child.stdin.take());
+        let status = child.wait().expect("an end");
+        assert_eq!((sent, is_gone), (Delivered::AlreadyGone, true));
+        assert!(status.success(), "it was not hit: {status}");
     }
 }

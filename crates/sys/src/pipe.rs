@@ -1,5 +1,6 @@
 //! FIFOs, and moving bytes without a copy.
 
+use crate::own::naming;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags, Timespec, mknodat, open};
 use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice};
@@ -10,13 +11,8 @@ use std::path::Path;
 
 /// Makes a FIFO that only its owner can use.
 pub fn make_fifo(path: &Path) -> io::Result<()> {
-    Ok(mknodat(
-        CWD,
-        path,
-        FileType::Fifo,
-        Mode::RUSR | Mode::WUSR,
-        0,
-    )?)
+    let mode = Mode::RUSR | Mode::WUSR;
+    naming("mknodat", mknodat(CWD, path, FileType::Fifo, mode, 0))
 }
 
 /// Opens a FIFO for reading, not waiting for a writer, and reads without waiting.
@@ -59,7 +55,8 @@ pub fn is_open(path: &Path) -> io::Result<bool> {
 
 /// A new pipe: its reading and its writing end, neither of which waits.
 pub fn new_pipe() -> io::Result<(File, File)> {
-    let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+    let made = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK);
+    let (reader, writer) = naming("pipe2", made)?;
     Ok((File::from(reader), File::from(writer)))
 }
 
@@ -90,7 +87,7 @@ pub fn set_width(pipe: &File, bytes: usize) -> io::Result<()> {
 
 /// How many bytes wait in a pipe.
 pub fn queued(pipe: &File) -> io::Result<u64> {
-    Ok(rustix::io::ioctl_fionread(pipe)?)
+    naming("ioctl", rustix::io::ioctl_fionread(pipe))
 }
 
 /// Whether nobody can ever read what is written to this pipe.

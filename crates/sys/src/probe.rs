@@ -3,10 +3,11 @@
 use crate::child::fork_to_exit;
 use crate::file::Rewrites;
 use crate::lock::{self, Locked};
-use crate::pidfd::{PidFd, Status, wait_for_child};
+use crate::own::check;
+use crate::pidfd::{self, PidFd, Status, wait_for_child};
 use crate::pipe::{self, Moved};
 use crate::socket::{Listener, Stream};
-use crate::{file, poll, procfs};
+use crate::{file, limits, poll};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -22,35 +23,48 @@ pub fn kernel() -> String {
 pub fn exit_records() -> io::Result<bool> {
     const CODE: i32 = 7;
     let pid = fork_to_exit(CODE)?;
-    let Ok(Some(pidfd)) = PidFd::open(pid) else {
-        return wait_for_child(pid).map(|_| false);
+    let pidfd = PidFd::open(pid);
+    wait_for_child(pid)?;
+    let Ok(Some(pidfd)) = pidfd else {
+        return Ok(false);
     };
-    pidfd.wait_for_child()?;
     Ok(pidfd.exit_record() == Some(Status::Exited { code: CODE }))
 }
 
-/// The calls without which no job can be supervised, tried one by one: the name of the first that is refused, by an
-/// older kernel or a filter, and why.
+/// The calls without which a job could be started and then not be supervised, tried one by one: the name of the first
+/// that is refused, by an older kernel or a filter, and why. Other calls are made before a job's program is executed,
+/// and refuse the start themselves. Also finds out how processes are addressed here.
 pub fn required_calls() -> Result<(), (&'static str, io::Error)> {
-    let own = crate::own::pid();
-    let pidfd = PidFd::open(own).map_err(|error| ("pidfd_open", error))?;
-    let Some(pidfd) = pidfd else {
-        return Err(("pidfd_open", io::ErrorKind::NotFound.into()));
-    };
-    pidfd
-        .signal_nothing()
-        .map_err(|error| ("pidfd_send_signal", error))?;
-    // It is not our child, which is what a kernel says that knows the call.
-    match pidfd.peek() {
-        Err(error) if error.raw_os_error() != Some(libc::ECHILD) => return Err(("waitid", error)),
-        _ => {}
-    }
+    pidfd::addressing().map_err(|error| ("pidfd_open", error))?;
+    pidfd::try_waiting().map_err(|error| ("waitid", error))?;
     poll::wait(&[], Some(Duration::ZERO)).map_err(|error| ("ppoll", error))?;
-    let new_pipe = || pipe::new_pipe().map_err(|error| ("pipe2", error));
-    let (from, _from_end) = new_pipe()?;
-    let (_to_end, to) = new_pipe()?;
-    let moved = pipe::move_bytes(&from, &to, 1).map(drop);
-    moved.map_err(|error| ("splice", error))
+    // Each without a descriptor, which is what a kernel says that knows the call.
+    const WITHOUT_DESCRIPTOR: [(&str, i64); 7] = [
+        ("splice", libc::SYS_splice),
+        ("accept4", libc::SYS_accept4),
+        ("connect", libc::SYS_connect),
+        ("getsockopt", libc::SYS_getsockopt),
+        ("setsockopt", libc::SYS_setsockopt),
+        ("sendto", libc::SYS_sendto),
+        ("recvfrom", libc::SYS_recvfrom),
+    ];
+    for (call, number) in WITHOUT_DESCRIPTOR {
+        try_without_descriptor(number).map_err(|error| (call, error))?;
+    }
+    Ok(())
+}
+
+/// Makes a call of which a descriptor is the first argument, without one.
+pub(crate) fn try_without_descriptor(number: i64) -> io::Result<()> {
+    // A descriptor that is none, a null pointer, and for splice the other descriptor, in that order.
+    // SAFETY: without a descriptor the kernel does nothing, and neither reads nor writes memory of ours.
+    match check(unsafe { libc::syscall(number, -1, 0, -1, 0, 1, 0) }) {
+        // One that is interrupted is not refused.
+        Err(error) if !matches!(error.raw_os_error(), Some(libc::EBADF | libc::EINTR)) => {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a directory can be renamed here without replacing another, in one step.
@@ -124,6 +138,11 @@ pub fn locks(directory: &Path) -> io::Result<bool> {
     Ok(matches!(first?, Locked::Mine(_)) && second?)
 }
 
+/// Whether single bytes can be locked here.
+pub fn byte_locks(directory: &Path) -> io::Result<bool> {
+    lock::has_open_file_locks(&scratch(directory)?)
+}
+
 /// Whether sockets can be made here, however long the path.
 pub fn sockets(directory: &Path) -> io::Result<bool> {
     const NAME: &str = "probe-socket";
@@ -162,15 +181,15 @@ pub fn systemd() -> bool {
 
 /// The most files this process may open.
 pub fn open_files() -> Option<u64> {
-    rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum
+    most(libc::RLIMIT_NOFILE as _)
 }
 
 /// The most processes this user may have.
 pub fn processes() -> Option<u64> {
-    rustix::process::getrlimit(rustix::process::Resource::Nproc).maximum
+    most(libc::RLIMIT_NPROC as _)
 }
 
-/// Whether this boot can be told from others.
-pub fn boot_id() -> bool {
-    procfs::boot_id().is_ok_and(|id| !id.is_empty())
+fn most(resource: libc::c_uint) -> Option<u64> {
+    let limit = limits::get(resource).ok()?.rlim_max;
+    (limit != libc::RLIM_INFINITY).then_some(limit)
 }

@@ -54,6 +54,13 @@ pub fn look(pid: i32) -> io::Result<Option<Stat>> {
     }
 }
 
+/// Whether this number is a process's. Threads have numbers too, under which they can be looked at.
+pub fn is_process(pid: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let group = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
+    group.and_then(|group| number(group.trim())) == Some(pid)
+}
+
 /// What the kernel writes in one go, into a buffer that is longer than it ever is. The standard library
 /// would feel its way in many small reads, since such a file has no size.
 fn read_line<'a>(path: &str, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
@@ -210,16 +217,54 @@ pub fn is_executing(pid: i32) -> bool {
     }
 }
 
-/// The id of this boot of the machine.
-pub fn boot_id() -> io::Result<String> {
-    static KNOWN: OnceLock<String> = OnceLock::new();
+/// What tells this boot of the machine from others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Boot {
+    /// The kernel's own id of it.
+    Id(String),
+    /// Where the kernel gives it none (gVisor): when it began, by the wall clock. That is another time once the clock
+    /// has been set.
+    Since(u64),
+}
+
+impl Boot {
+    pub fn into_id(self) -> String {
+        match self {
+            Boot::Id(id) => id,
+            Boot::Since(seconds) => format!("since-{seconds}"),
+        }
+    }
+}
+
+/// This boot of the machine.
+pub fn boot() -> io::Result<Boot> {
+    static KNOWN: OnceLock<Boot> = OnceLock::new();
     if let Some(known) = KNOWN.get() {
         return Ok(known.clone());
     }
     let mut buffer = [0; 64];
-    let line = read_line("/proc/sys/kernel/random/boot_id", &mut buffer)?;
-    let text = str::from_utf8(line).map_err(io::Error::other)?;
-    Ok(KNOWN.get_or_init(|| text.trim().to_owned()).clone())
+    let found = match read_line("/proc/sys/kernel/random/boot_id", &mut buffer) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => boot_time(error),
+        line => match str::from_utf8(line?) {
+            Ok(text) => Ok(Boot::Id(text.trim().to_owned())),
+            Err(error) => Err(io::Error::other(error)),
+        },
+    };
+    let found = found?;
+    Ok(KNOWN.get_or_init(|| found).clone())
+}
+
+/// When this boot began, or else why its id is not known.
+fn boot_time(without: io::Error) -> io::Result<Boot> {
+    let text = fs::read_to_string("/proc/stat")?;
+    let since = text.lines().find_map(|line| line.strip_prefix("btime "));
+    let since = since.and_then(|since| since.trim().parse().ok());
+    since.map(Boot::Since).ok_or(without)
+}
+
+/// The id of this boot of the machine.
+pub fn boot_id() -> io::Result<String> {
+    boot().map(Boot::into_id)
 }
 
 /// The sockets (their inodes) that listen for TCP connections on this port.

@@ -1,7 +1,10 @@
 //! Terminals, from both ends.
 
+use crate::own::naming;
 use crate::poll::{self, Interest};
-use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::fs::{OFlags, open};
+use rustix::io::Errno;
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, ptsname, unlockpt};
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, Winsize, isatty, tcgetattr,
     tcgetwinsize, tcsetattr, tcsetwinsize,
@@ -44,8 +47,8 @@ impl Master {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let master = openpt(flags)?;
         grantpt(&master)?;
-        unlockpt(&master)?;
-        rustix::io::ioctl_fionbio(&master, true)?;
+        naming("ioctl", unlockpt(&master))?;
+        naming("ioctl", rustix::io::ioctl_fionbio(&master, true))?;
         let file = File::from(master);
         let device = File::from(peer(&file)?).metadata()?.rdev();
         let master = Master { file, device };
@@ -99,7 +102,15 @@ impl AsFd for Master {
 
 fn peer(master: &File) -> io::Result<OwnedFd> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-    Ok(ioctl_tiocgptpeer(master, flags)?)
+    match ioctl_tiocgptpeer(master, flags) {
+        // Not known to every kernel (gVisor), while the name of the program's end is.
+        Err(Errno::NOTTY | Errno::INVAL | Errno::NOSYS | Errno::PERM) => {
+            let path = ptsname(master, Vec::new())?;
+            let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+            Ok(open(path.as_c_str(), flags, rustix::fs::Mode::empty())?)
+        }
+        other => Ok(other?),
+    }
 }
 
 /// The terminal this process was started on, changed; as it was before once this is dropped.

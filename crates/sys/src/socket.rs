@@ -3,6 +3,7 @@
 //! A socket's path may be at most 107 bytes long, less than some directories. Both sides then open
 //! the directory first and name the socket through it: `/proc/self/fd/7/control` is always short.
 
+use crate::own::naming;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType,
@@ -47,12 +48,8 @@ fn address(directory: &Path, name: &str) -> io::Result<(SocketAddrUnix, Option<O
 
 fn new_socket(flags: SocketFlags) -> io::Result<OwnedFd> {
     let flags = flags | SocketFlags::CLOEXEC;
-    Ok(socket_with(
-        AddressFamily::UNIX,
-        SocketType::STREAM,
-        flags,
-        None,
-    )?)
+    let made = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
+    naming("socket", made)
 }
 
 impl Listener {
@@ -65,9 +62,9 @@ impl Listener {
                 std::fs::remove_file(directory.join(name))?;
                 bind(&socket, &address)?;
             }
-            other => other?,
+            other => naming("bind", other)?,
         }
-        listen(&socket, BACKLOG)?;
+        naming("listen", listen(&socket, BACKLOG))?;
         Ok(Listener(socket))
     }
 
@@ -124,7 +121,7 @@ impl Stream {
                 )),
                 Err(rustix::io::Errno::NOENT | rustix::io::Errno::CONNREFUSED) => Ok(None),
                 Err(rustix::io::Errno::INTR) => continue,
-                Err(error) => Err(error.into()),
+                Err(error) => naming("connect", Err(error)),
             };
         }
     }

@@ -4,14 +4,20 @@
 //! keeper blocks all of them, so a program that it started would be deaf to its own timer, its own children
 //! and everybody else. So every program begins with no signal blocked and every signal at its default.
 
-use crate::own::{default_signals, swap_signal_mask};
+use crate::child;
+use crate::own::{default_signals, naming, swap_signal_mask};
+use crate::probe::try_without_descriptor;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
 /// Starts a command.
 pub fn start(command: &mut Command) -> io::Result<Child> {
-    with_plain_signals(command).spawn()
+    // The standard library reads from its child with this, and panics where it cannot.
+    naming("recvfrom", try_without_descriptor(libc::SYS_recvfrom))?;
+    let started = with_plain_signals(command).spawn();
+    // It may be a call before that of the program, of which the error says nothing.
+    started.map_err(|error| child::gate().err().unwrap_or(error))
 }
 
 /// Becomes a command. Returns only where that fails, with why.

@@ -2,11 +2,9 @@
 
 use super::error::NotRung;
 use outlive_sys::pidfd::PidFd;
-use outlive_sys::poll::{self, Interest};
 use outlive_sys::{clock, memory, spawn};
 use std::fs::File;
 use std::io::{self, Seek, Write};
-use std::os::fd::AsFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -72,7 +70,7 @@ fn end_of(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> 
             return Ok(None);
         }
         let left = Some(Duration::from_millis(left));
-        poll::wait(&[(process.as_fd(), Interest::Readable)], left)?;
+        process.wait_for_end(left)?;
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }

@@ -6,6 +6,8 @@ use crate::outlive::{Outlive, make_private};
 use crate::scope::{self, Surroundings};
 use outlive_core::layout::NEW;
 use outlive_sys::file::Rewrites;
+use outlive_sys::pidfd::{self, Addressing};
+use outlive_sys::procfs::{self, Boot};
 use outlive_sys::{host, own, probe};
 use serde::Serialize;
 use std::fs;
@@ -83,13 +85,7 @@ fn look(outlive: &Outlive, scratch: &Path) -> Vec<Check> {
             "output is captured exactly, even if a keeper is killed while it is",
             "output cannot be captured: this kernel or filesystem is not supported",
         ),
-        offers(
-            "locks",
-            probe::locks(scratch),
-            Verdict::Broken,
-            "a job is kept by one pair of keepers at a time",
-            "two keepers could keep one job: put the home on a local filesystem",
-        ),
+        locks(scratch),
         offers(
             "sockets",
             probe::sockets(scratch),
@@ -175,18 +171,49 @@ fn subreaper() -> Check {
 }
 
 fn required_calls() -> Check {
-    let (verdict, found) = match probe::required_calls() {
-        Ok(()) => (Verdict::Good, "yes".to_owned()),
-        Err((call, error)) => (Verdict::Broken, format!("{call} is refused: {error}")),
+    let (verdict, found, means) = match (probe::required_calls(), pidfd::addressing()) {
+        (Err((call, error)), _) => (
+            Verdict::Broken,
+            format!("{call} is refused: {error}"),
+            "no job can be started: this takes Linux 4.18, and no filter that refuses the call",
+        ),
+        (Ok(()), Ok(Addressing::Numbers(call))) => (
+            Verdict::Less,
+            format!("{call} is refused"),
+            "processes are addressed by number and start time: after both keepers were killed, a process could be missed or its end be seen late (docs/limits.md)",
+        ),
+        (Ok(()), _) => (
+            Verdict::Good,
+            "yes".to_owned(),
+            "processes are addressed by pidfd, and output is moved by splice",
+        ),
     };
     Check {
         name: "calls",
         verdict,
         found,
-        means: match verdict {
-            Verdict::Good => "processes are addressed by pidfd, and output is moved by splice",
-            _ => "no job can be started: this takes Linux 5.4, and no filter that refuses the call",
+        means,
+    }
+}
+
+fn locks(scratch: &Path) -> Check {
+    let without = "two keepers could keep one job: put the home on a local filesystem";
+    let good = "a job is kept by one pair of keepers at a time";
+    let check = offers(
+        "locks",
+        probe::locks(scratch),
+        Verdict::Broken,
+        good,
+        without,
+    );
+    match probe::byte_locks(scratch) {
+        Ok(false) if check.verdict == Verdict::Good => Check {
+            verdict: Verdict::Less,
+            found: "of whole files (flock)".to_owned(),
+            means: "a job is kept by one pair of keepers at a time; but an end that a verb tells may be told by a hook besides",
+            ..check
         },
+        _ => check,
     }
 }
 
@@ -236,15 +263,28 @@ fn reserved(found: io::Result<Option<Rewrites>>) -> Check {
 }
 
 fn boot() -> Check {
-    let (verdict, found) = match probe::boot_id() {
-        true => (Verdict::Good, "yes"),
-        false => (Verdict::Broken, "no: is /proc mounted?"),
+    let (verdict, found, means) = match procfs::boot() {
+        Ok(Boot::Id(id)) if !id.is_empty() => (
+            Verdict::Good,
+            "yes".to_owned(),
+            "a job of before a restart is never taken for a process of after it",
+        ),
+        Ok(Boot::Since(_)) => (
+            Verdict::Less,
+            "no; when the machine was started is known".to_owned(),
+            "after the clock was set, a job whose keepers were both killed is said to be lost though it may run",
+        ),
+        Ok(Boot::Id(_)) | Err(_) => (
+            Verdict::Broken,
+            "no: is /proc mounted?".to_owned(),
+            "a job of before a restart could be taken for a process of after it",
+        ),
     };
     Check {
         name: "boot id",
         verdict,
-        found: found.to_owned(),
-        means: "a job of before a restart is never taken for a process of after it",
+        found,
+        means,
     }
 }
 
