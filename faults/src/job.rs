@@ -118,6 +118,18 @@ pub static KINDS: [Kind; 7] = [
     },
 ];
 
+/// A job with processes that have left its session, and one that has been orphaned, all of which are stopped.
+pub static TREE: Kind = Kind {
+    name: "tree",
+    options: &[],
+    script: "setsid sleep 61 & (sleep 62 &) ; echo up; wait",
+    drive: stop,
+    output: || b"up\n".to_vec(),
+    outcome: terminated,
+    ended_by: "stop",
+    told: &["ended"],
+};
+
 /// Sends two lines and the end of the input, each under an id by which a repeat is known.
 fn talk(world: &World) -> Result<(), String> {
     say_lines(world)?;

@@ -20,6 +20,7 @@
 //! | [`plan`], [`tracer`] | the process that does it, and how it is told what |
 //! | [`calls`], [`subject`] | system calls, and what each can meet |
 //! | [`disks`] | disks that are full, read-only, failing or frozen |
+//! | [`refused`] | system calls that are refused |
 //! | [`neighbours`] | jobs, clocks and pids that turn against us |
 //! | [`crowds`] | many of everything |
 //! | [`rights`] | other users, and names from outside |
@@ -50,6 +51,7 @@ mod plan;
 mod power;
 mod random;
 mod recorder;
+mod refused;
 mod rights;
 mod row;
 mod strike;
@@ -74,6 +76,7 @@ fn rows() -> Vec<Row> {
         errors::rows(),
         power::rows(),
         disks::rows(),
+        refused::rows(),
         neighbours::rows(),
         crowds::rows(),
         rights::rows(),

@@ -1,6 +1,7 @@
 //! A home of its own for each case, and ways to look at what happens in it.
 
 use crate::row::Context;
+use outlive_sys::filter::{self, Refusal};
 use outlive_sys::pidfd::PidFd;
 use outlive_sys::procfs;
 use serde_json::Value;
@@ -39,6 +40,8 @@ pub static STARTING: RwLock<()> = RwLock::new(());
 pub struct World {
     programs: PathBuf,
     directory: tempfile::TempDir,
+    /// What every command in it is refused.
+    refused: Vec<Refusal>,
 }
 
 /// What a command ended with.
@@ -59,7 +62,13 @@ impl World {
         Ok(World {
             programs: context.programs.clone(),
             directory,
+            refused: Vec::new(),
         })
+    }
+
+    /// From here on every command in it is refused these system calls.
+    pub fn refuse(&mut self, refused: &[Refusal]) {
+        self.refused = refused.to_vec();
     }
 
     pub fn home(&self) -> PathBuf {
@@ -86,6 +95,9 @@ impl World {
             .env("OUTLIVE_HOME", self.home())
             .env("XDG_CONFIG_HOME", self.path("config"))
             .stdin(Stdio::null());
+        if !self.refused.is_empty() {
+            filter::refuse(&mut command, &self.refused);
+        }
         command
     }
 
