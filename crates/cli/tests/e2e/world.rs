@@ -1,6 +1,7 @@
 //! A home of its own for each test, and ways to look at what happens in it.
 
 use crate::processes::{STOP, kill_for_good, until_stopped};
+use outlive_sys::filter;
 use outlive_sys::pidfd::PidFd;
 use outlive_sys::procfs;
 use serde_json::Value;
@@ -14,6 +15,9 @@ use std::time::{Duration, Instant};
 
 /// Everything a test asks for should happen within this; more means that it never will.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Set to 4.18, every program of ours is refused what a kernel of that age does not know.
+pub const KERNEL: &str = "OUTLIVE_TEST_KERNEL";
 
 /// Variables of the test's own surroundings that must not reach what it tests.
 const FOREIGN: [&str; 9] = [
@@ -82,6 +86,9 @@ impl World {
             .stdin(Stdio::null());
         for name in FOREIGN {
             command.env_remove(name);
+        }
+        if std::env::var_os(KERNEL).is_some_and(|kernel| kernel == "4.18") {
+            filter::refuse(&mut command, &filter::linux_4_18());
         }
         command
     }
