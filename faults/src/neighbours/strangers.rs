@@ -3,6 +3,7 @@
 
 use crate::row::{Context, Row, Tried};
 use crate::world::{Ran, World};
+use outlive_sys::filter;
 use std::fmt;
 use std::process::Command;
 
@@ -30,11 +31,20 @@ const CASES: [(&str, &str, &str); 4] = [
     ),
 ];
 
-struct Case(usize);
+struct Case {
+    number: usize,
+    /// On a kernel without pidfds, where a process is addressed by its number and start time.
+    by_number: bool,
+}
 
 impl fmt::Display for Case {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(to, "the {}", CASES[self.0].1)
+        let how = if self.by_number {
+            ", without pidfds"
+        } else {
+            ""
+        };
+        write!(to, "the {}{how}", CASES[self.number].1)
     }
 }
 
@@ -67,8 +77,10 @@ fn run(context: &Context) -> Tried {
     if let Some(not_run) = Tried::unless_root() {
         return not_run;
     }
-    context.try_cases((0..CASES.len()).map(Case).collect(), CASES.len(), |case| {
-        let (whose, _, victims) = CASES[case.0];
+    let both = |number| [false, true].map(|by_number| Case { number, by_number });
+    let cases: Vec<Case> = (0..CASES.len()).flat_map(both).collect();
+    context.try_cases(cases, 2 * CASES.len(), |case| {
+        let (whose, _, victims) = CASES[case.number];
         let world = World::new(context)?;
         let outlive = world.command::<&str>([]);
         let mut command = Command::new("unshare");
@@ -91,11 +103,16 @@ fn run(context: &Context) -> Tried {
                 None => command.env_remove(key),
             };
         }
-        judge(&Ran::of(&mut command)?, whose)
+        if case.by_number {
+            filter::refuse(&mut command, &filter::linux_4_18());
+        }
+        // Only the parent is told how it ended.
+        let may_be_lost = case.by_number && victims.contains("$standby $keeper");
+        judge(&Ran::of(&mut command)?, whose, may_be_lost)
     })
 }
 
-fn judge(ran: &Ran, whose: &str) -> Result<(), String> {
+fn judge(ran: &Ran, whose: &str, may_be_lost: bool) -> Result<(), String> {
     let why = match ran.code {
         0 => None,
         91 => Some("the kernel would not give that pid"),
@@ -112,6 +129,7 @@ fn judge(ran: &Ran, whose: &str) -> Result<(), String> {
     let outcome = &job["outcome"];
     let is_right = match whose {
         // Nobody was left who saw it; where the kernel still tells, it was killed.
+        _ if may_be_lost && outcome["kind"] == "lost" => true,
         "leader" => outcome["kind"] == "lost" || outcome["signal"] == "SIGKILL",
         _ => outcome["kind"] == "exited" && outcome["code"] == 4,
     };
