@@ -122,7 +122,7 @@ pub static KINDS: [Kind; 7] = [
 pub static TREE: Kind = Kind {
     name: "tree",
     options: &[],
-    script: "setsid sleep 61 & (sleep 62 &) ; echo up; wait",
+    script: "setsid sleep 61 & (sleep 62 &); echo up; exec sleep 63",
     drive: stop,
     output: || b"up\n".to_vec(),
     outcome: terminated,

@@ -57,7 +57,7 @@ fn a_job_that_could_not_be_supervised_is_not_started() {
 fn without_pidfds_a_tree_is_stopped_and_doctor_says_what_is_weaker() {
     let world = World::new();
     let refusals = filter::linux_4_18();
-    let script = "setsid sleep 61 & (sleep 62 &); echo up; wait";
+    let script = "setsid sleep 61 & (sleep 62 &); echo up; exec sleep 63";
     refusing(&world, &refusals, &["run", "--id", "x", "--shell", script]);
     until_output(&world, "x", "up\n");
     let stopped = refusing(&world, &refusals, &["stop", "x", "--json"]);
