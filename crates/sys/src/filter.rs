@@ -119,6 +119,9 @@ fn instruction(code: u32, k: u32, jf: u8) -> libc::sock_filter {
 const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7;
+// Nothing is refused there.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const ARCHITECTURE: u32 = 0;
 
 #[cfg(target_endian = "little")]
 const LOWER_HALF: usize = 0;
