@@ -10,10 +10,11 @@ use crate::outlive::Outlive;
 use crate::scope;
 use outlive_core::{JobDir, JobId};
 use outlive_sys::lock::{self, Lock};
-use outlive_sys::spawn;
+use outlive_sys::{own, spawn};
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, PipeReader, Read};
+use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -43,21 +44,37 @@ pub fn start(
     lock: Lock,
     variables: &[(OsString, OsString)],
 ) -> Result<Begun, Error> {
+    let variables = with_own(variables, job, id);
     let keeper = Keeper {
         job,
-        variables: with_own(variables, job, id),
         lock: lock.into_file(),
     };
     let program = Program::find(outlive)?;
-    if let Some((manager, run)) = scope::escape() {
-        let mut command = Command::new(run);
-        command.args(scope::arguments(manager)).arg(&program.path);
-        // A manager that refuses is no reason not to run: the keeper is then started here.
-        if keeper.run(command.stderr(Stdio::null()))? == Begun::Ready {
-            return Ok(Begun::Ready);
-        }
+    if let Some(begun) = start_in_scope(&keeper, &program, id, &variables) {
+        return Ok(begun);
     }
-    keeper.run(Command::new(&program.path).arg0(program.name))
+    let mut command = Command::new(&program.path);
+    keeper.run(command.arg0(program.name).envs(variables))
+}
+
+/// Starts it in a scope of its own, where it is to have one. `None` if no keeper was begun: systemd refused, or
+/// cannot be asked. That is no reason not to run: the keeper is then started here.
+fn start_in_scope(
+    keeper: &Keeper,
+    program: &Program,
+    id: &JobId,
+    variables: &[(OsString, OsString)],
+) -> Option<Begun> {
+    let mut command = scope::command(id, variables)?;
+    let path = program.by_its_name(keeper.job).ok()?;
+    let journal = || fs::metadata(keeper.job.journal()).map(|file| file.len());
+    let before = journal().ok()?;
+    match keeper.run(command.arg(&path.0)) {
+        Ok(Begun::Ready) => Some(Begun::Ready),
+        // Every keeper writes first that it keeps the job. One that did and died was begun.
+        Ok(Begun::Died) => (journal().ok()? != before).then_some(Begun::Died),
+        Err(_) => None,
+    }
 }
 
 /// Whether a keeper in the foreground says why there is no code of the job's own.
@@ -118,7 +135,6 @@ fn with_own(
 /// A keeper to be started, perhaps in more than one way.
 struct Keeper<'a> {
     job: &'a JobDir,
-    variables: Vec<(OsString, OsString)>,
     /// Held here until the start is decided, so that nobody takes the job for abandoned meanwhile.
     lock: File,
 }
@@ -143,11 +159,7 @@ impl Keeper<'_> {
         let prepare = || Ok((self.lock.try_clone()?, io::pipe()?));
         let (lock, (ready, bell)) =
             prepare().map_err(Error::io("cannot prepare the keeper of", path))?;
-        command
-            .arg(path)
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            .stdin(lock)
-            .stdout(bell);
+        command.arg(path).stdin(lock).stdout(bell);
         let started = spawn::start(command);
         // The command would hold its ends of both for as long as it is there.
         command.stdin(Stdio::null()).stdout(Stdio::null());
@@ -198,6 +210,36 @@ impl Program {
         environment::on_path(PROGRAM)
             .map(called)
             .ok_or(Error::NoKeeper(own))
+    }
+
+    /// A path to execute it by that also gives it its name, for another program that starts it. This program
+    /// itself gets a link for that: it is a keeper by its name alone, and "self" would be the other program.
+    fn by_its_name(&self, job: &JobDir) -> io::Result<Called> {
+        if self.path.as_os_str() == self.name {
+            return Ok(Called(self.path.clone(), Temporary::No));
+        }
+        let link = job.path().join(PROGRAM);
+        let _ = fs::remove_file(&link);
+        symlink(format!("/proc/{}/exe", own::pid()), &link)?;
+        Ok(Called(link, Temporary::Yes))
+    }
+}
+
+/// A path that ends when the start is decided, if it was made for that.
+struct Called(PathBuf, Temporary);
+
+#[derive(PartialEq, Eq)]
+enum Temporary {
+    Yes,
+    No,
+}
+
+impl Drop for Called {
+    fn drop(&mut self) {
+        if self.1 == Temporary::Yes {
+            // One that stays is removed with the job.
+            let _ = fs::remove_file(&self.0);
+        }
     }
 }
 

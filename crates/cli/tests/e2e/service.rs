@@ -1,10 +1,13 @@
-//! A harness that runs as a systemd service: stopping the service does not stop its jobs.
+//! A harness inside a systemd unit, a service or a scope: stopping the unit does not stop its jobs.
 //!
-//! A real systemd is the first process of a pid namespace of its own here; its service starts a job
-//! and is then stopped with everything in its control group.
+//! A real systemd is the first process of a pid namespace of its own here; its unit starts a job
+//! and is then stopped with everything in its control group. Users, sessions and logouts take a whole machine:
+//! `cargo xtask vm`.
 
-use crate::world::{World, until};
+use crate::checks::{exited, keepings};
+use crate::world::{World, copy_program, until};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -16,9 +19,10 @@ struct Machine {
 }
 
 impl Machine {
-    fn boot(world: &World, service: &str, stopper: &str) -> Machine {
+    /// Boots it, with a service for each of these two commands.
+    fn boot(world: &World, harness: &str, stopper: &str) -> Machine {
         let script = world.path("boot.sh");
-        fs::write(&script, boot_script(service, stopper)).unwrap();
+        fs::write(&script, boot_script(harness, stopper)).unwrap();
         let unshare = Command::new("unshare")
             .args([
                 "--pid",
@@ -40,7 +44,7 @@ impl Machine {
     }
 }
 
-fn boot_script(service: &str, stopper: &str) -> String {
+fn boot_script(harness: &str, stopper: &str) -> String {
     format!(
         "set -e
 mount --make-rprivate /
@@ -48,8 +52,8 @@ mount -t proc proc /proc
 mount -t tmpfs tmpfs /run
 mkdir -p /run/systemd/system
 cd /run/systemd/system
-printf '[Unit]\\nDefaultDependencies=no\\n[Service]\\nExecStart=/bin/sh {service}\\n' > harness.service
-printf '[Unit]\\nDefaultDependencies=no\\n[Service]\\nExecStart=/bin/sh {stopper}\\n' > stopper.service
+printf '[Unit]\\nDefaultDependencies=no\\n[Service]\\nExecStart={harness}\\n' > harness.service
+printf '[Unit]\\nDefaultDependencies=no\\n[Service]\\nExecStart={stopper}\\n' > stopper.service
 printf '[Unit]\\nDefaultDependencies=no\\nRequires=harness.service stopper.service\\n' > test.target
 exec {SYSTEMD} --system --unit=test.target --log-target=null
 "
@@ -88,54 +92,173 @@ fn can_boot() -> bool {
     root && Path::new(SYSTEMD).exists() && !outlive_sys::probe::systemd()
 }
 
-#[test]
-fn a_job_outlives_the_service_that_started_it() {
+/// What a test needs; nothing where it cannot be run.
+fn world() -> Option<World> {
     if !can_boot() {
         crate::needs::not_run("it boots a systemd of its own, which takes root and no other one");
-        return;
+        return None;
     }
-    let world = World::new();
-    let outlive = env!("CARGO_BIN_EXE_outlive");
-    let home = world.home();
-    let stopped = world.path("stopped");
+    Some(World::new())
+}
+
+/// A job that says that it survived, once it is let go.
+fn waits(world: &World) -> String {
     let go = world.path("go");
-    let harness = world.path("harness.sh");
-    fs::write(
-        &harness,
-        format!(
-            "export OUTLIVE_HOME={home}
-{outlive} run --id inner --shell 'until [ -e {go} ]; do sleep 0.05; done; echo survived; exit 7'
-exec sleep 300
-",
-            home = home.display(),
-            go = go.display()
-        ),
+    format!(
+        "until [ -e {} ]; do sleep 0.05; done; echo survived; exit 7",
+        go.display()
     )
-    .unwrap();
-    let stopper = world.path("stopper.sh");
-    fs::write(
-        &stopper,
+}
+
+/// Writes the script of the harness, whose `$outlive` is the program, and of who stops it; boots; returns once it
+/// is stopped. Of who stops it, `until_started ID` waits for a job.
+fn boot_and_stop(world: &World, around: &str, harness: &str, stop: &str) -> Machine {
+    let home = world.home();
+    let write = |name: &str, text: String| {
+        let path = world.path(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let harness = write(
+        "harness.sh",
         format!(
-            "until [ -p {feed} ] && grep -q started {journal}; do sleep 0.05; done
-systemctl stop harness.service
+            "export OUTLIVE_HOME={home}\noutlive={outlive}\n{harness}\nexec sleep 300\n",
+            home = home.display(),
+            outlive = env!("CARGO_BIN_EXE_outlive"),
+        ),
+    );
+    let stopped = world.path("stopped");
+    let stopper = write(
+        "stopper.sh",
+        format!(
+            "until_started() {{ until grep -q started {jobs}/$1/journal; do sleep 0.05; done; }}
+{stop}
 echo done > {stopped}
 exec sleep 300
 ",
-            feed = home.join("jobs/inner/feed").display(),
-            journal = home.join("jobs/inner/journal").display(),
+            jobs = home.join("jobs").display(),
             stopped = stopped.display()
+        ),
+    );
+    let machine = Machine::boot(
+        world,
+        &format!("{around} /bin/sh {harness}"),
+        &format!("/bin/sh {stopper}"),
+    );
+    until("the unit is stopped", || stopped.exists());
+    machine
+}
+
+/// Lets the job go, which must have survived, and been started once.
+fn assert_survived(world: &World, id: &str) {
+    fs::write(world.path("go"), "").unwrap();
+    assert_eq!(world.wait(id)["outcome"], exited(7));
+    assert_eq!(world.output(id), b"survived\n");
+    assert_eq!(keepings(world, id), ["launched"]);
+}
+
+const SCOPE: &str = "/usr/bin/systemd-run --scope --unit=harness";
+
+#[test]
+fn a_job_outlives_the_service_that_started_it() {
+    let Some(world) = world() else { return };
+    let harness = format!("$outlive run --id inner --shell '{}'", waits(&world));
+    let stop = "until_started inner; systemctl stop harness.service";
+    let _machine = boot_and_stop(&world, "", &harness, stop);
+    assert_survived(&world, "inner");
+}
+
+#[test]
+fn a_job_outlives_the_scope_that_started_it() {
+    let Some(world) = world() else { return };
+    let harness = format!("$outlive run --id inner --shell '{}'", waits(&world));
+    let stop = "until_started inner; systemctl stop harness.scope";
+    let _machine = boot_and_stop(&world, SCOPE, &harness, stop);
+    assert_survived(&world, "inner");
+}
+
+/// Each job has a scope of its own, named after it.
+#[test]
+fn a_job_outlives_the_scope_of_the_job_that_started_it() {
+    let Some(world) = world() else { return };
+    let inner = world.path("inner.sh");
+    fs::write(
+        &inner,
+        format!(
+            "{} run --id inner --shell '{}'; exec sleep 300",
+            env!("CARGO_BIN_EXE_outlive"),
+            waits(&world)
         ),
     )
     .unwrap();
+    let harness = format!("$outlive run --id outer sh {}", inner.display());
+    let stop = "until_started inner; systemctl stop 'outlive-outer-*.scope'";
+    let _machine = boot_and_stop(&world, "", &harness, stop);
+    assert_survived(&world, "inner");
+    until("the outer job is gone", || {
+        world.show("outer")["state"] == "ended"
+    });
+}
 
-    let machine = Machine::boot(&world, harness.to_str().unwrap(), stopper.to_str().unwrap());
-    until("the service is stopped", || stopped.exists());
-    fs::write(&go, "").unwrap();
-    let job = world.wait("inner");
-    assert_eq!(
-        job["outcome"],
-        serde_json::json!({ "kind": "exited", "code": 7 })
+/// A program without a keeper beside it is its own keeper, by its name.
+#[test]
+fn a_program_that_is_its_own_keeper_leaves_too() {
+    let Some(world) = world() else { return };
+    let alone = world.path("alone");
+    fs::create_dir(&alone).unwrap();
+    copy_program(env!("CARGO_BIN_EXE_outlive"), &alone.join("outlive"));
+    let harness = format!(
+        "{}/outlive run --id inner --shell '{}'",
+        alone.display(),
+        waits(&world)
     );
-    assert_eq!(world.output("inner"), b"survived\n");
-    drop(machine);
+    let stop = "until_started inner; systemctl stop harness.service";
+    let _machine = boot_and_stop(&world, "", &harness, stop);
+    assert_survived(&world, "inner");
+    let link = world.job_dir("inner").join("outlive-keeper");
+    assert!(link.symlink_metadata().is_err(), "a link is left");
+}
+
+/// Such a job is started where its launcher is, once.
+#[test]
+fn a_systemd_that_refuses_is_no_reason_not_to_run() {
+    let Some(world) = world() else { return };
+    let bin = world.path("bin");
+    fs::create_dir(&bin).unwrap();
+    let asked = world.path("asked");
+    let refusing = bin.join("systemd-run");
+    fs::write(
+        &refusing,
+        format!("#!/bin/sh\necho asked >> {}; exit 1\n", asked.display()),
+    )
+    .unwrap();
+    fs::set_permissions(&refusing, fs::Permissions::from_mode(0o755)).unwrap();
+    let harness = format!(
+        "PATH={}:$PATH $outlive run --id inner --shell '{}'",
+        bin.display(),
+        waits(&world)
+    );
+    let _machine = boot_and_stop(&world, "", &harness, "until_started inner");
+    assert_survived(&world, "inner");
+    assert_eq!(fs::read_to_string(&asked).unwrap(), "asked\n");
+}
+
+/// Keepers that died over the start were begun, so nobody else is begun besides: the next verb adopts the job.
+#[test]
+fn keepers_that_die_in_their_scope_are_not_started_again_outside() {
+    let Some(world) = world() else { return };
+    let harness = format!(
+        "$outlive run --id inner --env OUTLIVE_HOOKS=keeper:GateOpened=kill-both --shell '{}' > {}",
+        waits(&world),
+        world.path("said").display()
+    );
+    let stop = format!(
+        "until [ -s {} ]; do sleep 0.05; done",
+        world.path("said").display()
+    );
+    let _machine = boot_and_stop(&world, "", &harness, &stop);
+    fs::write(world.path("go"), "").unwrap();
+    let job = world.wait("inner");
+    assert_eq!(job["outcome"], exited(7));
+    assert_eq!(keepings(&world, "inner"), ["launched", "adopted"]);
 }

@@ -1,9 +1,10 @@
 //! What this machine offers, and what follows for jobs here.
 
+mod control_group;
+
 use crate::error::Error;
 use crate::keeper_process;
 use crate::outlive::{Outlive, make_private};
-use crate::scope::{self, Surroundings};
 use outlive_core::layout::NEW;
 use outlive_sys::file::Rewrites;
 use outlive_sys::pidfd::{self, Addressing};
@@ -103,7 +104,7 @@ fn look(outlive: &Outlive, scratch: &Path) -> Vec<Check> {
         ),
         boot(),
         limits(),
-        service(),
+        control_group::check(),
     ]
 }
 
@@ -308,34 +309,6 @@ fn limits() -> Check {
             show(processes)
         ),
         means: "a job takes two processes besides its own",
-    }
-}
-
-fn service() -> Check {
-    let found = format!(
-        "{}, systemd {}",
-        probe::cgroup().as_deref().unwrap_or("none"),
-        yes(probe::systemd())
-    );
-    let (verdict, means) = match scope::surroundings() {
-        Surroundings::Free => (
-            Verdict::Good,
-            "no service owns this control group, so none takes jobs down with it",
-        ),
-        Surroundings::Escapable(_) => (
-            Verdict::Good,
-            "this is inside a service: keepers are started in a scope of their own, out of its reach",
-        ),
-        Surroundings::Captive => (
-            Verdict::Less,
-            "this is inside a service and no systemd can be asked: stopping the service kills its jobs",
-        ),
-    };
-    Check {
-        name: "control group",
-        verdict,
-        found,
-        means,
     }
 }
 

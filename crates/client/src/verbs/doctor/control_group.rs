@@ -1,0 +1,90 @@
+//! What takes jobs down with it: the systemd unit they would be in.
+
+use super::{Check, Verdict, yes};
+use crate::scope::{self, Manager, Owner, Surroundings, Way, Why};
+use outlive_sys::{own, probe};
+
+pub fn check() -> Check {
+    let surroundings = scope::surroundings();
+    let session = match &surroundings {
+        Surroundings::Owned(unit, Way::Stay(_)) => match unit.owner {
+            Owner::Session(user) => Some(user),
+            Owner::System | Owner::User(_) => None,
+        },
+        _ => None,
+    };
+    let kills = session.and_then(scope::kills_at_logout);
+    let (verdict, means) = meaning(&surroundings, own::user_id(), kills);
+    let mut found = format!(
+        "{}, systemd {}",
+        probe::cgroup().as_deref().unwrap_or("none"),
+        yes(probe::systemd())
+    );
+    if session.is_some() {
+        let kills = kills.map_or("unknown", yes);
+        found.push_str(&format!(", killed at logout {kills}"));
+    }
+    Check {
+        name: "control group",
+        verdict,
+        found,
+        means,
+    }
+}
+
+/// `kills`: whether a logout kills what the session started, as far as that is known.
+fn meaning(around: &Surroundings, user: u32, kills: Option<bool>) -> (Verdict, &'static str) {
+    let (unit, way) = match around {
+        Surroundings::Free => {
+            return (
+                Verdict::Good,
+                "no systemd unit owns this control group, so none takes jobs down with it",
+            );
+        }
+        Surroundings::Owned(unit, way) => (unit, way),
+    };
+    match (way, unit.owner) {
+        (Way::Leave(Manager::System), _) => (
+            Verdict::Good,
+            "jobs get a scope of the system's: neither a stop of this unit nor a logout takes them down",
+        ),
+        (Way::Leave(Manager::User { lingers: true }), _) => (
+            Verdict::Good,
+            "jobs get a scope of your own systemd, which lingers: neither a stop of this unit nor a logout takes them down",
+        ),
+        (Way::Leave(Manager::User { lingers: false }), _) => (
+            Verdict::Less,
+            "jobs get a scope of your own systemd: a stop of this unit does not take them down, but your last logout does (loginctl enable-linger)",
+        ),
+        (Way::Stay(Why::Unasked), Owner::Session(_)) if kills == Some(false) => (
+            Verdict::Less,
+            "a logout leaves jobs running; ending the session (loginctl terminate-session) kills them, and no systemd can be asked for another place",
+        ),
+        (Way::Stay(Why::Unasked), Owner::Session(_)) => (
+            Verdict::Less,
+            "a logout may kill jobs, and no systemd can be asked for another place: is systemd-run installed?",
+        ),
+        (Way::Stay(Why::Unasked), _) => (
+            Verdict::Less,
+            "a stop of this unit kills its jobs, and no systemd can be asked for another place",
+        ),
+        (Way::Stay(Why::NotLingering), Owner::Session(owner)) if owner == user => match kills {
+            Some(false) => (
+                Verdict::Less,
+                "a logout leaves jobs running; ending the session (loginctl terminate-session) kills them (loginctl enable-linger, and it does not)",
+            ),
+            Some(true) => (
+                Verdict::Less,
+                "a logout kills jobs: KillUserProcesses is on and you do not linger (loginctl enable-linger)",
+            ),
+            None => (
+                Verdict::Less,
+                "a logout may kill jobs: logind does not say, and you do not linger (loginctl enable-linger)",
+            ),
+        },
+        (Way::Stay(Why::NotLingering), _) => (
+            Verdict::Less,
+            "a stop of this unit kills its jobs: let this user linger, and they get a scope of their own (loginctl enable-linger USER, as root)",
+        ),
+    }
+}
