@@ -164,14 +164,19 @@ fn scratch(directory: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The control group this process is in, as the kernel words it.
+/// The control group this process is in, as the kernel words it: the one that systemd goes by.
 pub fn cgroup() -> Option<String> {
     let text = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let unified = text.lines().find_map(|line| line.strip_prefix("0::"));
-    let systemd = text
+    systemd_path(&text).map(str::to_owned)
+}
+
+/// A hierarchy of systemd's own comes first: where there is one (version 1, or both), the unified one may be
+/// there too, and not be used.
+fn systemd_path(groups: &str) -> Option<&str> {
+    let named = groups
         .lines()
         .find_map(|line| line.split_once(":name=systemd:").map(|(_, path)| path));
-    unified.or(systemd).map(str::to_owned)
+    named.or_else(|| groups.lines().find_map(|line| line.strip_prefix("0::")))
 }
 
 /// Whether a systemd manages this machine.
@@ -192,4 +197,39 @@ pub fn processes() -> Option<u64> {
 fn most(resource: libc::c_uint) -> Option<u64> {
     let limit = limits::get(resource).ok()?.rlim_max;
     (limit != libc::RLIM_INFINITY).then_some(limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_group_that_systemd_goes_by() {
+        for (kind, groups, expected) in [
+            (
+                "version 2",
+                "0::/a.slice/b.scope\n",
+                Some("/a.slice/b.scope"),
+            ),
+            (
+                "both",
+                "3:pids:/x\n1:name=systemd:/a.scope\n0::/a.scope\n",
+                Some("/a.scope"),
+            ),
+            (
+                "version 1",
+                "3:pids:/x\n1:name=systemd:/a.scope\n",
+                Some("/a.scope"),
+            ),
+            (
+                "version 1, the other mounted too",
+                "1:name=systemd:/a.scope\n0::/\n",
+                Some("/a.scope"),
+            ),
+            ("a colon in it", "0::/a:b.service\n", Some("/a:b.service")),
+            ("none", "3:pids:/x\n", None),
+        ] {
+            assert_eq!(systemd_path(groups), expected, "{kind}");
+        }
+    }
 }
