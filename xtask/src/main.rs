@@ -1,5 +1,5 @@
-//! `cargo xtask install | demo | test | layers | sanitize | faults | agents | budgets | order | bench`: what is
-//! done to the workspace itself.
+//! `cargo xtask install | demo | test | layers | sanitize | faults | agents | budgets | order | bench | vm`:
+//! what is done to the workspace itself.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,
@@ -19,6 +19,7 @@ mod sanitize;
 mod step;
 mod test;
 mod tools;
+mod vm;
 
 use std::process::ExitCode;
 
@@ -34,7 +35,9 @@ cargo xtask agents    show the MCP server and the kit with real clients, which i
 cargo xtask budgets   check the programs as they ship: calls, memory, wake-ups and size, and servers under load
 cargo xtask order     write down, for the linker, which functions a launch goes through
 cargo xtask bench     measure Outlive against doing without and against its peers, which it installs:
-                      [--short] [--only MEASURE]… [--out DIR] [--real-time]";
+                      [--short] [--only MEASURE]… [--out DIR] [--real-time]
+cargo xtask vm        show in a virtual machine what survives logouts, stops of units and restarts, and homes on
+                      NFS: [--install] [--suite bookworm|trixie] [--dir DIR] [WORD…] (root; 20 minutes)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Some("budgets") => budgets::check(),
         Some("order") => order::order(),
         Some("bench") => bench::bench(&args[1..]),
+        Some("vm") => vm::vm(&args[1..]),
         _ => Err(USAGE.to_owned()),
     };
     match done {

@@ -258,7 +258,7 @@ fn a_systemd_that_refuses_is_no_reason_not_to_run() {
 fn keepers_that_die_in_their_scope_are_not_started_again_outside() {
     let Some(world) = world() else { return };
     let harness = format!(
-        "$outlive run --id inner --env OUTLIVE_HOOKS=keeper:GateOpened=kill-both --shell '{}'
+        "$outlive run --id inner --env OUTLIVE_HOOKS=keeper:Started=kill-both --shell '{}'
 $outlive show inner > {}",
         waits(&world),
         world.path("said").display()

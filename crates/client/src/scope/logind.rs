@@ -1,6 +1,6 @@
 //! What logind does to a user's processes when the user logs out.
 
-use outlive_sys::probe;
+use outlive_sys::{probe, spawn};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -25,14 +25,15 @@ pub fn kills_at_logout(user: u32) -> Option<bool> {
     if !probe::systemd() {
         return None;
     }
-    let asked = Command::new("busctl")
+    let mut command = Command::new("busctl");
+    command
         .args(["get-property", "org.freedesktop.login1"])
         .args(["/org/freedesktop/login1", "org.freedesktop.login1.Manager"])
         .args(["KillUserProcesses", "KillOnlyUsers", "KillExcludeUsers"])
         .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output()
-        .ok()?;
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let asked = spawn::start(&mut command).ok()?.wait_with_output().ok()?;
     let name = name_of(user)?;
     kills(&String::from_utf8_lossy(&asked.stdout), &name)
 }
