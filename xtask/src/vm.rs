@@ -7,6 +7,7 @@
 
 mod logout;
 mod machine;
+mod memory;
 mod nfs;
 mod reboot;
 
@@ -66,7 +67,12 @@ pub fn vm(args: &[String]) -> Result<(), String> {
 
 fn show_all(machine: &Machine, words: &[String]) -> Result<(), String> {
     // The restart comes last: it takes away what the others have set up.
-    let scenarios = [logout::scenarios(), nfs::scenarios(), reboot::scenarios()];
+    let scenarios = [
+        logout::scenarios(),
+        memory::scenarios(),
+        nfs::scenarios(),
+        reboot::scenarios(),
+    ];
     let is_meant = |scenario: &Scenario| {
         words.is_empty()
             || words

@@ -181,10 +181,18 @@ fn a_job_outlives_the_service_that_started_it() {
 #[test]
 fn a_job_outlives_the_scope_that_started_it() {
     let Some(world) = world() else { return };
-    let harness = format!("$outlive run --id inner --shell '{}'", waits(&world));
+    let doctor = world.path("doctor");
+    let harness = format!(
+        "$outlive doctor > {}; $outlive run --id inner --shell '{}'",
+        doctor.display(),
+        waits(&world)
+    );
     let stop = "until_started inner; systemctl stop harness.scope";
     let _machine = boot_and_stop(&world, SCOPE, &harness, stop);
     assert_survived(&world, "inner");
+    let said = fs::read_to_string(doctor).unwrap();
+    assert!(said.contains("/harness.scope, systemd yes"), "{said}");
+    assert!(said.contains("a scope of the system's"), "{said}");
 }
 
 /// Each job has a scope of its own, named after it.

@@ -58,7 +58,7 @@ fn meaning(around: &Surroundings, user: u32, kills: Option<bool>) -> (Verdict, &
         ),
         (Way::Stay(Why::Unasked), Owner::Session(_)) if kills == Some(false) => (
             Verdict::Less,
-            "a logout leaves jobs running; ending the session (loginctl terminate-session) kills them, and no systemd can be asked for another place",
+            "a logout leaves jobs running, but ending the session (loginctl terminate-session) kills them, and no systemd can be asked for another place",
         ),
         (Way::Stay(Why::Unasked), Owner::Session(_)) => (
             Verdict::Less,
@@ -71,7 +71,7 @@ fn meaning(around: &Surroundings, user: u32, kills: Option<bool>) -> (Verdict, &
         (Way::Stay(Why::NotLingering), Owner::Session(owner)) if owner == user => match kills {
             Some(false) => (
                 Verdict::Less,
-                "a logout leaves jobs running; ending the session (loginctl terminate-session) kills them (loginctl enable-linger, and it does not)",
+                "a logout leaves jobs running, but ending the session (loginctl terminate-session) kills them; after loginctl enable-linger it does not",
             ),
             Some(true) => (
                 Verdict::Less,
@@ -84,7 +84,92 @@ fn meaning(around: &Surroundings, user: u32, kills: Option<bool>) -> (Verdict, &
         },
         (Way::Stay(Why::NotLingering), _) => (
             Verdict::Less,
-            "a stop of this unit kills its jobs: let this user linger, and they get a scope of their own (loginctl enable-linger USER, as root)",
+            "a stop of this unit kills its jobs; if this user lingers, they get a scope of their own (as root: loginctl enable-linger USER)",
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scope::Unit;
+
+    #[test]
+    fn good_is_said_only_where_nothing_takes_jobs_down() {
+        const LINGERING: Way = Way::Leave(Manager::User { lingers: true });
+        const SHORT: Way = Way::Leave(Manager::User { lingers: false });
+        let (stay, deaf) = (Way::Stay(Why::NotLingering), Way::Stay(Why::Unasked));
+        let session = Owner::Session(1000);
+        for (owner, way, kills, verdict, words) in [
+            (
+                session,
+                Way::Leave(Manager::System),
+                None,
+                Verdict::Good,
+                "of the system's",
+            ),
+            (session, LINGERING, None, Verdict::Good, "which lingers"),
+            (
+                Owner::User(1000),
+                SHORT,
+                None,
+                Verdict::Less,
+                "your last logout does",
+            ),
+            (
+                session,
+                stay,
+                Some(true),
+                Verdict::Less,
+                "a logout kills jobs",
+            ),
+            (
+                session,
+                stay,
+                Some(false),
+                Verdict::Less,
+                "a logout leaves jobs running",
+            ),
+            (session, stay, None, Verdict::Less, "a logout may kill jobs"),
+            (
+                Owner::Session(7),
+                stay,
+                None,
+                Verdict::Less,
+                "a stop of this unit kills",
+            ),
+            (
+                Owner::System,
+                stay,
+                None,
+                Verdict::Less,
+                "enable-linger USER",
+            ),
+            (
+                Owner::System,
+                deaf,
+                None,
+                Verdict::Less,
+                "no systemd can be asked",
+            ),
+            (
+                session,
+                deaf,
+                Some(false),
+                Verdict::Less,
+                "a logout leaves jobs running",
+            ),
+            (session, deaf, None, Verdict::Less, "a logout may kill jobs"),
+        ] {
+            let unit = Unit {
+                name: "some.scope".to_owned(),
+                owner,
+            };
+            let around = Surroundings::Owned(unit, way);
+            let (said, means) = meaning(&around, 1000, kills);
+            assert_eq!(said, verdict, "{around:?}");
+            assert!(means.contains(words), "{around:?}: {means}");
+        }
+        assert_eq!(meaning(&Surroundings::Free, 0, None).0, Verdict::Good);
     }
 }
