@@ -13,6 +13,8 @@ packages=$packages,initramfs-tools,linux-image-cloud-amd64,nfs-kernel-server,nfs
 
 make_machine() {
 	mkdir -p "$dir"
+	# What a run that was interrupted has left.
+	rm -rf "$dir/key" "$dir/key.pub" "$dir/boot" "$root"
 	ssh-keygen -q -t ed25519 -N '' -f "$dir/key"
 	mirror=$(awk '/^URIs/ { print $2; exit }' /etc/apt/sources.list.d/debian.sources 2>/dev/null || true)
 	debootstrap --variant=minbase --include="$packages" "$suite" "$root" \
@@ -21,7 +23,7 @@ make_machine() {
 	echo '127.0.0.1 localhost vm1' >"$root/etc/hosts"
 	echo '/dev/vda / ext4 defaults 0 1' >"$root/etc/fstab"
 	printf '[Match]\nName=e*\n[Network]\nDHCP=yes\n' >"$root/etc/systemd/network/10.network"
-	mkdir -p "$root/srv/nfs" "$root/mnt/nfs"
+	mkdir -p "$root/srv/nfs"
 	echo '/srv/nfs 127.0.0.1(rw,sync,no_subtree_check,no_root_squash)' >"$root/etc/exports"
 	chroot "$root" systemctl enable systemd-networkd ssh >>"$dir/debootstrap.log" 2>&1
 	# Only the scenario about NFS needs its server, and starting it would make every boot longer.
@@ -40,6 +42,10 @@ make_machine() {
 }
 
 start_machine() {
+	if [ -e "$dir/pid" ] && kill -0 "$(cat "$dir/pid")" 2>/dev/null; then
+		echo "it runs already; to turn it off: $0 stop $dir" >&2
+		exit 1
+	fi
 	setsid nohup qemu-system-x86_64 -accel tcg,thread=multi -cpu max -m 1024 -smp 1 -nographic \
 		-serial "file:$dir/console.log" -monitor none \
 		-kernel "$dir/boot/vmlinuz" -initrd "$dir/boot/initrd" -append 'root=/dev/vda rw console=ttyS0 quiet' \
