@@ -66,10 +66,10 @@ fn start_in_scope(
     variables: &[(OsString, OsString)],
 ) -> Option<Begun> {
     let mut command = scope::command(id, variables)?;
-    let path = program.by_its_name(keeper.job).ok()?;
+    let (path, _link) = program.by_its_name(keeper.job).ok()?;
     let journal = || fs::metadata(keeper.job.journal()).map(|file| file.len());
     let before = journal().ok()?;
-    match keeper.run(command.arg(&path.0)) {
+    match keeper.run(command.arg(path)) {
         Ok(Begun::Ready) => Some(Begun::Ready),
         // Every keeper writes first that it keeps the job. One that did and died was begun.
         Ok(Begun::Died) => (journal().ok()? != before).then_some(Begun::Died),
@@ -214,32 +214,24 @@ impl Program {
 
     /// A path to execute it by that also gives it its name, for another program that starts it. This program
     /// itself gets a link for that: it is a keeper by its name alone, and "self" would be the other program.
-    fn by_its_name(&self, job: &JobDir) -> io::Result<Called> {
+    fn by_its_name(&self, job: &JobDir) -> io::Result<(PathBuf, Option<Link>)> {
         if self.path.as_os_str() == self.name {
-            return Ok(Called(self.path.clone(), Temporary::No));
+            return Ok((self.path.clone(), None));
         }
-        let link = job.path().join(PROGRAM);
-        let _ = fs::remove_file(&link);
-        symlink(format!("/proc/{}/exe", own::pid()), &link)?;
-        Ok(Called(link, Temporary::Yes))
+        let path = job.path().join(PROGRAM);
+        let _ = fs::remove_file(&path);
+        symlink(format!("/proc/{}/exe", own::pid()), &path)?;
+        Ok((path.clone(), Some(Link(path))))
     }
 }
 
-/// A path that ends when the start is decided, if it was made for that.
-struct Called(PathBuf, Temporary);
+/// A link that is there until the start is decided.
+struct Link(PathBuf);
 
-#[derive(PartialEq, Eq)]
-enum Temporary {
-    Yes,
-    No,
-}
-
-impl Drop for Called {
+impl Drop for Link {
     fn drop(&mut self) {
-        if self.1 == Temporary::Yes {
-            // One that stays is removed with the job.
-            let _ = fs::remove_file(&self.0);
-        }
+        // One that stays is removed with the job.
+        let _ = fs::remove_file(&self.0);
     }
 }
 

@@ -4,8 +4,6 @@
 use super::Scenario;
 use super::machine::{Machine, User};
 use serde_json::Value;
-use std::thread;
-use std::time::Duration;
 
 /// Where the harness is that starts the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,11 +131,7 @@ touch /t/{id}.up
 }
 
 fn show(machine: &Machine, case: Case, id: &str) -> Result<(), String> {
-    set_up(machine, case)?;
-    machine.run(
-        User::Root,
-        &format!("cat > /t/{id}.sh <<'E'\n{}exec sleep 600\nE\n", harness(id)),
-    )?;
+    set_up(machine, case, id)?;
     match (case.from, case.by) {
         (From::Session, By::Logout) => machine.run(case.user, &harness(id)).map(drop)?,
         (From::Session, By::Stop) => terminate(machine, case.user, id)?,
@@ -149,13 +143,14 @@ fn show(machine: &Machine, case: Case, id: &str) -> Result<(), String> {
             machine.run(User::Root, &in_unit(case.from, id, &uid))?;
         }
     }
-    wait_for_logout(machine, case)?;
-    check_doctor(machine, case, id)?;
+    let doctor = wait_for_logout(machine, case, id)?;
+    check_doctor(case, &doctor)?;
     check_job(machine, case, id)
 }
 
-/// The settings of logind. Who has logged out is given two seconds to come back, instead of ten.
-fn set_up(machine: &Machine, case: Case) -> Result<(), String> {
+/// The settings of logind, and the harness as a script. Who has logged out is given two seconds to come back,
+/// instead of ten.
+fn set_up(machine: &Machine, case: Case, id: &str) -> Result<(), String> {
     let kills = if case.kills { "yes" } else { "no" };
     let linger = if case.lingers { "enable" } else { "disable" };
     let script = format!(
@@ -163,7 +158,11 @@ fn set_up(machine: &Machine, case: Case) -> Result<(), String> {
 printf '[Login]\\nKillUserProcesses={kills}\\nUserStopDelaySec=2\\n' > /etc/systemd/logind.conf.d/vm.conf
 systemctl restart systemd-logind
 loginctl {linger}-linger jobuser
-"
+cat > /t/{id}.sh <<'E'
+{}exec sleep 600
+E
+",
+        harness(id)
     );
     machine.run(User::Root, &script).map(drop)
 }
@@ -208,26 +207,22 @@ loginctl terminate-session ${{session%.scope}}
     ended.map(drop)
 }
 
-/// Until logind has seen that nobody is logged in, and the user's systemd has ended, where it will.
-fn wait_for_logout(machine: &Machine, case: Case) -> Result<(), String> {
-    if case.user == User::Root || case.from == From::SystemService {
-        // The one is logged in now, the other was not.
-        thread::sleep(Duration::from_secs(5));
-        return Ok(());
-    }
-    let script = "
+/// Until logind has seen that nobody is logged in, and the user's systemd has ended, where it will. Gives what
+/// `doctor` said before.
+fn wait_for_logout(machine: &Machine, case: Case, id: &str) -> Result<String, String> {
+    let logged_out = "
 tries=0
 until case $(loginctl show-user jobuser -p State --value 2>&1) in active|online|opening) false;; esac; do
     tries=$((tries + 1)); [ $tries -lt 60 ] || exit 1; sleep 1
-done
-sleep 6
-";
-    machine.run(User::Root, script).map(drop)
+done";
+    // Root is logged in now, and a service of the system needs no login.
+    let is_left = case.user == User::Job && case.from != From::SystemService;
+    let until = if is_left { logged_out } else { "" };
+    machine.run(User::Root, &format!("{until}\nsleep 6; cat /t/{id}.doctor"))
 }
 
-fn check_doctor(machine: &Machine, case: Case, id: &str) -> Result<(), String> {
-    let text = machine.run(User::Root, &format!("cat /t/{id}.doctor"))?;
-    let report: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+fn check_doctor(case: Case, said: &str) -> Result<(), String> {
+    let report: Value = serde_json::from_str(said).map_err(|error| error.to_string())?;
     let checks = report["checks"].as_array().cloned().unwrap_or_default();
     let check = checks.iter().find(|check| check["name"] == "control group");
     let check = check.ok_or("doctor says nothing of control groups")?;

@@ -14,12 +14,11 @@ const SHOWN: [(&str, &str); 6] = [
 ];
 
 const SET_UP: &str = "set -e
-dir=/mnt/nfs$v; export OUTLIVE_HOME=$dir/home
+dir=/mnt/nfs$v; export OUTLIVE_HOME=$dir/home$v
 systemctl start rpcbind nfs-server
 mkdir -p $dir
 case $v in 4) vers=4.2;; *) vers=$v;; esac
 mountpoint -q $dir || mount -t nfs -o vers=$vers 127.0.0.1:/srv/nfs $dir
-export OUTLIVE_HOME=$dir/home$v
 is() { [ \"$1\" = \"$2\" ] || { echo \"$1 is not $2\"; exit 1; }; }
 has() { case $1 in *$2*) ;; *) echo \"no $2 in $1\"; exit 1;; esac; }
 ";
@@ -31,7 +30,7 @@ has \"$(outlive list)\" 'exited 3'
 said=$(outlive doctor)
 has \"$said\" 'other machines may use it too'
 case $said in *BROKEN*) echo \"$said\"; exit 1;; esac
-outlive prune a --force || outlive prune --all || outlive prune a
+outlive prune --all --force
 [ ! -e $OUTLIVE_HOME/jobs/a ]
 ";
 
@@ -109,6 +108,6 @@ pub fn scenarios() -> Vec<Scenario> {
 }
 
 fn show(machine: &Machine, version: u32, script: &str) -> Result<(), String> {
-    let script = format!("v={version}\n{SET_UP}{script}");
+    let script = format!("export v={version}\n{SET_UP}{script}");
     machine.run(User::Root, &script).map(drop)
 }
