@@ -65,7 +65,7 @@ has \"$(outlive log p)\" end
 const BOUNDED: &str = "
 outlive run --id o --max-output 256K -- seq 1 300000
 outlive wait o --timeout 120s
-is \"$(outlive log o --tail 1)\" 300000
+is \"$(outlive log o --raw | tail -1)\" 300000
 [ $(du -k $OUTLIVE_HOME/jobs/o | tail -1 | cut -f1) -lt 700 ]
 ";
 
@@ -77,7 +77,7 @@ set -e
 hostname elsewhere
 echo 11111111-2222-3333-4444-555555555555 > /t/boot; mount --bind /t/boot /proc/sys/kernel/random/boot_id
 echo 0123456789abcdef0123456789abcdef > /t/machine; mount --bind /t/machine /etc/machine-id
-outlive show e; outlive list
+outlive show e; outlive list | grep '^e '
 before=$(date +%s); code=0
 outlive wait e --timeout 5s || code=$?
 echo code $code after $(($(date +%s) - before))
@@ -87,7 +87,7 @@ said=$(unshare --pid --fork --mount-proc --mount --uts sh /t/there.sh 2>&1)
 has \"$said\" unreachable; has \"$said\" 'kept on vm1'; has \"$said\" 'code 124 after'
 case $said in *lost*) echo \"$said\"; exit 1;; esac
 took=${said##*code 124 after }; took=${took%%[!0-9]*}
-[ $took -ge 5 ] && [ $took -le 9 ] || { echo \"wait took $took s\"; exit 1; }
+[ $took -ge 5 ] && [ $took -le 12 ] || { echo \"wait took $took s\"; exit 1; }
 has \"$(outlive show e)\" running
 touch /t/e$v
 outlive wait e --timeout 60s || code=$?

@@ -197,7 +197,7 @@ impl Pruned {
         // Somebody may just be removing a link of it, or its keeper may be clearing up, by names that are
         // soon another job's.
         let until = Instant::now() + CLEARING_UP_TAKES;
-        let (alone, _unkept) = loop {
+        let (alone, unkept) = loop {
             let alone = named::take(dir.path()).map_err(failed())?;
             if let (Some(alone), Some(unkept)) = (alone, unkept(&dir)?) {
                 break (alone, unkept);
@@ -246,6 +246,8 @@ impl Pruned {
         // From here on there is no such job any more, whatever becomes of its files.
         self.dropped.extend(dropped);
         self.removed.push(id.clone());
+        // On NFS a file that is open keeps its directory from being removed.
+        drop(unkept);
         match fs::remove_dir_all(&gone) {
             // Another pruner swept it up.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
