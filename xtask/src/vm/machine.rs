@@ -91,11 +91,12 @@ mkdir -p /t && chmod 777 /t";
         quiet.stderr(Stdio::null()).spawn().map_err(said("ssh"))
     }
 
-    /// Restarts it and waits until it is up again.
-    pub fn restart(&self) -> Result<(), String> {
+    /// Restarts it with this command and waits until it is up again.
+    pub fn restart(&self, command: &str) -> Result<(), String> {
         let boot = self.boot_id()?;
-        // The connection ends with the machine, so that this fails is no matter.
-        let _ = self.run(User::Root, "systemctl reboot");
+        // In the background: a connection to a machine that is gone would stay open for long.
+        let later = format!("(sleep 1; {command}) > /dev/null 2>&1 < /dev/null &");
+        self.run(User::Root, &later)?;
         self.wait_until_up(Some(&boot))
     }
 
