@@ -97,7 +97,7 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
             // Not over, or removed by somebody else just now.
             Ok(None) | Err(Error::NoSuchJob(_)) => {}
             Err(_) if asked.force && !presence::may_run(outlive, &id) => {
-                pruned.remove(outlive, id, None, asked);
+                pruned.remove(outlive, id, None, asked, None);
             }
             Err(error) => pruned.unreadable.push((id, error.to_string())),
         }
@@ -113,8 +113,7 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
             Removable::SomebodyWaits => None,
             Removable::Yes(lock) => lock,
         };
-        pruned.remove(outlive, job.id, Some(job.spec), asked);
-        drop(unheld);
+        pruned.remove(outlive, job.id, Some(job.spec), asked, unheld);
     }
     // What was removed is told whatever becomes of the rest.
     let rest = prune_posts(outlive, asked, &mut pruned).and_then(|()| sweep(outlive));
@@ -178,8 +177,15 @@ fn select(mut ended: Vec<Ended>, asked: &Prune) -> Vec<Ended> {
 
 impl Pruned {
     /// Removes a job. One that cannot be removed keeps no other from being removed.
-    fn remove(&mut self, outlive: &Outlive, id: JobId, spec: Option<Spec>, asked: &Prune) {
-        if let Err(error) = self.try_to_remove(outlive, id.clone(), spec, asked) {
+    fn remove(
+        &mut self,
+        outlive: &Outlive,
+        id: JobId,
+        spec: Option<Spec>,
+        asked: &Prune,
+        unheld: Option<Lock>,
+    ) {
+        if let Err(error) = self.try_to_remove(outlive, id.clone(), spec, asked, unheld) {
             self.failed.push((id, error.to_string()));
         }
     }
@@ -191,6 +197,7 @@ impl Pruned {
         id: JobId,
         spec: Option<Spec>,
         asked: &Prune,
+        unheld: Option<Lock>,
     ) -> Result<(), Error> {
         let dir = outlive.job_dir(&id);
         let failed = || Error::io("cannot remove", dir.path());
@@ -247,7 +254,7 @@ impl Pruned {
         self.dropped.extend(dropped);
         self.removed.push(id.clone());
         // On NFS a file that is open keeps its directory from being removed.
-        drop(unkept);
+        drop((unkept, unheld));
         match fs::remove_dir_all(&gone) {
             // Another pruner swept it up.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
