@@ -10,8 +10,8 @@ use crate::world::{Ran, World, until};
 use image::{BTRFS, EXT4, Frozen, Image, Kind, XFS, must};
 use outlive_sys::{clock, procfs};
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::fs;
-use std::process::Command;
 use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -185,21 +185,11 @@ fn full(world: &World, image: &Image) -> Result<(), String> {
 
 /// `outlive`, for which the home is read-only.
 fn on_read_only(world: &World, args: &[&str]) -> Result<Ran, String> {
-    let outlive = world.command(args);
-    let mut command = Command::new("unshare");
     let script = "mount --bind \"$0\" \"$0\" && mount -o remount,ro,bind \"$0\" && exec \"$@\"";
-    command
-        .args(["--mount", "sh", "-c", script])
-        .arg(world.home())
-        .arg(outlive.get_program())
-        .args(outlive.get_args());
-    for (key, value) in outlive.get_envs() {
-        match value {
-            Some(value) => command.env(key, value),
-            None => command.env_remove(key),
-        };
-    }
-    Ran::of(&mut command)
+    let home = world.home();
+    let words = ["--mount", "sh", "-c", script].map(OsStr::new);
+    let words = [&words[..], &[home.as_os_str()]].concat();
+    Ran::of(&mut world.behind("unshare", &words, args))
 }
 
 fn read_only(world: &World, _: &Image) -> Result<(), String> {

@@ -47,12 +47,7 @@ impl User {
             .arg("--clear-groups")
             .args(words)
             .current_dir("/");
-        for (key, value) in world.command::<&str>([]).get_envs() {
-            match value {
-                Some(value) => command.env(key, value),
-                None => command.env_remove(key),
-            };
-        }
+        world.give_environment(&mut command);
         command
     }
 

@@ -101,6 +101,28 @@ impl World {
         command
     }
 
+    /// Gives another program the environment that `outlive` has in this home.
+    pub fn give_environment(&self, command: &mut Command) {
+        for (key, value) in self.command::<&str>([]).get_envs() {
+            match value {
+                Some(value) => command.env(key, value),
+                None => command.env_remove(key),
+            };
+        }
+    }
+
+    /// `outlive` started by another program, which gets these words first.
+    pub fn behind<S: AsRef<OsStr>>(&self, program: &str, words: &[S], args: &[&str]) -> Command {
+        let outlive = self.command(args);
+        let mut command = Command::new(program);
+        command
+            .args(words)
+            .arg(outlive.get_program())
+            .args(outlive.get_args());
+        self.give_environment(&mut command);
+        command
+    }
+
     /// Runs `outlive` to its end.
     pub fn outlive(&self, args: &[&str]) -> Result<Ran, String> {
         Ran::of(&mut self.command(args))

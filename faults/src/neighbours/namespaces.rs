@@ -6,7 +6,6 @@ use crate::row::{Context, Row, Tried};
 use crate::world::{Ran, World};
 use serde_json::Value;
 use std::fmt;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -54,19 +53,8 @@ fn run(context: &Context) -> Tried {
 
 /// Runs `outlive` in a PID namespace of its own.
 fn from_elsewhere(world: &World, args: &[&str]) -> Result<Ran, String> {
-    let outlive = world.command(args);
-    let mut command = Command::new("unshare");
-    command
-        .args(["--pid", "--fork", "--kill-child", "--mount-proc"])
-        .arg(outlive.get_program())
-        .args(outlive.get_args());
-    for (key, value) in outlive.get_envs() {
-        match value {
-            Some(value) => command.env(key, value),
-            None => command.env_remove(key),
-        };
-    }
-    Ran::of(&mut command)
+    let words = ["--pid", "--fork", "--kill-child", "--mount-proc"];
+    Ran::of(&mut world.behind("unshare", &words, args))
 }
 
 /// Looks at the job, waits for it and tries to stop it, for as long as it is not over.

@@ -97,12 +97,7 @@ fn run(context: &Context) -> Tried {
             .arg("bash")
             .arg(outlive.get_program())
             .arg(whose);
-        for (key, value) in outlive.get_envs() {
-            match value {
-                Some(value) => command.env(key, value),
-                None => command.env_remove(key),
-            };
-        }
+        world.give_environment(&mut command);
         if case.by_number {
             filter::refuse(&mut command, &filter::linux_4_18());
         }
