@@ -125,6 +125,15 @@ impl Keeper<'_> {
         }
     }
 
+    /// Notices that a standby which this process has forked has ended. Looked at by itself: another ended child that
+    /// cannot be dealt with now must not stand before it.
+    pub(crate) fn look_at_standby(&mut self) -> io::Result<()> {
+        match self.company.child() {
+            Some(pid) if pidfd::has_child_ended(pid)? => self.was_standby(pid).map(drop),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether this ended child was the standby; then it is let go.
     pub(crate) fn was_standby(&mut self, pid: i32) -> io::Result<bool> {
         match self.company {

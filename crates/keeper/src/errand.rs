@@ -127,14 +127,19 @@ pub fn end_inherited(job: &JobDir, orphaned: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends each of them by itself: a group's number may be another's by the time it is used.
+/// Ends each of them by itself: a group's number may be another's by the time it is used. What keeps the machine awake
+/// bears the mark too. It is in the group of the keeper that started it, where errands have groups of their own.
 fn end_by_mark(mark: &[u8]) -> io::Result<()> {
+    let is_errand = |pid| {
+        let own_group = procfs::stat(pid).is_some_and(|stat| stat.group != stat.session);
+        own_group && is_sent(pid, mark)
+    };
     for pid in procfs::all()? {
-        if !is_sent(pid, mark) {
+        if !is_errand(pid) {
             continue;
         }
         if let Some(process) = PidFd::open(pid)?
-            && is_sent(pid, mark)
+            && is_errand(pid)
         {
             process.signal(Signal::KILL.number())?;
         }

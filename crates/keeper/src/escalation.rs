@@ -24,6 +24,8 @@ use std::io;
 pub struct Escalation {
     step: Step,
     begun_ms: u64,
+    /// Another process has asked the tree to end.
+    asked_before: bool,
     /// The job has a terminal.
     on_terminal: bool,
     /// When it was last looked at.
@@ -64,10 +66,19 @@ impl Escalation {
             on_terminal,
             step: Step::Asking { kill_at },
             begun_ms: now,
+            asked_before: false,
             looked_ms: now,
             rest_until: now,
             sent: HashSet::new(),
             denied: HashSet::new(),
+        }
+    }
+
+    /// The same, but another process has asked the tree to end at `asked_ms`, and nobody is asked twice.
+    pub fn asked_before(asked_ms: u64, kill_at: u64) -> Escalation {
+        Escalation {
+            asked_before: true,
+            ..Escalation::begin(asked_ms, kill_at, false)
         }
     }
 
@@ -143,6 +154,9 @@ impl Escalation {
 
     /// Signals those that have not been; says whether there were any.
     fn signal_new(&mut self, members: &[Member]) -> io::Result<bool> {
+        if self.asked_before && matches!(self.step, Step::Asking { .. }) {
+            return Ok(false);
+        }
         let first_look = self.sent.is_empty();
         let mut any = false;
         for member in members {

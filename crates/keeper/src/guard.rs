@@ -38,7 +38,7 @@ pub struct Guard {
 
 impl Guard {
     fn set(tree: &Tree, leader: &Leader, grace_ms: u64, on_terminal: bool) -> io::Result<Guard> {
-        let (note, mut to_note) = pipe::new_pipe()?;
+        let (note, to_note) = pipe::new_pipe()?;
         let keeper = own::pid();
         let kill_at = clock::boot_ms().saturating_add(grace_ms);
         let pid = child::fork(|| {
@@ -46,11 +46,12 @@ impl Guard {
                 return 1;
             }
             let mut watch = Watch {
+                to_note: &to_note,
                 leader: leader.awaited().and_then(|(leader, interest)| {
                     // One that has ended already is not waited for.
                     matches!(interest, Interest::Readable).then_some(leader)
                 }),
-                note: Some(&mut to_note),
+                has_ended: false,
             };
             watch.hesitate(grace_ms);
             watch.stop(tree, kill_at, on_terminal);
@@ -59,40 +60,69 @@ impl Guard {
         Ok(Guard { pid, note })
     }
 
-    /// Ends it; says when it saw the leader end, if it did.
-    fn call_off(mut self) -> Option<Moment> {
+    /// Ends it; says what it has seen and done.
+    fn call_off(mut self) -> Noted {
         let _ = pidfd::kill_child(self.pid).and_then(|()| pidfd::wait_for_child(self.pid));
-        let (mut wall_ms, mut boot_ms) = ([0; 8], [0; 8]);
-        // Both are there or none is, and nobody writes any more.
-        self.note.read_exact(&mut wall_ms).ok()?;
-        self.note.read_exact(&mut boot_ms).ok()?;
-        Some(Moment {
-            wall_ms: u64::from_le_bytes(wall_ms),
-            boot_ms: u64::from_le_bytes(boot_ms),
-        })
+        let mut noted = Noted::default();
+        // Each record is written at once, and nobody writes any more.
+        let mut record = [0; RECORD];
+        while self.note.read_exact(&mut record).is_ok() {
+            let (wall_ms, boot_ms) = record[1..].split_at(8);
+            let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+            let at = Moment {
+                wall_ms: number(wall_ms),
+                boot_ms: number(boot_ms),
+            };
+            match record[0] {
+                ENDED => noted.ended = Some(at),
+                _ => noted.asked_ms = Some(at.boot_ms),
+            }
+        }
+        noted
     }
+}
+
+/// What a guard has noted.
+#[derive(Debug, Default)]
+struct Noted {
+    /// When it saw the leader end.
+    ended: Option<Moment>,
+    /// When it asked the tree to end (boot time).
+    asked_ms: Option<u64>,
+}
+
+/// A record is a letter and two times.
+const RECORD: usize = 17;
+const ENDED: u8 = b'e';
+const ASKED: u8 = b'a';
+
+fn write_record(mut to: &File, what: u8) {
+    let at = now();
+    let times = [at.wall_ms.to_le_bytes(), at.boot_ms.to_le_bytes()].concat();
+    let _ = to.write_all(&[&[what], times.as_slice()].concat());
 }
 
 /// What the guard does.
 struct Watch<'a> {
     leader: Option<&'a PidFd>,
-    /// Until it is written.
-    note: Option<&'a mut File>,
+    /// The leader has, and that is noted.
+    has_ended: bool,
+    to_note: &'a File,
 }
 
 impl Watch<'_> {
     /// Waits for a moment, or until the leader ends, of which a note is made.
     fn wait(&mut self, limit: Duration) {
-        let ended = match self.leader.filter(|_| self.note.is_some()) {
+        let ended = match self.leader.filter(|_| !self.has_ended) {
             Some(leader) => leader.wait_for_end(Some(limit)).unwrap_or(false),
             None => {
                 thread::sleep(limit);
                 false
             }
         };
-        if let Some(note) = self.note.take_if(|_| ended) {
-            let at = now();
-            let _ = note.write_all(&[at.wall_ms.to_le_bytes(), at.boot_ms.to_le_bytes()].concat());
+        if ended {
+            self.has_ended = true;
+            write_record(self.to_note, ENDED);
         }
     }
 
@@ -105,10 +135,11 @@ impl Watch<'_> {
     }
 
     fn stop(&mut self, tree: &Tree, kill_at: u64, on_terminal: bool) {
+        write_record(self.to_note, ASKED);
         let mut escalation = Escalation::begin(clock::boot_ms(), kill_at, on_terminal);
         loop {
             match escalation.advance(tree, clock::boot_ms(), &[]) {
-                Ok(Progress::Done) if self.note.is_none() || self.leader.is_none() => return,
+                Ok(Progress::Done) if self.has_ended || self.leader.is_none() => return,
                 // Where the tree cannot be listed now, it is tried again.
                 Ok(_) | Err(_) => self.wait(LOOK),
             }
@@ -129,11 +160,14 @@ impl Keeper<'_> {
         guard
     }
 
-    /// The disk has taken what was to be written, or refused it.
-    pub(crate) fn call_off(&mut self, guard: Option<Guard>) {
+    /// The disk has taken what was to be written, or refused it. Says when the guard asked the tree to end, if it did
+    /// (boot time).
+    pub(crate) fn call_off(&mut self, guard: Option<Guard>) -> Option<u64> {
         self.tree.guard = None;
-        if let Some(at) = guard.and_then(Guard::call_off) {
+        let noted = guard.map(Guard::call_off)?;
+        if let Some(at) = noted.ended {
             self.end_seen.get_or_insert(at);
         }
+        noted.asked_ms
     }
 }

@@ -279,7 +279,7 @@ impl<'a> Keeper<'a> {
             }
             Phase::Stopping(_, stop) => self
                 .look_at_leader()
-                .and_then(|()| self.escalate(stop.kill_at)),
+                .and_then(|()| self.escalate(stop.kill_at, None)),
             Phase::Unwritten | Phase::Accepted | Phase::Spawned(_) | Phase::Running(_) => {
                 self.look_at_leader()
             }
@@ -400,17 +400,26 @@ impl<'a> Keeper<'a> {
 
     fn stop_leftovers(&mut self) -> io::Result<()> {
         if self.shared.spec.leftovers == Leftovers::Stop && !self.is_done() {
-            self.escalate(clock::boot_ms().saturating_add(self.shared.spec.grace_ms))?;
+            let kill_at = clock::boot_ms().saturating_add(self.shared.spec.grace_ms);
+            self.escalate(kill_at, None)?;
         }
         Ok(())
     }
 
-    /// Lets go of ended orphans, and looks what that means for the tree.
+    /// Lets go of ended orphans, and looks what that means for the tree. What fails keeps nothing else from being
+    /// looked at, and is tried again after a moment: nobody tells of these ends once more.
     fn process_ended(&mut self) -> io::Result<()> {
         self.bell.quiet();
         self.look_at_parent();
-        self.heed_place()?;
-        self.look_at_leader()?;
+        let standby = self.look_at_standby();
+        let asked = self.heed_place();
+        let leader = self.look_at_leader();
+        let children = self.reap_children();
+        self.tail = Tail::Unknown;
+        standby.and(asked).and(leader).and(children)
+    }
+
+    fn reap_children(&mut self) -> io::Result<()> {
         loop {
             match pidfd::any_ended_child() {
                 // An unrecorded leader must stay until it is recorded.
@@ -420,11 +429,9 @@ impl<'a> Keeper<'a> {
                     }
                 }
                 // Ended, or no children at all.
-                Ok(_) | Err(_) => break,
+                Ok(_) | Err(_) => return Ok(()),
             }
         }
-        self.tail = Tail::Unknown;
-        Ok(())
     }
 
     /// Children whose ends are looked at before they are let go: the leader until its end is recorded, errands and
@@ -450,7 +457,7 @@ impl<'a> Keeper<'a> {
         let now = clock::boot_ms();
         // An end that cannot be recorded keeps nothing else from being done.
         let recorded = match self.hold_off.take() {
-            Some(_) => self.look_at_leader(),
+            Some(_) => self.process_ended(),
             None => Ok(()),
         };
         let recorded = recorded.and_then(|()| self.go_round(now));
@@ -489,8 +496,9 @@ impl<'a> Keeper<'a> {
     }
 
     pub(crate) fn stop(&mut self, asked: StopRequest) -> io::Result<()> {
-        let grace_ms = asked.grace_ms;
-        let guard = self.set_guard(grace_ms);
+        // From here on, however long it takes to write it down.
+        let kill_at = clock::boot_ms().saturating_add(asked.grace_ms);
+        let guard = self.set_guard(asked.grace_ms);
         // If it ended before it was asked, then it ended by itself. An end that cannot be recorded keeps nothing
         // from being stopped.
         let recorded = self.look_at_leader();
@@ -505,13 +513,13 @@ impl<'a> Keeper<'a> {
             self.write_stop();
             self.role.reach(Hook::StopWritten);
         }
-        self.call_off(guard);
+        let asked_by_guard = self.call_off(guard);
         if waits {
             self.give_up_turn();
             // Tried again after a moment where it cannot be recorded.
             let _ = self.look_at_leader();
         }
-        self.escalate(clock::boot_ms().saturating_add(grace_ms))
+        self.escalate(kill_at, asked_by_guard)
     }
 
     /// Journals a stop that is not journaled yet, if that can be done now.
@@ -524,10 +532,14 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    fn escalate(&mut self, kill_at: u64) -> io::Result<()> {
-        match &mut self.escalation {
-            Some(escalation) => escalation.hurry(kill_at),
-            None => {
+    /// Begins to stop the tree, or goes on from when a guard asked it to end (boot time).
+    fn escalate(&mut self, kill_at: u64, asked_by_guard: Option<u64>) -> io::Result<()> {
+        match (&mut self.escalation, asked_by_guard) {
+            (Some(escalation), _) => escalation.hurry(kill_at),
+            (None, Some(asked_ms)) => {
+                self.escalation = Some(Escalation::asked_before(asked_ms, kill_at));
+            }
+            (None, None) => {
                 let on_terminal = matches!(self.shared.spec.input, Input::Pty(_));
                 let escalation = Escalation::begin(clock::boot_ms(), kill_at, on_terminal);
                 self.escalation = Some(escalation);

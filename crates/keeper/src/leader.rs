@@ -202,7 +202,7 @@ fn look_at_stranger(process: ProcRef, pidfd: &PidFd, seen: &mut Seen) -> Option<
         Some(stat) if stat.started == process.started && stat.is_zombie() => {
             *seen = Seen::Zombie;
             // Zero may also mean that the kernel does not tell us; then its parent must wait first.
-            (stat.exit_code != 0)
+            (stat.exit_code != 0 || procfs::tells_exit_code(process.pid, process.started))
                 .then(|| Status::from_wait(stat.exit_code))
                 .and_then(known)
         }

@@ -266,7 +266,11 @@ fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box<Kee
     let leader = match ledger.state().phase.clone() {
         // A predecessor died over it.
         Phase::Accepted if early_stop => Leader::NotStarted(start::stopped(&shared.spec)),
-        Phase::Accepted if turn(shared)? == Now::Taken => Leader::Waiting,
+        Phase::Accepted if turn(shared)? == Now::Taken => {
+            // Made before a standby is forked, which must have it when the turn comes.
+            inside = Some(inside_of_gate(shared, inside.take())?);
+            Leader::Waiting
+        }
         Phase::Accepted => match forked {
             Some(forked) => bring_to_program(role, shared, &mut ledger, forked)?,
             None => start_leader(role, shared, &mut ledger, inside.take())?,

@@ -10,6 +10,8 @@ use std::sync::OnceLock;
 pub struct Stat {
     pub state: u8,
     pub parent: i32,
+    /// The process group.
+    pub group: i32,
     pub session: i32,
     /// The device that is its controlling terminal; 0 for none.
     pub terminal: u64,
@@ -19,6 +21,13 @@ pub struct Stat {
     pub started: u64,
     /// As `wait` gives it; meaningful once the state is `Z`.
     pub exit_code: i32,
+}
+
+/// Whether the kernel tells this process the exit code of that zombie, so that a 0 is one. It asks for the same right
+/// as for reading `io` there. A PID 1 that does not reap leaves a zombie for good, and its code is to be had nowhere else.
+pub fn tells_exit_code(pid: i32, started: u64) -> bool {
+    let may_read = fs::read(format!("/proc/{pid}/io")).is_ok_and(|text| !text.is_empty());
+    may_read && stat(pid).is_some_and(|stat| stat.started == started && stat.is_zombie())
 }
 
 impl Stat {
@@ -85,6 +94,7 @@ fn parse_stat(bytes: &[u8]) -> Option<Stat> {
     Some(Stat {
         state,
         parent: number(4)? as i32,
+        group: number(5)? as i32,
         session: number(6)? as i32,
         terminal: number(7)? as u64,
         flags: number(9)? as u64,

@@ -8,6 +8,7 @@ use crate::world::{World, kill, until};
 use outlive_sys::{probe, procfs};
 use serde_json::Value;
 use std::fmt;
+use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -61,8 +62,9 @@ impl Case {
         let quiet = if self.terminal { "stty -echo; " } else { "" };
         match self.load {
             Load::Writes => format!(
-                "n=0; until [ -e '{}' ]; do n=$((n+1)); echo $n; done; exit {CODE}",
-                world.path("go").display()
+                "n=0; until [ -e '{}' ]; do n=$((n+1)); echo $n; done; echo $n > '{}'; exit {CODE}",
+                world.path("go").display(),
+                world.path("last").display()
             ),
             Load::IsTalkedTo => format!(
                 "{quiet}echo 0; while read -r n && [ $n != over ]; do echo $n; done; exit {CODE}"
@@ -78,14 +80,21 @@ impl Case {
         }
     }
 
-    /// Does what the load is until it is over, then has the job end; says which number it came to, if that is known.
-    fn drive(&self, world: &World, over: impl Fn() -> bool) -> Result<Option<usize>, String> {
+    /// Does what the load is until it is over, then has the job end; says which number it came to.
+    fn drive(&self, world: &World, over: impl Fn() -> bool) -> Result<usize, String> {
         match self.load {
             Load::Writes => {
                 while !over() {
                     thread::sleep(Duration::from_millis(20));
                 }
-                write(&world.path("go")).map(|()| None)
+                write(&world.path("go"))?;
+                let mut last = None;
+                until("the job has noted its last number", || {
+                    let noted = fs::read_to_string(world.path("last")).unwrap_or_default();
+                    last = noted.strip_suffix('\n').and_then(|text| text.parse().ok());
+                    last.is_some()
+                })?;
+                last.ok_or_else(|| "no last number".to_owned())
             }
             Load::IsTalkedTo => {
                 // A line that is sent before echoing was turned off would be there twice.
@@ -95,7 +104,7 @@ impl Case {
                     sent += 1;
                     say(world, &sent.to_string())?;
                 }
-                say(world, "over").map(|()| Some(sent))
+                say(world, "over").map(|()| sent)
             }
         }
     }
@@ -162,9 +171,9 @@ fn kill_in_turn(world: &World, seed: u64, rounds: usize) -> Result<(), String> {
     Ok(())
 }
 
-fn is_exact(world: &World, case: &Case, last: Option<usize>, ended: &Value) -> Result<(), String> {
+fn is_exact(world: &World, case: &Case, last: usize, ended: &Value) -> Result<(), String> {
     // A kernel before 6.15 tells the outcome to the parent alone.
-    let may_be_lost = !probe::exit_records().unwrap_or(false);
+    let may_be_lost = !probe::exit_records().map_err(|error| error.to_string())?;
     if ended["outcome"]["code"] != CODE && !(may_be_lost && ended["outcome"]["kind"] == "lost") {
         return Err(format!("it came to {ended}"));
     }
@@ -184,9 +193,7 @@ fn is_exact(world: &World, case: &Case, last: Option<usize>, ended: &Value) -> R
         }
         count += 1;
     }
-    if let Some(last) = last {
-        same("lines", count, last + 1)?;
-    }
+    same("the last number", count, last + 1)?;
     let events = world.events("job");
     let how = |(kind, data): &(String, Value)| {
         (kind == "kept").then(|| data["how"].as_str().unwrap_or_default().to_owned())

@@ -1,7 +1,7 @@
 //! Keeping the machine awake.
 
 use super::{read, take_over, until_closed};
-use crate::processes::{NONE_BLOCKED, pid_in};
+use crate::processes::{NONE_BLOCKED, kill_for_good, pid_in};
 use crate::scripts::loop_until;
 use crate::world::{Ran, World, is_alive, until};
 use serde_json::json;
@@ -158,4 +158,28 @@ fn where_nothing_can_keep_it_awake_that_is_said() {
     assert!(ran.stderr.contains("systemd-inhibit"), "{ran:?}");
     assert!(ran.stdout.starts_with("PID "));
     assert_eq!(world.wait("d")["exit_code"], 3);
+}
+
+/// A keeper that is not the parent of what its predecessor started ends the doorbells of that, and nothing else.
+#[test]
+fn the_machine_is_kept_awake_when_both_keepers_have_been_replaced_after_the_end() {
+    let world = World::new();
+    let path = honest_inhibit(&world);
+    let go = world.path("go");
+    let left = format!("({}) & exit 3", loop_until(&go));
+    assert_eq!(keep_awake(&world, &path, &left).code, 0);
+    let holder = holder(&world);
+    assert_eq!(world.wait("d")["exit_code"], 3);
+    let (keeper, standby) = world.settled_pair("d");
+    kill_for_good(standby);
+    until("there is another", || {
+        world.pair("d").standby.is_some_and(|new| new != standby)
+    });
+    let (_, standby) = world.settled_pair("d");
+    kill_for_good(keeper);
+    until("the standby keeps it", || world.pair("d").keeper == standby);
+    world.settled_pair("d");
+    assert!(is_alive(holder), "the machine may sleep");
+    File::create(&go).unwrap();
+    until("nothing holds off sleep any more", || !is_alive(holder));
 }

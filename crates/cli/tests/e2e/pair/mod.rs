@@ -7,5 +7,6 @@ mod names;
 mod partners;
 mod signals;
 mod streams;
+mod turnover;
 
 pub use streams::{assert_whole_stream, places_in_the_stream, start_stream, stream_to};

@@ -1,0 +1,163 @@
+//! A pair of which both have been replaced: what only the first two had by right is still there.
+
+use crate::checks::{assert_nothing_is_left, exited, until_output};
+use crate::processes::{CONT, STOP, begin, kill_for_good, until_stopped};
+use crate::scripts::{Gate, started};
+use crate::world::{Ran, World, behind, kill, until};
+use outlive_sys::procfs;
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+/// Kills the standby, and waits until there is another, which is the keeper's child.
+fn replace_standby(world: &World, id: &str) {
+    let (_, standby) = world.settled_pair(id);
+    kill_for_good(standby);
+    until("there is another", || {
+        world.pair(id).standby.is_some_and(|new| new != standby)
+    });
+    world.settled_pair(id);
+}
+
+/// A PID namespace whose first process never waits for orphans.
+struct Careless {
+    unshare: Child,
+}
+
+impl Careless {
+    fn start() -> Careless {
+        let mut command = Command::new("unshare");
+        command.args(["--pid", "--fork", "--mount-proc", "--kill-child"]);
+        let unshare = begin({
+            command.args(["sleep", "1000"]).stdin(Stdio::null());
+            command
+        });
+        until("it has its first process", || {
+            let children = procfs::children(unshare.id() as i32).unwrap_or_default();
+            children.len() == 1
+                && procfs::started_with(children[0], "PATH").is_ok_and(|it| it.is_some())
+        });
+        Careless { unshare }
+    }
+
+    fn inside(&self, command: &Command) -> Ran {
+        let first = procfs::children(self.unshare.id() as i32).unwrap()[0].to_string();
+        let words = ["--target", &first, "--pid", "--mount"];
+        Ran::of(&mut behind("nsenter", words, command))
+    }
+}
+
+impl Drop for Careless {
+    fn drop(&mut self) {
+        let _ = self.unshare.kill();
+        let _ = self.unshare.wait();
+    }
+}
+
+/// An exit code of 0 is one, also where only `/proc` tells it, and the first process of a container does not wait.
+#[test]
+fn a_success_is_known_where_nobody_waits_for_orphans() {
+    needs!(Root);
+    let world = World::new();
+    let container = Careless::start();
+    let gate = Gate::new(&world);
+    let script = gate.then("echo done");
+    let run = world.command(["run", "--id", "job", "--shell", &script]);
+    assert_eq!(container.inside(&run).code, 0);
+    // Both, one after the other; their numbers are the namespace's.
+    for _ in 0..2 {
+        let kills = "kill -9 $1; while kill -0 $1 2> /dev/null && ! grep -q '^State:.Z' /proc/$1/status; do sleep 0.01; done";
+        let before = world.pair("job");
+        let victim = before.standby.unwrap();
+        let mut kill = world.within("sh", ["-c", kills, "sh"]);
+        container.inside(kill.arg(victim.to_string()));
+        until("there is another", || {
+            world.pair("job").standby.is_some_and(|new| new != victim)
+        });
+        let keeper = before.keeper;
+        let mut kill = world.within("sh", ["-c", kills, "sh"]);
+        container.inside(kill.arg(keeper.to_string()));
+        until("the standby keeps it", || {
+            world.pair("job").keeper != keeper
+        });
+        until("it has a standby", || world.pair("job").standby.is_some());
+    }
+    gate.open();
+    let waited = container.inside(&world.command(["wait", "job", "--timeout", "30s"]));
+    assert_eq!(waited.code, 0, "{waited:?}");
+    assert_eq!(world.events("job", "ended")[0]["outcome"], exited(0));
+}
+
+/// An errand that cannot be dealt with must not stand before a standby that has ended.
+#[test]
+fn a_standby_is_replaced_though_its_keeper_meets_another_failure_with_it() {
+    let world = World::new();
+    let first = started(&world, &["--lock", "one"], "echo up; exec sleep 1000");
+    world.ok(&["run", "--id", "job", "--lock", "one", "--", "true"]);
+    replace_standby(&world, "job");
+    let (keeper, standby) = world.settled_pair("job");
+    let errands = || {
+        let children = procfs::children(keeper).unwrap();
+        children.into_iter().find(|pid| *pid != standby)
+    };
+    until("it waits for its lock", || errands().is_some());
+    kill(keeper, STOP);
+    until_stopped(keeper);
+    kill(errands().unwrap(), crate::processes::KILL);
+    kill(standby, crate::processes::KILL);
+    kill(keeper, CONT);
+    until("there is another", || {
+        world.pair("job").standby.is_some_and(|new| new != standby)
+    });
+    world.ok(&["stop", &first]);
+    assert_eq!(world.outlive(&["wait", "job"]).code, 0);
+}
+
+/// The gate is made before the standby that must know it.
+#[test]
+fn a_job_whose_turn_has_come_is_started_though_its_second_keeper_is_killed_over_it() {
+    let world = World::new();
+    let first = started(&world, &["--lock", "one"], "echo up; exec sleep 1000");
+    let mut run = world.command(["run", "--id", "job", "--lock", "one", "--", "echo", "ran"]);
+    let ran = Ran::of(run.env("OUTLIVE_HOOKS", "heir:Spawned=stop"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let (keeper, heir) = world.settled_pair("job");
+    kill_for_good(keeper);
+    until("the standby keeps it", || world.pair("job").keeper == heir);
+    let (heir, next) = world.settled_pair("job");
+    world.ok(&["stop", &first]);
+    until_stopped(heir);
+    kill_for_good(heir);
+    until_stopped(next);
+    kill(next, CONT);
+    let job = world.wait("job");
+    assert_eq!(job["outcome"], exited(0), "{job}");
+    assert_eq!(world.output("job"), b"ran\n");
+}
+
+/// As a disk would hold up the keeper that is to write the stop down.
+#[test]
+fn a_job_that_a_guard_has_asked_to_end_is_not_asked_twice() {
+    let world = World::new();
+    // In a file: nobody takes the output meanwhile.
+    let asked = world.path("asked");
+    let script = format!(
+        "trap 'echo asked >> {}' TERM; echo up; while :; do sleep 0.02; done",
+        asked.display()
+    );
+    let id = world.shell_with_hooks("keeper:StopAsked=stop", &script);
+    until_output(&world, &id, "up\n");
+    let times = || {
+        fs::read_to_string(&asked)
+            .unwrap_or_default()
+            .lines()
+            .count()
+    };
+    let stop = world.stopping(&[&id], "3s");
+    let keeper = world.until_keeper_stops(&id);
+    until("its guard has asked it", || times() > 0);
+    kill(keeper, CONT);
+    assert_eq!(Ran::end_of(stop).code, 0);
+    assert_eq!(world.show(&id)["outcome"]["signal"], "SIGKILL");
+    assert_eq!(times(), 1);
+    assert_nothing_is_left(&world, &id);
+}
