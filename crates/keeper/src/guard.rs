@@ -2,8 +2,8 @@
 //!
 //! A stop is written down before the first signal, so that whoever takes over knows who ended the job. But a frozen
 //! disk holds up whoever writes to it, for as long as it likes, and nothing can interrupt that. So before a keeper
-//! writes a stop down it forks a guard, which never touches the disk, and calls it off when that is done: a
-//! millisecond later, mostly. A guard that is not called off stops the job itself. It also notes when the leader
+//! writes a stop down it forks a guard, which touches no file of the job, and calls it off when that is
+//! done: a millisecond later, mostly. A guard that is not called off stops the job itself. It also notes when the leader
 //! ended, which the keeper cannot see meanwhile.
 
 use crate::escalation::{Escalation, Progress};
