@@ -5,7 +5,7 @@ use outlive_core::Size;
 use outlive_sys::own::Bell;
 use outlive_sys::poll::{self, Interest};
 use outlive_sys::pty::{self, OwnTerminal};
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
@@ -38,6 +38,8 @@ enum InputState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happening {
     Typed(Vec<u8>),
+    /// The key for the end of the input (Ctrl-D) was pressed at the start of a line. More may be typed.
+    EndTyped,
     /// Nothing more will be typed.
     TypingEnded,
     Resized,
@@ -125,6 +127,8 @@ impl Terminal {
     fn read(&mut self) -> Result<Happening, Error> {
         let mut buffer = vec![0; 4096];
         match io::stdin().lock().read(&mut buffer) {
+            // A terminal hands over an empty read for that key. One that hung up is no terminal any more.
+            Ok(0) if io::stdin().is_terminal() => Ok(Happening::EndTyped),
             Ok(0) => {
                 self.input = InputState::Ended;
                 Ok(Happening::TypingEnded)

@@ -11,7 +11,8 @@ use std::io::{self, Write};
 
 /// A terminal on the job; Ctrl-] leaves it running
 ///
-/// On a job without a terminal it shows the output and sends lines.
+/// On a job without a terminal it shows the output and sends lines; Ctrl-D at the start of a line ends the input
+/// of a --stdin pipe job, and its output is still followed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Its id, the beginning of it, or its name
@@ -49,7 +50,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let size = terminal.size().filter(|_| !args.read_only);
     let (mut attach, first) = Attach::open(&context.outlive, &id, size)?;
     write(&first)?;
-    let over = session(&mut attach, &mut terminal, args.read_only);
+    let over = session(context, &mut attach, &mut terminal, args.read_only);
     if job.pty {
         let screen = log::screen(&context.outlive, &id)?;
         let cursor = format!("\x1b[{};{}H", screen.cursor.row + 1, screen.cursor.col + 1);
@@ -72,6 +73,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 }
 
 fn session(
+    context: &Context,
     attach: &mut Attach<'_>,
     terminal: &mut Terminal,
     read_only: bool,
@@ -94,7 +96,7 @@ fn session(
             },
         };
         for happening in happenings {
-            if let Some(over) = heed(attach, terminal, read_only, happening)? {
+            if let Some(over) = heed(context, attach, terminal, read_only, happening)? {
                 return Ok(over);
             }
         }
@@ -102,6 +104,7 @@ fn session(
 }
 
 fn heed(
+    context: &Context,
     attach: &mut Attach<'_>,
     terminal: &Terminal,
     read_only: bool,
@@ -120,6 +123,13 @@ fn heed(
         Happening::Resized if !read_only && terminal_job => {
             if let Some(size) = terminal.size() {
                 still_watching(attach.resize(size))?;
+            }
+            Ok(None)
+        }
+        Happening::EndTyped => {
+            if !read_only && attach.input == Input::Pipe {
+                still_watching(attach.end_input())?;
+                context.say("outlive: its input has ended; Ctrl-] leaves");
             }
             Ok(None)
         }

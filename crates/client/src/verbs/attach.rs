@@ -103,12 +103,21 @@ impl<'a> Attach<'a> {
 
     /// Hands on what was typed.
     pub fn type_in(&mut self, bytes: Vec<u8>) -> Result<(), Error> {
+        self.write(bytes, false)
+    }
+
+    /// Ends the job's input.
+    pub fn end_input(&mut self) -> Result<(), Error> {
+        self.write(Vec::new(), true)
+    }
+
+    fn write(&mut self, bytes: Vec<u8>, eof: bool) -> Result<(), Error> {
         self.typed += 1;
         self.sender.write(Write {
             id: WriteId::parse(&format!("{}#{}", self.token, self.typed))?,
             data: OsText(OsString::from_vec(bytes)),
             more: false,
-            eof: false,
+            eof,
             tells_repeated: false,
         })?;
         Ok(())

@@ -3,9 +3,10 @@
 use super::is_running;
 use super::person::Person;
 use crate::checks::until_output;
-use crate::processes::kill_for_good;
+use crate::processes::{begin, kill_for_good};
 use crate::scripts::{WAITS, let_go, ok, start};
-use crate::world::World;
+use crate::world::{Ran, World};
+use std::fs::{self, File};
 
 #[test]
 fn on_a_pipe_job_attach_shows_output_and_sends_lines() {
@@ -56,6 +57,62 @@ fn control_c_leaves_a_pipe_job_running() {
     world.ok(&["send", &id, "still", "--enter", "--eof"]);
     assert_eq!(world.wait(&id)["exit_code"], 0);
     assert_eq!(world.output(&id), b"up\nstill\n");
+}
+
+#[test]
+fn control_d_ends_the_input_of_a_pipe_job_and_its_output_is_followed() {
+    let world = World::new();
+    let script = format!("echo up; cat; echo ended; {WAITS}echo more; exec sleep 100");
+    let id = ok(&world, &["run", "--stdin", "pipe", "--shell", &script]);
+    until_output(&world, &id, "up\n");
+    let person = Person::sits_down(&world);
+    person.attaches("", &id, "up");
+    person.enters("one");
+    until_output(&world, &id, "up\none\n");
+    person.presses("C-d");
+    person.until_sees("its input has ended");
+    until_output(&world, &id, "up\none\nended\n");
+    person.enters("two");
+    let_go(&world);
+    person.until_sees("more");
+    person.leaves(&id);
+    person.has_a_sane_terminal();
+    assert_eq!(world.output(&id), b"up\none\nended\nmore\n");
+    assert!(is_running(&world, &id));
+}
+
+#[test]
+fn who_only_looks_does_not_end_the_input_and_can_leave_after_control_d() {
+    let world = World::new();
+    let script = "echo up; while read -r line; do echo \"<$line>\"; done";
+    let id = ok(&world, &["run", "--stdin", "pipe", "--shell", script]);
+    until_output(&world, &id, "up\n");
+    let person = Person::sits_down(&world);
+    person.attaches("--read-only", &id, "up");
+    person.presses("C-d");
+    person.leaves(&id);
+    world.ok(&["send", &id, "still", "--enter"]);
+    until_output(&world, &id, "up\n<still>\n");
+}
+
+#[test]
+fn a_viewer_without_a_terminal_does_not_end_the_input() {
+    let world = World::new();
+    let script = "echo up; while read -r line; do echo \"<$line>\"; done; exit 3";
+    let id = ok(&world, &["run", "--stdin", "pipe", "--shell", script]);
+    until_output(&world, &id, "up\n");
+    let mut attach = world.command(["attach", &id]);
+    let typed = world.path("typed");
+    fs::write(&typed, "one\n").unwrap();
+    let viewer = begin({
+        attach.stdin(File::open(&typed).unwrap());
+        attach
+    });
+    until_output(&world, &id, "up\n<one>\n");
+    world.ok(&["send", &id, "two", "--enter", "--eof"]);
+    let ran = Ran::end_of(viewer);
+    assert!(ran.stdout.contains("<two>"), "{ran:?}");
+    assert_eq!(world.show(&id)["exit_code"], 3);
 }
 
 #[test]
