@@ -60,8 +60,13 @@ pub enum Error {
     NeverComes { id: JobId, option: &'static str },
     #[error("{pattern:?} is not a pattern: {reason}")]
     BadPattern { pattern: String, reason: String },
-    #[error("there is no command to run; give one after `--`, or a string with --shell")]
+    #[error("there is no command to run; give a command, or --shell 'STRING'")]
     NoCommand,
+    #[error(
+        "standard input has data; give `-` to send it. Nothing was sent: without a text, --enter, --key and --eof do not \
+         read a pipe (`</dev/null` sends them alone)"
+    )]
+    UnsentInput,
     #[error("{0:?} contains a NUL byte, which no command, directory or variable can")]
     Nul(String),
     #[error("{0:?} is not KEY=VALUE")]
@@ -157,6 +162,7 @@ impl Error {
             | Error::BadWriteId(_)
             | Error::BadVariable(_)
             | Error::NoCommand
+            | Error::UnsentInput
             | Error::ForegroundJson
             | Error::Nul(_)
             | Error::NeverComes { .. } => "bad_input",
@@ -215,6 +221,7 @@ impl Error {
                 | Error::BadWriteId(_)
                 | Error::BadLabel { .. }
                 | Error::NoCommand
+                | Error::UnsentInput
                 | Error::ForegroundJson
                 | Error::Nul(_)
                 | Error::BadVariable(_)

@@ -15,6 +15,11 @@ pub fn make_fifo(path: &Path) -> io::Result<()> {
     naming("mknodat", mknodat(CWD, path, FileType::Fifo, mode, 0))
 }
 
+/// How many bytes can be read from a pipe or a socket at this moment.
+pub fn bytes_ready(from: impl AsFd) -> io::Result<u64> {
+    Ok(rustix::io::ioctl_fionread(from)?)
+}
+
 /// Opens a FIFO for reading, not waiting for a writer, and reads without waiting.
 pub fn open_reader(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;

@@ -2,30 +2,35 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use outlive::WriteId;
 use outlive::keys::Key;
 use outlive::verbs::send::{self, MAX_ID, Send};
+use outlive::{Error, WriteId};
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::FileTypeExt;
 
 /// Write to a job's input: the text as it is, then keys, then its end
 ///
 /// For jobs started with --stdin pipe or --pty. Arrives once, whole and in order, also when the job's
 /// keeper is replaced meanwhile.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "outlive send <ID> [TEXT] [OPTIONS]")]
 pub struct Args {
     /// Its id, the beginning of it, or its name
     id: String,
-    /// What to write [default: what this process reads, unless keys or --eof are all that is sent]
+    /// The text to send; `-` sends standard input. Without TEXT standard input is sent; with --enter,
+    /// --key or --eof only if it is a regular file, since a pipe may never end
     text: Option<OsString>,
     /// Press Enter after it
     #[arg(long)]
     enter: bool,
     /// Press keys after it: C-c, Up, F5, M-x, Tab, Esc, …; repeatable
-    #[arg(long, value_name = "NAME", num_args = 1.., value_parser = Key::parse)]
+    #[arg(long, value_name = "NAME", num_args = 1.., value_parser = key)]
     key: Vec<Key>,
-    /// Paste it: a program that asked to be told is
+    /// Send it as a bracketed paste if the program has asked for that
     #[arg(long)]
     paste: bool,
     /// Then end the input
@@ -34,6 +39,12 @@ pub struct Args {
     /// A second send with this id writes nothing and says so, so a send can be repeated safely
     #[arg(long, value_name = "ID", value_parser = write_id)]
     write_id: Option<WriteId>,
+}
+
+fn key(text: &str) -> Result<Key, String> {
+    Key::parse(text).map_err(|error| {
+        format!("{error}. If it is the job, put it first: `outlive send {text} --key C-c`")
+    })
 }
 
 fn write_id(text: &str) -> Result<WriteId, String> {
@@ -48,11 +59,12 @@ fn write_id(text: &str) -> Result<WriteId, String> {
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let id = context.find(&args.id)?;
-    let nothing_else = args.key.is_empty() && !args.eof && !args.enter;
+    let is_only_text = args.key.is_empty() && !args.eof && !args.enter;
     let text = match args.text {
+        Some(text) if text == "-" => read_all()?,
         Some(text) => text.into_vec(),
-        None if nothing_else => read_all()?,
-        None => Vec::new(),
+        None if is_only_text => read_all()?,
+        None => read_file()?,
     };
     let what = Send {
         text,
@@ -75,6 +87,31 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 
 fn read_all() -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    io::stdin().lock().read_to_end(&mut bytes)?;
+    let read = io::stdin().lock().read_to_end(&mut bytes);
+    read.map_err(cannot_read)?;
     Ok(bytes)
+}
+
+/// Standard input, if it is a regular file. A pipe is not read: the shell of an agent may have one that never
+/// ends. But what somebody has piped is not thrown away in silence.
+fn read_file() -> Result<Vec<u8>, Failure> {
+    let stdin = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+    let stdin = stdin.map_err(cannot_read)?;
+    let kind = stdin.metadata().map_err(cannot_read)?.file_type();
+    if kind.is_file() {
+        return read_all();
+    }
+    let is_pipe = kind.is_fifo() || kind.is_socket();
+    match is_pipe && outlive::bytes_ready(&stdin).map_err(cannot_read)? > 0 {
+        true => Err(Error::UnsentInput.into()),
+        false => Ok(Vec::new()),
+    }
+}
+
+fn cannot_read(source: io::Error) -> Error {
+    Error::Io {
+        what: "cannot read",
+        path: "standard input".into(),
+        source,
+    }
 }

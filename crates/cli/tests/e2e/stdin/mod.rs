@@ -9,6 +9,7 @@ mod random_kills;
 mod refusals;
 mod room;
 mod sending;
+mod standard_input;
 mod write_ids;
 
 use crate::processes::{begin, is_stopped};
