@@ -39,7 +39,7 @@ pub struct Global {
     /// Print JSON
     #[arg(long, global = true)]
     pub json: bool,
-    /// Print no words about it on stderr
+    /// Print no notes on stderr, only errors
     #[arg(long, global = true)]
     pub quiet: bool,
 }
@@ -86,13 +86,13 @@ pub fn run() -> ExitCode {
         Err(error) if error.use_stderr() => return refuse(&error),
         Err(error) => error.exit(),
     };
-    let (quiet, json) = (cli.global.quiet, cli.global.json);
+    let json = cli.global.json;
     if let Command::Hook(args) = &cli.command {
         return commands::hook::run(cli.global, &args.0);
     }
     match Context::new(cli.global).and_then(|context| dispatch(&context, cli.command)) {
         Ok(exit) => exit.into(),
-        Err(failure) => failure.report(quiet, json),
+        Err(failure) => failure.report(json),
     }
 }
 

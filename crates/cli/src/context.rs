@@ -34,10 +34,6 @@ impl Context {
         }
     }
 
-    pub fn is_quiet(&self) -> bool {
-        self.quiet
-    }
-
     /// Prints data.
     pub fn print(&self, text: &str) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
@@ -53,12 +49,17 @@ impl Context {
         self.print(&json::harmless(text))
     }
 
-    /// Says something about the data.
+    /// Says something about the data, unless `--quiet` was given.
     pub fn say(&self, text: &str) {
         if !self.quiet {
-            // Words that cannot be said are no reason to fail.
-            let _ = writeln!(io::stderr(), "{}", outlive::visible(text));
+            self.say_error(text);
         }
+    }
+
+    /// Says what went wrong, also with `--quiet`.
+    pub fn say_error(&self, text: &str) {
+        // Words that cannot be said are no reason to fail.
+        let _ = writeln!(io::stderr(), "{}", outlive::visible(text));
     }
 
     /// Takes note that somebody was told. Where that cannot be written down, a full disk say, they are

@@ -67,8 +67,8 @@ impl Failure {
         }
     }
 
-    /// Says why, unless told to be quiet; as JSON too, where that is printed.
-    pub fn report(&self, quiet: bool, json: bool) -> ExitCode {
+    /// Says why; as JSON too, where that is printed. `--quiet` is about notes, not errors.
+    pub fn report(&self, json: bool) -> ExitCode {
         let exit = self.exit();
         if json && exit != Exit::Success {
             let error = match self {
@@ -78,7 +78,7 @@ impl Failure {
             let line = json::line(&serde_json::json!({ "error": error }));
             let _ = io::Write::write_all(&mut io::stdout(), line.as_bytes());
         }
-        if !quiet && exit != Exit::Success {
+        if exit != Exit::Success {
             let text = self.to_string();
             let text = outlive::visible(&text);
             // Nowhere is left to say it if this fails.

@@ -77,13 +77,6 @@ fn start_in_scope(
     }
 }
 
-/// Whether a keeper in the foreground says why there is no code of the job's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Words {
-    OnStderr,
-    None,
-}
-
 /// Becomes a keeper in the foreground, which holds `lock`: with this process's pid, standard output and error. What
 /// is blocked of its signals stays so. Returns only where that fails.
 pub fn become_keeper(
@@ -92,7 +85,6 @@ pub fn become_keeper(
     id: &JobId,
     lock: Lock,
     variables: &[(OsString, OsString)],
-    words: Words,
 ) -> Error {
     let program = match Program::find(outlive) {
         Ok(program) => program,
@@ -110,9 +102,6 @@ pub fn become_keeper(
         .arg(FOREGROUND)
         .envs(with_own(variables, job, id))
         .stdin(stdin);
-    if words == Words::None {
-        command.stderr(Stdio::null());
-    }
     let failed = spawn::become_with_own_signals(&mut command);
     // It may be this process's standard input by now, and would keep others from the job.
     let _ = lock::release(&held);

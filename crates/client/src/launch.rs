@@ -8,7 +8,7 @@
 use crate::error::Error;
 use crate::hooks::{self, Hook};
 use crate::inbox;
-use crate::keeper_process::{self, Begun, Words};
+use crate::keeper_process::{self, Begun};
 use crate::moment::now;
 use crate::outlive::Outlive;
 use crate::whereabouts;
@@ -96,10 +96,9 @@ pub fn become_keeper(
     spec: &Spec,
     lock: Lock,
     variables: &[(OsString, OsString)],
-    words: Words,
 ) -> Error {
     let job = outlive.job_dir(&spec.id);
-    keeper_process::become_keeper(outlive, &job, &spec.id, lock, variables, words)
+    keeper_process::become_keeper(outlive, &job, &spec.id, lock, variables)
 }
 
 /// A job directory that has not got its name yet; removed again unless it gets it.

@@ -55,16 +55,16 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         ));
     }
     for (id, why) in &pruned.failed {
-        context.say(&format!("outlive: {id} was not removed: {why}"));
+        context.say_error(&format!("outlive: {id} was not removed: {why}"));
     }
     for (path, why) in &pruned.left_behind {
         let path = path.display();
-        context.say(&format!(
+        context.say_error(&format!(
             "outlive: a removed job left {path}, which could not be deleted: {why}; delete it by hand"
         ));
     }
     if let Some(why) = &pruned.unfinished {
-        context.say(&format!("outlive: not everything was tidied up: {why}"));
+        context.say_error(&format!("outlive: not everything was tidied up: {why}"));
     }
     for event in &pruned.dropped {
         context.say(&format!(

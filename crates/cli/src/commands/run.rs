@@ -12,7 +12,7 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use outlive::verbs::run::{self, Command, Run, Started};
 use outlive::verbs::{show, wait};
-use outlive::{Chunk, Follow, Job, JobId, missing_line};
+use outlive::{Chunk, Follow, Job, JobId, Outcome, missing_line};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -39,16 +39,27 @@ pub struct Args {
     #[arg(long, value_name = "DUR", num_args = 0..=1, require_equals = true, value_parser = duration, requires = "ready", conflicts_with_all = ["wait", "follow"])]
     wait_ready: Option<Option<Duration>>,
     /// Become the job's keeper, for a batch script (`exec`) or as the first process of a container: TERM or INT stops
-    /// the job with its --grace, the output is copied to stdout, and the code is the job's own
+    /// the job with its --grace, the output is copied to stdout, and the code is the job's own. If this process is
+    /// killed (SIGKILL), the job is stopped too. Its standard input is not passed on to the job
     #[arg(long, conflicts_with_all = ["wait", "follow", "wait_ready", "unless_running"])]
     foreground: bool,
     /// The command and its arguments
-    #[arg(
-        value_name = "COMMAND",
-        trailing_var_arg = true,
-        required_unless_present = "shell"
-    )]
+    #[arg(value_name = "COMMAND", trailing_var_arg = true)]
     command: Vec<OsString>,
+}
+
+impl Args {
+    /// What to say if the command cannot be started: `--wait 5s` makes `5s` the command.
+    fn split_duration(&self) -> Option<String> {
+        let option = match (self.wait, self.wait_ready) {
+            (Some(None), _) => "--wait",
+            (_, Some(None)) => "--wait-ready",
+            _ => return None,
+        };
+        let word = self.command.first()?.to_str()?;
+        duration(word).ok()?;
+        Some(format!("did you mean {option}={word}?"))
+    }
 }
 
 /// How long to stay with the job.
@@ -68,6 +79,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         (None, false) => Stay::No,
     };
     let wait_ready = args.wait_ready;
+    let hint = args.split_duration();
     let request = request(context, args.options, args.shell, args.command)?;
     let context = &context.speaking_for(request.session.as_ref());
     let started = run::run(&context.outlive, request)?;
@@ -84,6 +96,9 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     match stay {
         _ if is_not_known_to_run(job) => {
             let exit = finish(context, job)?;
+            if let (Some(hint), Some(Outcome::NotStarted { .. })) = (hint, &job.outcome) {
+                context.say_error(&format!("outlive: {hint}"));
+            }
             context.noted(started.heard(&context.outlive));
             Ok(exit)
         }
@@ -112,7 +127,7 @@ fn request(
 
 /// The command could not be executed, or nobody can tell whether it was.
 pub fn is_not_known_to_run(job: &Job) -> bool {
-    use outlive::Outcome::{Lost, NotStarted};
+    use Outcome::{Lost, NotStarted};
     matches!(job.outcome, Some(NotStarted { .. } | Lost { .. }))
 }
 
@@ -128,12 +143,11 @@ pub fn finish(context: &Context, job: &Job) -> Result<Exit, Failure> {
     if context.json {
         context.print_json(job)?;
     }
-    if !job
-        .outcome
-        .as_ref()
-        .is_some_and(outlive::Outcome::is_success)
-    {
-        context.say(&format!("outlive: {}", render::line(job)));
+    let line = || format!("outlive: {}", render::line(job));
+    match &job.outcome {
+        Some(outcome) if outcome.is_success() => {}
+        _ if is_not_known_to_run(job) => context.say_error(&line()),
+        _ => context.say(&line()),
     }
     Ok(Exit::of(job))
 }

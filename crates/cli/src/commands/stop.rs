@@ -47,7 +47,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         context.noted(one.heard(&context.outlive));
     }
     for (id, error) in &failed {
-        context.say(&format!("outlive: stopping {id} failed: {error}"));
+        context.say_error(&format!("outlive: stopping {id} failed: {error}"));
     }
     let worst = failed
         .into_iter()

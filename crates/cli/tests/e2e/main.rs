@@ -21,6 +21,7 @@ mod detach;
 mod doorbells;
 mod ending;
 mod foreground;
+mod hints;
 mod hosts;
 mod inbox;
 mod kit;

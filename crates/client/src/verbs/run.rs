@@ -3,7 +3,6 @@
 mod foreground;
 mod resolve;
 
-pub use crate::keeper_process::Words;
 pub use foreground::foreground;
 
 use crate::answering::Answering;

@@ -5,7 +5,7 @@ use super::{Args, request};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use outlive::Error;
-use outlive::verbs::run::{self, Words};
+use outlive::verbs::run;
 
 /// Becomes the keeper of the job; returns only where nothing was started.
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
@@ -17,11 +17,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     options.leftovers.get_or_insert(LeftoversArg::Stop);
     let request = request(context, options, args.shell, args.command)?;
     let context = &context.speaking_for(request.session.as_ref());
-    let words = match context.is_quiet() {
-        true => Words::None,
-        false => Words::OnStderr,
-    };
-    let never = run::foreground(&context.outlive, request, words, |id, notes| {
+    let never = run::foreground(&context.outlive, request, |id, notes| {
         for note in notes {
             context.say(&format!("outlive: note: {note}"));
         }

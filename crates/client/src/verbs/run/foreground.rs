@@ -2,7 +2,6 @@
 
 use super::{Made, New, Run, make};
 use crate::error::Error;
-use crate::keeper_process::Words;
 use crate::launch;
 use crate::outlive::Outlive;
 use crate::presence;
@@ -17,7 +16,6 @@ use std::convert::Infallible;
 pub fn foreground(
     outlive: &Outlive,
     asked: Run,
-    words: Words,
     announce: impl FnOnce(&JobId, &[String]),
 ) -> Result<Infallible, Error> {
     // From now on they wait for the keeper: one that came before it listens would be lost, or be the end of this
@@ -35,7 +33,7 @@ pub fn foreground(
         Made::Already(job, _) => return Err(Error::IdTaken(job)),
     };
     announce(&spec.id, &notes);
-    let error = launch::become_keeper(outlive, &spec, lock, &variables, words);
+    let error = launch::become_keeper(outlive, &spec, lock, &variables);
     presence::abandon(outlive, &spec.id, &error.to_string())?;
     Err(error)
 }
