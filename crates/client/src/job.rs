@@ -253,7 +253,7 @@ impl Job {
             Some(EndedBy::Stop) => " (stopped)",
             Some(EndedBy::Timeout) => " (timed out)",
             Some(EndedBy::Memory) => " (out of memory)",
-            Some(EndedBy::Place) => " (stopped by its place)",
+            Some(EndedBy::Place) => " (stopped with its `run --foreground` process)",
             _ => "",
         };
         match &self.outcome {

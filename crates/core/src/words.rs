@@ -181,8 +181,11 @@ fn how(end: &End, spec: &Spec) -> String {
         },
         EndedBy::Memory => " (it was out of memory)".to_owned(),
         EndedBy::Place => match &end.ended_by_detail {
-            Some(signal) => format!(" (stopped by the place it ran in: {signal})"),
-            None => " (stopped by the place it ran in)".to_owned(),
+            Some(signal) if signal.starts_with("SIG") => {
+                format!(" (stopped: its `run --foreground` process got {signal})")
+            }
+            Some(why) => format!(" (stopped: {why})"),
+            None => " (stopped with its `run --foreground` process)".to_owned(),
         },
         EndedBy::Itself | EndedBy::Signal | EndedBy::Unknown => String::new(),
     };

@@ -152,7 +152,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Noting<T> {
                 Ok(message) => message,
                 Err(garbage) => {
                     // Without an id where none can be read, as the protocol has it.
-                    let why = "this is no JSON: is a string in it valid UTF-8, without half of a surrogate pair?";
+                    let why = "not valid JSON (is every string valid UTF-8, without half of a surrogate pair?)";
                     let why = ErrorData::parse_error(why, None);
                     let _ = self
                         .inner

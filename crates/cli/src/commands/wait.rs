@@ -27,8 +27,8 @@ pub struct Args {
     /// Until all of them have ended (the default)
     #[arg(long)]
     all: bool,
-    /// What to wait for. All but `end`: until it comes, or the job ends first, which is never 0.
-    /// `match` and `quiet`: one that nobody has been told of
+    /// Wait for this, or for the job's end; if the job ends before `ready`, `match`, `quiet` or `input`, the exit code
+    /// is never 0. `match` and `quiet`: only events that nobody has been told of yet
     #[arg(long = "for", value_enum, default_value_t = For::End)]
     what: For,
     /// At most this long (then 124, and the jobs are untouched)

@@ -67,7 +67,7 @@ pub struct Options {
     /// Tell of lines in which this regular expression matches; repeatable
     #[arg(long, value_name = "RE")]
     watch_regex: Vec<String>,
-    /// But of none that hold this text; alone, of all others; repeatable
+    /// Do not report lines that contain TEXT. Without --watch, report every other line; repeatable
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     watch_not: Vec<String>,
     /// The same for a regular expression

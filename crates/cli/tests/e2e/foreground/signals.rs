@@ -64,6 +64,22 @@ fn a_time_limit_around_it_stops_the_job() {
 }
 
 #[test]
+fn what_is_said_of_it_names_the_process_that_was_asked_to_end() {
+    let world = World::new();
+    let child = started(&world, &["--session", "s"], SLEEPS);
+    ask_to_end(&child, TERM);
+    Ran::end_of(child);
+    let shown = world.ok(&["show", "job"]);
+    assert!(
+        shown.contains("stopped with its `run --foreground` process"),
+        "{shown}"
+    );
+    let told = world.ok(&["inbox", "--session", "s"]);
+    let words = "stopped: its `run --foreground` process got SIGTERM";
+    assert!(told.contains(words), "{told}");
+}
+
+#[test]
 fn stopped_by_a_verb_it_ends_with_that_code() {
     let world = World::new();
     let child = started(&world, &[], SLEEPS);

@@ -134,5 +134,7 @@ fn nonsense_on_the_wire_is_answered_and_survived() {
     let codes = client.others.iter().map(|other| &other["error"]["code"]);
     let codes: Vec<&Value> = codes.collect();
     assert_eq!(codes, [-32700, -32700, -32601], "{:?}", client.others);
+    let words = client.others[0]["error"]["message"].as_str().unwrap();
+    assert!(words.starts_with("not valid JSON"), "{words}");
     assert_eq!(client.close(), 0);
 }
