@@ -116,6 +116,16 @@ impl Output {
         })
     }
 
+    /// The same after a gap.
+    pub(crate) fn pieces_after(
+        &self,
+        gap: Option<Range<u64>>,
+        range: Range<u64>,
+    ) -> impl Iterator<Item = io::Result<Piece>> + '_ {
+        let gap = gap.map(|gap| Ok(Piece::Missing(gap)));
+        gap.into_iter().chain(self.pieces(range))
+    }
+
     fn piece(&self, at: u64, end: u64) -> io::Result<Piece> {
         let mut bytes = vec![0; (end - at).min(CHUNK) as usize];
         Ok(match self.stretch(at, end, &mut bytes)? {
@@ -181,8 +191,23 @@ impl Output {
 
     /// A range as text, with where it lies.
     pub fn text(&self, id: &JobId, range: Range<u64>, look: Look) -> io::Result<LogText> {
+        self.text_after(None, id, range, look)
+    }
+
+    /// The same after a gap, which the text begins with.
+    pub(crate) fn text_after(
+        &self,
+        gap: Option<Range<u64>>,
+        id: &JobId,
+        range: Range<u64>,
+        look: Look,
+    ) -> io::Result<LogText> {
         let range = range.start.min(self.size)..range.end.min(self.size);
-        let viewed = self.render(range.clone(), look)?;
+        // What says so is no line of the output.
+        let said_lines = gap
+            .as_ref()
+            .map_or(0, |gap| missing_line(gap).lines().count());
+        let viewed = self.render(gap, range.clone(), look)?;
         let from_line = 1 + self.newlines_before(range.start)?;
         let to_line = match range.is_empty() {
             true => from_line - 1,
@@ -203,7 +228,9 @@ impl Output {
             total_bytes: self.size,
             dropped_bytes: self.dropped_bytes(),
             omitted_lines: viewed.omitted_lines,
-            omitted_from_line: viewed.omitted_from_line.map(|line| from_line + line - 1),
+            omitted_from_line: viewed
+                .omitted_from_line
+                .map(|line| from_line + (line - 1).saturating_sub(said_lines as u64)),
             dropped_ranges: self
                 .missing
                 .iter()
@@ -224,13 +251,13 @@ pub enum Look {
 }
 
 impl Output {
-    fn render(&self, range: Range<u64>, look: Look) -> io::Result<Viewed> {
+    fn render(&self, gap: Option<Range<u64>>, range: Range<u64>, look: Look) -> io::Result<Viewed> {
         let mut raw = Vec::new();
         let mut plain = match look {
             Look::Raw => None,
             Look::Plain(options) => Some(View::new(options)),
         };
-        for piece in self.pieces(range) {
+        for piece in self.pieces_after(gap, range) {
             let bytes = match piece? {
                 Piece::Bytes { bytes, .. } => bytes,
                 Piece::Missing(range) => missing_line(&range).into_bytes(),

@@ -19,8 +19,8 @@ pub(super) const SIZES: Sizes = Sizes {
     line: 1024 * 1024,
 };
 
-/// Some lines in a row. All end with a newline, but for one that goes on in the next block, that
-/// something missing follows, or that is the last of all.
+/// Some lines in a row. All end with a newline, but for one that goes on in the next block or that is the
+/// last of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block<'a> {
     /// Of its first line.
@@ -29,7 +29,8 @@ pub(super) struct Block<'a> {
     pub bytes: &'a [u8],
 }
 
-/// The blocks of a range, in order. What is missing ends a line.
+/// The blocks of a range, in order. The lines before and after what is missing are left out where a part
+/// of them may be missing too: half a line must not be taken for a whole one.
 pub(super) struct Blocks<'a> {
     output: &'a Output,
     sizes: Sizes,
@@ -42,8 +43,8 @@ pub(super) struct Blocks<'a> {
     /// Of the first byte in the buffer.
     number: u64,
     offset: u64,
-    /// Where output goes on after something missing, which has not been passed yet.
-    resumes: Option<u64>,
+    /// Whether the next byte may be in the middle of a line whose beginning is missing.
+    is_cut: bool,
 }
 
 impl<'a> Blocks<'a> {
@@ -57,7 +58,7 @@ impl<'a> Blocks<'a> {
             buffer: vec![0; sizes.read],
             given: 0,
             filled: 0,
-            resumes: None,
+            is_cut: output.gap_before(range.start).is_some(),
         })
     }
 
@@ -65,13 +66,10 @@ impl<'a> Blocks<'a> {
     pub(super) fn next(&mut self) -> io::Result<Option<Block<'_>>> {
         self.pass();
         while !self.has_block() {
-            if self.resumes.is_some() && self.filled == 0 {
-                self.resume()?;
-            } else if self.left.is_empty() {
+            if self.left.is_empty() {
                 return Ok(None);
-            } else {
-                self.read()?;
             }
+            self.read()?;
         }
         Ok(Some(Block {
             number: self.number,
@@ -80,7 +78,7 @@ impl<'a> Blocks<'a> {
         }))
     }
 
-    /// The block that was handed over last is done with.
+    /// Goes on behind the first `given` bytes.
     fn pass(&mut self) {
         let passed = &self.buffer[..self.given];
         self.number += memchr_iter(b'\n', passed).count() as u64;
@@ -93,11 +91,10 @@ impl<'a> Blocks<'a> {
     /// Decides how much can be handed over.
     fn has_block(&mut self) -> bool {
         let there = &self.buffer[..self.filled];
-        let is_last = self.left.is_empty() || self.resumes.is_some();
         self.given = match memrchr(b'\n', there) {
             _ if self.begins_with_long_line() => self.sizes.line,
             Some(newline) => newline + 1,
-            None if is_last => self.filled,
+            None if self.left.is_empty() => self.filled,
             None => 0,
         };
         self.given > 0
@@ -109,7 +106,7 @@ impl<'a> Blocks<'a> {
         self.filled >= longest && memchr(b'\n', &self.buffer[..longest]).is_none()
     }
 
-    /// Adds what comes next.
+    /// Adds what comes next. There is no newline in the buffer: it would have been handed over.
     fn read(&mut self) -> io::Result<()> {
         self.buffer.resize(self.filled + self.sizes.read, 0);
         let Range { start, end } = self.left;
@@ -121,21 +118,26 @@ impl<'a> Blocks<'a> {
             Stretch::Read(count) => {
                 self.filled += count;
                 self.left.start = start + count as u64;
+                if self.is_cut {
+                    self.skip_line();
+                }
             }
             Stretch::Missing(range) => {
                 self.left.start = range.end;
-                self.resumes = Some(range.end);
+                self.offset = range.end;
+                self.number = 1 + self.output.newlines_before(range.end)?;
+                self.filled = 0;
+                self.is_cut = true;
             }
         }
         Ok(())
     }
 
-    /// Goes on behind what is missing.
-    fn resume(&mut self) -> io::Result<()> {
-        if let Some(offset) = self.resumes.take() {
-            self.offset = offset;
-            self.number = 1 + self.output.newlines_before(offset)?;
-        }
-        Ok(())
+    /// Passes what is there of a line that is cut.
+    fn skip_line(&mut self) {
+        let newline = memchr(b'\n', &self.buffer[..self.filled]);
+        self.is_cut = newline.is_none();
+        self.given = newline.map_or(self.filled, |newline| newline + 1);
+        self.pass();
     }
 }

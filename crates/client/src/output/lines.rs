@@ -28,6 +28,12 @@ impl Output {
             .any(|missing| missing.start < range.end && range.start < missing.end)
     }
 
+    /// What is missing right before this offset.
+    pub(crate) fn gap_before(&self, offset: u64) -> Option<Range<u64>> {
+        let gap = self.missing.iter().find(|missing| missing.end == offset);
+        gap.cloned()
+    }
+
     fn count_newlines(&self, range: Range<u64>) -> io::Result<u64> {
         let mut count = 0;
         for chunk in self.chunks(range) {

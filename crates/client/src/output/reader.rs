@@ -76,7 +76,7 @@ fn is_left(line: &io::Result<Line>) -> bool {
 }
 
 impl Output {
-    /// The lines of a range, in order. What is missing ends a line.
+    /// The lines of a range, in order, without those that may have lost a part to what is missing.
     pub fn lines(
         &self,
         range: Range<u64>,

@@ -198,23 +198,30 @@ fn any_pattern() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// Cut into lines the plain way, each stretch that is there by itself.
+/// Cut into lines the plain way, each stretch that is there by itself, without the lines that are cut.
 fn lines_by_hand(bytes: &[u8], missing: &[Range<u64>], longest: usize) -> Vec<Line> {
     let ends = missing.iter().map(|range| range.start as usize);
     let starts = missing.iter().map(|range| range.end as usize);
     let stretches = std::iter::once(0)
         .chain(starts)
-        .zip(ends.chain([bytes.len()]));
+        .zip(ends.chain([bytes.len()]))
+        .enumerate();
     let mut lines = Vec::new();
-    for (start, end) in stretches {
+    for (place, (start, end)) in stretches {
         let mut offset = start;
-        for line in bytes[start..end].split_inclusive(|byte| *byte == b'\n') {
+        let pieces = bytes[start..end].split_inclusive(|byte| *byte == b'\n');
+        for (number, line) in pieces.enumerate() {
+            let lost_beginning = place > 0 && number == 0;
+            let lost_end = place < missing.len() && !line.ends_with(b"\n");
             for part in line.chunks(longest) {
-                lines.push(Line {
-                    number: line_of(bytes, offset),
-                    offset: offset as u64,
-                    bytes: part.to_vec(),
-                });
+                // The first parts of a very long line are handed over before its end is seen.
+                if !lost_beginning && (!lost_end || part.len() == longest) {
+                    lines.push(Line {
+                        number: line_of(bytes, offset),
+                        offset: offset as u64,
+                        bytes: part.to_vec(),
+                    });
+                }
                 offset += part.len();
             }
         }

@@ -48,6 +48,7 @@ pub enum Part {
 pub struct Log {
     id: JobId,
     output: Output,
+    part: Part,
     range: Range<u64>,
     /// The job as it was then.
     job: Job,
@@ -80,6 +81,7 @@ pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
     Ok(Log {
         id: id.clone(),
         output,
+        part: part.clone(),
         range,
         job,
         answering: None,
@@ -157,12 +159,29 @@ impl Log {
 
     /// The exact bytes, a stretch at a time, and what is missing of them.
     pub fn pieces(&self) -> impl Iterator<Item = io::Result<Piece>> + '_ {
-        self.output.pieces(self.range.clone())
+        let gap = self.gap_before(self.range.start);
+        self.output.pieces_after(gap, self.range.clone())
+    }
+
+    /// What is missing before it, if lines were asked for: its first line may have lost its beginning, or
+    /// stand in place of one that is gone.
+    fn gap_before(&self, start: u64) -> Option<Range<u64>> {
+        match self.part {
+            Part::LastLines(_) | Part::Lines { .. } | Part::Since { .. } => {
+                self.output.gap_before(start)
+            }
+            Part::Bytes { .. } | Part::After(_) => None,
+        }
     }
 
     /// The same as text, with where it lies.
     pub fn text(&self, look: Look) -> io::Result<LogText> {
-        self.output.text(&self.id, self.range.clone(), look)
+        self.text_of(self.range.clone(), look)
+    }
+
+    fn text_of(&self, range: Range<u64>, look: Look) -> io::Result<LogText> {
+        let gap = self.gap_before(range.start);
+        self.output.text_after(gap, &self.id, range, look)
     }
 
     /// The same without what looks like a credential. It begins with a line: what is secret in one may be
@@ -172,7 +191,7 @@ impl Log {
         let range = self.whole_lines()?;
         let mut redactor = Redactor::after(&self.before()?);
         let goes_on = !self.job.has_ended() && range.end == self.output.size;
-        let mut log = self.output.text(&self.id, range, look)?;
+        let mut log = self.text_of(range, look)?;
         log.text = match goes_on {
             true => redactor.part(&log.text),
             false => redactor.redact(&log.text).into_owned(),

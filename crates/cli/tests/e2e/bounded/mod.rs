@@ -1,6 +1,7 @@
 //! Outputs of any size: bounded on disk, exact where they are kept.
 
 mod all_the_while;
+mod cut;
 mod ground;
 mod keeping;
 mod reading;
