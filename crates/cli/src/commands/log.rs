@@ -20,7 +20,8 @@ use std::time::Duration;
 ///
 /// The output is shown as text: colours and other escape sequences are left out, progress that overwrites
 /// itself is shown as it ended, and very long lines may lack their middle. If some of the output was not
-/// kept, stderr says how much, and a line in the text says where (not with --grep or --timestamps).
+/// kept, stderr says how much, and a line in the text says where. --grep and --timestamps instead leave out
+/// the lines right before and after it that may have lost a part.
 ///
 /// With --follow, a line is printed when it is finished. An unfinished line, such as a question, is printed
 /// when nothing has come for a moment.
@@ -63,7 +64,8 @@ pub struct Args {
     /// Show the bytes as they are, with nothing in place of what was not kept
     #[arg(long, conflicts_with = "redact")]
     raw: bool,
-    /// Show at most this much text: its beginning and its end, and a line that says how much was left out
+    /// Show at most this much text: its beginning and its end, or only its end if that is all that fits, and a
+    /// line that says how much was left out
     #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with_all = ["raw", "bytes", "follow", "grep", "timestamps"])]
     budget: Option<u64>,
     /// Only look: do not count as told of the end
@@ -128,6 +130,11 @@ const MOST_TEXT: usize = 64 * 1024 * 1024;
 const LONGEST_LINE: usize = 16 * 1024;
 
 impl Args {
+    /// Whether it was not said which part is wanted.
+    fn is_default_part(&self) -> bool {
+        self.lines.is_none() && matches!(self.part(), Part::LastLines(_))
+    }
+
     /// Whether the bytes are wanted as they are.
     fn is_exact(&self) -> bool {
         self.raw || self.bytes.is_some()
@@ -227,6 +234,13 @@ fn print_text(context: &Context, args: &Args, log: &Log) -> Result<(), Failure> 
         true => log.redacted_text(args.look())?,
         false => log.text(args.look())?,
     };
+    if !context.json && args.is_default_part() && text.from_line > 1 {
+        context.say(&format!(
+            "outlive: showing the last {} of {}; --lines N shows more",
+            text.to_line + 1 - text.from_line,
+            count(text.total_lines, "line")
+        ));
+    }
     if let Some(from) = text.omitted_from_line {
         let (id, omitted) = (&text.id, text.omitted_lines);
         context.say(&format!(

@@ -101,6 +101,50 @@ fn a_budget_keeps_the_beginning_and_the_end() {
     );
 }
 
+/// However small it is: the end is what a reader needs most.
+#[test]
+fn a_small_budget_keeps_the_end() {
+    let world = World::new();
+    let id = world.shell("seq 1 1000");
+    world.wait(&id);
+    for (budget, has_beginning) in [("60", false), ("100", true), ("300", true)] {
+        let log = world.outlive(&["log", &id, "--lines", "1000", "--budget", budget]);
+        let text = log.stdout;
+        assert!(text.len() <= budget.parse().unwrap(), "{budget}: {text}");
+        assert!(text.ends_with("\n1000\n"), "{budget}: {text}");
+        assert!(text.contains(" left out …]\n"), "{budget}: {text}");
+        assert_eq!(
+            text.starts_with("1\n2\n"),
+            has_beginning,
+            "{budget}: {text}"
+        );
+    }
+}
+
+/// Unless so many were asked for.
+#[test]
+fn the_last_lines_are_said_to_be_some_of_many() {
+    let world = World::new();
+    let [few, many] = ["seq 1 200", "seq 1 12345"].map(|script| world.shell(script));
+    world.wait(&few);
+    world.wait(&many);
+    let said = |args: &[&str]| world.outlive(args).stderr;
+    let note = said(&["log", &many]);
+    assert_eq!(
+        note,
+        "outlive: showing the last 200 of 12345 lines; --lines N shows more\n"
+    );
+    for args in [
+        &["log", &few][..],
+        &["log", &many, "--lines", "10"],
+        &["log", &many, "--offset", "5"],
+        &["log", &many, "--json"],
+        &["log", &many, "--quiet"],
+    ] {
+        assert_eq!(said(args), "", "{args:?}");
+    }
+}
+
 #[test]
 fn a_very_long_line_is_shortened_and_says_by_how_much() {
     let world = World::new();

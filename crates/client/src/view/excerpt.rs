@@ -1,7 +1,8 @@
 //! Keeps the first and the last lines of a text, within a budget, and counts the rest.
 //!
 //! Lines go to the head until one does not fit into its half. That one and all
-//! after it go to the tail, from whose front lines are let go as it fills.
+//! after it go to the tail, from whose front lines are let go as it fills. Where
+//! there is hardly room for more than what says so, the end is kept.
 
 use super::Viewed;
 use super::line::Shown;
@@ -49,7 +50,8 @@ impl Excerpt {
 
     pub(super) fn push(&mut self, line: &Shown<'_>, end: &str) {
         let length = line.text.len() + end.len();
-        if self.tail.lines == 0 && self.head.len() + length <= self.budget / 2 {
+        let most_head = self.budget.saturating_sub(MARK) / 2;
+        if self.tail.lines == 0 && self.head.len() + length <= most_head {
             self.head.push_str(line.text);
             self.head.push_str(end);
             self.head_lines += 1;
@@ -57,11 +59,17 @@ impl Excerpt {
             return;
         }
         self.tail.push(line, end);
-        while self.tail.len() > self.room() {
+        self.fit(0);
+        self.tail.compact(self.budget);
+    }
+
+    /// Lets lines go until there is room for so much more.
+    fn fit(&mut self, more: usize) {
+        let room = self.budget.saturating_sub(self.head.len() + more);
+        while self.tail.len() > room {
             self.omitted_bytes += self.tail.let_go();
             self.omitted_lines += 1;
         }
-        self.tail.compact(self.budget);
     }
 
     #[cfg(test)]
@@ -69,23 +77,26 @@ impl Excerpt {
         self.head.capacity() + self.tail.text.capacity() + 16 * self.tail.shortened.capacity()
     }
 
-    /// What the head leaves, and the mark once there is something to say.
-    fn room(&self) -> usize {
-        let mark = match self.omitted_lines {
-            0 => 0,
-            _ => MARK,
-        };
-        (self.budget - self.head.len()).saturating_sub(mark)
+    /// Makes room for the line that says how much was left out. What is let go for it is said too.
+    fn fit_mark(&mut self) -> String {
+        loop {
+            let omitted = self.omitted_lines;
+            let said = mark(omitted, self.omitted_bytes);
+            self.fit(said.len());
+            if self.omitted_lines == omitted {
+                return said;
+            }
+        }
     }
 
     /// Told the number of the first line.
-    pub(super) fn finish(self, first_line: u64) -> Viewed {
-        let mut text = self.head;
+    pub(super) fn finish(mut self, first_line: u64) -> Viewed {
         let omitted = self.omitted_lines > 0;
-        if omitted {
-            text.push_str(&mark(self.omitted_lines, self.omitted_bytes));
-        }
-        text.push_str(self.tail.text());
+        let said = match omitted {
+            true => self.fit_mark(),
+            false => String::new(),
+        };
+        let text = self.head + &said + self.tail.text();
         Viewed {
             text,
             omitted_bytes: self.omitted_bytes,

@@ -55,7 +55,7 @@ proptest! {
         let viewed = view(options, &cut(&input, &places));
         let lines = reference::lines(&input);
         let limit = options.effective_line_limit();
-        prop_assert!(viewed.text.len() <= options.budget.max(options.budget / 2 + excerpt::MARK));
+        prop_assert!(viewed.text.len() <= options.budget.max(excerpt::MARK));
 
         let mark = excerpt::mark(viewed.omitted_lines, viewed.omitted_bytes);
         let (head, tail) = match viewed.omitted_lines {
