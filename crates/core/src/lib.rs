@@ -36,6 +36,7 @@
 //! | [`watch`] | watching an output for patterns: what is asked, and what is found |
 //! | [`by_line`] | a pattern rewritten so that many lines are searched at once |
 //! | [`breaker`] | sparing a session that many watches would flood |
+//! | [`limits`] | what a keeper must be allowed to use |
 //! | [`units`] | durations and sizes as people write them |
 #![forbid(unsafe_code)]
 
@@ -55,6 +56,7 @@ pub mod index;
 pub mod journal;
 pub mod label;
 pub mod layout;
+pub mod limits;
 pub mod links;
 pub mod named;
 pub mod notice;

@@ -8,7 +8,8 @@ use crate::keep_awake::KeepAwake;
 use crate::mirror;
 use crate::turn::Turn;
 use outlive_core::layout::{self, CONTROL};
-use outlive_core::{Input, JobDir, Phase, ProcRef, Spec, words};
+use outlive_core::limits::{self, Files};
+use outlive_core::{Input, JobDir, Phase, ProcRef, Spec};
 use outlive_sys::child::{self, Gate, GateInside};
 use outlive_sys::limits::Limits;
 use outlive_sys::pidfd::PidFd;
@@ -25,14 +26,6 @@ use std::time::Duration;
 const FEWEST_CLIENTS: usize = 8;
 /// Where the limit cannot be learned.
 const MOST_CLIENTS: usize = 128;
-/// With fewer a job could be started and then not be looked after.
-const FEWEST_FILES: usize = 32;
-/// With less a job's journal could not be written to its end.
-const SMALLEST_FILE: u64 = 1 << 20;
-/// And a job that is talked to needs these.
-const CHANNEL_FILES: usize = 8;
-/// And one that something else is to be done for, these.
-const ERRAND_FILES: usize = 8;
 
 /// What a keeper needs and its heir could not make again.
 #[derive(Debug)]
@@ -82,28 +75,10 @@ impl Shared {
         ready: &File,
         limits: Option<Limits>,
     ) -> io::Result<(Shared, GateInside)> {
-        let channel = match spec.input {
-            Input::Null => 0,
-            Input::Pipe | Input::Pty(_) => CHANNEL_FILES,
-        };
-        let helped = spec.watch.is_some() || spec.ready.is_some() || spec.lock.is_some();
-        let errands = match helped || !spec.doorbells.is_empty() {
-            true => ERRAND_FILES,
-            false => 0,
-        };
-        let fewest = FEWEST_FILES + channel + errands;
-        if let Some(size) = limits.map(|limits| limits.file_size())
-            && size < SMALLEST_FILE
-        {
-            let reason = format!(
-                "files may be {} long here; `ulimit -f` must allow {SMALLEST_FILE} bytes at least",
-                words::count(size, "byte")
-            );
-            return Err(io::Error::other(reason));
-        }
-        if limits.is_some_and(|limits| limits.open_files() < fewest) {
-            let reason =
-                format!("too few files may be open here; `ulimit -n` must be {fewest} at least");
+        let needed = Files::of(&spec);
+        let refusal =
+            limits.and_then(|may| limits::refusal(needed, may.open_files(), may.file_size()));
+        if let Some(reason) = refusal {
             return Err(io::Error::other(reason));
         }
         let (gate, inside) = child::gate()?;
@@ -121,7 +96,7 @@ impl Shared {
             log,
             turn: turn.transpose()?,
             most_clients: limits.map_or(MOST_CLIENTS, |limits| {
-                limits.open_files() - fewest + FEWEST_CLIENTS
+                limits.open_files() - needed.0 + FEWEST_CLIENTS
             }),
             feed: open_feed(&job)?,
             listener: listen(&job)?,

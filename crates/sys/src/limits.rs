@@ -48,6 +48,13 @@ impl Limits {
         Ok(limits)
     }
 
+    /// What a lift would come to. The limits of this process are the same afterwards.
+    pub fn lifted() -> io::Result<Limits> {
+        let limits = Limits::lift()?;
+        limits.restore();
+        Ok(limits)
+    }
+
     /// How many files this process may open now.
     pub fn open_files(&self) -> usize {
         usize::try_from(self.after[4].rlim_cur).unwrap_or(usize::MAX)

@@ -67,6 +67,7 @@ fn doctor_says_what_this_machine_offers() {
     for name in [
         "home",
         "keeper",
+        "configuration",
         "exit records",
         "subreaper",
         "splice",

@@ -1,7 +1,9 @@
 //! What this machine offers, and what follows for jobs here.
 
 mod control_group;
+mod limits;
 
+use crate::config::Config;
 use crate::error::Error;
 use crate::keeper_process;
 use crate::outlive::{Outlive, make_private};
@@ -68,6 +70,7 @@ fn look(outlive: &Outlive, scratch: &Path) -> Vec<Check> {
     vec![
         home(outlive),
         keeper(outlive),
+        configuration(outlive),
         kernel(),
         subreaper(),
         required_calls(),
@@ -103,7 +106,7 @@ fn look(outlive: &Outlive, scratch: &Path) -> Vec<Check> {
             "a large output lies in several files, of which those in the middle are removed",
         ),
         boot(),
-        limits(),
+        limits::check(),
         control_group::check(),
     ]
 }
@@ -127,6 +130,29 @@ fn keeper(outlive: &Outlive) -> Check {
         verdict,
         found,
         means: "this program supervises each job",
+    }
+}
+
+fn configuration(outlive: &Outlive) -> Check {
+    let (verdict, found, means) = match Config::load(outlive) {
+        Ok(config) => (
+            Verdict::Good,
+            config
+                .file
+                .map_or_else(|| "none".to_owned(), |file| file.display().to_string()),
+            "what it does not set has its default",
+        ),
+        Err(error) => (
+            Verdict::Broken,
+            error.to_string(),
+            "no job is started until the file is right",
+        ),
+    };
+    Check {
+        name: "configuration",
+        verdict,
+        found,
+        means,
     }
 }
 
@@ -286,29 +312,6 @@ fn boot() -> Check {
         verdict,
         found,
         means,
-    }
-}
-
-fn limits() -> Check {
-    let show = |limit: Option<u64>| {
-        limit.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string())
-    };
-    let processes = probe::processes();
-    // Three processes a job at least: its pair and itself.
-    const FEW: u64 = 100;
-    Check {
-        name: "limits",
-        verdict: if processes.is_some_and(|most| most < FEW) {
-            Verdict::Less
-        } else {
-            Verdict::Good
-        },
-        found: format!(
-            "{} open files, {} processes",
-            show(probe::open_files()),
-            show(processes)
-        ),
-        means: "a job takes two processes besides its own",
     }
 }
 

@@ -6,6 +6,7 @@
 mod damage;
 mod descriptors;
 mod disk;
+mod doctor;
 mod filesystems;
 mod full_disk;
 mod half_made;

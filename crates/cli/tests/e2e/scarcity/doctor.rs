@@ -1,0 +1,88 @@
+//! Where `run` refuses every job, `doctor` says why beforehand.
+
+use super::limited;
+use crate::world::{Ran, World, behind};
+use serde_json::Value;
+use std::fs;
+use std::process::Command;
+
+/// What a command answers, and what the named check of `doctor` says in the same surroundings.
+fn assert_refused_and_foreseen(command: impl Fn(&[&str]) -> Command, check: &str, reason: &str) {
+    let ran = Ran::of(&mut command(&["run", "--", "true"]));
+    assert_eq!(ran.code, 125, "{ran:?}");
+    assert!(ran.stderr.contains(reason), "{ran:?}");
+    let told = Ran::of(&mut command(&["doctor", "--json"]));
+    assert_eq!(told.code, 125, "{told:?}");
+    let found = found(&told, check);
+    assert_eq!(found["verdict"], "broken", "{found}");
+    assert!(found["found"].as_str().unwrap().contains(reason), "{found}");
+}
+
+fn found(told: &Ran, check: &str) -> Value {
+    let report: Value = serde_json::from_str(&told.stdout).unwrap();
+    let mut checks = report["checks"].as_array().unwrap().iter();
+    let found = checks.find(|found| found["name"] == check);
+    found.unwrap_or_else(|| panic!("no {check}")).clone()
+}
+
+#[test]
+fn too_few_open_files_are_foreseen() {
+    let world = World::new();
+    let told = Ran::of(&mut limited(&world, "ulimit -n 10", &["doctor", "--json"]));
+    assert_eq!(told.code, 125, "{told:?}");
+    assert_eq!(found(&told, "limits")["verdict"], "broken");
+    let behind_limit = |args: &[&str]| limited(&world, "ulimit -n 20", args);
+    assert_refused_and_foreseen(behind_limit, "limits", "`ulimit -n` must be 32 at least");
+    // A plain job has what it needs with 32; one that is talked to or has errands does not.
+    let told = Ran::of(&mut limited(&world, "ulimit -n 32", &["doctor", "--json"]));
+    assert_eq!(told.code, 0, "{told:?}");
+    assert_eq!(found(&told, "limits")["verdict"], "less");
+}
+
+#[test]
+fn files_that_may_not_grow_are_foreseen() {
+    let world = World::new();
+    // Root may lift the limit, unless it lacks that capability.
+    let drop = ["--bounding-set=-sys_resource", "--inh-caps=-sys_resource"];
+    let is_root = outlive_sys::own::user_id() == 0;
+    let behind_limit = |args: &[&str]| {
+        let command = limited(&world, "ulimit -f 1", args);
+        match is_root {
+            true => behind("setpriv", drop, &command),
+            false => command,
+        }
+    };
+    let reason = "`ulimit -f` must allow 1048576 bytes at least";
+    assert_refused_and_foreseen(behind_limit, "limits", reason);
+}
+
+/// The limits of the calling process are looked at, and stay what they were.
+#[test]
+fn a_limit_that_keepers_lift_is_good() {
+    let world = World::new();
+    let limit = "ulimit -S -n 10; ulimit -S -f 1";
+    let told = Ran::of(&mut limited(&world, limit, &["doctor", "--json"]));
+    assert_eq!(told.code, 0, "{told:?}");
+    assert_eq!(found(&told, "limits")["verdict"], "good");
+}
+
+#[test]
+fn a_configuration_that_is_refused_is_foreseen() {
+    let world = World::new();
+    let told = world.outlive(&["doctor", "--json"]);
+    let check = found(&told, "configuration");
+    assert_eq!(
+        (&check["verdict"], &check["found"]),
+        (&"good".into(), &"none".into())
+    );
+    let file = world.home().join("config.toml");
+    fs::write(&file, "").unwrap();
+    let told = world.outlive(&["doctor", "--json"]);
+    assert_eq!(
+        found(&told, "configuration")["found"],
+        file.to_str().unwrap()
+    );
+    fs::write(&file, "frobnicate = 1\n").unwrap();
+    let command = |args: &[&str]| world.command(args);
+    assert_refused_and_foreseen(command, "configuration", "frobnicate");
+}

@@ -1,0 +1,45 @@
+//! What a keeper may use, judged as a launch judges it.
+
+use super::{Check, Verdict};
+use outlive_core::limits::{Files, refusal};
+use outlive_sys::limits::Limits;
+use outlive_sys::probe;
+
+/// Three processes a job at least: its pair and itself.
+const FEW_PROCESSES: u64 = 100;
+
+pub fn check() -> Check {
+    let processes = probe::processes();
+    // A keeper that cannot learn its limits refuses nothing.
+    let may = Limits::lifted().ok();
+    let refused = |needed| may.and_then(|may| refusal(needed, may.open_files(), may.file_size()));
+    let (verdict, reason, means) = match (refused(Files::PLAIN), refused(Files::ANY)) {
+        (Some(reason), _) => (Verdict::Broken, Some(reason), "no job can be started"),
+        (None, Some(reason)) => (
+            Verdict::Less,
+            Some(reason),
+            "jobs with an input, a terminal, a watch, a lock or a doorbell may be refused",
+        ),
+        (None, None) => (
+            match processes.is_some_and(|most| most < FEW_PROCESSES) {
+                true => Verdict::Less,
+                false => Verdict::Good,
+            },
+            None,
+            "a job takes two processes besides its own",
+        ),
+    };
+    Check {
+        name: "limits",
+        verdict,
+        found: reason.unwrap_or_else(|| {
+            let files = show(probe::open_files());
+            format!("{files} open files, {} processes", show(processes))
+        }),
+        means,
+    }
+}
+
+fn show(limit: Option<u64>) -> String {
+    limit.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string())
+}
