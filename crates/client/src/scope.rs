@@ -20,9 +20,11 @@
 //! nothing that the user may start outlasts it.
 
 mod logind;
+mod trial;
 mod unit;
 
 pub use logind::kills_at_logout;
+pub use trial::try_scope;
 pub use unit::{Owner, Unit};
 
 use crate::environment;
@@ -67,6 +69,8 @@ pub enum Manager {
 pub enum Why {
     /// There is no systemd that could be asked.
     Unasked,
+    /// systemd was asked, and did not give one.
+    Refused,
     /// The user's own systemd would end sooner than this unit, or at a moment that has nothing to do with it.
     NotLingering,
 }

@@ -261,6 +261,64 @@ fn a_systemd_that_refuses_is_no_reason_not_to_run() {
     assert_eq!(fs::read_to_string(&asked).unwrap(), "asked\n");
 }
 
+/// What `doctor` says of its control group in a service in which this program is `systemd-run`.
+fn doctor_with(world: &World, systemd_run: &str) -> String {
+    let bin = world.path("bin");
+    fs::create_dir(&bin).unwrap();
+    let program = bin.join("systemd-run");
+    fs::write(&program, format!("#!/bin/sh\n{systemd_run}\n")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let said = world.path("doctor");
+    let harness = format!(
+        "PATH={}:$PATH $outlive doctor > {said}.new; mv {said}.new {said}",
+        bin.display(),
+        said = said.display()
+    );
+    let stop = format!("until [ -e {} ]; do sleep 0.05; done", said.display());
+    let _machine = boot_and_stop(world, "", &harness, &stop);
+    let said = fs::read_to_string(said).unwrap();
+    let at = said.find("control group").unwrap();
+    said[at - 7..].to_owned()
+}
+
+/// A scope is tried before it is promised.
+#[test]
+fn doctor_says_that_systemd_refuses_a_scope() {
+    let Some(world) = world() else { return };
+    let said = doctor_with(&world, "echo 'Failed to start: not today' >&2; exit 1");
+    assert!(said.starts_with("LESS "), "{said}");
+    let reason =
+        "systemd refuses a scope: Failed to start: not today; jobs stay in harness.service";
+    assert!(said.contains(reason), "{said}");
+    assert!(
+        said.contains("a stop of this unit kills its jobs"),
+        "{said}"
+    );
+}
+
+/// Nobody waits for an answer for ever.
+#[test]
+fn doctor_says_that_systemd_does_not_answer() {
+    let Some(world) = world() else { return };
+    let said = doctor_with(&world, "exec sleep 100");
+    assert!(said.starts_with("LESS "), "{said}");
+    let reason = "systemd refuses a scope: no answer within 5 s; jobs stay in harness.service";
+    assert!(said.contains(reason), "{said}");
+}
+
+/// A real one whose bus refuses: systemd-run says why itself.
+#[test]
+fn doctor_tells_what_a_real_refusal_says() {
+    let Some(world) = world() else { return };
+    let said = doctor_with(
+        &world,
+        "exec /usr/bin/systemd-run --property=NoSuchProperty=1 \"$@\"",
+    );
+    assert!(said.starts_with("LESS "), "{said}");
+    assert!(said.contains("systemd refuses a scope: "), "{said}");
+    assert!(said.contains("NoSuchProperty"), "{said}");
+}
+
 /// Keepers that died over the start were begun, so nobody else is begun besides: the next verb that finds them gone
 /// adopts the job.
 #[test]

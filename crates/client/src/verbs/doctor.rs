@@ -107,7 +107,7 @@ fn look(outlive: &Outlive, scratch: &Path) -> Vec<Check> {
         ),
         boot(),
         limits::check(),
-        control_group::check(),
+        control_group::check(scratch),
     ]
 }
 

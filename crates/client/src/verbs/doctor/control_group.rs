@@ -3,9 +3,10 @@
 use super::{Check, Verdict, yes};
 use crate::scope::{self, Manager, Owner, Surroundings, Way, Why};
 use outlive_sys::{own, probe};
+use std::path::Path;
 
-pub fn check() -> Check {
-    let surroundings = scope::surroundings();
+pub fn check(scratch: &Path) -> Check {
+    let (surroundings, refusal) = tried(scope::surroundings(), scratch);
     let session = match &surroundings {
         Surroundings::Owned(unit, Way::Stay(_)) => match unit.owner {
             Owner::Session(user) => Some(user),
@@ -24,11 +25,27 @@ pub fn check() -> Check {
         let kills = kills.map_or("unknown", yes);
         found.push_str(&format!(", killed at logout {kills}"));
     }
+    found.extend(refusal.map(|why| format!(", {why}")));
     Check {
         name: "control group",
         verdict,
         found,
         means,
+    }
+}
+
+/// A scope is promised only where systemd has just given one. Else these are the surroundings as they are, and why.
+fn tried(around: Surroundings, scratch: &Path) -> (Surroundings, Option<String>) {
+    match around {
+        Surroundings::Owned(unit, Way::Leave(manager)) => match scope::try_scope(scratch) {
+            Ok(()) => (Surroundings::Owned(unit, Way::Leave(manager)), None),
+            Err(why) => {
+                let refusal = format!("systemd refuses a scope: {why}; jobs stay in {}", unit.name);
+                let stays = Surroundings::Owned(unit, Way::Stay(Why::Refused));
+                (stays, Some(refusal))
+            }
+        },
+        other => (other, None),
     }
 }
 
@@ -68,6 +85,12 @@ fn meaning(around: &Surroundings, user: u32, kills: Option<bool>) -> (Verdict, &
             Verdict::Less,
             "a stop of this unit kills its jobs, and no systemd can be asked for another place",
         ),
+        (Way::Stay(Why::Refused), Owner::Session(_)) if kills == Some(false) => (
+            Verdict::Less,
+            "a logout leaves jobs running, but ending the session (loginctl terminate-session) kills them",
+        ),
+        (Way::Stay(Why::Refused), Owner::Session(_)) => (Verdict::Less, "a logout may kill jobs"),
+        (Way::Stay(Why::Refused), _) => (Verdict::Less, "a stop of this unit kills its jobs"),
         (Way::Stay(Why::NotLingering), Owner::Session(owner)) if owner == user => match kills {
             Some(false) => (
                 Verdict::Less,
@@ -99,6 +122,7 @@ mod tests {
         const LINGERING: Way = Way::Leave(Manager::User { lingers: true });
         const SHORT: Way = Way::Leave(Manager::User { lingers: false });
         let (stay, deaf) = (Way::Stay(Why::NotLingering), Way::Stay(Why::Unasked));
+        let refused = Way::Stay(Why::Refused);
         let session = Owner::Session(1000);
         for (owner, way, kills, verdict, words) in [
             (
@@ -160,6 +184,14 @@ mod tests {
                 "a logout leaves jobs running",
             ),
             (session, deaf, None, Verdict::Less, "a logout may kill jobs"),
+            (
+                session,
+                refused,
+                Some(false),
+                Verdict::Less,
+                "a logout leaves jobs running",
+            ),
+            (Owner::System, refused, None, Verdict::Less, "a stop of"),
         ] {
             let unit = Unit {
                 name: "some.scope".to_owned(),

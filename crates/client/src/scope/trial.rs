@@ -1,0 +1,58 @@
+//! Whether systemd gives a scope, found out by asking for one. Takes a program or two, so it is not for a launch.
+
+use super::command;
+use outlive_core::JobId;
+use outlive_sys::spawn;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::process::{Child, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Far longer than systemd takes.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Starts a program that ends at once as a launch would start a keeper. `Err` has the reason why it could not be.
+/// What is said meanwhile is put into a file in `scratch`: a pipe might be held open by whoever is left.
+pub fn try_scope(scratch: &Path) -> Result<(), String> {
+    let said = scratch.join("systemd-run");
+    let tried = started(&said).map_err(|error| error.to_string())?;
+    match tried {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => {
+            let words = fs::read_to_string(&said).unwrap_or_default();
+            let line = words.lines().find(|line| !line.trim().is_empty());
+            Err(line.map_or_else(|| status.to_string(), |line| line.trim().to_owned()))
+        }
+        None => Err(format!("no answer within {} s", PATIENCE.as_secs())),
+    }
+}
+
+/// How it ended; `None` if it did not in time, and was killed.
+fn started(said: &Path) -> io::Result<Option<ExitStatus>> {
+    let id = JobId::parse("doctor").map_err(io::Error::other)?;
+    let mut command = command(&id, &[]).ok_or(io::ErrorKind::NotFound)?;
+    command
+        .arg("true")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(File::create(said)?);
+    let mut child = spawn::start(&mut command)?;
+    let ended = wait(&mut child);
+    if !matches!(ended, Ok(Some(_))) {
+        child.kill()?;
+        child.wait()?;
+    }
+    ended
+}
+
+fn wait(child: &mut Child) -> io::Result<Option<ExitStatus>> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match child.try_wait()? {
+            None if Instant::now() < until => thread::sleep(Duration::from_millis(5)),
+            ended => return Ok(ended),
+        }
+    }
+}
