@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("no job {0:?}; `outlive list --state all` shows what there is")]
+    #[error("no job {0:?}; `outlive list --limit all` shows every job")]
     NoSuchJob(String),
     #[error("no job {name:?} outside a session; a session has one: {} (use its id, or set OUTLIVE_SESSION)", show_ids(.candidates))]
     NamedElsewhere {
@@ -24,7 +24,7 @@ pub enum Error {
     #[error("no event {0:?} of this session; `outlive inbox --peek` shows what waits")]
     NoSuchEvent(String),
     #[error(
-        "no session {0:?} has jobs or events here; `outlive list --state all --json` shows the sessions of jobs"
+        "no session {0:?} has jobs or events here; `outlive list --limit all --json` shows the sessions of jobs"
     )]
     NoSuchSession(String),
     #[error("no session is known here: pass --session KEY, or set OUTLIVE_SESSION")]

@@ -43,6 +43,13 @@ pub fn of_others(outlive: &Outlive, name: &Label) -> Result<Vec<JobId>, Error> {
     Ok(live.filter(is_called).collect())
 }
 
+/// The newest job of this name, of any session, whether it has ended or not. Looks at every job.
+pub fn newest_of_others(outlive: &Outlive, name: &Label) -> Result<Option<JobId>, Error> {
+    let mut ids = outlive.all_ids()?;
+    ids.retain(|id| outlive.read_spec(id).is_ok_and(|spec| has(&spec, name)));
+    Ok(latest(outlive, ids))
+}
+
 /// Reserves a name for a new job. Nobody else in this session gets the name until the returned lock is dropped.
 pub(crate) fn take(
     outlive: &Outlive,

@@ -167,14 +167,25 @@ impl Outlive {
         let name = Label::parse(text).ok();
         // A session is told nothing of others.
         let is_person = self.calling_session().is_none();
-        let others = name.filter(|_| is_person);
-        let others = others.and_then(|name| naming::of_others(self, &name).ok());
-        match others.filter(|others| !others.is_empty()) {
-            Some(candidates) => Error::NamedElsewhere {
+        let candidates = name
+            .filter(|_| is_person)
+            .and_then(|name| self.named_elsewhere(&name).ok())
+            .unwrap_or_default();
+        match candidates.is_empty() {
+            false => Error::NamedElsewhere {
                 name: text.to_owned(),
                 candidates,
             },
-            None => Error::NoSuchJob(text.to_owned()),
+            true => Error::NoSuchJob(text.to_owned()),
+        }
+    }
+
+    /// Jobs of other sessions that have this name: those that run, else the one that ended last.
+    fn named_elsewhere(&self, name: &Label) -> Result<Vec<JobId>, Error> {
+        let running = naming::of_others(self, name)?;
+        match running.is_empty() {
+            false => Ok(running),
+            true => Ok(naming::newest_of_others(self, name)?.into_iter().collect()),
         }
     }
 

@@ -20,11 +20,19 @@ pub struct Args {
     /// Only those in this state
     #[arg(long, value_enum, default_value_t = State::All)]
     state: State,
-    /// At most this many ended ones
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    /// At most this many ended ones; `all` for every one
+    #[arg(long, value_name = "N", default_value = "20", value_parser = limit)]
     limit: usize,
     #[command(flatten)]
     secrets: Secrets,
+}
+
+/// For clap: how many are listed.
+fn limit(text: &str) -> Result<usize, &'static str> {
+    match text {
+        "all" => Ok(usize::MAX),
+        number => number.parse().map_err(|_| "give a number, or `all`"),
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -71,3 +71,37 @@ fn a_name_is_the_callers_own_job_where_it_has_one() {
     assert_eq!(world.show("other")["state"], "running");
     world.ok(&["stop", "other"]);
 }
+
+/// A person may name a job of a session, ended or not, and is told its id.
+#[test]
+fn a_name_of_an_ended_job_of_a_session_leads_to_its_id() {
+    let world = World::new();
+    ended(&world, &["--session", "s", "--name", "pj", "--id", "older"]);
+    ended(&world, &["--session", "s", "--name", "pj", "--id", "newer"]);
+    for verb in ["show", "stop", "log"] {
+        let ran = world.outlive(&[verb, "pj"]);
+        assert_eq!(ran.code, 3, "{ran:?}");
+        let words = "no job \"pj\" outside a session; a session has one: newer (use its id";
+        assert!(ran.stderr.contains(words), "{ran:?}");
+    }
+    // Another session is told nothing of it.
+    let ran = world.as_session("t", &["show", "pj"]);
+    assert!(!ran.stderr.contains("newer"), "{ran:?}");
+}
+
+/// What is said to show all jobs does so, however many have ended.
+#[test]
+fn who_finds_no_job_is_told_how_to_see_all() {
+    let world = World::new();
+    let ran = world.outlive(&["show", "none"]);
+    let words = "`outlive list --limit all` shows every job";
+    assert!(ran.stderr.contains(words), "{ran:?}");
+    for _ in 0..21 {
+        ended(&world, &[]);
+    }
+    assert_eq!(world.listed(&[]).len(), 20);
+    assert_eq!(world.listed(&["--limit", "all"]).len(), 21);
+    let ran = world.outlive(&["list", "--limit", "some"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("a number, or `all`"), "{ran:?}");
+}
