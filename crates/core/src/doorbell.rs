@@ -140,6 +140,11 @@ pub fn any_waits(state: &State, bells: &[Doorbell], now: u64) -> bool {
     bells.iter().any(waits)
 }
 
+/// Whether that is all that is left of an ended job.
+pub fn only_rings(state: &State, bells: &[Doorbell], now: u64) -> bool {
+    state.lingering() == 0 && any_waits(state, bells, now)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -54,6 +54,11 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             "outlive: kept {id}, whose keeper is still there; try again later"
         ));
     }
+    for id in &pruned.ringing {
+        context.say(&format!(
+            "outlive: kept {id}, whose doorbell is still being rung; `outlive stop {id}` gives it up"
+        ));
+    }
     for (id, why) in &pruned.failed {
         context.say_error(&format!("outlive: {id} was not removed: {why}"));
     }
@@ -84,7 +89,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             "removed_posts": pruned.removed_posts,
             "freed_bytes": pruned.freed_bytes,
             "untold": pruned.untold,
-            "busy": pruned.busy,
+            "busy": pruned.busy.iter().chain(&pruned.ringing).collect::<Vec<_>>(),
             "failed": pruned.failed.iter().map(|(id, _)| id).collect::<Vec<_>>(),
             "left_behind": pruned.left_behind.iter().map(|(path, _)| path).collect::<Vec<_>>(),
             "dropped": pruned.dropped,

@@ -37,6 +37,10 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
                 "outlive: {} had ended; what it left behind was stopped",
                 one.job.id
             )),
+            What::Doorbell => context.say(&format!(
+                "outlive: {} had ended; its doorbell was given up",
+                one.job.id
+            )),
             What::AlreadyEnded => {
                 context.say(&format!("outlive: {} had already ended", one.job.id))
             }

@@ -16,7 +16,8 @@ use crate::told;
 use crate::verbs::prune_posts::{prune_posts, sweep_inboxes};
 use outlive_core::layout::{self, GONE, NEW};
 use outlive_core::told::{self as told_record, Rules, When};
-use outlive_core::{BootId, JobDir, JobId, Spec, history, links, named};
+use outlive_core::{BootId, JobDir, JobId, Spec, doorbell, history, links, named};
+use outlive_sys::clock;
 use outlive_sys::lock::{self, Lock, Locked};
 use std::fs;
 use std::io;
@@ -66,6 +67,8 @@ pub struct Pruned {
     pub untold: Vec<JobId>,
     /// Jobs that would have been removed, but whose keepers were still there, or which somebody was reading.
     pub busy: Vec<JobId>,
+    /// Jobs that would have been removed, but of which a doorbell is still to be rung.
+    pub ringing: Vec<JobId>,
     /// Jobs and posts that could not be removed, and why.
     pub failed: Vec<(JobId, String)>,
     /// Directories of removed jobs and posts that could not be deleted, and why.
@@ -85,6 +88,8 @@ struct Ended {
     ended_ms: u64,
     age_ms: u64,
     bytes: u64,
+    /// A doorbell of it is still to be rung, and nothing else is left of it.
+    rings: bool,
 }
 
 pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
@@ -104,6 +109,10 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
     }
     for job in select(ended, asked) {
         hooks::reach_pruner(Hook::Selected);
+        if job.rings {
+            pruned.ringing.push(job.id);
+            continue;
+        }
         let unheld = match hold::removable(&outlive.job_dir(&job.id)) {
             Removable::SomebodyWaits if !asked.force => {
                 pruned.untold.push(job.id);
@@ -121,13 +130,14 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
     Ok(pruned)
 }
 
-/// A job of which nothing is left, or `None` for one that is not over.
+/// A job of which nothing is left but perhaps a doorbell to be rung, or `None` for one that is not over.
 fn read(outlive: &Outlive, id: &JobId, now: &When) -> Result<Option<Ended>, Error> {
     let dir = outlive.job_dir(id);
     let spec = outlive.read_spec(id)?;
     let (_, state) = presence::meet(outlive, id)?;
+    let rings = doorbell::only_rings(&state, &spec.doorbells, clock::boot_ms());
     match state.ended_at() {
-        Some(at) if state.is_final() => {
+        Some(at) if state.is_final() || rings => {
             let boot = state.boot.unwrap_or_else(|| BootId(String::new()));
             Ok(Some(Ended {
                 id: id.clone(),
@@ -135,6 +145,7 @@ fn read(outlive: &Outlive, id: &JobId, now: &When) -> Result<Option<Ended>, Erro
                 ended_ms: at.wall_ms,
                 age_ms: told_record::age_ms(&When { boot, at }, now),
                 bytes: disk_usage(dir.path()),
+                rings,
             }))
         }
         _ => Ok(None),
@@ -376,6 +387,7 @@ mod tests {
             ended_ms,
             age_ms: 500 - ended_ms,
             bytes,
+            rings: false,
         }
     }
 

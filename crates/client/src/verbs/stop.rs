@@ -9,10 +9,11 @@ use crate::outlive::Outlive;
 use crate::presence;
 use crate::told;
 use crate::verbs::show;
-use outlive_core::JobId;
 use outlive_core::control::Request;
 use outlive_core::notice::Kind;
 use outlive_core::told::How;
+use outlive_core::{JobId, State, doorbell};
+use outlive_sys::clock;
 use std::time::Duration;
 
 /// How to stop.
@@ -51,6 +52,8 @@ pub enum What {
     TheJob,
     /// It had ended; processes it had left behind were stopped.
     Leftovers,
+    /// It had ended, and only a doorbell of it was still to be rung, which was given up.
+    Doorbell,
     /// It was over.
     AlreadyEnded,
 }
@@ -141,6 +144,7 @@ fn ask(
             let connection = presence::reach(outlive, id)?;
             let what = match (&connection, state.end()) {
                 (None, _) => What::AlreadyEnded,
+                (Some(_), Some(_)) if only_rings(outlive, id, &state) => What::Doorbell,
                 (Some(_), Some(_)) => What::Leftovers,
                 (Some(_), None) => What::TheJob,
             };
@@ -156,6 +160,11 @@ fn ask(
         connection.send(request)?;
     }
     Ok((what, connection))
+}
+
+fn only_rings(outlive: &Outlive, id: &JobId, state: &State) -> bool {
+    let spec = outlive.read_spec(id);
+    spec.is_ok_and(|spec| doorbell::only_rings(state, &spec.doorbells, clock::boot_ms()))
 }
 
 fn finish(

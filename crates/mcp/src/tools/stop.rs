@@ -54,6 +54,7 @@ has ended is no error.";
                 let what = match stopped.what {
                     What::TheJob => "",
                     What::Leftovers => " (it had ended; what it had left behind was stopped)",
+                    What::Doorbell => " (it had ended; its doorbell was given up)",
                     What::AlreadyEnded => " (it had ended already)",
                 };
                 format!("{}{what}", words::line(&stopped.job))

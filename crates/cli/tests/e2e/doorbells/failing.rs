@@ -132,3 +132,35 @@ fn a_stop_after_the_end_leaves_a_first_ring_alone() {
     until_stands(&world, &id, "rung", 1);
     world.until_over(&id);
 }
+
+/// Of such a job a doorbell is all that is left, and whoever meets it is told so.
+#[test]
+fn a_job_whose_doorbell_is_rung_again_is_said_to_be_kept_for_it() {
+    let world = World::new();
+    let bell = "exit 4";
+    let id = world.ok(&["run", "--on-end", bell, "--", "true"]);
+    until_stands(&world, &id, "waiting", 1);
+    let prune = ["prune", "--all", "--force"];
+    let pruned = world.outlive(&prune);
+    assert_eq!(
+        (pruned.code, pruned.stdout.as_str()),
+        (0, "removed 0, 0 B\n")
+    );
+    let words = format!(
+        "outlive: kept {id}, whose doorbell is still being rung; `outlive stop {id}` gives it up\n"
+    );
+    assert_eq!(pruned.stderr, words);
+    let answer = world.json(&["prune", "--all", "--force", "--json"]);
+    assert_eq!(answer["busy"], serde_json::json!([id]));
+    // Not asked for, so not spoken of.
+    let pruned = world.outlive(&["prune", "--older-than", "1h"]);
+    assert_eq!(pruned.stderr, "");
+
+    let stopped = world.outlive(&["stop", &id]);
+    assert_eq!(stopped.code, 0, "{stopped:?}");
+    let words = format!("outlive: {id} had ended; its doorbell was given up\n");
+    assert_eq!(stopped.stderr, words);
+    assert_eq!(standing(&world, &id)["state"], "given_up");
+    let answer = world.json(&["prune", "--all", "--force", "--json"]);
+    assert_eq!(answer["removed"], serde_json::json!([id]));
+}
