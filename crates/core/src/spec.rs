@@ -35,6 +35,10 @@ pub struct Spec {
     pub place: String,
     /// The command as a person would write it.
     pub command: String,
+    /// The same without what looks like a credential, where that differs and a doorbell is told of it: keepers, which
+    /// ring, cannot tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redacted_command: Option<String>,
     pub argv: Vec<OsText>,
     pub cwd: OsText,
     /// What it reads from.

@@ -116,13 +116,17 @@ impl Keeper<'_> {
         else {
             return Err(io::ErrorKind::NotFound.into());
         };
+        let mut data = words::end_data(spec, end);
+        if let Some(command) = &spec.redacted_command {
+            data["command"] = json!(command);
+        }
         let event = json!({
             "event": spec.event(seq),
             "kind": "ended",
             "job": spec.id,
             "session": spec.session,
             "at": words::timestamp(at.wall_ms),
-            "data": words::end_data(spec, end),
+            "data": data,
             "text": words::end_sentence(spec, end),
         });
         let mut file = memory::file("outlive-event")?;

@@ -241,6 +241,10 @@ fn make(outlive: &Outlive, asked: Run) -> Result<Made, Error> {
         session: asked.session,
         task: asked.task,
         place: "local".to_owned(),
+        redacted_command: match asked.doorbells.is_empty() {
+            true => None,
+            false => resolve::redacted(&command),
+        },
         command,
         argv,
         cwd: resolve::directory(asked.cwd)?.into(),

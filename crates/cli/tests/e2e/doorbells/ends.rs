@@ -167,3 +167,20 @@ fn without_a_directory_it_still_rings() {
     world.until_over("job");
     assert_eq!(heard.events().len(), 1);
 }
+
+/// It is handed on to whoever the command tells, so it is without secrets, as what configured ones get.
+#[test]
+fn a_secret_in_the_command_is_left_out_of_what_on_end_gets() {
+    let world = World::new();
+    let heard = Heard::new(&world);
+    let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let script = format!("true {token}");
+    let id = world.ok(&["run", "--on-end", &heard.command(), "--shell", &script]);
+    world.until_over(&id);
+    let events = heard.events();
+    let command = events[0]["data"]["command"].as_str().unwrap();
+    assert!(command.starts_with("true "), "{command}");
+    assert!(!events[0].to_string().contains(token), "{}", events[0]);
+    // The record has it as it was.
+    assert_eq!(world.show(&id)["command"], script.as_str());
+}

@@ -4,12 +4,14 @@ use super::{Command, Run};
 use crate::environment;
 use crate::error::Error;
 use crate::job::Job;
+use crate::redact::redact;
 use crate::shell;
 use outlive_core::os_text::OsText;
 use outlive_core::outcome::{NotStarted, Outcome};
 use outlive_core::ready::Ready;
 use outlive_core::watch::Pattern;
 use outlive_core::{Input, Spec};
+use std::borrow::Cow;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -163,6 +165,14 @@ pub fn refuse_patterns(spec: &Spec) -> Result<(), Error> {
 
 fn has_nul(text: &OsStr) -> bool {
     text.as_bytes().contains(&0)
+}
+
+/// The command without what looks like a credential, if anything in it does.
+pub fn redacted(command: &str) -> Option<String> {
+    match redact(command) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(redacted) => Some(redacted).filter(|redacted| redacted != command),
+    }
 }
 
 /// The command that holds off sleep until its input ends.
