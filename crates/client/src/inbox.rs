@@ -59,6 +59,8 @@ pub struct Taken {
     pub more: usize,
     /// What could not be read, and what to say of it.
     pub unreadable: Vec<(JobId, String)>,
+    /// What has something due that could not be claimed, on a full disk say, and what to say of it.
+    pub untold: Vec<(JobId, String)>,
     /// By which name it was claimed.
     by: String,
     /// Of each source, what was claimed.

@@ -25,6 +25,7 @@ use crate::tools::{self, Tools};
 use crate::tree::{Member, Tree};
 use crate::wake::Wake;
 use outlive_core::event::{Event, Keeping, Moment, StopCause, StopRequest};
+use outlive_core::outcome::EndedBy;
 use outlive_core::{Input, Leftovers, Phase, State};
 use outlive_sys::child::GateInside;
 use outlive_sys::own::Bell;
@@ -264,7 +265,7 @@ impl<'a> Keeper<'a> {
         self.take_output()?;
         self.deliver()?;
         match self.ledger.state().phase.clone() {
-            Phase::Ended { at, .. } => {
+            Phase::Ended { at, end, .. } => {
                 if let Some(turn) = &self.shared.turn {
                     turn.release();
                 }
@@ -275,7 +276,7 @@ impl<'a> Keeper<'a> {
                 self.noted = found
                     .publish(self.role, self.shared.asked(), &self.ledger)
                     .ok();
-                self.stop_leftovers()
+                self.go_on_stopping(end.ended_by)
             }
             Phase::Stopping(_, stop) => self
                 .look_at_leader()
@@ -398,8 +399,26 @@ impl<'a> Keeper<'a> {
         self.stop_leftovers()
     }
 
+    /// A stop that ended the job is one of its whole tree, which a predecessor may not have come to the end of.
+    fn go_on_stopping(&mut self, ended_by: EndedBy) -> io::Result<()> {
+        match ended_by {
+            EndedBy::Stop | EndedBy::Timeout | EndedBy::Place => self.stop_tree(),
+            EndedBy::Itself | EndedBy::Memory | EndedBy::Signal | EndedBy::Unknown => {
+                self.stop_leftovers()
+            }
+        }
+    }
+
     fn stop_leftovers(&mut self) -> io::Result<()> {
-        if self.shared.spec.leftovers == Leftovers::Stop && !self.is_done() {
+        match self.shared.spec.leftovers {
+            Leftovers::Stop => self.stop_tree(),
+            Leftovers::Keep => Ok(()),
+        }
+    }
+
+    /// Stops what is left of an ended job.
+    fn stop_tree(&mut self) -> io::Result<()> {
+        if !self.is_done() {
             let kill_at = clock::boot_ms().saturating_add(self.shared.spec.grace_ms);
             self.escalate(kill_at, None)?;
         }
@@ -497,7 +516,8 @@ impl<'a> Keeper<'a> {
 
     pub(crate) fn stop(&mut self, asked: StopRequest) -> io::Result<()> {
         // From here on, however long it takes to write it down.
-        let kill_at = clock::boot_ms().saturating_add(asked.grace_ms);
+        let at = now();
+        let kill_at = at.boot_ms.saturating_add(asked.grace_ms);
         let guard = self.set_guard(asked.grace_ms);
         // If it ended before it was asked, then it ended by itself. An end that cannot be recorded keeps nothing
         // from being stopped.
@@ -509,7 +529,7 @@ impl<'a> Keeper<'a> {
         let waits = self.is_waiting();
         if waits || matches!(self.state().phase, Phase::Running(_)) && !has_ended {
             // A disk that does not take it must not keep the job from being stopped.
-            self.unwritten_stop.get_or_insert((now(), asked));
+            self.unwritten_stop.get_or_insert((at, asked));
             self.write_stop();
             self.role.reach(Hook::StopWritten);
         }

@@ -109,6 +109,8 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     }
     args.settle(&inbox, &taken)?;
     match (args.wait, taken.events.is_empty()) {
+        // Something waits there.
+        (_, true) if !taken.untold.is_empty() => Ok(Exit::Unknown),
         (Some(_), true) => Ok(Exit::OutOfTime),
         _ => Ok(Exit::Success),
     }
@@ -188,7 +190,9 @@ fn print(context: &Context, args: &Args, taken: &Taken) -> Result<(), Failure> {
         });
     }
     if taken.events.is_empty() {
-        context.say("nothing new");
+        if taken.untold.is_empty() {
+            context.say("nothing new");
+        }
         return Ok(());
     }
     let blocks: Vec<String> = taken.events.iter().map(block).collect();
@@ -223,7 +227,7 @@ fn say_what_is_odd(context: &Context, taken: &Taken) {
     for (event, why) in taken.last() {
         context.say(&format!("outlive: {event}: {}", last_words(why)));
     }
-    for (id, error) in &taken.unreadable {
-        context.say(&format!("outlive: {id} {error}"));
+    for (id, error) in taken.unreadable.iter().chain(&taken.untold) {
+        context.say_error(&format!("outlive: {id} {error}"));
     }
 }

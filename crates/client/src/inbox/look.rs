@@ -48,7 +48,8 @@ impl Inbox<'_> {
                 // One that was removed just now, or cannot be written to, keeps nobody from hearing of
                 // the others.
                 Err(error) => {
-                    taken.cannot_read(source.id.clone(), &error);
+                    let words = format!("has news that cannot be told now: {error}");
+                    taken.untold.push((source.id.clone(), words));
                     continue;
                 }
             };

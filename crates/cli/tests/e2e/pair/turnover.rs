@@ -161,3 +161,20 @@ fn a_job_that_a_guard_has_asked_to_end_is_not_asked_twice() {
     assert_eq!(times(), 1);
     assert_nothing_is_left(&world, &id);
 }
+
+/// The first process ends when it is asked to; what it has started ends only by KILL, when its keeper is gone.
+#[test]
+fn a_stop_reaches_what_is_left_though_its_keeper_is_killed_after_the_end() {
+    let world = World::new();
+    let script = "(trap '' TERM; exec sleep 1000) & echo up; exec sleep 1000";
+    let id = started(&world, &[], script);
+    let mut stop = world.stopping(&[&id], "1s");
+    until("its first process has ended", || {
+        world.events(&id, "ended").len() == 1
+    });
+    // Nobody asks again.
+    stop.kill().unwrap();
+    stop.wait().unwrap();
+    kill_for_good(world.pair(&id).keeper);
+    world.until_nothing_runs();
+}

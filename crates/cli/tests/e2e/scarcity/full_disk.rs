@@ -241,3 +241,22 @@ fn a_launch_with_a_few_pages_left_is_whole_or_refused() {
         });
     }
 }
+
+/// That it cannot be told now is not that there is nothing.
+#[test]
+fn an_inbox_on_a_full_disk_does_not_say_that_there_is_nothing() {
+    needs!(Ext4Tools, Root);
+    on_each_kind(|world, disk, _| {
+        world.ok(&["run", "--id", "x", "--session", "s", "--", "true"]);
+        world.until_over("x");
+        disk.fill();
+        let ran = world.outlive(&["inbox", "--session", "s", "--quiet"]);
+        assert_eq!(ran.code, 125, "{ran:?}");
+        assert!(
+            ran.stderr.contains("x has news that cannot be told now"),
+            "{ran:?}"
+        );
+        let peeked = world.outlive(&["inbox", "--session", "s", "--peek"]);
+        assert!(peeked.stdout.contains("Job x"), "{peeked:?}");
+    });
+}
