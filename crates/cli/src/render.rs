@@ -1,7 +1,7 @@
 //! Jobs as lines and tables.
 
 use outlive::units::show_size;
-use outlive::{Awaiting, Job, Rung, WaitingFor, agree, count, visible};
+use outlive::{Awaiting, Job, JobOutput, Rung, WaitingFor, agree, count, visible};
 use serde::Serialize;
 
 /// Several jobs in JSON.
@@ -184,10 +184,7 @@ pub fn details(job: &Job, preview: &str) -> String {
     for bell in &job.doorbells {
         add("doorbell", Some(doorbell(bell)));
     }
-    let dropped = match job.output.dropped_bytes {
-        0 => String::new(),
-        bytes => format!(", {} of it could not be kept", show_size(bytes)),
-    };
+    let dropped = dropped(&job.output);
     let missing = match job.output.complete {
         true => "",
         false => ", what it wrote last may be missing",
@@ -211,6 +208,20 @@ pub fn details(job: &Job, preview: &str) -> String {
     if !preview.is_empty() {
         text.push('\n');
         text.push_str(preview);
+    }
+    text
+}
+
+/// What is missing of an output: as it was asked for, and for want of room.
+fn dropped(output: &JobOutput) -> String {
+    let failed = output.dropped_bytes - output.beyond_bound;
+    let mut text = String::new();
+    if output.beyond_bound > 0 {
+        let size = show_size(output.beyond_bound);
+        text.push_str(&format!(", {size} of it were dropped (--max-output)"));
+    }
+    if failed > 0 {
+        text.push_str(&format!(", {} of it could not be kept", show_size(failed)));
     }
     text
 }

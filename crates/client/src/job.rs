@@ -143,6 +143,9 @@ pub(crate) struct Seen {
 pub struct JobOutput {
     pub bytes: u64,
     pub dropped_bytes: u64,
+    /// So many of those because more was written than was to be kept; the others could not be.
+    #[serde(skip)]
+    pub beyond_bound: u64,
     /// `false` when it ended while nobody kept it: what it wrote last may be missing.
     pub complete: bool,
     pub path: PathBuf,
@@ -312,9 +315,11 @@ impl JobOutput {
                 (size, dropped)
             }
         };
+        let beyond = spec.dropped(bytes);
         JobOutput {
             bytes,
             dropped_bytes,
+            beyond_bound: dropped_bytes.min(beyond.end - beyond.start),
             complete,
             path,
         }

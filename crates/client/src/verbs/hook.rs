@@ -35,7 +35,7 @@ pub fn serve(
         Occasion::PostToolUse => inbox::take(&inbox, how(Shown::LeaveOut))?,
         _ => inbox::take(&inbox, how(Shown::Tell))?,
     };
-    for (id, why) in &taken.unreadable {
+    for (id, why) in taken.unreadable.iter().chain(&taken.untold) {
         note(outlive, "inbox", &format!("{id} {why}"));
     }
     let mut parts = Vec::new();

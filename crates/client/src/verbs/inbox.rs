@@ -157,7 +157,9 @@ impl<'a, 'b> Waiter<'a, 'b> {
             Reached::SomeAreOver => return Ok(()),
             Reached::NotYet => Some(LONGEST_LAUNCH_MS),
             Reached::NotFromHere => Some(LOOK_ELSEWHERE.as_millis() as u64),
-            Reached::All if !taken.unreadable.is_empty() => Some(LONGEST_UNREADABLE_MS),
+            Reached::All if !taken.unreadable.is_empty() || !taken.untold.is_empty() => {
+                Some(LONGEST_UNREADABLE_MS)
+            }
             Reached::All => None,
         };
         let retry = self.back_off(retry);

@@ -60,6 +60,13 @@ fn the_default_bound_is_64_mib_and_0_keeps_everything() {
         "{dropped}"
     );
     assert_eq!(world.wait(&all)["output"]["dropped_bytes"], 0);
+    // It was asked for, so nothing failed.
+    let shown = world.ok(&["show", &some]);
+    assert!(
+        shown.contains(" were dropped (--max-output), in "),
+        "{shown}"
+    );
+    assert!(!shown.contains("could not be kept"), "{shown}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use outlive_core::outcome::{NotStarted, Outcome};
 use outlive_core::ready::Ready;
 use outlive_core::watch::Pattern;
 use outlive_core::{Input, Spec};
+use outlive_sys::probe;
 use std::borrow::Cow;
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -181,6 +182,11 @@ pub fn awake(notes: &mut Vec<String>) -> Vec<OsText> {
     if !on_path(INHIBIT, &Run::shell("")) {
         notes.push("there is no systemd-inhibit here, so the machine is not kept awake".to_owned());
         return Vec::new();
+    }
+    // logind makes this directory before anything else, so that others can see that it is there.
+    if !probe::systemd() || !Path::new("/run/systemd/seats").exists() {
+        let note = "systemd-logind does not run here, so the machine may not be kept awake";
+        notes.push(note.to_owned());
     }
     let what = "--what=idle:sleep";
     [
