@@ -18,6 +18,7 @@ mod json;
 mod lazily;
 mod render;
 
+use outlive::SignalMask;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -37,12 +38,19 @@ fn main() -> ExitCode {
 }
 
 /// On a thread, whose stack `ulimit -s` does not bound: that limit is meant for the job, which gets it as it is.
+///
+/// That thread alone gets signals. One that it blocks, to hear of it in its own time, would else come to this one.
 fn with_own_stack() -> ExitCode {
     const STACK: usize = 4 << 20;
-    match thread::Builder::new().stack_size(STACK).spawn(args::run) {
+    let mask = outlive::block_all_signals().ok();
+    let run = move || {
+        let _ = mask.map(SignalMask::restore);
+        args::run()
+    };
+    match thread::Builder::new().stack_size(STACK).spawn(run) {
         // A panic has been said by then.
         Ok(thread) => thread.join().unwrap_or(ExitCode::from(101)),
         // It may do after all.
-        Err(_) => args::run(),
+        Err(_) => run(),
     }
 }

@@ -67,6 +67,7 @@ pub use outlive_core::{
 };
 pub use outlive_sys::clock;
 pub use outlive_sys::limits::{fail_at_file_size, has_small_stack};
+pub use outlive_sys::own::{SignalMask, block_all_signals};
 pub use outlive_sys::pipe::bytes_ready;
 pub use output::{
     Chunk, Cursor, Follow, Line, LinePattern, LogText, Look, Piece, Reading, missing_line,

@@ -120,6 +120,22 @@ pub(crate) fn swap_signal_mask(mask: u64) -> io::Result<u64> {
     check(result).map(|_| before)
 }
 
+/// The signals that a thread had blocked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignalMask(u64);
+
+/// Blocks all signals in this thread, and in those that it starts from now on.
+pub fn block_all_signals() -> io::Result<SignalMask> {
+    swap_signal_mask(ALL_SIGNALS).map(SignalMask)
+}
+
+impl SignalMask {
+    /// Blocks these in this thread, and no others.
+    pub fn restore(self) -> io::Result<()> {
+        swap_signal_mask(self.0).map(drop)
+    }
+}
+
 /// Becomes readable when one of its signals has come (needs them blocked).
 #[derive(Debug)]
 pub struct Bell(OwnedFd);

@@ -106,11 +106,14 @@ fn killing_the_client_does_not_harm_the_job() {
 
 #[test]
 fn a_client_that_is_asked_to_end_restores_the_terminal() {
-    for signal in [TERM, HUP, INT] {
+    // `ulimit -s` is meant for the job: the client works on a thread then, which has to be the one that gets signals.
+    let small = "ulimit -S -s 512";
+    for (signal, limit) in [(TERM, ""), (HUP, ""), (INT, ""), (TERM, small)] {
         let world = World::new();
         let id = on_terminal(&world, "printf '\\033[?1049h\\033[?25lup'; exec sleep 100");
         until_wrote(&world, &id, "up");
         let person = Person::sits_down(&world);
+        person.enters(limit);
         person.attaches("", &id, "up");
         until("the screen is taken", || {
             person.terminal("alternate_on") == "1"
