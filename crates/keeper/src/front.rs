@@ -23,7 +23,7 @@ use outlive_core::signal::Signal;
 use outlive_core::{JobDir, layout, words};
 use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::own::{self, Bell};
-use outlive_sys::pidfd::{self, PidFd};
+use outlive_sys::pidfd;
 use outlive_sys::{procfs, spawn};
 use std::ffi::OsString;
 use std::fs::File;
@@ -170,9 +170,7 @@ impl Front {
         while let Some(number) = self.bell.next_signal() {
             self.heard = Signal::new(number).or(self.heard);
             // A child that was not waited for, so its number is its own.
-            if let Ok(Some(keeper)) = PidFd::open(keeper) {
-                let _ = keeper.signal(number);
-            }
+            let _ = pidfd::signal_child(keeper, number);
         }
     }
 

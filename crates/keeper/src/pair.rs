@@ -70,7 +70,7 @@ pub fn enter(
 }
 
 fn keep(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
-    let mut part = become_two(inside);
+    let mut part = become_two(inside, shared.front.is_some());
     loop {
         if let Some(front) = &mut shared.front {
             front.take_place(&shared.job);
@@ -187,11 +187,13 @@ fn take_lock(job: &JobDir, handed: File) -> io::Result<Option<(Lock, FileId)>> {
     })
 }
 
-/// Forks the keeper; this process is its standby then.
-fn become_two(inside: GateInside) -> Part {
+/// Forks the keeper; this process is its standby then. One that is a front hears what is asked of it, and no disk may
+/// hold it up.
+fn become_two(inside: GateInside, is_front: bool) -> Part {
     let standby = own::pid();
     // A keeper that would not hear of it sees to it itself.
-    let (finding, syncing) = findable::both_sides().ok().unzip();
+    let sides = (!is_front).then(findable::both_sides);
+    let (finding, syncing) = sides.and_then(Result::ok).unzip();
     match child::fork_here() {
         Ok(Forked::Child) => {
             // The standby's alone, so that it ends with that.

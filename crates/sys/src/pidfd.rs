@@ -203,12 +203,7 @@ impl PidFd {
     }
 
     pub fn signal(&self, signal: i32) -> io::Result<Delivered> {
-        // SAFETY: any number is allowed here; the kernel refuses what is not a signal.
-        let Some(signal) = rustix::process::Signal::from_named_raw(signal)
-            .or_else(|| unsafe { real_time(signal) })
-        else {
-            return Err(io::ErrorKind::InvalidInput.into());
-        };
+        let signal = named(signal)?;
         let sent = match &self.0 {
             Address::Descriptor(fd) => pidfd_send_signal(fd, signal),
             Address::Number { pid, started } => match procfs::look(pid.as_raw_nonzero().get())? {
@@ -259,6 +254,14 @@ impl PidFd {
     }
 }
 
+/// The signal with this number.
+fn named(signal: i32) -> io::Result<rustix::process::Signal> {
+    rustix::process::Signal::from_named_raw(signal)
+        // SAFETY: any number is allowed here; the kernel refuses what is not a signal.
+        .or_else(|| unsafe { real_time(signal) })
+        .ok_or_else(|| io::ErrorKind::InvalidInput.into())
+}
+
 /// # Safety
 /// None needed: the kernel checks the number. The constructor is unsafe because libc reserves two.
 unsafe fn real_time(number: i32) -> Option<rustix::process::Signal> {
@@ -286,8 +289,13 @@ const PIDFD_GET_INFO: u64 = (3 << 30) | ((size_of::<PidfdInfo>() as u64) << 16) 
 /// Kills a child that has not been reaped, so that its pid is its own. Needs no descriptor, of which there
 /// may be none left.
 pub fn kill_child(pid: i32) -> io::Result<()> {
+    signal_child(pid, libc::SIGKILL)
+}
+
+/// Signals such a child.
+pub fn signal_child(pid: i32, signal: i32) -> io::Result<()> {
     let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidInput)?;
-    Ok(kill_process(pid, rustix::process::Signal::KILL)?)
+    Ok(kill_process(pid, named(signal)?)?)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::checks::{assert_nothing_is_left, until_wrote};
 use crate::processes::{CONT, INT, begin, until_stopped};
 use crate::scripts::{Gate, IGNORES, sleeper};
 use crate::world::{Ran, World, behind, kill, until};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 const HUP: i32 = 1;
@@ -132,4 +133,34 @@ fn one_that_waits_for_its_lock_gives_up() {
     assert_eq!((ran.code, ran.stdout.as_str()), (125, ""), "{ran:?}");
     assert_eq!(ended(&world), by_place("SIGTERM", 125));
     world.ok(&["stop", &holder]);
+}
+
+/// A disk can take its time to make the job's names last.
+#[test]
+fn no_disk_holds_up_who_hears_of_it() {
+    let world = World::new();
+    let mut command = command(&world, &[], SAVES);
+    command.env("OUTLIVE_HOOKS", "standby:Syncs=stop");
+    let child = begin(command);
+    super::until_up(&world);
+    // Later than it would begin.
+    std::thread::sleep(Duration::from_millis(100));
+    ask_to_end(&child, TERM);
+    assert_eq!(Ran::end_of(child).code, 9);
+    assert_eq!(ended(&world), by_place("SIGTERM", 9));
+}
+
+#[test]
+fn no_lack_of_descriptors_does() {
+    let world = World::new();
+    let mut child = started(&world, &[], SAVES);
+    let front = child.id().to_string();
+    let none = Command::new("prlimit")
+        .args(["--pid", &front, "--nofile=3:"])
+        .status();
+    assert!(none.unwrap().success());
+    ask_to_end(&child, TERM);
+    world.until_over("job");
+    assert_eq!(ended(&world), by_place("SIGTERM", 9));
+    child.wait().unwrap();
 }
