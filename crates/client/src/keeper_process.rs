@@ -100,6 +100,7 @@ pub fn become_keeper(
         .arg0(program.name)
         .arg(job.path())
         .arg(FOREGROUND)
+        .arg(own::pid().to_string())
         .envs(with_own(variables, job, id))
         .stdin(stdin);
     let failed = spawn::become_with_own_signals(&mut command);

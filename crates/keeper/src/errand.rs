@@ -17,9 +17,16 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
+const SUFFIX: &[u8] = b"#errand";
+
 /// The mark of processes that work for the keeper of the job with this mark.
 pub fn mark(job: &[u8]) -> Vec<u8> {
-    [job, b"#errand"].concat()
+    [job, SUFFIX].concat()
+}
+
+/// The mark of the job that a process with this mark works for, or is one of.
+pub fn sender(mark: &[u8]) -> &[u8] {
+    mark.strip_suffix(SUFFIX).unwrap_or(mark)
 }
 
 /// What a process is to do.

@@ -126,6 +126,7 @@ impl Keeper<'_> {
         self.role.reach(Hook::TurnCame);
         let inside = self.inside.take();
         self.leader = pair::start_leader(self.role, self.shared, &mut self.ledger, inside)?;
+        self.tree.leader = self.state().phase.leader().map(|leader| leader.process);
         // Until now nobody had it open, which looked like its end.
         self.capture.is_fed();
         self.deliver()?;

@@ -65,14 +65,26 @@ struct Stage {
     _hold: Option<Lock>,
 }
 
+/// Whether a process is a front. Those that it has forked have its arguments too, and other pids.
+pub fn is_front(pid: i32) -> bool {
+    let arguments = procfs::arguments(pid);
+    match arguments.as_slice() {
+        [.., manner, front] if manner == WORD.as_bytes() => {
+            let own = procfs::innermost_pid(pid).map(|own| own.to_string());
+            own.is_some_and(|own| own.as_bytes() == front)
+        }
+        _ => false,
+    }
+}
+
 /// Supervises the job in this directory, in the place of whoever executes this; returns the job's code.
-pub fn run(directory: &Path) -> i32 {
+pub fn run(directory: &Path, named: &[OsString]) -> i32 {
     let mut front = None;
     let mut run = || {
         // A process with the pid 1 does not get signals that it neither blocks nor handles.
         own::block_signals(&STOPS.map(Signal::number))?;
         let job = JobDir::at(std::path::absolute(directory)?);
-        mark(&job)?;
+        mark(&job, named)?;
         let mut words = own::standard_error()?;
         let Some(mut handed) = pair::settle_in(&job)? else {
             let said = "the job cannot be supervised here; its record says why";
@@ -95,9 +107,11 @@ pub fn run(directory: &Path) -> i32 {
     }
 }
 
-/// Sees to it that this process bears the job's mark, which all of the job's processes inherit.
-fn mark(job: &JobDir) -> io::Result<()> {
-    if std::env::var_os(MARK).is_some_and(|mark| mark == job.path()) {
+/// Sees to it that this process bears the job's mark, which all of the job's processes inherit, and is known as the
+/// front by its own arguments.
+fn mark(job: &JobDir, named: &[OsString]) -> io::Result<()> {
+    let pid = own::pid().to_string();
+    if std::env::var_os(MARK).is_some_and(|mark| mark == job.path()) && named == [pid.as_str()] {
         return Ok(());
     }
     let id = job.path().file_name().map(OsString::from);
@@ -106,6 +120,7 @@ fn mark(job: &JobDir) -> io::Result<()> {
         .arg0("outlive-keeper")
         .arg(job.path())
         .arg(WORD)
+        .arg(pid)
         .env(MARK, job.path())
         .env("OUTLIVE_JOB", id.unwrap_or_default());
     Err(spawn::become_with_own_signals(&mut again))
@@ -137,7 +152,7 @@ impl Front {
     }
 
     /// Whether this process is the one that is watched.
-    fn is_here(&self) -> bool {
+    pub fn is_here(&self) -> bool {
         own::pid() == self.pid
     }
 

@@ -171,10 +171,9 @@ impl<'a> Keeper<'a> {
             || how == Keeping::Adopted;
         let process = state.phase.leader().map(|leader| leader.process);
         // On another host, or after a restart, its numbers are other processes'.
-        let tree = Tree::new(
-            shared.job.path(),
-            process.filter(|_| adopted && host::has_processes_of(state)),
-        );
+        let process = process.filter(|_| !adopted || host::has_processes_of(state));
+        let mut tree = Tree::new(shared.job.path(), process, adopted);
+        tree.is_front = shared.front.as_ref().is_some_and(|front| front.is_here());
         let mut keeper = Box::new(Keeper {
             role,
             shared,

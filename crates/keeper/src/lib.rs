@@ -104,13 +104,16 @@ pub use pair::run;
 
 /// The whole program: one argument, the job directory. Returns the exit code.
 ///
-/// With `foreground` as a second one it stays in the place of its caller (`front.rs`). A keeper starts it with two
+/// With `foreground` as a second one it stays in the place of its caller (`front.rs`), and has its own pid as a third
+/// one once it is marked. A keeper starts it with two
 /// more, an errand and the keeper's own pid.
 pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> i32 {
     let arguments: Vec<_> = arguments.into_iter().skip(1).collect();
     match arguments.as_slice() {
         [directory] => run(directory.as_ref()),
-        [directory, manner] if manner == front::WORD => front::run(directory.as_ref()),
+        [directory, manner, front @ ..] if manner == front::WORD => {
+            front::run(directory.as_ref(), front)
+        }
         [directory, errand, parent] => {
             let job = JobDir::at(directory.into());
             let parent = parent.to_str().and_then(|pid| pid.parse().ok());

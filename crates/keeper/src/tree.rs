@@ -2,12 +2,13 @@
 //!
 //! A keeper is a subreaper, so every descendant of the job is a descendant of the keeper: found by
 //! walking down from it (`walk.rs`), however the process detached itself. Walking stops at processes
-//! marked as another job's (a job may start jobs; those outlive it). After an adoption that no longer
+//! marked as another job's (a job may start jobs; those outlive it), but for one that runs such a job in the
+//! foreground: that process is this job's, and stops its own. The leader is the job's whatever it bears. After an adoption that no longer
 //! holds, since orphans of a dead pair went elsewhere; then all processes are searched for this job's
 //! mark and, while the leader lives, for its session.
 
 use crate::walk::{self, Look, Processes, Range, Sure};
-use crate::{MARK, errand, hooks};
+use crate::{MARK, errand, front, hooks};
 use outlive_core::signal::Signal;
 use outlive_core::{JobDir, ProcRef, layout};
 use outlive_sys::pidfd::{Delivered, PidFd};
@@ -21,8 +22,11 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Tree {
     mark: Vec<u8>,
-    /// The leader, once it is known that not every process descends from this keeper.
-    adopted: Option<ProcRef>,
+    pub leader: Option<ProcRef>,
+    /// Not every process descends from this keeper, so others are looked for too.
+    is_adopted: bool,
+    /// This keeper is a front, which may have had children before, and gets those of others.
+    pub is_front: bool,
     /// The standby, which is none of them though it may be a child of this keeper.
     pub partner: Option<i32>,
     /// A process that would stop the job for the keeper (`guard.rs`).
@@ -56,10 +60,12 @@ pub struct Signaled {
 }
 
 impl Tree {
-    pub fn new(directory: &Path, adopted: Option<ProcRef>) -> Tree {
+    pub fn new(directory: &Path, leader: Option<ProcRef>, is_adopted: bool) -> Tree {
         Tree {
             mark: directory.as_os_str().as_bytes().to_vec(),
-            adopted,
+            leader,
+            is_adopted: is_adopted && leader.is_some(),
+            is_front: false,
             partner: None,
             guard: None,
             keeper: own::pid(),
@@ -68,7 +74,7 @@ impl Tree {
 
     /// Whether members are children or grandchildren of this process, whose ends it hears of.
     pub fn is_own(&self) -> bool {
-        self.adopted.is_none()
+        !self.is_adopted
     }
 
     /// The processes of the job that run now. Fails where none is found and some may have been missed:
@@ -114,9 +120,9 @@ impl Tree {
     }
 
     fn find(&self, ended: Option<i32>) -> io::Result<Members> {
-        let range = match self.adopted {
-            Some(_) => Range::Anywhere,
-            None => Range::Descendants,
+        let range = match self.is_adopted {
+            true => Range::Anywhere,
+            false => Range::Descendants,
         };
         for _ in 0..MOST_TRIES {
             let found = walk::find(self, range, self.keeper, ended)?;
@@ -186,7 +192,9 @@ impl Processes for Tree {
         match procfs::started_with(pid, MARK)? {
             Some(mark) if mark == self.mark => Ok(false),
             Some(mark) if mark == errand::mark(&self.mark) => Ok(true),
-            Some(mark) => is_kept(&mark),
+            _ if self.is_leader(pid)? => Ok(false),
+            _ if self.is_strange_child(pid)? => Ok(true),
+            Some(mark) => Ok(is_kept(errand::sender(&mark))? && !front::is_front(pid)),
             // Also what just executes another program, and shows none for a moment. The job's processes
             // are in its leader's session or later ones; in this keeper's are only its errands.
             None => Ok(session(pid)? == session(self.keeper)?),
@@ -196,7 +204,8 @@ impl Processes for Tree {
     /// Whether a process bears this job's mark or is in the leader's session.
     fn is_ours(&self, pid: i32) -> io::Result<bool> {
         let ours = match procfs::started_with(pid, MARK)? {
-            Some(mark) => mark == self.mark,
+            Some(mark) if mark == self.mark => true,
+            Some(_) => self.is_in_session(pid)? && (self.is_leader(pid)? || front::is_front(pid)),
             None => self.is_in_session(pid)?,
         };
         // The keepers bear the mark too; they are what keeps, not what is kept.
@@ -212,8 +221,25 @@ impl Tree {
             || own::parent_pid() == Some(pid)
     }
 
+    fn is_leader(&self, pid: i32) -> io::Result<bool> {
+        let Some(leader) = self.leader.filter(|leader| leader.pid == pid) else {
+            return Ok(false);
+        };
+        Ok(procfs::look(pid)?.is_some_and(|stat| stat.started == leader.started))
+    }
+
+    /// Whether a process is a child of this front and not the job's: the front had it before, or it was left behind
+    /// by somebody else. Asked of one that does not bear the job's mark.
+    fn is_strange_child(&self, pid: i32) -> io::Result<bool> {
+        if !self.is_front {
+            return Ok(false);
+        }
+        let look = procfs::look(pid)?;
+        Ok(look.is_some_and(|stat| stat.parent == self.keeper) && !self.is_in_session(pid)?)
+    }
+
     fn is_in_session(&self, pid: i32) -> io::Result<bool> {
-        let Some(leader) = self.adopted else {
+        let Some(leader) = self.leader else {
             return Ok(false);
         };
         if session(pid)? != Some(leader.pid) {

@@ -210,6 +210,20 @@ pub fn started_with(pid: i32, variable: &str) -> io::Result<Option<Vec<u8>>> {
     Ok(value)
 }
 
+/// What a process was started with; nothing where that cannot be read.
+pub fn arguments(pid: i32) -> Vec<Vec<u8>> {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let line = line.strip_suffix(b"\0").unwrap_or(&line);
+    line.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect()
+}
+
+/// The number that a process has for itself: in a PID namespace of its own that is another one.
+pub fn innermost_pid(pid: i32) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let pids = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+    number(pids?.split_ascii_whitespace().last()?)
+}
+
 /// Whether a process ignores a signal; no where that cannot be read.
 pub fn ignores(pid: i32, signal: i32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();

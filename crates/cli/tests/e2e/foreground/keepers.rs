@@ -2,9 +2,9 @@
 
 use super::{SAVES, TERM, ask_to_end, by_place, command, ended, started};
 use crate::checks::{assert_nothing_is_left, assert_same_bytes, keepings};
-use crate::processes::{begin, kill_for_good};
+use crate::processes::{begin, kill_for_good, pid_in};
 use crate::scripts::{Gate, go, let_go, numbers};
-use crate::world::{Ran, World, until};
+use crate::world::{Ran, World, behind, is_alive, until};
 
 /// Kills the keeper; the process in the foreground takes over and makes itself a new standby.
 fn take_over(world: &World, front: i32) {
@@ -134,4 +134,30 @@ fn so_is_one_whose_foreground_was_its_keeper() {
     let gone = "the process that ran it in the foreground was killed";
     assert_eq!(ended(&world), by_place(gone, 9));
     assert_nothing_is_left(&world, "job");
+}
+
+/// A shell may have started others before it became the process in the foreground.
+#[test]
+fn who_takes_over_leaves_its_callers_processes_alone() {
+    let world = World::new();
+    let gate = Gate::new(&world);
+    let script = format!("echo up; {}", gate.then("exit 6"));
+    let inner = command(&world, &["--leftovers", "stop"], &script);
+    let (other, ended) = (world.path("other"), world.path("ended"));
+    let before = "setsid sh -c 'echo $$ > \"$OTHER\"; exec sleep 60' & \
+                  until [ -s \"$OTHER\" ]; do sleep 0.01; done; exec \"$@\"";
+    let mut outer = behind("sh", ["-c", before, "sh"], &inner);
+    // What stays behind would hold the pipes of this test.
+    let out = std::fs::File::create(&ended).unwrap();
+    outer.env("OTHER", &other).stdout(out.try_clone().unwrap());
+    let mut child = outer.stderr(out).spawn().unwrap();
+    super::until_up(&world);
+    take_over(&world, child.id() as i32);
+    gate.open();
+    let code = child.wait().unwrap().code();
+    let other = pid_in(&other);
+    let lived = is_alive(other);
+    kill_for_good(other);
+    assert_eq!((code, lived), (Some(6), true));
+    assert_eq!(world.events("job", "lingering").len(), 0);
 }

@@ -4,6 +4,7 @@
 mod container;
 mod copying;
 mod keepers;
+mod nested;
 mod signals;
 
 use crate::checks::{assert_nothing_is_left, until_wrote};

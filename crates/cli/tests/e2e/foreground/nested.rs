@@ -1,0 +1,78 @@
+//! In the foreground of another job. Any other job that is started from inside a job outlives it; this one has its
+//! place there, and goes with it.
+
+use super::SAVES;
+use crate::checks::until_wrote;
+use crate::world::World;
+
+/// A script that runs `inner` in the foreground, saving its work when it is asked to end.
+fn runs_inner(then: &str) -> String {
+    let outlive = env!("CARGO_BIN_EXE_outlive");
+    format!("'{outlive}' run --foreground --id inner -- sh -c \"$SAVES\" {then}")
+}
+
+/// Starts `outer` with these options, and waits until `inner` is up.
+fn start(world: &World, options: &[&str], script: &str) {
+    let args = [
+        &["run", "--id", "outer"],
+        options,
+        &["--", "sh", "-c", script],
+    ];
+    let mut command = world.command(args.concat());
+    let status = command.env("SAVES", SAVES).status().unwrap();
+    assert!(status.success());
+    until_wrote(world, "inner", "up\n");
+}
+
+fn assert_inner_saved(world: &World) {
+    world.until_over("inner");
+    let inner = world.show("inner");
+    assert_eq!(inner["ended_by"], "place", "{inner}");
+    assert_eq!(inner["exit_code"], 9, "{inner}");
+    world.until_nothing_runs();
+}
+
+#[test]
+fn the_outer_one_can_be_stopped() {
+    for script in [
+        // It is the leader, a child of it, and an orphan of it.
+        format!("exec {}", runs_inner("")),
+        runs_inner("; exit 3"),
+        format!("({} &) ; exec sleep 60", runs_inner("")),
+    ] {
+        let world = World::new();
+        start(&world, &[], &script);
+        world.ok(&["stop", "outer"]);
+        assert_inner_saved(&world);
+        assert_eq!(world.show("outer")["ended_by"], "stop", "{script}");
+    }
+}
+
+#[test]
+fn a_time_limit_of_the_outer_one_holds() {
+    let world = World::new();
+    let script = format!("exec {}", runs_inner(""));
+    start(&world, &["--timeout", "3s"], &script);
+    assert_eq!(world.wait("outer")["ended_by"], "timeout");
+    assert_inner_saved(&world);
+}
+
+/// Then the keeper of the inner one stops it, in its own time.
+#[test]
+fn an_outer_one_without_grace_does_not_wait_for_it() {
+    let world = World::new();
+    start(&world, &[], &format!("exec {}", runs_inner("")));
+    world.ok(&["stop", "outer", "--grace", "0s"]);
+    assert_inner_saved(&world);
+}
+
+#[test]
+fn the_outer_one_is_adopted_with_it() {
+    for script in [format!("exec {}", runs_inner("")), runs_inner("; exit 3")] {
+        let world = World::new();
+        start(&world, &[], &script);
+        world.kill_both("outer");
+        world.ok(&["stop", "outer"]);
+        assert_inner_saved(&world);
+    }
+}
