@@ -8,7 +8,7 @@
 //! there. What it had written and not yet noted is then written twice: 64 KiB at most. Nothing is left out but what
 //! the output itself lacks: its middle, where the reader is behind by more than is kept.
 
-use crate::errand;
+use crate::{errand, start};
 use outlive_core::control::{Reply, Request};
 use outlive_core::layout::{self, CONTROL};
 use outlive_core::units::show_size;
@@ -31,6 +31,8 @@ use std::time::{Duration, Instant};
 pub const WORD: &str = "copy";
 /// The most that is written, and may be written again, at a time.
 const CHUNK: u64 = 64 * 1024;
+/// How many bytes it takes to note how far it has come.
+const PLACE_BYTES: u64 = 8;
 /// How often another takes the place of one that was killed.
 const MOST_STARTS: u32 = 16;
 /// How long the front waits for a reader once it was asked to end. Engines kill it 10 s after asking or later.
@@ -44,10 +46,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct Copying {
     out: File,
-    /// How many bytes of the output have been written, in eight bytes.
+    /// How many bytes of the output have been written, in eight bytes, and why no more can be, once that is so.
     copied: File,
     by: By,
     starts_left: u32,
+    /// Why it ended before all was copied, if it did.
+    cut: Option<String>,
 }
 
 /// Who copies.
@@ -56,7 +60,7 @@ enum By {
     /// Nobody yet.
     Nobody,
     Process(i32),
-    /// All is copied, or nobody reads any more.
+    /// All is copied, or no more will be.
     Done,
 }
 
@@ -67,7 +71,18 @@ impl Copying {
             copied: memory::file("outlive copied")?,
             by: By::Nobody,
             starts_left: MOST_STARTS,
+            cut: None,
         })
+    }
+
+    /// Why it ended before all was copied, if it did.
+    pub fn cut(&self) -> Option<&str> {
+        self.cut.as_deref()
+    }
+
+    fn give_up(&mut self, why: &str) {
+        self.by = By::Done;
+        self.cut = Some(why.to_owned());
     }
 
     pub fn pid(&self) -> Option<i32> {
@@ -86,8 +101,7 @@ impl Copying {
 
     fn start(&mut self, job: &JobDir) {
         let Some(left) = self.starts_left.checked_sub(1) else {
-            self.by = By::Done;
-            return;
+            return self.give_up("the process that copies failed or was killed too often");
         };
         self.starts_left = left;
         let start = || {
@@ -109,10 +123,19 @@ impl Copying {
         let By::Process(pid) = self.by else {
             return;
         };
-        match pidfd::wait_for_child(pid) {
-            Ok(Status::Exited { code: 0 }) | Err(_) => self.by = By::Done,
-            Ok(_) => self.start(job),
+        match (pidfd::wait_for_child(pid), self.why_no_more()) {
+            (Ok(Status::Exited { code: 0 }), _) => self.by = By::Done,
+            (_, Some(why)) => self.give_up(&why),
+            (Err(_), None) => self.give_up("how the process that copies ended is not known"),
+            (Ok(_), None) => self.start(job),
         }
+    }
+
+    /// What the process that copied has noted.
+    fn why_no_more(&self) -> Option<String> {
+        let mut why = [0; 256];
+        let count = self.copied.read_at(&mut why, PLACE_BYTES).ok()?;
+        (count > 0).then(|| String::from_utf8_lossy(&why[..count]).into_owned())
     }
 
     /// Waits until all is copied, or the reader is gone; once the front `was_asked` to end, not for long.
@@ -121,9 +144,12 @@ impl Copying {
         // One that was never begun has no job to copy from; else it could not be started before.
         if self.by == By::Nobody && self.starts_left < MOST_STARTS {
             self.start(job);
+            if self.by == By::Nobody {
+                return self.give_up("the process that copies could not be started");
+            }
         }
         let Ok(children) = Bell::for_relatives() else {
-            return;
+            return self.give_up("it could not be waited for");
         };
         while let By::Process(pid) = self.by {
             children.quiet();
@@ -144,7 +170,7 @@ impl Copying {
                 Ok(_) if until.is_none_or(|until| Instant::now() < until) => {}
                 _ => {
                     let _ = pidfd::kill_child(pid).and_then(|()| pidfd::wait_for_child(pid));
-                    return;
+                    return self.give_up("the reader was too slow");
                 }
             }
         }
@@ -174,12 +200,8 @@ pub fn run(job: JobDir, front: i32) -> io::Result<()> {
         copied: handed.input,
         at: u64::from_ne_bytes(at),
         keeper: None,
-        is_unread: false,
     };
-    match copier.copy() {
-        Err(_) if copier.is_unread => Ok(()),
-        other => other,
-    }
+    copier.copy()
 }
 
 struct Copier {
@@ -189,8 +211,6 @@ struct Copier {
     copied: File,
     at: u64,
     keeper: Option<Stream>,
-    /// Nothing more can be written: whoever read it is gone.
-    is_unread: bool,
 }
 
 impl Copier {
@@ -290,7 +310,8 @@ impl Copier {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if file::is_full(&error) && !self.is_over() => thread::sleep(FULL),
                 Err(error) => {
-                    self.is_unread = true;
+                    let why = start::plain(&error);
+                    let _ = self.copied.write_all_at(why.as_bytes(), PLACE_BYTES);
                     return Err(error);
                 }
                 Ok(count) => return Ok(count),

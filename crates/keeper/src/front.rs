@@ -18,7 +18,7 @@ use crate::copying::Copying;
 use crate::keeper::Keeper;
 use crate::{MARK, pair};
 use outlive_core::event::{StopCause, StopRequest};
-use outlive_core::outcome::Outcome;
+use outlive_core::outcome::{EndedBy, Outcome};
 use outlive_core::signal::Signal;
 use outlive_core::{JobDir, layout, words};
 use outlive_sys::lock::{self, Lock, Locked};
@@ -39,6 +39,7 @@ pub const WORD: &str = "foreground";
 const STOPS: [Signal; 2] = [Signal::TERM, Signal::INT];
 /// The outcome is not known, or Outlive failed.
 const UNKNOWN: i32 = 125;
+const UNSEEN: &str = "how the job ended is not known here; does another process keep it?";
 /// Why a job is stopped whose front is not there any more.
 const GONE: &str = "the process that ran it in the foreground was killed";
 
@@ -236,22 +237,26 @@ impl Front {
             return UNKNOWN;
         };
         stage.copying.finish(job, &self.bell, self.heard.is_some());
-        let outcome = job.read_journal().ok().and_then(|journal| {
+        let end = job.read_journal().ok().and_then(|journal| {
             let end = journal.state.end()?;
-            Some(end.outcome.clone())
+            Some((end.outcome.clone(), end.ended_by))
         });
-        let why = match &outcome {
-            Some(Outcome::Exited { .. } | Outcome::Signaled { .. }) => None,
-            Some(Outcome::NotStarted { reason, .. } | Outcome::Lost { reason }) => {
-                Some(reason.as_str())
+        let id = job.path().file_name().unwrap_or_default().display();
+        let ended = match &end {
+            Some((Outcome::NotStarted { reason, .. } | Outcome::Lost { reason }, _)) => {
+                Some(words::visible(reason).into_owned())
             }
-            None => Some("how the job ended is not known here; does another process keep it?"),
+            Some((_, EndedBy::Timeout)) => Some(format!("{id}: timed out")),
+            Some((Outcome::Exited { .. } | Outcome::Signaled { .. }, _)) => None,
+            None => Some(UNSEEN.to_owned()),
         };
-        if let Some(why) = why {
-            let _ = writeln!(stage.words, "outlive: {}", words::visible(why));
+        let cut = stage.copying.cut().map(|why| {
+            format!("the copy of the output ended early ({why}); `outlive log {id}` has all of it")
+        });
+        for words in [ended, cut].into_iter().flatten() {
+            let _ = writeln!(stage.words, "outlive: {words}");
         }
-        outcome
-            .and_then(|outcome| outcome.exit_code())
+        end.and_then(|(outcome, _)| outcome.exit_code())
             .unwrap_or(UNKNOWN)
     }
 }

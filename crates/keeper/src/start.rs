@@ -131,7 +131,7 @@ pub fn failed(what: &str, error: &io::Error) -> Outcome {
 }
 
 /// The error without the number that the standard library appends.
-fn plain(error: &io::Error) -> String {
+pub fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
         Some(end) => text[..end].to_owned(),

@@ -1,6 +1,6 @@
 //! The copy of the output on standard output.
 
-use super::{SLEEPS, TERM, ask_to_end, command, started};
+use super::{SAVES, SLEEPS, TERM, ask_to_end, command, started};
 use crate::checks::assert_same_bytes;
 use crate::processes::{begin, kill_for_good, sleeps_in};
 use crate::scripts::numbers;
@@ -8,7 +8,7 @@ use crate::world::{Ran, World, until};
 use outlive_sys::procfs;
 use std::fs::{self, File};
 use std::io::Read;
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Ten megabytes and more, of which no two lines are the same.
@@ -76,12 +76,15 @@ fn asked_to_end_it_does_not_wait_for_such_a_reader() {
     world.until_over("job");
     let asked = Instant::now();
     ask_to_end(&child, TERM);
-    assert_eq!(child.wait().unwrap().code(), Some(7));
+    until("it has ended", || child.try_wait().unwrap().is_some());
     assert!(
         asked.elapsed() < Duration::from_secs(9),
         "{:?}",
         asked.elapsed()
     );
+    let ran = Ran::end_of(child);
+    assert_eq!(ran.code, 7);
+    assert_ended_early(&ran, "the reader was too slow");
     world.until_nothing_runs();
 }
 
@@ -93,7 +96,9 @@ fn a_reader_that_has_gone_is_no_matter() {
     let mut out = child.stdout.take().unwrap();
     out.read_exact(&mut first).unwrap();
     drop(out);
-    assert_eq!(child.wait().unwrap().code(), Some(7));
+    let ran = Ran::end_of(child);
+    assert_eq!(ran.code, 7);
+    assert_ended_early(&ran, "Broken pipe");
     assert_same_bytes("the output", &world.output("job"), &numbers(LAST));
 }
 
@@ -101,9 +106,54 @@ fn a_reader_that_has_gone_is_no_matter() {
 fn a_full_disk_below_the_copy_is_no_matter() {
     let world = World::new();
     let full = File::options().write(true).open("/dev/full").unwrap();
-    let status = command(&world, &[], &counts()).stdout(full).status();
-    assert_eq!(status.unwrap().code(), Some(7));
+    let ran = Ran::end_of(begin_to(full, command(&world, &[], &counts())));
+    assert_eq!(ran.code, 7);
+    assert_ended_early(&ran, "No space left on device");
     assert_same_bytes("the output", &world.output("job"), &numbers(LAST));
+}
+
+/// Somebody who kills each of them.
+#[test]
+fn a_copy_that_is_given_up_is_said_to_be_so() {
+    const STARTS: usize = 16;
+    let world = World::new();
+    let child = started(&world, &[], SAVES);
+    let front = child.id() as i32;
+    let mut killed = Vec::new();
+    for _ in 0..STARTS {
+        until("there is another", || !killed.contains(&copier(front)));
+        let next = copier(front);
+        kill_for_good(next);
+        killed.push(next);
+    }
+    ask_to_end(&child, TERM);
+    let ran = Ran::end_of(child);
+    assert_eq!(ran.code, 9, "{ran:?}");
+    assert_ended_early(
+        &ran,
+        "the process that copies failed or was killed too often",
+    );
+}
+
+#[test]
+fn nothing_is_said_of_a_copy_that_is_whole() {
+    let world = World::new();
+    let ran = Ran::of(&mut command(&world, &["--quiet"], "echo out"));
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let ran = world.outlive(&["run", "--foreground", "--", "true"]);
+    assert!(!ran.stderr.contains("ended early"), "{ran:?}");
+}
+
+fn begin_to(out: File, mut command: Command) -> Child {
+    command.stdout(out).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[track_caller]
+fn assert_ended_early(ran: &Ran, why: &str) {
+    let said = format!(
+        "outlive: the copy of the output ended early ({why}); `outlive log job` has all of it\n"
+    );
+    assert!(ran.stderr.ends_with(&said), "{:?}", ran.stderr);
 }
 
 /// What was written and not noted is written again, and nothing is left out.

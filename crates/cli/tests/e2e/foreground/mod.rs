@@ -142,6 +142,14 @@ fn what_is_to_be_kept_is_waited_for_until_it_is_asked_to_end() {
 }
 
 #[test]
+fn that_it_was_out_of_time_is_said() {
+    let world = World::new();
+    let ran = Ran::of(&mut command(&world, &["--timeout", "1s"], SLEEPS));
+    assert_eq!(ran.code, 143, "{ran:?}");
+    assert!(ran.stderr.ends_with("outlive: job: timed out\n"), "{ran:?}");
+}
+
+#[test]
 fn nothing_is_done_while_nothing_happens() {
     let world = World::new();
     let child = started(&world, &[], SLEEPS);
