@@ -76,3 +76,14 @@ fn the_outer_one_is_adopted_with_it() {
         assert_inner_saved(&world);
     }
 }
+
+/// There the process in the foreground has another number for itself than outside.
+#[test]
+fn so_can_it_be_from_outside_a_namespace() {
+    needs!(Root);
+    let world = World::new();
+    let namespace = "exec unshare --pid --fork --mount-proc";
+    start(&world, &[], &format!("{namespace} {}", runs_inner("")));
+    world.ok(&["stop", "outer", "--grace", "20s"]);
+    assert_inner_saved(&world);
+}
