@@ -10,16 +10,17 @@
 
 use outlive_sys::child::fork;
 use outlive_sys::pidfd::{Status, wait_for_child};
-use outlive_sys::{memory, own};
+use outlive_sys::{memory, own, procfs};
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::process::Command;
 
-const TESTS: [(&str, fn()); 4] = [
+const TESTS: [(&str, fn()); 5] = [
     ("a_forked_child_ends_with_its_code", ends_with_its_code),
     ("a_child_that_panics_runs_nothing_of_its_parent", panics),
     ("what_this_process_opened_stays_open", own_stay_open),
     ("what_was_inherited_is_closed", inherited_are_closed),
+    ("the_exit_code_of_an_own_zombie_is_told", zombie_tells),
 ];
 
 fn main() {
@@ -100,4 +101,18 @@ fn count_after_taking() -> i32 {
     let _taken = own::take_handed_down().unwrap();
     let is_open = |fd: &&i32| std::fs::exists(format!("/proc/self/fd/{fd}")).unwrap();
     [7, 9].iter().filter(is_open).count() as i32
+}
+
+/// And of nobody else: a process that runs has none, and a number may be another's by now.
+fn zombie_tells() {
+    let pid = fork(|| 0).unwrap();
+    while !procfs::stat(pid).unwrap().is_zombie() {
+        std::thread::yield_now();
+    }
+    let started = procfs::stat(pid).unwrap().started;
+    assert!(procfs::tells_exit_code(pid, started));
+    assert!(!procfs::tells_exit_code(pid, started + 1));
+    let running = procfs::stat(own::pid()).unwrap().started;
+    assert!(!procfs::tells_exit_code(own::pid(), running));
+    assert_eq!(wait_for_child(pid).unwrap(), Status::Exited { code: 0 });
 }

@@ -93,7 +93,7 @@ fn doctor_says_what_this_machine_offers() {
 fn wrong_usage_is_2_and_names_the_fix() {
     let world = World::new();
     for (args, word) in [
-        (&["run"][..], "COMMAND"),
+        (&["run"][..], "give a command"),
         (&["run", "--timeout", "soon", "--", "true"], "30s"),
         (&["run", "--env", "novalue", "--", "true"], "KEY=VALUE"),
         (&["run", "--shell", "  "], "no command"),
