@@ -1,8 +1,8 @@
-//! Who would take over from the keeper at work, and making a new one where nobody would.
+//! The keeper's partner: the standby that takes over if the keeper dies, and making a new one when it is gone.
 //!
-//! A keeper whose standby has died forks itself another at once. The new standby has a copy of all that cannot be
-//! made again (`shared.rs`), and a descriptor of the leader, through which a newer kernel tells how it ended even
-//! to a process that is not its parent.
+//! A keeper whose standby has died forks another at once. The new standby inherits every descriptor that cannot be
+//! opened again (`shared.rs`) and a pidfd of the leader. Linux 6.15 and later report the leader's exit status through
+//! that pidfd, although the standby is not its parent.
 
 use crate::findable::Finding;
 use crate::hooks::Hook;
@@ -26,7 +26,7 @@ pub enum Company {
         /// It has a descriptor of the leader: there was one when it was forked.
         knows_leader: bool,
     },
-    /// There is none. Another is made at this moment (boot time).
+    /// There is none. The next one is made at this time (milliseconds since boot).
     Alone { until_ms: u64 },
 }
 

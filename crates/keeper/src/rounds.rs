@@ -1,7 +1,7 @@
-//! Looking again and again at processes of whose ends nobody tells.
+//! Polling for the end of processes that the kernel does not report.
 //!
-//! Only where the kernel has no pidfds, and there only at processes that are not children of this keeper: those of a
-//! job that was adopted, or taken over by a standby that its keeper had forked.
+//! This is needed only on kernels without pidfds, and there only for processes that are not children of this keeper:
+//! those of an adopted job, or of a job whose keeper was a child of the one before it.
 
 use crate::keeper::Keeper;
 use crate::tail::Tail;
