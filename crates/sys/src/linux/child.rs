@@ -8,9 +8,9 @@
 //!
 //! **Between fork and exec nothing here allocates or locks**: [`Program`] holds everything ready.
 
-use crate::limits::Limits;
-use crate::own::{check, default_signals, naming, swap_signal_mask};
-use crate::procfs;
+use crate::linux::limits::Limits;
+use crate::linux::own::{check, default_signals, naming, swap_signal_mask};
+use crate::linux::procfs;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
 };
@@ -454,7 +454,7 @@ mod tests {
     fn a_process_with_more_threads_is_not_forked() {
         let refused = fork(|| 0).expect_err("there are more");
         assert!(refused.to_string().contains("threads"), "{refused}");
-        assert!(crate::own::take_handed_down().is_err());
+        assert!(crate::linux::own::take_handed_down().is_err());
     }
 
     /// A process at the gate, with no program to execute: it takes one message, says why, and goes.

@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn children_are_found_whichever_thread_made_them() -> io::Result<()> {
-        let own = crate::own::pid();
+        let own = crate::linux::own::pid();
         let mut here = cat()?;
         // That thread is there while they are looked for: what it made goes to another when it ends.
         let there = thread::spawn(move || Ok::<_, io::Error>((cat()?, children(own)?)));
@@ -420,8 +420,8 @@ mod tests {
 
     #[test]
     fn finds_itself() {
-        let me = stat(crate::own::pid()).expect("this process exists");
-        assert_eq!(Some(me.parent), crate::own::parent_pid());
+        let me = stat(crate::linux::own::pid()).expect("this process exists");
+        assert_eq!(Some(me.parent), crate::linux::own::parent_pid());
         assert!(!me.is_zombie());
         assert_eq!(stat(i32::MAX), None);
     }
