@@ -26,23 +26,15 @@
 //! | [`spawn`] | starting another program, the one way it is done |
 //! | [`trace`] | other processes' system calls, for breaking on purpose |
 
-pub mod blocked;
-pub mod child;
-pub mod clock;
-pub mod file;
-pub mod filter;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+use linux as kernel;
+
 pub mod hook;
-pub mod host;
-pub mod limits;
-pub mod lock;
-pub mod memory;
-pub mod own;
-pub mod pidfd;
-pub mod pipe;
-pub mod poll;
-pub mod probe;
-pub mod procfs;
-pub mod pty;
-pub mod socket;
-pub mod spawn;
 pub mod trace;
+
+pub use kernel::{
+    blocked, child, clock, file, filter, host, limits, lock, memory, own, pidfd, pipe, poll, probe,
+    procfs, pty, socket, spawn,
+};

@@ -1,7 +1,7 @@
 //! Terminals, from both ends.
 
-use crate::own::naming;
-use crate::poll::{self, Interest};
+use crate::linux::own::naming;
+use crate::linux::poll::{self, Interest};
 use rustix::fs::{OFlags, open};
 use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, ptsname, unlockpt};

@@ -3,7 +3,7 @@
 //! A keeper lives as long as its job and writes for it. Limits that a user meant for the job (`ulimit -t`, `-f`,
 //! `-v`, `-s`) must not end the keeper: it lifts its own as far as it may, and the job gets them back.
 
-use crate::own::check;
+use crate::linux::own::check;
 use std::io;
 
 /// Processor time, size of files, address space, data, open files, stack.

@@ -1,6 +1,6 @@
 //! Files that are nowhere but in memory.
 
-use crate::own::naming;
+use crate::linux::own::naming;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io;

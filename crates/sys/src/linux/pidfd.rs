@@ -9,9 +9,9 @@
 //! as good, since its number stays its own. For another process it leaves an instant in which its number could go to
 //! somebody else. And nobody tells when a process ends that is not a child: it has to be looked at again and again.
 
-use crate::own::check;
-use crate::poll::{self, Interest};
-use crate::{clock, procfs};
+use crate::linux::own::check;
+use crate::linux::poll::{self, Interest};
+use crate::linux::{clock, procfs};
 use rustix::process::{Pid, PidfdFlags, kill_process, pidfd_open, pidfd_send_signal};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -313,7 +313,7 @@ mod tests {
             let looks = scope.spawn(|| {
                 let number = Pid::from_raw(tid()).expect("a number");
                 let opened = [PidFd::open(tid()), PidFd::by_number(number)];
-                (tid() != crate::own::pid(), opened)
+                (tid() != crate::linux::own::pid(), opened)
             });
             looks.join().expect("no panic")
         });

@@ -4,9 +4,9 @@
 //! keeper blocks all of them, so a program that it started would be deaf to its own timer, its own children
 //! and everybody else. So every program begins with no signal blocked and every signal at its default.
 
-use crate::child;
-use crate::own::{default_signals, naming, swap_signal_mask};
-use crate::probe::try_without_descriptor;
+use crate::linux::child;
+use crate::linux::own::{default_signals, naming, swap_signal_mask};
+use crate::linux::probe::try_without_descriptor;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
@@ -47,7 +47,7 @@ fn with_plain_signals(command: &mut Command) -> &mut Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::own::ALL_SIGNALS;
+    use crate::linux::own::ALL_SIGNALS;
     use std::io::Read;
     use std::process::Stdio;
 

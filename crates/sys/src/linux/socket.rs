@@ -3,7 +3,7 @@
 //! A socket's path may be at most 107 bytes long, less than some directories. Both sides then open
 //! the directory first and name the socket through it: `/proc/self/fd/7/control` is always short.
 
-use crate::own::naming;
+use crate::linux::own::naming;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType,
@@ -74,7 +74,7 @@ impl Listener {
             match accept_with(&self.0, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
                 Ok(socket) => {
                     let user = sockopt::socket_peercred(&socket)?.uid.as_raw();
-                    if user == crate::own::user_id() || user == 0 {
+                    if user == crate::linux::own::user_id() || user == 0 {
                         return Ok(Some(Stream(socket)));
                     }
                 }

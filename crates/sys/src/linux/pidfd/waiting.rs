@@ -1,6 +1,6 @@
 //! Waiting for children: the one call by which it is done, whoever is waited for.
 
-use crate::own::check;
+use crate::linux::own::check;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -103,7 +103,7 @@ fn wait_for_one(which: Which<'_>, options: i32) -> io::Result<Option<(i32, Statu
 /// Whether children can be waited for at all.
 pub(crate) fn try_waiting() -> io::Result<()> {
     // This process is not its own child, which is what a kernel says that knows the call.
-    match wait(Which::Child(crate::own::pid()), libc::WNOHANG) {
+    match wait(Which::Child(crate::linux::own::pid()), libc::WNOHANG) {
         Err(error) if error.raw_os_error() != Some(libc::ECHILD) => Err(error),
         _ => Ok(()),
     }

@@ -1,6 +1,6 @@
 //! FIFOs, and moving bytes without a copy.
 
-use crate::own::naming;
+use crate::linux::own::naming;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags, Timespec, mknodat, open};
 use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice};

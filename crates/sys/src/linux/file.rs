@@ -1,6 +1,6 @@
 //! What files can do beyond the standard library.
 
-use crate::own::naming;
+use crate::linux::own::naming;
 use rustix::fs::{
     CWD, FallocateFlags, IFlags, RenameFlags, SeekFrom, fallocate, fstatfs, ftruncate,
     ioctl_getflags, ioctl_setflags, renameat_with, seek,

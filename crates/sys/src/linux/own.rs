@@ -1,6 +1,6 @@
 //! What a process does to itself.
 
-use crate::limits;
+use crate::linux::limits;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -234,7 +234,7 @@ pub struct HandedDown {
 /// would not have come; everything that Outlive and the standard library open is. A process that has other
 /// threads by now is refused: one of them may be between opening something and marking it.
 pub fn take_handed_down() -> io::Result<HandedDown> {
-    crate::child::require_one_thread()?;
+    crate::linux::child::require_one_thread()?;
     // Not the library's own, which come with buffers that are never used.
     let input = File::from(rustix::stdio::stdin().try_clone_to_owned()?);
     let output = File::from(rustix::stdio::stdout().try_clone_to_owned()?);

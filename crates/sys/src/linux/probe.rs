@@ -1,13 +1,13 @@
 //! What this machine offers: each answer is found by trying.
 
-use crate::child::fork_to_exit;
-use crate::file::Rewrites;
-use crate::lock::{self, Locked};
-use crate::own::check;
-use crate::pidfd::{self, PidFd, Status, wait_for_child};
-use crate::pipe::{self, Moved};
-use crate::socket::{Listener, Stream};
-use crate::{file, limits, poll};
+use crate::linux::child::fork_to_exit;
+use crate::linux::file::Rewrites;
+use crate::linux::lock::{self, Locked};
+use crate::linux::own::check;
+use crate::linux::pidfd::{self, PidFd, Status, wait_for_child};
+use crate::linux::pipe::{self, Moved};
+use crate::linux::socket::{Listener, Stream};
+use crate::linux::{file, limits, poll};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -87,7 +87,7 @@ pub fn subreaper() -> bool {
 
 /// Whether the kernel lists a process's children.
 pub fn child_lists() -> bool {
-    let me = crate::own::pid();
+    let me = crate::linux::own::pid();
     Path::new(&format!("/proc/{me}/task/{me}/children")).exists()
 }
 

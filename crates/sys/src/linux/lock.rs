@@ -8,7 +8,7 @@
 //! whole file, so locks of single bytes are not to be had there; and to ask about it is to take it for an instant,
 //! so whoever finds it taken tries again.
 
-use crate::own::naming;
+use crate::linux::own::naming;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_flock_is_held_by_the_open_file_and_asked_about() -> io::Result<()> {
-        let path = std::env::temp_dir().join(format!("outlive-flock-{}", crate::own::pid()));
+        let path = std::env::temp_dir().join(format!("outlive-flock-{}", crate::linux::own::pid()));
         let (first, second) = (File::create(&path)?, File::open(&path)?);
         std::fs::remove_file(&path)?;
         assert!(!is_flock_taken(&second)?, "nobody has it");
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn every_byte_that_others_lock_is_named() -> io::Result<()> {
-        let path = std::env::temp_dir().join(format!("outlive-lock-{}", crate::own::pid()));
+        let path = std::env::temp_dir().join(format!("outlive-lock-{}", crate::linux::own::pid()));
         let open = || {
             let mut options = File::options();
             options.read(true).write(true).create(true).truncate(false);

@@ -3,7 +3,7 @@
 //! What ships does not use this. The filter (seccomp) is set between fork and exec, and all that the program starts
 //! inherits it.
 
-use crate::own::check;
+use crate::linux::own::check;
 use std::io;
 use std::mem::offset_of;
 use std::os::unix::process::CommandExt;

@@ -3,7 +3,7 @@
 //! A process number means something only within one boot of one machine, and there within one PID namespace:
 //! a container has another one than the machine that it runs on.
 
-use crate::procfs;
+use crate::linux::procfs;
 use rustix::fs::statfs;
 use std::fs;
 use std::io;

@@ -1,0 +1,41 @@
+//! The Linux implementation of every role.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`blocked`] | which descriptors a process waits to read from |
+//! | [`child`] | fork, and the steps between fork and exec |
+//! | [`clock`] | the boot clock, the wall clock, and a timer that counts time spent in suspend |
+//! | [`file`] | reserving space, finding holes, renaming without replacing |
+//! | [`filter`] | a seccomp filter that makes system calls fail, for fault tests |
+//! | [`host`] | the identity of this host, and whether a disk is shared with other hosts |
+//! | [`limits`] | the resource limits of a process |
+//! | [`lock`] | file locks that a forked process shares |
+//! | [`memory`] | files that exist only in memory |
+//! | [`own`] | what a process changes about itself: session, signals, descriptors, limits |
+//! | [`pidfd`] | a handle to one process that never refers to another |
+//! | [`pipe`] | FIFOs and pipes, and moving bytes without copying them |
+//! | [`poll`] | sleeping until a descriptor is ready |
+//! | [`probe`] | tests of what this machine supports |
+//! | [`procfs`] | what `/proc` reports about processes |
+//! | [`pty`] | pseudo-terminals, and the terminal of this process |
+//! | [`socket`] | local sockets whose peer is known |
+//! | [`spawn`] | starting another program with default signals |
+
+pub mod blocked;
+pub mod child;
+pub mod clock;
+pub mod file;
+pub mod filter;
+pub mod host;
+pub mod limits;
+pub mod lock;
+pub mod memory;
+pub mod own;
+pub mod pidfd;
+pub mod pipe;
+pub mod poll;
+pub mod probe;
+pub mod procfs;
+pub mod pty;
+pub mod socket;
+pub mod spawn;
