@@ -18,7 +18,7 @@ mod section;
 #[cfg(test)]
 mod tests;
 
-use crate::outlive::Outlive;
+use crate::home::outlive::Outlive;
 pub use bells::{Bell, Kind, Secret, Url, Webhook};
 pub use error::{BadConfig, Why};
 use etcetera::BaseStrategy;

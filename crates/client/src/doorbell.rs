@@ -33,8 +33,8 @@ mod webhook_tests;
 
 use crate::config::{Bell, Config, Kind};
 use crate::error::Error;
+use crate::home::outlive::Outlive;
 use crate::moment;
-use crate::outlive::Outlive;
 pub use error::NotRung;
 use event::Event;
 pub use event::in_full;

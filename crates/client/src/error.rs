@@ -3,7 +3,7 @@
 use crate::config::BadConfig;
 use crate::doorbell::NotRung;
 use crate::inbox::BadEventId;
-use crate::job::Job;
+use crate::jobs::job::Job;
 use crate::setup::Refused;
 use outlive_core::control::BadWriteId;
 use outlive_core::id::BadId;

@@ -1,7 +1,7 @@
 //! For the fuzz targets alone: decoders of outside bytes that nobody else needs from outside.
 
+pub use crate::launch::shell::foreground;
 pub use crate::setup::json::{Bad, Dialect, Node, parse, remove, set};
-pub use crate::shell::foreground;
 
 use outlive_core::Size;
 

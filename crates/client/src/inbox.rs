@@ -11,22 +11,25 @@
 //! Every consumer goes the same way: [`Inbox::claim`], [`Inbox::confirm`] just before the words go out,
 //! then [`Inbox::finish`].
 
+pub(crate) mod answering;
 mod bell;
 mod event;
 mod look;
 #[cfg(test)]
 mod model;
+pub(crate) mod pruned_posts;
 mod source;
 mod text;
+pub(crate) mod told;
 
 pub use bell::{Bell, ring, take_down_unheard};
 pub use event::{BadEventId, EventId, InboxEvent, ack_command, last_words};
 pub use source::{Item, Origin, Source, What};
 
 use crate::error::Error;
+use crate::home::outlive::{Outlive, ids_in};
 use crate::hooks::{self, ConsumerHook as Hook};
 use crate::moment;
-use crate::outlive::{Outlive, ids_in};
 use crate::random;
 use outlive_core::links;
 pub use outlive_core::notice::Kind;

@@ -5,13 +5,17 @@
 //! The launcher holds the job's lock from the first moment and hands it to the keeper, so nobody
 //! mistakes a job that is being started for one that was abandoned.
 
+pub(crate) mod keeper_process;
+pub(crate) mod scope;
+pub(crate) mod shell;
+
 use crate::error::Error;
+use crate::home::outlive::Outlive;
 use crate::hooks::{self, Hook};
 use crate::inbox;
-use crate::keeper_process::{self, Begun};
+use crate::jobs::whereabouts;
+use crate::launch::keeper_process::Begun;
 use crate::moment::now;
-use crate::outlive::Outlive;
-use crate::whereabouts;
 use outlive_core::event::Event;
 use outlive_core::host::Here;
 use outlive_core::layout::{self, GONE, NEW};

@@ -13,51 +13,34 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
-mod answering;
 pub mod config;
-mod connection;
-mod descriptors;
 pub mod doorbell;
 pub mod environment;
 mod error;
 #[doc(hidden)]
 pub mod fuzzing;
-mod hold;
+mod home;
 pub mod hook;
 mod hooks;
 pub mod inbox;
-mod job;
-mod keeper_process;
-pub mod keys;
+mod jobs;
 mod launch;
 mod moment;
-mod naming;
-mod outlive;
 mod output;
-mod presence;
-mod pruned_posts;
 mod random;
 pub mod redact;
-mod relink;
-mod scope;
 mod screen;
-mod scroll_region;
 pub mod setup;
-mod shell;
-pub mod terminal;
-mod told;
-mod twin;
 pub mod verbs;
 pub mod view;
-mod whereabouts;
 
-pub use answering::Answering;
 pub use config::Config;
 pub use error::Error;
-pub use hold::Hold;
-pub use job::{Job, JobOutput, Last, Rung, Unreachable, WaitingFor};
-pub use naming::Namesake;
-pub use outlive::{Caller, Outlive};
+pub use home::outlive::{Caller, Outlive};
+pub use inbox::answering::Answering;
+pub use jobs::hold::Hold;
+pub use jobs::job::{Job, JobOutput, Last, Rung, Unreachable, WaitingFor};
+pub use jobs::naming::Namesake;
 pub use outlive_core::control::{Awaiting, WriteId};
 pub use outlive_core::ready::Ready;
 pub use outlive_core::watch::{Pattern, Watch};
@@ -72,4 +55,4 @@ pub use outlive_sys::pipe::bytes_ready;
 pub use output::{
     Chunk, Cursor, Follow, Line, LinePattern, LogText, Look, Piece, Reading, missing_line,
 };
-pub use screen::{CursorPlace, Screen};
+pub use screen::{CursorPlace, Screen, keys, terminal};

@@ -1,7 +1,7 @@
 //! Now, on both clocks.
 
 use crate::error::Error;
-use crate::whereabouts;
+use crate::jobs::whereabouts;
 use outlive_core::BootId;
 use outlive_core::event::Moment;
 use outlive_core::told::When;

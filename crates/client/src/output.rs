@@ -17,7 +17,7 @@ pub use search::LinePattern;
 pub(crate) use search::Searched;
 
 use crate::error::Error;
-use crate::outlive::Outlive;
+use crate::home::outlive::Outlive;
 use crate::view::{self, View, Viewed};
 use outlive_core::bound::Bound;
 use outlive_core::index::Index;

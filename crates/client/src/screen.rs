@@ -1,10 +1,14 @@
 //! What a person would see on a job's terminal now: its output, emulated.
 
+pub mod keys;
+mod scroll_region;
+pub mod terminal;
+
 use crate::error::Error;
-use crate::outlive::Outlive;
+use crate::home::outlive::Outlive;
 use crate::output::{Output, Piece};
 use crate::redact::redact;
-use crate::scroll_region::Region;
+use crate::screen::scroll_region::Region;
 use outlive_core::{Input, JobId, Size, Spec, State};
 use serde::Serialize;
 use std::borrow::Cow;

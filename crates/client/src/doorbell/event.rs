@@ -2,8 +2,8 @@
 
 use super::MAX_EVENT;
 use super::error::NotRung;
+use crate::home::outlive::Outlive;
 use crate::inbox::{self, EventId};
-use crate::outlive::Outlive;
 use serde::Deserialize;
 use serde_json::Value;
 

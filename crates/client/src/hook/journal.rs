@@ -1,6 +1,6 @@
 //! `hook.log`: why hooks were not served, one line each.
 
-use crate::outlive::{Outlive, make_private};
+use crate::home::outlive::{Outlive, make_private};
 use outlive_core::words::timestamp;
 use outlive_sys::clock;
 use std::fs::{self, File, OpenOptions};

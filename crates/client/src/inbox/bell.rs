@@ -6,8 +6,8 @@
 //! nothing is missed in between.
 
 use crate::error::Error;
+use crate::home::outlive::{Outlive, make_private};
 use crate::hooks::{self, ConsumerHook};
-use crate::outlive::{Outlive, make_private};
 use crate::random;
 use outlive_core::Label;
 use outlive_core::layout::NEW;

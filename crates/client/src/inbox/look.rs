@@ -2,11 +2,11 @@
 
 use super::{Inbox, Item, Kind, Shown, Source, Taken, Why};
 use crate::error::Error;
+use crate::home::outlive::ids_in;
+use crate::home::relink;
 use crate::hooks::{self, ConsumerHook as Hook};
 use crate::inbox::Origin;
 use crate::moment;
-use crate::outlive::ids_in;
-use crate::relink;
 use outlive_core::JobId;
 use outlive_core::breaker;
 use outlive_core::told::{Due, Told, When, age_ms};

@@ -15,10 +15,10 @@
 mod schedule;
 
 use super::{EventId, Finish, Inbox, Rules, Shown, Source, Taken};
+use crate::home::outlive::{Outlive, ids_in};
 use crate::hooks::{self, ConsumerHook};
 use crate::launch::{self, Named};
 use crate::moment::{self, ahead};
-use crate::outlive::{Outlive, ids_in};
 use crate::random;
 use crate::verbs::post::{self, Asked};
 use crate::verbs::prune::{self, Prune};

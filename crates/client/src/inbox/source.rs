@@ -2,12 +2,12 @@
 
 use super::event::{EventId, InboxEvent};
 use super::text;
-use crate::answering;
 use crate::error::Error;
+use crate::home::outlive::Outlive;
 use crate::hooks::{self, ConsumerHook as Hook};
+use crate::inbox::answering;
+use crate::jobs::presence;
 use crate::moment;
-use crate::outlive::Outlive;
-use crate::presence;
 use outlive_core::event::Moment;
 use outlive_core::layout::{self, ReadError};
 use outlive_core::links::{self, Owner};

@@ -3,7 +3,7 @@
 mod delegation;
 
 use super::source::{Item, Origin, Source, What};
-use crate::outlive::Outlive;
+use crate::home::outlive::Outlive;
 use crate::output::{Look, Output};
 use crate::redact::redact;
 use crate::view;

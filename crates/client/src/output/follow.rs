@@ -1,11 +1,11 @@
 //! The output as it comes.
 
 use super::{Output, Piece};
-use crate::connection::Connection;
 use crate::error::Error;
-use crate::hold::Hold;
-use crate::outlive::Outlive;
-use crate::presence::{self, Presence};
+use crate::home::outlive::Outlive;
+use crate::jobs::connection::Connection;
+use crate::jobs::hold::Hold;
+use crate::jobs::presence::{self, Presence};
 use crate::verbs::wait::LOOK_ELSEWHERE;
 use outlive_core::control::Request;
 use outlive_core::{JobId, Spec, State};

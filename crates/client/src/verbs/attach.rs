@@ -3,11 +3,11 @@
 //! Several may be attached to one job. Leaving, or being killed, is nothing to the job: it is only no
 //! longer watched.
 
-use crate::connection::Connection;
 use crate::error::Error;
-use crate::outlive::Outlive;
+use crate::home::outlive::Outlive;
+use crate::jobs::connection::Connection;
+use crate::jobs::presence;
 use crate::output::{Chunk, Follow, Output};
-use crate::presence;
 use crate::random;
 use crate::screen::Emulation;
 use crate::verbs::resize;

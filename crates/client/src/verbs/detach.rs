@@ -1,7 +1,7 @@
 //! Start a job whose output also appends to a file of the caller's.
 
 use crate::error::Error;
-use crate::outlive::Outlive;
+use crate::home::outlive::Outlive;
 use crate::verbs::run::{self, Run, Started};
 use outlive_sys::lock;
 use std::fs::{self, File};

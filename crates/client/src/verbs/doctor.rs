@@ -5,8 +5,8 @@ mod limits;
 
 use crate::config::Config;
 use crate::error::Error;
-use crate::keeper_process;
-use crate::outlive::{Outlive, make_private};
+use crate::home::outlive::{Outlive, make_private};
+use crate::launch::keeper_process;
 use outlive_core::layout::NEW;
 use outlive_sys::file::Rewrites;
 use outlive_sys::pidfd::{self, Addressing};

@@ -2,9 +2,9 @@
 
 use crate::config::Config;
 use crate::error::Error;
+use crate::home::outlive::Outlive;
 use crate::hook::{Answer, Call, MOST, NotServed, Occasion, news, note, session_key};
 use crate::inbox::{Finish, Inbox, Shown, Taken};
-use crate::outlive::Outlive;
 use crate::verbs::inbox::{self, How, Take, Waiter};
 use std::fs::File;
 use std::io;

@@ -1,11 +1,11 @@
 //! What a session has not been told yet: take it, wait for it, ack it.
 
-use crate::connection::Connection;
-use crate::descriptors;
 use crate::error::Error;
 use crate::hooks::{self, ConsumerHook};
 use crate::inbox::{Bell, EventId, Finish, Inbox, Shown, Taken};
-use crate::presence::{self, Presence};
+use crate::jobs::connection::Connection;
+use crate::jobs::descriptors;
+use crate::jobs::presence::{self, Presence};
 use crate::verbs::wait::LOOK_ELSEWHERE;
 use outlive_core::JobId;
 use outlive_core::control::Request;

@@ -1,8 +1,8 @@
 //! What runs, and what ended last. Costs what it shows, however much ever ran.
 
 use crate::error::Error;
-use crate::job::Job;
-use crate::outlive::Outlive;
+use crate::home::outlive::Outlive;
+use crate::jobs::job::Job;
 use crate::verbs::show;
 use outlive_core::{JobId, Label, history};
 use std::collections::HashSet;

@@ -1,15 +1,15 @@
 //! The output of a job.
 
-use crate::answering::Answering;
 use crate::error::Error;
-use crate::job::Job;
-use crate::outlive::Outlive;
+use crate::home::outlive::Outlive;
+use crate::inbox::answering::Answering;
+use crate::inbox::told;
+use crate::jobs::job::Job;
 use crate::output::{
     Cursor, Follow, Line, LinePattern, LogText, Look, Output, Piece, Reading, Searched, read_as,
 };
 use crate::redact::Redactor;
 use crate::screen::{Emulation, Screen};
-use crate::told;
 use crate::verbs::show;
 use crate::view;
 use outlive_core::JobId;

@@ -1,11 +1,11 @@
 //! Put a piece of work that was done elsewhere into a session's inbox.
 
 use crate::error::Error;
+use crate::home::outlive::{Outlive, make_private};
 use crate::hooks::{self, PosterHook};
+use crate::inbox::pruned_posts::{self, Pruned};
 use crate::inbox::{self, EventId};
 use crate::moment;
-use crate::outlive::{Outlive, make_private};
-use crate::pruned_posts::{self, Pruned};
 use crate::random;
 use outlive_core::layout::{self, GONE, NEW, PRIVATE, PostDir};
 use outlive_core::notice::Kind;

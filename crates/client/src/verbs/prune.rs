@@ -6,13 +6,13 @@
 //! be another job's.
 
 use crate::error::Error;
-use crate::hold::{self, Removable};
+use crate::home::outlive::{Outlive, ids_in};
 use crate::hooks::{self, PrunerHook as Hook};
+use crate::inbox::told;
 use crate::inbox::{EventId, Source};
+use crate::jobs::hold::{self, Removable};
+use crate::jobs::presence;
 use crate::moment;
-use crate::outlive::{Outlive, ids_in};
-use crate::presence;
-use crate::told;
 use crate::verbs::prune_posts::{prune_posts, sweep_inboxes};
 use outlive_core::layout::{self, GONE, NEW};
 use outlive_core::told::{self as told_record, Rules, When};

@@ -2,11 +2,11 @@
 
 use super::prune::{DEFAULT_AGE, Prune, Pruned, is_old, sweep_links};
 use crate::error::Error;
+use crate::home::outlive::{Outlive, ids_in};
+use crate::inbox::pruned_posts;
+use crate::inbox::told;
 use crate::inbox::{Item, Origin, Source, take_down_unheard};
 use crate::moment;
-use crate::outlive::{Outlive, ids_in};
-use crate::pruned_posts;
-use crate::told;
 use outlive_core::layout::{GONE, NEW};
 use outlive_core::told::age_ms;
 use outlive_core::{JobId, links, named};

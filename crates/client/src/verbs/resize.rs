@@ -1,9 +1,9 @@
 //! Give a job's terminal another size.
 
-use crate::connection::Answer;
 use crate::error::Error;
-use crate::outlive::Outlive;
-use crate::presence;
+use crate::home::outlive::Outlive;
+use crate::jobs::connection::Answer;
+use crate::jobs::presence;
 use outlive_core::control::{Reply, Request};
 use outlive_core::{JobId, Size};
 

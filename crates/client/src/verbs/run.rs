@@ -5,18 +5,18 @@ mod resolve;
 
 pub use foreground::foreground;
 
-use crate::answering::Answering;
 use crate::error::Error;
-use crate::hold::Hold;
-use crate::job::{Job, Seen, Sight};
-use crate::keeper_process::Begun;
+use crate::home::outlive::Outlive;
+use crate::inbox::answering::Answering;
+use crate::inbox::told;
+use crate::jobs::hold::Hold;
+use crate::jobs::job::{Job, Seen, Sight};
+use crate::jobs::naming::{self, Namesake};
+use crate::jobs::presence;
+use crate::jobs::twin::{self, Alone, Twin};
+use crate::launch::keeper_process::Begun;
 use crate::launch::{self, Named};
-use crate::naming::{self, Namesake};
-use crate::outlive::Outlive;
-use crate::presence;
 use crate::random;
-use crate::told;
-use crate::twin::{self, Alone, Twin};
 use crate::verbs::show;
 use outlive_core::bound;
 use outlive_core::breaker::BreakerRules;

@@ -3,13 +3,13 @@
 //! Each piece has an id, and a piece whose keeper died before it answered is sent again under the
 //! same id to whoever keeps the job now: it arrives once.
 
-use crate::connection::{Answer, PATIENCE};
 use crate::error::Error;
-use crate::keys::Key;
-use crate::outlive::Outlive;
-use crate::presence::{self, Looked};
+use crate::home::outlive::Outlive;
+use crate::jobs::connection::{Answer, PATIENCE};
+use crate::jobs::presence::{self, Looked};
 use crate::random;
 use crate::screen::Emulation;
+use crate::screen::keys::Key;
 use crate::verbs::show;
 use outlive_core::control::{MAX_DATA, Reply, Request, Write, WriteId};
 use outlive_core::os_text::OsText;
@@ -170,7 +170,7 @@ fn resolve(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<u8>, Error>
 pub(crate) struct Sender<'a> {
     outlive: &'a Outlive,
     id: JobId,
-    connection: Option<crate::connection::Connection>,
+    connection: Option<crate::jobs::connection::Connection>,
 }
 
 impl<'a> Sender<'a> {

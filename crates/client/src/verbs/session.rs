@@ -1,8 +1,8 @@
 //! Close a session: nobody will come for what waits in its inbox.
 
 use crate::error::Error;
+use crate::home::outlive::{Caller, Outlive};
 use crate::inbox::Inbox;
-use crate::outlive::{Caller, Outlive};
 use crate::verbs::list::{self, Filter, Which};
 use crate::verbs::stop::{self, Stop, Stopped};
 use crate::verbs::wait;

@@ -1,14 +1,14 @@
 //! One job now. Changes nothing about it, except that a job nobody looks after is looked after.
 
-use crate::connection::PATIENCE;
-use crate::descriptors;
 use crate::error::Error;
-use crate::job::{Job, Seen, Sight};
-use crate::outlive::Outlive;
+use crate::home::outlive::Outlive;
+use crate::inbox::told;
+use crate::jobs::connection::PATIENCE;
+use crate::jobs::descriptors;
+use crate::jobs::job::{Job, Seen, Sight};
+use crate::jobs::presence::{self, Looked, Presence};
 use crate::output::{Look, Output};
-use crate::presence::{self, Looked, Presence};
 use crate::redact::redact;
-use crate::told;
 use crate::view;
 use outlive_core::{Input, JobId, Spec, State};
 use outlive_sys::clock;

@@ -1,9 +1,9 @@
 //! Send one signal to every process of a job.
 
-use crate::connection::Answer;
 use crate::error::Error;
-use crate::outlive::Outlive;
-use crate::presence;
+use crate::home::outlive::Outlive;
+use crate::jobs::connection::Answer;
+use crate::jobs::presence;
 use outlive_core::JobId;
 use outlive_core::control::{Reply, Request};
 use outlive_core::signal::Signal;

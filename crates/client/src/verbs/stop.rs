@@ -1,13 +1,13 @@
 //! Stop jobs: TERM, grace, KILL, the whole tree of each.
 
-use crate::answering::Answering;
-use crate::connection::{Answer, Connection, PATIENCE};
-use crate::descriptors;
 use crate::error::Error;
-use crate::job::Job;
-use crate::outlive::Outlive;
-use crate::presence;
-use crate::told;
+use crate::home::outlive::Outlive;
+use crate::inbox::answering::Answering;
+use crate::inbox::told;
+use crate::jobs::connection::{Answer, Connection, PATIENCE};
+use crate::jobs::descriptors;
+use crate::jobs::job::Job;
+use crate::jobs::presence;
 use crate::verbs::show;
 use outlive_core::control::Request;
 use outlive_core::notice::Kind;

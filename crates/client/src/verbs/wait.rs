@@ -1,16 +1,16 @@
 //! Block until jobs have ended, without polling: each keeper rings when there is news of its job,
 //! and the journal tells what.
 
-use crate::answering::Answering;
-use crate::connection::{Answer, Connection};
-use crate::descriptors;
 use crate::error::Error;
-use crate::hold::Hold;
+use crate::home::outlive::Outlive;
 use crate::inbox::InboxEvent;
-use crate::job::Job;
-use crate::outlive::Outlive;
-use crate::presence::{self, Presence};
-use crate::told;
+use crate::inbox::answering::Answering;
+use crate::inbox::told;
+use crate::jobs::connection::{Answer, Connection};
+use crate::jobs::descriptors;
+use crate::jobs::hold::Hold;
+use crate::jobs::job::Job;
+use crate::jobs::presence::{self, Presence};
 use crate::verbs::show;
 use outlive_core::control::{Reply, Request};
 use outlive_core::notice::Kind;

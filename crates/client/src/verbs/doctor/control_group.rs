@@ -1,7 +1,7 @@
 //! What takes jobs down with it: the systemd unit they would be in.
 
 use super::{Check, Verdict, yes};
-use crate::scope::{self, Manager, Owner, Surroundings, Way, Why};
+use crate::launch::scope::{self, Manager, Owner, Surroundings, Way, Why};
 use outlive_sys::{own, probe};
 use std::path::Path;
 
@@ -115,7 +115,7 @@ fn meaning(around: &Surroundings, user: u32, kills: Option<bool>) -> (Verdict, &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scope::Unit;
+    use crate::launch::scope::Unit;
 
     #[test]
     fn good_is_said_only_where_nothing_takes_jobs_down() {

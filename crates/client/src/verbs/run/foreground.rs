@@ -2,9 +2,9 @@
 
 use super::{Made, New, Run, make};
 use crate::error::Error;
+use crate::home::outlive::Outlive;
+use crate::jobs::presence;
 use crate::launch;
-use crate::outlive::Outlive;
-use crate::presence;
 use outlive_core::JobId;
 use outlive_core::signal::Signal;
 use outlive_sys::own;

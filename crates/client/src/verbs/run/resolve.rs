@@ -3,9 +3,9 @@
 use super::{Command, Run};
 use crate::environment;
 use crate::error::Error;
-use crate::job::Job;
+use crate::jobs::job::Job;
+use crate::launch::shell;
 use crate::redact::redact;
-use crate::shell;
 use outlive_core::os_text::OsText;
 use outlive_core::outcome::{NotStarted, Outcome};
 use outlive_core::ready::Ready;

@@ -10,7 +10,7 @@
 //! [`PATIENCE_MS`] at most. Any other holds it back for as long as it takes: a wait for several jobs answers
 //! when the last of them has ended.
 
-use crate::outlive::Outlive;
+use crate::home::outlive::Outlive;
 use outlive_core::notice::Kind;
 use outlive_core::{JobDir, JobId, Spec, layout};
 use outlive_sys::{lock, own, procfs};

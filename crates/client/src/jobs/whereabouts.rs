@@ -4,7 +4,7 @@
 //! reached through its socket and not judged by process numbers, which mean other processes here.
 
 use crate::error::Error;
-use crate::outlive::Outlive;
+use crate::home::outlive::Outlive;
 use outlive_core::host::{Disk, Here, Host, Standing};
 use outlive_core::{BootId, Input, JobDir, Spec, State, layout};
 use outlive_sys::{clock, host, lock, pipe};

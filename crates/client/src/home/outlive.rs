@@ -2,8 +2,8 @@
 
 use crate::environment;
 use crate::error::Error;
-use crate::naming;
-use crate::relink;
+use crate::home::relink;
+use crate::jobs::naming;
 use etcetera::BaseStrategy;
 use outlive_core::{Home, JobDir, JobId, Label, Spec, layout};
 use std::fs;

@@ -7,8 +7,8 @@
 //! that, and its session is told.
 
 use crate::error::Error;
+use crate::home::outlive::{Outlive, ids_in};
 use crate::moment;
-use crate::outlive::{Outlive, ids_in};
 use outlive_core::{BootId, JobId, history, layout, links};
 use std::collections::{HashMap, HashSet};
 use std::fs;

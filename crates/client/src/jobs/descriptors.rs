@@ -3,7 +3,7 @@
 //! A verb about thousands of jobs has a connection to each of their keepers. The usual soft limit is 1,024, the hard
 //! one far more; so the limit is raised where that is needed, and where it cannot be, jobs are taken in turns.
 
-use crate::answering;
+use crate::inbox::answering;
 use outlive_sys::own;
 
 /// What a verb has open besides: its own files, and a few at a time to look at jobs.

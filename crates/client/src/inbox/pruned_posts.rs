@@ -5,8 +5,8 @@
 //! [`REMEMBERED`] are left out when somebody prunes.
 
 use crate::error::Error;
+use crate::home::outlive::Outlive;
 use crate::moment;
-use crate::outlive::Outlive;
 use outlive_core::layout;
 use outlive_core::post::Post;
 use outlive_core::{Incarnation, JobId, Label};

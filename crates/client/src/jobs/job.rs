@@ -1,7 +1,7 @@
 //! A job as the faces show it: the interface's JSON object.
 
+use crate::jobs::whereabouts::{self, Elsewhere};
 use crate::redact::{redact, redact_argv};
-use crate::whereabouts::{self, Elsewhere};
 use outlive_core::control::Awaiting;
 use outlive_core::doorbell::{self, Doorbell, Standing};
 use outlive_core::event::Moment;

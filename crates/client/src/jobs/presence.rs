@@ -10,14 +10,14 @@
 //! ```
 //! Doorbells are a keeper's to ring: a job that was recorded here and has some gets a pair for that.
 
-use crate::connection::{Answer, Connection, PATIENCE};
 use crate::environment;
 use crate::error::Error;
-use crate::job::Seen;
-use crate::keeper_process::{self, Begun};
+use crate::home::outlive::Outlive;
+use crate::jobs::connection::{Answer, Connection, PATIENCE};
+use crate::jobs::job::Seen;
+use crate::jobs::whereabouts::{self, Elsewhere, Gone, Whereabouts};
+use crate::launch::keeper_process::{self, Begun};
 use crate::moment::now;
-use crate::outlive::Outlive;
-use crate::whereabouts::{self, Elsewhere, Gone, Whereabouts};
 use outlive_core::control::{Reply, Request};
 use outlive_core::ending::{self, After};
 use outlive_core::event::{Event, LingeringEnded, Moment};

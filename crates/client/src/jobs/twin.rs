@@ -4,8 +4,8 @@
 //! under a lock of all that start this command in this home.
 
 use crate::error::Error;
-use crate::job::Job;
-use crate::outlive::{Outlive, make_private};
+use crate::home::outlive::{Outlive, make_private};
+use crate::jobs::job::Job;
 use crate::verbs::show;
 use outlive_core::layout;
 use outlive_core::{Label, Spec};

@@ -5,9 +5,9 @@
 
 use crate::environment;
 use crate::error::Error;
+use crate::home::outlive::Outlive;
 use crate::hooks::{self, Hook};
-use crate::outlive::Outlive;
-use crate::scope;
+use crate::launch::scope;
 use outlive_core::{JobDir, JobId};
 use outlive_sys::lock::{self, Lock};
 use outlive_sys::{own, spawn};

@@ -5,9 +5,9 @@
 //! means one job.
 
 use crate::error::Error;
-use crate::outlive::Outlive;
-use crate::presence;
-use crate::twin::Alone;
+use crate::home::outlive::Outlive;
+use crate::jobs::presence;
+use crate::jobs::twin::Alone;
 use crate::verbs::show;
 use crate::verbs::stop::{self, Stop};
 use outlive_core::{JobId, Label, Spec};

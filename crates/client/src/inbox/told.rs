@@ -4,9 +4,9 @@
 //! note is made once the words are out: killed before that, the session is told again rather than never.
 
 use crate::error::Error;
+use crate::home::outlive::Outlive;
 use crate::inbox::{EventId, InboxEvent, Source};
 use crate::moment;
-use crate::outlive::Outlive;
 use outlive_core::JobId;
 use outlive_core::notice::Kind;
 use outlive_core::told::{Durable, How, Note, Rules};

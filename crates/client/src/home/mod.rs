@@ -1,0 +1,9 @@
+//! The home directory that has all jobs.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `outlive` | opening a home and finding jobs in it |
+//! | `relink` | restoring index entries that a power loss removed |
+
+pub(crate) mod outlive;
+pub(crate) mod relink;
