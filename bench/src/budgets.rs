@@ -15,6 +15,13 @@ use std::time::Duration;
 const BUDGETS: &str = include_str!("../budgets.toml");
 const IDLE_JOBS: usize = 500;
 
+/// How many launches are counted. The one with the fewest system calls is compared with the budget.
+///
+/// The scheduler only ever adds calls to those that a launch needs. If the job is still running a moment
+/// after its start, the standby syncs the job's names itself: 13 calls more. A process that is woken before
+/// the event it waits for polls again: up to 5 calls more.
+const LAUNCHES: usize = 7;
+
 /// What a test starts it finds as its descendants, so no two tests start something at once.
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -81,11 +88,10 @@ fn assert_within(name: &str, count: u64) {
 fn a_launch_takes_no_more_system_calls_than_it_did() {
     let world = World::lived_in();
     let trace = world.directory.path().join("trace");
-    let mut samples: Vec<(u64, u64)> = (0..5).map(|_| launch(&world, &trace)).collect();
-    samples.sort();
-    let (run, pair) = samples[samples.len() / 2];
-    assert_within("run_system_calls", run);
-    assert_within("pair_system_calls", pair);
+    let launches: Vec<(u64, u64)> = (0..LAUNCHES).map(|_| launch(&world, &trace)).collect();
+    let fewest = |of: fn(&(u64, u64)) -> u64| launches.iter().map(of).min().unwrap();
+    assert_within("run_system_calls", fewest(|(run, _)| *run));
+    assert_within("pair_system_calls", fewest(|(_, pair)| *pair));
 }
 
 /// System calls of the launcher, and of the pair.
