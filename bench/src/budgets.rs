@@ -5,7 +5,6 @@
 
 use crate::contender::{Contender, Outlive};
 use crate::processes::{activity, become_reaper, jobs_and_supervisors, memory, sweep, until};
-use crate::steps;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -98,10 +97,21 @@ fn a_launch_takes_no_more_system_calls_than_it_did() {
 fn launch(world: &World, trace: &Path) -> (u64, u64) {
     let mut strace = Command::new("strace");
     strace.args(["-f", "-q", "-o"]).arg(trace);
-    steps::behind(&mut strace, &world.outlive.command(&["run", "--", "true"]));
+    run_under(&mut strace, &world.outlive.command(&["run", "--", "true"]));
     // It ends when everything that it follows has.
     crate::contender::output_of(&mut strace).unwrap();
     count(&fs::read_to_string(trace).unwrap())
+}
+
+/// Lets a tracer run this command, with its arguments and environment.
+fn run_under(tracer: &mut Command, command: &Command) {
+    tracer.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => tracer.env(name, value),
+            None => tracer.env_remove(name),
+        };
+    }
 }
 
 /// Counts the calls in a trace, those of the job's own program left out.

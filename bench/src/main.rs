@@ -18,7 +18,6 @@ mod contender;
 mod job;
 mod machine;
 mod measure;
-mod order;
 mod plot;
 mod processes;
 mod report;
@@ -26,7 +25,6 @@ mod run;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 mod servers;
-mod steps;
 
 use processes::Watchdog;
 use report::{Report, Section};
@@ -45,7 +43,6 @@ const LIMIT: Duration = Duration::from_secs(15 * 60);
 
 const USAGE: &str = "\
 outlive-bench --programs DIR --out DIR [--pueue DIR] [--only MEASURE]… [--short]
-outlive-bench order PROGRAMS DIR
 
 --programs DIR   where the `outlive` and `outlive-keeper` to be measured are
 --out DIR        where performance.md, .json and .svg are written
@@ -68,7 +65,6 @@ fn main() -> ExitCode {
             println!("{USAGE}\n{}", measures());
             Ok(())
         }
-        ["order", programs, out] => order::write(Path::new(programs), Path::new(out)),
         _ => Asked::read(&arguments).and_then(|asked| bench(&asked)),
     };
     match done {

@@ -1,4 +1,4 @@
-//! `cargo xtask install | demo | test | layers | sanitize | faults | agents | budgets | order | bench | vm`:
+//! `cargo xtask install | demo | test | layers | sanitize | faults | agents | budgets | bench | vm`:
 //! what is done to the workspace itself.
 #![forbid(unsafe_code)]
 #![expect(
@@ -14,7 +14,6 @@ mod demo;
 mod faults;
 mod install;
 mod layers;
-mod order;
 mod sanitize;
 mod step;
 mod test;
@@ -33,7 +32,6 @@ cargo xtask sanitize  run the tests of the crates that touch memory with Address
 cargo xtask faults    break Outlive on purpose and show that nothing is lost; --long tries every case
 cargo xtask agents    show the MCP server and the kit with real clients, which it installs and removes again
 cargo xtask budgets   check the programs as they ship: calls, memory, wake-ups and size, and servers under load
-cargo xtask order     write down, for the linker, which functions a launch goes through
 cargo xtask bench     measure Outlive against doing without and against its peers, which it installs:
                       [--short] [--only MEASURE]… [--out DIR] [--real-time]
 cargo xtask vm        show in a virtual machine what survives logouts, stops of units and restarts, and homes on
@@ -50,7 +48,6 @@ fn main() -> ExitCode {
         Some("faults") => faults::faults(&args[1..]),
         Some("agents") => agents::agents(&args[1..]),
         Some("budgets") => budgets::check(),
-        Some("order") => order::order(),
         Some("bench") => bench::bench(&args[1..]),
         Some("vm") => vm::vm(&args[1..]),
         _ => Err(USAGE.to_owned()),

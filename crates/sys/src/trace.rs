@@ -50,8 +50,6 @@ pub enum Until {
     Call,
     /// Whatever is told at any rate: processes it makes, programs it executes, its signals, its end.
     Event,
-    /// Its next instruction, after which it is about to be given SIGTRAP.
-    Step,
 }
 
 const OPTIONS: i32 = libc::PTRACE_O_TRACESYSGOOD
@@ -71,7 +69,7 @@ struct Info {
     op: u8,
     pad: [u8; 3],
     arch: u32,
-    instruction: u64,
+    _instruction: u64,
     stack: u64,
     /// The number of the call that is entered; the value that is returned.
     value: u64,
@@ -115,11 +113,6 @@ pub fn next() -> io::Result<Option<(i32, Stop)>> {
     Ok(Some((pid, stop)))
 }
 
-/// Where in its program a process that stands still goes on.
-pub fn place(pid: i32) -> io::Result<u64> {
-    Ok(info(pid)?.instruction)
-}
-
 fn at_call(pid: i32) -> io::Result<Stop> {
     let info = info(pid)?;
     Ok(match info.op {
@@ -146,7 +139,6 @@ pub fn go_on(pid: i32, until: Until, signal: i32) -> io::Result<()> {
     let request_word = match until {
         Until::Call => libc::PTRACE_SYSCALL,
         Until::Event => libc::PTRACE_CONT,
-        Until::Step => libc::PTRACE_SINGLESTEP,
     };
     resume(request_word, pid, signal)
 }
