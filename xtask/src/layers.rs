@@ -17,7 +17,7 @@ struct Layer {
     has_unsafe: bool,
 }
 
-const LAYERS: [Layer; 10] = [
+const LAYERS: [Layer; 12] = [
     // The model is pure: no system, no face.
     Layer {
         name: "outlive-core",
@@ -53,19 +53,38 @@ const LAYERS: [Layer; 10] = [
             "aho-corasick",
             "brush-parser",
             "etcetera",
+            "http",
             "memchr",
             "regex",
             "regex-automata",
             "regex-syntax",
-            "ring",
             "serde",
             "serde_json",
             "shlex",
             "thiserror",
             "toml",
-            "toml_edit",
-            "ureq",
             "vt100",
+        ]),
+        has_unsafe: false,
+    },
+    // What needs TLS, so that the client does not.
+    Layer {
+        name: "outlive-doorbell",
+        inside: &["outlive", "outlive-core", "outlive-sys"],
+        outside: Some(&["ring", "serde", "serde_json", "thiserror", "ureq"]),
+        has_unsafe: false,
+    },
+    // What knows agents: their files and their hooks.
+    Layer {
+        name: "outlive-kit",
+        inside: &["outlive", "outlive-core", "outlive-sys"],
+        outside: Some(&[
+            "etcetera",
+            "serde",
+            "serde_json",
+            "shlex",
+            "thiserror",
+            "toml_edit",
         ]),
         has_unsafe: false,
     },
@@ -88,7 +107,13 @@ const LAYERS: [Layer; 10] = [
     },
     Layer {
         name: "outlive-cli",
-        inside: &["outlive", "outlive-keeper", "outlive-mcp"],
+        inside: &[
+            "outlive",
+            "outlive-doorbell",
+            "outlive-keeper",
+            "outlive-kit",
+            "outlive-mcp",
+        ],
         outside: None,
         has_unsafe: false,
     },
@@ -109,7 +134,13 @@ const LAYERS: [Layer; 10] = [
     // Every decoder of outside bytes, wherever it is.
     Layer {
         name: "outlive-fuzz",
-        inside: &["outlive", "outlive-core", "outlive-keeper", "outlive-mcp"],
+        inside: &[
+            "outlive",
+            "outlive-core",
+            "outlive-keeper",
+            "outlive-kit",
+            "outlive-mcp",
+        ],
         outside: Some(&["arbitrary", "serde", "serde_json"]),
         has_unsafe: false,
     },

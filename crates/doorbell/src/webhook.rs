@@ -4,10 +4,10 @@
 //! flicker. Whatever else goes wrong is for the keeper, which tries again later. Redirects are not
 //! followed: the event is for whom the configuration names.
 
-use super::error::NotRung;
-use super::event::Event;
-use super::{secret, signature, trust};
-use crate::config::{Url, Webhook};
+use crate::error::NotRung;
+use crate::event::Event;
+use crate::{secret, signature, trust};
+use outlive::config::{Url, Webhook};
 use outlive_sys::clock;
 use std::io::{self, ErrorKind};
 use std::thread;
@@ -73,7 +73,7 @@ impl<'a> Post<'a> {
     fn send(&self, url: &Url, limit: Duration) -> Result<u16, ureq::Error> {
         let mut request = self
             .agent(url, limit)
-            .post(url.uri())
+            .post(url.secret_text())
             .header("Content-Type", "application/json")
             .header("X-Outlive-Event", &self.id)
             .header("X-Outlive-Timestamp", self.timestamp.to_string());

@@ -1,6 +1,6 @@
 //! The news of an inbox in one short text.
 
-use crate::inbox::{InboxEvent, Kind};
+use outlive::inbox::{InboxEvent, Kind};
 use outlive_core::Label;
 use outlive_core::words::agree;
 use std::path::Path;
@@ -93,7 +93,7 @@ that you are told here, once, when jobs end."
 )]
 mod tests {
     use super::*;
-    use crate::inbox::EventId;
+    use outlive::inbox::EventId;
     use outlive_core::JobId;
     use serde_json::Value;
 

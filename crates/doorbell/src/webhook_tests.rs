@@ -1,7 +1,8 @@
 //! Against a real server on this machine.
 
-use super::{NotRung, ring_bell, signature};
-use crate::config::{Bell, Config};
+use crate::ring::ring_bell;
+use crate::{NotRung, signature};
+use outlive::config::{Bell, Config};
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,11 +1,10 @@
 //! Serve an agent's hook: hand it the news of its session, once.
 
-use crate::config::Config;
-use crate::error::Error;
-use crate::home::outlive::Outlive;
 use crate::hook::{Answer, Call, MOST, NotServed, Occasion, news, note, session_key};
-use crate::inbox::{Finish, Inbox, Shown, Taken};
-use crate::verbs::inbox::{self, How, Take, Waiter};
+use outlive::config::Config;
+use outlive::inbox::{Finish, Inbox, Shown, Taken};
+use outlive::verbs::inbox::{self, How, Take, Waiter};
+use outlive::{Error, Outlive};
 use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -73,15 +72,18 @@ fn wait(inbox: &Inbox<'_>, reader: BorrowedFd<'_>) -> Result<Taken, Error> {
     let how = how(Shown::Tell);
     let mut waiter = Waiter::new(inbox)?.for_receiver(reader);
     let directory = inbox.outlive().home().inbox(inbox.session());
-    let directory = File::open(&directory).map_err(Error::io("cannot open", &directory))?;
+    let directory = File::open(&directory).map_err(|source| Error::Io {
+        what: "cannot open",
+        path: directory,
+        source,
+    })?;
     // Another call of this session waits already; who comes for the news makes no difference.
     if directory.try_lock().is_err() {
         return Ok(Taken::default());
     }
     loop {
         let taken = inbox::take(inbox, how)?;
-        let nothing_can_come = taken.running.is_empty() && taken.lapses_at.is_none();
-        if !taken.events.is_empty() || nothing_can_come {
+        if !taken.events.is_empty() || taken.nothing_can_come() {
             return Ok(taken);
         }
         waiter.sleep_until_news(&taken, None)?;

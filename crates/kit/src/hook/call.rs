@@ -2,7 +2,7 @@
 
 use super::NotServed;
 use crate::agent::Agent;
-use crate::environment;
+use outlive::environment;
 use outlive_core::Label;
 use serde::Deserialize;
 use serde::de::IgnoredAny;

@@ -39,5 +39,5 @@ pub enum NotServed {
     #[error("the answer could not be written: {0}")]
     NotWritten(#[source] std::io::Error),
     #[error(transparent)]
-    Outlive(#[from] crate::Error),
+    Outlive(#[from] outlive::Error),
 }

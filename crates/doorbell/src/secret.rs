@@ -1,8 +1,8 @@
 //! Reading a secret where the configuration says that it is.
 
-use super::error::NotRung;
-use crate::config::Secret;
-use crate::environment;
+use crate::error::NotRung;
+use outlive::config::Secret;
+use outlive::environment;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStringExt;

@@ -3,8 +3,8 @@
 //! Mozilla's list, which is part of the program, so that it works in the barest container; or the file
 //! that `SSL_CERT_FILE` names, as for most other programs: companies have authorities of their own.
 
-use super::error::NotRung;
-use crate::environment;
+use crate::error::NotRung;
+use outlive::environment;
 use std::fs;
 use std::path::PathBuf;
 use ureq::tls::{Certificate, PemItem, RootCerts, parse_pem};

@@ -1,6 +1,6 @@
 //! Running a program of this machine, for a limited time.
 
-use super::error::NotRung;
+use crate::error::NotRung;
 use outlive_sys::pidfd::PidFd;
 use outlive_sys::{clock, memory, spawn};
 use std::fs::File;

@@ -1,11 +1,13 @@
 //! What of an event a doorbell reads. The rest it passes on as it is.
 
-use super::MAX_EVENT;
-use super::error::NotRung;
-use crate::home::outlive::Outlive;
-use crate::inbox::{self, EventId};
+use crate::error::NotRung;
+use outlive::Outlive;
+use outlive::inbox::{self, EventId};
 use serde::Deserialize;
 use serde_json::Value;
+
+/// The largest event that is read.
+pub const MAX_EVENT: u64 = 1 << 20;
 
 #[derive(Debug, Deserialize)]
 pub struct Event {

@@ -2,7 +2,7 @@
 
 use super::Refused;
 use crate::error::Error;
-use crate::random;
+use outlive_sys::file as system;
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -85,7 +85,8 @@ pub fn write(path: &Path, text: &str, like: Option<&Contents>) -> Result<(), Err
     let failed = || Error::io("cannot write", path);
     let directory = path.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(directory).map_err(Error::io("cannot make the directory", directory))?;
-    let new = directory.join(format!(".outlive-{}", random::token()?));
+    let token = system::random().map_err(Error::io("cannot read", "/dev/urandom"))?;
+    let new = directory.join(format!(".outlive-{:016x}", u64::from_ne_bytes(token)));
     let written = OpenOptions::new()
         .write(true)
         .create_new(true)

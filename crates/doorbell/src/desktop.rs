@@ -3,9 +3,9 @@
 //! The text of an event is somebody else's: it reaches the program as arguments that cannot be
 //! options, script or markup, and only as much of it as a notification shows.
 
-use super::error::NotRung;
-use super::event::Event;
-use super::program;
+use crate::error::NotRung;
+use crate::event::Event;
+use crate::program;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 

@@ -4,7 +4,7 @@ use super::json::Dialect;
 use super::piece::{Part, Piece};
 use super::{Refused, Scope};
 use crate::agent::Agent;
-use crate::environment;
+use outlive::environment;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,34 @@
 //! Why a doorbell did not ring.
 
-use crate::config::Url;
+use outlive::config::Url;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
+
+/// A doorbell by its name, and why it did not ring.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("no doorbell {name:?} is configured; {known}")]
+    NoSuchDoorbell { name: String, known: String },
+    #[error("the doorbell {name:?} did not ring: {why}")]
+    NotRung { name: String, why: Box<NotRung> },
+}
+
+impl Error {
+    /// What went wrong, for programs. These words never change.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::NoSuchDoorbell { .. } => "no_such_doorbell",
+            Error::NotRung { .. } => "not_rung",
+        }
+    }
+
+    /// Whether the request was wrong and another request would succeed.
+    pub fn is_bad_input(&self) -> bool {
+        matches!(self, Error::NoSuchDoorbell { .. })
+    }
+}
 
 #[derive(Debug, thiserror::Error)]
 pub enum NotRung {
@@ -14,7 +38,7 @@ pub enum NotRung {
     NoEvent(serde_json::Error),
     #[error(
         "the event has more than {} bytes, which is the most that is sent",
-        super::MAX_EVENT
+        crate::MAX_EVENT
     )]
     TooLarge,
     #[error("the event's id {0:?} has characters that cannot be sent in a header")]
