@@ -9,7 +9,6 @@ mod outlive;
 mod pueue;
 mod python;
 mod services;
-mod sketch;
 mod supervisor;
 mod terminals;
 mod tsp;
@@ -116,9 +115,6 @@ pub const ENTRIES: [Entry; 14] = [
 
 /// Measured as the others are, but it is ours, and stands for what agents have built in.
 pub const PYTHON: Entry = python::ENTRY;
-
-/// What is asked of it alone: launches, and ends.
-pub const SKETCH: Entry = sketch::ENTRY;
 
 pub fn all() -> impl Iterator<Item = &'static Entry> {
     ENTRIES.iter().chain([&PYTHON])

@@ -51,7 +51,6 @@ const LAYERS: [Layer; 12] = [
         inside: &["outlive-core", "outlive-sys"],
         outside: Some(&[
             "aho-corasick",
-            "brush-parser",
             "etcetera",
             "http",
             "memchr",

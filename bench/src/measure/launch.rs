@@ -14,15 +14,10 @@ use std::time::Duration;
 /// contender is not to pay for it.
 pub const SETTLING: Duration = Duration::from_millis(10);
 
-const SKETCH: &str = "The last row is no peer but the least that a job of this design can take: a C program \
-     that makes its files, its two keepers and its records, and parses, checks and recovers nothing \
-     (`bench/peers/sketch.c`). Between it and the floor is what a job costs that outlives its keeper, and \
-     between it and outlive what outlive could still save.";
-
 pub fn take(bench: &Bench) -> Result<Measured, Why> {
     let samples = bench.rounds(
         Between::Kept,
-        contender::all().chain([&contender::SKETCH]),
+        contender::all(),
         bench.pick(200, 40),
         |one| {
             if let Some(why) = one.no_launch() {
@@ -51,6 +46,5 @@ pub fn take(bench: &Bench) -> Result<Measured, Why> {
          not; pueue, task-spooler and nq return when it is queued, the others when they have forked."
             .into(),
     );
-    measured.notes.push(SKETCH.into());
     Ok(measured)
 }

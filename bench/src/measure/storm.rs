@@ -38,7 +38,7 @@ impl Contender for Strict {
 }
 
 pub fn take(bench: &Bench) -> Result<Measured, Why> {
-    let field = contender::all().chain([&STRICT, &contender::SKETCH]);
+    let field = contender::all().chain([&STRICT]);
     let samples = bench.rounds(Between::Beside, field, bench.pick(7, 3), |one| {
         let (ms, done) = timed(|| one.storm(JOBS, WIDTH));
         done.map(|()| JOBS as f64 / ms * 1e3)

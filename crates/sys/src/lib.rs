@@ -1,40 +1,42 @@
-//! Every system call Outlive makes that the standard library does not: as owned, safe types.
+//! Every system call that Outlive makes and the standard library does not offer, as owned, safe types.
 //!
-//! This is the only crate that knows the platform and the only one with `unsafe`. It knows nothing
-//! of what it is used for. Descriptors never leave it as numbers, and every one is close-on-exec.
+//! This is the only crate that knows the platform and the only one with `unsafe`. It does not know what
+//! its callers use it for. File descriptors never leave it as numbers, and each one is close-on-exec.
 //!
-//! | module | owns |
+//! Callers use the roles. The mechanisms behind them are in one folder per kernel (`linux/`), which is
+//! selected once, here.
+//!
+//! | role | owns |
 //! |---|---|
-//! | [`blocked`] | what a process waits to read from |
-//! | [`child`] | fork, and the way from fork to exec |
-//! | [`clock`] | both clocks, and a timer that runs through suspend |
+//! | [`process`] | one process: a handle to it, its state, its limits; what this process changes about itself |
+//! | [`tree`] | all processes, and the children of one |
+//! | [`capture`] | FIFOs, pipes, and moving bytes without copying them |
+//! | [`terminal`] | pseudo-terminals, and the terminal of this process |
+//! | [`lock`] | file locks that a forked process shares |
 //! | [`file`] | reserving space, finding holes, renaming without replacing |
-//! | [`filter`] | having system calls refused, for breaking on purpose |
-//! | [`hook`] | named places where a test can stop or kill a process |
-//! | [`host`] | which host this is, and whether others share a disk with it |
-//! | [`limits`] | what a process may use |
-//! | [`lock`] | locks that a forked process shares |
-//! | [`memory`] | files that are nowhere but in memory |
-//! | [`own`] | what a process does to itself: session, signals, descriptors, limits |
-//! | [`pidfd`] | one process, addressed so that it cannot be another |
-//! | [`pipe`] | FIFOs, and moving bytes without a copy |
-//! | [`poll`] | sleeping until the kernel has something |
-//! | [`probe`] | what this machine offers |
-//! | [`procfs`] | what the kernel tells of processes |
-//! | [`pty`] | terminals, from both ends |
-//! | [`socket`] | local sockets with a known peer |
-//! | [`spawn`] | starting another program, the one way it is done |
-//! | [`trace`] | other processes' system calls, for breaking on purpose |
+//! | [`control`] | local sockets whose peer is known |
+//! | [`clock`] | the boot clock, the wall clock, and a timer that counts time spent in suspend |
+//! | [`poll`] | sleeping until a descriptor is ready |
+//! | [`spawn`], [`child`] | starting another program; fork, and the steps between fork and exec |
+//! | [`offers`] | what this machine can do |
+//! | [`hook`], [`filter`], [`trace`] | for tests: named points to stop at, and system calls that fail |
+//!
+//! The other names are those of the mechanisms. They stay until every caller uses a role.
 
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
 use linux as kernel;
 
+pub mod capture;
+pub mod control;
 pub mod hook;
+pub mod offers;
+pub mod process;
+pub mod terminal;
 pub mod trace;
+pub mod tree;
 
-pub use kernel::{
-    blocked, child, clock, file, filter, host, limits, lock, memory, own, pidfd, pipe, poll, probe,
-    procfs, pty, socket, spawn,
-};
+pub use kernel::{child, clock, file, filter, lock, poll, spawn};
+
+pub use kernel::{blocked, host, limits, memory, own, pidfd, pipe, probe, procfs, pty, socket};

@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
@@ -68,6 +69,18 @@ const REWRITTEN: &[(&str, &str)] = &[
         "case x in (a) b & ;; c) d; esac &",
         "case x in (a) b & ;; c) d; esac ",
     ),
+    (
+        "case x in a|b) c ;& (d) e ;;& *) f\nesac &",
+        "case x in a|b) c ;& (d) e ;;& *) f\nesac ",
+    ),
+    ("for i\nin a b\ndo c; done &", "for i\nin a b\ndo c; done "),
+    ("for i; do a; done &", "for i; do a; done "),
+    ("function f { a; }\nf &", "function f { a; }\nf "),
+    ("function f() (a)\nf &", "function f() (a)\nf "),
+    (
+        "if (a) then b; elif c; then d; else e; fi &",
+        "if (a) then b; elif c; then d; else e; fi ",
+    ),
     ("[[ -f a && ! -f b ]] && c &", "[[ -f a && ! -f b ]] && c "),
     ("[[ $a =~ ^(x|y)$ ]] && c &", "[[ $a =~ ^(x|y)$ ]] && c "),
     ("f() { g & }; f &", "f() { g & }; f "),
@@ -80,7 +93,20 @@ const REWRITTEN: &[(&str, &str)] = &[
     ("echo \"$(a \"&\" &)\" &", "echo \"$(a \"&\" &)\" "),
     ("sh -c 'a & b &' &", "sh -c 'a & b &' "),
     ("a[0]=1 a[$i]=2 server[x] &", "a[0]=1 a[$i]=2 server[x] "),
-    ("ls !(a|b) &", "ls !(a|b) "),
+    ("a=(1 # &\n '&' [x]=2) b &", "a=(1 # &\n '&' [x]=2) b "),
+    (
+        "echo $((1 << 2 & 3)) $# ${#a} ${a##*/} &",
+        "echo $((1 << 2 & 3)) $# ${#a} ${a##*/} ",
+    ),
+    (
+        "echo \"it's ${a:-\"&\"} \\\" `x` $((1))\" &",
+        "echo \"it's ${a:-\"&\"} \\\" `x` $((1))\" ",
+    ),
+    (
+        "echo $(case x in a) b & ;; esac) &",
+        "echo $(case x in a) b & ;; esac) ",
+    ),
+    ("echo $(a # )\n) &", "echo $(a # )\n) "),
     // Characters of several bytes.
     ("écho 日本 '🦀' &", "écho 日本 '🦀' "),
     ("# 日本 &\necho é & # ü &", "# 日本 &\necho é  # ü &"),
@@ -104,6 +130,17 @@ const REWRITTEN: &[(&str, &str)] = &[
         "cat > c <<E\nport &\nE\nserver &",
         "cat > c <<E\nport &\nE\nserver ",
     ),
+    (
+        "cat <<E > ${x}/y $(z) &\nE\n",
+        "cat <<E > ${x}/y $(z) \nE\n",
+    ),
+    ("cat <<\\E &\nE\n", "cat <<\\E \nE\n"),
+    ("cat <<\"E F\" &\nE\nE F\n", "cat <<\"E F\" \nE\nE F\n"),
+    (
+        "if cat <<E; then\nx &\nE\na; fi &",
+        "if cat <<E; then\nx &\nE\na; fi ",
+    ),
+    ("cat <<E\na\\\nb\nE\na &", "cat <<E\na\\\nb\nE\na "),
     (
         "x=$(cat <<E\na & (b)\nE\n) && server &",
         "x=$(cat <<E\na & (b)\nE\n) && server ",
@@ -155,6 +192,8 @@ const LEFT_ALONE: &[&str] = &[
     "case x in a) b & esac",
     "f() { g & }",
     "sh -c 'server &'",
+    // An extended pattern, which bash does not read unless `shopt -s extglob` came first.
+    "ls !(a|b) &",
     // Not the shell's language.
     "&",
     "& &",
@@ -178,12 +217,30 @@ const LEFT_ALONE: &[&str] = &[
     "server & \\",
     "server &\\",
     "server & # comment \\",
-    // A subscript that the tokenizer ends too soon.
+    "if a; then fi &",
+    "while a; b; done &",
+    "for i in a; b; do c; done &",
+    "case x in a) b; ;; &",
+    "a > &",
+    "a && fi &",
+    "{ a; } b &",
+    "() &",
+    // A subscript of an assignment goes on past blanks.
     "a[ &# ]=1 &",
-    // Here-documents that the tokenizer mistakes.
+    "cat <<E\nserver &\n E\n",
+    // What the lexer is not sure of.
     "((a) ); cat <<E\nserver &",
-    "cat <<E > ${x}/y $(z) &\nE\n",
     "cat <<''>&2 $(${x} &",
+    "cat <<'' &\n\n",
+    "cat <<$x &\n$x\n",
+    "cat <<E 'a\nb' &\nE\n",
+    "cat <<E &\na\\\nE\n",
+    "coproc server &",
+    "echo $[1 & 2] &",
+    "echo \"${a:-it's}\" &",
+    "!(a) &",
+    "x=${ a; } &",
+    "a &\\\n& b &",
 ];
 
 #[test]
@@ -214,36 +271,25 @@ fn bash_still_reads_what_was_rewritten() {
 
 #[expect(clippy::disallowed_methods, reason = "it only parses, in a test")]
 fn bash_reads(script: &str) -> bool {
-    // Like the parser, with the one syntax bash reads only when told to.
     let status = Command::new("/bin/bash")
-        .args(["-O", "extglob", "-n", "-c", script])
+        .args(["-n", "-c", script])
         .stderr(Stdio::null())
         .status()
         .expect("bash runs");
     status.success()
 }
 
-/// Each of these makes the parser panic when it is not kept from it.
-#[test]
-fn what_the_parser_panics_on_is_kept_from_it() {
-    for script in [
-        "a 99999999999>x &",
-        "a 99999999999<<E &\nE\n",
-        "a[${x:-~99999999999999999999}]=1 &",
-        "x & $($(<<E)\nE\n",
-        "a <<''>&2 $(${x} &\n\n",
-        "$(<<''$(( > >(case x in a) else 2>&1  &\n\n",
-    ] {
-        // Not on the other thread, where a panic would go unseen.
-        assert_eq!(rewrite(script), None, "{script:?}");
-    }
-}
-
-/// Each of these overflows the stack, or takes as good as forever, when it
-/// is not kept from the parser.
+/// Nesting costs heap, and time is linear: a small stack and little time do.
 #[test]
 fn nesting_ends_in_neither_an_overflow_nor_a_wait() {
     let started = Instant::now();
+    let small = thread::Builder::new().stack_size(64 * 1024);
+    let nested = small.spawn(read_nested).expect("a thread");
+    nested.join().expect("no overflow");
+    assert!(started.elapsed() < Duration::from_mins(1));
+}
+
+fn read_nested() {
     for (open, close) in [
         ("(", ")"),
         ("(", ""),
@@ -270,22 +316,10 @@ fn nesting_ends_in_neither_an_overflow_nor_a_wait() {
         ("\"$(", ")\""),
         ("$(cat <<E\n", "\nE\n)"),
     ] {
-        for depth in [4, 8, 16, 100, 256, MAX_OPENERS, 10 * MAX_OPENERS, 100_000] {
+        for depth in [4, 100, 10_000, 100_000] {
             let _ = foreground(&format!("{}a{} &", open.repeat(depth), close.repeat(depth)));
         }
     }
-    let long = "a b; ".repeat(MAX_SCRIPT_BYTES / 6);
-    for (open, close) in [
-        ("x 2> >(", ";;)"),
-        ("case x in y) ", "\nesac"),
-        ("(", ";b)"),
-    ] {
-        for depth in [1, 2, 4, 8] {
-            let (open, close) = (open.repeat(depth), close.repeat(depth));
-            let _ = foreground(&format!("{open}{long}{close} &"));
-        }
-    }
-    assert!(started.elapsed() < Duration::from_mins(1));
 }
 
 #[test]
@@ -294,8 +328,9 @@ fn nesting_that_people_write_is_parsed() {
         ("(", ")", 8),
         ("(a; ", ")", 8),
         ("case x in y) ", "\nesac", 8),
-        ("{ ", ";}", MAX_OPENERS),
-        ("if ", ";then b;fi", MAX_OPENERS),
+        ("{ ", ";}", 10_000),
+        ("$(", ")", 10_000),
+        ("if ", ";then b;fi", 10_000),
     ] {
         let command = format!("{}a{}", open.repeat(depth), close.repeat(depth));
         assert_eq!(foreground(&format!("{command}&")), Some(command));
@@ -305,12 +340,6 @@ fn nesting_that_people_write_is_parsed() {
         let _ = writeln!(lines, "x{i}=$(a \"${{b}}\"); (cd d{i} && c)");
     }
     assert_eq!(foreground(&format!("{lines}a&")), Some(format!("{lines}a")));
-}
-
-#[test]
-fn a_string_too_long_is_left_alone() {
-    let script = format!("echo {} &", "a".repeat(MAX_SCRIPT_BYTES));
-    assert_eq!(foreground(&script), None);
 }
 
 /// Pieces of shell, and enough of its characters to spoil them.
@@ -338,10 +367,7 @@ proptest! {
 
     #[test]
     fn nothing_panics_and_only_an_ampersand_goes(script in shell_like()) {
-        // Not on the other thread, where a panic would go unseen.
-        let rewritten = if is_safe_to_tokenize(&script) { rewrite(&script) } else { None };
-        prop_assert_eq!(&rewritten, &foreground(&script));
-        if let Some(rewritten) = rewritten {
+        if let Some(rewritten) = foreground(&script) {
             let one_less = script.match_indices('&').any(|(at, _)| {
                 let (head, tail) = (&script[..at], &script[at + 1..]);
                 rewritten == [head, tail].concat() || rewritten == [head, " ", tail].concat()

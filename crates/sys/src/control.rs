@@ -1,0 +1,3 @@
+//! The control channel: local sockets whose peer is known.
+
+pub use crate::kernel::socket::*;

@@ -1,0 +1,3 @@
+//! Terminals: one made for a job, and the one this process was started on.
+
+pub use crate::kernel::pty::*;
