@@ -96,7 +96,7 @@ impl Errand {
     pub fn kill(&self) {
         let _ = own::kill_group(self.pid);
         if let Ok(Some(process)) = PidFd::open(self.pid) {
-            let _ = process.signal(Signal::KILL.number());
+            let _ = process.signal(Signal::KILL.linux_number());
         }
     }
 
@@ -148,7 +148,7 @@ fn end_by_mark(mark: &[u8]) -> io::Result<()> {
         if let Some(process) = PidFd::open(pid)?
             && is_errand(pid)
         {
-            process.signal(Signal::KILL.number())?;
+            process.signal(Signal::KILL.linux_number())?;
         }
     }
     Ok(())

@@ -84,7 +84,7 @@ pub fn run(directory: &Path, named: &[OsString]) -> i32 {
     let mut front = None;
     let mut run = || {
         // A process with the pid 1 does not get signals that it neither blocks nor handles.
-        own::block_signals(&STOPS.map(Signal::number))?;
+        own::block_signals(&STOPS.map(Signal::linux_number))?;
         let job = JobDir::at(std::path::absolute(directory)?);
         mark(&job, named)?;
         let mut words = own::standard_error()?;
@@ -131,7 +131,7 @@ fn mark(job: &JobDir, named: &[OsString]) -> io::Result<()> {
 impl Front {
     fn new(job: &JobDir, out: File, words: File) -> io::Result<Box<Front>> {
         let pid = own::pid();
-        let heeded = STOPS.map(Signal::number).into_iter();
+        let heeded = STOPS.map(Signal::linux_number).into_iter();
         let heeded: Vec<i32> = heeded
             .filter(|signal| !procfs::ignores(pid, *signal))
             .collect();
@@ -178,14 +178,14 @@ impl Front {
 
     fn listen(&mut self) {
         while let Some(number) = self.bell.next_signal() {
-            self.heard = Signal::new(number).or(self.heard);
+            self.heard = Signal::from_linux_number(number).or(self.heard);
         }
     }
 
     /// As a standby: hands what was heard to the keeper. If that dies over it, this process has heard it too.
     pub fn pass_on(&mut self, keeper: i32) {
         while let Some(number) = self.bell.next_signal() {
-            self.heard = Signal::new(number).or(self.heard);
+            self.heard = Signal::from_linux_number(number).or(self.heard);
             // A child that was not waited for, so its number is its own.
             let _ = pidfd::signal_child(keeper, number);
         }

@@ -231,7 +231,7 @@ fn outcome(status: Status) -> Outcome {
         Status::Signaled {
             signal,
             core_dumped,
-        } => match Signal::new(signal) {
+        } => match Signal::from_linux_number(signal) {
             Some(signal) => Outcome::Signaled {
                 signal,
                 core_dumped,

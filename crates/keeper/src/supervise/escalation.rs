@@ -183,14 +183,15 @@ impl Escalation {
             Step::Asking { .. } => {
                 // An interactive shell ignores TERM, and ends when its terminal is closed.
                 let pid = member.process.pid;
-                let hangs_up = self.on_terminal && procfs::ignores(pid, Signal::TERM.number());
+                let hangs_up =
+                    self.on_terminal && procfs::ignores(pid, Signal::TERM.linux_number());
                 let asks = if hangs_up { Signal::HUP } else { Signal::TERM };
-                let delivered = member.pidfd.signal(asks.number())?;
+                let delivered = member.pidfd.signal(asks.linux_number())?;
                 // One that is stopped would hear of it only once it is continued.
-                member.pidfd.signal(Signal::CONT.number())?;
+                member.pidfd.signal(Signal::CONT.linux_number())?;
                 Ok(delivered)
             }
-            Step::Killing => member.pidfd.signal(Signal::KILL.number()),
+            Step::Killing => member.pidfd.signal(Signal::KILL.linux_number()),
         }
     }
 }

@@ -45,7 +45,7 @@ impl Keeper<'_> {
                 })?;
             }
             Request::Signal { signal } => {
-                let signaled = members::signal(&self.tree.members()?, signal.number())?;
+                let signaled = members::signal(&self.tree.members()?, signal.linux_number())?;
                 let (reached, denied) = (signaled.reached, signaled.denied);
                 self.clients
                     .reply(client, &Reply::Signaled { reached, denied });

@@ -113,7 +113,7 @@ impl Tree {
                 if stat.is_zombie() || stat.parent != parent || self.is_foreign(child)? {
                     continue;
                 }
-                if pidfd.signal(Signal::KILL.number())? == Delivered::Yes {
+                if pidfd.signal(Signal::KILL.linux_number())? == Delivered::Yes {
                     killed += 1;
                 }
                 parents.push(child);
