@@ -1,10 +1,6 @@
 //! Sending processes on errands, and hearing what became of them.
 
 use crate::errands::errand::{Errand, Task, Time, own_program};
-use crate::hooks::Hook;
-use crate::pair::enter;
-use crate::start::gate;
-use crate::start::leader::Leader;
 use crate::supervise::keeper::{Keeper, Rest};
 use outlive_core::Phase;
 use outlive_core::event::Event;
@@ -35,11 +31,6 @@ impl Keeper<'_> {
         }
     }
 
-    /// Whether the job is still to be started, when its turn has come.
-    pub(crate) fn is_waiting(&self) -> bool {
-        matches!(self.leader, Leader::Waiting)
-    }
-
     fn is_out_for(&self, task: Task) -> bool {
         self.errands.iter().any(|errand| errand.task == task)
     }
@@ -57,7 +48,7 @@ impl Keeper<'_> {
                 let file = turn.file()?;
                 self.send(Task::Turn, "turn", file)
             }
-            None => self.begin(),
+            None => self.start_after_wait(),
         }
     }
 
@@ -88,7 +79,7 @@ impl Keeper<'_> {
         let errand = self.errands.remove(place);
         let status = pidfd::wait_for_child(pid)?;
         match (errand.task, status) {
-            (Task::Turn, Status::Exited { code: 0 }) => self.begin()?,
+            (Task::Turn, Status::Exited { code: 0 }) => self.start_after_wait()?,
             // It is sent again.
             (Task::Turn, _) => return Err(io::Error::other("waiting for the lock failed")),
             (Task::Probe, Status::Exited { code: 0 }) => self.is_ready()?,
@@ -112,38 +103,6 @@ impl Keeper<'_> {
                 self.probed = written.is_ok();
                 written
             }
-        }
-    }
-
-    /// The job's turn has come.
-    fn begin(&mut self) -> io::Result<()> {
-        if !self.is_waiting() {
-            return Ok(());
-        }
-        if let Some(turn) = &self.shared.turn {
-            turn.sign()?;
-        }
-        self.role.reach(Hook::TurnCame);
-        let inside = self.inside.take();
-        self.leader = enter::start_leader(self.role, self.shared, &mut self.ledger, inside)?;
-        self.tree.leader = self.state().phase.leader().map(|leader| leader.process);
-        // Until now nobody had it open, which looked like its end.
-        self.capture.is_fed();
-        self.deliver()?;
-        self.notice_start();
-        self.look_at_leader()
-    }
-
-    /// It was stopped before its turn came.
-    pub(crate) fn give_up_turn(&mut self) {
-        self.leader = Leader::NotStarted(gate::stopped(&self.shared.spec));
-        // Gone before the lock is let go of: it could be given it afterwards, for as long as somebody
-        // keeps this job.
-        for errand in self
-            .errands
-            .extract_if(.., |errand| errand.task == Task::Turn)
-        {
-            errand.call_off();
         }
     }
 }

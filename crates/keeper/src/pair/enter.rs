@@ -5,28 +5,19 @@
 //! other way than by having finished, the standby does what the keeper did: [`act`]. A keeper that is alone forks
 //! itself a new standby (`company.rs`), which then comes through here like the first.
 
-use crate::errands::lock_wait::{Now, Turn};
-use crate::hooks::{Hook, Role};
+use crate::hooks::Role;
 use crate::pair::company::{Company, Which};
 use crate::pair::front::Front;
 use crate::pair::shared::{FileId, Shared};
 use crate::pair::standby::{self, Next, Of};
+use crate::start::begin::{Beginning, begin, give_up};
 use crate::start::findable::{self, Finding};
-use crate::start::gate::{self, Unwritten};
-use crate::start::leader::{self, Leader};
-use crate::start::tools::{self, Tools};
-use crate::supervise::keeper::Keeper;
-use crate::supervise::ledger::{Ledger, now};
-use outlive_core::ending;
-use outlive_core::event::{Event, Keeping};
-use outlive_core::outcome::End;
-use outlive_core::{JobDir, Phase, ProcRef, Spec, layout};
-use outlive_sys::child::{self, Forked, Gate, GateInside};
+use outlive_core::{JobDir, layout};
+use outlive_sys::child::{self, Forked, GateInside};
 use outlive_sys::limits::Limits;
 use outlive_sys::lock::{self, Lock, Locked};
 use outlive_sys::own::{self, HandedDown};
-use outlive_sys::pidfd::PidFd;
-use outlive_sys::{clock, probe, procfs};
+use outlive_sys::probe;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -99,25 +90,6 @@ fn keep(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
 enum Part {
     Keeper(Beginning),
     Standby(Of),
-}
-
-/// How a process becomes the keeper.
-struct Beginning {
-    role: Role,
-    inside: Option<GateInside>,
-    company: Company,
-    finding: Finding,
-}
-
-impl Beginning {
-    fn heir(finding: Finding) -> Beginning {
-        Beginning {
-            role: Role::Heir,
-            inside: None,
-            company: Company::NOBODY,
-            finding,
-        }
-    }
 }
 
 /// A clean place to live in, and what was handed down; nothing where that cannot be taken, which is recorded.
@@ -227,206 +199,11 @@ fn act(shared: &mut Shared, beginning: Beginning) -> io::Result<Which> {
     }
 }
 
-/// A keeper for the job as it stands; none where the job cannot be started.
-///
-/// Kept out of line: its large stack frame must not stay allocated while the keeper sleeps.
-#[inline(never)]
-fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box<Keeper<'_>>>> {
-    let Beginning {
-        role,
-        mut inside,
-        company,
-        finding,
-    } = beginning;
-    if role == Role::Heir {
-        shared.begun_ms = clock::boot_ms();
-    }
-    let held = shared.leader.take();
-    role.reach(Hook::Begun);
-    let mut ledger = Ledger::open(&shared.job).map_err(io::Error::other)?;
-    let how = match (role, &ledger.state().phase) {
-        (Role::Heir, _) => Keeping::TakenOver,
-        (Role::Keeper, Phase::Accepted) => Keeping::Launched,
-        (Role::Keeper, _) => Keeping::Adopted,
-    };
-    let early_stop = ledger.state().is_stopped_early();
-    let mut forked = None;
-    if let (Phase::Accepted, None, false) = (&ledger.state().phase, &shared.turn, early_stop) {
-        // It makes itself ready while this does; if this fails, its gate closes and it ends there.
-        let inside = inside_of_gate(shared, inside.take())?;
-        forked = Some(fork_leader(role, shared, inside));
-    }
-    // Who keeps it is good to know and nothing hangs on it: a full disk must not end this here.
-    let _ = tools::kept(how, company.pid()).and_then(|event| ledger.write(&[event]));
-    let tools = match Tools::new(shared, ledger.state()) {
-        // Nothing has run yet, so why it cannot is the outcome.
-        Err(error) if ledger.state().phase == Phase::Accepted => {
-            return give_up(&shared.job, &error).map(|()| None);
-        }
-        other => other?,
-    };
-    let leader = match ledger.state().phase.clone() {
-        // A predecessor died over it.
-        Phase::Accepted if early_stop => Leader::NotStarted(gate::stopped(&shared.spec)),
-        Phase::Accepted if turn(shared)? == Now::Taken => {
-            // Made before a standby is forked, which must have it when the turn comes.
-            inside = Some(inside_of_gate(shared, inside.take())?);
-            Leader::Waiting
-        }
-        Phase::Accepted => match forked {
-            Some(forked) => bring_to_program(role, shared, &mut ledger, forked)?,
-            None => start_leader(role, shared, &mut ledger, inside.take())?,
-        },
-        Phase::Spawned(leader) => finish_start(role, shared, &mut ledger, leader.process)?,
-        phase => {
-            // Its predecessors' lock went with them, unless somebody has it now.
-            let _ = turn(shared);
-            find_leader(held, &ledger, phase.leader().map(|leader| leader.process))?
-        }
-    };
-    if let (Some(turn), Keeping::Adopted, None) = (&shared.turn, how, ledger.state().end()) {
-        turn.retake();
-    }
-    role.reach(Hook::Started);
-    // One that is adopted may have ended, which is to be recorded first.
-    if leader.awaited().is_some() && how != Keeping::Adopted {
-        shared.ring_ready();
-    }
-    let mut keeper = Keeper::new(role, shared, ledger, tools, leader, how, finding);
-    keeper.keep_company(company);
-    keeper.inside = inside;
-    Ok(Some(keeper))
-}
-
-/// Whether a job that is to have a lock has it; others need not ask.
-fn turn(shared: &Shared) -> io::Result<Now> {
-    shared.turn.as_ref().map_or(Ok(Now::Mine), Turn::take)
-}
-
-pub fn start_leader(
-    role: Role,
-    shared: &mut Shared,
-    ledger: &mut Ledger,
-    inside: Option<GateInside>,
-) -> io::Result<Leader> {
-    let inside = inside_of_gate(shared, inside)?;
-    let forked = fork_leader(role, shared, inside);
-    bring_to_program(role, shared, ledger, forked)
-}
-
-/// What was made with the gate, or else that of a new one.
-fn inside_of_gate(shared: &mut Shared, inside: Option<GateInside>) -> io::Result<GateInside> {
-    if let Some(inside) = inside {
-        return Ok(inside);
-    }
-    // Letting go of a predecessor's gate ends a leader that may wait there unwritten.
-    let (gate, inside) = child::gate()?;
-    shared.gate = gate;
-    Ok(inside)
-}
-
-/// A leader that waits at the gate.
-fn fork_leader(role: Role, shared: &Shared, inside: GateInside) -> io::Result<Unwritten> {
-    let ends = shared.channel.leader_ends(&shared.job)?;
-    gate::fork(role, shared, inside, ends)
-}
-
-fn bring_to_program(
-    role: Role,
-    shared: &Shared,
-    ledger: &mut Ledger,
-    forked: io::Result<Unwritten>,
-) -> io::Result<Leader> {
-    match forked.and_then(|leader| leader.write_down(ledger)) {
-        Ok(()) => pass_gate(role, &shared.gate, &shared.spec, ledger),
-        Err(error) => Ok(Leader::NotStarted(gate::failed(
-            "cannot start a process",
-            &error,
-        ))),
-    }
-}
-
-/// A predecessor died between writing the leader down and hearing that it runs.
-fn finish_start(
-    role: Role,
-    shared: &Shared,
-    ledger: &mut Ledger,
-    leader: ProcRef,
-) -> io::Result<Leader> {
-    match role {
-        Role::Heir => pass_gate(role, &shared.gate, &shared.spec, ledger),
-        Role::Keeper => {
-            // Both died. A leader at the gate holds their lock as well and ends without having run,
-            // so one that runs now, while this keeper has the lock, has executed its program. Of one
-            // that has ended nobody can tell.
-            if !procfs::is_executing(leader.pid) {
-                return Ok(Leader::Gone(leader::STARTING));
-            }
-            let found = find_leader(None, ledger, Some(leader))?;
-            if found.awaited().is_some() {
-                ledger.journal().append(now(), &[Event::Started])?;
-            }
-            Ok(found)
-        }
-    }
-}
-
-fn pass_gate(role: Role, gate: &Gate, spec: &Spec, ledger: &mut Ledger) -> io::Result<Leader> {
-    let process = ledger.state().phase.leader().map(|leader| leader.process);
-    // Found while it waits at the gate: it may not be a child of this process, and be gone soon after.
-    let leader = match (role, process) {
-        (Role::Keeper, Some(process)) => Leader::child(process.pid),
-        _ => find_leader(None, ledger, process),
-    };
-    match gate::open_gate(role, gate, spec)? {
-        Err(outcome) => Ok(Leader::NotStarted(outcome)),
-        // The gate closes also when a leader is killed at it.
-        Ok(()) if has_died_first(&leader, process) => Ok(Leader::NotStarted(gate::killed_first())),
-        Ok(()) => {
-            ledger.journal().append(now(), &[Event::Started])?;
-            leader
-        }
-    }
-}
-
-fn has_died_first(leader: &io::Result<Leader>, process: Option<ProcRef>) -> bool {
-    match (leader, process) {
-        (Ok(leader), Some(process)) => leader.never_executed(process),
-        _ => false,
-    }
-}
-
-/// The leader that the journal names, by the descriptor that this process has held of it where it has.
-fn find_leader(
-    held: Option<(ProcRef, PidFd)>,
-    ledger: &Ledger,
-    leader: Option<ProcRef>,
-) -> io::Result<Leader> {
-    match leader {
-        Some(process) => {
-            let held = held.filter(|(known, _)| *known == process);
-            Leader::find(process, held.map(|(_, pidfd)| pidfd), ledger.state())
-        }
-        None => Ok(Leader::Gone(leader::UNREADABLE)),
-    }
-}
-
-/// The same before anything was taken from whoever started this process.
+/// Records that no pair could be made, before anything was taken from whoever started this process.
 fn give_up_early(job: &JobDir, error: &io::Error) -> io::Result<()> {
     let lock = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     match take_lock(job, lock)? {
         Some(_lock) => give_up(job, error),
         None => Ok(()),
     }
-}
-
-/// What a pair could not be made for is said to be so, if nothing has run yet.
-fn give_up(job: &JobDir, error: &io::Error) -> io::Result<()> {
-    let mut ledger = Ledger::open(job).map_err(io::Error::other)?;
-    if !matches!(ledger.state().phase, Phase::Accepted) {
-        return Err(io::Error::new(error.kind(), error.to_string()));
-    }
-    let end = End::unseen(gate::failed("cannot supervise", error), 0, 0);
-    let spec = job.read_spec().ok();
-    ending::settle(job, spec.as_ref(), ledger.journal(), now(), end)
 }

@@ -25,7 +25,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Kept out of line, as `enter::begin` is.
+    /// Kept out of line, as `begin::begin` is.
     #[inline(never)]
     pub fn new(shared: &Shared, state: &State) -> io::Result<Tools> {
         let capture = Capture::resume(&shared.job, &shared.spec, state)?;

@@ -143,7 +143,7 @@ impl HoldOff {
 }
 
 impl<'a> Keeper<'a> {
-    /// Kept out of line, as `enter::begin` is.
+    /// Kept out of line, as `begin::begin` is.
     #[inline(never)]
     pub fn new(
         role: Role,
@@ -258,7 +258,7 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    /// Takes up what a predecessor left unfinished. Kept out of line, as `enter::begin` is.
+    /// Takes up what a predecessor left unfinished. Kept out of line, as `begin::begin` is.
     #[inline(never)]
     fn resume(&mut self) -> io::Result<()> {
         self.take_output()?;
@@ -316,7 +316,7 @@ impl<'a> Keeper<'a> {
         self.state().is_final()
     }
 
-    /// Kept out of line, as `enter::begin` is.
+    /// Kept out of line, as `begin::begin` is.
     #[inline(never)]
     pub(crate) fn handle(&mut self, wake: Wake) -> io::Result<()> {
         match wake {

@@ -41,7 +41,7 @@ pub(crate) enum KeptSince {
 
 impl Keeper<'_> {
     /// Looks what is left of the tree, where that may have changed, and closes an ended job of which
-    /// nothing is. Kept out of line, as `enter::begin` is.
+    /// nothing is. Kept out of line, as `begin::begin` is.
     #[inline(never)]
     pub fn settle(&mut self) -> io::Result<()> {
         // A stop goes on whatever else has failed.
