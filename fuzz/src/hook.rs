@@ -1,7 +1,7 @@
 //! What an agent says to its hook: read or refused, and a session read from it is one that can be a file.
 
 use crate::read;
-use outlive::hook::Call;
+use outlive_kit::hook::Call;
 
 pub fn check(bytes: &[u8]) {
     let Some((which, said)) = read::<(u8, &[u8])>(bytes) else {

@@ -2,7 +2,7 @@
 //! gives back what was there.
 
 use crate::read;
-use outlive::fuzzing::{Dialect, parse, remove, set};
+use outlive_kit::fuzzing::{Dialect, parse, remove, set};
 use serde_json::{Value, json};
 
 fn value(text: &str, dialect: Dialect) -> Value {

@@ -1,4 +1,4 @@
-//! `cargo xtask install | demo | test | layers | sanitize | faults | agents | budgets | bench | vm`:
+//! `cargo xtask install | demo | test | layers | portable | sanitize | faults | agents | budgets | bench | vm`:
 //! what is done to the workspace itself.
 #![forbid(unsafe_code)]
 #![expect(
@@ -14,6 +14,7 @@ mod demo;
 mod faults;
 mod install;
 mod layers;
+mod portable;
 mod sanitize;
 mod step;
 mod test;
@@ -28,6 +29,7 @@ cargo xtask demo      show a job from start to end
 cargo xtask test      everything CI runs: format, lints, layers, unit, property and end-to-end tests, faults;
                       with --install (or CI=true) it installs the Debian packages that the tests use
 cargo xtask layers    check that no crate depends on what it must not know
+cargo xtask portable  check that the crates that know no operating system compile for macOS
 cargo xtask sanitize  run the tests of the crates that touch memory with AddressSanitizer (needs nightly)
 cargo xtask faults    break Outlive on purpose and show that nothing is lost; --long tries every case
 cargo xtask agents    show the MCP server and the kit with real clients, which it installs and removes again
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Some("demo") => demo::demo(),
         Some("test") => test::test(&args[1..]),
         Some("layers") => layers::check(),
+        Some("portable") => portable::check().map(drop),
         Some("sanitize") => sanitize::sanitize(),
         Some("faults") => faults::faults(&args[1..]),
         Some("agents") => agents::agents(&args[1..]),

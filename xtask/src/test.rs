@@ -1,6 +1,6 @@
 //! Everything CI runs.
 
-use crate::{budgets, faults, layers, sanitize, step, tools};
+use crate::{budgets, faults, layers, portable, sanitize, step, tools};
 
 pub fn test(args: &[String]) -> Result<(), String> {
     let install = match args {
@@ -8,7 +8,7 @@ pub fn test(args: &[String]) -> Result<(), String> {
         [option] if option == "--install" => tools::Install::Asked,
         _ => return Err("cargo xtask test takes --install and nothing else".to_owned()),
     };
-    let missing = tools::prepare(install)?;
+    let mut missing = tools::prepare(install)?;
     step::run("cargo", &["fmt", "--all", "--check"])?;
     step::run(
         "cargo",
@@ -23,6 +23,7 @@ pub fn test(args: &[String]) -> Result<(), String> {
         ],
     )?;
     layers::check()?;
+    missing.extend(portable::check()?);
     test_all()?;
     sanitize::check(&sanitize::QUICK)?;
     // The same cases every time; whoever breaks it by hand tries others.

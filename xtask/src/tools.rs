@@ -29,7 +29,6 @@ pub fn prepare(install: Install) -> Result<Vec<String>, String> {
         .iter()
         .filter(|(program, args, _)| !step::answers(program, args))
         .collect();
-    let is_ci = std::env::var_os("CI").is_some_and(|ci| ci == "true");
     let mut lines = Vec::new();
     if !step::is_root() {
         lines.push("NOT RUN: the tests that need root".to_owned());
@@ -37,7 +36,7 @@ pub fn prepare(install: Install) -> Result<Vec<String>, String> {
     if missing.is_empty() {
         return Ok(say(lines));
     }
-    if install == Install::Asked || is_ci {
+    if install == Install::Asked || is_ci() {
         let packages: Vec<&str> = missing.iter().map(|(_, _, package)| *package).collect();
         apt_install(&packages)?;
         return Ok(say(lines));
@@ -49,6 +48,11 @@ pub fn prepare(install: Install) -> Result<Vec<String>, String> {
         ));
     }
     Ok(say(lines))
+}
+
+/// Whether this is a machine of the CI, where everything must run.
+pub fn is_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|ci| ci == "true")
 }
 
 fn say(lines: Vec<String>) -> Vec<String> {

@@ -50,6 +50,8 @@ impl From<Exit> for ExitCode {
 #[derive(Debug)]
 pub enum Failure {
     Outlive(Error),
+    Doorbell(outlive_doorbell::Error),
+    Setup(outlive_kit::Error),
     /// What was to be printed could not be.
     Output(io::Error),
     /// A server could not begin, or go on.
@@ -61,9 +63,25 @@ impl Failure {
         match self {
             Failure::Outlive(error) if error.is_no_such_job() => Exit::NoSuchJob,
             Failure::Outlive(error) if error.is_bad_input() => Exit::Usage,
+            Failure::Doorbell(error) if error.is_bad_input() => Exit::Usage,
+            Failure::Setup(error) if error.is_bad_input() => Exit::Usage,
             // Whoever read it has read enough.
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Success,
-            Failure::Outlive(_) | Failure::Output(_) | Failure::Server(_) => Exit::Unknown,
+            Failure::Outlive(_)
+            | Failure::Doorbell(_)
+            | Failure::Setup(_)
+            | Failure::Output(_)
+            | Failure::Server(_) => Exit::Unknown,
+        }
+    }
+
+    /// What went wrong, for programs.
+    fn code(&self) -> &'static str {
+        match self {
+            Failure::Outlive(error) => error.code(),
+            Failure::Doorbell(error) => error.code(),
+            Failure::Setup(error) => error.code(),
+            Failure::Output(_) | Failure::Server(_) => "failed",
         }
     }
 
@@ -73,7 +91,9 @@ impl Failure {
         if json && exit != Exit::Success {
             let error = match self {
                 Failure::Outlive(error) => error_object(error),
-                other => serde_json::json!({"code": "failed", "message": other.to_string()}),
+                other => {
+                    serde_json::json!({"code": other.code(), "message": other.to_string()})
+                }
             };
             let line = json::line(&serde_json::json!({ "error": error }));
             let _ = io::Write::write_all(&mut io::stdout(), line.as_bytes());
@@ -93,6 +113,8 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Outlive(error) => error.fmt(f),
+            Failure::Doorbell(error) => error.fmt(f),
+            Failure::Setup(error) => error.fmt(f),
             Failure::Output(error) => write!(f, "cannot write the output: {error}"),
             Failure::Server(error) => write!(f, "cannot serve: {error}"),
         }
@@ -102,6 +124,18 @@ impl fmt::Display for Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         Failure::Outlive(error)
+    }
+}
+
+impl From<outlive_doorbell::Error> for Failure {
+    fn from(error: outlive_doorbell::Error) -> Failure {
+        Failure::Doorbell(error)
+    }
+}
+
+impl From<outlive_kit::Error> for Failure {
+    fn from(error: outlive_kit::Error) -> Failure {
+        Failure::Setup(error)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Doorbells: what is rung when a job has ended.
+//! Turns configured doorbells into the commands that a job's keeper runs.
 //!
 //! ```text
 //! configuration, --on-end ──resolve──► commands in the spec ──► the keeper runs them
@@ -6,47 +6,19 @@
 //!                          a web server, a desktop ◄──ring── `outlive doorbell ring NAME`
 //! ```
 //!
-//! A doorbell only says that there is something to hear; the inbox is the truth. So one that fails
-//! is tried again by the keeper for a while and then given up, and one that rings twice does no harm:
-//! every event has an id.
-//!
-//! | module | owns |
-//! |---|---|
-//! | `doorbell/event.rs` | what of an event a doorbell reads |
-//! | `doorbell/webhook.rs` | posting it to a web server |
-//! | `doorbell/signature.rs`, `doorbell/secret.rs` | proving to that server who posted it |
-//! | `doorbell/trust.rs` | whom to believe that it is that server |
-//! | `doorbell/desktop.rs` | showing it on this machine's desktop |
-//! | `doorbell/program.rs` | running a command with it |
-//! | `doorbell/error.rs` | why one did not ring |
-
-mod desktop;
-mod error;
-mod event;
-mod program;
-mod secret;
-mod signature;
-mod trust;
-mod webhook;
-#[cfg(test)]
-mod webhook_tests;
+//! This module does not ring. The crate `outlive-doorbell` does, so that a program which only starts jobs
+//! does not link a TLS library.
 
 use crate::config::{Bell, Config, Kind};
 use crate::error::Error;
 use crate::home::outlive::Outlive;
-use crate::moment;
-pub use error::NotRung;
-use event::Event;
-pub use event::in_full;
 use outlive_core::doorbell::DEFAULT_TIMEOUT_MS;
 pub use outlive_core::doorbell::{Doorbell, On};
 use outlive_core::os_text::OsText;
 use std::path::PathBuf;
 
-/// What the doorbell of `run --on-end` is called.
+/// The name of the doorbell that `run --on-end` adds.
 pub const ON_END: &str = "on-end";
-/// The largest event that is read.
-pub const MAX_EVENT: u64 = 1 << 20;
 
 const PROGRAM: &str = "outlive";
 
@@ -107,65 +79,6 @@ fn own_program(outlive: &Outlive) -> Result<PathBuf, Error> {
     })
 }
 
-/// Rings a configured doorbell once.
-pub fn ring(config: &Config, name: &str, event_json: &[u8]) -> Result<(), Error> {
-    let bell = config.doorbell(name).ok_or_else(|| no_such(config, name))?;
-    ring_bell(bell, event_json).map_err(|why| Error::NotRung {
-        name: name.to_owned(),
-        why: Box::new(why),
-    })
-}
-
-/// Has `sh` run a command with this event, in this process's stead.
-pub fn become_command(name: &str, command: &str, event_json: &[u8]) -> Error {
-    Error::NotRung {
-        name: name.to_owned(),
-        why: Box::new(program::become_shell(command, event_json)),
-    }
-}
-
-fn ring_bell(bell: &Bell, json: &[u8]) -> Result<(), NotRung> {
-    let event = Event::parse(json)?;
-    match &bell.kind {
-        Kind::Webhook(webhook) => webhook::ring(webhook, &event, json),
-        Kind::Desktop => desktop::ring(&event, bell.timeout),
-        Kind::Command(command) => program::shell(command, json, bell.timeout),
-    }
-}
-
-/// An event for trying a doorbell: like that of a job's end, of a job called `test`.
-pub fn sample(name: &str) -> Vec<u8> {
-    let now = moment::now().wall_ms;
-    serde_json::json!({
-        "event": format!("test:{now}"),
-        "kind": "ended",
-        "job": "test",
-        "session": null,
-        "at": outlive_core::words::timestamp(now),
-        "data": { "test": true, "outcome": { "kind": "exited", "code": 0 }, "exit_code": 0 },
-        "text": format!("A test of the doorbell {name}\nNo job has ended; somebody ran `outlive doorbell test`."),
-    })
-    .to_string()
-    .into_bytes()
-}
-
-fn no_such(config: &Config, name: &str) -> Error {
-    let names: Vec<&str> = config
-        .doorbells
-        .iter()
-        .map(|bell| bell.name.as_str())
-        .collect();
-    let known = match (&config.file, names.is_empty()) {
-        (Some(file), true) => format!("{} has none; add a [[doorbell]]", file.display()),
-        (Some(file), false) => format!("{} has {}", file.display(), names.join(", ")),
-        (None, _) => "there is no configuration; docs/configuration.md tells how".to_owned(),
-    };
-    Error::NoSuchDoorbell {
-        name: name.to_owned(),
-        known,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,13 +137,5 @@ mod tests {
     #[test]
     fn nothing_asked_is_nothing_rung() {
         assert_eq!(resolved("", None), []);
-    }
-
-    #[test]
-    fn the_sample_is_an_event() {
-        let sample = sample("ops");
-        let event = Event::parse(&sample).expect("is one");
-        assert!(event.id.starts_with("test:"), "{event:?}");
-        assert!(event.text.contains("ops"), "{event:?}");
     }
 }

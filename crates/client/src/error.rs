@@ -1,10 +1,8 @@
 //! What can go wrong, each with what to do about it.
 
 use crate::config::BadConfig;
-use crate::doorbell::NotRung;
 use crate::inbox::BadEventId;
 use crate::jobs::job::Job;
-use crate::setup::Refused;
 use outlive_core::control::BadWriteId;
 use outlive_core::id::BadId;
 use outlive_core::layout::ReadError;
@@ -111,12 +109,6 @@ pub enum Error {
     LogTaken(PathBuf),
     #[error(transparent)]
     Config(#[from] BadConfig),
-    #[error("no doorbell {name:?} is configured; {known}")]
-    NoSuchDoorbell { name: String, known: String },
-    #[error("the doorbell {name:?} did not ring: {why}")]
-    NotRung { name: String, why: Box<NotRung> },
-    #[error(transparent)]
-    Setup(#[from] Refused),
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error(transparent)]
@@ -148,7 +140,6 @@ impl Error {
             Error::NoSuchJob(_) | Error::NamedElsewhere { .. } => "no_such_job",
             Error::NameTaken(_) => "name_taken",
             Error::NoSuchEvent(_) => "no_such_event",
-            Error::NoSuchDoorbell { .. } => "no_such_doorbell",
             Error::Ambiguous { .. } => "ambiguous",
             Error::IdTaken(_) | Error::IdOfPost(_) => "id_taken",
             Error::PostIdTaken(_) | Error::PostOfOther(_) => "post_id_taken",
@@ -177,8 +168,6 @@ impl Error {
             Error::NoTerminal(_) => "no_terminal",
             Error::NotALog(_) | Error::LogTaken(_) => "bad_log",
             Error::Config(_) => "bad_config",
-            Error::NotRung { .. } => "not_rung",
-            Error::Setup(_) => "setup_refused",
             Error::Read(_) | Error::Journal(_) => "unreadable",
             Error::Io { .. } => "io",
         }
@@ -207,9 +196,6 @@ impl Error {
 
     /// What was asked makes no sense, whatever the state of things.
     pub fn is_bad_input(&self) -> bool {
-        if let Error::Setup(refused) = self {
-            return refused.is_bad_input();
-        }
         matches!(
             self,
             Error::BadId(_)
@@ -225,7 +211,6 @@ impl Error {
                 | Error::ForegroundJson
                 | Error::Nul(_)
                 | Error::BadVariable(_)
-                | Error::NoSuchDoorbell { .. }
         )
     }
 }

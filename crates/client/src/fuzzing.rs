@@ -1,7 +1,6 @@
 //! For the fuzz targets alone: decoders of outside bytes that nobody else needs from outside.
 
 pub use crate::launch::shell::foreground;
-pub use crate::setup::json::{Bad, Dialect, Node, parse, remove, set};
 
 use outlive_core::Size;
 

@@ -73,6 +73,12 @@ pub struct Taken {
 }
 
 impl Taken {
+    /// Whether no job of the session runs and no claim of another consumer can lapse, so that waiting
+    /// for more events is pointless.
+    pub fn nothing_can_come(&self) -> bool {
+        self.running.is_empty() && self.lapses_at.is_none()
+    }
+
     /// Those that are told for the last time, and why.
     pub fn last(&self) -> impl Iterator<Item = (&EventId, Why)> {
         let events = self.events.iter();

@@ -12,7 +12,6 @@
 //! reads the job directory, so any process may make it.
 #![forbid(unsafe_code)]
 
-pub mod agent;
 pub mod config;
 pub mod doorbell;
 pub mod environment;
@@ -20,7 +19,6 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod home;
-pub mod hook;
 mod hooks;
 pub mod inbox;
 mod jobs;
@@ -30,7 +28,6 @@ mod output;
 mod random;
 pub mod redact;
 mod screen;
-pub mod setup;
 pub mod verbs;
 pub mod view;
 

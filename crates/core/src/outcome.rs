@@ -46,7 +46,7 @@ impl Outcome {
     pub fn exit_code(&self) -> Option<i32> {
         match self {
             Outcome::Exited { code } => Some(*code),
-            Outcome::Signaled { signal, .. } => Some(128 + signal.number()),
+            Outcome::Signaled { signal, .. } => Some(128 + signal.linux_number()),
             Outcome::NotStarted { cause, .. } => Some(cause.exit_code()),
             Outcome::Lost { .. } => None,
         }

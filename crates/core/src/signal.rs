@@ -1,9 +1,13 @@
-//! Signal names and numbers (Linux).
+//! Signal names, and the numbers that Linux gives them.
+//!
+//! Journals and requests hold names, so that they mean the same on every kernel. The numbers are those of
+//! Linux on every machine, also where a user types one or an exit status holds one (128 + 15). They must not
+//! be given to another kernel: macOS, for one, has TSTP at 18, which is CONT here.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// One signal.
+/// One signal, known by its Linux number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Signal(i32);
@@ -27,7 +31,7 @@ impl Signal {
     pub const KILL: Signal = Signal(9);
     pub const CONT: Signal = Signal(18);
 
-    pub fn new(number: i32) -> Option<Signal> {
+    pub fn from_linux_number(number: i32) -> Option<Signal> {
         (1..=LAST).contains(&number).then_some(Signal(number))
     }
 
@@ -35,7 +39,7 @@ impl Signal {
     pub fn parse(text: &str) -> Result<Signal, BadSignal> {
         let bad = || BadSignal(text.to_owned());
         if let Ok(number) = text.parse::<i32>() {
-            return Signal::new(number).ok_or_else(bad);
+            return Signal::from_linux_number(number).ok_or_else(bad);
         }
         let upper = text.to_ascii_uppercase();
         let name = upper.strip_prefix("SIG").unwrap_or(&upper);
@@ -44,11 +48,11 @@ impl Signal {
         }
         name.strip_prefix("RT")
             .and_then(|number| number.parse().ok())
-            .and_then(Signal::new)
+            .and_then(Signal::from_linux_number)
             .ok_or_else(bad)
     }
 
-    pub fn number(self) -> i32 {
+    pub fn linux_number(self) -> i32 {
         self.0
     }
 }
@@ -82,7 +86,7 @@ mod tests {
     #[test]
     fn every_signal_has_a_name_that_reads_back() {
         for number in 1..=LAST {
-            let signal = Signal::new(number).expect("in range");
+            let signal = Signal::from_linux_number(number).expect("in range");
             assert_eq!(Signal::parse(&signal.to_string()), Ok(signal));
             assert_eq!(Signal::parse(&number.to_string()), Ok(signal));
         }

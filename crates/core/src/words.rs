@@ -215,7 +215,7 @@ fn cause(end: &End) -> Option<&'static str> {
         Outcome::Lost { .. } => Some(
             "Do not take it for a success or a failure: look at what it was to make, or run it again.",
         ),
-        Outcome::Signaled { signal, .. } => signal_cause(signal.number()),
+        Outcome::Signaled { signal, .. } => signal_cause(signal.linux_number()),
         Outcome::Exited { code } => exit_cause(*code),
         Outcome::NotStarted {
             cause: NotStarted::NotFound,

@@ -5,7 +5,8 @@ use crate::exit::{Exit, Failure};
 use clap::Subcommand;
 use outlive::Error;
 use outlive::config::{Bell, Config, Kind};
-use outlive::doorbell::{self, MAX_EVENT, On};
+use outlive::doorbell::On;
+use outlive_doorbell::{self as doorbell, MAX_EVENT};
 use serde_json::json;
 use std::io::{self, Read};
 

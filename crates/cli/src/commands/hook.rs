@@ -5,8 +5,8 @@
 
 use crate::args::Global;
 use outlive::Outlive;
-use outlive::hook::{self, Answer, Call, NotServed};
-use outlive::verbs;
+use outlive_kit::hook::{self, Answer, Call, NotServed};
+use outlive_kit::verbs;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::process::{self, ExitCode};

@@ -4,12 +4,11 @@ use super::{duration, positive_duration};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use clap::ValueEnum;
-use outlive::agent::Agent;
 use outlive::clock;
-use outlive::hook::{self, Occasion};
 use outlive::inbox::{EventId, Finish, Inbox, InboxEvent, Shown, Taken, ack_command, last_words};
-use outlive::verbs;
 use outlive::verbs::inbox::{self, How, Take, Waiter};
+use outlive_kit::agent::Agent;
+use outlive_kit::hook::{self, Occasion};
 use serde::Serialize;
 use std::io;
 use std::num::NonZeroUsize;
@@ -215,7 +214,7 @@ fn print_for(
     if taken.events.is_empty() {
         return Ok(());
     }
-    let text = verbs::hook::text(inbox, taken);
+    let text = outlive_kit::verbs::hook::text(inbox, taken);
     context.print(&hook::context(agent, Occasion::UserPromptSubmit, &text))
 }
 

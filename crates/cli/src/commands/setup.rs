@@ -2,9 +2,9 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use outlive::agent::Agent;
-use outlive::setup::{Refused, diff};
-use outlive::verbs::setup::{self, Action, Change, Found, Places, Plan, Scope};
+use outlive_kit::agent::Agent;
+use outlive_kit::setup::{Refused, diff};
+use outlive_kit::verbs::setup::{self, Action, Change, Found, Places, Plan, Scope};
 use serde_json::{Value, json};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
-    let places = Places::of_user().map_err(outlive::Error::from)?;
+    let places = Places::of_user().map_err(outlive_kit::Error::from)?;
     let scope = match &args.project {
         Some(root) => Scope::Project(std::path::absolute(root)?),
         None => Scope::User,
@@ -81,7 +81,7 @@ fn agreed(plan: &Plan) -> Result<bool, Failure> {
     }
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         let paths = foreign.iter().map(|change| change.path.clone()).collect();
-        return Err(outlive::Error::from(Refused::NeedsYes(paths)).into());
+        return Err(outlive_kit::Error::from(Refused::NeedsYes(paths)).into());
     }
     let mut err = io::stderr().lock();
     writeln!(

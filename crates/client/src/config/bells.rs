@@ -3,12 +3,12 @@
 use super::error::{BadConfig, Why};
 use super::section::Section;
 use crate::doorbell::ON_END;
+use http::Uri;
 use outlive_core::Label;
 use outlive_core::doorbell::{self, On};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
-use ureq::http::Uri;
 
 /// Long enough for a slow receiver; a keeper waits for it.
 const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -75,16 +75,17 @@ impl Url {
         (is_web && has_host).then_some(Url(uri))
     }
 
-    pub(crate) fn uri(&self) -> &Uri {
-        &self.0
+    /// The whole address, path included. Only the program that posts to it needs this.
+    pub fn secret_text(&self) -> String {
+        self.0.to_string()
     }
 
-    pub(crate) fn is_https(&self) -> bool {
+    pub fn is_https(&self) -> bool {
         self.0.scheme_str() == Some("https")
     }
 
     /// Whether it is on this machine, which no proxy stands before.
-    pub(crate) fn is_loopback(&self) -> bool {
+    pub fn is_loopback(&self) -> bool {
         let host = self.0.host().unwrap_or_default();
         let address = host.trim_start_matches('[').trim_end_matches(']');
         host.eq_ignore_ascii_case("localhost")

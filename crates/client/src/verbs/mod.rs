@@ -3,7 +3,6 @@
 pub mod attach;
 pub mod detach;
 pub mod doctor;
-pub mod hook;
 pub mod inbox;
 pub mod list;
 pub mod log;
@@ -14,7 +13,6 @@ pub mod resize;
 pub mod run;
 pub mod send;
 pub mod session;
-pub mod setup;
 pub mod show;
 pub mod signal;
 pub mod stop;

@@ -11,18 +11,11 @@ pub const PRIVATE: u32 = 0o600;
 /// And of every directory.
 pub const PRIVATE_DIRECTORY: u32 = 0o700;
 
-/// So that opening a FIFO does not wait for its other side; the same on every Linux we are built for.
-const NONBLOCK: i32 = 0o4000;
-/// So that a link which a job put in the place of one of its files leads nowhere: what is appended to a
-/// record must not end up in a file elsewhere. The number differs between processors.
-const NOFOLLOW: i32 = match cfg!(any(
-    target_arch = "aarch64",
-    target_arch = "arm",
-    target_arch = "powerpc64"
-)) {
-    true => 0o100000,
-    false => 0o400000,
-};
+/// With it, opening a FIFO does not wait for the other side.
+const NONBLOCK: i32 = libc::O_NONBLOCK;
+/// With it, opening a symbolic link fails. A job can replace one of its files by a link, and what we append
+/// to a record must not end up in a file elsewhere.
+const NOFOLLOW: i32 = libc::O_NOFOLLOW;
 /// No record of ours comes near it; reading more would only fill the memory.
 const LARGEST: u64 = 1 << 30;
 

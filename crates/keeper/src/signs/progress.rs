@@ -4,7 +4,7 @@
 //! journal. The newer of the two holds.
 
 use super::breaker;
-use crate::watch::{Place, limit};
+use crate::signs::watch::{Place, limit};
 use outlive_core::JobDir;
 use outlive_core::layout;
 use serde::{Deserialize, Serialize};

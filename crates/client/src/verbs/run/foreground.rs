@@ -20,7 +20,7 @@ pub fn foreground(
 ) -> Result<Infallible, Error> {
     // From now on they wait for the keeper: one that came before it listens would be lost, or be the end of this
     // process and leave a job that nobody keeps.
-    own::block_signals(&[Signal::TERM, Signal::INT].map(Signal::number))
+    own::block_signals(&[Signal::TERM, Signal::INT].map(Signal::linux_number))
         .map_err(Error::io("cannot block signals of", "this process"))?;
     let New {
         spec,

@@ -1,0 +1,96 @@
+//! Why a doorbell did not ring.
+
+use outlive::config::Url;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+/// A doorbell by its name, and why it did not ring.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("no doorbell {name:?} is configured; {known}")]
+    NoSuchDoorbell { name: String, known: String },
+    #[error("the doorbell {name:?} did not ring: {why}")]
+    NotRung { name: String, why: Box<NotRung> },
+}
+
+impl Error {
+    /// What went wrong, for programs. These words never change.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::NoSuchDoorbell { .. } => "no_such_doorbell",
+            Error::NotRung { .. } => "not_rung",
+        }
+    }
+
+    /// Whether the request was wrong and another request would succeed.
+    pub fn is_bad_input(&self) -> bool {
+        matches!(self, Error::NoSuchDoorbell { .. })
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum NotRung {
+    #[error(
+        "what it was given is no event: {0}; an event is a JSON object with the texts \"event\" and \"text\""
+    )]
+    NoEvent(serde_json::Error),
+    #[error(
+        "the event has more than {} bytes, which is the most that is sent",
+        crate::MAX_EVENT
+    )]
+    TooLarge,
+    #[error("the event's id {0:?} has characters that cannot be sent in a header")]
+    BadId(String),
+    #[error("{url} answered {status}{}", advice(*.status))]
+    Refused { url: Url, status: u16 },
+    #[error("{url} did not answer within {}", outlive_core::units::show_duration(*.limit))]
+    NoAnswer { url: Url, limit: Duration },
+    #[error("{url} cannot be reached: {reason}")]
+    Unreachable { url: Url, reason: String },
+    #[error("SSL_CERT_FILE names {}, which cannot be read: {source}", .path.display())]
+    Certificates { path: PathBuf, source: io::Error },
+    #[error("SSL_CERT_FILE names {}, which has no certificate in it", .0.display())]
+    NoCertificates(PathBuf),
+    #[error(
+        "the variable {0}, which holds its secret, is not set; set it where jobs are started, or use secret_file"
+    )]
+    NoVariable(String),
+    #[error("its secret_file {} can be read by other users; run `chmod 600` on it and make it your own", .0.display())]
+    ExposedSecret(PathBuf),
+    #[error("its secret is empty; it would prove nothing")]
+    EmptySecret,
+    #[error("its secret_file {} cannot be read: {source}", .path.display())]
+    SecretFile { path: PathBuf, source: io::Error },
+    #[error("{program} was not found; install it ({hint}), or use another kind of doorbell")]
+    NoProgram {
+        program: &'static str,
+        hint: &'static str,
+    },
+    #[error("{program} cannot be run: {source}")]
+    NotRun {
+        program: &'static str,
+        source: io::Error,
+    },
+    #[error("{program} failed ({status})")]
+    Failed {
+        program: &'static str,
+        status: ExitStatus,
+    },
+    #[error("{program} did not end within {}, and was killed", outlive_core::units::show_duration(*.limit))]
+    TooSlow {
+        program: &'static str,
+        limit: Duration,
+    },
+}
+
+/// What people usually find behind such an answer.
+fn advice(status: u16) -> &'static str {
+    match status {
+        300..=399 => ": it sends elsewhere, which is not followed; write the final address as url",
+        401 | 403 => ": check its url and secret",
+        404 | 410 => ": check its url",
+        _ => "",
+    }
+}

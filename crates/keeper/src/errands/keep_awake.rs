@@ -1,0 +1,29 @@
+//! Holding off sleep while the job is kept.
+//!
+//! A helper (`systemd-inhibit … cat`) holds the machine awake until its input ends, which happens
+//! when both keepers are gone. It is not one of the job's processes, and is marked so.
+
+use crate::errands::errand;
+use outlive_core::{JobDir, Spec};
+use std::process::{ChildStdin, Command, Stdio};
+
+/// As long as this is open, here or in a forked process, the machine is kept awake.
+#[derive(Debug)]
+pub struct KeepAwake {
+    _input: ChildStdin,
+}
+
+impl KeepAwake {
+    /// Starts the helper the spec names. A job is not refused for want of it.
+    pub fn begin(job: &JobDir, spec: &Spec) -> Option<KeepAwake> {
+        let (program, arguments) = spec.keep_awake.split_first()?;
+        let mut command = Command::new(program.as_os_str());
+        command
+            .args(arguments.iter().map(|argument| argument.as_os_str()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let child = errand::send(job, &mut command).ok()?;
+        child.stdin.map(|input| KeepAwake { _input: input })
+    }
+}

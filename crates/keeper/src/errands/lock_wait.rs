@@ -1,0 +1,138 @@
+//! Waiting for a named lock: only one job at a time has it.
+//!
+//! The lock is a file that both keepers have open as one, so it is held as long as one of them lives.
+//! There is no event for "it is free now", only a call that sleeps until then; so a process of its own
+//! makes that call, on the same open file, and when it ends the lock is the keepers'.
+//!
+//! A job whose keepers were both killed lost its lock, and may still run. Its id is in the file: whoever
+//! gets the lock next waits for it to end.
+
+use crate::tree::host;
+use outlive_core::layout;
+use outlive_core::{Home, JobDir, JobId, Label, Phase};
+use outlive_sys::lock::{self, Locked};
+use outlive_sys::own;
+use outlive_sys::pidfd::PidFd;
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileExt};
+
+/// The lock of a job that has one, held or not.
+#[derive(Debug)]
+pub struct Turn {
+    file: File,
+    job: JobDir,
+}
+
+/// Whether it is this job's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Now {
+    Mine,
+    /// Another job has it.
+    Taken,
+}
+
+impl Turn {
+    pub fn open(job: &JobDir, name: &Label) -> io::Result<Turn> {
+        let (home, _) = job.place()?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(home.locks())?;
+        let file = layout::open_or_make(&home.lock(name))?;
+        Ok(Turn {
+            file,
+            job: job.clone(),
+        })
+    }
+
+    /// Takes the lock if it is free, and its last holder is not running unkept.
+    pub fn take(&self) -> io::Result<Now> {
+        match lock::take(self.file.try_clone()?)? {
+            Locked::Taken => Ok(Now::Taken),
+            Locked::Mine(_) if unkept_holder(&self.job, &self.file)?.is_some() => Ok(Now::Taken),
+            Locked::Mine(_) => self.sign().map(|()| Now::Mine),
+        }
+    }
+
+    /// The open file, for a process that waits on the keepers' behalf.
+    pub fn file(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    /// Writes down whose it is.
+    pub fn sign(&self) -> io::Result<()> {
+        let (_, id) = self.job.place()?;
+        // An heir has it already, and others may read it at any moment.
+        if holder(&self.file).as_ref() != Some(&id) {
+            // Best effort on a full disk: it is for people, and for the rare case above.
+            let _ = self.file.set_len(0);
+            let _ = self.file.write_all_at(id.as_str().as_bytes(), 0);
+        }
+        Ok(())
+    }
+
+    /// Has the lock again for a job that runs and lost it with its keepers, unless another job's keepers
+    /// took it meanwhile; those wait for this one.
+    pub fn retake(&self) {
+        let is_mine = self.file.try_clone().and_then(lock::take);
+        if let (Ok(Locked::Mine(_)), None) = (is_mine, holder(&self.file)) {
+            let _ = self.sign();
+        }
+    }
+
+    /// Lets the next one have it. What another job has, or had and may still run under, is left as it is.
+    pub fn release(&self) {
+        let Ok(Locked::Mine(_)) = self.file.try_clone().and_then(lock::take) else {
+            return;
+        };
+        let own = self.job.place().ok().map(|(_, id)| id);
+        if holder(&self.file) == own {
+            let _ = self.file.set_len(0);
+        }
+        let _ = lock::release(&self.file);
+    }
+}
+
+/// Sleeps until the lock is the keepers' of this job: the whole life of a process that waits for it.
+/// Its standard input is the lock's file.
+pub fn wait(job: &JobDir, parent: i32) -> io::Result<()> {
+    own::die_with_parent(parent)?;
+    let file = own::take_handed_down()?.input;
+    lock::wait(&file)?;
+    match unkept_holder(job, &file)? {
+        Some(process) => process.wait_for_end(None).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// The leader of the job that had this lock before, if that runs while no keeper holds it.
+fn unkept_holder(job: &JobDir, file: &File) -> io::Result<Option<PidFd>> {
+    let (home, own) = job.place()?;
+    let Some(holder) = holder(file).filter(|holder| *holder != own) else {
+        return Ok(None);
+    };
+    running_leader(&home, &holder)
+}
+
+/// Whose id is in a lock's file.
+pub fn holder(file: &File) -> Option<JobId> {
+    let mut bytes = [0; 64];
+    let count = file.read_at(&mut bytes, 0).ok()?;
+    JobId::parse(str::from_utf8(&bytes[..count]).ok()?).ok()
+}
+
+fn running_leader(home: &Home, id: &JobId) -> io::Result<Option<PidFd>> {
+    let Ok(journal) = home.job(id).read_journal() else {
+        return Ok(None);
+    };
+    let state = journal.state;
+    match &state.phase {
+        Phase::Spawned(leader) | Phase::Running(leader) | Phase::Stopping(leader, _)
+            if host::has_processes_of(&state) =>
+        {
+            PidFd::open_started(leader.process.pid, leader.process.started)
+        }
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,218 @@
+//! The job's input, and for a job with a terminal its output: what a keeper's heir could not make
+//! again.
+//!
+//! ```text
+//!  pipe:      write ─► spool ─splice─► pipe ─► job
+//!  terminal:  write ─► spool ─splice─► inlet ─splice─► master ═ job ═ master ─splice─► feed
+//! ```
+//! Every arrow moves bytes and takes them from where they were in one step, and both ends of each are
+//! shared by the pair: a keeper killed anywhere loses and doubles none.
+
+use crate::input::spool::Spool;
+use outlive_core::{Input, JobDir, Spec};
+use outlive_sys::pipe::{self, Moved};
+use outlive_sys::pty::{self, Master};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// How a job is talked to.
+#[derive(Debug)]
+pub enum Channel {
+    /// It is not.
+    None,
+    Pipe(PipeInput),
+    Terminal(Terminal),
+    /// It went with the keepers that held it: what to say of that.
+    Lost(&'static str),
+}
+
+/// Standard input as a pipe.
+#[derive(Debug)]
+pub struct PipeInput {
+    /// `None` once the input is at its end.
+    writer: Option<File>,
+    pub spool: Spool,
+    /// Through this the keeper has the standby close its copy of the writer, without which there
+    /// would be no end: the standby's side, the keeper's side.
+    leash: (File, File),
+}
+
+/// A terminal.
+#[derive(Debug)]
+pub struct Terminal {
+    pub master: Master,
+    pub spool: Spool,
+    /// Between spool and terminal, since bytes can only be moved out of or into a pipe.
+    inlet: (File, File),
+    /// The writing side of the feed: the job has none here.
+    mouth: File,
+}
+
+impl Channel {
+    /// Opens what the spec asks for. `begun` says that the job had a channel before, which is gone.
+    pub fn open(job: &JobDir, spec: &Spec, begun: bool) -> io::Result<Channel> {
+        Ok(match spec.input {
+            Input::Null => Channel::None,
+            Input::Pipe if begun => {
+                Channel::Lost("its input went with the keepers that were killed")
+            }
+            Input::Pty(_) if begun => {
+                Channel::Lost("its terminal went with the keepers that were killed")
+            }
+            Input::Pipe => Channel::Pipe(PipeInput {
+                writer: Some(pipe::new_pipe()?.1),
+                spool: Spool::new()?,
+                leash: pipe::new_pipe()?,
+            }),
+            Input::Pty(size) => Channel::Terminal(Terminal {
+                master: Master::open(pty::Size {
+                    rows: size.rows,
+                    cols: size.cols,
+                })?,
+                spool: Spool::new()?,
+                inlet: pipe::new_pipe()?,
+                mouth: pipe::open_both(&job.feed())?,
+            }),
+        })
+    }
+
+    /// What the leader gets as its standard input and output.
+    pub fn leader_ends(&self, job: &JobDir) -> io::Result<(File, File)> {
+        match self {
+            Channel::None | Channel::Lost(_) => {
+                Ok((File::open("/dev/null")?, pipe::open_both(&job.feed())?))
+            }
+            Channel::Pipe(PipeInput { writer, .. }) => {
+                let writer = writer.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+                Ok((pipe::reading_end(writer)?, pipe::open_both(&job.feed())?))
+            }
+            Channel::Terminal(terminal) => {
+                let end = terminal.master.open_program_end()?;
+                Ok((end.try_clone()?, end))
+            }
+        }
+    }
+
+    /// The pipe that is the job's standard input.
+    pub fn pipe(&self) -> Option<&File> {
+        match self {
+            Channel::Pipe(input) => input.writer.as_ref(),
+            Channel::None | Channel::Terminal(_) | Channel::Lost(_) => None,
+        }
+    }
+
+    /// Whether the job's terminal hands over whole lines now.
+    pub fn line_mode(&self) -> Option<bool> {
+        match self {
+            Channel::Terminal(terminal) => terminal.master.mode().ok().map(|mode| mode.lines),
+            Channel::None | Channel::Pipe(_) | Channel::Lost(_) => None,
+        }
+    }
+
+    pub fn spool(&self) -> Option<&Spool> {
+        match self {
+            Channel::Pipe(input) => Some(&input.spool),
+            Channel::Terminal(terminal) => Some(&terminal.spool),
+            Channel::None | Channel::Lost(_) => None,
+        }
+    }
+
+    /// Moves bytes from the spool towards the job, up to `committed`, as far as there is room.
+    pub fn deliver(&self, committed: u64) -> io::Result<()> {
+        match self {
+            Channel::None | Channel::Lost(_) => Ok(()),
+            Channel::Pipe(input) => match &input.writer {
+                Some(writer) => input.spool.deliver(writer, committed),
+                None => Ok(()),
+            },
+            Channel::Terminal(terminal) => {
+                let (outlet, inlet) = &terminal.inlet;
+                loop {
+                    terminal.spool.deliver(inlet, committed)?;
+                    match pipe::move_bytes(outlet, &terminal.master, CHUNK)? {
+                        Moved::Bytes(_) => {}
+                        Moved::Empty | Moved::End => return Ok(()),
+                    }
+                }
+            }
+        }
+    }
+
+    /// How many accepted bytes the job's own buffers have not taken yet.
+    pub fn pending(&self, committed: u64) -> io::Result<u64> {
+        let spooled = match self.spool() {
+            Some(spool) => committed - spool.delivered()?.min(committed),
+            None => 0,
+        };
+        let between = match self {
+            Channel::Terminal(terminal) => pipe::queued(&terminal.inlet.0)?,
+            Channel::None | Channel::Pipe(_) | Channel::Lost(_) => 0,
+        };
+        Ok(spooled + between)
+    }
+
+    /// What becomes writable when there is room again.
+    pub fn writable(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Channel::None | Channel::Lost(_) => None,
+            Channel::Pipe(input) => input.writer.as_ref().map(AsFd::as_fd),
+            Channel::Terminal(terminal) => Some(terminal.master.as_fd()),
+        }
+    }
+
+    /// Ends a pipe's input, here and in the standby.
+    pub fn close(&mut self) {
+        if let Channel::Pipe(input) = self {
+            // A standby that is gone holds nothing open.
+            let _ = input.leash.1.write_all(b"c");
+            input.writer = None;
+        }
+    }
+
+    /// In the standby: what its keeper tells it to do is to be read from here.
+    pub fn leash(&self) -> Option<&File> {
+        match self {
+            Channel::Pipe(input) => Some(&input.leash.0),
+            Channel::None | Channel::Terminal(_) | Channel::Lost(_) => None,
+        }
+    }
+
+    /// In the standby: does what its keeper told it.
+    pub fn obey(&mut self) {
+        if let Channel::Pipe(input) = self {
+            let mut word = [0];
+            if matches!(input.leash.0.read(&mut word), Ok(1)) {
+                input.writer = None;
+            }
+        }
+    }
+
+    /// Why nothing can be written, if nothing can.
+    pub fn refusal(&self) -> Option<&'static str> {
+        match self {
+            Channel::None => {
+                Some("it reads from nothing; start it with --stdin pipe or --pty to write to it")
+            }
+            Channel::Lost(reason) => Some(reason),
+            Channel::Pipe(PipeInput { writer: None, .. }) => Some("its input was closed"),
+            Channel::Pipe(PipeInput {
+                writer: Some(writer),
+                ..
+            }) => pipe::has_no_reader(writer)
+                .unwrap_or(false)
+                .then_some("it has closed its standard input"),
+            Channel::Terminal(_) => None,
+        }
+    }
+}
+
+/// More than a terminal takes at once.
+const CHUNK: usize = 64 * 1024;
+
+impl Terminal {
+    /// Moves what the program wrote into the feed, as far as there is room.
+    pub fn fill_feed(&self) -> io::Result<Moved> {
+        pipe::move_bytes(&self.master, &self.mouth, CHUNK)
+    }
+}

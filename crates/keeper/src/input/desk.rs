@@ -1,0 +1,308 @@
+//! Serving writes: in turn, each once, as fast as the job takes them.
+
+use crate::hooks::Hook;
+use crate::input::channel::Channel;
+use crate::input::spool::{Last, Writes};
+use crate::input::typing::{Line, STRETCH};
+use crate::signs::awaiting;
+use crate::supervise::clients::{ClientId, Written};
+use crate::supervise::keeper::Keeper;
+use outlive_core::control::{Awaiting, Reply, Write};
+use outlive_core::event::Event;
+use outlive_core::spec::Size;
+use outlive_sys::{clock, pty};
+use std::collections::VecDeque;
+use std::io;
+
+/// A writer is answered once no more than this waits for the job to read it.
+const ROOM: u64 = 1024 * 1024;
+/// While somebody waits for the job to wait for input, it is looked at after each sign of life, and
+/// then less and less often: the kernel tells what a process is blocked in, but not when.
+const FIRST_LOOK_MS: u64 = 20;
+const LONGEST_LOOK_MS: u64 = 1000;
+/// How long the client of a dead keeper has to go on with its write before others may.
+const RETURN_MS: u64 = 5000;
+
+/// What the acting keeper knows of the job's input.
+#[derive(Debug, Default)]
+pub struct Desk {
+    writes: Writes,
+    line: Line,
+    turn: Turn,
+    /// Writes that wait for their turn.
+    queue: VecDeque<(ClientId, Write)>,
+    /// Accepted and not yet taken by the job.
+    pending: u64,
+    look_gap: u64,
+    pub look_at: Option<u64>,
+}
+
+/// Whose turn it is to write.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Turn {
+    #[default]
+    Anybody,
+    /// Its write has more pieces to come.
+    Client(ClientId),
+    /// A write with this token has, whose client was another keeper's; until then it is waited for.
+    Absent { token: String, until: u64 },
+}
+
+impl Desk {
+    /// Goes on where a predecessor was.
+    pub fn resume(channel: &Channel) -> io::Result<Desk> {
+        let writes = channel
+            .spool()
+            .map(|spool| spool.resume())
+            .transpose()?
+            .unwrap_or_default();
+        let line = match channel {
+            Channel::Terminal(terminal) => {
+                let typed = terminal.spool.last(&writes, STRETCH)?;
+                Line::after(&typed, terminal.master.mode()?)
+            }
+            Channel::None | Channel::Pipe(_) | Channel::Lost(_) => Line::default(),
+        };
+        let turn = match &writes.unfinished {
+            Some(token) => Turn::Absent {
+                token: token.clone(),
+                until: clock::boot_ms() + RETURN_MS,
+            },
+            None => Turn::Anybody,
+        };
+        Ok(Desk {
+            pending: channel.pending(writes.committed)?,
+            writes,
+            line,
+            turn,
+            ..Desk::default()
+        })
+    }
+
+    /// When somebody who does not come back is no longer waited for.
+    pub fn turn_ends_at(&self) -> Option<u64> {
+        match self.turn {
+            Turn::Absent { until, .. } => Some(until),
+            Turn::Anybody | Turn::Client(_) => None,
+        }
+    }
+
+    /// Whether this client may write this now.
+    fn is_turn_of(&self, client: ClientId, write: &Write) -> bool {
+        match &self.turn {
+            Turn::Anybody => true,
+            Turn::Client(holder) => *holder == client,
+            Turn::Absent { token, .. } => write.id.as_str().split('#').next() == Some(token),
+        }
+    }
+
+    /// How much input has been accepted.
+    pub fn accepted(&self) -> u64 {
+        self.writes.committed
+    }
+
+    /// Whether there is something to deliver or to end.
+    pub fn is_busy(&self) -> bool {
+        self.pending > 0
+    }
+}
+
+impl Keeper<'_> {
+    /// Takes a write, or has it wait for its turn.
+    pub fn take_write(&mut self, client: ClientId, write: Write) -> io::Result<()> {
+        if !self.desk.is_turn_of(client, &write) {
+            self.desk.queue.push_back((client, write));
+            return Ok(());
+        }
+        // What was accepted before is so still, whatever has happened since.
+        let known = self.desk.writes.knows(&write.id);
+        if let (false, Some(reason)) = (known, self.refusal()) {
+            let reason = reason.to_owned();
+            self.clients.reply(client, &Reply::Refused { reason });
+            return Ok(());
+        }
+        self.accept(&write)?;
+        self.role.reach(Hook::InputAccepted);
+        self.notice_input();
+        self.desk.turn = match write.more {
+            true => Turn::Client(client),
+            false => Turn::Anybody,
+        };
+        let written = match (write.tells_repeated, known) {
+            (false, _) => Written::Plain,
+            (true, false) => Written::New,
+            (true, true) => Written::Repeated,
+        };
+        if known && self.shared.channel.refusal().is_some() {
+            self.clients.reply(client, &written.reply());
+            return self.serve_queue();
+        }
+        self.clients.await_room(client, written);
+        self.deliver()
+    }
+
+    /// Why nothing can be written now, if nothing can.
+    fn refusal(&self) -> Option<&'static str> {
+        match self.ledger.state().end() {
+            Some(_) => Some("it has ended"),
+            None if self.desk.writes.eof => Some("its input was closed"),
+            // There is no reader yet, which is not to say that there will be none.
+            None if self.is_waiting() && self.shared.channel.pipe().is_some() => None,
+            None => self.shared.channel.refusal(),
+        }
+    }
+
+    fn accept(&mut self, write: &Write) -> io::Result<()> {
+        let Desk { writes, line, .. } = &mut self.desk;
+        let Some(spool) = self.shared.channel.spool() else {
+            return Ok(());
+        };
+        if writes.knows(&write.id) {
+            return Ok(());
+        }
+        let data = std::os::unix::ffi::OsStrExt::as_bytes(write.data.as_os_str());
+        match &self.shared.channel {
+            Channel::Terminal(terminal) => {
+                let typed = line.type_in(data, write.eof, terminal.master.mode()?);
+                spool.accept(writes, &write.id, &typed, last(write, false))
+            }
+            Channel::None | Channel::Pipe(_) | Channel::Lost(_) => {
+                spool.accept(writes, &write.id, data, last(write, write.eof))
+            }
+        }
+    }
+
+    /// Hands the job what it takes, and answers those who waited for that.
+    pub fn deliver(&mut self) -> io::Result<()> {
+        let committed = self.desk.writes.committed;
+        let waits = self.is_waiting();
+        if !waits && self.shared.channel.deliver(committed).is_err() {
+            return self.give_up_input();
+        }
+        self.desk.pending = self.shared.channel.pending(committed)?;
+        if !waits && self.desk.pending == 0 && self.desk.writes.eof {
+            self.shared.channel.close();
+            self.role.reach(Hook::InputEnded);
+        }
+        self.look_soon();
+        if self.desk.pending <= ROOM {
+            self.clients.tell_room();
+        }
+        self.serve_queue()
+    }
+
+    /// The job reads no more: what waits for it never will be read.
+    fn give_up_input(&mut self) -> io::Result<()> {
+        self.shared.channel.close();
+        self.desk.pending = 0;
+        self.clients
+            .tell_no_room("it has closed its standard input".to_owned());
+        self.serve_queue()
+    }
+
+    /// Lets the next in turn write, once nobody is in the middle of a write.
+    pub fn serve_queue(&mut self) -> io::Result<()> {
+        match &self.desk.turn {
+            Turn::Client(holder) if self.clients.is_there(*holder) => return Ok(()),
+            Turn::Absent { until, .. } if clock::boot_ms() < *until => {
+                return self.serve_returned();
+            }
+            Turn::Client(_) | Turn::Absent { .. } | Turn::Anybody => self.desk.turn = Turn::Anybody,
+        }
+        match self.desk.queue.pop_front() {
+            Some((client, write)) if self.clients.is_there(client) => {
+                let taken = self.take_write(client, write);
+                self.unless_failed(client, taken)
+            }
+            Some(_) => self.serve_queue(),
+            None => Ok(()),
+        }
+    }
+
+    /// The one who is waited for may have come back among those who wait.
+    fn serve_returned(&mut self) -> io::Result<()> {
+        let place = self
+            .desk
+            .queue
+            .iter()
+            .position(|(client, write)| self.desk.is_turn_of(*client, write));
+        match place.and_then(|place| self.desk.queue.remove(place)) {
+            Some((client, write)) => {
+                let taken = self.take_write(client, write);
+                self.unless_failed(client, taken)
+            }
+            None => Ok(()),
+        }
+    }
+
+    pub fn resize(&mut self, client: ClientId, size: Size) -> io::Result<()> {
+        // What was written before was written for the old size.
+        self.take_output()?;
+        let Channel::Terminal(terminal) = &self.shared.channel else {
+            let reason = match self.shared.channel {
+                Channel::Lost(reason) => reason,
+                _ => "it has no terminal; start it with --pty to give it one",
+            };
+            let reason = reason.to_owned();
+            self.clients.reply(client, &Reply::Refused { reason });
+            return Ok(());
+        };
+        terminal.master.resize(pty::Size {
+            rows: size.rows,
+            cols: size.cols,
+        })?;
+        self.ledger.write(&[Event::Resized {
+            size,
+            output: self.capture.size(),
+        }])?;
+        self.clients.reply(client, &Reply::Resized);
+        Ok(())
+    }
+
+    /// Whether a process of the job waits for input now.
+    pub fn awaiting(&self) -> io::Result<Option<Awaiting>> {
+        if self.ledger.state().end().is_some() {
+            return Ok(None);
+        }
+        awaiting::look(&self.shared.channel, &self.tree, self.desk.pending)
+    }
+
+    /// There was a sign of life: whoever waits for a prompt may soon have one.
+    pub fn look_soon(&mut self) {
+        if self.clients.is_input_awaited() {
+            self.desk.look_gap = FIRST_LOOK_MS;
+            self.desk.look_at = Some(clock::boot_ms() + FIRST_LOOK_MS);
+        }
+    }
+
+    /// Looks on behalf of those who wait for it.
+    pub fn look_for_input(&mut self) -> io::Result<()> {
+        self.desk.look_at = None;
+        if !self.clients.is_input_awaited() {
+            return Ok(());
+        }
+        if self.ledger.state().end().is_some() {
+            let reason = "it has ended".to_owned();
+            self.clients.tell_input(&Reply::Refused { reason });
+            return Ok(());
+        }
+        // One look that fails is no reason not to look again.
+        let awaiting = self.awaiting();
+        match awaiting {
+            Ok(Some(awaiting)) => self.clients.tell_input(&Reply::InputAwaited { awaiting }),
+            Ok(None) | Err(_) => {
+                self.desk.look_gap = (self.desk.look_gap * 2).clamp(FIRST_LOOK_MS, LONGEST_LOOK_MS);
+                self.desk.look_at = Some(clock::boot_ms() + self.desk.look_gap);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn last(write: &Write, eof: bool) -> Last {
+    match (write.more, eof) {
+        (true, _) => Last::No,
+        (false, true) => Last::OfTheInput,
+        (false, false) => Last::OfTheWrite,
+    }
+}

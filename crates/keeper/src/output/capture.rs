@@ -1,0 +1,197 @@
+//! The job's output, byte for byte.
+//!
+//! Bytes move from the feed to the output file inside the kernel, taken and written in one step, so
+//! a keeper killed here loses and doubles none. Where the disk is full, or fails, the job goes on:
+//! what cannot be kept is taken out of the feed and the file grows by a hole of that size, so that
+//! offsets stay true. The hole is journaled as a gap once something can be written again, or at the
+//! end; a keeper that finds a hole nobody journaled knows that its predecessor died over it.
+//!
+//! An output larger than its bound is kept as its beginning and its rolling end: the middle is given back
+//! to the disk, a stride at a time, so that no more than the bound and a step is ever on it.
+
+use crate::input::channel::Terminal;
+use crate::output::flow::{Flow, LARGEST_FEED};
+use crate::output::store::Store;
+use outlive_core::event::Event;
+use outlive_core::{JobDir, OutputFiles, Spec, State};
+use outlive_sys::{pipe, pipe::Moved};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+
+/// At most so much in one move, which is all that a feed of ours holds.
+const CHUNK: usize = LARGEST_FEED;
+/// Where nothing can be kept so much is dropped before it is tried again, which may be too much by that.
+const DROP: usize = 64 * 1024;
+/// Then others get their turn; a fast writer must not keep a stop waiting.
+pub const TURN: usize = 4 * 1024 * 1024;
+/// More gaps than this at once are told as fewer and larger ones.
+const MOST_GAPS: usize = 16;
+
+/// The feed, the output, and what could not be kept.
+#[derive(Debug)]
+pub struct Capture {
+    store: Store,
+    feed: Feed,
+    /// What could not be kept and is not journaled yet, in order.
+    gaps: Vec<Range<u64>>,
+    null: File,
+    flow: Flow,
+}
+
+/// Where output comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    pub feed: &'a File,
+    /// The terminal that feeds the feed, where the job has one.
+    pub terminal: Option<&'a Terminal>,
+}
+
+/// What the feed had when last looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feed {
+    /// Somebody has it open.
+    Open,
+    /// Nobody has it open any more, and it is empty.
+    Ended,
+}
+
+impl Capture {
+    /// Goes on at the end of what is already there.
+    pub fn resume(job: &JobDir, spec: &Spec, state: &State) -> io::Result<Capture> {
+        let mut store = Store::resume(job, spec)?;
+        let journaled = state.gaps.last().map_or(0, |gap| gap.end);
+        let from = journaled.max(spec.dropped(store.size()).end);
+        let hole = store.first_hole(from).unwrap_or(None);
+        Ok(Capture {
+            store,
+            feed: Feed::Open,
+            gaps: hole.into_iter().collect(),
+            null: File::options().write(true).open("/dev/null")?,
+            flow: Flow::NEW,
+        })
+    }
+
+    pub fn size(&self) -> u64 {
+        self.store.size()
+    }
+
+    /// What has been kept, to be read.
+    pub fn output(&self) -> &OutputFiles {
+        self.store.files()
+    }
+
+    pub fn feed(&self) -> Feed {
+        self.feed
+    }
+
+    /// Somebody has the feed, or may have it, which nobody had before.
+    pub fn is_fed(&mut self) {
+        self.feed = Feed::Open;
+    }
+
+    /// When [`Capture::tick`] is to be called.
+    pub fn due_at(&self) -> Option<u64> {
+        self.flow.due_at()
+    }
+
+    /// Looks whether a stream of output is over.
+    pub fn tick(&mut self, source: Source<'_>, now: u64) {
+        self.flow.tick(source.feed, now);
+    }
+
+    /// The most to be taken before the middle is given back.
+    pub fn stride(&self) -> usize {
+        usize::try_from(self.store.stride()).unwrap_or(usize::MAX)
+    }
+
+    /// Moves what is there, up to so much. Says how much came: less, if there is no more now.
+    pub fn take(&mut self, source: Source<'_>, most: usize) -> io::Result<usize> {
+        let mut moved = 0;
+        while moved < most && self.feed == Feed::Open {
+            // What a terminal has goes through the feed, of which its keepers are the only writers.
+            let upstream = source.terminal.map(Terminal::fill_feed).transpose()?;
+            match (self.move_chunk(source.feed, most - moved)?, upstream) {
+                (Moved::Bytes(count), None) => {
+                    moved += count;
+                    self.flow.moved(source.feed, count);
+                }
+                (Moved::Bytes(count), _) => moved += count,
+                (Moved::Empty, Some(Moved::Bytes(_))) => {}
+                (Moved::Empty, Some(Moved::End)) | (Moved::End, _) => self.feed = Feed::Ended,
+                (Moved::Empty, Some(Moved::Empty) | None) => {
+                    self.flow.ran_dry();
+                    break;
+                }
+            }
+        }
+        Ok(moved)
+    }
+
+    fn move_chunk(&mut self, feed: &File, most: usize) -> io::Result<Moved> {
+        let most = self.store.room().min(CHUNK.min(most) as u64) as usize;
+        let target = self.store.target();
+        match target.and_then(|file| pipe::move_bytes(feed, file, most)) {
+            Ok(moved) => {
+                if let Moved::Bytes(count) = moved {
+                    self.store.has_grown(count as u64);
+                }
+                Ok(moved)
+            }
+            // Whatever keeps the output from being written, the job is not to suffer for it.
+            Err(_) => self.drop_chunk(feed, most.min(DROP)),
+        }
+    }
+
+    fn drop_chunk(&mut self, feed: &File, most: usize) -> io::Result<Moved> {
+        let moved = pipe::move_bytes(feed, &self.null, most)?;
+        if let Moved::Bytes(count) = moved {
+            let from = self.size();
+            let skipped = self.store.skip(count as u64);
+            self.note_gap(from..self.size());
+            skipped?;
+        }
+        Ok(moved)
+    }
+
+    /// Joins it to the last one where they meet, or where there are too many to name each.
+    fn note_gap(&mut self, gap: Range<u64>) {
+        let crowded = self.gaps.len() >= MOST_GAPS;
+        match self.gaps.last_mut() {
+            Some(last) if last.end == gap.start || crowded => last.end = gap.end,
+            _ => self.gaps.push(gap),
+        }
+    }
+
+    /// Whether a gap not yet journaled is complete: bytes have been kept after it.
+    pub fn has_complete_gap(&self) -> bool {
+        self.gaps.first().is_some_and(|gap| gap.end < self.size())
+    }
+
+    /// The gaps not yet journaled, complete or not.
+    pub fn gaps(&self) -> Vec<Event> {
+        let event = |gap: &Range<u64>| Event::Gap {
+            from: gap.start,
+            to: gap.end,
+        };
+        self.gaps.iter().map(event).collect()
+    }
+
+    pub fn gaps_are_journaled(&mut self) {
+        self.gaps.clear();
+    }
+
+    /// Bytes dropped and not yet journaled.
+    pub fn unjournaled(&self) -> u64 {
+        self.gaps.iter().map(|gap| gap.end - gap.start).sum()
+    }
+
+    /// Gives the middle of an output that is larger than its bound back to the disk.
+    pub fn give_back(&mut self) {
+        self.store.give_back();
+    }
+
+    pub fn sync(&self) -> io::Result<()> {
+        self.store.sync()
+    }
+}

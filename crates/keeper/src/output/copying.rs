@@ -1,0 +1,385 @@
+//! Copying the output to a standard output, in the foreground manner.
+//!
+//! A process of its own does it, which the front (`front.rs`) has started. So nothing but the copy waits for a reader
+//! that is slow, gone or out of room, and a keeper that is killed has no part in it. It reads the output as any
+//! client does: it asks the keeper for news, and asks whoever keeps the job next if that one dies.
+//!
+//! How far it has come is in a file in memory that the front holds. If this process is killed another goes on from
+//! there. What it had written and not yet noted is then written twice: 64 KiB at most. Nothing is left out but what
+//! the output itself lacks: its middle, where the reader is behind by more than is kept.
+
+use crate::errands::errand;
+use crate::start::gate;
+use outlive_core::control::{Reply, Request};
+use outlive_core::layout::{self, CONTROL};
+use outlive_core::units::show_size;
+use outlive_core::{JobDir, OutputFiles, Spec, State};
+use outlive_sys::own::{self, Bell};
+use outlive_sys::pidfd::{self, Status};
+use outlive_sys::poll::{self, Interest};
+use outlive_sys::socket::{Read, Stream};
+use outlive_sys::{file, lock, memory};
+use std::fs::File;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The errand's name.
+pub const WORD: &str = "copy";
+/// The most that is written, and may be written again, at a time.
+const CHUNK: u64 = 64 * 1024;
+/// How many bytes it takes to note how far it has come.
+const PLACE_BYTES: u64 = 8;
+/// How often another takes the place of one that was killed.
+const MOST_STARTS: u32 = 16;
+/// How long the front waits for a reader once it was asked to end. Engines kill it 10 s after asking or later.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How long to wait before trying again where nobody listens, or a disk is full.
+const AGAIN: Duration = Duration::from_millis(20);
+const FULL: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The copy, as the front knows it.
+#[derive(Debug)]
+pub struct Copying {
+    out: File,
+    /// How many bytes of the output have been written, in eight bytes, and why no more can be, once that is so.
+    copied: File,
+    by: By,
+    starts_left: u32,
+    /// Why it ended before all was copied, if it did.
+    cut: Option<String>,
+}
+
+/// Who copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// Nobody yet.
+    Nobody,
+    Process(i32),
+    /// All is copied, or no more will be.
+    Done,
+}
+
+impl Copying {
+    pub fn new(out: File) -> io::Result<Copying> {
+        Ok(Copying {
+            out,
+            copied: memory::file("outlive copied")?,
+            by: By::Nobody,
+            starts_left: MOST_STARTS,
+            cut: None,
+        })
+    }
+
+    /// Why it ended before all was copied, if it did.
+    pub fn cut(&self) -> Option<&str> {
+        self.cut.as_deref()
+    }
+
+    fn give_up(&mut self, why: &str) {
+        self.by = By::Done;
+        self.cut = Some(why.to_owned());
+    }
+
+    pub fn pid(&self) -> Option<i32> {
+        match self.by {
+            By::Process(pid) => Some(pid),
+            By::Nobody | By::Done => None,
+        }
+    }
+
+    /// Starts it, unless it has been. Where that fails it is tried again at the end.
+    pub fn begin(&mut self, job: &JobDir) {
+        if self.by == By::Nobody && self.starts_left == MOST_STARTS {
+            self.start(job);
+        }
+    }
+
+    fn start(&mut self, job: &JobDir) {
+        let Some(left) = self.starts_left.checked_sub(1) else {
+            return self.give_up("the process that copies failed or was killed too often");
+        };
+        self.starts_left = left;
+        let start = || {
+            let mut command = errand::own_program(job, WORD);
+            command
+                .stdin(self.copied.try_clone()?)
+                .stdout(self.out.try_clone()?)
+                .stderr(Stdio::null());
+            errand::send(job, &mut command)
+        };
+        self.by = match start() {
+            Ok(child) => By::Process(child.id() as i32),
+            Err(_) => By::Nobody,
+        };
+    }
+
+    /// Lets go of it; another is started where somebody has killed it, or it failed.
+    pub fn has_ended(&mut self, job: &JobDir) {
+        let By::Process(pid) = self.by else {
+            return;
+        };
+        match (pidfd::wait_for_child(pid), self.why_no_more()) {
+            (Ok(Status::Exited { code: 0 }), _) => self.by = By::Done,
+            (_, Some(why)) => self.give_up(&why),
+            (Err(_), None) => self.give_up("how the process that copies ended is not known"),
+            (Ok(_), None) => self.start(job),
+        }
+    }
+
+    /// What the process that copied has noted.
+    fn why_no_more(&self) -> Option<String> {
+        let mut why = [0; 256];
+        let count = self.copied.read_at(&mut why, PLACE_BYTES).ok()?;
+        (count > 0).then(|| String::from_utf8_lossy(&why[..count]).into_owned())
+    }
+
+    /// Waits until all is copied, or the reader is gone; once the front `was_asked` to end, not for long.
+    pub fn finish(&mut self, job: &JobDir, bell: &Bell, was_asked: bool) {
+        let mut until = was_asked.then(|| Instant::now() + LAST_WORDS);
+        // One that was never begun has no job to copy from; else it could not be started before.
+        if self.by == By::Nobody && self.starts_left < MOST_STARTS {
+            self.start(job);
+            if self.by == By::Nobody {
+                return self.give_up("the process that copies could not be started");
+            }
+        }
+        let Ok(children) = Bell::for_relatives() else {
+            return self.give_up("it could not be waited for");
+        };
+        while let By::Process(pid) = self.by {
+            children.quiet();
+            if pidfd::has_child_ended(pid).unwrap_or(true) {
+                self.has_ended(job);
+                continue;
+            }
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let on = [
+                (children.as_fd(), Interest::Readable),
+                (bell.as_fd(), Interest::Readable),
+            ];
+            match poll::wait(&on, left).as_deref() {
+                Ok([_, true]) => {
+                    bell.quiet();
+                    until.get_or_insert_with(|| Instant::now() + LAST_WORDS);
+                }
+                Ok(_) if until.is_none_or(|until| Instant::now() < until) => {}
+                _ => {
+                    let _ = pidfd::kill_child(pid).and_then(|()| pidfd::wait_for_child(pid));
+                    return self.give_up("the reader was too slow");
+                }
+            }
+        }
+    }
+}
+
+/// Copies until the job is over or nobody reads any more: the whole life of a process that does it.
+///
+/// Standard input is where it notes how far it has come, standard output where it copies to.
+pub fn run(job: JobDir, front: i32) -> io::Result<()> {
+    own::die_with_parent(front)?;
+    let handed = own::take_handed_down()?;
+    // Also a broken pipe, which is an error then and no signal.
+    own::quiet_signals()?;
+    // Not in the front's group, which somebody may signal as a whole; and so that no keeper takes it for an errand of
+    // its own.
+    let _ = own::new_session();
+    // Until all is copied nobody prunes it.
+    let _hold = layout::open(&job.spec()).and_then(lock::share);
+    let mut at = [0; 8];
+    // Nothing is noted yet where it cannot be read.
+    let _ = handed.input.read_exact_at(&mut at, 0);
+    let mut copier = Copier {
+        spec: job.read_spec().map_err(io::Error::other)?,
+        job,
+        out: handed.output,
+        copied: handed.input,
+        at: u64::from_ne_bytes(at),
+        keeper: None,
+    };
+    copier.copy()
+}
+
+struct Copier {
+    job: JobDir,
+    spec: Spec,
+    out: File,
+    copied: File,
+    at: u64,
+    keeper: Option<Stream>,
+}
+
+impl Copier {
+    fn copy(&mut self) -> io::Result<()> {
+        loop {
+            // Read before the output: if it is final, so is what is found.
+            let journal = self.job.read_journal().map_err(io::Error::other)?;
+            let state = journal.state;
+            self.catch_up(&state)?;
+            if state.is_final() {
+                return Ok(());
+            }
+            while self.await_news(state.seq) == News::Output {
+                let before = self.at;
+                self.catch_up(&state)?;
+                // A job that has cut off its own output: there is none where the keeper says that there is.
+                if self.at == before {
+                    thread::sleep(AGAIN);
+                }
+            }
+        }
+    }
+
+    /// Copies what there is now.
+    fn catch_up(&mut self, state: &State) -> io::Result<()> {
+        let Some(files) = OutputFiles::open(&self.job, self.spec.bound())? else {
+            return Ok(());
+        };
+        let mut buffer = Vec::new();
+        while self.at < files.size()? {
+            if let Some(missing) = self.missing(state, files.size()?) {
+                let lacks = show_size(missing.end - self.at);
+                self.put(format!("\n[… {lacks} of output were not kept here …]\n").as_bytes())?;
+                self.move_on(missing.end)?;
+                continue;
+            }
+            let until = self.next_missing(state, files.size()?);
+            buffer.resize((until - self.at).min(CHUNK) as usize, 0);
+            let count = files.read_at(&mut buffer, self.at)?;
+            // What was dropped while it was read may be zeros.
+            let until = self.next_missing(state, files.size()?);
+            let count = (count as u64).min(until.saturating_sub(self.at)) as usize;
+            if count == 0 && self.missing(state, files.size()?).is_none() {
+                return Ok(());
+            }
+            self.put_output(&buffer[..count])?;
+        }
+        Ok(())
+    }
+
+    fn ranges<'a>(&self, state: &'a State, size: u64) -> impl Iterator<Item = Range<u64>> + 'a {
+        let gaps = state.gaps.iter().cloned();
+        gaps.chain([self.spec.dropped(size)])
+            .filter(|range| !range.is_empty())
+    }
+
+    /// The range that is not there and that the next byte lies in.
+    fn missing(&self, state: &State, size: u64) -> Option<Range<u64>> {
+        let at = self.at;
+        self.ranges(state, size).find(|range| range.contains(&at))
+    }
+
+    /// Where the bytes that are there end.
+    fn next_missing(&self, state: &State, size: u64) -> u64 {
+        let starts = self.ranges(state, size).map(|range| range.start);
+        let later = starts.filter(|start| *start >= self.at);
+        let here = self.missing(state, size).map(|_| self.at);
+        later.chain(here).min().unwrap_or(size).min(size)
+    }
+
+    /// Writes bytes of the output, and notes each step.
+    fn put_output(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let count = self.write(bytes)?;
+            self.move_on(self.at + count as u64)?;
+            bytes = &bytes[count..];
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let count = self.write(bytes)?;
+            bytes = &bytes[count..];
+        }
+        Ok(())
+    }
+
+    /// Writes some of it, however long that takes. Fails where nobody reads any more.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.out.write(bytes) {
+                // Whoever made it may have said that writing to it does not wait.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    poll::wait(&[(self.out.as_fd(), Interest::Writable)], None)?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if file::is_full(&error) && !self.is_over() => thread::sleep(FULL),
+                Err(error) => {
+                    let why = gate::plain(&error);
+                    let _ = self.copied.write_all_at(why.as_bytes(), PLACE_BYTES);
+                    return Err(error);
+                }
+                Ok(count) => return Ok(count),
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let journal = self.job.read_journal();
+        journal.is_ok_and(|journal| journal.state.is_final())
+    }
+
+    fn move_on(&mut self, at: u64) -> io::Result<()> {
+        self.at = at;
+        self.copied.write_all_at(&at.to_ne_bytes(), 0)
+    }
+
+    /// Sleeps until there is more output, or something else has happened.
+    fn await_news(&mut self, seq: u64) -> News {
+        let asked = self.ask(seq);
+        match asked {
+            Ok(Some(Reply::News { seq: now, .. })) if now == seq => News::Output,
+            Ok(Some(_)) => News::Other,
+            Ok(None) | Err(_) => {
+                // Whoever keeps it next has not begun, or it is over.
+                self.keeper = None;
+                thread::sleep(AGAIN);
+                News::Other
+            }
+        }
+    }
+
+    /// What the keeper answers; nothing where nobody does.
+    fn ask(&mut self, seq: u64) -> io::Result<Option<Reply>> {
+        if self.keeper.is_none() {
+            self.keeper = Stream::connect(self.job.path(), CONTROL, PATIENCE)?;
+        }
+        let Some(keeper) = &self.keeper else {
+            return Ok(None);
+        };
+        let request = Request::News {
+            seq,
+            output: Some(self.at),
+        };
+        let mut line = serde_json::to_vec(&request)?;
+        line.push(b'\n');
+        let mut rest = line.as_slice();
+        while !rest.is_empty() {
+            rest = &rest[keeper.write(rest)?..];
+        }
+        let mut answer = Vec::new();
+        let mut buffer = [0; 512];
+        while !answer.ends_with(b"\n") {
+            match keeper.read(&mut buffer)? {
+                Read::Bytes(count) => answer.extend_from_slice(&buffer[..count]),
+                Read::Empty => {}
+                Read::End => return Ok(None),
+            }
+        }
+        Ok(serde_json::from_slice(&answer).ok())
+    }
+}
+
+/// What woke the copier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum News {
+    Output,
+    /// The journal has more, or nobody could be asked.
+    Other,
+}

@@ -1,0 +1,120 @@
+//! Marking lines and moments in the output as it comes.
+//!
+//! The marks are a help for readers, not the truth: one that cannot be written is not missed by the
+//! job, and a reader that finds too few scans further.
+
+use crate::supervise::ledger;
+use outlive_core::event::Moment;
+use outlive_core::index::{INTERVAL_MS, Index, Mark, SPACING};
+use outlive_core::layout;
+use outlive_core::{JobDir, OutputFiles};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+const CHUNK: u64 = 64 * 1024;
+const MOST_UNMARKED: u64 = 1 << 30;
+
+/// The marks being made.
+#[derive(Debug)]
+pub struct Indexing {
+    path: PathBuf,
+    /// Made with the first mark: many jobs write nothing.
+    file: Option<File>,
+    /// Where the next mark goes.
+    length: u64,
+    last: Mark,
+    /// How far the output had come when last looked at, and when that was.
+    seen: (u64, Moment),
+    /// When the last mark was made, in milliseconds since boot.
+    marked: u64,
+}
+
+impl Indexing {
+    /// Goes on after the last mark there is.
+    pub fn resume(job: &JobDir) -> io::Result<Indexing> {
+        let path = job.index();
+        let bytes = match layout::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            other => other?,
+        };
+        let index = Index::parse(&bytes);
+        Ok(Indexing {
+            path,
+            file: None,
+            length: index.length(),
+            last: index.last(),
+            seen: (0, ledger::now()),
+            marked: 0,
+        })
+    }
+
+    /// Marks what has come since the last mark, if that is enough, or some of it is to be dropped:
+    /// what lies below `dropped` will not be there to be counted any more. `ended` if no more will come.
+    pub fn advance(
+        &mut self,
+        output: &OutputFiles,
+        size: u64,
+        dropped: u64,
+        ended: bool,
+    ) -> io::Result<()> {
+        let now = ledger::now();
+        let (before, came) = self.seen;
+        // After a lull, what came before it is marked with its own time.
+        if before > self.last.offset && now.boot_ms.saturating_sub(came.boot_ms) >= INTERVAL_MS {
+            self.mark(output, before, came)?;
+        }
+        // Marks are missing for this much only where somebody took them away, or made the output longer
+        // than anybody wrote: to read it all would keep the job waiting.
+        if size.saturating_sub(self.last.offset) > MOST_UNMARKED {
+            self.last.offset = size - SPACING;
+        }
+        while size >= self.last.offset + SPACING {
+            self.mark(output, self.last.offset + SPACING, now)?;
+        }
+        let slow = now.boot_ms.saturating_sub(self.marked) >= INTERVAL_MS;
+        if size > self.last.offset && (slow || ended || dropped > self.last.offset) {
+            self.mark(output, size, now)?;
+        }
+        self.seen = (size, now);
+        Ok(())
+    }
+
+    fn mark(&mut self, output: &OutputFiles, offset: u64, at: Moment) -> io::Result<()> {
+        let newlines = count_newlines(output, self.last.offset, offset)?;
+        let mark = Mark {
+            offset,
+            newlines: self.last.newlines + newlines,
+            // Readers search by time: where the clock was set back, time stands still until it is as late.
+            wall_ms: at.wall_ms.max(self.last.wall_ms),
+        };
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => layout::open_or_make(&self.path)?,
+        };
+        self.file
+            .insert(file)
+            .write_all_at(&mark.encode(), self.length)?;
+        self.length += mark.encode().len() as u64;
+        self.last = mark;
+        self.marked = at.boot_ms;
+        Ok(())
+    }
+}
+
+fn count_newlines(output: &OutputFiles, from: u64, to: u64) -> io::Result<u64> {
+    let mut buffer = vec![0; CHUNK.min(to - from) as usize];
+    let mut at = from;
+    let mut count = 0;
+    while at < to {
+        let most = (to - at).min(CHUNK) as usize;
+        let read = output.read_at(&mut buffer[..most], at)?;
+        if read == 0 {
+            break;
+        }
+        count += memchr::memchr_iter(b'\n', &buffer[..read]).count() as u64;
+        at += read as u64;
+    }
+    Ok(count)
+}

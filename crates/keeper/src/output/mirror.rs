@@ -1,0 +1,143 @@
+//! The caller's own log: a copy of the output, appended to a file of theirs.
+//!
+//! From some byte of the output on, byte `n` goes to byte `base + n` of that file. Writing a byte twice
+//! to its own place changes nothing, so a keeper that dies here loses and doubles nothing: its heir
+//! compares what is there with the output, and goes on where they part. If somebody else appends to
+//! the file meanwhile, the base moves behind what they wrote, and that is journaled first. The log is a
+//! convenience: failing to write it never holds up the job, and the output is the truth. It is locked
+//! while the job is kept, so that two jobs never write to one.
+
+use crate::output::capture::Capture;
+use outlive_core::event::Event;
+use outlive_core::state::LogBase;
+use outlive_core::{OutputFiles, Spec, State};
+use outlive_sys::file;
+use outlive_sys::lock::{self, Locked};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+const CHUNK: usize = 1024 * 1024;
+
+/// The copy under way.
+#[derive(Debug)]
+pub struct Mirror {
+    log: File,
+    base: u64,
+    copied: u64,
+}
+
+/// Opens and locks the log that the spec names, for the pair to share.
+pub fn open_log(spec: &Spec) -> io::Result<Option<File>> {
+    let Some(path) = &spec.log else {
+        return Ok(None);
+    };
+    let options = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path.as_path());
+    let log = options?;
+    // Only files have places; nothing is kept of what goes to /dev/null, by however many.
+    if !log.metadata()?.is_file() {
+        return Ok(Some(log));
+    }
+    match lock::take(log)? {
+        Locked::Mine(lock) => Ok(Some(lock.into_file())),
+        Locked::Taken => Err(io::Error::other("the log is being written by another job")),
+    }
+}
+
+impl Mirror {
+    /// Goes on where a predecessor was, or begins; then there is something to journal.
+    pub fn resume(
+        log: File,
+        state: &State,
+        spec: &Spec,
+        capture: &Capture,
+    ) -> io::Result<(Mirror, Option<Event>)> {
+        let size = log.metadata()?.len();
+        let begun = state.log_base.is_none().then_some(Event::LogBase {
+            offset: size,
+            from: 0,
+        });
+        let LogBase { offset: base, from } = state.log_base.unwrap_or(LogBase {
+            offset: size,
+            from: 0,
+        });
+        // What was dropped had been copied before, as far as the log could take it, and is not there
+        // to be compared any more.
+        let dropped = spec.dropped(capture.size()).end;
+        let from = from.max(dropped.min(size.saturating_sub(base)));
+        let copied = from + same_bytes(&log, base + from, capture.output(), from)?;
+        Ok((Mirror { log, base, copied }, begun))
+    }
+
+    /// The log is complete, and another job may have it.
+    pub fn release(&self) {
+        // Where that fails it is free once this process and its standby are gone.
+        let _ = lock::release(&self.log);
+    }
+
+    /// What to journal before the next copy, because somebody else has appended since the last.
+    pub fn step_behind_others(&mut self) -> io::Result<Option<Event>> {
+        let end = self.base + self.copied;
+        let size = self.log.metadata()?.len();
+        if size <= end {
+            return Ok(None);
+        }
+        self.base += size - end;
+        Ok(Some(Event::LogBase {
+            offset: self.base,
+            from: self.copied,
+        }))
+    }
+
+    /// Brings the log up to `size` bytes of the output.
+    pub fn copy(&mut self, output: &OutputFiles, size: u64) -> io::Result<()> {
+        while self.copied < size {
+            let most = (size - self.copied).min(CHUNK as u64);
+            match self.copy_some(output, most)? {
+                0 => break,
+                count => self.copied += count as u64,
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_some(&self, output: &OutputFiles, most: u64) -> io::Result<usize> {
+        let to = self.base + self.copied;
+        if let Some(place) = output.place(self.copied)? {
+            let most = most.min(place.most) as usize;
+            match file::copy_range(&place.file, place.at, &self.log, to, most)? {
+                0 => {}
+                count => return Ok(count),
+            }
+        }
+        // Not kept: zeros, as in a file with a hole.
+        let mut buffer = vec![0; most.min(64 * 1024) as usize];
+        let count = output.read_at(&mut buffer, self.copied)?;
+        self.log.write_all_at(&buffer[..count], to)?;
+        Ok(count)
+    }
+}
+
+/// How many bytes a file and the output have in common from these places on.
+fn same_bytes(a: &File, mut at_a: u64, b: &OutputFiles, mut at_b: u64) -> io::Result<u64> {
+    let (mut bytes_a, mut bytes_b) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
+    let mut same = 0;
+    loop {
+        let count = a
+            .read_at(&mut bytes_a, at_a)?
+            .min(b.read_at(&mut bytes_b, at_b)?);
+        let pairs = bytes_a[..count].iter().zip(&bytes_b[..count]);
+        let alike = pairs.take_while(|(a, b)| a == b).count();
+        same += alike as u64;
+        if count == 0 || alike < count {
+            return Ok(same);
+        }
+        at_a += count as u64;
+        at_b += count as u64;
+    }
+}

@@ -1,0 +1,247 @@
+//! The keeper's partner: the standby that takes over if the keeper dies, and making a new one when it is gone.
+//!
+//! A keeper whose standby has died forks another at once. The new standby inherits every descriptor that cannot be
+//! opened again (`shared.rs`) and a pidfd of the leader. Linux 6.15 and later report the leader's exit status through
+//! that pidfd, although the standby is not its parent.
+
+use crate::hooks::Hook;
+use crate::start::findable::Finding;
+use crate::start::leader::Leader;
+use crate::start::tools;
+use crate::supervise::keeper::Keeper;
+use outlive_core::event::Event;
+use outlive_sys::child::{self, Forked};
+use outlive_sys::{clock, own, pidfd};
+use std::io;
+
+/// The other process of the pair, as the keeper at work knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// The process that has forked this one.
+    Parent(i32),
+    /// A process that this one has forked.
+    Child {
+        pid: i32,
+        since_ms: u64,
+        /// It has a descriptor of the leader: there was one when it was forked.
+        knows_leader: bool,
+    },
+    /// There is none. The next one is made at this time (milliseconds since boot).
+    Alone { until_ms: u64 },
+}
+
+/// Which process this is after a standby was made, or was not.
+#[derive(Debug)]
+pub enum Which {
+    Keeper,
+    /// The new standby, of the keeper with this pid.
+    Standby {
+        of: i32,
+        finding: Finding,
+    },
+}
+
+/// How long to wait before a process that died young is replaced.
+///
+/// Something may kill every one of them as soon as it begins, and would else have the pair fork as fast as it can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Haste {
+    /// How many in a row lived less than [`YOUNG_MS`].
+    young: u32,
+}
+
+const YOUNG_MS: u64 = 1000;
+/// The first few are replaced at once: whoever kills both on purpose does so quickly.
+const AT_ONCE: u32 = 3;
+const FIRST_PAUSE_MS: u64 = 125;
+/// Verbs wait for a keeper some seconds: one that takes over after this pause still answers them.
+const LONGEST_PAUSE_MS: u64 = 1000;
+
+impl Haste {
+    /// One has died after having lived this long: says how long to wait before the next begins.
+    pub fn after(&mut self, lived_ms: u64) -> u64 {
+        if lived_ms >= YOUNG_MS {
+            self.young = 0;
+            return 0;
+        }
+        self.young = self.young.saturating_add(1);
+        match self.young.checked_sub(AT_ONCE) {
+            None | Some(0) => 0,
+            Some(more) => (FIRST_PAUSE_MS << more.min(16)).min(LONGEST_PAUSE_MS),
+        }
+    }
+}
+
+impl Company {
+    /// Right after this process was forked by its standby. One that is gone already is none.
+    pub fn of_parent(parent: i32) -> Company {
+        match own::hear_of_parent(parent) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Company::NOBODY,
+            // Where the kernel does not tell of its end, it is believed to live, as it mostly does.
+            _ => Company::Parent(parent),
+        }
+    }
+
+    /// None could be made just now.
+    pub fn alone_for_a_while() -> Company {
+        Company::Alone {
+            until_ms: clock::boot_ms() + FIRST_PAUSE_MS,
+        }
+    }
+
+    /// Nobody yet.
+    pub const NOBODY: Company = Company::Alone { until_ms: 0 };
+
+    pub fn pid(self) -> Option<i32> {
+        match self {
+            Company::Parent(pid) | Company::Child { pid, .. } => Some(pid),
+            Company::Alone { .. } => None,
+        }
+    }
+
+    /// The partner, if this process has to wait for it.
+    pub fn child(self) -> Option<i32> {
+        match self {
+            Company::Child { pid, .. } => Some(pid),
+            Company::Parent(_) | Company::Alone { .. } => None,
+        }
+    }
+
+    /// When another standby is to be made.
+    pub fn due_at(self) -> Option<u64> {
+        match self {
+            Company::Alone { until_ms } => Some(until_ms),
+            Company::Parent(_) | Company::Child { .. } => None,
+        }
+    }
+}
+
+impl Keeper<'_> {
+    /// Notices that the parent has ended, if it was the standby.
+    pub(crate) fn look_at_parent(&mut self) {
+        if let Company::Parent(pid) = self.company
+            && own::parent_pid() != Some(pid)
+        {
+            self.keep_company(Company::NOBODY);
+        }
+    }
+
+    /// Notices that a standby which this process has forked has ended. Looked at by itself: another ended child that
+    /// cannot be dealt with now must not stand before it.
+    pub(crate) fn look_at_standby(&mut self) -> io::Result<()> {
+        match self.company.child() {
+            Some(pid) if pidfd::has_child_ended(pid)? => self.was_standby(pid).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether this ended child was the standby; then it is let go.
+    pub(crate) fn was_standby(&mut self, pid: i32) -> io::Result<bool> {
+        match self.company {
+            Company::Child {
+                pid: standby,
+                since_ms,
+                ..
+            } if standby == pid => {
+                pidfd::reap_child(pid)?;
+                let now = clock::boot_ms();
+                let pause_ms = self.standbys.after(now.saturating_sub(since_ms));
+                self.keep_company(Company::Alone {
+                    until_ms: now + pause_ms,
+                });
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Makes a new standby where there is none. Returns in both processes.
+    pub(crate) fn find_company(&mut self) -> Which {
+        let has_leader = self.leader.awaited().is_some();
+        match self.company {
+            Company::Alone { until_ms } if until_ms <= clock::boot_ms() => {}
+            // It could not learn how the leader ends.
+            Company::Child {
+                pid,
+                knows_leader: false,
+                ..
+            } if has_leader => {
+                let _ = pidfd::kill_child(pid).and_then(|()| pidfd::wait_for_child(pid));
+            }
+            _ => return Which::Keeper,
+        }
+        let now = clock::boot_ms();
+        let keeper = own::pid();
+        let forked = child::fork_here();
+        let pid = match forked {
+            Ok(Forked::Parent(pid)) => pid,
+            Ok(Forked::Child) => return self.become_standby(keeper),
+            // No process or memory to be had: as if it had died at once.
+            Err(_) => {
+                let pause_ms = self.standbys.after(0).max(FIRST_PAUSE_MS);
+                let until_ms = now + pause_ms;
+                self.keep_company(Company::Alone { until_ms });
+                return Which::Keeper;
+            }
+        };
+        self.keep_company(Company::Child {
+            pid,
+            since_ms: now,
+            knows_leader: has_leader,
+        });
+        // Who it is is good to know and nothing hangs on it: a full disk must not end this here.
+        let _ = tools::identify(pid)
+            .and_then(|standby| self.ledger.write(&[Event::NewStandby { standby }]));
+        self.role.reach(Hook::NewStandby);
+        Which::Keeper
+    }
+
+    pub(crate) fn keep_company(&mut self, company: Company) {
+        self.company = company;
+        self.tree.partner = company.pid();
+    }
+
+    /// In the new process: keeps the leader's descriptor. All else that is the keeper's alone, such as its
+    /// connections, is closed when this copy of the keeper is dropped.
+    fn become_standby(&mut self, keeper: i32) -> Which {
+        // Not a part of the keeper's session, which somebody may signal as a whole.
+        let _ = own::new_session();
+        let process = self.state().phase.leader().map(|leader| leader.process);
+        let leader = std::mem::replace(&mut self.leader, Leader::Waiting);
+        self.shared.leader = process.zip(leader.into_pidfd());
+        Which::Standby {
+            of: keeper,
+            finding: self.finding.known(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_die_young_are_replaced_more_and_more_slowly() {
+        let mut haste = Haste::default();
+        let pauses: Vec<u64> = (0..12).map(|_| haste.after(YOUNG_MS - 1)).collect();
+        assert_eq!(
+            pauses,
+            [0, 0, 0, 250, 500, 1000, 1000, 1000, 1000, 1000, 1000, 1000]
+        );
+    }
+
+    #[test]
+    fn one_that_lived_long_is_replaced_at_once_and_the_count_begins_anew() {
+        let mut haste = Haste::default();
+        let last = (0..9).map(|_| haste.after(0)).last();
+        assert_eq!(last, Some(LONGEST_PAUSE_MS));
+        assert_eq!(haste.after(YOUNG_MS), 0);
+        assert_eq!(haste.after(0), 0);
+    }
+
+    #[test]
+    fn a_count_of_any_size_has_a_pause() {
+        let mut haste = Haste { young: u32::MAX };
+        assert_eq!(haste.after(0), LONGEST_PAUSE_MS);
+    }
+}

@@ -1,0 +1,293 @@
+//! The foreground manner: for a batch engine that watches the process it started, and as the first process of a
+//! container.
+//!
+//! ```text
+//!  engine ─starts─► front: the standby, in the engine's session and group
+//!                     ├─fork─► keeper (own session) ─fork─► leader (own session)
+//!                     └─start► copying (`copying.rs`): the output, to the front's standard output
+//! ```
+//! The front is the process that somebody watches. TERM or INT to it stops the job with its grace; as a standby it
+//! hands the signal to the keeper, as the keeper it stops the job itself. It ends last, with the job's code. A job in
+//! the foreground does not outlive its front: if that is killed, the keeper stops the job.
+//!
+//! A signal that the front's parent has had ignored (a shell does that with INT for `command &`) stays ignored. HUP
+//! does not stop the job.
+
+use crate::MARK;
+use crate::output::copying::Copying;
+use crate::pair::company::Company;
+use crate::pair::enter;
+use crate::supervise::keeper::Keeper;
+use outlive_core::event::{StopCause, StopRequest};
+use outlive_core::outcome::{EndedBy, Outcome};
+use outlive_core::signal::Signal;
+use outlive_core::{JobDir, layout, words};
+use outlive_sys::lock::{self, Lock, Locked};
+use outlive_sys::own::{self, Bell};
+use outlive_sys::pidfd;
+use outlive_sys::{procfs, spawn};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// The argument that asks for this manner.
+pub const WORD: &str = "foreground";
+/// What asks for the job's end.
+const STOPS: [Signal; 2] = [Signal::TERM, Signal::INT];
+/// The outcome is not known, or Outlive failed.
+const UNKNOWN: i32 = 125;
+const UNSEEN: &str = "how the job ended is not known here; does another process keep it?";
+/// Why a job is stopped whose front is not there any more.
+const GONE: &str = "the process that ran it in the foreground was killed";
+
+/// What the keepers of a job in the foreground share.
+#[derive(Debug)]
+pub struct Front {
+    pid: i32,
+    bell: Bell,
+    /// The last signal that this process has heard.
+    heard: Option<Signal>,
+    /// This process has begun to stop the job for it.
+    has_stopped: bool,
+    /// In the front alone.
+    stage: Option<Stage>,
+}
+
+/// What only the front needs.
+#[derive(Debug)]
+struct Stage {
+    copying: Copying,
+    /// Standard error, to say why there is no code of the job's own.
+    words: File,
+    /// Nobody prunes the job before its code is read.
+    _hold: Option<Lock>,
+}
+
+/// Whether a process is a front. Those that it has forked have its arguments too, and other pids.
+pub fn is_front(pid: i32) -> bool {
+    let arguments = procfs::arguments(pid);
+    match arguments.as_slice() {
+        [.., manner, front] if manner == WORD.as_bytes() => {
+            let own = procfs::innermost_pid(pid).map(|own| own.to_string());
+            own.is_some_and(|own| own.as_bytes() == front)
+        }
+        _ => false,
+    }
+}
+
+/// Supervises the job in this directory, in the place of whoever executes this; returns the job's code.
+pub fn run(directory: &Path, named: &[OsString]) -> i32 {
+    let mut front = None;
+    let mut run = || {
+        // A process with the pid 1 does not get signals that it neither blocks nor handles.
+        own::block_signals(&STOPS.map(Signal::linux_number))?;
+        let job = JobDir::at(std::path::absolute(directory)?);
+        mark(&job, named)?;
+        let mut words = own::standard_error()?;
+        let Some(mut handed) = enter::settle_in(&job)? else {
+            let said = "the job cannot be supervised here; its record says why";
+            let _ = writeln!(words, "outlive: {said}");
+            return Err(io::Error::other(said));
+        };
+        // Nobody waits to hear that the start is decided.
+        let null = File::options().write(true).open("/dev/null")?;
+        let out = std::mem::replace(&mut handed.output, null);
+        front = Some(Front::new(&job, out, words)?);
+        enter::enter(&job, handed, Ok(()), &mut front)?;
+        Ok(job)
+    };
+    let ran: io::Result<JobDir> = run();
+    match (ran, front) {
+        (Ok(job), Some(mut front)) if front.is_here() => front.leave(&job),
+        // A keeper or standby that the front has forked, and which has finished.
+        (Ok(_), _) => 0,
+        (Err(_), _) => UNKNOWN,
+    }
+}
+
+/// Sees to it that this process bears the job's mark, which all of the job's processes inherit, and is known as the
+/// front by its own arguments.
+fn mark(job: &JobDir, named: &[OsString]) -> io::Result<()> {
+    let pid = own::pid().to_string();
+    if std::env::var_os(MARK).is_some_and(|mark| mark == job.path()) && named == [pid.as_str()] {
+        return Ok(());
+    }
+    let id = job.path().file_name().map(OsString::from);
+    let mut again = Command::new("/proc/self/exe");
+    again
+        .arg0("outlive-keeper")
+        .arg(job.path())
+        .arg(WORD)
+        .arg(pid)
+        .env(MARK, job.path())
+        .env("OUTLIVE_JOB", id.unwrap_or_default());
+    Err(spawn::become_with_own_signals(&mut again))
+}
+
+impl Front {
+    fn new(job: &JobDir, out: File, words: File) -> io::Result<Box<Front>> {
+        let pid = own::pid();
+        let heeded = STOPS.map(Signal::linux_number).into_iter();
+        let heeded: Vec<i32> = heeded
+            .filter(|signal| !procfs::ignores(pid, *signal))
+            .collect();
+        let hold = layout::open(&job.spec()).and_then(lock::share);
+        Ok(Box::new(Front {
+            pid,
+            bell: Bell::for_signals(&heeded)?,
+            heard: None,
+            has_stopped: false,
+            stage: Some(Stage {
+                copying: Copying::new(out)?,
+                words,
+                _hold: match hold {
+                    Ok(Locked::Mine(lock)) => Some(lock),
+                    // No reason not to run it.
+                    Ok(Locked::Taken) | Err(_) => None,
+                },
+            }),
+        }))
+    }
+
+    /// Whether this process is the one that is watched.
+    pub fn is_here(&self) -> bool {
+        own::pid() == self.pid
+    }
+
+    /// Whether a keeper is left without it. It is the first keeper's parent and that of its own standbys.
+    fn is_gone(&self) -> bool {
+        !self.is_here() && own::parent_pid() != Some(self.pid)
+    }
+
+    pub fn bell(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+
+    /// After this process was forked, or has forked: the front begins to copy, any other lets go of what is the
+    /// front's.
+    pub fn take_place(&mut self, job: &JobDir) {
+        match &mut self.stage {
+            Some(stage) if own::pid() == self.pid => stage.copying.begin(job),
+            _ => self.stage = None,
+        }
+    }
+
+    fn listen(&mut self) {
+        while let Some(number) = self.bell.next_signal() {
+            self.heard = Signal::from_linux_number(number).or(self.heard);
+        }
+    }
+
+    /// As a standby: hands what was heard to the keeper. If that dies over it, this process has heard it too.
+    pub fn pass_on(&mut self, keeper: i32) {
+        while let Some(number) = self.bell.next_signal() {
+            self.heard = Signal::from_linux_number(number).or(self.heard);
+            // A child that was not waited for, so its number is its own.
+            let _ = pidfd::signal_child(keeper, number);
+        }
+    }
+
+    /// As a standby: lets go of children that have ended, but for the keeper. The first process of a container gets
+    /// every orphan there.
+    pub fn let_children_go(&mut self, job: &JobDir, keeper: i32) {
+        while let Ok(Some(pid)) = pidfd::any_ended_child() {
+            if pid == keeper {
+                return;
+            }
+            if !self.copy_ended(job, pid) {
+                let _ = pidfd::reap_child(pid);
+            }
+        }
+    }
+
+    /// The process that copies, if this one has started it.
+    pub fn copying(&self) -> Option<i32> {
+        self.stage.as_ref()?.copying.pid()
+    }
+
+    /// Whether this ended child copied; then it is let go, and another goes on where it was killed.
+    fn copy_ended(&mut self, job: &JobDir, pid: i32) -> bool {
+        match &mut self.stage {
+            Some(stage) if stage.copying.pid() == Some(pid) => {
+                stage.copying.has_ended(job);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Why the job is to be stopped now, once.
+    fn asks(&mut self) -> Option<String> {
+        self.listen();
+        let why = match self.heard {
+            Some(signal) => signal.to_string(),
+            None if self.is_gone() => GONE.to_owned(),
+            None => return None,
+        };
+        (!std::mem::replace(&mut self.has_stopped, true)).then_some(why)
+    }
+
+    /// The job is over: waits for the copy, and returns the job's code.
+    fn leave(&mut self, job: &JobDir) -> i32 {
+        self.listen();
+        let Some(stage) = &mut self.stage else {
+            return UNKNOWN;
+        };
+        stage.copying.finish(job, &self.bell, self.heard.is_some());
+        let end = job.read_journal().ok().and_then(|journal| {
+            let end = journal.state.end()?;
+            Some((end.outcome.clone(), end.ended_by))
+        });
+        let id = job.path().file_name().unwrap_or_default().display();
+        let ended = match &end {
+            Some((Outcome::NotStarted { reason, .. } | Outcome::Lost { reason }, _)) => {
+                Some(words::visible(reason).into_owned())
+            }
+            Some((_, EndedBy::Timeout)) => Some(format!("{id}: timed out")),
+            Some((Outcome::Exited { .. } | Outcome::Signaled { .. }, _)) => None,
+            None => Some(UNSEEN.to_owned()),
+        };
+        let cut = stage.copying.cut().map(|why| {
+            format!("the copy of the output ended early ({why}); `outlive log {id}` has all of it")
+        });
+        for words in [ended, cut].into_iter().flatten() {
+            let _ = writeln!(stage.words, "outlive: {words}");
+        }
+        end.and_then(|(outcome, _)| outcome.exit_code())
+            .unwrap_or(UNKNOWN)
+    }
+}
+
+impl Keeper<'_> {
+    /// Stops the job where its front was asked to end, or was killed.
+    pub(crate) fn heed_place(&mut self) -> io::Result<()> {
+        let asks = self.shared.front.as_mut().and_then(|front| front.asks());
+        let Some(why) = asks else {
+            return Ok(());
+        };
+        self.stop(StopRequest {
+            by: StopCause::Place,
+            detail: Some(why),
+            grace_ms: self.shared.spec.grace_ms,
+            session: None,
+        })
+    }
+
+    /// Whether this ended child copied for the front, which this process is then.
+    pub(crate) fn was_copying(&mut self, pid: i32) -> io::Result<bool> {
+        let shared = &mut *self.shared;
+        let front = shared.front.as_mut();
+        Ok(front.is_some_and(|front| front.copy_ended(&shared.job, pid)))
+    }
+
+    /// The front ends last, so its standby goes before it.
+    pub(crate) fn dismiss_standby(&mut self) {
+        if let (Some(_), Company::Child { pid, .. }) = (&self.shared.front, self.company) {
+            let _ = pidfd::kill_child(pid).and_then(|()| pidfd::wait_for_child(pid));
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What a keeper needs and its heir could not make again: opened before the pair is two.
+
+use crate::errands::keep_awake::KeepAwake;
+use crate::errands::lock_wait::Turn;
+use crate::input::channel::Channel;
+use crate::output::capture::Source;
+use crate::output::mirror;
+use crate::pair::company::Haste;
+use crate::pair::front::Front;
+use outlive_core::layout::{self, CONTROL};
+use outlive_core::limits::{self, Files};
+use outlive_core::{Input, JobDir, Phase, ProcRef, Spec};
+use outlive_sys::child::{self, Gate, GateInside};
+use outlive_sys::limits::Limits;
+use outlive_sys::pidfd::PidFd;
+use outlive_sys::socket::Listener;
+use outlive_sys::{clock, pipe};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+/// With the fewest files a keeper works with, this many clients at once have room.
+const FEWEST_CLIENTS: usize = 8;
+/// Where the limit cannot be learned.
+const MOST_CLIENTS: usize = 128;
+
+/// What a keeper needs and its heir could not make again.
+#[derive(Debug)]
+pub struct Shared {
+    pub job: JobDir,
+    pub spec: Spec,
+    pub feed: File,
+    pub listener: Listener,
+    pub channel: Channel,
+    /// The maker's side of the gate the leader starts through.
+    pub gate: Gate,
+    /// In the foreground manner.
+    pub front: Option<Box<Front>>,
+    /// The caller's own log, locked.
+    pub log: Option<File>,
+    /// The named lock, where the job is to have one.
+    pub turn: Option<Turn>,
+    pub most_clients: usize,
+    pub limits: Option<Limits>,
+    /// The leader and a descriptor of it, in a standby that was forked while there was one.
+    pub leader: Option<(ProcRef, PidFd)>,
+    /// The job's processes do not descend from this one, though nobody has adopted the job: it was a child of the
+    /// keeper that it took over from.
+    pub orphaned: bool,
+    /// When the keeper at work began (boot time), and how many before it died young.
+    pub begun_ms: u64,
+    pub haste: Haste,
+    /// Which file the pair has locked.
+    lock: FileId,
+    /// What holds off sleep does so until this closes.
+    _awake: Option<KeepAwake>,
+    /// Who started this pair hears through it that the start is decided.
+    ready: File,
+}
+
+impl Shared {
+    /// The job's directory and what was asked.
+    pub fn asked(&self) -> (&JobDir, &Spec) {
+        (&self.job, &self.spec)
+    }
+
+    /// Opens all of it, and the leader's side of the gate.
+    pub fn open(
+        job: JobDir,
+        lock: FileId,
+        spec: Spec,
+        ready: &File,
+        limits: Option<Limits>,
+    ) -> io::Result<(Shared, GateInside)> {
+        let needed = Files::of(&spec);
+        let refusal =
+            limits.and_then(|may| limits::refusal(needed, may.open_files(), may.file_size()));
+        if let Some(reason) = refusal {
+            return Err(io::Error::other(reason));
+        }
+        let (gate, inside) = child::gate()?;
+        // Most jobs have nothing for which it matters.
+        let matters = spec.log.is_some() || spec.input != Input::Null;
+        let begun = matters && has_begun(&job)?;
+        let log = match mirror::open_log(&spec) {
+            // A job that runs already is kept all the same.
+            Err(_) if begun => None,
+            other => other?,
+        };
+        let turn = spec.lock.as_ref().map(|name| Turn::open(&job, name));
+        let shared = Shared {
+            front: None,
+            log,
+            turn: turn.transpose()?,
+            most_clients: limits.map_or(MOST_CLIENTS, |limits| {
+                limits.open_files() - needed.0 + FEWEST_CLIENTS
+            }),
+            feed: open_feed(&job)?,
+            listener: listen(&job)?,
+            channel: Channel::open(&job, &spec, begun)?,
+            _awake: KeepAwake::begin(&job, &spec),
+            job,
+            spec,
+            gate,
+            ready: ready.try_clone()?,
+            limits,
+            leader: None,
+            orphaned: false,
+            begun_ms: clock::boot_ms(),
+            haste: Haste::default(),
+            lock,
+        };
+        Ok((shared, inside))
+    }
+
+    /// Whether the directory is still that of the job that this pair keeps. Once its job is over it may be pruned,
+    /// and another job be given its id.
+    pub fn is_still_here(&self) -> bool {
+        FileId::at(&self.job.lock()).is_ok_and(|id| id == self.lock)
+    }
+
+    /// Before this process takes over: waits where keepers have died one after the other.
+    pub fn pause_before_taking_over(&mut self) {
+        let lived_ms = clock::boot_ms().saturating_sub(self.begun_ms);
+        thread::sleep(Duration::from_millis(self.haste.after(lived_ms)));
+    }
+
+    /// Where the job's output comes from.
+    pub fn source(&self) -> Source<'_> {
+        Source {
+            feed: &self.feed,
+            terminal: match &self.channel {
+                Channel::Terminal(terminal) => Some(terminal),
+                Channel::None | Channel::Pipe(_) | Channel::Lost(_) => None,
+            },
+        }
+    }
+
+    /// Tells whoever started this pair that the start is decided. Nobody may be there any more.
+    pub fn ring_ready(&self) {
+        let _ = (&self.ready).write_all(b"r");
+    }
+}
+
+/// Which file it is, for as long as somebody has it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    pub fn at(path: &Path) -> io::Result<FileId> {
+        fs::metadata(path).map(FileId::from)
+    }
+
+    pub fn of(file: &File) -> io::Result<FileId> {
+        file.metadata().map(FileId::from)
+    }
+}
+
+impl From<Metadata> for FileId {
+    fn from(file: Metadata) -> FileId {
+        FileId {
+            device: file.dev(),
+            inode: file.ino(),
+        }
+    }
+}
+
+fn has_begun(job: &JobDir) -> io::Result<bool> {
+    let journal = job.read_journal().map_err(io::Error::other)?;
+    Ok(journal.state.phase != Phase::Accepted)
+}
+
+fn listen(job: &JobDir) -> io::Result<Listener> {
+    let listen = || Listener::bind(job.path(), CONTROL);
+    // A socket of a dead keeper is replaced; a directory could not be.
+    listen().or_else(|_| {
+        layout::set_aside(&job.control(), |kind| !kind.is_dir())?;
+        listen()
+    })
+}
+
+/// The reading end of the feed. One that is gone went with its writers, or by somebody's hand.
+fn open_feed(job: &JobDir) -> io::Result<File> {
+    layout::set_aside(&job.feed(), FileTypeExt::is_fifo)?;
+    match pipe::open_reader(&job.feed()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            pipe::make_fifo(&job.feed())?;
+            pipe::open_reader(&job.feed())
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,60 @@
+//! Whether a process of the job waits for input: learned from what it is blocked in.
+
+use crate::input::channel::Channel;
+use crate::tree::members::Tree;
+use outlive_core::control::Awaiting;
+use outlive_sys::blocked::{self, Target};
+use outlive_sys::procfs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+/// `/dev/tty`: whatever terminal the process has.
+const OWN_TERMINAL: u64 = 5 << 8;
+
+/// What a process of the tree waits for, if one does and nothing is on its way to it.
+pub fn look(channel: &Channel, tree: &Tree, pending: u64) -> io::Result<Option<Awaiting>> {
+    if pending > 0 {
+        return Ok(None);
+    }
+    let kind = match channel {
+        Channel::None | Channel::Lost(_) => return Ok(None),
+        Channel::Pipe(_) => Awaiting::Data,
+        // Asked for in this order: looking for it hands over what was typed a moment ago.
+        Channel::Terminal(terminal) if terminal.master.has_input_waiting()? => return Ok(None),
+        Channel::Terminal(terminal) => {
+            let mode = terminal.master.mode()?;
+            match (mode.lines, mode.echo) {
+                (true, true) => Awaiting::Line,
+                (true, false) => Awaiting::Password,
+                (false, _) => Awaiting::Keys,
+            }
+        }
+    };
+    let waits = |pid: i32| {
+        let mut targets = blocked::reads(pid)
+            .into_iter()
+            .filter_map(|fd| blocked::target(pid, fd));
+        targets.any(|target| is_input(channel, pid, target))
+    };
+    let members = tree.members()?;
+    Ok(members
+        .iter()
+        .any(|member| waits(member.process.pid))
+        .then_some(kind))
+}
+
+/// Whether what a process reads from is the job's own input.
+fn is_input(channel: &Channel, pid: i32, target: Target) -> bool {
+    match channel {
+        Channel::Terminal(terminal) => {
+            let device = terminal.master.device();
+            let own = || procfs::stat(pid).is_some_and(|stat| stat.terminal == device);
+            target.device == device || target.device == OWN_TERMINAL && own()
+        }
+        Channel::Pipe(_) => channel
+            .pipe()
+            .and_then(|pipe| pipe.metadata().ok())
+            .is_some_and(|pipe| (target.filesystem, target.inode) == (pipe.dev(), pipe.ino())),
+        Channel::None | Channel::Lost(_) => false,
+    }
+}

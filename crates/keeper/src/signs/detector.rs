@@ -1,0 +1,395 @@
+//! What a job shows of itself while it runs: lines that are watched for, readiness, silence, prompts.
+//!
+//! ```text
+//!  output ─► scanners ─► limit ─► breaker of the session ─► journal
+//!  time   ─► silence, an unfinished line that is still, a process that waits for input ─► journal
+//! ```
+//! What was told is in the journal with where the keeper would have gone on; how far it has come since
+//! is in a small file of its own (`progress`), written after the journal. A successor goes on from the
+//! newer of the two, so nothing is missed and nothing told twice.
+
+use super::breaker::{self, Told};
+use super::progress::{Progress, Resume};
+use super::prompt::Prompt;
+use super::silence::Silence;
+use super::unwritten::Unwritten;
+use crate::signs::watch::limit;
+use crate::signs::watch::{Limit, Patterns, Place, Scanner};
+use outlive_core::control::Awaiting;
+use outlive_core::event::{Event, Matched};
+use outlive_core::ready::Ready;
+use outlive_core::watch::Pattern;
+use outlive_core::{Input, JobDir, OutputFiles, Spec, State};
+use serde_json::Value;
+use std::io;
+use std::ops::Range;
+
+/// Read and scanned at once; it stays in the processor's nearer caches.
+const CHUNK: usize = 64 * 1024;
+
+/// What is looked for in one job.
+#[derive(Debug)]
+pub struct Signs {
+    watch: Option<Watching>,
+    /// Until the line has come.
+    ready: Option<Scanner>,
+    pub silence: Option<Silence>,
+    pub prompt: Option<Prompt>,
+    breaker: Option<breaker::Share>,
+    /// How long an unfinished line must be still, and when that will be.
+    still_ms: u64,
+    still_at: Option<u64>,
+    progress: Progress,
+    resume: Resume,
+    unwritten: Unwritten,
+}
+
+/// Lines that are watched for.
+#[derive(Debug)]
+struct Watching {
+    scanner: Scanner,
+    limit: Limit,
+}
+
+/// Whether somebody is to hear of a prompt.
+fn talks(spec: &Spec) -> bool {
+    spec.input != Input::Null && spec.session.is_some()
+}
+
+impl Signs {
+    /// What was asked of this job; `None` where nothing was, which then takes no room.
+    pub fn resume(
+        job: &JobDir,
+        spec: &Spec,
+        state: &State,
+        size: u64,
+        now: u64,
+    ) -> io::Result<Option<Box<Signs>>> {
+        let asked = spec.watch.is_some() || matches!(spec.ready, Some(Ready::Line(_)));
+        if state.end().is_some() || !(asked || talks(spec) || spec.quiet_after_ms.is_some()) {
+            return Ok(None);
+        }
+        Signs::of(job, spec, state, size, now).map(Some)
+    }
+
+    /// Kept out of line: most jobs are not watched, and the stack frame that this takes is larger than a page.
+    #[inline(never)]
+    fn of(job: &JobDir, spec: &Spec, state: &State, size: u64, now: u64) -> io::Result<Box<Signs>> {
+        let progress = Progress::open(job)?;
+        let resume = progress.newer(&state.signs.resume);
+        let compiled = |patterns: &[Pattern]| {
+            Patterns::compile(patterns).map_err(|bad| io::Error::other(bad.why))
+        };
+        let watch = match &spec.watch {
+            Some(watch) if !state.signs.watch_disabled && !resume.limit.is_over() => {
+                Some(Watching {
+                    scanner: Scanner::resume(compiled(&watch.patterns)?, resume.watch),
+                    limit: Limit::resume(watch, resume.limit.clone()),
+                })
+            }
+            _ => None,
+        };
+        let ready = match (&spec.ready, state.signs.ready) {
+            (Some(Ready::Line(pattern)), None) => {
+                let pattern = Pattern::Regex(pattern.clone());
+                Some(Scanner::resume(compiled(&[pattern])?, resume.ready))
+            }
+            _ => None,
+        };
+        Ok(Box::new(Signs {
+            watch,
+            ready,
+            silence: spec
+                .quiet_after_ms
+                .map(|after| Silence::begin(after, now, resume.silence == Some(size))),
+            prompt: talks(spec).then(|| Prompt::begin(now, resume.prompt)),
+            breaker: breaker::Share::of(job, spec, resume.breaker),
+            still_ms: spec.still_ms,
+            still_at: None,
+            progress,
+            resume,
+            unwritten: Unwritten::default(),
+        }))
+    }
+
+    /// Looks at output that has come, all of it that will; what lies below `dropped.end` is not there.
+    pub fn look(
+        &mut self,
+        output: &OutputFiles,
+        size: u64,
+        spec: &Spec,
+        now: u64,
+    ) -> io::Result<()> {
+        let dropped = spec.dropped(size);
+        self.skip(&dropped);
+        let Some(from) = self.scanned().filter(|from| *from < size) else {
+            return Ok(());
+        };
+        let mut buffer = vec![0; CHUNK.min((size - from) as usize)];
+        let mut at = from;
+        while at < size {
+            if dropped.contains(&at) {
+                self.skip(&dropped);
+                at = dropped.end;
+                continue;
+            }
+            let until = if at < dropped.start {
+                dropped.start
+            } else {
+                size
+            };
+            let most = (until.min(size) - at).min(CHUNK as u64) as usize;
+            let read = output.read_at(&mut buffer[..most], at)?;
+            if read == 0 {
+                break;
+            }
+            self.scan(at, &buffer[..read], now);
+            at += read as u64;
+        }
+        self.still_at = self.is_begun().then_some(now + self.still_ms);
+        Ok(())
+    }
+
+    /// Has those scanners go on behind what is not there that would come to it next.
+    fn skip(&mut self, dropped: &Range<u64>) {
+        let watch = self.watch.as_mut().map(|watch| &mut watch.scanner);
+        for scanner in watch.into_iter().chain(self.ready.as_mut()) {
+            if dropped.contains(&scanner.end()) {
+                scanner.skip_to(dropped.end);
+            }
+        }
+    }
+
+    /// How far all scanners have come.
+    fn scanned(&self) -> Option<u64> {
+        let watch = self.watch.as_ref().map(|watch| watch.scanner.end());
+        let ready = self.ready.as_ref().map(Scanner::end);
+        [watch, ready].into_iter().flatten().min()
+    }
+
+    /// Whether a line is begun that might be a match as it is.
+    fn is_begun(&self) -> bool {
+        let begun = |scanner: &Scanner| {
+            let place = scanner.place();
+            !place.told && place.from < scanner.end()
+        };
+        self.watch
+            .as_ref()
+            .is_some_and(|watch| begun(&watch.scanner))
+            || self.ready.as_ref().is_some_and(begun)
+    }
+
+    fn scan(&mut self, at: u64, bytes: &[u8], now: u64) {
+        let new = |scanner: &Scanner| {
+            let skipped = scanner.end().saturating_sub(at).min(bytes.len() as u64);
+            skipped as usize
+        };
+        if let Some(watch) = &mut self.watch {
+            let mut found = Vec::new();
+            let Watching { scanner, limit } = watch;
+            let from = new(scanner);
+            scanner.push(&bytes[from..], &mut |hit| {
+                if let Some(event) = limit.matched(now, || hit.to_match()) {
+                    found.push((event, hit.after, limit.state().clone()));
+                }
+            });
+            for (event, place, state) in found {
+                self.tell(event, place, state, now);
+            }
+        }
+        if let Some(ready) = &mut self.ready {
+            let from = new(ready);
+            let mut seen = false;
+            ready.push(&bytes[from..], &mut |_| seen = true);
+            self.is_ready(seen);
+        }
+    }
+
+    fn is_ready(&mut self, seen: bool) {
+        if seen {
+            self.ready = None;
+            self.unwritten.put(vec![Event::Ready]);
+        }
+    }
+
+    /// The output has been still: an unfinished line is looked at as it is.
+    fn look_at_begun(&mut self, now: u64) {
+        let mut found = Vec::new();
+        if let Some(Watching { scanner, limit }) = &mut self.watch {
+            scanner.still(&mut |hit| {
+                if let Some(event) = limit.matched(now, || hit.to_match()) {
+                    found.push((event, hit.after, limit.state().clone()));
+                }
+            });
+        }
+        for (event, place, state) in found {
+            self.tell(event, place, state, now);
+        }
+        if let Some(ready) = &mut self.ready {
+            let mut seen = false;
+            ready.still(&mut |_| seen = true);
+            self.is_ready(seen);
+        }
+    }
+
+    /// The job has been started: what went before was neither silence nor a prompt.
+    pub fn begin(&mut self, now: u64) {
+        if let Some(silence) = &mut self.silence {
+            silence.is_broken(now);
+        }
+        if let Some(prompt) = &mut self.prompt {
+            prompt.is_alive(now);
+        }
+    }
+
+    /// Says what is due now; `size` is how far the output has come.
+    pub fn tick(&mut self, now: u64, size: u64) {
+        if self.still_at.is_some_and(|at| at <= now) {
+            self.still_at = None;
+            self.look_at_begun(now);
+        }
+        if let Some(Watching { scanner, limit }) = &mut self.watch
+            && let Some(event) = limit.tick(now)
+        {
+            let (place, state) = (scanner.place(), limit.state().clone());
+            self.tell(event, place, state, now);
+        }
+        if let Some(silenced) = self.breaker.as_mut().and_then(|breaker| breaker.tick(now)) {
+            let resume = self.mark();
+            let event = Event::WatchResumed { silenced, resume };
+            self.unwritten.put(vec![event]);
+        }
+        if let Some(after_ms) = self.silence.as_mut().and_then(|silence| silence.tick(now)) {
+            self.resume.silence = Some(size);
+            let resume = self.mark();
+            self.unwritten.put(vec![Event::Quiet { after_ms, resume }]);
+        }
+    }
+
+    /// It was looked whether the job waits for input, with how far output and input have come.
+    pub fn looked(&mut self, awaiting: Option<Awaiting>, size: u64, accepted: u64) {
+        if let Some(prompt) = &mut self.prompt
+            && prompt.looked(awaiting.is_some(), size, accepted)
+            && let Some(awaiting) = awaiting
+        {
+            self.resume.prompt = prompt.told();
+            let resume = self.mark();
+            let event = Event::AwaitingInput { awaiting, resume };
+            self.unwritten.put(vec![event]);
+        }
+    }
+
+    /// When something is due next.
+    pub fn due_at(&self) -> Option<u64> {
+        let limit = self.watch.as_ref().and_then(|watch| watch.limit.due_at());
+        let silence = self.silence.as_ref().and_then(Silence::due_at);
+        let breaker = self.breaker.as_ref().and_then(breaker::Share::due_at);
+        let prompt = self.prompt.as_ref().and_then(Prompt::look_at);
+        [limit, silence, breaker, prompt, self.still_at]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// The job has ended: what was seen and not told is told now.
+    pub fn finish(&mut self, now: u64) {
+        self.look_at_begun(now);
+        if let Some(Watching { scanner, limit }) = &mut self.watch
+            && let Some(event) = limit.finish()
+        {
+            let (place, state) = (scanner.place(), limit.state().clone());
+            self.tell(event, place, state, now);
+        }
+    }
+
+    /// Has an event of the watch journaled, if the session's other watches leave room for it.
+    fn tell(&mut self, event: limit::Event, place: Place, state: limit::State, now: u64) {
+        let seen = state.seen;
+        if state.is_over() {
+            self.watch = None;
+        }
+        self.resume.watch = place;
+        self.resume.limit = state;
+        let events = match event {
+            limit::Event::Disabled { untold } => vec![Event::WatchDisabled {
+                matches: seen,
+                untold,
+                resume: self.mark(),
+            }],
+            limit::Event::Matched { count, last, .. } => {
+                let told = self
+                    .breaker
+                    .as_mut()
+                    .map_or(Told::Yes, |breaker| breaker.ask(now, count));
+                let resume = self.mark();
+                let matched = |resume| {
+                    Event::Matched(Matched {
+                        count,
+                        last,
+                        resume,
+                    })
+                };
+                match told {
+                    Told::Yes => vec![matched(resume)],
+                    Told::No => return,
+                    Told::Overflow { silence_ms } => {
+                        vec![Event::WatchOverflow { silence_ms, resume }]
+                    }
+                    // One write: a successor asks no second time, or it would tell of the end of the
+                    // silence again.
+                    Told::Resumed { silenced } => {
+                        let resumed = Event::WatchResumed {
+                            silenced,
+                            resume: resume.clone(),
+                        };
+                        vec![resumed, matched(resume)]
+                    }
+                }
+            }
+        };
+        self.unwritten.put(events);
+    }
+
+    /// Where to go on after what is about to be journaled.
+    fn mark(&mut self) -> Value {
+        self.resume.step += 1;
+        if let Some(breaker) = &self.breaker {
+            self.resume.breaker = breaker.resume();
+        }
+        serde_json::to_value(&self.resume).unwrap_or_default()
+    }
+
+    /// What is to be journaled next, in one write.
+    pub fn unwritten(&self) -> Option<&[Event]> {
+        self.unwritten.first()
+    }
+
+    pub fn has_written(&mut self) {
+        self.unwritten.first_is_written();
+    }
+
+    /// Notes how far it has come, once everything before is journaled.
+    pub fn save(&mut self) -> io::Result<()> {
+        let mut resume = self.resume.clone();
+        if let Some(Watching { scanner, limit }) = &self.watch {
+            resume.watch = scanner.place();
+            resume.limit = limit.state().clone();
+        }
+        if let Some(ready) = &self.ready {
+            resume.ready = ready.place();
+        }
+        if let Some(prompt) = &self.prompt {
+            resume.prompt = prompt.told();
+        }
+        if let Some(breaker) = &self.breaker {
+            resume.breaker = breaker.resume();
+        }
+        if resume == self.resume {
+            return Ok(());
+        }
+        resume.step += 1;
+        self.progress.write(&resume)?;
+        self.resume = resume;
+        Ok(())
+    }
+}

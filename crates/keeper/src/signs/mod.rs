@@ -1,0 +1,25 @@
+//! What a job shows of itself while it runs.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`detector`] | watched lines, readiness, silence and prompts, found in output and time |
+//! | [`noticing`] | the keeper journals what the detector finds |
+//! | [`watch`] | finding lines, and how often they are reported |
+//! | [`breaker`] | a limit for all watches of a session |
+//! | [`progress`] | how far the output has been looked at, kept in a file |
+//! | [`prompt`] | an unfinished line that may be a prompt |
+//! | [`silence`] | how long the job has been silent |
+//! | [`unwritten`] | found and not in the journal yet |
+//! | [`awaiting`] | whether the job waits for input |
+//! | [`probe`] | testing whether the job is ready |
+
+pub(crate) mod awaiting;
+mod breaker;
+pub(crate) mod detector;
+pub(crate) mod noticing;
+pub(crate) mod probe;
+mod progress;
+mod prompt;
+mod silence;
+mod unwritten;
+pub mod watch;

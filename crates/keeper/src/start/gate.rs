@@ -1,0 +1,140 @@
+//! Bringing the leader to its program.
+//!
+//! Fork, write its pid down, open the gate, hear whether the program was executed. Killed anywhere
+//! in between, the standby goes on: a leader that is written down has its gate opened (again), one
+//! that is not ends by itself when the gate's last holder lets go, and a new one is made.
+
+use crate::hooks::{Hook, Role};
+use crate::pair::shared::Shared;
+use crate::start::tools;
+use crate::supervise::ledger::Ledger;
+use outlive_core::event::Event;
+use outlive_core::outcome::{NotStarted, Outcome};
+use outlive_core::{Spec, words};
+use outlive_sys::child::{ExecFailure, Gate, GateInside, Program, Start, Step};
+use outlive_sys::pidfd;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+
+/// A leader that waits at the gate and is not in the journal: nobody may run that nobody knows of.
+#[derive(Debug)]
+#[must_use]
+pub struct Unwritten(i32);
+
+/// Forks the leader, with these as its standard input and output.
+pub fn fork(
+    role: Role,
+    shared: &Shared,
+    inside: GateInside,
+    (input, output): (File, File),
+) -> io::Result<Unwritten> {
+    let spec = &shared.spec;
+    let argv: Vec<&OsStr> = spec
+        .argv
+        .iter()
+        .map(|argument| argument.as_os_str())
+        .collect();
+    let path = std::env::var_os("PATH");
+    let program = Program::new(&argv, spec.cwd.as_os_str(), path.as_deref(), shared.limits)?;
+    let pid = program.spawn(&input, &output, &shared.gate, inside)?;
+    role.reach(Hook::Forked);
+    Ok(Unwritten(pid))
+}
+
+impl Unwritten {
+    /// Writes it down, or ends it there.
+    pub fn write_down(self, ledger: &mut Ledger) -> io::Result<()> {
+        let Unwritten(pid) = self;
+        let leader = tools::identify(pid)
+            .map_err(|_| io::Error::other("the new process cannot be seen in /proc"));
+        leader
+            .and_then(|leader| ledger.write(&[Event::Spawned { leader }]))
+            .inspect_err(|_| {
+                let _ = pidfd::kill_child(pid).and_then(|()| pidfd::wait_for_child(pid).map(drop));
+            })
+    }
+}
+
+/// Opens the gate and hears what became of it; `Ok` once the program has been executed.
+pub fn open_gate(role: Role, gate: &Gate, spec: &Spec) -> io::Result<Result<(), Outcome>> {
+    role.reach(Hook::Spawned);
+    gate.open();
+    role.reach(Hook::GateOpened);
+    let start = gate.outcome()?;
+    role.reach(Hook::Executed);
+    Ok(match start {
+        Start::Executed => Ok(()),
+        Start::Failed(failure) => Err(not_started(failure, spec)),
+    })
+}
+
+fn not_started(failure: ExecFailure, spec: &Spec) -> Outcome {
+    let program = spec
+        .argv
+        .first()
+        .map(|name| name.lossy())
+        .unwrap_or_default();
+    let error = io::Error::from_raw_os_error(failure.errno);
+    let found = error.kind() != io::ErrorKind::NotFound;
+    let (cause, reason) = match failure.step {
+        Step::Session => (
+            NotStarted::Failed,
+            format!("cannot start a process: this system refuses the call setsid: {error}"),
+        ),
+        Step::Directory => (
+            NotStarted::NotExecutable,
+            format!(
+                "cannot change to the directory {}: {}",
+                spec.cwd.lossy(),
+                plain(&error)
+            ),
+        ),
+        Step::Execute if !found => (
+            NotStarted::NotFound,
+            format!("{program}: command not found"),
+        ),
+        Step::Execute if failure.errno == outlive_sys::child::NO_INTERPRETER => (
+            NotStarted::NotExecutable,
+            format!("{program}: the interpreter or loader it names is not there"),
+        ),
+        Step::Execute => (
+            NotStarted::NotExecutable,
+            format!("{program} cannot be executed: {}", plain(&error)),
+        ),
+    };
+    Outcome::NotStarted { reason, cause }
+}
+
+/// Somebody killed the leader at the gate.
+pub fn killed_first() -> Outcome {
+    Outcome::NotStarted {
+        reason: "its process was killed before it could execute the command".to_owned(),
+        cause: NotStarted::Failed,
+    }
+}
+
+/// A job that was stopped before its turn came.
+pub fn stopped(spec: &Spec) -> Outcome {
+    Outcome::NotStarted {
+        reason: words::stopped_waiting(spec),
+        cause: NotStarted::Failed,
+    }
+}
+
+/// What Outlive itself failed at.
+pub fn failed(what: &str, error: &io::Error) -> Outcome {
+    Outcome::NotStarted {
+        reason: format!("{what}: {}", plain(error)),
+        cause: NotStarted::Failed,
+    }
+}
+
+/// The error without the number that the standard library appends.
+pub fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}

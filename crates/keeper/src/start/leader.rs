@@ -1,0 +1,252 @@
+//! The job's first process, and how it ended.
+//!
+//! A child of ours is looked at without being let go, so that a keeper that dies over its end leaves
+//! it to the standby. A process that is not our child (after an adoption) ends unseen by us; newer
+//! kernels keep its exit record for whoever holds its pidfd, and where they do not, the outcome is
+//! lost and said to be.
+
+use crate::tree::host;
+use outlive_core::outcome::Outcome;
+use outlive_core::process::ProcRef;
+use outlive_core::signal::Signal;
+use outlive_core::{State, Usage};
+use outlive_sys::pidfd::{PidFd, Status, Used};
+use outlive_sys::poll::Interest;
+use outlive_sys::procfs;
+use std::io;
+
+/// The leader as this keeper knows it.
+#[derive(Debug)]
+pub enum Leader {
+    /// Our own child.
+    Child(PidFd),
+    /// Somebody else's, found again by pid and start time.
+    Stranger {
+        process: ProcRef,
+        pidfd: PidFd,
+        seen: Seen,
+        /// Of its end, decided when it was found.
+        moment: EndMoment,
+    },
+    /// There is none any more; why nothing more can be known.
+    Gone(&'static str),
+    /// Its program was never executed.
+    NotStarted(Outcome),
+    /// There is none yet: another job has the lock.
+    Waiting,
+}
+
+/// How far a stranger's end has been noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    Running,
+    /// It has ended, and its parent has yet to wait for it.
+    Zombie,
+}
+
+/// Whether it is known when the leader ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndMoment {
+    /// A keeper was there, and was woken by it.
+    Seen,
+    /// It ended while nobody kept it: after the last event in the journal, before it was found. The kernel
+    /// does not keep the moment of an end.
+    Unknown,
+}
+
+/// A leader's end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    pub outcome: Outcome,
+    pub usage: Option<Usage>,
+    pub moment: EndMoment,
+}
+
+const NO_RECORD: &str = "its keepers were killed, and this kernel keeps no exit record for others (Linux 6.15 and later do)";
+const ENDED_ALONE: &str = "it ended while no keeper was alive to see how";
+pub const UNREADABLE: &str = "its journal is damaged: the process it ran is not in it";
+pub const STARTING: &str =
+    "its keepers were killed while it was being started, so nobody knows whether it ran";
+const OTHER_HOST: &str = "the machine was restarted while it ran";
+
+impl Leader {
+    /// The child that this process has just made and not waited for, so that nobody else has its pid.
+    pub fn child(pid: i32) -> io::Result<Leader> {
+        let pidfd = PidFd::open(pid)?;
+        Ok(pidfd.map_or(Leader::Gone(ENDED_ALONE), Leader::Child))
+    }
+
+    /// Finds the leader that a journal names. A descriptor of it that was held all along serves also when it is gone.
+    pub fn find(process: ProcRef, held: Option<PidFd>, state: &State) -> io::Result<Leader> {
+        // Clients start no keeper for a job that may run on another host.
+        if !host::has_processes_of(state) {
+            return Ok(Leader::Gone(OTHER_HOST));
+        }
+        let found = match held {
+            Some(held) => Some(held),
+            None => PidFd::open_started(process.pid, process.started)?,
+        };
+        let Some(pidfd) = found else {
+            return Ok(Leader::Gone(ENDED_ALONE));
+        };
+        // By the time that it is looked at, its number may be another's.
+        let stat = procfs::look(process.pid)?.filter(|stat| stat.started == process.started);
+        let ours = stat.is_some_and(|stat| stat.parent == outlive_sys::own::pid());
+        Ok(match ours {
+            // Its keeper has just died, and this process was woken by that.
+            true => Leader::Child(pidfd),
+            false => Leader::Stranger {
+                process,
+                pidfd,
+                seen: Seen::Running,
+                moment: match stat {
+                    Some(stat) if !stat.is_zombie() => EndMoment::Seen,
+                    _ => EndMoment::Unknown,
+                },
+            },
+        })
+    }
+
+    /// Whether it has ended without having executed its program. Costs one call of one that runs; of one that is gone
+    /// nobody can tell.
+    pub fn never_executed(&self, process: ProcRef) -> bool {
+        let may_have_ended = match self {
+            Leader::Child(pidfd) => matches!(pidfd.peek(), Ok(Some(_))),
+            Leader::Stranger { .. } => true,
+            Leader::Gone(_) | Leader::NotStarted(_) | Leader::Waiting => false,
+        };
+        let stat = may_have_ended.then(|| procfs::stat(process.pid)).flatten();
+        let stat = stat.filter(|stat| stat.started == process.started);
+        stat.is_some_and(|stat| stat.is_zombie() && stat.never_executed())
+    }
+
+    /// Its descriptor, for another process to have.
+    pub fn into_pidfd(self) -> Option<PidFd> {
+        match self {
+            Leader::Child(pidfd) | Leader::Stranger { pidfd, .. } => Some(pidfd),
+            Leader::Gone(_) | Leader::NotStarted(_) | Leader::Waiting => None,
+        }
+    }
+
+    /// What to sleep on for its end; nothing when it is gone already.
+    pub fn awaited(&self) -> Option<(&PidFd, Interest)> {
+        match self {
+            Leader::Child(pidfd)
+            | Leader::Stranger {
+                pidfd,
+                seen: Seen::Running,
+                ..
+            } => Some((pidfd, Interest::Readable)),
+            Leader::Stranger {
+                pidfd,
+                seen: Seen::Zombie,
+                ..
+            } => Some((pidfd, Interest::HangUp)),
+            Leader::Gone(_) | Leader::NotStarted(_) | Leader::Waiting => None,
+        }
+    }
+
+    /// Whether nobody tells of its end: it is no child of this process, and has no descriptor to sleep on.
+    pub fn ends_unheard(&self) -> bool {
+        matches!(self, Leader::Stranger { pidfd, .. } if pidfd.bell().is_none())
+    }
+
+    /// How it ended, or `None` while it has not, or nobody can tell yet.
+    pub fn look(&mut self) -> io::Result<Option<Ended>> {
+        match self {
+            Leader::Child(pidfd) => Ok(pidfd.peek()?.map(|(status, used)| Ended {
+                outcome: outcome(status),
+                usage: Some(usage(used)),
+                moment: EndMoment::Seen,
+            })),
+            Leader::Stranger {
+                process,
+                pidfd,
+                seen,
+                moment,
+            } => Ok(look_at_stranger(*process, pidfd, seen).map(|ended| Ended {
+                moment: *moment,
+                ..ended
+            })),
+            Leader::Gone(reason) => Ok(Some(lost(reason))),
+            Leader::NotStarted(outcome) => Ok(Some(Ended {
+                outcome: outcome.clone(),
+                usage: None,
+                moment: EndMoment::Seen,
+            })),
+            Leader::Waiting => Ok(None),
+        }
+    }
+
+    /// Lets an ended child go.
+    pub fn reap(&self) {
+        if let Leader::Child(pidfd) = self {
+            // Nothing hangs on it: a zombie that cannot be reaped goes when this process does.
+            let _ = pidfd.reap();
+        }
+    }
+}
+
+fn look_at_stranger(process: ProcRef, pidfd: &PidFd, seen: &mut Seen) -> Option<Ended> {
+    let known = |status| {
+        Some(Ended {
+            outcome: outcome(status),
+            usage: None,
+            moment: EndMoment::Seen,
+        })
+    };
+    if let Some(status) = pidfd.exit_record() {
+        return known(status);
+    }
+    match procfs::stat(process.pid) {
+        Some(stat) if stat.started == process.started && stat.is_zombie() => {
+            *seen = Seen::Zombie;
+            // Zero may also mean that the kernel does not tell us; then its parent must wait first.
+            (stat.exit_code != 0 || procfs::tells_exit_code(process.pid, process.started))
+                .then(|| Status::from_wait(stat.exit_code))
+                .and_then(known)
+        }
+        Some(stat) if stat.started == process.started => None,
+        // Waited for in this very moment: the record is there now, or never.
+        _ => match pidfd.exit_record() {
+            Some(status) => known(status),
+            None => Some(lost(NO_RECORD)),
+        },
+    }
+}
+
+fn lost(reason: &str) -> Ended {
+    Ended {
+        outcome: Outcome::Lost {
+            reason: reason.to_owned(),
+        },
+        usage: None,
+        moment: EndMoment::Unknown,
+    }
+}
+
+fn outcome(status: Status) -> Outcome {
+    match status {
+        Status::Exited { code } => Outcome::Exited { code },
+        Status::Signaled {
+            signal,
+            core_dumped,
+        } => match Signal::from_linux_number(signal) {
+            Some(signal) => Outcome::Signaled {
+                signal,
+                core_dumped,
+            },
+            None => Outcome::Lost {
+                reason: format!("the kernel reported the unknown signal {signal}"),
+            },
+        },
+    }
+}
+
+fn usage(used: Used) -> Usage {
+    Usage {
+        user_ms: used.user_ms,
+        system_ms: used.system_ms,
+        max_rss_bytes: used.max_rss_bytes,
+    }
+}

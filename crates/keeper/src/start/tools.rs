@@ -1,0 +1,80 @@
+//! What a keeper begins with.
+
+use crate::input::desk::Desk;
+use crate::output::capture::Capture;
+use crate::output::indexing::Indexing;
+use crate::output::mirror::Mirror;
+use crate::pair::shared::Shared;
+use crate::signs::detector::Signs;
+use crate::supervise::ledger::Ledger;
+use outlive_core::event::{Event, Keeping};
+use outlive_core::{Phase, ProcRef, State};
+use outlive_sys::own::{self, Bell};
+use outlive_sys::{clock, procfs};
+use std::io;
+
+/// What a keeper cannot do without, made before there is a job that would have to do without it.
+#[derive(Debug)]
+pub struct Tools {
+    pub capture: Capture,
+    pub desk: Desk,
+    pub bell: Bell,
+    /// `None` where it cannot be had: a help for readers is no reason not to run.
+    pub indexing: Option<Indexing>,
+    pub signs: Option<Box<Signs>>,
+}
+
+impl Tools {
+    /// Kept out of line, as `begin::begin` is.
+    #[inline(never)]
+    pub fn new(shared: &Shared, state: &State) -> io::Result<Tools> {
+        let capture = Capture::resume(&shared.job, &shared.spec, state)?;
+        let signs = Signs::resume(
+            &shared.job,
+            &shared.spec,
+            state,
+            capture.size(),
+            clock::boot_ms(),
+        );
+        let signs = match signs {
+            // A job that runs already is kept all the same.
+            Err(_) if state.phase != Phase::Accepted => None,
+            other => other?,
+        };
+        Ok(Tools {
+            capture,
+            desk: Desk::resume(&shared.channel)?,
+            bell: Bell::for_relatives()?,
+            indexing: Indexing::resume(&shared.job).ok(),
+            signs,
+        })
+    }
+}
+
+/// The copy to the caller's log; none where it cannot be begun.
+pub fn begin_mirror(shared: &Shared, ledger: &mut Ledger, capture: &Capture) -> Option<Mirror> {
+    let log = shared.log.as_ref()?.try_clone().ok()?;
+    let (mirror, begun) = Mirror::resume(log, ledger.state(), &shared.spec, capture).ok()?;
+    // Unwritten on a full disk, a later keeper would take the log's size then for its base.
+    let _ = begun.map(|event| ledger.write(&[event]));
+    Some(mirror)
+}
+
+/// This process, as others can find it again.
+pub fn identify(pid: i32) -> io::Result<ProcRef> {
+    let stat = procfs::stat(pid).ok_or(io::ErrorKind::NotFound)?;
+    Ok(ProcRef {
+        pid,
+        started: stat.started,
+    })
+}
+
+/// This process and its standby, as the journal names them.
+pub fn kept(how: Keeping, standby: Option<i32>) -> io::Result<Event> {
+    Ok(Event::Kept {
+        how,
+        keeper: identify(own::pid())?,
+        // One that is gone already is none.
+        standby: standby.and_then(|pid| identify(pid).ok()),
+    })
+}

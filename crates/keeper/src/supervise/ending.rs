@@ -1,0 +1,190 @@
+//! The end, in phases that cannot be taken out of order: each consumes the one before.
+//!
+//! ```text
+//! Exited ─drain─► Drained ─sync─► Synced ─record─► Recorded ─publish─► (told)
+//! ```
+//! Nothing is told before it is synced, and nothing is synced before it is complete.
+
+use crate::hooks::{Hook, Role};
+use crate::output::capture::{Capture, Feed};
+use crate::start::leader::{EndMoment, Ended};
+use crate::supervise::ledger::{Ledger, now};
+use outlive_core::ending::{self, After, Findable};
+use outlive_core::event::{Event, Moment};
+use outlive_core::outcome::{End, Outcome};
+use outlive_core::state::Ender;
+use outlive_core::{JobDir, Spec};
+use std::io;
+use std::ops::Range;
+
+/// The leader has ended; when, and how.
+#[derive(Debug)]
+pub struct Exited {
+    /// When it was seen to have: later than it did where nobody kept it then.
+    pub at: Moment,
+    pub ended: Ended,
+    /// Somebody kept it to the end.
+    pub kept: bool,
+    /// Doorbells are to be rung for it.
+    pub rings: bool,
+}
+
+/// Everything it wrote is in the output file.
+#[derive(Debug)]
+pub struct Drained(Exited);
+
+/// The output is on the disk.
+#[derive(Debug)]
+pub struct Synced(Exited);
+
+/// The end is in the journal, on the disk.
+#[derive(Debug)]
+pub struct Recorded {
+    at: Moment,
+}
+
+impl Exited {
+    /// `take` takes all there is. A feed that cannot be read has nothing to lose; the end must be
+    /// recorded all the same.
+    pub fn drain(self, role: Role, take: impl FnOnce()) -> Drained {
+        role.reach(Hook::LeaderEnded);
+        take();
+        role.reach(Hook::Drained);
+        Drained(self)
+    }
+}
+
+impl Drained {
+    pub fn sync(self, role: Role, capture: &Capture) -> Synced {
+        // A disk that cannot sync the output may still take the outcome, which matters more.
+        let _ = capture.sync();
+        role.reach(Hook::OutputSynced);
+        Synced(self.0)
+    }
+}
+
+impl Synced {
+    /// Fails only where the journal cannot be written; then the end can be tried again from the
+    /// leader, which is still there to be looked at.
+    pub fn record(
+        self,
+        role: Role,
+        findable: Findable,
+        ledger: &mut Ledger,
+        capture: &mut Capture,
+        lingering: Option<u32>,
+        middle: &Range<u64>,
+    ) -> io::Result<Recorded> {
+        let Exited {
+            at,
+            ended,
+            kept,
+            rings,
+        } = self.0;
+        let dropped_bytes = journal_gaps(ledger, capture, middle);
+        let state = ledger.state();
+        let ender = match &ended.outcome {
+            Outcome::Lost { .. } => Ender::unknown(),
+            outcome => state.ended_by(matches!(outcome, Outcome::Signaled { .. })),
+        };
+        let duration_ms = match (&ended.outcome, ended.moment) {
+            // One that never started took no time.
+            (Outcome::NotStarted { .. } | Outcome::Lost { .. }, _) | (_, EndMoment::Unknown) => {
+                None
+            }
+            (_, EndMoment::Seen) => state
+                .phase
+                .leader()
+                .map(|leader| at.boot_ms.saturating_sub(leader.since.boot_ms)),
+        };
+        let after = match (lingering, capture.feed()) {
+            (Some(0), Feed::Ended) if !rings => After::Nothing,
+            _ => After::Lingering,
+        };
+        let end = End {
+            outcome: ended.outcome,
+            ended_by: ender.by,
+            ended_by_detail: ender.detail,
+            ended_by_session: ender.session,
+            duration_ms,
+            output_bytes: capture.size(),
+            dropped_bytes,
+            output_complete: kept,
+            lingering: lingering.unwrap_or(0),
+            usage: ended.usage,
+        };
+        ending::record(findable, ledger.journal(), at, end, after)?;
+        role.reach(Hook::EndedRecorded);
+        Ok(Recorded { at })
+    }
+}
+
+impl Recorded {
+    /// From the journal, for a keeper that finds its predecessor's end there.
+    pub fn found(at: Moment) -> Recorded {
+        Recorded { at }
+    }
+
+    /// Lets everyone find it. Where this fails, on a full disk say, the live link stays for others to
+    /// mend.
+    pub fn publish(
+        &self,
+        role: Role,
+        (job, spec): (&JobDir, &Spec),
+        ledger: &Ledger,
+    ) -> io::Result<Noted> {
+        ending::note(job, Some(spec), self.at.wall_ms)?;
+        role.reach(Hook::Noted);
+        if ledger.state().is_final() {
+            ending::retire(job)?;
+            role.reach(Hook::Retired);
+        }
+        Ok(Noted)
+    }
+}
+
+/// That the end is where `list` looks for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Noted;
+
+/// The last thing a keeper does for a job that lingered: the output is final.
+pub fn close(
+    role: Role,
+    (job, spec): (&JobDir, &Spec),
+    ledger: &mut Ledger,
+    capture: &mut Capture,
+    noted: Option<Noted>,
+    kept: bool,
+    middle: &Range<u64>,
+) -> io::Result<()> {
+    let _ = capture.sync();
+    let dropped_bytes = journal_gaps(ledger, capture, middle);
+    let closed = Event::Closed {
+        output_bytes: capture.size(),
+        dropped_bytes,
+        output_complete: kept,
+    };
+    ledger.journal().append(now(), &[closed])?;
+    ledger.journal().sync()?;
+    role.reach(Hook::Closed);
+    if let (None, Some(at)) = (noted, ledger.state().ended_at()) {
+        ending::note(job, Some(spec), at.wall_ms)?;
+    }
+    ending::retire(job)?;
+    role.reach(Hook::Retired);
+    Ok(())
+}
+
+/// Journals the gaps that are not yet, if there is room; says how much is missing in all, with the
+/// middle that was dropped.
+fn journal_gaps(ledger: &mut Ledger, capture: &mut Capture, middle: &Range<u64>) -> u64 {
+    let gaps = capture.gaps();
+    let unjournaled = match gaps.is_empty() || ledger.write(&gaps).is_ok() {
+        true => 0,
+        false => capture.unjournaled(),
+    };
+    if unjournaled == 0 {
+        capture.gaps_are_journaled();
+    }
+    ledger.state().missing_bytes(middle) + unjournaled
+}

@@ -1,0 +1,197 @@
+//! Stopping a tree: TERM, grace, then KILL until none is left.
+//!
+//! ```text
+//!  begin ─TERM, CONT─► Asking ─grace over─► Killing ─none left─► done
+//!                         └──────none left───────────────────────►
+//! ```
+//! Nothing here waits: the keeper calls [`Escalation::advance`] whenever a process of the tree has
+//! ended or the deadline has come. A process with a KILL pending cannot fork any more, so looking
+//! again until nothing new is found catches every one. Processes of another user cannot be reached;
+//! once only those are left the stop is over, and says so. None left is believed only of a walk that is
+//! sure of it (`walk.rs`).
+
+use crate::tree::members::{self, Member, Members, Tree};
+use crate::tree::walk::Sure;
+use outlive_core::ProcRef;
+use outlive_core::signal::Signal;
+use outlive_sys::pidfd::Delivered;
+use outlive_sys::procfs;
+use std::collections::HashSet;
+use std::io;
+
+/// A stop under way.
+#[derive(Debug)]
+pub struct Escalation {
+    step: Step,
+    begun_ms: u64,
+    /// Another process has asked the tree to end.
+    asked_before: bool,
+    /// The job has a terminal.
+    on_terminal: bool,
+    /// When it was last looked at.
+    looked_ms: u64,
+    rest_until: u64,
+    /// Sent this step's signal.
+    sent: HashSet<ProcRef>,
+    denied: HashSet<ProcRef>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Asking { kill_at: u64 },
+    Killing,
+}
+
+/// Whether a stop is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    UnderWay,
+    Done,
+}
+
+/// The kernel counts start times in hundredths of a second, whatever its own clock does.
+const MS_PER_TICK: u64 = 10;
+
+const LOOK_AGAIN_MS: u64 = 500;
+
+const REST_MS: u64 = 20;
+
+/// Thirty lines of processes, each of which forks and ends every two milliseconds, are caught within a few.
+const SWEEPS: usize = 32;
+
+impl Escalation {
+    /// Processes still there at `kill_at` (boot time) will be killed.
+    pub fn begin(now: u64, kill_at: u64, on_terminal: bool) -> Escalation {
+        Escalation {
+            on_terminal,
+            step: Step::Asking { kill_at },
+            begun_ms: now,
+            asked_before: false,
+            looked_ms: now,
+            rest_until: now,
+            sent: HashSet::new(),
+            denied: HashSet::new(),
+        }
+    }
+
+    /// The same, but another process has asked the tree to end at `asked_ms`, and nobody is asked twice.
+    pub fn asked_before(asked_ms: u64, kill_at: u64) -> Escalation {
+        Escalation {
+            asked_before: true,
+            ..Escalation::begin(asked_ms, kill_at, false)
+        }
+    }
+
+    /// A second request may only hurry things.
+    pub fn hurry(&mut self, kill_at: u64) {
+        if let Step::Asking { kill_at: current } = &mut self.step {
+            *current = kill_at.min(*current);
+        }
+    }
+
+    /// When it wants to be looked at again, if nothing else happens.
+    pub fn deadline(&self) -> Option<u64> {
+        match self.step {
+            _ if self.rest_until > self.looked_ms => Some(self.rest_until),
+            Step::Asking { kill_at } => Some(kill_at),
+            // A process that cannot be reached may be the parent of one that was killed; then nobody tells
+            // when that one has ended.
+            Step::Killing if !self.denied.is_empty() => Some(self.looked_ms + LOOK_AGAIN_MS),
+            Step::Killing => None,
+        }
+    }
+
+    /// Whether there is no use in looking before [`Escalation::deadline`]: the tree changes faster than it can be
+    /// looked through, and the keeper had better let go of what has ended meanwhile.
+    pub fn rests(&self, now: u64) -> bool {
+        now < self.rest_until
+    }
+
+    /// Does what is due at `now` (boot time).
+    ///
+    /// Ended children of the keeper that are in `spare` are left to it.
+    pub fn advance(&mut self, tree: &Tree, now: u64, spare: &[i32]) -> io::Result<Progress> {
+        if let Step::Asking { kill_at } = self.step
+            && kill_at <= now
+        {
+            self.step = Step::Killing;
+            self.sent.clear();
+        }
+        self.looked_ms = now;
+        if self.step == Step::Killing && tree.is_own() {
+            // Those that are found more than once are slow to end, and waited for below.
+            for _ in 0..SWEEPS {
+                if tree.kill_on_sight(spare)? == 0 {
+                    break;
+                }
+            }
+        }
+        for round in 1.. {
+            let Members { list, sure } = tree.found()?;
+            let is_denied = |member: &Member| self.denied.contains(&member.process);
+            match (list.iter().all(is_denied), sure) {
+                (true, Sure::Yes) => return Ok(Progress::Done),
+                // Some may have been missed, whose ends nobody would hear of.
+                (true, Sure::No) => return Err(members::unsure()),
+                (false, _) if self.signal_new(&list)? && !self.may_rest(tree, round) => {}
+                (false, Sure::Yes) => return Ok(Progress::UnderWay),
+                (false, Sure::No) => {
+                    self.rest_until = now + REST_MS;
+                    return Ok(Progress::UnderWay);
+                }
+            }
+        }
+        unreachable!("it returns after some round")
+    }
+
+    /// Whether to go on when some of those that were killed have ended, of which the keeper hears. It lets
+    /// them go in between: a tree that forks and dies as fast as it is looked through would else fill the
+    /// machine with its dead, and each look would take longer than the one before.
+    fn may_rest(&self, tree: &Tree, round: u32) -> bool {
+        const ROUNDS: u32 = 8;
+        self.step == Step::Killing && tree.is_own() && round >= ROUNDS
+    }
+
+    /// Signals those that have not been; says whether there were any.
+    fn signal_new(&mut self, members: &[Member]) -> io::Result<bool> {
+        if self.asked_before && matches!(self.step, Step::Asking { .. }) {
+            return Ok(false);
+        }
+        let first_look = self.sent.is_empty();
+        let mut any = false;
+        for member in members {
+            let spared = !first_look && self.is_cleaning_up(member);
+            if spared || !self.sent.insert(member.process) {
+                continue;
+            }
+            any = true;
+            if self.signal(member)? == Delivered::Denied {
+                self.denied.insert(member.process);
+            }
+        }
+        Ok(any)
+    }
+
+    /// What a process starts after having been asked to end is how it ends: it has until the KILL.
+    fn is_cleaning_up(&self, member: &Member) -> bool {
+        let since_asked = member.process.started >= self.begun_ms / MS_PER_TICK;
+        matches!(self.step, Step::Asking { .. }) && since_asked
+    }
+
+    fn signal(&self, member: &Member) -> io::Result<Delivered> {
+        match self.step {
+            Step::Asking { .. } => {
+                // An interactive shell ignores TERM, and ends when its terminal is closed.
+                let pid = member.process.pid;
+                let hangs_up =
+                    self.on_terminal && procfs::ignores(pid, Signal::TERM.linux_number());
+                let asks = if hangs_up { Signal::HUP } else { Signal::TERM };
+                let delivered = member.pidfd.signal(asks.linux_number())?;
+                // One that is stopped would hear of it only once it is continued.
+                member.pidfd.signal(Signal::CONT.linux_number())?;
+                Ok(delivered)
+            }
+            Step::Killing => member.pidfd.signal(Signal::KILL.linux_number()),
+        }
+    }
+}

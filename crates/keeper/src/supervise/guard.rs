@@ -1,0 +1,173 @@
+//! A process that stops a job for a keeper that is held up by its disk.
+//!
+//! A stop is written down before the first signal, so that whoever takes over knows who ended the job. But a frozen
+//! disk holds up whoever writes to it, for as long as it likes, and nothing can interrupt that. So before a keeper
+//! writes a stop down it forks a guard, which touches no file of the job, and calls it off when that is
+//! done: a millisecond later, mostly. A guard that is not called off stops the job itself. It also notes when the leader
+//! ended, which the keeper cannot see meanwhile.
+
+use crate::start::leader::Leader;
+use crate::supervise::escalation::{Escalation, Progress};
+use crate::supervise::keeper::Keeper;
+use crate::supervise::ledger::now;
+use crate::tree::members::Tree;
+use outlive_core::event::Moment;
+use outlive_core::{Input, Phase};
+use outlive_sys::pidfd::{self, PidFd};
+use outlive_sys::poll::Interest;
+use outlive_sys::{child, clock, own, pipe};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::thread;
+use std::time::Duration;
+
+/// How long a disk may take before it counts as one that holds up its writers; with a short grace, less.
+const HESITATION_MS: u64 = 1000;
+const LEAST_HESITATION_MS: u64 = 200;
+
+/// How often a guard at work looks whether anything is left: it is not told when a process ends.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A guard that was set, as its keeper knows it.
+#[derive(Debug)]
+pub struct Guard {
+    pid: i32,
+    /// Where it writes when the leader ended.
+    note: File,
+}
+
+impl Guard {
+    fn set(tree: &Tree, leader: &Leader, grace_ms: u64, on_terminal: bool) -> io::Result<Guard> {
+        let (note, to_note) = pipe::new_pipe()?;
+        let keeper = own::pid();
+        let kill_at = clock::boot_ms().saturating_add(grace_ms);
+        let pid = child::fork(|| {
+            if own::die_with_parent(keeper).is_err() {
+                return 1;
+            }
+            let mut watch = Watch {
+                to_note: &to_note,
+                leader: leader.awaited().and_then(|(leader, interest)| {
+                    // One that has ended already is not waited for.
+                    matches!(interest, Interest::Readable).then_some(leader)
+                }),
+                has_ended: false,
+            };
+            watch.hesitate(grace_ms);
+            watch.stop(tree, kill_at, on_terminal);
+            0
+        })?;
+        Ok(Guard { pid, note })
+    }
+
+    /// Ends it; says what it has seen and done.
+    fn call_off(mut self) -> Noted {
+        let _ = pidfd::kill_child(self.pid).and_then(|()| pidfd::wait_for_child(self.pid));
+        let mut noted = Noted::default();
+        // Each record is written at once, and nobody writes any more.
+        let mut record = [0; RECORD];
+        while self.note.read_exact(&mut record).is_ok() {
+            let (wall_ms, boot_ms) = record[1..].split_at(8);
+            let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+            let at = Moment {
+                wall_ms: number(wall_ms),
+                boot_ms: number(boot_ms),
+            };
+            match record[0] {
+                ENDED => noted.ended = Some(at),
+                _ => noted.asked_ms = Some(at.boot_ms),
+            }
+        }
+        noted
+    }
+}
+
+/// What a guard has noted.
+#[derive(Debug, Default)]
+struct Noted {
+    /// When it saw the leader end.
+    ended: Option<Moment>,
+    /// When it asked the tree to end (boot time).
+    asked_ms: Option<u64>,
+}
+
+/// A record is a letter and two times.
+const RECORD: usize = 17;
+const ENDED: u8 = b'e';
+const ASKED: u8 = b'a';
+
+fn write_record(mut to: &File, what: u8) {
+    let at = now();
+    let times = [at.wall_ms.to_le_bytes(), at.boot_ms.to_le_bytes()].concat();
+    let _ = to.write_all(&[&[what], times.as_slice()].concat());
+}
+
+/// What the guard does.
+struct Watch<'a> {
+    leader: Option<&'a PidFd>,
+    /// The leader has, and that is noted.
+    has_ended: bool,
+    to_note: &'a File,
+}
+
+impl Watch<'_> {
+    /// Waits for a moment, or until the leader ends, of which a note is made.
+    fn wait(&mut self, limit: Duration) {
+        let ended = match self.leader.filter(|_| !self.has_ended) {
+            Some(leader) => leader.wait_for_end(Some(limit)).unwrap_or(false),
+            None => {
+                thread::sleep(limit);
+                false
+            }
+        };
+        if ended {
+            self.has_ended = true;
+            write_record(self.to_note, ENDED);
+        }
+    }
+
+    fn hesitate(&mut self, grace_ms: u64) {
+        let most = HESITATION_MS.min(grace_ms / 2).max(LEAST_HESITATION_MS);
+        let until = clock::boot_ms() + most;
+        while clock::boot_ms() < until {
+            self.wait(Duration::from_millis(until - clock::boot_ms().min(until)));
+        }
+    }
+
+    fn stop(&mut self, tree: &Tree, kill_at: u64, on_terminal: bool) {
+        write_record(self.to_note, ASKED);
+        let mut escalation = Escalation::begin(clock::boot_ms(), kill_at, on_terminal);
+        loop {
+            match escalation.advance(tree, clock::boot_ms(), &[]) {
+                Ok(Progress::Done) if self.has_ended || self.leader.is_none() => return,
+                // Where the tree cannot be listed now, it is tried again.
+                Ok(_) | Err(_) => self.wait(LOOK),
+            }
+        }
+    }
+}
+
+impl Keeper<'_> {
+    /// Sets a guard if there is something to stop. A system that has no process to spare is no reason not to stop.
+    pub(crate) fn set_guard(&mut self, grace_ms: u64) -> Option<Guard> {
+        let runs = matches!(self.state().phase, Phase::Running(_));
+        if !runs || self.escalation.is_some() {
+            return None;
+        }
+        let on_terminal = matches!(self.shared.spec.input, Input::Pty(_));
+        let guard = Guard::set(&self.tree, &self.leader, grace_ms, on_terminal).ok();
+        self.tree.guard = guard.as_ref().map(|guard| guard.pid);
+        guard
+    }
+
+    /// The disk has taken what was to be written, or refused it. Says when the guard asked the tree to end, if it did
+    /// (boot time).
+    pub(crate) fn call_off(&mut self, guard: Option<Guard>) -> Option<u64> {
+        self.tree.guard = None;
+        let noted = guard.map(Guard::call_off)?;
+        if let Some(at) = noted.ended {
+            self.end_seen.get_or_insert(at);
+        }
+        noted.asked_ms
+    }
+}

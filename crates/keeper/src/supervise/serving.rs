@@ -1,0 +1,72 @@
+//! Answering those who are connected.
+
+use crate::supervise::clients::{Asked, ClientId};
+use crate::supervise::keeper::Keeper;
+use crate::tree::members;
+use outlive_core::control::{Reply, Request};
+use outlive_core::event::{StopCause, StopRequest};
+use std::io;
+
+impl Keeper<'_> {
+    /// Takes what a client sent.
+    pub fn serve(&mut self, id: ClientId) -> io::Result<()> {
+        for asked in self.clients.read(id) {
+            let answered = self.answer(asked);
+            self.unless_failed(id, answered)?;
+        }
+        // It may have left in the middle of a write.
+        self.serve_queue()
+    }
+
+    /// A client whose request failed is let go: it asks again, which any request can stand or, of a
+    /// signal, says so. It must not wait for an answer that does not come.
+    pub fn unless_failed(&mut self, client: ClientId, answered: io::Result<()>) -> io::Result<()> {
+        if answered.is_err() {
+            self.clients.let_go(client);
+        }
+        answered
+    }
+
+    fn answer(&mut self, Asked { client, request }: Asked) -> io::Result<()> {
+        match request {
+            Request::News { seq, output } => self.clients.await_news(client, seq, output),
+            Request::Stop {
+                grace_ms,
+                detail,
+                session,
+            } => {
+                self.clients.await_stopped(client);
+                let grace_ms = grace_ms.unwrap_or(self.shared.spec.grace_ms);
+                self.stop(StopRequest {
+                    by: StopCause::Stop,
+                    detail,
+                    grace_ms,
+                    session,
+                })?;
+            }
+            Request::Signal { signal } => {
+                let signaled = members::signal(&self.tree.members()?, signal.linux_number())?;
+                let (reached, denied) = (signaled.reached, signaled.denied);
+                self.clients
+                    .reply(client, &Reply::Signaled { reached, denied });
+            }
+            Request::Look => {
+                let processes = self.tree.members()?.len() as u32;
+                let awaiting = self.awaiting()?;
+                let look = Reply::Look {
+                    processes,
+                    awaiting,
+                    line_mode: self.shared.channel.line_mode(),
+                };
+                self.clients.reply(client, &look);
+            }
+            Request::Write(write) => self.take_write(client, write)?,
+            Request::Resize { size } => self.resize(client, size)?,
+            Request::AwaitInput => {
+                self.clients.await_input(client);
+                self.look_for_input()?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,305 @@
+//! Which processes are the job's.
+//!
+//! A keeper is a subreaper, so every descendant of the job is a descendant of the keeper: found by
+//! walking down from it (`walk.rs`), however the process detached itself. Walking stops at processes
+//! marked as another job's (a job may start jobs; those outlive it), but for one that runs such a job in the
+//! foreground: that process is this job's, and stops its own. The leader is the job's whatever it bears. After an adoption that no longer
+//! holds, since orphans of a dead pair went elsewhere; then all processes are searched for this job's
+//! mark and, while the leader lives, for its session.
+
+use crate::MARK;
+use crate::errands::errand;
+use crate::hooks;
+use crate::pair::front;
+use crate::tree::walk::{self, Look, Processes, Range, Sure};
+use outlive_core::signal::Signal;
+use outlive_core::{JobDir, ProcRef, layout};
+use outlive_sys::pidfd::{Delivered, PidFd};
+use outlive_sys::{lock, own, procfs};
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// How the job's processes are told from others.
+#[derive(Debug)]
+pub struct Tree {
+    mark: Vec<u8>,
+    pub leader: Option<ProcRef>,
+    /// Not every process descends from this keeper, so others are looked for too.
+    is_adopted: bool,
+    /// This keeper is a front, which may have had children before, and gets those of others.
+    pub is_front: bool,
+    /// The standby, which is none of them though it may be a child of this keeper.
+    pub partner: Option<i32>,
+    /// A process that would stop the job for the keeper (`guard.rs`).
+    pub guard: Option<i32>,
+    /// Whose descendants they are: the keeper, also where its guard looks.
+    keeper: i32,
+}
+
+/// One process of the job.
+#[derive(Debug)]
+pub struct Member {
+    pub process: ProcRef,
+    pub pidfd: PidFd,
+}
+
+/// Processes of the job.
+#[derive(Debug)]
+pub struct Members {
+    pub list: Vec<Member>,
+    pub sure: Sure,
+}
+
+/// How often they are looked for anew because all that were found had ended.
+const MOST_TRIES: usize = 4;
+
+/// What became of a signal to the tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Signaled {
+    pub reached: u32,
+    pub denied: u32,
+}
+
+impl Tree {
+    pub fn new(directory: &Path, leader: Option<ProcRef>, is_adopted: bool) -> Tree {
+        Tree {
+            mark: directory.as_os_str().as_bytes().to_vec(),
+            leader,
+            is_adopted: is_adopted && leader.is_some(),
+            is_front: false,
+            partner: None,
+            guard: None,
+            keeper: own::pid(),
+        }
+    }
+
+    /// Whether members are children or grandchildren of this process, whose ends it hears of.
+    pub fn is_own(&self) -> bool {
+        !self.is_adopted
+    }
+
+    /// The processes of the job that run now. Fails where none is found and some may have been missed:
+    /// that none is left is never a guess.
+    pub fn members(&self) -> io::Result<Vec<Member>> {
+        self.find(None)?.unless_missed()
+    }
+
+    /// The same beside a child of ours that has ended and not been waited for: its children are ours now.
+    pub fn members_beside(&self, ended: i32) -> io::Result<Vec<Member>> {
+        self.find(Some(ended))?.unless_missed()
+    }
+
+    /// Those that are found, and whether that is all of them.
+    pub fn found(&self) -> io::Result<Members> {
+        self.find(None)
+    }
+
+    /// Kills descendants in one pass, each as soon as it is seen, and lets go of orphans that have ended, but for
+    /// those to be spared. Says how many were killed. A walk that must be sure takes longer than a process that
+    /// forks and ends takes to be another one; what is killed on sight forks no more.
+    pub fn kill_on_sight(&self, spare: &[i32]) -> io::Result<u32> {
+        let mut killed = 0;
+        let mut parents = vec![self.keeper];
+        while let Some(parent) = parents.pop() {
+            for child in procfs::children(parent)? {
+                let (Some(pidfd), Some(stat)) = (PidFd::open(child)?, procfs::look(child)?) else {
+                    continue;
+                };
+                if stat.is_zombie() && parent == own::pid() && !spare.contains(&child) {
+                    let _ = pidfd.reap();
+                }
+                if stat.is_zombie() || stat.parent != parent || self.is_foreign(child)? {
+                    continue;
+                }
+                if pidfd.signal(Signal::KILL.linux_number())? == Delivered::Yes {
+                    killed += 1;
+                }
+                parents.push(child);
+            }
+        }
+        Ok(killed)
+    }
+
+    fn find(&self, ended: Option<i32>) -> io::Result<Members> {
+        let range = match self.is_adopted {
+            true => Range::Anywhere,
+            false => Range::Descendants,
+        };
+        for _ in 0..MOST_TRIES {
+            let found = walk::find(self, range, self.keeper, ended)?;
+            let opened = found.processes.iter().map(|process| member(*process));
+            let list: Vec<Member> = opened
+                .filter_map(Result::transpose)
+                .collect::<Result<_, _>>()?;
+            // All of those found may have ended since; then others may have come from them.
+            if !list.is_empty() || found.processes.is_empty() {
+                return Ok(Members {
+                    list,
+                    sure: found.sure,
+                });
+            }
+        }
+        Ok(Members {
+            list: Vec::new(),
+            sure: Sure::No,
+        })
+    }
+}
+
+impl Members {
+    fn unless_missed(self) -> io::Result<Vec<Member>> {
+        match (self.list.is_empty(), self.sure) {
+            (true, Sure::No) => Err(unsure()),
+            _ => Ok(self.list),
+        }
+    }
+}
+
+/// That some processes may have been missed. A keeper that meets this looks again a moment later.
+pub fn unsure() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::WouldBlock,
+        "the job's processes change faster than they can be listed",
+    )
+}
+
+impl Processes for Tree {
+    fn children(&self, parent: i32) -> io::Result<Vec<i32>> {
+        let children = procfs::children(parent)?;
+        if parent == self.keeper {
+            hooks::own_children_read();
+        }
+        Ok(children)
+    }
+
+    fn all(&self) -> io::Result<Vec<i32>> {
+        procfs::all()
+    }
+
+    fn look(&self, pid: i32) -> io::Result<Option<Look>> {
+        let look = |stat: procfs::Stat| Look {
+            parent: stat.parent,
+            started: stat.started,
+            ended: stat.is_zombie(),
+        };
+        Ok(procfs::look(pid)?.map(look))
+    }
+
+    /// Whether a process is another job's. A mark is believed only where there is such a job.
+    fn is_foreign(&self, pid: i32) -> io::Result<bool> {
+        if self.is_keeper(pid) {
+            return Ok(true);
+        }
+        match procfs::started_with(pid, MARK)? {
+            Some(mark) if mark == self.mark => Ok(false),
+            Some(mark) if mark == errand::mark(&self.mark) => Ok(true),
+            _ if self.is_leader(pid)? => Ok(false),
+            _ if self.is_strange_child(pid)? => Ok(true),
+            Some(mark) => Ok(is_kept(errand::sender(&mark))? && !front::is_front(pid)),
+            // Also what just executes another program, and shows none for a moment. The job's processes
+            // are in its leader's session or later ones; in this keeper's are only its errands.
+            None => Ok(session(pid)? == session(self.keeper)?),
+        }
+    }
+
+    /// Whether a process bears this job's mark or is in the leader's session.
+    fn is_ours(&self, pid: i32) -> io::Result<bool> {
+        let ours = match procfs::started_with(pid, MARK)? {
+            Some(mark) if mark == self.mark => true,
+            Some(_) => self.is_in_session(pid)? && (self.is_leader(pid)? || front::is_front(pid)),
+            None => self.is_in_session(pid)?,
+        };
+        // The keepers bear the mark too; they are what keeps, not what is kept.
+        Ok(ours && !self.is_keeper(pid))
+    }
+}
+
+impl Tree {
+    /// This process, the keeper, its standby and guard, and its parent, which may have been one.
+    fn is_keeper(&self, pid: i32) -> bool {
+        [Some(self.keeper), self.partner, self.guard].contains(&Some(pid))
+            || pid == own::pid()
+            || own::parent_pid() == Some(pid)
+    }
+
+    fn is_leader(&self, pid: i32) -> io::Result<bool> {
+        let Some(leader) = self.leader.filter(|leader| leader.pid == pid) else {
+            return Ok(false);
+        };
+        Ok(procfs::look(pid)?.is_some_and(|stat| stat.started == leader.started))
+    }
+
+    /// Whether a process is a child of this front and not the job's: the front had it before, or it was left behind
+    /// by somebody else. Asked of one that does not bear the job's mark.
+    fn is_strange_child(&self, pid: i32) -> io::Result<bool> {
+        if !self.is_front {
+            return Ok(false);
+        }
+        let look = procfs::look(pid)?;
+        Ok(look.is_some_and(|stat| stat.parent == self.keeper) && !self.is_in_session(pid)?)
+    }
+
+    fn is_in_session(&self, pid: i32) -> io::Result<bool> {
+        let Some(leader) = self.leader else {
+            return Ok(false);
+        };
+        if session(pid)? != Some(leader.pid) {
+            return Ok(false);
+        }
+        // Once the leader is gone its number may be another session's.
+        let now = procfs::look(leader.pid)?;
+        Ok(now.is_some_and(|stat| stat.started == leader.started))
+    }
+}
+
+/// The session of a process; `None` for one that is gone.
+fn session(pid: i32) -> io::Result<Option<i32>> {
+    Ok(procfs::look(pid)?.map(|stat| stat.session))
+}
+
+/// Whether this directory is a job's that somebody keeps.
+fn is_kept(mark: &[u8]) -> io::Result<bool> {
+    let job = JobDir::at(OsStr::from_bytes(mark).into());
+    match layout::open(&job.lock()) {
+        Ok(file) => lock::is_taken(&file),
+        // No descriptor is left to look with.
+        Err(error) if is_scarcity(&error) => Err(error),
+        // Not a job's directory, whatever is there.
+        Err(_) => Ok(false),
+    }
+}
+
+fn is_scarcity(error: &io::Error) -> bool {
+    const TOO_MANY_OPEN_FILES: [i32; 2] = [23, 24];
+    let number = error.raw_os_error();
+    error.kind() == io::ErrorKind::OutOfMemory
+        || number.is_some_and(|number| TOO_MANY_OPEN_FILES.contains(&number))
+}
+
+fn member(process: ProcRef) -> io::Result<Option<Member>> {
+    let Some(pidfd) = PidFd::open(process.pid)? else {
+        return Ok(None);
+    };
+    // Read after opening, so that both speak of one process.
+    Ok(procfs::look(process.pid)?
+        .filter(|stat| !stat.is_zombie() && stat.started == process.started)
+        .map(|_| Member { process, pidfd }))
+}
+
+/// Sends one signal to each.
+pub fn signal<'a>(
+    members: impl IntoIterator<Item = &'a Member>,
+    number: i32,
+) -> io::Result<Signaled> {
+    let mut signaled = Signaled::default();
+    for member in members {
+        match member.pidfd.signal(number)? {
+            Delivered::Yes => signaled.reached += 1,
+            Delivered::Denied => signaled.denied += 1,
+            Delivered::AlreadyGone => {}
+        }
+    }
+    Ok(signaled)
+}

@@ -1,0 +1,44 @@
+//! Why an agent could not be set up.
+
+use crate::setup::Refused;
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    #[error("{what} {}: {source}", .path.display())]
+    Io {
+        what: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// For `map_err`: what was being done, to what.
+    pub(crate) fn io(
+        what: &'static str,
+        path: impl AsRef<Path>,
+    ) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::Io {
+            what,
+            path: path.as_ref().to_owned(),
+            source,
+        }
+    }
+
+    /// What went wrong, for programs. These words never change.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::Refused(_) => "setup_refused",
+            Error::Io { .. } => "io",
+        }
+    }
+
+    /// Whether the request was wrong and another request would succeed.
+    pub fn is_bad_input(&self) -> bool {
+        matches!(self, Error::Refused(refused) if refused.is_bad_input())
+    }
+}

@@ -1,0 +1,216 @@
+//! What an agent says when it calls a hook.
+
+use super::NotServed;
+use crate::agent::Agent;
+use outlive::environment;
+use outlive_core::Label;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::io::Read;
+
+/// When an agent calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occasion {
+    /// A conversation begins, or goes on after a restart or a compaction.
+    SessionStart,
+    UserPromptSubmit,
+    PostToolUse,
+    /// The agent is about to end its turn.
+    Stop,
+    /// Beside the agent, while it is idle: it is woken when there is news.
+    Wait,
+}
+
+impl Occasion {
+    pub fn name(self) -> &'static str {
+        match self {
+            Occasion::SessionStart => "session-start",
+            Occasion::UserPromptSubmit => "user-prompt-submit",
+            Occasion::PostToolUse => "post-tool-use",
+            Occasion::Stop => "stop",
+            Occasion::Wait => "wait",
+        }
+    }
+
+    /// By our name for it, or the one that an agent has.
+    pub fn parse(text: &str) -> Option<Occasion> {
+        let plain: String = text
+            .chars()
+            .filter(|c| !matches!(c, '-' | '_'))
+            .flat_map(char::to_lowercase)
+            .collect();
+        Some(match plain.as_str() {
+            "sessionstart" => Occasion::SessionStart,
+            "userpromptsubmit" | "beforeagent" | "beforesubmitprompt" => Occasion::UserPromptSubmit,
+            "posttooluse" | "aftertool" => Occasion::PostToolUse,
+            "stop" | "afteragent" => Occasion::Stop,
+            "wait" | "async" | "rewake" => Occasion::Wait,
+            _ => return None,
+        })
+    }
+}
+
+/// One call of a hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    pub agent: Agent,
+    pub occasion: Occasion,
+    pub session: Label,
+    /// The turn goes on because a hook asked for it, or was broken off: it is to end now.
+    pub may_not_block: bool,
+    /// The agent would not hear the answer: a helper that it has sent off asks, or it has been given the
+    /// hooks of another agent and cannot be woken.
+    pub is_deaf: bool,
+    /// The agent's shells do not know the session; the agent must be told its key.
+    pub must_know_key: bool,
+}
+
+/// What we read of an agent's JSON. There is more, and more with each release.
+#[derive(Debug, Default, Deserialize)]
+struct Said {
+    thread_id: Option<String>,
+    #[serde(alias = "sessionId")]
+    session_id: Option<String>,
+    #[serde(alias = "conversationId")]
+    conversation_id: Option<String>,
+    #[serde(default)]
+    stop_hook_active: Option<bool>,
+    /// Cursor: how often a hook has had it go on.
+    #[serde(default)]
+    loop_count: Option<u64>,
+    /// Cursor: how the turn ended.
+    status: Option<String>,
+    cursor_version: Option<IgnoredAny>,
+    /// Claude Code, Codex: which helper of the agent calls, if one does.
+    agent_id: Option<IgnoredAny>,
+}
+
+impl Call {
+    /// Reads one JSON object, and does not wait for the end of the input: some agents leave it open.
+    pub fn read(input: impl Read, occasion: &str, agent: Option<&str>) -> Result<Call, NotServed> {
+        let occasion = Occasion::parse(occasion)
+            .ok_or_else(|| NotServed::UnknownOccasion(occasion.to_owned()))?;
+        let agent = agent.map(Agent::parse).transpose()?;
+        let mut json = serde_json::Deserializer::from_reader(input);
+        let said = Said::deserialize(&mut json)?;
+        let own = environment::own_session();
+        let must_know_key = own.is_none();
+        let agent = agent.unwrap_or_else(|| guess(&said));
+        Ok(Call {
+            agent,
+            occasion,
+            is_deaf: said.agent_id.is_some()
+                || (occasion == Occasion::Wait && said.cursor_version.is_some()),
+            must_know_key: must_know_key && !agent.tells_its_shells(),
+            may_not_block: said.stop_hook_active == Some(true)
+                || said.loop_count.is_some_and(|count| count > 0)
+                || said.status.as_deref().is_some_and(|how| how != "completed"),
+            session: session(own, said)?,
+        })
+    }
+}
+
+/// Those whose JSON differs are told apart; the others share one form.
+fn guess(said: &Said) -> Agent {
+    if said.cursor_version.is_some() {
+        Agent::Cursor
+    } else if environment::non_empty(environment::GEMINI_SESSION).is_some() {
+        Agent::Gemini
+    } else {
+        Agent::ClaudeCode
+    }
+}
+
+/// The one that the agent's shells have too: what is set for all, then what the agent says.
+fn session(own: Option<String>, said: Said) -> Result<Label, NotServed> {
+    let text = [own, said.thread_id, said.session_id, said.conversation_id]
+        .into_iter()
+        .flatten()
+        .find(|text| !text.is_empty())
+        .or_else(environment::session)
+        .ok_or(NotServed::NoSession)?;
+    Label::parse(&text).map_err(|reason| NotServed::BadSession { text, reason })
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where and stop"
+)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str, agent: Option<&str>) -> Result<Call, NotServed> {
+        Call::read(json.as_bytes(), "stop", agent)
+    }
+
+    #[test]
+    fn the_names_of_the_agents_are_known_too() {
+        for (text, occasion) in [
+            ("SessionStart", Occasion::SessionStart),
+            ("sessionStart", Occasion::SessionStart),
+            ("BeforeAgent", Occasion::UserPromptSubmit),
+            ("AfterTool", Occasion::PostToolUse),
+            ("post-tool-use", Occasion::PostToolUse),
+            ("AfterAgent", Occasion::Stop),
+            ("async", Occasion::Wait),
+        ] {
+            assert_eq!(Occasion::parse(text), Some(occasion), "{text}");
+        }
+        assert_eq!(Occasion::parse("PreToolUse"), None);
+    }
+
+    #[test]
+    fn what_is_not_known_is_passed_over_and_the_input_need_not_end() {
+        let json = r#"{"session_id":"s1","new":{"a":[1]},"stop_hook_active":true} {"half"#;
+        let call = read(json, None).map_err(|error| error.to_string());
+        let expected = Call {
+            agent: Agent::ClaudeCode,
+            occasion: Occasion::Stop,
+            session: Label::parse("s1").unwrap(),
+            may_not_block: true,
+            is_deaf: false,
+            must_know_key: false,
+        };
+        assert_eq!(call, Ok(expected));
+    }
+
+    #[test]
+    fn cursor_counts_instead() {
+        for (rest, may_not_block) in [
+            (r#""loop_count":0,"status":"completed""#, false),
+            (r#""loop_count":1,"status":"completed""#, true),
+            (r#""loop_count":0,"status":"aborted""#, true),
+        ] {
+            let json = format!(r#"{{"conversation_id":"c","cursor_version":"3",{rest}}}"#);
+            let call = read(&json, None).unwrap();
+            assert_eq!(call.agent, Agent::Cursor);
+            assert_eq!(call.session.as_str(), "c");
+            assert!(call.must_know_key);
+            assert_eq!(call.may_not_block, may_not_block, "{rest}");
+        }
+    }
+
+    /// Cursor can be told to run the hooks of Claude Code, and would wait for one that waits.
+    #[test]
+    fn cursor_does_not_wait() {
+        let json = r#"{"conversation_id":"c","cursor_version":"3"}"#;
+        let wait = Call::read(json.as_bytes(), "wait", Some("claude-code"));
+        assert!(wait.unwrap().is_deaf);
+        assert!(!read(json, Some("claude-code")).unwrap().is_deaf);
+    }
+
+    #[test]
+    fn what_is_no_call_is_refused() {
+        for (json, agent) in [
+            ("", None),
+            ("[]", None),
+            (r#"{"session_id":5}"#, None),
+            (r#"{"session_id":"a\u0007b"}"#, None),
+            (r#"{"session_id":"a"}"#, Some("clippy")),
+        ] {
+            assert!(read(json, agent).is_err(), "{json}");
+        }
+        assert!(Call::read(&b"{}"[..], "nonsense", None).is_err());
+    }
+}

@@ -1,0 +1,156 @@
+//! The news of an inbox in one short text.
+
+use outlive::inbox::{InboxEvent, Kind};
+use outlive_core::Label;
+use outlive_core::words::agree;
+use std::path::Path;
+
+/// A text has at most so many characters: what agents take from a hook without cutting it.
+pub const BUDGET: usize = 10_000;
+/// So many events go into one text, so that each has its line even where none has more.
+pub const MOST: usize = 40;
+/// A headline has at most so many characters: all of them fit, with room for their ids.
+const HEADLINE: usize = 140;
+/// Kept free for the sentences around the events.
+const AROUND: usize = 300;
+
+/// Every event at least by its headline, as many as there is room for in full, and how to see more.
+/// `waiting` says how many more there are for another time, `posts` where posted work is.
+pub fn news(events: &[InboxEvent], waiting: usize, posts: &Path) -> String {
+    let mut text = match events.len() {
+        1 => String::new(),
+        count => format!("Outlive: {count} news of your jobs.\n\n"),
+    };
+    let headlines: Vec<String> = events.iter().map(headline).collect();
+    // Each is given its headline before any is given more.
+    let mut left = (BUDGET - AROUND)
+        .saturating_sub(headlines.iter().map(|line| line.chars().count() + 2).sum());
+    let mut cut = Vec::new();
+    for (event, headline) in events.iter().zip(headlines) {
+        let whole = format!("[{}] {}", event.event, event.text);
+        let more = whole
+            .chars()
+            .count()
+            .saturating_sub(headline.chars().count());
+        if more <= left {
+            left -= more;
+            text.push_str(&whole);
+        } else if events.len() == 1 {
+            text.extend(whole.chars().take(BUDGET - AROUND));
+            text.push('…');
+            cut.push(event.kind);
+        } else {
+            text.push_str(&headline);
+            cut.push(event.kind);
+        }
+        text.push_str("\n\n");
+    }
+    if cut.iter().any(|kind| *kind != Kind::Delegation) {
+        text.push_str("What is cut here: `outlive show ID`, `outlive log ID`.\n");
+    }
+    if cut.contains(&Kind::Delegation) {
+        let posts = posts.display();
+        text.push_str(&format!(
+            "Posted work that is cut here: {posts}/ID/post.json\n"
+        ));
+    }
+    if waiting > 0 {
+        text.push_str(&format!(
+            "{waiting} more {}: `outlive inbox --ack-all` tells {}.\n",
+            agree(waiting as u64, "waits", "wait"),
+            agree(waiting as u64, "it", "them")
+        ));
+    }
+    text.trim_end().to_owned()
+}
+
+fn headline(event: &InboxEvent) -> String {
+    let first = event.text.lines().next().unwrap_or_default();
+    let mut line = format!("[{}] ", event.event);
+    match first.chars().count() > HEADLINE {
+        true => {
+            line.extend(first.chars().take(HEADLINE - 1));
+            line.push('…');
+        }
+        false => line.push_str(first),
+    }
+    line
+}
+
+/// For an agent whose shells do not know which session they are of.
+pub(crate) fn session_key(session: &Label) -> String {
+    let word = shlex::try_quote(session.as_str()).unwrap_or_default();
+    format!(
+        "Outlive: in this conversation write `OUTLIVE_SESSION={word} outlive …` (run, wait, log, stop), so \
+that you are told here, once, when jobs end."
+    )
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where and stop"
+)]
+mod tests {
+    use super::*;
+    use outlive::inbox::EventId;
+    use outlive_core::JobId;
+    use serde_json::Value;
+
+    fn event(seq: u64, text: &str) -> InboxEvent {
+        let job = JobId::parse("1pzrj72dak").unwrap();
+        InboxEvent {
+            event: EventId {
+                source: job.clone(),
+                seq,
+                incarnation: None,
+            },
+            kind: Kind::Ended,
+            job,
+            session: Label::parse("s").ok(),
+            task: None,
+            at: String::new(),
+            attempt: 1,
+            last: None,
+            data: Value::Null,
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn one_is_told_as_it_is() {
+        let text = news(
+            &[event(7, "Job x ended.\nSee more: outlive log x")],
+            0,
+            Path::new("/p"),
+        );
+        assert_eq!(text, "[1pzrj72dak:7] Job x ended.\nSee more: outlive log x");
+    }
+
+    #[test]
+    fn many_fit_the_budget_and_each_has_its_line() {
+        let long = format!("Job {} ended.\n{}", "ä".repeat(300), "x\n".repeat(1000));
+        let events: Vec<InboxEvent> = (0..MOST as u64).map(|seq| event(seq, &long)).collect();
+        let text = news(&events, 3, Path::new("/p"));
+        assert!(text.chars().count() <= BUDGET, "{}", text.chars().count());
+        for seq in 0..MOST {
+            assert!(
+                text.contains(&format!("[1pzrj72dak:{seq}] Job ää")),
+                "{seq}"
+            );
+        }
+        assert!(text.contains("outlive log ID"), "{text}");
+        assert!(text.ends_with("3 more wait: `outlive inbox --ack-all` tells them."));
+    }
+
+    #[test]
+    fn a_single_long_one_is_cut() {
+        let text = news(&[event(1, &"ß".repeat(3 * BUDGET))], 0, Path::new("/p"));
+        assert!(text.chars().count() <= BUDGET);
+        assert!(text.contains("What is cut here"));
+        let mut posted = event(1, &"ß".repeat(3 * BUDGET));
+        posted.kind = Kind::Delegation;
+        let text = news(&[posted], 0, Path::new("/p"));
+        assert!(text.ends_with("cut here: /p/ID/post.json"), "{text}");
+    }
+}

@@ -1,0 +1,4 @@
+//! One verb, one file.
+
+pub mod hook;
+pub mod setup;
