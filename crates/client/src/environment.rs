@@ -1,4 +1,5 @@
-//! Every environment variable Outlive reads or sets, in one place.
+//! Every environment variable Outlive reads or sets, in one place. Only the variables that move an agent's
+//! own directory are elsewhere: in that agent's file in `outlive-kit`.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -21,9 +22,7 @@ pub const UNBUFFERED: &str = "PYTHONUNBUFFERED";
 /// The authorities to believe when a webhook is posted to, instead of those built in.
 pub const CERTIFICATES: &str = "SSL_CERT_FILE";
 
-/// Where Claude Code, Codex and programs in general keep what is configured, if not at the usual place.
-pub const CLAUDE_CONFIG: &str = "CLAUDE_CONFIG_DIR";
-pub const CODEX_HOME: &str = "CODEX_HOME";
+/// Where programs keep a user's configuration, if not in `~/.config`.
 pub const CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 
 /// What a job's own terminal is, unless it is told otherwise.

@@ -1,61 +1,52 @@
-//! The agents that Outlive can be plugged into.
+//! An agent that Outlive knows, as a small value to pass around.
 
+use crate::agents::AGENTS;
+use crate::profile::Profile;
 use std::fmt;
 
-/// A coding agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Agent {
-    ClaudeCode,
-    Codex,
-    Gemini,
-    Opencode,
-    Cursor,
-}
+/// A coding agent: its position in the list of [`crate::agents`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Agent(usize);
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{0:?} is not an agent known here; there are {known}", known = known())]
 pub struct BadAgent(String);
 
 impl Agent {
-    pub const ALL: [Agent; 5] = [
-        Agent::ClaudeCode,
-        Agent::Codex,
-        Agent::Gemini,
-        Agent::Opencode,
-        Agent::Cursor,
-    ];
+    /// Every known agent, in the order of the list.
+    pub fn all() -> Vec<Agent> {
+        (0..AGENTS.len()).map(Agent).collect()
+    }
 
+    /// Its name in commands and in files.
     pub fn name(self) -> &'static str {
-        match self {
-            Agent::ClaudeCode => "claude-code",
-            Agent::Codex => "codex",
-            Agent::Gemini => "gemini",
-            Agent::Opencode => "opencode",
-            Agent::Cursor => "cursor",
-        }
+        self.profile().name()
     }
 
     /// The program that a person starts it with.
     pub fn program(self) -> &'static str {
-        match self {
-            Agent::ClaudeCode => "claude",
-            Agent::Codex => "codex",
-            Agent::Gemini => "gemini",
-            Agent::Opencode => "opencode",
-            Agent::Cursor => "cursor",
-        }
+        self.profile().program()
     }
 
+    /// Finds an agent by its name or its program.
     pub fn parse(text: &str) -> Result<Agent, BadAgent> {
-        Agent::ALL
-            .into_iter()
-            .find(|agent| text == agent.name() || text == agent.program())
+        Agent::find(|profile| text == profile.name() || text == profile.program())
             .ok_or_else(|| BadAgent(text.to_owned()))
     }
 
-    /// Whether the commands it runs find its session's id in their environment.
-    pub(crate) fn tells_its_shells(self) -> bool {
-        matches!(self, Agent::ClaudeCode | Agent::Codex | Agent::Opencode)
+    /// The agent that a hook answers when nothing names the caller. The others in the list that cannot be
+    /// recognised read the same JSON as this one.
+    pub(crate) fn fallback() -> Agent {
+        Agent(0)
+    }
+
+    /// The first agent of the list for which `is_it` is true.
+    pub(crate) fn find(is_it: impl Fn(&dyn Profile) -> bool) -> Option<Agent> {
+        AGENTS.iter().position(|profile| is_it(*profile)).map(Agent)
+    }
+
+    pub(crate) fn profile(self) -> &'static dyn Profile {
+        AGENTS[self.0]
     }
 }
 
@@ -65,8 +56,15 @@ impl fmt::Display for Agent {
     }
 }
 
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 fn known() -> String {
-    Agent::ALL.map(Agent::name).join(", ")
+    let names: Vec<&str> = AGENTS.iter().map(|profile| profile.name()).collect();
+    names.join(", ")
 }
 
 #[cfg(test)]
@@ -75,11 +73,16 @@ mod tests {
 
     #[test]
     fn each_is_known_by_its_name_and_its_program() {
-        for agent in Agent::ALL {
+        for agent in Agent::all() {
             assert_eq!(Agent::parse(agent.name()), Ok(agent));
             assert_eq!(Agent::parse(agent.program()), Ok(agent));
         }
-        let said = Agent::parse("clippy").map_err(|bad| bad.to_string());
-        assert!(said.is_err_and(|said| said.contains("claude-code, codex")));
+        let message = Agent::parse("clippy").map_err(|bad| bad.to_string());
+        assert!(message.is_err_and(|message| message.contains("claude-code, codex")));
+    }
+
+    #[test]
+    fn a_hook_of_an_unknown_caller_is_answered_as_claude_code() {
+        assert_eq!(Agent::fallback().name(), "claude-code");
     }
 }

@@ -13,6 +13,7 @@ mod journal;
 mod text;
 
 pub use answer::{Answer, context};
+pub(crate) use call::HookInput;
 pub use call::{Call, Occasion};
 pub use journal::note;
 pub(crate) use text::session_key;

@@ -1,11 +1,11 @@
 //! Plugging Outlive into an agent: its MCP entry, its hooks and a few lines of instructions.
 //!
 //! ```text
-//!   agents: which pieces go into which files ─► plan: each file before and after ─► apply
+//!   profile: which pieces go into which files ─► plan: each file before and after ─► apply
 //! ```
 //! | module | owns |
 //! |---|---|
-//! | `agents` | what each agent is given, and where its files are |
+//! | `places` | which files of an agent setup changes; the agent's profile names them |
 //! | `piece` | putting one thing into a file's text and taking it out again |
 //! | `json`, `toml`, `block` | the same for each kind of file |
 //! | `plan` | what would change, with nothing changed yet |
@@ -15,17 +15,17 @@
 //! bytes there were, as long as nobody has changed the file since; else it takes out what is ours and
 //! leaves the rest. The backup says what was there before: a file without one was made by setup.
 
-mod agents;
 mod block;
 mod diff;
 mod file;
 pub(crate) mod json;
-mod piece;
+pub(crate) mod piece;
+mod places;
 mod plan;
 mod toml;
 
-pub use agents::Places;
 pub use diff::diff;
+pub use places::Places;
 pub use plan::{Change, Plan, plan};
 
 use std::path::{Path, PathBuf};

@@ -46,10 +46,10 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     };
     let agents = match (args.agents.is_empty(), action) {
         (true, Action::Write) => return list(context, &setup::list(&places, &scope)),
-        (true, Action::Undo) => &Agent::ALL[..],
-        (false, _) => &args.agents,
+        (true, Action::Undo) => Agent::all(),
+        (false, _) => args.agents.clone(),
     };
-    let plan = setup::plan(&places, agents, &scope, action)?;
+    let plan = setup::plan(&places, &agents, &scope, action)?;
     if args.dry_run {
         return show(context, &plan);
     }

@@ -65,9 +65,9 @@ pub struct Call {
     pub must_know_key: bool,
 }
 
-/// What we read of an agent's JSON. There is more, and more with each release.
+/// The fields that Outlive reads of an agent's JSON. Agents send more, and more with each release.
 #[derive(Debug, Default, Deserialize)]
-struct Said {
+pub(crate) struct HookInput {
     thread_id: Option<String>,
     #[serde(alias = "sessionId")]
     session_id: Option<String>,
@@ -80,55 +80,62 @@ struct Said {
     loop_count: Option<u64>,
     /// Cursor: how the turn ended.
     status: Option<String>,
-    cursor_version: Option<IgnoredAny>,
+    pub(crate) cursor_version: Option<IgnoredAny>,
     /// Claude Code, Codex: which helper of the agent calls, if one does.
     agent_id: Option<IgnoredAny>,
 }
 
 impl Call {
     /// Reads one JSON object, and does not wait for the end of the input: some agents leave it open.
-    pub fn read(input: impl Read, occasion: &str, agent: Option<&str>) -> Result<Call, NotServed> {
+    pub fn read(source: impl Read, occasion: &str, agent: Option<&str>) -> Result<Call, NotServed> {
         let occasion = Occasion::parse(occasion)
             .ok_or_else(|| NotServed::UnknownOccasion(occasion.to_owned()))?;
         let agent = agent.map(Agent::parse).transpose()?;
-        let mut json = serde_json::Deserializer::from_reader(input);
-        let said = Said::deserialize(&mut json)?;
+        let mut json = serde_json::Deserializer::from_reader(source);
+        let input = HookInput::deserialize(&mut json)?;
         let own = environment::own_session();
         let must_know_key = own.is_none();
-        let agent = agent.unwrap_or_else(|| guess(&said));
+        let writer = Agent::find(|profile| profile.wrote(&input));
+        let agent = agent.unwrap_or_else(|| guess(writer));
         Ok(Call {
             agent,
             occasion,
-            is_deaf: said.agent_id.is_some()
-                || (occasion == Occasion::Wait && said.cursor_version.is_some()),
-            must_know_key: must_know_key && !agent.tells_its_shells(),
-            may_not_block: said.stop_hook_active == Some(true)
-                || said.loop_count.is_some_and(|count| count > 0)
-                || said.status.as_deref().is_some_and(|how| how != "completed"),
-            session: session(own, said)?,
+            is_deaf: input.agent_id.is_some()
+                || (occasion == Occasion::Wait
+                    && writer.is_some_and(|writer| !writer.profile().can_be_woken())),
+            must_know_key: must_know_key && !agent.profile().shells_know_session(),
+            may_not_block: input.stop_hook_active == Some(true)
+                || input.loop_count.is_some_and(|count| count > 0)
+                || input
+                    .status
+                    .as_deref()
+                    .is_some_and(|how| how != "completed"),
+            session: session(own, input)?,
         })
     }
 }
 
-/// Those whose JSON differs are told apart; the others share one form.
-fn guess(said: &Said) -> Agent {
-    if said.cursor_version.is_some() {
-        Agent::Cursor
-    } else if environment::non_empty(environment::GEMINI_SESSION).is_some() {
-        Agent::Gemini
-    } else {
-        Agent::ClaudeCode
-    }
+/// Who called, when nobody said so: the agent that the JSON shows, else the one whose variable is set.
+fn guess(writer: Option<Agent>) -> Agent {
+    let is_set = |name| environment::non_empty(name).is_some();
+    writer
+        .or_else(|| Agent::find(|profile| profile.own_variable().is_some_and(is_set)))
+        .unwrap_or_else(Agent::fallback)
 }
 
 /// The one that the agent's shells have too: what is set for all, then what the agent says.
-fn session(own: Option<String>, said: Said) -> Result<Label, NotServed> {
-    let text = [own, said.thread_id, said.session_id, said.conversation_id]
-        .into_iter()
-        .flatten()
-        .find(|text| !text.is_empty())
-        .or_else(environment::session)
-        .ok_or(NotServed::NoSession)?;
+fn session(own: Option<String>, input: HookInput) -> Result<Label, NotServed> {
+    let text = [
+        own,
+        input.thread_id,
+        input.session_id,
+        input.conversation_id,
+    ]
+    .into_iter()
+    .flatten()
+    .find(|text| !text.is_empty())
+    .or_else(environment::session)
+    .ok_or(NotServed::NoSession)?;
     Label::parse(&text).map_err(|reason| NotServed::BadSession { text, reason })
 }
 
@@ -165,7 +172,7 @@ mod tests {
         let json = r#"{"session_id":"s1","new":{"a":[1]},"stop_hook_active":true} {"half"#;
         let call = read(json, None).map_err(|error| error.to_string());
         let expected = Call {
-            agent: Agent::ClaudeCode,
+            agent: Agent::parse("claude-code").unwrap(),
             occasion: Occasion::Stop,
             session: Label::parse("s1").unwrap(),
             may_not_block: true,
@@ -184,7 +191,7 @@ mod tests {
         ] {
             let json = format!(r#"{{"conversation_id":"c","cursor_version":"3",{rest}}}"#);
             let call = read(&json, None).unwrap();
-            assert_eq!(call.agent, Agent::Cursor);
+            assert_eq!(call.agent.name(), "cursor");
             assert_eq!(call.session.as_str(), "c");
             assert!(call.must_know_key);
             assert_eq!(call.may_not_block, may_not_block, "{rest}");

@@ -96,6 +96,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn agent(name: &str) -> Agent {
+        Agent::parse(name).expect("the list has it")
+    }
+
     #[test]
     fn the_instructions_are_short_and_teach_what_matters() {
         assert!(SKILL.len() < 1024, "{}", SKILL.len());
@@ -119,29 +123,32 @@ mod tests {
 
     #[test]
     fn agents_share_it_and_the_last_takes_it_along() {
-        let one = put("Mine.\n", Agent::Codex);
-        let two = put(&one, Agent::Opencode);
+        let one = put("Mine.\n", agent("codex"));
+        let two = put(&one, agent("opencode"));
         assert_eq!(two.matches(BEGIN).count(), 1);
         assert!(
             two.contains("<!-- outlive:begin codex opencode -->\n"),
             "{two}"
         );
-        assert_eq!(put(&two, Agent::Codex), two);
-        assert_eq!(take(&two, Agent::Cursor), two);
-        assert_eq!(take(&two, Agent::Opencode), one);
-        assert_eq!(take(&take(&two, Agent::Codex), Agent::Opencode), "Mine.\n");
+        assert_eq!(put(&two, agent("codex")), two);
+        assert_eq!(take(&two, agent("cursor")), two);
+        assert_eq!(take(&two, agent("opencode")), one);
+        assert_eq!(
+            take(&take(&two, agent("codex")), agent("opencode")),
+            "Mine.\n"
+        );
     }
 
     #[test]
     fn what_was_written_after_it_stays() {
-        let text = format!("{}More.\n", put("Mine.\n", Agent::Codex));
-        assert_eq!(take(&text, Agent::Codex), "Mine.\nMore.\n");
+        let text = format!("{}More.\n", put("Mine.\n", agent("codex")));
+        assert_eq!(take(&text, agent("codex")), "Mine.\nMore.\n");
     }
 
     proptest! {
         #[test]
         fn there_and_back_gives_the_same(text in "([a-z<!\\-\u{e4} ]{0,12}\n){0,5}") {
-            prop_assert_eq!(take(&put(&text, Agent::Gemini), Agent::Gemini), text);
+            prop_assert_eq!(take(&put(&text, agent("gemini")), agent("gemini")), text);
         }
     }
 }

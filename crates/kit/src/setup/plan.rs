@@ -1,8 +1,8 @@
 //! What setting up would change, with nothing changed yet; and changing it.
 
-use super::agents::{Places, Target};
 use super::file::{self, Contents, Real};
 use super::json::Bad;
+use super::places::{Places, Target};
 use super::{Action, Refused, Scope};
 use crate::agent::Agent;
 use crate::error::Error;

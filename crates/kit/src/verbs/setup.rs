@@ -21,7 +21,7 @@ pub struct Found {
 
 /// Every agent known, with what would be done for it.
 pub fn list(places: &Places, scope: &Scope) -> Vec<Found> {
-    Agent::ALL
+    Agent::all()
         .into_iter()
         .map(|agent| Found {
             agent,

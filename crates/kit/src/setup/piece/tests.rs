@@ -1,5 +1,5 @@
 use super::*;
-use crate::setup::agents::Places;
+use crate::setup::places::Places;
 use crate::setup::{Action, Scope, plan};
 use proptest::prelude::*;
 use serde_json::json;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Every JSON piece that some agent is given.
 fn pieces() -> Vec<Piece> {
     let places = Places::of_user().unwrap();
-    Agent::ALL
+    Agent::all()
         .into_iter()
         .flat_map(|agent| places.targets(agent, &Scope::Project(PathBuf::from("/p"))))
         .map(|target| target.piece)
@@ -103,23 +103,25 @@ fn the_plugins_are_what_setup_writes() {
     let places = Places::of_user().unwrap();
     let written = |agent, name: &str| -> Value {
         let scope = Scope::Project(PathBuf::from("/p"));
-        let mut targets = places.targets(agent, &scope).into_iter();
+        let mut targets = places
+            .targets(Agent::parse(agent).unwrap(), &scope)
+            .into_iter();
         let target = targets.find(|target| target.path.ends_with(name)).unwrap();
         serde_json::from_str(&target.piece.put("").unwrap()).unwrap()
     };
     for (agent, name, text) in [
         (
-            Agent::ClaudeCode,
+            "claude-code",
             ".claude/settings.json",
             include_str!("../../../../../plugins/claude-code/hooks/hooks.json"),
         ),
         (
-            Agent::ClaudeCode,
+            "claude-code",
             ".mcp.json",
             include_str!("../../../../../plugins/claude-code/.mcp.json"),
         ),
         (
-            Agent::Codex,
+            "codex",
             ".codex/hooks.json",
             include_str!("../../../../../plugins/codex/hooks.json"),
         ),
@@ -162,8 +164,8 @@ proptest! {
     /// Agents come in any order, each twice, and go in any other; others' files are as they were.
     #[test]
     fn a_project_is_as_it_was(
-        coming in Just(Agent::ALL.to_vec()).prop_shuffle(),
-        going in Just(Agent::ALL.to_vec()).prop_shuffle(),
+        coming in Just(Agent::all()).prop_shuffle(),
+        going in Just(Agent::all()).prop_shuffle(),
         instructions in prop::option::of("([a-z#\u{e4} ]{0,9}\n?){0,4}"),
         config in prop::option::of("(# [a-z]{1,5}\n|\n){0,3}([a-c] = [0-9]  # x\n)?"),
     ) {

@@ -1,0 +1,72 @@
+//! Gemini CLI: an MCP entry and hooks in one file, and instructions.
+
+use crate::hook::Occasion;
+use crate::profile::{HOOK_SECONDS, Profile, Site, UserDirectories, server_part};
+use crate::setup::json::Dialect;
+use crate::setup::piece::Piece;
+use outlive::environment;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+pub struct Gemini;
+
+impl Profile for Gemini {
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn program(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn user_directory(&self, user: &UserDirectories) -> PathBuf {
+        user.home.join(".gemini")
+    }
+
+    fn project_directory(&self) -> &'static str {
+        ".gemini"
+    }
+
+    fn files(&self, site: &Site<'_>) -> Vec<(PathBuf, Piece)> {
+        let server = json!({"command": site.program, "args": ["mcp"]});
+        let mut parts = vec![server_part("mcpServers", server)];
+        parts.extend(site.hook_parts(|occasion| hook(site, occasion)));
+        let settings = Piece::Json {
+            dialect: Dialect::Comments,
+            parts,
+        };
+        vec![
+            (site.own.join("settings.json"), settings),
+            (site.beside("GEMINI.md"), site.instructions()),
+        ]
+    }
+
+    fn shells_know_session(&self) -> bool {
+        false
+    }
+
+    fn occasions(&self) -> &'static [(&'static str, Occasion)] {
+        &[
+            ("SessionStart", Occasion::SessionStart),
+            ("BeforeAgent", Occasion::UserPromptSubmit),
+            ("AfterTool", Occasion::PostToolUse),
+            ("AfterAgent", Occasion::Stop),
+        ]
+    }
+
+    fn own_variable(&self) -> Option<&'static str> {
+        Some(environment::GEMINI_SESSION)
+    }
+
+    fn stop_answer(&self, text: &str) -> Value {
+        json!({"decision": "deny", "reason": text})
+    }
+}
+
+/// Gemini CLI counts a hook's time in milliseconds.
+fn hook(site: &Site<'_>, occasion: Occasion) -> Value {
+    json!({"hooks": [{
+        "name": "outlive", "type": "command",
+        "command": site.hook_command(occasion), "timeout": 1000 * HOOK_SECONDS,
+    }]})
+}

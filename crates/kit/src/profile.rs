@@ -1,0 +1,173 @@
+//! What Outlive must know about an agent: where its files are, what goes into them, and how its hooks speak.
+//!
+//! Each file in `agents/` implements [`Profile`] for one agent. The provided methods describe Claude Code's
+//! form of hooks, which most agents have copied.
+
+use crate::agent::Agent;
+use crate::hook::{HookInput, Occasion};
+use crate::setup::Scope;
+use crate::setup::json::Dialect;
+use crate::setup::piece::{Part, Piece};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// How long a hook may take, in seconds. It only looks and answers in milliseconds; a hook that takes
+/// longer is broken.
+pub const HOOK_SECONDS: u64 = 10;
+
+/// Claude Code's names for the moments when it calls a hook.
+const CLAUDE_CODE_OCCASIONS: &[(&str, Occasion)] = &[
+    ("SessionStart", Occasion::SessionStart),
+    ("UserPromptSubmit", Occasion::UserPromptSubmit),
+    ("PostToolUse", Occasion::PostToolUse),
+    ("Stop", Occasion::Stop),
+];
+
+/// What is to be known about one agent.
+pub trait Profile: Sync {
+    /// Its name in commands and in files.
+    fn name(&self) -> &'static str;
+
+    /// The program that a person starts it with.
+    fn program(&self) -> &'static str;
+
+    /// The directory where it keeps a user's configuration.
+    fn user_directory(&self, user: &UserDirectories) -> PathBuf;
+
+    /// The name of the directory where it keeps a project's configuration.
+    fn project_directory(&self) -> &'static str;
+
+    /// The files that setup changes, and what it puts into each.
+    fn files(&self, site: &Site<'_>) -> Vec<(PathBuf, Piece)>;
+
+    /// What a person must still do after setup.
+    fn note(&self, _scope: &Scope) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether the commands it runs find its session's id in their environment.
+    fn shells_know_session(&self) -> bool;
+
+    /// The moments when it calls a hook, by its own names.
+    fn occasions(&self) -> &'static [(&'static str, Occasion)] {
+        CLAUDE_CODE_OCCASIONS
+    }
+
+    /// Whether this agent wrote the JSON, as far as the JSON shows.
+    fn wrote(&self, _input: &HookInput) -> bool {
+        false
+    }
+
+    /// An environment variable that only this agent sets for its hooks.
+    fn own_variable(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a hook can wait beside the agent and wake it. An agent that cannot be woken would itself
+    /// wait for the hook.
+    fn can_be_woken(&self) -> bool {
+        true
+    }
+
+    /// The answer that makes the agent go on instead of ending its turn.
+    fn stop_answer(&self, text: &str) -> Value {
+        json!({"decision": "block", "reason": text})
+    }
+
+    /// The answer that tells the agent something and changes nothing else.
+    fn context_answer(&self, occasion: Occasion, text: &str) -> Value {
+        json!({"hookSpecificOutput": {
+            "hookEventName": self.occasion_name(occasion),
+            "additionalContext": text,
+        }})
+    }
+
+    /// The agent's own name for an occasion. A hook that waits was started at the end of a turn.
+    fn occasion_name(&self, occasion: Occasion) -> &'static str {
+        let occasion = match occasion {
+            Occasion::Wait => Occasion::Stop,
+            other => other,
+        };
+        let mut names = self.occasions().iter().chain(CLAUDE_CODE_OCCASIONS);
+        names
+            .find(|(_, own)| *own == occasion)
+            .map_or("", |(name, _)| *name)
+    }
+}
+
+/// The directories of a user that agents keep their own directories in.
+#[derive(Clone, Debug)]
+pub struct UserDirectories {
+    pub home: PathBuf,
+    /// `$XDG_CONFIG_HOME`, or `.config` in the home.
+    pub config: PathBuf,
+}
+
+/// Where one agent is set up, and for whom.
+#[derive(Debug)]
+pub struct Site<'a> {
+    pub agent: Agent,
+    pub scope: &'a Scope,
+    /// The `outlive` program, as the agent must call it.
+    pub program: &'a str,
+    /// The agent's own directory, of the user or of the project.
+    pub own: PathBuf,
+    pub user: &'a UserDirectories,
+}
+
+impl Site<'_> {
+    /// A file in the agent's own directory for a user, and at the root of a project.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        match self.scope {
+            Scope::Project(root) => root.join(name),
+            Scope::User => self.own.join(name),
+        }
+    }
+
+    /// The block of instructions for this agent.
+    pub fn instructions(&self) -> Piece {
+        Piece::Instructions(self.agent)
+    }
+
+    /// The entry that starts `outlive mcp`, under the key `outer`.
+    pub fn server(&self, dialect: Dialect, outer: &'static str, value: Value) -> Piece {
+        Piece::Json {
+            dialect,
+            parts: vec![server_part(outer, value)],
+        }
+    }
+
+    /// The command line that serves one hook.
+    pub fn hook_command(&self, occasion: Occasion) -> String {
+        let quoted = shlex::try_quote(self.program).map_or(self.program.into(), |quoted| quoted);
+        format!("{quoted} hook {} --agent {}", occasion.name(), self.agent)
+    }
+
+    /// One hook for each occasion of the agent.
+    pub fn hook_parts(&self, entry: impl Fn(Occasion) -> Value) -> Vec<Part> {
+        let occasions = self.agent.profile().occasions().iter();
+        occasions
+            .map(|(name, occasion)| Part::Hook {
+                path: vec!["hooks", name],
+                value: entry(*occasion),
+            })
+            .collect()
+    }
+
+    /// A hook in Claude Code's form.
+    pub fn plain_hook(&self, occasion: Occasion) -> Value {
+        json!({
+            "type": "command",
+            "command": self.hook_command(occasion),
+            "timeout": HOOK_SECONDS,
+        })
+    }
+}
+
+/// The entry that starts `outlive mcp`, for a file that has other parts too.
+pub fn server_part(outer: &'static str, value: Value) -> Part {
+    Part::Server {
+        path: vec![outer, "outlive"],
+        value,
+    }
+}

@@ -1,0 +1,100 @@
+//! Where a user's agents keep their files, and what setup puts into each file.
+
+use super::piece::Piece;
+use super::{Refused, Scope};
+use crate::agent::Agent;
+use crate::profile::{Site, UserDirectories};
+use outlive::environment;
+use std::path::PathBuf;
+
+/// Where a user's agents keep their configuration, and which program they are to start.
+#[derive(Clone, Debug)]
+pub struct Places {
+    user: UserDirectories,
+    /// `outlive` if `PATH` has it, else the path of this program.
+    program: String,
+}
+
+/// A file that an agent reads, and what setup puts into it.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Setup follows links up to this directory: they are the user's own arrangement.
+    pub base: PathBuf,
+    pub path: PathBuf,
+    pub piece: Piece,
+}
+
+impl Places {
+    /// The places that the environment names.
+    pub fn of_user() -> Result<Places, Refused> {
+        let home = etcetera::home_dir().map_err(|_| Refused::NoHome)?;
+        let config = environment::non_empty(environment::CONFIG_HOME)
+            .map_or_else(|| home.join(".config"), PathBuf::from);
+        let found = environment::on_path("outlive").is_some();
+        let own = std::env::current_exe().ok().filter(|_| !found);
+        Ok(Places {
+            user: UserDirectories { home, config },
+            program: own.map_or("outlive".to_owned(), |path| path.display().to_string()),
+        })
+    }
+
+    /// Whether this agent seems to be used here.
+    pub fn has(&self, agent: Agent) -> bool {
+        environment::on_path(agent.program()).is_some()
+            || agent.profile().user_directory(&self.user).is_dir()
+    }
+
+    pub(super) fn targets(&self, agent: Agent, scope: &Scope) -> Vec<Target> {
+        let (base, own) = self.roots(agent, scope);
+        let site = Site {
+            agent,
+            scope,
+            program: self.program(scope),
+            own,
+            user: &self.user,
+        };
+        let target = |(path, piece)| Target {
+            base: base.clone(),
+            path,
+            piece,
+        };
+        let files = agent.profile().files(&site);
+        files.into_iter().map(target).collect()
+    }
+
+    /// What a person must still do after setup.
+    pub(super) fn notes(&self, agent: Agent, scope: &Scope) -> Vec<String> {
+        let note = agent.profile().note(scope);
+        let mut notes: Vec<String> = note.into_iter().map(str::to_owned).collect();
+        if environment::on_path("outlive").is_none() {
+            notes.push(
+                "`outlive` is not on PATH: agents cannot run it by that name in their shells"
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+
+    /// A project's files name no path: on other people's machines the program is elsewhere.
+    fn program(&self, scope: &Scope) -> &str {
+        match scope {
+            Scope::User => &self.program,
+            Scope::Project(_) => "outlive",
+        }
+    }
+
+    /// The directory that setup works in, and the agent's own directory in it.
+    fn roots(&self, agent: Agent, scope: &Scope) -> (PathBuf, PathBuf) {
+        let profile = agent.profile();
+        match scope {
+            Scope::Project(root) => (root.clone(), root.join(profile.project_directory())),
+            Scope::User => {
+                let own = profile.user_directory(&self.user);
+                match own.starts_with(&self.user.home) {
+                    true => (self.user.home.clone(), own),
+                    false => (own.clone(), own),
+                }
+            }
+        }
+    }
+}
