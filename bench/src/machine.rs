@@ -37,7 +37,7 @@ pub fn describe(bench: &Bench) -> Vec<String> {
         format!(
             "{count} processors ({model}), Linux {}, {} underneath, where a file is made in {}; \
              load average before {}",
-            outlive_sys::probe::kernel(),
+            outlive_sys::offers::kernel(),
             filesystem.unwrap_or_else(|_| "an unknown filesystem".into()),
             making_a_file(bench).unwrap_or_else(|| "unknown time".into()),
             load()

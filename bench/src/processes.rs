@@ -4,7 +4,8 @@
 //! how supervisors are found whoever they are, and how nothing is left behind.
 
 use crate::Why;
-use outlive_sys::{own, procfs};
+use outlive_sys::process::own;
+use outlive_sys::{process, tree};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 use std::fs;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -16,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// From here on orphans below this process stay below it.
 pub fn become_reaper() -> Result<(), Why> {
-    own::become_subreaper().map_err(|error| error.to_string())
+    tree::become_subreaper().map_err(|error| error.to_string())
 }
 
 /// Every process below this one that has not ended.
@@ -24,11 +25,11 @@ pub fn descendants() -> Vec<i32> {
     let mut found = Vec::new();
     let mut above = vec![own::pid()];
     while let Some(pid) = above.pop() {
-        let children = procfs::children(pid).unwrap_or_default();
+        let children = tree::children(pid).unwrap_or_default();
         above.extend(&children);
         found.extend(children);
     }
-    found.retain(|pid| procfs::stat(*pid).is_some_and(|stat| !stat.is_zombie()));
+    found.retain(|pid| process::stat(*pid).is_some_and(|stat| !stat.is_zombie()));
     found
 }
 

@@ -8,7 +8,7 @@ mod image;
 use crate::row::{Context, Row, Tried};
 use crate::world::{Ran, World, until};
 use image::{BTRFS, EXT4, Frozen, Image, Kind, XFS, must};
-use outlive_sys::{clock, procfs};
+use outlive_sys::{clock, process};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
@@ -124,7 +124,7 @@ fn leader(world: &World, id: &str) -> Option<i32> {
 }
 
 fn lives(pid: Option<i32>) -> bool {
-    pid.and_then(procfs::stat)
+    pid.and_then(process::stat)
         .is_some_and(|stat| !stat.is_zombie())
 }
 

@@ -14,7 +14,7 @@ use crate::row::{Context, Row, Tried};
 use crate::world::World;
 pub use asked::Whom;
 use held::{Cleared, Past};
-use outlive_sys::{pipe, procfs};
+use outlive_sys::{capture, offers};
 use serde_json::Value;
 use std::fmt;
 use std::fs;
@@ -186,7 +186,7 @@ impl Case<'_> {
         let world = World::new(context)?;
         let after = After {
             blobs: self.taken.world.path("recording/blobs"),
-            boot: procfs::boot_id().map_err(|error| error.to_string())?,
+            boot: offers::boot_id().map_err(|error| error.to_string())?,
             tree: &self.ways.tree(&self.crash),
         };
         after
@@ -252,7 +252,7 @@ impl After<'_> {
                 fs::write(path, content)
             }
             Some(Content::Link(target)) => symlink(target, path),
-            Some(Content::Fifo) => pipe::make_fifo(path),
+            Some(Content::Fifo) => capture::make_fifo(path),
             Some(Content::Socket) => UnixListener::bind(path).map(drop),
             None => Ok(()),
         }

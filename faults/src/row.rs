@@ -42,7 +42,7 @@ impl Tried {
 
     /// Nothing was tried, if this is not root; else nothing is said.
     pub fn unless_root() -> Option<Tried> {
-        let is_root = outlive_sys::own::user_id() == 0;
+        let is_root = outlive_sys::process::own::user_id() == 0;
         (!is_root).then(|| Tried::default().without(&["it needs root".to_owned()]))
     }
 

@@ -13,9 +13,9 @@ use crate::calls::{self, Fault};
 use crate::plan::{Plan, Role};
 use crate::recorder::Recorder;
 use crate::subject;
-use outlive_sys::pidfd::Status;
+use outlive_sys::process::Status;
 use outlive_sys::trace::{self, Call, Stop, Until};
-use outlive_sys::{child, own};
+use outlive_sys::{child, tree};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -80,7 +80,7 @@ impl Tracer {
         if plan.fault == Fault::KillBoth {
             // What is left of the job is waited for at once, as it is where the machine's first process is
             // quick; else how it ended could be found out long after.
-            own::become_subreaper()?;
+            tree::become_subreaper()?;
         }
         let (mut wait, mut go) = io::pipe()?;
         let launcher = child::fork(|| {

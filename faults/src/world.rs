@@ -2,8 +2,8 @@
 
 use crate::row::Context;
 use outlive_sys::filter::{self, Refusal};
-use outlive_sys::pidfd::PidFd;
-use outlive_sys::procfs;
+use outlive_sys::process::{self, PidFd};
+use outlive_sys::tree;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
@@ -165,13 +165,13 @@ impl World {
     pub fn processes(&self) -> Vec<i32> {
         let jobs = self.home().join("jobs");
         let is_ours = |pid: &i32| {
-            procfs::stat(*pid).is_some_and(|stat| !stat.is_zombie())
-                && procfs::started_with(*pid, "OUTLIVE_JOB_DIR")
+            process::stat(*pid).is_some_and(|stat| !stat.is_zombie())
+                && process::started_with(*pid, "OUTLIVE_JOB_DIR")
                     .ok()
                     .flatten()
                     .is_some_and(|mark| mark.starts_with(jobs.as_os_str().as_bytes()))
         };
-        let all = procfs::all().unwrap_or_default();
+        let all = tree::all().unwrap_or_default();
         all.into_iter().filter(is_ours).collect()
     }
 

@@ -218,7 +218,7 @@ fn read(file: &Path) -> Result<Option<String>, BadConfig> {
     };
     let metadata = open.metadata().map_err(unreadable)?;
     // It says which commands are run in the user's name.
-    let is_foreign = ![outlive_sys::own::user_id(), 0].contains(&metadata.uid());
+    let is_foreign = ![outlive_sys::process::own::user_id(), 0].contains(&metadata.uid());
     if is_foreign || metadata.mode() & 0o002 != 0 {
         return Err(BadConfig::Exposed(file.to_owned()));
     }

@@ -22,7 +22,8 @@ use outlive_core::layout::{self, GONE, NEW};
 use outlive_core::links;
 use outlive_core::{JobDir, JobId, JournalWriter, Spec};
 use outlive_sys::lock::{self, Lock, Locked};
-use outlive_sys::{file, own, pipe};
+use outlive_sys::process::own;
+use outlive_sys::{capture, file};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
@@ -139,7 +140,7 @@ impl New {
         };
         layout::make(&job.spec())?.write_all(&serde_json::to_vec(spec)?)?;
         layout::make(&job.output())?;
-        pipe::make_fifo(&job.feed())?;
+        capture::make_fifo(&job.feed())?;
         let mut journal = JournalWriter::create(&job.journal())?;
         // Before its first byte, or it is too late. `doctor` tells where it cannot be done.
         file::begin_in_place(journal.file(), FIRST_ROOM);

@@ -45,10 +45,10 @@ pub use outlive_core::words::{agree, count, visible};
 pub use outlive_core::{
     Input, JobId, Label, Leftovers, Notify, Outcome, Size, bound, signal::Signal, units,
 };
+pub use outlive_sys::capture::bytes_ready;
 pub use outlive_sys::clock;
-pub use outlive_sys::limits::{fail_at_file_size, has_small_stack};
-pub use outlive_sys::own::{SignalMask, block_all_signals};
-pub use outlive_sys::pipe::bytes_ready;
+pub use outlive_sys::process::limits::{fail_at_file_size, has_small_stack};
+pub use outlive_sys::process::own::{SignalMask, block_all_signals};
 pub use output::{
     Chunk, Cursor, Follow, Line, LinePattern, LogText, Look, Piece, Reading, missing_line,
 };

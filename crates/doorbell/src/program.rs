@@ -1,8 +1,8 @@
 //! Running a program of this machine, for a limited time.
 
 use crate::error::NotRung;
-use outlive_sys::pidfd::PidFd;
-use outlive_sys::{clock, memory, spawn};
+use outlive_sys::process::PidFd;
+use outlive_sys::{clock, file, spawn};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -79,7 +79,7 @@ fn end_of(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> 
 
 /// A file in memory, not a pipe: nobody has to stay and write what the program may never read.
 fn file(bytes: &[u8]) -> io::Result<File> {
-    let mut file = memory::file("event")?;
+    let mut file = file::in_memory("event")?;
     file.write_all(bytes)?;
     file.rewind()?;
     Ok(file)

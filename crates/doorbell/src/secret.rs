@@ -33,7 +33,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, NotRung> {
     let file = File::open(path).map_err(failed)?;
     // Of the open file, so that what is checked is what is read.
     let metadata = file.metadata().map_err(failed)?;
-    let is_foreign = ![outlive_sys::own::user_id(), 0].contains(&metadata.uid());
+    let is_foreign = ![outlive_sys::process::own::user_id(), 0].contains(&metadata.uid());
     if is_foreign || metadata.mode() & 0o077 != 0 {
         return Err(NotRung::ExposedSecret(path.to_owned()));
     }

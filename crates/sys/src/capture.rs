@@ -1,4 +1,3 @@
-//! Capturing output: FIFOs, pipes, moving bytes without copying them, and files in memory.
+//! Capturing output: FIFOs, pipes, and moving bytes without copying them.
 
-pub use crate::kernel::memory;
 pub use crate::kernel::pipe::*;

@@ -13,15 +13,13 @@
 //! | [`capture`] | FIFOs, pipes, and moving bytes without copying them |
 //! | [`terminal`] | pseudo-terminals, and the terminal of this process |
 //! | [`lock`] | file locks that a forked process shares |
-//! | [`file`] | reserving space, finding holes, renaming without replacing |
+//! | [`file`] | reserving space, finding holes, renaming without replacing, files in memory |
 //! | [`control`] | local sockets whose peer is known |
 //! | [`clock`] | the boot clock, the wall clock, and a timer that counts time spent in suspend |
 //! | [`poll`] | sleeping until a descriptor is ready |
 //! | [`spawn`], [`child`] | starting another program; fork, and the steps between fork and exec |
 //! | [`offers`] | what this machine can do |
 //! | [`hook`], [`filter`], [`trace`] | for tests: named points to stop at, and system calls that fail |
-//!
-//! The other names are those of the mechanisms. They stay until every caller uses a role.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -34,9 +32,6 @@ pub mod hook;
 pub mod offers;
 pub mod process;
 pub mod terminal;
-pub mod trace;
 pub mod tree;
 
-pub use kernel::{child, clock, file, filter, lock, poll, spawn};
-
-pub use kernel::{blocked, host, limits, memory, own, pidfd, pipe, probe, procfs, pty, socket};
+pub use kernel::{child, clock, file, filter, lock, poll, spawn, trace};

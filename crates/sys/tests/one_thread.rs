@@ -9,8 +9,8 @@
 )]
 
 use outlive_sys::child::fork;
-use outlive_sys::pidfd::{Status, wait_for_child};
-use outlive_sys::{memory, own, procfs};
+use outlive_sys::file;
+use outlive_sys::process::{self, Status, own, wait_for_child};
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::process::Command;
@@ -64,7 +64,7 @@ impl Drop for Drops<'_> {
 }
 
 fn panics() {
-    let mut said = memory::file("said").unwrap();
+    let mut said = file::in_memory("said").unwrap();
     let frame = Drops(&said);
     std::panic::set_hook(Box::new(|_| {}));
     let forked = fork(|| panic!("a test asked for it"));
@@ -79,7 +79,7 @@ fn panics() {
 
 /// In a child, since it takes the standard streams.
 fn own_stay_open() {
-    let mut own = memory::file("own").unwrap();
+    let mut own = file::in_memory("own").unwrap();
     let pid = fork(|| {
         let taken = own::take_handed_down();
         i32::from(taken.is_err() || own.write_all(b"mine").is_err())
@@ -106,13 +106,13 @@ fn count_after_taking() -> i32 {
 /// And of nobody else: a process that runs has none, and a number may be another's by now.
 fn zombie_tells() {
     let pid = fork(|| 0).unwrap();
-    while !procfs::stat(pid).unwrap().is_zombie() {
+    while !process::stat(pid).unwrap().is_zombie() {
         std::thread::yield_now();
     }
-    let started = procfs::stat(pid).unwrap().started;
-    assert!(procfs::tells_exit_code(pid, started));
-    assert!(!procfs::tells_exit_code(pid, started + 1));
-    let running = procfs::stat(own::pid()).unwrap().started;
-    assert!(!procfs::tells_exit_code(own::pid(), running));
+    let started = process::stat(pid).unwrap().started;
+    assert!(process::tells_exit_code(pid, started));
+    assert!(!process::tells_exit_code(pid, started + 1));
+    let running = process::stat(own::pid()).unwrap().started;
+    assert!(!process::tells_exit_code(own::pid(), running));
     assert_eq!(wait_for_child(pid).unwrap(), Status::Exited { code: 0 });
 }

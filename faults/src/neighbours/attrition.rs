@@ -5,7 +5,7 @@ use crate::invariants::{deliver, kinds, nothing_is_left, same};
 use crate::random::Random;
 use crate::row::{Context, Row, Tried};
 use crate::world::{World, kill, until};
-use outlive_sys::{probe, procfs};
+use outlive_sys::{offers, process};
 use serde_json::Value;
 use std::fmt;
 use std::fs;
@@ -152,7 +152,7 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
 /// Kills one of the pair every second, as soon as there are two.
 fn kill_in_turn(world: &World, seed: u64, rounds: usize) -> Result<(), String> {
     let mut random = Random::new(seed);
-    let lives = |pid: i32| procfs::stat(pid).is_some_and(|stat| !stat.is_zombie());
+    let lives = |pid: i32| process::stat(pid).is_some_and(|stat| !stat.is_zombie());
     for _ in 0..rounds {
         let next = Instant::now() + EVERY;
         let mut both = None;
@@ -173,7 +173,7 @@ fn kill_in_turn(world: &World, seed: u64, rounds: usize) -> Result<(), String> {
 
 fn is_exact(world: &World, case: &Case, last: usize, ended: &Value) -> Result<(), String> {
     // A kernel before 6.15 tells the outcome to the parent alone.
-    let may_be_lost = !probe::exit_records().map_err(|error| error.to_string())?;
+    let may_be_lost = !offers::exit_records().map_err(|error| error.to_string())?;
     if ended["outcome"]["code"] != CODE && !(may_be_lost && ended["outcome"]["kind"] == "lost") {
         return Err(format!("it came to {ended}"));
     }

@@ -6,8 +6,7 @@ use crate::job::{self, KINDS};
 use crate::random::Random;
 use crate::row::{Context, Row, Tried};
 use crate::world::{Ran, World, until};
-use outlive_sys::pidfd::PidFd;
-use outlive_sys::procfs;
+use outlive_sys::process::{self, PidFd};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -182,7 +181,7 @@ fn consumer(world: &World, options: &[&str]) -> Command {
 }
 
 fn is_stopped(pid: u32) -> bool {
-    procfs::stat(pid as i32).is_none_or(|stat| stat.state == b'T')
+    process::stat(pid as i32).is_none_or(|stat| stat.state == b'T')
 }
 
 fn consumers(context: &Context, step: &str, jobs: usize) -> Result<(), String> {

@@ -2,7 +2,7 @@
 //!
 //! Where it is missing the test says NOT RUN and why. Where everything must run (`CI=true`) it fails instead.
 
-use outlive_sys::own;
+use outlive_sys::process::own;
 use std::process::{Command, Stdio};
 
 /// Something that not every machine has.

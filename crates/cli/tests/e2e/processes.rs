@@ -1,7 +1,7 @@
 //! Processes: the signals they are sent, the states they are in, and their end.
 
 use crate::world::{is_alive, kill, until};
-use outlive_sys::procfs;
+use outlive_sys::process;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -28,7 +28,7 @@ pub fn kill_for_good(pid: i32) {
 
 /// The letter that proc(5) has for what a process does.
 pub fn state_of(pid: i32) -> Option<u8> {
-    procfs::stat(pid).map(|stat| stat.state)
+    process::stat(pid).map(|stat| stat.state)
 }
 
 /// Whether a process stands still, at a hook or by a signal.

@@ -92,8 +92,8 @@ impl Drop for Machine {
 
 /// Whether a second systemd can be booted here: needs root, and no first one.
 fn can_boot() -> bool {
-    let root = outlive_sys::own::user_id() == 0;
-    root && Path::new(SYSTEMD).exists() && !outlive_sys::probe::systemd()
+    let root = outlive_sys::process::own::user_id() == 0;
+    root && Path::new(SYSTEMD).exists() && !outlive_sys::offers::systemd()
 }
 
 /// What a test needs; nothing where it cannot be run.

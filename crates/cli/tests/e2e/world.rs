@@ -1,9 +1,8 @@
 //! A home of its own for each test, and ways to look at what happens in it.
 
 use crate::processes::{STOP, kill_for_good, until_stopped};
-use outlive_sys::filter;
-use outlive_sys::pidfd::PidFd;
-use outlive_sys::procfs;
+use outlive_sys::process::{self, PidFd};
+use outlive_sys::{filter, tree};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
@@ -288,13 +287,13 @@ impl World {
     pub fn processes(&self) -> Vec<i32> {
         let jobs = self.home().join("jobs");
         let ours = |pid: &i32| {
-            procfs::stat(*pid).is_some_and(|stat| !stat.is_zombie())
-                && procfs::started_with(*pid, "OUTLIVE_JOB_DIR")
+            process::stat(*pid).is_some_and(|stat| !stat.is_zombie())
+                && process::started_with(*pid, "OUTLIVE_JOB_DIR")
                     .ok()
                     .flatten()
                     .is_some_and(|mark| mark.starts_with(jobs.as_os_str().as_bytes()))
         };
-        procfs::all().unwrap().into_iter().filter(ours).collect()
+        tree::all().unwrap().into_iter().filter(ours).collect()
     }
 }
 
@@ -344,7 +343,7 @@ pub fn kill(pid: i32, signal: i32) {
 }
 
 pub fn is_alive(pid: i32) -> bool {
-    procfs::stat(pid).is_some_and(|stat| !stat.is_zombie())
+    process::stat(pid).is_some_and(|stat| !stat.is_zombie())
 }
 
 /// Waits for something outside our own programs to come true (a process gone, a file there).

@@ -256,7 +256,7 @@ fn default_home() -> Result<PathBuf, Error> {
 /// What others own they can read and change, whatever its mode says; and a link of theirs leads where
 /// they want, also to a directory of ours that is no home.
 fn check_owner(root: &Path) -> Result<(), Error> {
-    let own = outlive_sys::own::user_id();
+    let own = outlive_sys::process::own::user_id();
     if let Ok(link) = fs::symlink_metadata(root)
         && link.is_symlink()
         && ![own, 0].contains(&link.uid())

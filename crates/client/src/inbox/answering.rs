@@ -13,7 +13,8 @@
 use crate::home::outlive::Outlive;
 use outlive_core::notice::Kind;
 use outlive_core::{JobDir, JobId, Spec, layout};
-use outlive_sys::{lock, own, procfs};
+use outlive_sys::process::own;
+use outlive_sys::{lock, process};
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
@@ -73,7 +74,7 @@ pub(crate) fn is_answered(job: &JobDir, kind: Kind, age_ms: u64) -> bool {
 /// Whether a process runs and is not suspended. One that cannot be seen (in another PID namespace) may be.
 fn is_at_work(pid: u64) -> bool {
     let pid = i32::try_from(pid).unwrap_or_default();
-    procfs::stat(pid).is_some_and(|stat| !stat.is_zombie() && !stat.is_stopped())
+    process::stat(pid).is_some_and(|stat| !stat.is_zombie() && !stat.is_stopped())
 }
 
 /// More than there are process numbers.
@@ -127,13 +128,13 @@ mod tests {
         assert!(is_answered(&job, Kind::Ended, HOUR_MS));
         assert!(!is_answered(&job, Kind::Ready, 0), "another kind");
         signal(pid, "STOP");
-        while !procfs::stat(pid as i32).is_some_and(|stat| stat.is_stopped()) {
+        while !process::stat(pid as i32).is_some_and(|stat| stat.is_stopped()) {
             thread::sleep(Duration::from_millis(1));
         }
         assert!(is_answered(&job, Kind::Ended, PATIENCE_MS - 1));
         assert!(!is_answered(&job, Kind::Ended, PATIENCE_MS));
         signal(pid, "CONT");
-        while procfs::stat(pid as i32).is_none_or(|stat| stat.is_stopped()) {
+        while process::stat(pid as i32).is_none_or(|stat| stat.is_stopped()) {
             thread::sleep(Duration::from_millis(1));
         }
         assert!(is_answered(&job, Kind::Ended, HOUR_MS));

@@ -11,7 +11,7 @@ use crate::hooks::{self, ConsumerHook};
 use crate::random;
 use outlive_core::Label;
 use outlive_core::layout::NEW;
-use outlive_sys::pipe;
+use outlive_sys::capture;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -39,14 +39,14 @@ impl Bell {
         // Whoever finds an inbox empty removes it, perhaps just now.
         loop {
             make_private(&directory)?;
-            match pipe::make_fifo(&new) {
+            match capture::make_fifo(&new) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 other => break other.map_err(failed())?,
             }
         }
         hooks::reach_consumer(ConsumerHook::BellMade);
         // For both, so that a ringer that leaves does not end it.
-        let fifo = pipe::open_bell(&new).map_err(failed())?;
+        let fifo = capture::open_bell(&new).map_err(failed())?;
         fs::rename(&new, &path).map_err(failed())?;
         Ok(Bell { path, fifo })
     }
@@ -75,7 +75,7 @@ impl Drop for Bell {
 /// Wakes everyone who waits for this inbox.
 pub fn ring(outlive: &Outlive, session: &Label) {
     for path in bells(&outlive.home().inbox(session)) {
-        match pipe::open_writer(&path) {
+        match capture::open_writer(&path) {
             // A full one rings already.
             Ok(mut fifo) => drop(fifo.write(b"!")),
             Err(error) => take_down(&path, &error),
@@ -86,7 +86,7 @@ pub fn ring(outlive: &Outlive, session: &Label) {
 /// Removes the bells of an inbox whose waiters were killed.
 pub fn take_down_unheard(inbox: &Path) {
     for path in bells(inbox) {
-        if let Err(error) = pipe::open_writer(&path) {
+        if let Err(error) = capture::open_writer(&path) {
             take_down(&path, &error);
         }
     }
@@ -106,7 +106,7 @@ fn bells(inbox: &Path) -> Vec<PathBuf> {
 
 /// Only one that nobody hears: that it cannot be opened may have other reasons.
 fn take_down(path: &Path, error: &io::Error) {
-    if pipe::is_unheard(error) {
+    if capture::is_unheard(error) {
         let _ = fs::remove_file(path);
     }
 }

@@ -5,8 +5,8 @@ use outlive_core::control::{Reply, Request};
 use outlive_core::layout::CONTROL;
 use outlive_core::{JobDir, JobId};
 use outlive_sys::clock;
+use outlive_sys::control::{Read, Stream};
 use outlive_sys::poll::{self, Interest};
-use outlive_sys::socket::{Read, Stream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 

@@ -4,7 +4,7 @@
 //! one far more; so the limit is raised where that is needed, and where it cannot be, jobs are taken in turns.
 
 use crate::inbox::answering;
-use outlive_sys::own;
+use outlive_sys::process::own;
 
 /// What a verb has open besides: its own files, and a few at a time to look at jobs.
 const BESIDES: usize = 24;

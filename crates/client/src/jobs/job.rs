@@ -10,7 +10,7 @@ use outlive_core::state::Tail;
 use outlive_core::units::show_duration;
 use outlive_core::words::timestamp;
 use outlive_core::{Input, JobDir, JobId, Label, Phase, Spec, State, output};
-use outlive_sys::{clock, lock, procfs};
+use outlive_sys::{clock, lock, process};
 use serde::Serialize;
 use std::fs::File;
 use std::io::Read;
@@ -364,7 +364,7 @@ fn is_suspended(state: &State) -> bool {
     let is_here = || whereabouts::here().is_ok_and(|here| here.has_processes_of(state));
     let leader = state.phase.leader().filter(|_| state.end().is_none());
     leader.is_some_and(|leader| {
-        let stat = procfs::stat(leader.process.pid);
+        let stat = process::stat(leader.process.pid);
         let is_stopped =
             stat.is_some_and(|stat| stat.started == leader.process.started && stat.is_stopped());
         is_stopped && is_here()

@@ -27,7 +27,7 @@ use outlive_core::{
     JobDir, JobId, JournalWriter, Phase, ProcRef, Spec, State, doorbell, named, output, words,
 };
 use outlive_sys::lock::{self, Lock, Locked};
-use outlive_sys::{clock, pipe, procfs};
+use outlive_sys::{capture, clock, process, tree};
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -99,7 +99,7 @@ fn keeper_lives(state: &State) -> bool {
         return false;
     };
     let lives = |process: &ProcRef| {
-        let stat = procfs::stat(process.pid);
+        let stat = process::stat(process.pid);
         stat.is_some_and(|stat| stat.started == process.started && !stat.is_zombie())
     };
     whereabouts::here().is_ok_and(|here| here.has_processes_of(state))
@@ -474,7 +474,7 @@ pub fn may_run(outlive: &Outlive, id: &JobId) -> bool {
         // A keeper, somebody who has its output open, or a process that bears its mark.
         Ok(Whereabouts::Here) => {
             is_kept(&job).unwrap_or(true)
-                || pipe::is_open(&job.feed()).unwrap_or(true)
+                || capture::is_open(&job.feed()).unwrap_or(true)
                 || has_marked_processes(&job).unwrap_or(true)
         }
     }
@@ -482,10 +482,10 @@ pub fn may_run(outlive: &Outlive, id: &JobId) -> bool {
 
 /// Whether a process runs that was started as part of this job.
 fn has_marked_processes(job: &JobDir) -> io::Result<bool> {
-    for pid in procfs::all()? {
-        let mark = procfs::started_with(pid, environment::JOB_DIR)?;
+    for pid in tree::all()? {
+        let mark = process::started_with(pid, environment::JOB_DIR)?;
         let is_marked = mark.is_some_and(|mark| mark == job.path().as_os_str().as_bytes());
-        if is_marked && procfs::look(pid)?.is_some_and(|stat| !stat.is_zombie()) {
+        if is_marked && process::look(pid)?.is_some_and(|stat| !stat.is_zombie()) {
             return Ok(true);
         }
     }

@@ -7,7 +7,8 @@ use crate::error::Error;
 use crate::home::outlive::Outlive;
 use outlive_core::host::{Disk, Here, Host, Standing};
 use outlive_core::{BootId, Input, JobDir, Spec, State, layout};
-use outlive_sys::{clock, host, lock, pipe};
+use outlive_sys::offers::host;
+use outlive_sys::{capture, clock, lock};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
@@ -111,5 +112,5 @@ fn has_ended_with_namespace(outlive: &Outlive, job: &JobDir) -> bool {
     disk(outlive) == Disk::Own
         && matches!(is_locked, Ok(false))
         && spec.is_ok_and(|spec| !on_terminal(&spec))
-        && matches!(pipe::is_open(&job.feed()), Ok(false))
+        && matches!(capture::is_open(&job.feed()), Ok(false))
 }

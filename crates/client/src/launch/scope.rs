@@ -30,7 +30,8 @@ pub use unit::{Owner, Unit};
 use crate::environment;
 use crate::random;
 use outlive_core::JobId;
-use outlive_sys::{own, probe};
+use outlive_sys::offers;
+use outlive_sys::process::own;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -92,7 +93,7 @@ impl Host {
         let user = own::user_id();
         Host {
             user,
-            has_systemd: probe::systemd() && environment::on_path(RUN).is_some(),
+            has_systemd: offers::systemd() && environment::on_path(RUN).is_some(),
             has_user_manager: runtime_directory(user).join("systemd/private").exists(),
             lingers: logind::lingers(user),
         }
@@ -106,7 +107,7 @@ fn runtime_directory(user: u32) -> PathBuf {
 }
 
 pub fn surroundings() -> Surroundings {
-    match probe::cgroup().and_then(|path| unit::innermost(&path)) {
+    match offers::cgroup().and_then(|path| unit::innermost(&path)) {
         Some(unit) => {
             let way = way_out(&unit, Host::look());
             Surroundings::Owned(unit, way)
@@ -133,7 +134,7 @@ fn way_out(unit: &Unit, host: Host) -> Way {
 /// of this job out of the reach of the unit that this process is in. `None` if it is in none, or is to stay there.
 pub fn command(id: &JobId, variables: &[(OsString, OsString)]) -> Option<Command> {
     // Asked first, since it is quick to say no.
-    if !probe::systemd() {
+    if !offers::systemd() {
         return None;
     }
     let Surroundings::Owned(_, Way::Leave(manager)) = surroundings() else {

@@ -2,9 +2,9 @@
 
 use crate::error::Error;
 use outlive_core::Size;
-use outlive_sys::own::Bell;
 use outlive_sys::poll::{self, Interest};
-use outlive_sys::pty::{self, OwnTerminal};
+use outlive_sys::process::own::Bell;
+use outlive_sys::terminal::{self, OwnTerminal};
 use std::io::{self, IsTerminal, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -70,7 +70,7 @@ impl Terminal {
 
     /// Its size, if it is one.
     pub fn size(&self) -> Option<Size> {
-        pty::own_size().map(|size| Size {
+        terminal::own_size().map(|size| Size {
             rows: size.rows,
             cols: size.cols,
         })

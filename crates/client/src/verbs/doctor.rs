@@ -9,9 +9,9 @@ use crate::home::outlive::{Outlive, make_private};
 use crate::launch::keeper_process;
 use outlive_core::layout::NEW;
 use outlive_sys::file::Rewrites;
-use outlive_sys::pidfd::{self, Addressing};
-use outlive_sys::procfs::{self, Boot};
-use outlive_sys::{host, own, probe};
+use outlive_sys::offers::host;
+use outlive_sys::offers::{self, Addressing, Boot};
+use outlive_sys::process::own;
 use serde::Serialize;
 use std::fs;
 use std::io;
@@ -77,14 +77,14 @@ fn look(outlive: &Outlive, scratch: &Path) -> Vec<Check> {
         disk(outlive),
         offers(
             "renaming",
-            probe::rename_new(scratch),
+            offers::rename_new(scratch),
             Verdict::Broken,
             "an id is given to one job only",
             "two jobs could be given one id: put the home on another filesystem",
         ),
         offers(
             "splice",
-            probe::splice(scratch),
+            offers::splice(scratch),
             Verdict::Broken,
             "output is captured exactly, even if a keeper is killed while it is",
             "output cannot be captured: this kernel or filesystem is not supported",
@@ -92,15 +92,15 @@ fn look(outlive: &Outlive, scratch: &Path) -> Vec<Check> {
         locks(scratch),
         offers(
             "sockets",
-            probe::sockets(scratch),
+            offers::sockets(scratch),
             Verdict::Broken,
             "keepers can be asked",
             "keepers cannot be asked: put the home on a filesystem with sockets",
         ),
-        reserved(probe::reserve(scratch)),
+        reserved(offers::reserve(scratch)),
         offers(
             "hole punching",
-            probe::holes(scratch),
+            offers::holes(scratch),
             Verdict::Less,
             "the middle of a large output can be given back to the disk",
             "a large output lies in several files, of which those in the middle are removed",
@@ -157,7 +157,7 @@ fn configuration(outlive: &Outlive) -> Check {
 }
 
 fn kernel() -> Check {
-    let exact = probe::exit_records().unwrap_or(false);
+    let exact = offers::exit_records().unwrap_or(false);
     let (verdict, means) = match exact {
         true => (
             Verdict::Good,
@@ -171,13 +171,13 @@ fn kernel() -> Check {
     Check {
         name: "exit records",
         verdict,
-        found: format!("{} on Linux {}", yes(exact), probe::kernel()),
+        found: format!("{} on Linux {}", yes(exact), offers::kernel()),
         means,
     }
 }
 
 fn subreaper() -> Check {
-    let (found, lists) = (probe::subreaper(), probe::child_lists());
+    let (found, lists) = (offers::subreaper(), offers::child_lists());
     let verdict = match (found, lists) {
         (true, true) => Verdict::Good,
         (true, false) => Verdict::Less,
@@ -198,7 +198,7 @@ fn subreaper() -> Check {
 }
 
 fn required_calls() -> Check {
-    let (verdict, found, means) = match (probe::required_calls(), pidfd::addressing()) {
+    let (verdict, found, means) = match (offers::required_calls(), offers::addressing()) {
         (Err((call, error)), _) => (
             Verdict::Broken,
             format!("{call} is refused: {error}"),
@@ -228,12 +228,12 @@ fn locks(scratch: &Path) -> Check {
     let good = "a job is kept by one pair of keepers at a time";
     let check = offers(
         "locks",
-        probe::locks(scratch),
+        offers::locks(scratch),
         Verdict::Broken,
         good,
         without,
     );
-    match probe::byte_locks(scratch) {
+    match offers::byte_locks(scratch) {
         Ok(false) if check.verdict == Verdict::Good => Check {
             verdict: Verdict::Less,
             found: "of whole files (flock)".to_owned(),
@@ -290,7 +290,7 @@ fn reserved(found: io::Result<Option<Rewrites>>) -> Check {
 }
 
 fn boot() -> Check {
-    let (verdict, found, means) = match procfs::boot() {
+    let (verdict, found, means) = match offers::boot() {
         Ok(Boot::Id(id)) if !id.is_empty() => (
             Verdict::Good,
             "yes".to_owned(),

@@ -6,7 +6,7 @@ use outlive_core::Phase;
 use outlive_core::event::Event;
 use outlive_core::ready::Ready;
 use outlive_sys::clock;
-use outlive_sys::pidfd::{self, Status};
+use outlive_sys::process::{self, Status};
 use std::fs::File;
 use std::io;
 
@@ -77,7 +77,7 @@ impl Keeper<'_> {
             return Ok(false);
         };
         let errand = self.errands.remove(place);
-        let status = pidfd::wait_for_child(pid)?;
+        let status = process::wait_for_child(pid)?;
         match (errand.task, status) {
             (Task::Turn, Status::Exited { code: 0 }) => self.start_after_wait()?,
             // It is sent again.

@@ -7,8 +7,9 @@
 use crate::MARK;
 use outlive_core::JobDir;
 use outlive_core::signal::Signal;
-use outlive_sys::pidfd::{self, PidFd};
-use outlive_sys::{memory, own, procfs, spawn};
+use outlive_sys::process::own;
+use outlive_sys::process::{self, PidFd};
+use outlive_sys::{file, spawn, tree};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -77,7 +78,7 @@ impl Errand {
         mut command: Command,
         input: File,
     ) -> io::Result<Errand> {
-        let words = memory::file("outlive-errand")?;
+        let words = file::in_memory("outlive-errand")?;
         command
             .process_group(0)
             .stdin(input)
@@ -103,7 +104,7 @@ impl Errand {
     /// Ends it at once, and returns when it has.
     pub fn call_off(&self) {
         self.kill();
-        let _ = pidfd::wait_for_child(self.pid);
+        let _ = process::wait_for_child(self.pid);
     }
 
     /// The end of what it said.
@@ -125,7 +126,7 @@ pub fn end_inherited(job: &JobDir, orphaned: bool) -> io::Result<()> {
     if orphaned {
         return end_by_mark(&mark);
     }
-    for pid in procfs::children(own::pid())? {
+    for pid in tree::children(own::pid())? {
         if is_sent(pid, &mark) {
             // It leads its group, or is no errand but something that one left behind.
             let _ = own::kill_group(pid);
@@ -138,10 +139,10 @@ pub fn end_inherited(job: &JobDir, orphaned: bool) -> io::Result<()> {
 /// bears the mark too. It is in the group of the keeper that started it, where errands have groups of their own.
 fn end_by_mark(mark: &[u8]) -> io::Result<()> {
     let is_errand = |pid| {
-        let own_group = procfs::stat(pid).is_some_and(|stat| stat.group != stat.session);
+        let own_group = process::stat(pid).is_some_and(|stat| stat.group != stat.session);
         own_group && is_sent(pid, mark)
     };
-    for pid in procfs::all()? {
+    for pid in tree::all()? {
         if !is_errand(pid) {
             continue;
         }
@@ -156,8 +157,8 @@ fn end_by_mark(mark: &[u8]) -> io::Result<()> {
 
 /// Whether a process bears this mark and has not left for a session of its own.
 fn is_sent(pid: i32, mark: &[u8]) -> bool {
-    let has = procfs::started_with(pid, MARK).ok().flatten();
-    has.is_some_and(|has| has == mark) && procfs::stat(pid).is_some_and(|stat| stat.session != pid)
+    let has = process::started_with(pid, MARK).ok().flatten();
+    has.is_some_and(|has| has == mark) && process::stat(pid).is_some_and(|stat| stat.session != pid)
 }
 
 /// This program, to do something for the job in this directory as long as this process lives.

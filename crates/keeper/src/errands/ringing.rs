@@ -11,8 +11,8 @@ use outlive_core::doorbell::{self, Doorbell, Standing};
 use outlive_core::event::Event;
 use outlive_core::outcome::Outcome;
 use outlive_core::{State, words};
-use outlive_sys::pidfd::Status;
-use outlive_sys::{clock, memory};
+use outlive_sys::process::Status;
+use outlive_sys::{clock, file};
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -129,7 +129,7 @@ impl Keeper<'_> {
             "data": data,
             "text": words::end_sentence(spec, end),
         });
-        let mut file = memory::file("outlive-event")?;
+        let mut file = file::in_memory("outlive-event")?;
         file.write_all(event.to_string().as_bytes())?;
         file.rewind()?;
         Ok(file)

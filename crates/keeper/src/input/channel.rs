@@ -10,8 +10,8 @@
 
 use crate::input::spool::Spool;
 use outlive_core::{Input, JobDir, Spec};
-use outlive_sys::pipe::{self, Moved};
-use outlive_sys::pty::{self, Master};
+use outlive_sys::capture::{self, Moved};
+use outlive_sys::terminal::{self, Master};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -61,18 +61,18 @@ impl Channel {
                 Channel::Lost("its terminal went with the keepers that were killed")
             }
             Input::Pipe => Channel::Pipe(PipeInput {
-                writer: Some(pipe::new_pipe()?.1),
+                writer: Some(capture::new_pipe()?.1),
                 spool: Spool::new()?,
-                leash: pipe::new_pipe()?,
+                leash: capture::new_pipe()?,
             }),
             Input::Pty(size) => Channel::Terminal(Terminal {
-                master: Master::open(pty::Size {
+                master: Master::open(terminal::Size {
                     rows: size.rows,
                     cols: size.cols,
                 })?,
                 spool: Spool::new()?,
-                inlet: pipe::new_pipe()?,
-                mouth: pipe::open_both(&job.feed())?,
+                inlet: capture::new_pipe()?,
+                mouth: capture::open_both(&job.feed())?,
             }),
         })
     }
@@ -81,11 +81,14 @@ impl Channel {
     pub fn leader_ends(&self, job: &JobDir) -> io::Result<(File, File)> {
         match self {
             Channel::None | Channel::Lost(_) => {
-                Ok((File::open("/dev/null")?, pipe::open_both(&job.feed())?))
+                Ok((File::open("/dev/null")?, capture::open_both(&job.feed())?))
             }
             Channel::Pipe(PipeInput { writer, .. }) => {
                 let writer = writer.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
-                Ok((pipe::reading_end(writer)?, pipe::open_both(&job.feed())?))
+                Ok((
+                    capture::reading_end(writer)?,
+                    capture::open_both(&job.feed())?,
+                ))
             }
             Channel::Terminal(terminal) => {
                 let end = terminal.master.open_program_end()?;
@@ -130,7 +133,7 @@ impl Channel {
                 let (outlet, inlet) = &terminal.inlet;
                 loop {
                     terminal.spool.deliver(inlet, committed)?;
-                    match pipe::move_bytes(outlet, &terminal.master, CHUNK)? {
+                    match capture::move_bytes(outlet, &terminal.master, CHUNK)? {
                         Moved::Bytes(_) => {}
                         Moved::Empty | Moved::End => return Ok(()),
                     }
@@ -146,7 +149,7 @@ impl Channel {
             None => 0,
         };
         let between = match self {
-            Channel::Terminal(terminal) => pipe::queued(&terminal.inlet.0)?,
+            Channel::Terminal(terminal) => capture::queued(&terminal.inlet.0)?,
             Channel::None | Channel::Pipe(_) | Channel::Lost(_) => 0,
         };
         Ok(spooled + between)
@@ -199,7 +202,7 @@ impl Channel {
             Channel::Pipe(PipeInput {
                 writer: Some(writer),
                 ..
-            }) => pipe::has_no_reader(writer)
+            }) => capture::has_no_reader(writer)
                 .unwrap_or(false)
                 .then_some("it has closed its standard input"),
             Channel::Terminal(_) => None,
@@ -213,6 +216,6 @@ const CHUNK: usize = 64 * 1024;
 impl Terminal {
     /// Moves what the program wrote into the feed, as far as there is room.
     pub fn fill_feed(&self) -> io::Result<Moved> {
-        pipe::move_bytes(&self.master, &self.mouth, CHUNK)
+        capture::move_bytes(&self.master, &self.mouth, CHUNK)
     }
 }

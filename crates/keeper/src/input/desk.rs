@@ -10,7 +10,7 @@ use crate::supervise::keeper::Keeper;
 use outlive_core::control::{Awaiting, Reply, Write};
 use outlive_core::event::Event;
 use outlive_core::spec::Size;
-use outlive_sys::{clock, pty};
+use outlive_sys::{clock, terminal};
 use std::collections::VecDeque;
 use std::io;
 
@@ -247,7 +247,7 @@ impl Keeper<'_> {
             self.clients.reply(client, &Reply::Refused { reason });
             return Ok(());
         };
-        terminal.master.resize(pty::Size {
+        terminal.master.resize(terminal::Size {
             rows: size.rows,
             cols: size.cols,
         })?;

@@ -7,7 +7,8 @@
 //! is known by its id.
 
 use outlive_core::control::WriteId;
-use outlive_sys::{file, memory, pipe, pipe::Moved};
+use outlive_sys::capture::{self, Moved};
+use outlive_sys::file;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -54,8 +55,8 @@ pub struct Writes {
 impl Spool {
     pub fn new() -> io::Result<Spool> {
         Ok(Spool {
-            bytes: memory::file("outlive input")?,
-            records: memory::file("outlive writes")?,
+            bytes: file::in_memory("outlive input")?,
+            records: file::in_memory("outlive writes")?,
         })
     }
 
@@ -96,7 +97,7 @@ impl Spool {
             if left == 0 {
                 return Ok(());
             }
-            match pipe::move_bytes(&self.bytes, to, left as usize)? {
+            match capture::move_bytes(&self.bytes, to, left as usize)? {
                 Moved::Bytes(_) => {}
                 Moved::Empty | Moved::End => return Ok(()),
             }
@@ -214,7 +215,7 @@ mod tests {
     #[test]
     fn what_is_accepted_is_delivered_once_whoever_goes_on() {
         let spool = Spool::new().expect("made");
-        let (mut reader, writer) = pipe::new_pipe().expect("made");
+        let (mut reader, writer) = capture::new_pipe().expect("made");
         let mut writes = spool.resume().expect("empty");
         let mut expected = Vec::new();
         let mut received = Vec::new();
@@ -249,7 +250,7 @@ mod tests {
     #[test]
     fn an_uncommitted_write_is_as_if_never_made() {
         let spool = Spool::new().expect("made");
-        let (mut reader, writer) = pipe::new_pipe().expect("made");
+        let (mut reader, writer) = capture::new_pipe().expect("made");
         let mut writes = spool.resume().expect("empty");
         spool
             .accept(&mut writes, &id(1), b"kept ", Last::OfTheWrite)

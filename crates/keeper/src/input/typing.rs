@@ -4,7 +4,7 @@
 //! silently. Its end-of-file character within a line hands over what is there so far, and the program
 //! reads on; so long lines are typed in stretches with that character between them.
 
-use outlive_sys::pty::Mode;
+use outlive_sys::terminal::Mode;
 
 /// Below the kernel's limit of 4,095, which counts the end of the line too.
 pub const STRETCH: usize = 4000;

@@ -14,7 +14,7 @@ use crate::output::flow::{Flow, LARGEST_FEED};
 use crate::output::store::Store;
 use outlive_core::event::Event;
 use outlive_core::{JobDir, OutputFiles, Spec, State};
-use outlive_sys::{pipe, pipe::Moved};
+use outlive_sys::capture::{self, Moved};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -131,7 +131,7 @@ impl Capture {
     fn move_chunk(&mut self, feed: &File, most: usize) -> io::Result<Moved> {
         let most = self.store.room().min(CHUNK.min(most) as u64) as usize;
         let target = self.store.target();
-        match target.and_then(|file| pipe::move_bytes(feed, file, most)) {
+        match target.and_then(|file| capture::move_bytes(feed, file, most)) {
             Ok(moved) => {
                 if let Moved::Bytes(count) = moved {
                     self.store.has_grown(count as u64);
@@ -144,7 +144,7 @@ impl Capture {
     }
 
     fn drop_chunk(&mut self, feed: &File, most: usize) -> io::Result<Moved> {
-        let moved = pipe::move_bytes(feed, &self.null, most)?;
+        let moved = capture::move_bytes(feed, &self.null, most)?;
         if let Moved::Bytes(count) = moved {
             let from = self.size();
             let skipped = self.store.skip(count as u64);

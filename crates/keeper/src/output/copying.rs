@@ -14,11 +14,11 @@ use outlive_core::control::{Reply, Request};
 use outlive_core::layout::{self, CONTROL};
 use outlive_core::units::show_size;
 use outlive_core::{JobDir, OutputFiles, Spec, State};
-use outlive_sys::own::{self, Bell};
-use outlive_sys::pidfd::{self, Status};
+use outlive_sys::control::{Read, Stream};
 use outlive_sys::poll::{self, Interest};
-use outlive_sys::socket::{Read, Stream};
-use outlive_sys::{file, lock, memory};
+use outlive_sys::process::own::{self, Bell};
+use outlive_sys::process::{self, Status};
+use outlive_sys::{file, lock};
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -69,7 +69,7 @@ impl Copying {
     pub fn new(out: File) -> io::Result<Copying> {
         Ok(Copying {
             out,
-            copied: memory::file("outlive copied")?,
+            copied: file::in_memory("outlive copied")?,
             by: By::Nobody,
             starts_left: MOST_STARTS,
             cut: None,
@@ -124,7 +124,7 @@ impl Copying {
         let By::Process(pid) = self.by else {
             return;
         };
-        match (pidfd::wait_for_child(pid), self.why_no_more()) {
+        match (process::wait_for_child(pid), self.why_no_more()) {
             (Ok(Status::Exited { code: 0 }), _) => self.by = By::Done,
             (_, Some(why)) => self.give_up(&why),
             (Err(_), None) => self.give_up("how the process that copies ended is not known"),
@@ -154,7 +154,7 @@ impl Copying {
         };
         while let By::Process(pid) = self.by {
             children.quiet();
-            if pidfd::has_child_ended(pid).unwrap_or(true) {
+            if process::has_child_ended(pid).unwrap_or(true) {
                 self.has_ended(job);
                 continue;
             }
@@ -170,7 +170,7 @@ impl Copying {
                 }
                 Ok(_) if until.is_none_or(|until| Instant::now() < until) => {}
                 _ => {
-                    let _ = pidfd::kill_child(pid).and_then(|()| pidfd::wait_for_child(pid));
+                    let _ = process::kill_child(pid).and_then(|()| process::wait_for_child(pid));
                     return self.give_up("the reader was too slow");
                 }
             }

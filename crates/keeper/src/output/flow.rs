@@ -11,7 +11,7 @@
 //! cheapest there are. But what a user may have in pipes is bounded for all of its programs, so a feed is
 //! wide only while output comes in a stream.
 
-use outlive_sys::{clock, pipe};
+use outlive_sys::{capture, clock};
 use std::fs::File;
 use std::thread;
 use std::time::Duration;
@@ -99,7 +99,7 @@ impl Flow {
             && wide.look_at.is_some_and(|at| at <= now)
         {
             // Refused where more has come just now than it held before.
-            match !wide.flows && pipe::set_width(feed, wide.made).is_ok() {
+            match !wide.flows && capture::set_width(feed, wide.made).is_ok() {
                 true => *self = Flow::NEW,
                 false => wide.look_again(now),
             }
@@ -110,9 +110,9 @@ impl Flow {
 impl Wide {
     /// `None` where the kernel refuses. One that a predecessor, or the job, has made wide stays so.
     fn make(feed: &File) -> Option<Wide> {
-        let made = pipe::width(feed).ok()?;
+        let made = capture::width(feed).ok()?;
         let mut wider = WIDE.into_iter().filter(|width| *width > made);
-        let width = wider.find(|width| pipe::set_width(feed, *width).is_ok());
+        let width = wider.find(|width| capture::set_width(feed, *width).is_ok());
         Some(Wide {
             width: width.or_else(|| (made >= LEAST_WIDE).then_some(made))?,
             made,
@@ -133,12 +133,12 @@ mod tests {
     use std::io::Write;
 
     fn width(feed: &File) -> usize {
-        pipe::width(feed).expect("its width")
+        capture::width(feed).expect("its width")
     }
 
     /// A feed with both its ends, what it was made for, and what is known after a stream in it.
     fn stream() -> (File, File, usize, Flow) {
-        let (feed, writer) = pipe::new_pipe().expect("a pipe");
+        let (feed, writer) = capture::new_pipe().expect("a pipe");
         let made = width(&feed);
         let mut flow = Flow::NEW;
         for _ in 0..MOVES {
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn moves_that_each_find_the_feed_dry_are_no_stream() {
-        let (feed, _writer) = pipe::new_pipe().expect("a pipe");
+        let (feed, _writer) = capture::new_pipe().expect("a pipe");
         let made = width(&feed);
         let mut flow = Flow::NEW;
         for _ in 0..10 * MOVES {
@@ -194,8 +194,8 @@ mod tests {
 
     #[test]
     fn a_feed_that_somebody_made_wide_stays_so() {
-        let (feed, _writer) = pipe::new_pipe().expect("a pipe");
-        pipe::set_width(&feed, LARGEST_FEED).expect("wider");
+        let (feed, _writer) = capture::new_pipe().expect("a pipe");
+        capture::set_width(&feed, LARGEST_FEED).expect("wider");
         let mut flow = Flow::NEW;
         for _ in 0..=MOVES {
             flow.moved(&feed, 4096);

@@ -8,7 +8,7 @@ use crate::output::capture::{Feed, TURN};
 use crate::output::flow::LARGEST_FEED;
 use crate::supervise::keeper::{Held, Keeper};
 use outlive_core::Input;
-use outlive_sys::pipe;
+use outlive_sys::capture;
 use std::io;
 
 impl Keeper<'_> {
@@ -43,7 +43,7 @@ impl Keeper<'_> {
     fn hold_open(&mut self) {
         let on_terminal = self.shared.source().terminal.is_some();
         if self.capture.feed() == Feed::Ended && !on_terminal && self.state().end().is_none() {
-            self.plug = pipe::writing_end(&self.shared.feed).ok();
+            self.plug = capture::writing_end(&self.shared.feed).ok();
             if self.plug.is_some() {
                 self.capture.is_fed();
             }

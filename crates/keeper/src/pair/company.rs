@@ -11,7 +11,8 @@ use crate::start::tools;
 use crate::supervise::keeper::Keeper;
 use outlive_core::event::Event;
 use outlive_sys::child::{self, Forked};
-use outlive_sys::{clock, own, pidfd};
+use outlive_sys::process::own;
+use outlive_sys::{clock, process};
 use std::io;
 
 /// The other process of the pair, as the keeper at work knows it.
@@ -130,7 +131,7 @@ impl Keeper<'_> {
     /// cannot be dealt with now must not stand before it.
     pub(crate) fn look_at_standby(&mut self) -> io::Result<()> {
         match self.company.child() {
-            Some(pid) if pidfd::has_child_ended(pid)? => self.was_standby(pid).map(drop),
+            Some(pid) if process::has_child_ended(pid)? => self.was_standby(pid).map(drop),
             _ => Ok(()),
         }
     }
@@ -143,7 +144,7 @@ impl Keeper<'_> {
                 since_ms,
                 ..
             } if standby == pid => {
-                pidfd::reap_child(pid)?;
+                process::reap_child(pid)?;
                 let now = clock::boot_ms();
                 let pause_ms = self.standbys.after(now.saturating_sub(since_ms));
                 self.keep_company(Company::Alone {
@@ -166,7 +167,7 @@ impl Keeper<'_> {
                 knows_leader: false,
                 ..
             } if has_leader => {
-                let _ = pidfd::kill_child(pid).and_then(|()| pidfd::wait_for_child(pid));
+                let _ = process::kill_child(pid).and_then(|()| process::wait_for_child(pid));
             }
             _ => return Which::Keeper,
         }

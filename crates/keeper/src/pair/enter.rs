@@ -14,10 +14,10 @@ use crate::start::begin::{Beginning, begin, give_up};
 use crate::start::findable::{self, Finding};
 use outlive_core::{JobDir, layout};
 use outlive_sys::child::{self, Forked, GateInside};
-use outlive_sys::limits::Limits;
 use outlive_sys::lock::{self, Lock, Locked};
-use outlive_sys::own::{self, HandedDown};
-use outlive_sys::probe;
+use outlive_sys::process::Limits;
+use outlive_sys::process::own::{self, HandedDown};
+use outlive_sys::{offers, tree};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -111,7 +111,7 @@ fn open(
     handed: HandedDown,
     placed: io::Result<()>,
 ) -> io::Result<Option<(Lock, Shared, GateInside)>> {
-    let placed = placed.and_then(|()| own::become_subreaper());
+    let placed = placed.and_then(|()| tree::become_subreaper());
     std::env::set_current_dir("/")?;
     let Some((lock, id)) = take_lock(job, handed.input)? else {
         return Ok(None);
@@ -134,7 +134,7 @@ fn open(
 /// Kept out of line, as `open` is.
 #[inline(never)]
 fn try_calls() -> io::Result<()> {
-    probe::required_calls().map_err(|(call, error)| {
+    offers::required_calls().map_err(|(call, error)| {
         io::Error::other(format!(
             "no job can be supervised here, since this system refuses the call {call}: {error}"
         ))
@@ -192,7 +192,7 @@ fn become_two(inside: GateInside, is_front: bool) -> Part {
 /// Reads the journal and goes on from there. Every keeper comes through here; a standby that it has forked comes back.
 fn act(shared: &mut Shared, beginning: Beginning) -> io::Result<Which> {
     // A keeper that its standby has forked is not one yet.
-    own::become_subreaper()?;
+    tree::become_subreaper()?;
     match begin(shared, beginning)? {
         Some(keeper) => keeper.run(),
         None => Ok(Which::Keeper),

@@ -23,9 +23,8 @@ use outlive_core::outcome::{EndedBy, Outcome};
 use outlive_core::signal::Signal;
 use outlive_core::{JobDir, layout, words};
 use outlive_sys::lock::{self, Lock, Locked};
-use outlive_sys::own::{self, Bell};
-use outlive_sys::pidfd;
-use outlive_sys::{procfs, spawn};
+use outlive_sys::process::own::{self, Bell};
+use outlive_sys::{process, spawn};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
@@ -69,10 +68,10 @@ struct Stage {
 
 /// Whether a process is a front. Those that it has forked have its arguments too, and other pids.
 pub fn is_front(pid: i32) -> bool {
-    let arguments = procfs::arguments(pid);
+    let arguments = process::arguments(pid);
     match arguments.as_slice() {
         [.., manner, front] if manner == WORD.as_bytes() => {
-            let own = procfs::innermost_pid(pid).map(|own| own.to_string());
+            let own = process::innermost_pid(pid).map(|own| own.to_string());
             own.is_some_and(|own| own.as_bytes() == front)
         }
         _ => false,
@@ -133,7 +132,7 @@ impl Front {
         let pid = own::pid();
         let heeded = STOPS.map(Signal::linux_number).into_iter();
         let heeded: Vec<i32> = heeded
-            .filter(|signal| !procfs::ignores(pid, *signal))
+            .filter(|signal| !process::ignores(pid, *signal))
             .collect();
         let hold = layout::open(&job.spec()).and_then(lock::share);
         Ok(Box::new(Front {
@@ -187,19 +186,19 @@ impl Front {
         while let Some(number) = self.bell.next_signal() {
             self.heard = Signal::from_linux_number(number).or(self.heard);
             // A child that was not waited for, so its number is its own.
-            let _ = pidfd::signal_child(keeper, number);
+            let _ = process::signal_child(keeper, number);
         }
     }
 
     /// As a standby: lets go of children that have ended, but for the keeper. The first process of a container gets
     /// every orphan there.
     pub fn let_children_go(&mut self, job: &JobDir, keeper: i32) {
-        while let Ok(Some(pid)) = pidfd::any_ended_child() {
+        while let Ok(Some(pid)) = process::any_ended_child() {
             if pid == keeper {
                 return;
             }
             if !self.copy_ended(job, pid) {
-                let _ = pidfd::reap_child(pid);
+                let _ = process::reap_child(pid);
             }
         }
     }
@@ -287,7 +286,7 @@ impl Keeper<'_> {
     /// The front ends last, so its standby goes before it.
     pub(crate) fn dismiss_standby(&mut self) {
         if let (Some(_), Company::Child { pid, .. }) = (&self.shared.front, self.company) {
-            let _ = pidfd::kill_child(pid).and_then(|()| pidfd::wait_for_child(pid));
+            let _ = process::kill_child(pid).and_then(|()| process::wait_for_child(pid));
         }
     }
 }

@@ -11,10 +11,9 @@ use outlive_core::layout::{self, CONTROL};
 use outlive_core::limits::{self, Files};
 use outlive_core::{Input, JobDir, Phase, ProcRef, Spec};
 use outlive_sys::child::{self, Gate, GateInside};
-use outlive_sys::limits::Limits;
-use outlive_sys::pidfd::PidFd;
-use outlive_sys::socket::Listener;
-use outlive_sys::{clock, pipe};
+use outlive_sys::control::Listener;
+use outlive_sys::process::{Limits, PidFd};
+use outlive_sys::{capture, clock};
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -188,10 +187,10 @@ fn listen(job: &JobDir) -> io::Result<Listener> {
 /// The reading end of the feed. One that is gone went with its writers, or by somebody's hand.
 fn open_feed(job: &JobDir) -> io::Result<File> {
     layout::set_aside(&job.feed(), FileTypeExt::is_fifo)?;
-    match pipe::open_reader(&job.feed()) {
+    match capture::open_reader(&job.feed()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            pipe::make_fifo(&job.feed())?;
-            pipe::open_reader(&job.feed())
+            capture::make_fifo(&job.feed())?;
+            capture::open_reader(&job.feed())
         }
         other => other,
     }

@@ -5,9 +5,9 @@
 
 use crate::pair::shared::Shared;
 use crate::start::findable::{self, Finding, Syncing};
-use outlive_sys::own::{self, Bell};
-use outlive_sys::pidfd::{self, Status};
 use outlive_sys::poll::{self, Interest};
+use outlive_sys::process::own::{self, Bell};
+use outlive_sys::process::{self, Status};
 use std::io;
 use std::iter;
 use std::os::fd::AsFd;
@@ -49,7 +49,7 @@ fn below(keeper: i32, syncing: Option<Syncing>, shared: &mut Shared) -> io::Resu
         Err(error) if shared.channel.leash().is_some() => return Err(error),
         other => other.unwrap_or(Finding::Open),
     };
-    Ok(match pidfd::wait_for_child(keeper)? {
+    Ok(match process::wait_for_child(keeper)? {
         Status::Exited { code: 0 } => Next::Nothing,
         _ => Next::TakeOver(finding),
     })
@@ -85,7 +85,7 @@ fn heed(keeper: i32, shared: &mut Shared, mut syncing: Option<Syncing>) -> io::R
                 if let Some(front) = &mut shared.front {
                     front.let_children_go(&shared.job, keeper);
                 }
-                if pidfd::has_child_ended(keeper)? {
+                if process::has_child_ended(keeper)? {
                     return Ok(finding);
                 }
             }

@@ -3,8 +3,7 @@
 use crate::input::channel::Channel;
 use crate::tree::members::Tree;
 use outlive_core::control::Awaiting;
-use outlive_sys::blocked::{self, Target};
-use outlive_sys::procfs;
+use outlive_sys::process::{self, ReadTarget};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
@@ -31,9 +30,9 @@ pub fn look(channel: &Channel, tree: &Tree, pending: u64) -> io::Result<Option<A
         }
     };
     let waits = |pid: i32| {
-        let mut targets = blocked::reads(pid)
+        let mut targets = process::pending_reads(pid)
             .into_iter()
-            .filter_map(|fd| blocked::target(pid, fd));
+            .filter_map(|fd| process::read_target(pid, fd));
         targets.any(|target| is_input(channel, pid, target))
     };
     let members = tree.members()?;
@@ -44,11 +43,11 @@ pub fn look(channel: &Channel, tree: &Tree, pending: u64) -> io::Result<Option<A
 }
 
 /// Whether what a process reads from is the job's own input.
-fn is_input(channel: &Channel, pid: i32, target: Target) -> bool {
+fn is_input(channel: &Channel, pid: i32, target: ReadTarget) -> bool {
     match channel {
         Channel::Terminal(terminal) => {
             let device = terminal.master.device();
-            let own = || procfs::stat(pid).is_some_and(|stat| stat.terminal == device);
+            let own = || process::stat(pid).is_some_and(|stat| stat.terminal == device);
             target.device == device || target.device == OWN_TERMINAL && own()
         }
         Channel::Pipe(_) => channel

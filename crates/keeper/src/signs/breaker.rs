@@ -3,7 +3,7 @@
 use outlive_core::breaker::{self, Breaker, BreakerRules, Entry, Verdict, Wish};
 use outlive_core::layout;
 use outlive_core::{BootId, JobDir, JobId, Spec};
-use outlive_sys::procfs;
+use outlive_sys::offers;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -72,7 +72,7 @@ impl Share {
         Some(Share {
             list,
             rules: spec.breaker,
-            boot: BootId(procfs::boot_id().ok()?),
+            boot: BootId(offers::boot_id().ok()?),
             job: id,
             resume,
             read: None,

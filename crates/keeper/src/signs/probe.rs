@@ -7,7 +7,8 @@
 use crate::MARK;
 use outlive_core::JobDir;
 use outlive_core::ready::{Http, Ready};
-use outlive_sys::{own, procfs};
+use outlive_sys::process::own;
+use outlive_sys::{process, tree};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::unix::ffi::OsStrExt;
@@ -53,13 +54,13 @@ impl Listening {
     fn on(port: u16) -> Listening {
         Listening {
             port,
-            before: procfs::listeners(port),
+            before: process::listeners(port),
         }
     }
 
     /// Whoever listened before the job was started is not the job, unless it is.
     fn is_the_jobs(&mut self, job: &JobDir) -> bool {
-        let now = procfs::listeners(self.port);
+        let now = process::listeners(self.port);
         self.before.retain(|socket| now.contains(socket));
         now.iter().any(|socket| !self.before.contains(socket)) || is_ours(job, &now)
     }
@@ -77,13 +78,13 @@ fn until(mut is_so: impl FnMut() -> bool) {
 fn is_ours(job: &JobDir, sockets: &[u64]) -> bool {
     let mark = job.path().as_os_str().as_bytes();
     !sockets.is_empty()
-        && procfs::all().is_ok_and(|all| {
+        && tree::all().is_ok_and(|all| {
             all.into_iter().any(|pid| {
-                procfs::started_with(pid, MARK)
+                process::started_with(pid, MARK)
                     .ok()
                     .flatten()
                     .is_some_and(|own| own == mark)
-                    && procfs::sockets(pid)
+                    && process::sockets(pid)
                         .iter()
                         .any(|socket| sockets.contains(socket))
             })

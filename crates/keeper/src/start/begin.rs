@@ -23,8 +23,8 @@ use outlive_core::event::{Event, Keeping};
 use outlive_core::outcome::End;
 use outlive_core::{JobDir, Phase, ProcRef, Spec};
 use outlive_sys::child::{self, Gate, GateInside};
-use outlive_sys::pidfd::PidFd;
-use outlive_sys::{clock, procfs};
+use outlive_sys::clock;
+use outlive_sys::process::{self, PidFd};
 use std::io;
 
 /// How a process becomes the keeper.
@@ -193,7 +193,7 @@ fn finish_start(
             // Both died. A leader at the gate holds their lock as well and ends without having run,
             // so one that runs now, while this keeper has the lock, has executed its program. Of one
             // that has ended nobody can tell.
-            if !procfs::is_executing(leader.pid) {
+            if !process::is_executing(leader.pid) {
                 return Ok(Leader::Gone(leader::STARTING));
             }
             let found = find_leader(None, ledger, Some(leader))?;

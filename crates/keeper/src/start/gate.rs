@@ -12,7 +12,7 @@ use outlive_core::event::Event;
 use outlive_core::outcome::{NotStarted, Outcome};
 use outlive_core::{Spec, words};
 use outlive_sys::child::{ExecFailure, Gate, GateInside, Program, Start, Step};
-use outlive_sys::pidfd;
+use outlive_sys::process;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -51,7 +51,8 @@ impl Unwritten {
         leader
             .and_then(|leader| ledger.write(&[Event::Spawned { leader }]))
             .inspect_err(|_| {
-                let _ = pidfd::kill_child(pid).and_then(|()| pidfd::wait_for_child(pid).map(drop));
+                let _ =
+                    process::kill_child(pid).and_then(|()| process::wait_for_child(pid).map(drop));
             })
     }
 }

@@ -10,9 +10,8 @@ use outlive_core::outcome::Outcome;
 use outlive_core::process::ProcRef;
 use outlive_core::signal::Signal;
 use outlive_core::{State, Usage};
-use outlive_sys::pidfd::{PidFd, Status, Used};
 use outlive_sys::poll::Interest;
-use outlive_sys::procfs;
+use outlive_sys::process::{self, PidFd, Status, Used};
 use std::io;
 
 /// The leader as this keeper knows it.
@@ -90,8 +89,8 @@ impl Leader {
             return Ok(Leader::Gone(ENDED_ALONE));
         };
         // By the time that it is looked at, its number may be another's.
-        let stat = procfs::look(process.pid)?.filter(|stat| stat.started == process.started);
-        let ours = stat.is_some_and(|stat| stat.parent == outlive_sys::own::pid());
+        let stat = process::look(process.pid)?.filter(|stat| stat.started == process.started);
+        let ours = stat.is_some_and(|stat| stat.parent == outlive_sys::process::own::pid());
         Ok(match ours {
             // Its keeper has just died, and this process was woken by that.
             true => Leader::Child(pidfd),
@@ -115,7 +114,7 @@ impl Leader {
             Leader::Stranger { .. } => true,
             Leader::Gone(_) | Leader::NotStarted(_) | Leader::Waiting => false,
         };
-        let stat = may_have_ended.then(|| procfs::stat(process.pid)).flatten();
+        let stat = may_have_ended.then(|| process::stat(process.pid)).flatten();
         let stat = stat.filter(|stat| stat.started == process.started);
         stat.is_some_and(|stat| stat.is_zombie() && stat.never_executed())
     }
@@ -198,11 +197,11 @@ fn look_at_stranger(process: ProcRef, pidfd: &PidFd, seen: &mut Seen) -> Option<
     if let Some(status) = pidfd.exit_record() {
         return known(status);
     }
-    match procfs::stat(process.pid) {
+    match process::stat(process.pid) {
         Some(stat) if stat.started == process.started && stat.is_zombie() => {
             *seen = Seen::Zombie;
             // Zero may also mean that the kernel does not tell us; then its parent must wait first.
-            (stat.exit_code != 0 || procfs::tells_exit_code(process.pid, process.started))
+            (stat.exit_code != 0 || process::tells_exit_code(process.pid, process.started))
                 .then(|| Status::from_wait(stat.exit_code))
                 .and_then(known)
         }

@@ -9,8 +9,8 @@ use crate::signs::detector::Signs;
 use crate::supervise::ledger::Ledger;
 use outlive_core::event::{Event, Keeping};
 use outlive_core::{Phase, ProcRef, State};
-use outlive_sys::own::{self, Bell};
-use outlive_sys::{clock, procfs};
+use outlive_sys::process::own::{self, Bell};
+use outlive_sys::{clock, process};
 use std::io;
 
 /// What a keeper cannot do without, made before there is a job that would have to do without it.
@@ -62,7 +62,7 @@ pub fn begin_mirror(shared: &Shared, ledger: &mut Ledger, capture: &Capture) -> 
 
 /// This process, as others can find it again.
 pub fn identify(pid: i32) -> io::Result<ProcRef> {
-    let stat = procfs::stat(pid).ok_or(io::ErrorKind::NotFound)?;
+    let stat = process::stat(pid).ok_or(io::ErrorKind::NotFound)?;
     Ok(ProcRef {
         pid,
         started: stat.started,

@@ -5,7 +5,7 @@
 //! go: it can connect again, and nothing of the job depends on it.
 
 use outlive_core::control::{MAX_LINE, Reply, Request};
-use outlive_sys::socket::{Listener, Read, Stream};
+use outlive_sys::control::{Listener, Read, Stream};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 

@@ -14,8 +14,7 @@ use crate::tree::members::{self, Member, Members, Tree};
 use crate::tree::walk::Sure;
 use outlive_core::ProcRef;
 use outlive_core::signal::Signal;
-use outlive_sys::pidfd::Delivered;
-use outlive_sys::procfs;
+use outlive_sys::process::{self, Delivered};
 use std::collections::HashSet;
 use std::io;
 
@@ -184,7 +183,7 @@ impl Escalation {
                 // An interactive shell ignores TERM, and ends when its terminal is closed.
                 let pid = member.process.pid;
                 let hangs_up =
-                    self.on_terminal && procfs::ignores(pid, Signal::TERM.linux_number());
+                    self.on_terminal && process::ignores(pid, Signal::TERM.linux_number());
                 let asks = if hangs_up { Signal::HUP } else { Signal::TERM };
                 let delivered = member.pidfd.signal(asks.linux_number())?;
                 // One that is stopped would hear of it only once it is continued.

@@ -13,9 +13,10 @@ use crate::supervise::ledger::now;
 use crate::tree::members::Tree;
 use outlive_core::event::Moment;
 use outlive_core::{Input, Phase};
-use outlive_sys::pidfd::{self, PidFd};
 use outlive_sys::poll::Interest;
-use outlive_sys::{child, clock, own, pipe};
+use outlive_sys::process::own;
+use outlive_sys::process::{self, PidFd};
+use outlive_sys::{capture, child, clock};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::thread;
@@ -38,7 +39,7 @@ pub struct Guard {
 
 impl Guard {
     fn set(tree: &Tree, leader: &Leader, grace_ms: u64, on_terminal: bool) -> io::Result<Guard> {
-        let (note, to_note) = pipe::new_pipe()?;
+        let (note, to_note) = capture::new_pipe()?;
         let keeper = own::pid();
         let kill_at = clock::boot_ms().saturating_add(grace_ms);
         let pid = child::fork(|| {
@@ -62,7 +63,7 @@ impl Guard {
 
     /// Ends it; says what it has seen and done.
     fn call_off(mut self) -> Noted {
-        let _ = pidfd::kill_child(self.pid).and_then(|()| pidfd::wait_for_child(self.pid));
+        let _ = process::kill_child(self.pid).and_then(|()| process::wait_for_child(self.pid));
         let mut noted = Noted::default();
         // Each record is written at once, and nobody writes any more.
         let mut record = [0; RECORD];

@@ -28,8 +28,9 @@ use outlive_core::event::{Event, Keeping, Moment, StopCause, StopRequest};
 use outlive_core::outcome::EndedBy;
 use outlive_core::{Input, Leftovers, Phase, State};
 use outlive_sys::child::GateInside;
-use outlive_sys::own::Bell;
-use outlive_sys::{clock, clock::Timer, pidfd};
+use outlive_sys::clock::{self, Timer};
+use outlive_sys::process;
+use outlive_sys::process::own::Bell;
 use std::fs::File;
 use std::io;
 use std::time::Duration;
@@ -439,11 +440,11 @@ impl<'a> Keeper<'a> {
 
     fn reap_children(&mut self) -> io::Result<()> {
         loop {
-            match pidfd::any_ended_child() {
+            match process::any_ended_child() {
                 // An unrecorded leader must stay until it is recorded.
                 Ok(Some(pid)) if !self.is_unrecorded_leader(pid) => {
                     if !self.was_standby(pid)? && !self.was_copying(pid)? && !self.is_back(pid)? {
-                        pidfd::reap_child(pid)?;
+                        process::reap_child(pid)?;
                     }
                 }
                 // Ended, or no children at all.

@@ -2,7 +2,7 @@
 
 use outlive_core::host::{Here, Host};
 use outlive_core::{BootId, State};
-use outlive_sys::host;
+use outlive_sys::offers::host;
 use std::io;
 
 /// This host, in its present boot.

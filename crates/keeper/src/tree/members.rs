@@ -14,8 +14,9 @@ use crate::pair::front;
 use crate::tree::walk::{self, Look, Processes, Range, Sure};
 use outlive_core::signal::Signal;
 use outlive_core::{JobDir, ProcRef, layout};
-use outlive_sys::pidfd::{Delivered, PidFd};
-use outlive_sys::{lock, own, procfs};
+use outlive_sys::process::own;
+use outlive_sys::process::{self, Delivered, PidFd};
+use outlive_sys::{lock, tree};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -103,8 +104,8 @@ impl Tree {
         let mut killed = 0;
         let mut parents = vec![self.keeper];
         while let Some(parent) = parents.pop() {
-            for child in procfs::children(parent)? {
-                let (Some(pidfd), Some(stat)) = (PidFd::open(child)?, procfs::look(child)?) else {
+            for child in tree::children(parent)? {
+                let (Some(pidfd), Some(stat)) = (PidFd::open(child)?, process::look(child)?) else {
                     continue;
                 };
                 if stat.is_zombie() && parent == own::pid() && !spare.contains(&child) {
@@ -167,7 +168,7 @@ pub fn unsure() -> io::Error {
 
 impl Processes for Tree {
     fn children(&self, parent: i32) -> io::Result<Vec<i32>> {
-        let children = procfs::children(parent)?;
+        let children = tree::children(parent)?;
         if parent == self.keeper {
             hooks::own_children_read();
         }
@@ -175,16 +176,16 @@ impl Processes for Tree {
     }
 
     fn all(&self) -> io::Result<Vec<i32>> {
-        procfs::all()
+        tree::all()
     }
 
     fn look(&self, pid: i32) -> io::Result<Option<Look>> {
-        let look = |stat: procfs::Stat| Look {
+        let look = |stat: process::Stat| Look {
             parent: stat.parent,
             started: stat.started,
             ended: stat.is_zombie(),
         };
-        Ok(procfs::look(pid)?.map(look))
+        Ok(process::look(pid)?.map(look))
     }
 
     /// Whether a process is another job's. A mark is believed only where there is such a job.
@@ -192,7 +193,7 @@ impl Processes for Tree {
         if self.is_keeper(pid) {
             return Ok(true);
         }
-        match procfs::started_with(pid, MARK)? {
+        match process::started_with(pid, MARK)? {
             Some(mark) if mark == self.mark => Ok(false),
             Some(mark) if mark == errand::mark(&self.mark) => Ok(true),
             _ if self.is_leader(pid)? => Ok(false),
@@ -206,7 +207,7 @@ impl Processes for Tree {
 
     /// Whether a process bears this job's mark or is in the leader's session.
     fn is_ours(&self, pid: i32) -> io::Result<bool> {
-        let ours = match procfs::started_with(pid, MARK)? {
+        let ours = match process::started_with(pid, MARK)? {
             Some(mark) if mark == self.mark => true,
             Some(_) => self.is_in_session(pid)? && (self.is_leader(pid)? || front::is_front(pid)),
             None => self.is_in_session(pid)?,
@@ -228,7 +229,7 @@ impl Tree {
         let Some(leader) = self.leader.filter(|leader| leader.pid == pid) else {
             return Ok(false);
         };
-        Ok(procfs::look(pid)?.is_some_and(|stat| stat.started == leader.started))
+        Ok(process::look(pid)?.is_some_and(|stat| stat.started == leader.started))
     }
 
     /// Whether a process is a child of this front and not the job's: the front had it before, or it was left behind
@@ -237,7 +238,7 @@ impl Tree {
         if !self.is_front {
             return Ok(false);
         }
-        let look = procfs::look(pid)?;
+        let look = process::look(pid)?;
         Ok(look.is_some_and(|stat| stat.parent == self.keeper) && !self.is_in_session(pid)?)
     }
 
@@ -249,14 +250,14 @@ impl Tree {
             return Ok(false);
         }
         // Once the leader is gone its number may be another session's.
-        let now = procfs::look(leader.pid)?;
+        let now = process::look(leader.pid)?;
         Ok(now.is_some_and(|stat| stat.started == leader.started))
     }
 }
 
 /// The session of a process; `None` for one that is gone.
 fn session(pid: i32) -> io::Result<Option<i32>> {
-    Ok(procfs::look(pid)?.map(|stat| stat.session))
+    Ok(process::look(pid)?.map(|stat| stat.session))
 }
 
 /// Whether this directory is a job's that somebody keeps.
@@ -283,7 +284,7 @@ fn member(process: ProcRef) -> io::Result<Option<Member>> {
         return Ok(None);
     };
     // Read after opening, so that both speak of one process.
-    Ok(procfs::look(process.pid)?
+    Ok(process::look(process.pid)?
         .filter(|stat| !stat.is_zombie() && stat.started == process.started)
         .map(|_| Member { process, pidfd }))
 }

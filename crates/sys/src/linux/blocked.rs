@@ -14,7 +14,7 @@ const EPOLLIN: u32 = 1;
 
 /// What a descriptor leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct ReadTarget {
     pub filesystem: u64,
     pub inode: u64,
     /// The device it is, for a terminal.
@@ -23,7 +23,7 @@ pub struct Target {
 
 /// The descriptors that some thread of this process waits to read from. Empty where the kernel does
 /// not say (another user's process), or nothing is waited for.
-pub fn reads(pid: i32) -> Vec<i32> {
+pub fn pending_reads(pid: i32) -> Vec<i32> {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
         return Vec::new();
     };
@@ -36,9 +36,9 @@ pub fn reads(pid: i32) -> Vec<i32> {
 }
 
 /// What a process's descriptor leads to.
-pub fn target(pid: i32, fd: i32) -> Option<Target> {
+pub fn read_target(pid: i32, fd: i32) -> Option<ReadTarget> {
     let metadata = fs::metadata(format!("/proc/{pid}/fd/{fd}")).ok()?;
-    Some(Target {
+    Some(ReadTarget {
         filesystem: metadata.dev(),
         inode: metadata.ino(),
         device: metadata.rdev(),

@@ -2,13 +2,20 @@
 
 use crate::linux::own::naming;
 use rustix::fs::{
-    CWD, FallocateFlags, IFlags, RenameFlags, SeekFrom, fallocate, fstatfs, ftruncate,
-    ioctl_getflags, ioctl_setflags, renameat_with, seek,
+    CWD, FallocateFlags, IFlags, MemfdFlags, RenameFlags, SeekFrom, fallocate, fstatfs, ftruncate,
+    ioctl_getflags, ioctl_setflags, memfd_create, renameat_with, seek,
 };
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
+
+/// A new, empty file in memory. It disappears when the last process that has it open closes it. A forked
+/// process shares the file and its read position.
+pub fn in_memory(name: &str) -> io::Result<File> {
+    let created = memfd_create(name, MemfdFlags::CLOEXEC);
+    naming("memfd_create", created).map(File::from)
+}
 
 /// Sets space aside so that the file can grow to `len` even on a full disk. Its size stays.
 pub fn reserve(file: &File, len: u64) -> io::Result<()> {

@@ -5,12 +5,11 @@
 //! | [`blocked`] | which descriptors a process waits to read from |
 //! | [`child`] | fork, and the steps between fork and exec |
 //! | [`clock`] | the boot clock, the wall clock, and a timer that counts time spent in suspend |
-//! | [`file`] | reserving space, finding holes, renaming without replacing |
+//! | [`file`] | reserving space, finding holes, renaming without replacing, files in memory |
 //! | [`filter`] | a seccomp filter that makes system calls fail, for fault tests |
 //! | [`host`] | the identity of this host, and whether a disk is shared with other hosts |
 //! | [`limits`] | the resource limits of a process |
 //! | [`lock`] | file locks that a forked process shares |
-//! | [`memory`] | files that exist only in memory |
 //! | [`own`] | what a process changes about itself: session, signals, descriptors, limits |
 //! | [`pidfd`] | a handle to one process that never refers to another |
 //! | [`pipe`] | FIFOs and pipes, and moving bytes without copying them |
@@ -20,6 +19,7 @@
 //! | [`pty`] | pseudo-terminals, and the terminal of this process |
 //! | [`socket`] | local sockets whose peer is known |
 //! | [`spawn`] | starting another program with default signals |
+//! | [`trace`] | stopping a program at each of its system calls, for fault tests |
 
 pub mod blocked;
 pub mod child;
@@ -29,7 +29,6 @@ pub mod filter;
 pub mod host;
 pub mod limits;
 pub mod lock;
-pub mod memory;
 pub mod own;
 pub mod pidfd;
 pub mod pipe;
@@ -39,3 +38,4 @@ pub mod procfs;
 pub mod pty;
 pub mod socket;
 pub mod spawn;
+pub mod trace;

@@ -7,7 +7,7 @@ use crate::checks::{
 use crate::processes::{KILL, kill_for_good, state_of};
 use crate::scripts::{WAITS, let_go, numbers, start, with_go};
 use crate::world::{World, behind, is_alive, kill, until};
-use outlive_sys::procfs;
+use outlive_sys::{process, tree};
 use serde_json::Value;
 use std::fs;
 use std::process::Stdio;
@@ -138,7 +138,7 @@ const SCATTERED: &str = "setsid sleep 601 & \
 /// Every `sleep` in `SCATTERED`, found by its argument.
 fn scattered(seconds: u32) -> Option<i32> {
     let arguments = format!("sleep\0{seconds}\0");
-    procfs::all().unwrap().into_iter().find(|pid| {
+    tree::all().unwrap().into_iter().find(|pid| {
         fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line == arguments.as_bytes())
             && is_alive(*pid)
     })
@@ -169,7 +169,7 @@ fn a_job_that_ended_while_nobody_kept_it_is_lost_and_never_a_success() {
     let id = unkept(&world, &format!("{WAITS} exit 0"));
     let leader = leader(&world, &id);
     let_go(&world);
-    until("its process is gone", || procfs::stat(leader).is_none());
+    until("its process is gone", || process::stat(leader).is_none());
     let waited = world.outlive(&["wait", &id]);
     assert_eq!(waited.code, 125, "{waited:?}");
     let job = world.show(&id);

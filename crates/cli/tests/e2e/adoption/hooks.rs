@@ -5,7 +5,7 @@ use crate::checks::{assert_nothing_is_left, every, exited, keepings, until_outpu
 use crate::processes::{CONT, KILL, is_stopped};
 use crate::scripts::{WAITS, let_go, start, with_go};
 use crate::world::{Ran, World, ids_of, kill, until};
-use outlive_sys::procfs;
+use outlive_sys::process;
 use serde_json::{Value, json};
 
 /// What must become of a job whose keepers were both killed at a hook.
@@ -193,11 +193,11 @@ fn an_adopting_keeper_left_alone_at_once_still_reaches_every_descendant() {
         keeper.is_some()
     });
     let keeper = keeper.unwrap();
-    let standby = procfs::stat(keeper).unwrap().parent;
+    let standby = process::stat(keeper).unwrap().parent;
     kill(show.id() as i32, KILL);
     show.wait().unwrap();
     kill(standby, KILL);
-    until("the standby is gone", || procfs::stat(standby).is_none());
+    until("the standby is gone", || process::stat(standby).is_none());
     kill(keeper, CONT);
     // The sleeps are short, so that a stop that reaches nobody comes to an end too.
     assert_eq!(world.job(&["stop", &id, "--json"])["exit_code"], 143);

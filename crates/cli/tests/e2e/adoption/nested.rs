@@ -5,7 +5,7 @@ use crate::checks::{assert_nothing_is_left, every, exited, keepings, until_outpu
 use crate::processes::{CONT, STOP};
 use crate::scripts::{WAITS, go, let_go};
 use crate::world::{World, is_alive, kill, until};
-use outlive_sys::procfs;
+use outlive_sys::process;
 
 /// Starts `job` in `world` as a descendant of another job's keeper, which inherits its orphans.
 /// Returns that keeper.
@@ -42,11 +42,13 @@ fn a_leader_that_its_new_parent_has_not_let_go_is_told_exactly_and_never_guessed
             let leader = leader(&world, "job");
             world.kill_both("job");
             until("the orphan has its new parent", || {
-                procfs::stat(leader).unwrap().parent == parent
+                process::stat(leader).unwrap().parent == parent
             });
             kill(parent, STOP);
             let_go(&world);
-            until("it has ended", || procfs::stat(leader).unwrap().is_zombie());
+            until("it has ended", || {
+                process::stat(leader).unwrap().is_zombie()
+            });
             // Also an end with 0, which where it may not be told looks the same: this user may be told.
             let waited = world.outlive(&["wait", "job", "--timeout", "30s"]);
             assert_eq!(waited.code, *code, "{waited:?}");

@@ -4,7 +4,7 @@ use super::{keepers, leader, rewrite, running, unkept};
 use crate::checks::{assert_nothing_is_left, every, keepings};
 use crate::scripts::{WAITS, let_go, start};
 use crate::world::{World, is_alive, until};
-use outlive_sys::procfs;
+use outlive_sys::process;
 use serde_json::{Value, json};
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -99,9 +99,9 @@ fn a_pid_that_went_to_another_process_is_not_taken_for_the_job() {
             let id = unkept(&world, &format!("{WAITS} exit 0"));
             let gone = leader(&world, &id);
             let_go(&world);
-            until("its process is gone", || procfs::stat(gone).is_none());
+            until("its process is gone", || process::stat(gone).is_none());
             let bystander = Bystander::start(command);
-            let started = procfs::stat(bystander.pid()).unwrap().started;
+            let started = process::stat(bystander.pid()).unwrap().started;
             rewrite(&world, &id, "spawned", |spawned| {
                 spawned["leader"] = json!({ "pid": bystander.pid(), "started": started - 1 });
             });

@@ -2,7 +2,7 @@
 
 use crate::scripts::with_go;
 use crate::world::{Ran, World, give_environment, until};
-use outlive_sys::procfs;
+use outlive_sys::{process, tree};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -110,8 +110,8 @@ impl Person {
     /// The attached client's process.
     pub fn client(&self) -> Option<i32> {
         let shell: i32 = self.terminal("pane_pid").parse().unwrap();
-        procfs::all().unwrap().into_iter().find(|pid| {
-            procfs::stat(*pid).is_some_and(|stat| stat.parent == shell)
+        tree::all().unwrap().into_iter().find(|pid| {
+            process::stat(*pid).is_some_and(|stat| stat.parent == shell)
                 && fs::read_to_string(format!("/proc/{pid}/comm"))
                     .is_ok_and(|name| name.trim() == "outlive")
         })

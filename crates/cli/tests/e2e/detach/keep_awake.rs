@@ -187,7 +187,7 @@ fn the_machine_is_kept_awake_when_both_keepers_have_been_replaced_after_the_end(
 /// There is a program to ask with, and nobody to ask.
 #[test]
 fn without_logind_that_is_said() {
-    if outlive_sys::probe::systemd() {
+    if outlive_sys::offers::systemd() {
         crate::needs::not_run("it takes a machine that systemd does not manage");
         return;
     }

@@ -4,7 +4,7 @@ use super::{SAVES, TERM, by_place, command, until_up};
 use crate::processes::{begin, kill_for_good, state_of};
 use crate::scripts::Gate;
 use crate::world::{Ran, World, behind, kill, until};
-use outlive_sys::procfs;
+use outlive_sys::tree;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
@@ -27,10 +27,10 @@ impl Container {
 
     /// The keeper, by its number outside: the child of the first process that leads a session and has children.
     fn keeper(&self) -> i32 {
-        let children = procfs::children(self.first).unwrap();
+        let children = tree::children(self.first).unwrap();
         let mut keepers = children
             .into_iter()
-            .filter(|pid| !procfs::children(*pid).unwrap().is_empty());
+            .filter(|pid| !tree::children(*pid).unwrap().is_empty());
         keepers.next().unwrap()
     }
 
@@ -40,7 +40,7 @@ impl Container {
 }
 
 fn only_child(parent: i32) -> i32 {
-    let children = procfs::children(parent).unwrap();
+    let children = tree::children(parent).unwrap();
     assert_eq!(children.len(), 1, "{children:?}");
     children[0]
 }
@@ -101,7 +101,7 @@ fn orphans_are_let_go() {
         let name = fs::read(format!("/proc/{pid}/comm"));
         name.is_ok_and(|name| name == b"sh\n")
     };
-    let children = procfs::children(container.first).unwrap();
+    let children = tree::children(container.first).unwrap();
     let orphan = children.into_iter().find(is_shell).unwrap();
     gate.open();
     until("it is gone, and no zombie", || state_of(orphan).is_none());

@@ -5,7 +5,7 @@ use crate::checks::assert_same_bytes;
 use crate::processes::{begin, kill_for_good, sleeps_in};
 use crate::scripts::numbers;
 use crate::world::{Ran, World, until};
-use outlive_sys::procfs;
+use outlive_sys::tree;
 use std::fs::{self, File};
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -26,7 +26,7 @@ pub fn copier(front: i32) -> i32 {
     };
     let mut found = None;
     until("somebody copies", || {
-        found = procfs::children(front).unwrap().into_iter().find(is_copier);
+        found = tree::children(front).unwrap().into_iter().find(is_copier);
         found.is_some()
     });
     found.unwrap()

@@ -5,7 +5,7 @@ use crate::checks::exited;
 use crate::processes::KILL;
 use crate::scripts::loop_until;
 use crate::world::{Ran, World, is_alive, kill, until};
-use outlive_sys::procfs;
+use outlive_sys::{process, tree};
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
@@ -75,8 +75,8 @@ impl Drop for Launcher {
 }
 
 fn in_session(session: i32) -> Vec<i32> {
-    let inside = |pid: &i32| procfs::stat(*pid).is_some_and(|stat| stat.session == session);
-    procfs::all().unwrap().into_iter().filter(inside).collect()
+    let inside = |pid: &i32| process::stat(*pid).is_some_and(|stat| stat.session == session);
+    tree::all().unwrap().into_iter().filter(inside).collect()
 }
 
 #[test]

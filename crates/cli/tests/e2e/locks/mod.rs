@@ -12,7 +12,7 @@ mod verbs;
 use crate::checks::exited;
 use crate::scripts::{WAITS, ok, with_go};
 use crate::world::{Ran, World, until};
-use outlive_sys::procfs;
+use outlive_sys::process;
 use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
@@ -68,7 +68,7 @@ fn assert_ran_after(world: &World, id: &str, other: &str) {
 fn errands(world: &World, id: &str) -> Vec<i32> {
     let mark = format!("{}#errand", world.job_dir(id).display());
     let of_job = |pid: &i32| {
-        procfs::started_with(*pid, "OUTLIVE_JOB_DIR")
+        process::started_with(*pid, "OUTLIVE_JOB_DIR")
             .ok()
             .flatten()
             .is_some_and(|has| has == mark.as_bytes())

@@ -4,7 +4,7 @@ use super::kinds::{Cell, HOOKS, cells};
 use crate::checks::{every, keepings};
 use crate::processes::{CONT, is_stopped, kill_for_good};
 use crate::world::{World, kill, until};
-use outlive_sys::procfs;
+use outlive_sys::process;
 use std::thread::{self, ScopedJoinHandle};
 
 fn a_keeper_killed_at_any_hook_loses_nothing_of_a(kind: &str) {
@@ -63,7 +63,7 @@ fn kill_the_standby_meanwhile<T>(world: &World, job: &ScopedJoinHandle<'_, T>) -
             Some(keeper) => kill(keeper, CONT),
             None => {
                 keeper = stopped_keeper(world);
-                let parent = keeper.and_then(procfs::stat).map(|stat| stat.parent);
+                let parent = keeper.and_then(process::stat).map(|stat| stat.parent);
                 parent.into_iter().for_each(kill_for_good);
             }
         }

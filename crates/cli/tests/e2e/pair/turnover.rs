@@ -4,7 +4,7 @@ use crate::checks::{assert_nothing_is_left, exited, until_output};
 use crate::processes::{CONT, STOP, begin, kill_for_good, until_stopped};
 use crate::scripts::{Gate, started};
 use crate::world::{Ran, World, behind, kill, until};
-use outlive_sys::procfs;
+use outlive_sys::{process, tree};
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
@@ -32,15 +32,15 @@ impl Careless {
             command
         });
         until("it has its first process", || {
-            let children = procfs::children(unshare.id() as i32).unwrap_or_default();
+            let children = tree::children(unshare.id() as i32).unwrap_or_default();
             children.len() == 1
-                && procfs::started_with(children[0], "PATH").is_ok_and(|it| it.is_some())
+                && process::started_with(children[0], "PATH").is_ok_and(|it| it.is_some())
         });
         Careless { unshare }
     }
 
     fn inside(&self, command: &Command) -> Ran {
-        let first = procfs::children(self.unshare.id() as i32).unwrap()[0].to_string();
+        let first = tree::children(self.unshare.id() as i32).unwrap()[0].to_string();
         let words = ["--target", &first, "--pid", "--mount"];
         Ran::of(&mut behind("nsenter", words, command))
     }
@@ -96,7 +96,7 @@ fn a_standby_is_replaced_though_its_keeper_meets_another_failure_with_it() {
     replace_standby(&world, "job");
     let (keeper, standby) = world.settled_pair("job");
     let errands = || {
-        let children = procfs::children(keeper).unwrap();
+        let children = tree::children(keeper).unwrap();
         children.into_iter().find(|pid| *pid != standby)
     };
     until("it waits for its lock", || errands().is_some());

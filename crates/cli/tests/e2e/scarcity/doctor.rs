@@ -44,7 +44,7 @@ fn files_that_may_not_grow_are_foreseen() {
     let world = World::new();
     // Root may lift the limit, unless it lacks that capability.
     let drop = ["--bounding-set=-sys_resource", "--inh-caps=-sys_resource"];
-    let is_root = outlive_sys::own::user_id() == 0;
+    let is_root = outlive_sys::process::own::user_id() == 0;
     let behind_limit = |args: &[&str]| {
         let command = limited(&world, "ulimit -f 1", args);
         match is_root {

@@ -14,7 +14,7 @@ mod no_inodes;
 mod users;
 
 use crate::world::{Ran, World, behind};
-use outlive_sys::procfs;
+use outlive_sys::process;
 use serde_json::{Value, json};
 use std::ops::Range;
 use std::process::Command;
@@ -102,7 +102,7 @@ fn leaders(world: &World) -> Vec<String> {
     let mut ids: Vec<String> = world
         .processes()
         .into_iter()
-        .filter_map(|pid| procfs::started_with(pid, "OUTLIVE_JOB").ok().flatten())
+        .filter_map(|pid| process::started_with(pid, "OUTLIVE_JOB").ok().flatten())
         .map(|id| String::from_utf8(id).unwrap())
         .collect();
     ids.sort();

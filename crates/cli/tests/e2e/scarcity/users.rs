@@ -3,7 +3,7 @@
 use super::{assert_clear_error, assert_whole_or_refused, leaders};
 use crate::scripts::loop_until;
 use crate::world::{Ran, World, copy_program, until};
-use outlive_sys::procfs;
+use outlive_sys::tree;
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::path::Path;
@@ -70,7 +70,7 @@ impl<'a> User<'a> {
                 || fs::read_to_string(format!("/proc/{pid}/status"))
                     .is_ok_and(|status| status.contains(&format!("Uid:\t{}\t", self.id)))
         };
-        let all = procfs::all().unwrap();
+        let all = tree::all().unwrap();
         all.iter().filter(|pid| own(pid)).count()
     }
 }

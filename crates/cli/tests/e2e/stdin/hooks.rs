@@ -5,7 +5,7 @@ use crate::checks::{assert_nothing_is_left, every, keepings};
 use crate::processes::{CONT, kill_for_good};
 use crate::scripts::{numbers, send_line};
 use crate::world::{World, kill, until};
-use outlive_sys::procfs;
+use outlive_sys::process;
 use std::thread;
 
 /// Every hook that a job passes which reads to its end by itself.
@@ -73,7 +73,7 @@ fn a_standby_killed_at_any_hook_loses_and_doubles_no_input() {
                     Some(keeper) => kill(keeper, CONT),
                     None => {
                         keeper = stopped(&world);
-                        let parent = keeper.and_then(procfs::stat).map(|stat| stat.parent);
+                        let parent = keeper.and_then(process::stat).map(|stat| stat.parent);
                         parent.into_iter().for_each(kill_for_good);
                     }
                 }

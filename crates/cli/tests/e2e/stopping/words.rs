@@ -127,7 +127,7 @@ fn stop_waits_until_nothing_is_left() {
 
 fn belongs_to(pid: i32, directory: &Path) -> bool {
     use std::os::unix::ffi::OsStrExt;
-    outlive_sys::procfs::started_with(pid, "OUTLIVE_JOB_DIR")
+    outlive_sys::process::started_with(pid, "OUTLIVE_JOB_DIR")
         .ok()
         .flatten()
         .is_some_and(|mark| mark == directory.as_os_str().as_bytes())

@@ -6,7 +6,7 @@ use crate::checks::keepings;
 use crate::processes::{NONE_BLOCKED, blocked_signals, kill_for_good};
 use crate::scripts::{WAITS, let_go};
 use crate::world::{World, until};
-use outlive_sys::procfs;
+use outlive_sys::process;
 use serde_json::Value;
 use std::fs;
 
@@ -48,7 +48,7 @@ fn a_keeper_killed_while_it_looks_is_followed_by_one_that_looks() {
     let (id, probe) = begin(&world);
     kill_for_good(world.pair(&id).keeper);
     until("its looker is gone", || {
-        procfs::stat(probe).is_none_or(|stat| stat.is_zombie())
+        process::stat(probe).is_none_or(|stat| stat.is_zombie())
     });
     until("another looks", || probes(&world).len() == 1);
     assert_eq!(keepings(&world, &id), ["launched", "taken_over"]);
@@ -62,7 +62,7 @@ fn a_fresh_pair_looks_too() {
     let (id, probe) = begin(&world);
     world.kill_both(&id);
     until("their looker is gone", || {
-        procfs::stat(probe).is_none_or(|stat| stat.is_zombie())
+        process::stat(probe).is_none_or(|stat| stat.is_zombie())
     });
     assert_eq!(probes(&world), [0; 0]);
     assert_eq!(world.show(&id)["ready"], false);
@@ -92,7 +92,7 @@ fn a_server_that_came_up_unseen_is_seen_by_the_next() {
     let leader = world.events(&id, "spawned")[0]["leader"]["pid"]
         .as_i64()
         .unwrap() as i32;
-    until("it listens", || !procfs::sockets(leader).is_empty());
+    until("it listens", || !process::sockets(leader).is_empty());
     assert_becomes_ready(&world, &id);
 }
 

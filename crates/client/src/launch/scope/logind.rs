@@ -1,6 +1,6 @@
 //! What logind does to a user's processes when the user logs out.
 
-use outlive_sys::{probe, spawn};
+use outlive_sys::{offers, spawn};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -22,7 +22,7 @@ fn name_of(user: u32) -> Option<String> {
 /// Whether a logout of this user kills what the session started; `None` if logind does not say. Runs a program,
 /// so it is not for a launch.
 pub fn kills_at_logout(user: u32) -> Option<bool> {
-    if !probe::systemd() {
+    if !offers::systemd() {
         return None;
     }
     let mut command = Command::new("busctl");

@@ -2,7 +2,8 @@
 
 use super::{Check, Verdict, yes};
 use crate::launch::scope::{self, Manager, Owner, Surroundings, Way, Why};
-use outlive_sys::{own, probe};
+use outlive_sys::offers;
+use outlive_sys::process::own;
 use std::path::Path;
 
 pub fn check(scratch: &Path) -> Check {
@@ -18,8 +19,8 @@ pub fn check(scratch: &Path) -> Check {
     let (verdict, means) = meaning(&surroundings, own::user_id(), kills);
     let mut found = format!(
         "{}, systemd {}",
-        probe::cgroup().as_deref().unwrap_or("none"),
-        yes(probe::systemd())
+        offers::cgroup().as_deref().unwrap_or("none"),
+        yes(offers::systemd())
     );
     if session.is_some() {
         let kills = kills.map_or("unknown", yes);

@@ -2,14 +2,14 @@
 
 use super::{Check, Verdict};
 use outlive_core::limits::{Files, refusal};
-use outlive_sys::limits::Limits;
-use outlive_sys::probe;
+use outlive_sys::offers;
+use outlive_sys::process::Limits;
 
 /// Three processes a job at least: its pair and itself.
 const FEW_PROCESSES: u64 = 100;
 
 pub fn check() -> Check {
-    let processes = probe::processes();
+    let processes = offers::processes();
     // A keeper that cannot learn its limits refuses nothing.
     let may = Limits::lifted().ok();
     let refused = |needed| may.and_then(|may| refusal(needed, may.open_files(), may.file_size()));
@@ -33,7 +33,7 @@ pub fn check() -> Check {
         name: "limits",
         verdict,
         found: reason.unwrap_or_else(|| {
-            let files = show(probe::open_files());
+            let files = show(offers::open_files());
             format!("{files} open files, {} processes", show(processes))
         }),
         means,

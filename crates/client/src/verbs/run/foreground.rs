@@ -7,7 +7,7 @@ use crate::jobs::presence;
 use crate::launch;
 use outlive_core::JobId;
 use outlive_core::signal::Signal;
-use outlive_sys::own;
+use outlive_sys::process::own;
 use std::convert::Infallible;
 
 /// Makes a job and becomes its keeper: the same process, which from then on stops the job when it gets TERM or INT,

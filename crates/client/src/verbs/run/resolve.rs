@@ -11,7 +11,7 @@ use outlive_core::outcome::{NotStarted, Outcome};
 use outlive_core::ready::Ready;
 use outlive_core::watch::Pattern;
 use outlive_core::{Input, Spec};
-use outlive_sys::probe;
+use outlive_sys::offers;
 use std::borrow::Cow;
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -184,7 +184,7 @@ pub fn awake(notes: &mut Vec<String>) -> Vec<OsText> {
         return Vec::new();
     }
     // logind makes this directory before anything else, so that others can see that it is there.
-    if !probe::systemd() || !Path::new("/run/systemd/seats").exists() {
+    if !offers::systemd() || !Path::new("/run/systemd/seats").exists() {
         let note = "systemd-logind does not run here, so the machine may not be kept awake";
         notes.push(note.to_owned());
     }

@@ -8,8 +8,8 @@
 //!                └ skip ─┴ answer: the call is not made, and fails
 //! ```
 
-use crate::own::check;
-use crate::pidfd::Status;
+use crate::linux::own::check;
+use crate::linux::pidfd::Status;
 use std::ffi::{c_long, c_void};
 use std::io;
 use std::mem::MaybeUninit;
