@@ -17,11 +17,18 @@ struct Layer {
     has_unsafe: bool,
 }
 
-const LAYERS: [Layer; 12] = [
+const LAYERS: [Layer; 13] = [
+    // The contract: serde types and nothing else. `schemars` only with the feature `schema`.
+    Layer {
+        name: "outlive-api",
+        inside: &[],
+        outside: Some(&["schemars", "serde", "serde_json", "thiserror"]),
+        has_unsafe: false,
+    },
     // The model is pure: no system, no face. Of libc it uses the numbers of two open flags.
     Layer {
         name: "outlive-core",
-        inside: &[],
+        inside: &["outlive-api"],
         outside: Some(&["libc", "regex-syntax", "serde", "serde_json", "thiserror"]),
         has_unsafe: false,
     },

@@ -1,7 +1,7 @@
 //! Jobs as lines and tables.
 
 use outlive::units::show_size;
-use outlive::{Awaiting, Job, JobOutput, Rung, WaitingFor, agree, count, visible};
+use outlive::{InputKind, Job, JobOutput, Rung, WaitingFor, agree, count, visible};
 use serde::Serialize;
 
 /// Several jobs in JSON.
@@ -55,10 +55,10 @@ fn lock(on: &WaitingFor) -> String {
 fn waiting(job: &Job) -> &'static str {
     match job.input_kind {
         None => "",
-        Some(Awaiting::Line) => ", waits for a line",
-        Some(Awaiting::Password) => ", waits for a password",
-        Some(Awaiting::Keys) => ", waits for keys",
-        Some(Awaiting::Data) => ", waits for input",
+        Some(InputKind::Line) => ", waits for a line",
+        Some(InputKind::Password) => ", waits for a password",
+        Some(InputKind::Keys) => ", waits for keys",
+        Some(InputKind::Data) => ", waits for input",
     }
 }
 

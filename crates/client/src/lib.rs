@@ -38,7 +38,7 @@ pub use inbox::answering::Answering;
 pub use jobs::hold::Hold;
 pub use jobs::job::{Job, JobOutput, Last, Rung, Unreachable, WaitingFor};
 pub use jobs::naming::Namesake;
-pub use outlive_core::control::{Awaiting, WriteId};
+pub use outlive_core::control::{InputKind, WriteId};
 pub use outlive_core::ready::Ready;
 pub use outlive_core::watch::{Pattern, Watch};
 pub use outlive_core::words::{agree, count, visible};

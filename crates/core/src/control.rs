@@ -9,6 +9,7 @@ use crate::label::Label;
 use crate::os_text::OsText;
 use crate::signal::Signal;
 use crate::spec::Size;
+pub use outlive_api::input::{BadWriteId, InputKind, WriteId};
 use serde::{Deserialize, Serialize};
 
 /// What a client asks.
@@ -52,58 +53,6 @@ pub struct Write {
     pub tells_repeated: bool,
 }
 
-/// What tells a repeated write from a new one.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct WriteId(String);
-
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("a write id has 1 to {max} bytes, this one has {0}", max = WriteId::MAX)]
-pub struct BadWriteId(usize);
-
-impl WriteId {
-    /// What fits the place a keeper remembers it in.
-    pub const MAX: usize = 42;
-
-    pub fn parse(text: &str) -> Result<WriteId, BadWriteId> {
-        match text.len() {
-            1..=WriteId::MAX => Ok(WriteId(text.to_owned())),
-            length => Err(BadWriteId(length)),
-        }
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<WriteId> for String {
-    fn from(id: WriteId) -> String {
-        id.0
-    }
-}
-
-impl TryFrom<String> for WriteId {
-    type Error = BadWriteId;
-    fn try_from(text: String) -> Result<WriteId, BadWriteId> {
-        WriteId::parse(&text)
-    }
-}
-
-/// What a process waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Awaiting {
-    /// A line that will not be shown.
-    Password,
-    /// A line.
-    Line,
-    /// Single keys: the program reads them as they are typed.
-    Keys,
-    /// Bytes on a pipe.
-    Data,
-}
-
 /// What a keeper answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -119,7 +68,7 @@ pub enum Reply {
     },
     Look {
         processes: u32,
-        awaiting: Option<Awaiting>,
+        awaiting: Option<InputKind>,
         /// Whether its terminal hands over whole lines now; `None` without one.
         #[serde(default)]
         line_mode: Option<bool>,
@@ -131,7 +80,7 @@ pub enum Reply {
     },
     Resized,
     InputAwaited {
-        awaiting: Awaiting,
+        awaiting: InputKind,
     },
     Refused {
         reason: String,

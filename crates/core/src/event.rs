@@ -1,12 +1,13 @@
 //! What happened to a job: one line of its journal each.
 
-use crate::control::Awaiting;
+use crate::control::InputKind;
 use crate::host::Host;
 use crate::label::Label;
 use crate::outcome::{End, EndedBy};
 use crate::process::{BootId, ProcRef};
 use crate::spec::Size;
 use crate::watch::Match;
+use outlive_api::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -31,6 +32,13 @@ pub struct Moment {
     pub wall_ms: u64,
     /// Milliseconds since boot, through suspend: durations and deadlines.
     pub boot_ms: u64,
+}
+
+impl Moment {
+    /// The same as the interface writes it.
+    pub fn timestamp(self) -> Timestamp {
+        Timestamp::from_unix_ms(self.wall_ms)
+    }
 }
 
 /// What happened.
@@ -102,7 +110,7 @@ pub enum Event {
     },
     /// A process of the job waits for input.
     AwaitingInput {
-        awaiting: Awaiting,
+        awaiting: InputKind,
         /// As for [`Matched`].
         #[serde(default, skip_serializing_if = "Value::is_null")]
         resume: Value,

@@ -6,9 +6,6 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`id`] | job ids: making them, checking those from outside |
-//! | [`label`] | names, sessions and tasks, and the file names they become |
-//! | [`incarnation`] | which of the jobs that had one id |
 //! | [`spec`] | what was asked; written once |
 //! | [`event`] | what happened; one line of the journal each |
 //! | [`state`] | what follows from the events: one pure function |
@@ -19,11 +16,9 @@
 //! | [`output`] | which files its bytes lie in |
 //! | [`index`] | where lines and moments are in an output |
 //! | [`notice`] | which events a session is to hear of |
-//! | [`event_id`] | the names of those events |
 //! | [`links`] | the links by which a job is found: live, its session's, its inbox's |
 //! | [`told`] | who has been told what: claims, acks |
 //! | [`post`] | work done elsewhere that is told through the same inbox |
-//! | [`ready`] | by what sign a job is ready for use |
 //! | [`words`] | what is said of an end |
 //! | [`journal`] | reading and appending events |
 //! | [`layout`] | where everything lies below the home |
@@ -32,7 +27,6 @@
 //! | [`control`] | what a client and a keeper say to each other |
 //! | [`host`] | which host a job runs on, seen from another |
 //! | [`process`] | a process that cannot be mistaken for another |
-//! | [`signal`] | signal names and numbers |
 //! | [`watch`] | watching an output for patterns: what is asked, and what is found |
 //! | [`by_line`] | a pattern rewritten so that many lines are searched at once |
 //! | [`breaker`] | sparing a session that many watches would flood |
@@ -47,32 +41,27 @@ pub mod control;
 pub mod doorbell;
 pub mod ending;
 pub mod event;
-pub mod event_id;
 pub mod history;
 pub mod host;
-pub mod id;
-pub mod incarnation;
 pub mod index;
 pub mod journal;
-pub mod label;
 pub mod layout;
 pub mod limits;
 pub mod links;
 pub mod named;
 pub mod notice;
-pub mod os_text;
 pub mod outcome;
 pub mod output;
 pub mod post;
 pub mod process;
-pub mod ready;
-pub mod signal;
 pub mod spec;
 pub mod state;
 pub mod told;
 pub mod units;
 pub mod watch;
 pub mod words;
+
+pub use outlive_api::{event_id, id, incarnation, label, os_text, ready, signal, time};
 
 pub use control::{Reply, Request};
 pub use doorbell::Doorbell;
@@ -84,6 +73,7 @@ pub use journal::{Journal, JournalWriter};
 pub use label::Label;
 pub use layout::{Home, JobDir};
 pub use outcome::{End, EndedBy, Outcome, Usage};
+pub use outlive_api::time::{Millis, Timestamp};
 pub use output::OutputFiles;
 pub use process::{BootId, ProcRef};
 pub use spec::{Input, Leftovers, Notify, Size, Spec};

@@ -8,7 +8,8 @@ use crate::journal;
 use crate::outcome::{End, EndedBy};
 use crate::spec::{Notify, Spec};
 use crate::state::State;
-use serde::{Deserialize, Serialize};
+pub use outlive_api::event::EventKind;
+pub use outlive_api::event::EventKind as Kind;
 
 /// An event that is to be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,52 +19,31 @@ pub struct Notice {
     pub event: Event,
 }
 
-/// The interface's words for them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    Ended,
-    Matched,
-    WatchDisabled,
-    WatchOverflow,
-    WatchResumed,
-    Ready,
-    Quiet,
-    AwaitingInput,
-    /// The processes that the job left behind are gone.
-    LingeringEnded,
-    /// Finished elsewhere, and posted.
-    Delegation,
+/// What kind of notice an event makes, if any.
+pub fn kind_of(event: &Event) -> Option<EventKind> {
+    Some(match event {
+        Event::Ended(_) => EventKind::Ended,
+        Event::LingeringEnded(_) => EventKind::LingeringEnded,
+        Event::Matched(_) => EventKind::Matched,
+        Event::WatchDisabled { .. } => EventKind::WatchDisabled,
+        Event::WatchOverflow { .. } => EventKind::WatchOverflow,
+        Event::WatchResumed { .. } => EventKind::WatchResumed,
+        Event::Ready => EventKind::Ready,
+        Event::Quiet { .. } => EventKind::Quiet,
+        Event::AwaitingInput { .. } => EventKind::AwaitingInput,
+        Event::Accepted { .. }
+        | Event::Kept { .. }
+        | Event::NewStandby { .. }
+        | Event::Spawned { .. }
+        | Event::Started
+        | Event::StopRequested(_)
+        | Event::Gap { .. }
+        | Event::Resized { .. }
+        | Event::LogBase { .. }
+        | Event::Rung { .. }
+        | Event::Closed { .. } => return None,
+    })
 }
-
-impl Kind {
-    /// What kind of notice an event makes, if any.
-    pub fn of(event: &Event) -> Option<Kind> {
-        Some(match event {
-            Event::Ended(_) => Kind::Ended,
-            Event::LingeringEnded(_) => Kind::LingeringEnded,
-            Event::Matched(_) => Kind::Matched,
-            Event::WatchDisabled { .. } => Kind::WatchDisabled,
-            Event::WatchOverflow { .. } => Kind::WatchOverflow,
-            Event::WatchResumed { .. } => Kind::WatchResumed,
-            Event::Ready => Kind::Ready,
-            Event::Quiet { .. } => Kind::Quiet,
-            Event::AwaitingInput { .. } => Kind::AwaitingInput,
-            Event::Accepted { .. }
-            | Event::Kept { .. }
-            | Event::NewStandby { .. }
-            | Event::Spawned { .. }
-            | Event::Started
-            | Event::StopRequested(_)
-            | Event::Gap { .. }
-            | Event::Resized { .. }
-            | Event::LogBase { .. }
-            | Event::Rung { .. }
-            | Event::Closed { .. } => return None,
-        })
-    }
-}
-
 /// A journal's state, and what it has to tell.
 #[derive(Clone, Debug, Default)]
 pub struct Noticed {
@@ -76,7 +56,7 @@ pub fn read(journal: &[u8], spec: &Spec) -> Noticed {
     let mut noticed = Noticed::default();
     journal::for_each(journal, |record| {
         let taken = noticed.state.apply(record);
-        if Kind::of(&record.event).is_some() && taken == crate::state::Applied::Taken {
+        if kind_of(&record.event).is_some() && taken == crate::state::Applied::Taken {
             noticed.notices.push(notice(record));
         }
     });

@@ -1,94 +1,9 @@
-//! How a job ended, and what ended it.
-//!
-//! Code and signal stay apart, and not knowing is a value of its own ([`Outcome::Lost`]) that never
-//! turns into a number.
+//! Everything that a journal says about an end.
+
+pub use outlive_api::outcome::{EndedBy, NotStarted, Outcome, Usage};
 
 use crate::label::Label;
-use crate::signal::Signal;
 use serde::{Deserialize, Serialize};
-
-/// How a job ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Outcome {
-    Exited {
-        code: i32,
-    },
-    Signaled {
-        signal: Signal,
-        core_dumped: bool,
-    },
-    /// The command never ran.
-    NotStarted {
-        reason: String,
-        cause: NotStarted,
-    },
-    /// It ended, or must have, and nobody can know how.
-    Lost {
-        reason: String,
-    },
-}
-
-/// What kept a command from running.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NotStarted {
-    /// There is no such program.
-    NotFound,
-    /// There is one, and it cannot be executed; or not there.
-    NotExecutable,
-    /// The machine or Outlive itself failed before the command's turn came.
-    Failed,
-}
-
-impl Outcome {
-    /// The number a shell would give, or `None` where it is unknown.
-    pub fn exit_code(&self) -> Option<i32> {
-        match self {
-            Outcome::Exited { code } => Some(*code),
-            Outcome::Signaled { signal, .. } => Some(128 + signal.linux_number()),
-            Outcome::NotStarted { cause, .. } => Some(cause.exit_code()),
-            Outcome::Lost { .. } => None,
-        }
-    }
-
-    pub fn is_success(&self) -> bool {
-        *self == Outcome::Exited { code: 0 }
-    }
-}
-
-impl NotStarted {
-    pub fn exit_code(self) -> i32 {
-        match self {
-            NotStarted::NotFound => 127,
-            NotStarted::NotExecutable => 126,
-            NotStarted::Failed => 125,
-        }
-    }
-}
-
-/// What ended a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EndedBy {
-    Itself,
-    Stop,
-    Timeout,
-    Memory,
-    /// A signal that Outlive did not send as part of a stop.
-    Signal,
-    /// The batch engine, container or terminal that it ran in asked for it.
-    Place,
-    Unknown,
-}
-
-/// What the job used: the leader and the descendants it waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
-    pub user_ms: u64,
-    pub system_ms: u64,
-    pub max_rss_bytes: u64,
-}
 
 /// Everything about an end; the journal holds it once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,6 +12,9 @@ use crate::label::Label;
 use crate::os_text::OsText;
 use crate::ready::Ready;
 use crate::watch::Watch;
+pub use outlive_api::input::Input;
+pub use outlive_api::notify::{Leftovers, Notify};
+pub use outlive_api::terminal::{BadSize, Size};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -105,91 +108,4 @@ pub const DEFAULT_STILL_MS: u64 = 200;
 
 fn default_still_ms() -> u64 {
     DEFAULT_STILL_MS
-}
-
-/// When the session is to be told of the end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Notify {
-    #[default]
-    End,
-    Failure,
-    Never,
-}
-
-/// What becomes of processes that outlive the leader.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Leftovers {
-    #[default]
-    Keep,
-    Stop,
-}
-
-/// What a job reads from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Input {
-    /// Nothing: it is at its end from the beginning.
-    #[default]
-    Null,
-    /// A pipe that stays open until it is closed by request, or the job ends.
-    Pipe,
-    /// A terminal of its own, for output too.
-    Pty(Size),
-}
-
-/// The size of a terminal, in characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Size {
-    pub rows: u16,
-    pub cols: u16,
-}
-
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error(
-    "{0:?} is not a terminal size; write ROWSxCOLS, such as 30x120 (each from 1 to {max})",
-    max = Size::MAX_SIDE
-)]
-pub struct BadSize(String);
-
-impl Size {
-    /// Larger screens are nobody's, and emulating them costs memory.
-    pub const MAX_SIDE: u16 = 1000;
-    pub const DEFAULT: Size = Size {
-        rows: 30,
-        cols: 120,
-    };
-
-    /// `30x120`.
-    pub fn parse(text: &str) -> Result<Size, BadSize> {
-        let side = |text: &str| {
-            text.parse::<u16>()
-                .ok()
-                .filter(|side| (1..=Size::MAX_SIDE).contains(side))
-        };
-        text.split_once('x')
-            .and_then(|(rows, cols)| {
-                Some(Size {
-                    rows: side(rows)?,
-                    cols: side(cols)?,
-                })
-            })
-            .ok_or_else(|| BadSize(text.to_owned()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_rows_by_columns() {
-        assert_eq!(Size::parse("24x80"), Ok(Size { rows: 24, cols: 80 }));
-        for bad in [
-            "", "x", "24", "24x", "x80", "0x80", "24x1001", "-1x5", "24x80x2", "a x b",
-        ] {
-            assert!(Size::parse(bad).is_err(), "{bad:?} was accepted");
-        }
-    }
 }

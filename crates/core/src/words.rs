@@ -35,7 +35,7 @@ pub fn lingering_data(state: &State, ended: &LingeringEnded) -> Value {
     json!({
         "lingering": ended.lingering,
         "ended_by": ended.ended_by,
-        "ended_at": at.map(|at| timestamp(at.wall_ms)),
+        "ended_at": at.map(|at| at.timestamp()),
         "after_ms": after_end(state, ended),
         "output": {
             "bytes": ended.output_bytes,
@@ -256,39 +256,6 @@ fn exit_cause(code: i32) -> Option<&'static str> {
         143 => "A command in it was asked to end (SIGTERM).",
         _ => return None,
     })
-}
-
-/// RFC 3339 in UTC, always with milliseconds, so that text sorts as time does.
-pub fn timestamp(wall_ms: u64) -> String {
-    let (days, ms) = (wall_ms / DAY_MS, wall_ms % DAY_MS);
-    let (year, month, day) = date(days);
-    let (hour, minute, second) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z",
-        ms % 1000
-    )
-}
-
-const DAY_MS: u64 = 24 * 60 * 60 * 1000;
-
-/// Year, month and day, so many days after 1970-01-01. Years are counted from March, so that the day
-/// that leap years add is the last; then each month's beginning is a straight line.
-fn date(days: u64) -> (u64, u64, u64) {
-    const DAYS_TO_MARCH_0000: u64 = 719_468;
-    const DAYS_IN_400_YEARS: u64 = 146_097;
-    let days = days + DAYS_TO_MARCH_0000;
-    let era = days / DAYS_IN_400_YEARS;
-    let day_of_era = days % DAYS_IN_400_YEARS;
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let (year, month) = match month {
-        0..10 => (year_of_era + era * 400, month + 3),
-        _ => (year_of_era + era * 400 + 1, month - 9),
-    };
-    (year, month, day)
 }
 
 #[cfg(test)]

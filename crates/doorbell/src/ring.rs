@@ -40,7 +40,7 @@ pub fn sample(name: &str) -> Vec<u8> {
         "kind": "ended",
         "job": "test",
         "session": null,
-        "at": outlive_core::words::timestamp(now),
+        "at": outlive_core::Timestamp::from_unix_ms(now),
         "data": { "test": true, "outcome": { "kind": "exited", "code": 0 }, "exit_code": 0 },
         "text": format!("A test of the doorbell {name}\nNo job has ended; somebody ran `outlive doorbell test`."),
     })

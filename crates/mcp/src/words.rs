@@ -2,7 +2,7 @@
 
 use crate::answer::Glance;
 use outlive::redact::redact;
-use outlive::{Awaiting, Job, agree, count};
+use outlive::{InputKind, Job, agree, count};
 
 /// One line about how a job is or ended, and what it runs. Secrets are left out.
 pub fn line(job: &Job) -> String {
@@ -30,10 +30,10 @@ pub fn state(job: &Job) -> String {
     }
     match job.input_kind {
         None => {}
-        Some(Awaiting::Line) => text.push_str(", waits for a line of input"),
-        Some(Awaiting::Password) => text.push_str(", waits for a password"),
-        Some(Awaiting::Keys) => text.push_str(", waits for a key"),
-        Some(Awaiting::Data) => text.push_str(", waits for input"),
+        Some(InputKind::Line) => text.push_str(", waits for a line of input"),
+        Some(InputKind::Password) => text.push_str(", waits for a password"),
+        Some(InputKind::Keys) => text.push_str(", waits for a key"),
+        Some(InputKind::Data) => text.push_str(", waits for input"),
     }
     if !job.has_ended() {
         match job.ready {

@@ -14,7 +14,6 @@ use outlive_core::links::{self, Owner};
 use outlive_core::notice::{self, Kind, Notice};
 use outlive_core::post::Post;
 use outlive_core::told::{self, Durable, Line, Note, Told, When};
-use outlive_core::words::timestamp;
 use outlive_core::{BootId, Event, Incarnation, JobId, Label, Spec, State};
 use std::fs;
 use std::io;
@@ -216,7 +215,7 @@ impl Source {
             job: self.id.clone(),
             session: self.session().cloned(),
             task: self.task().cloned(),
-            at: timestamp(item.at.wall_ms),
+            at: item.at.timestamp().to_string(),
             attempt: told.of(item.seq).map_or(0, |delivery| delivery.attempts),
             last: None,
             data: text::data(self, item),
@@ -320,7 +319,7 @@ fn item(notice: &Notice) -> Option<Item<'_>> {
     Some(Item {
         seq: notice.seq,
         at: notice.at,
-        kind: Kind::of(&notice.event)?,
+        kind: notice::kind_of(&notice.event)?,
         what: What::Event(&notice.event),
     })
 }

@@ -8,7 +8,7 @@ use crate::output::{Look, Output};
 use crate::redact::redact;
 use crate::view;
 use delegation::delegation;
-use outlive_core::control::Awaiting;
+use outlive_core::control::InputKind;
 use outlive_core::event::Matched;
 use outlive_core::outcome::End;
 use outlive_core::units::show_size;
@@ -159,10 +159,10 @@ fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> S
         Event::AwaitingInput { awaiting, .. } => format!(
             "{job} waits for {}.\n{command}\n{}Answer it: outlive send {id} TEXT --enter",
             match awaiting {
-                Awaiting::Password => "a password",
-                Awaiting::Line => "a line of input",
-                Awaiting::Keys => "a key",
-                Awaiting::Data => "input",
+                InputKind::Password => "a password",
+                InputKind::Line => "a line of input",
+                InputKind::Keys => "a key",
+                InputKind::Data => "input",
             },
             excerpt(outlive, spec, state)
         ),

@@ -2,13 +2,12 @@
 
 use crate::jobs::whereabouts::{self, Elsewhere};
 use crate::redact::{redact, redact_argv};
-use outlive_core::control::Awaiting;
+use outlive_core::control::InputKind;
 use outlive_core::doorbell::{self, Doorbell, Standing};
 use outlive_core::event::Moment;
 use outlive_core::outcome::{EndedBy, Outcome, Usage};
 use outlive_core::state::Tail;
 use outlive_core::units::show_duration;
-use outlive_core::words::timestamp;
 use outlive_core::{Input, JobDir, JobId, Label, Phase, Spec, State, output};
 use outlive_sys::{clock, lock, process};
 use serde::Serialize;
@@ -47,7 +46,7 @@ pub struct Job {
     pub awaiting_input: Option<bool>,
     /// What it waits for: `line`, `password`, `keys`, or `data` on a pipe.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub input_kind: Option<Awaiting>,
+    pub input_kind: Option<InputKind>,
     /// Whether it has shown the sign it was to be ready by; nothing where none was asked for.
     pub ready: Option<bool>,
     /// What keeps it from being started.
@@ -133,7 +132,7 @@ pub(crate) enum Sight {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     pub processes: u32,
-    pub awaiting: Option<Awaiting>,
+    pub awaiting: Option<InputKind>,
     /// Whether its terminal hands over whole lines.
     pub line_mode: Option<bool>,
 }
@@ -192,8 +191,10 @@ impl Job {
                 .leader()
                 .filter(|_| end.is_none() && there.is_none())
                 .map(|leader| leader.process.pid),
-            started_at: started.or(state.accepted).map(|at| timestamp(at.wall_ms)),
-            ended_at: state.ended_at().map(|at| timestamp(at.wall_ms)),
+            started_at: started
+                .or(state.accepted)
+                .map(|at| at.timestamp().to_string()),
+            ended_at: state.ended_at().map(|at| at.timestamp().to_string()),
             duration_ms: match end {
                 Some(end) => end.duration_ms,
                 None => started.and_then(|since| running_for(state, since)),

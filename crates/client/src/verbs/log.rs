@@ -12,9 +12,9 @@ use crate::redact::Redactor;
 use crate::screen::{Emulation, Screen};
 use crate::verbs::show;
 use crate::view;
-use outlive_core::JobId;
 use outlive_core::notice::Kind;
 use outlive_core::told::How;
+use outlive_core::{JobId, Timestamp};
 use outlive_sys::clock;
 use std::collections::VecDeque;
 use std::io;
@@ -282,7 +282,7 @@ impl Log {
     pub fn time_of(&self, line: &Line) -> Option<String> {
         self.output
             .time_of(line.offset)
-            .map(outlive_core::words::timestamp)
+            .map(|ms| Timestamp::from_unix_ms(ms).to_string())
     }
 
     /// What comes after it, as it comes. Where it began with the first byte, the end is told with it.

@@ -59,7 +59,7 @@ fn event() -> impl Strategy<Value = Event> {
             resume: serde_json::json!(4)
         }),
         Just(Event::AwaitingInput {
-            awaiting: crate::control::Awaiting::Line,
+            awaiting: crate::control::InputKind::Line,
             resume: serde_json::json!(5)
         }),
         Just(Event::Rung {

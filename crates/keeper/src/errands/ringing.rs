@@ -125,7 +125,7 @@ impl Keeper<'_> {
             "kind": "ended",
             "job": spec.id,
             "session": spec.session,
-            "at": words::timestamp(at.wall_ms),
+            "at": at.timestamp(),
             "data": data,
             "text": words::end_sentence(spec, end),
         });

@@ -7,7 +7,7 @@ use crate::input::typing::{Line, STRETCH};
 use crate::signs::awaiting;
 use crate::supervise::clients::{ClientId, Written};
 use crate::supervise::keeper::Keeper;
-use outlive_core::control::{Awaiting, Reply, Write};
+use outlive_core::control::{InputKind, Reply, Write};
 use outlive_core::event::Event;
 use outlive_core::spec::Size;
 use outlive_sys::{clock, terminal};
@@ -260,7 +260,7 @@ impl Keeper<'_> {
     }
 
     /// Whether a process of the job waits for input now.
-    pub fn awaiting(&self) -> io::Result<Option<Awaiting>> {
+    pub fn awaiting(&self) -> io::Result<Option<InputKind>> {
         if self.ledger.state().end().is_some() {
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use crate::input::channel::Channel;
 use crate::tree::members::Tree;
-use outlive_core::control::Awaiting;
+use outlive_core::control::InputKind;
 use outlive_sys::process::{self, ReadTarget};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -11,21 +11,21 @@ use std::os::unix::fs::MetadataExt;
 const OWN_TERMINAL: u64 = 5 << 8;
 
 /// What a process of the tree waits for, if one does and nothing is on its way to it.
-pub fn look(channel: &Channel, tree: &Tree, pending: u64) -> io::Result<Option<Awaiting>> {
+pub fn look(channel: &Channel, tree: &Tree, pending: u64) -> io::Result<Option<InputKind>> {
     if pending > 0 {
         return Ok(None);
     }
     let kind = match channel {
         Channel::None | Channel::Lost(_) => return Ok(None),
-        Channel::Pipe(_) => Awaiting::Data,
+        Channel::Pipe(_) => InputKind::Data,
         // Asked for in this order: looking for it hands over what was typed a moment ago.
         Channel::Terminal(terminal) if terminal.master.has_input_waiting()? => return Ok(None),
         Channel::Terminal(terminal) => {
             let mode = terminal.master.mode()?;
             match (mode.lines, mode.echo) {
-                (true, true) => Awaiting::Line,
-                (true, false) => Awaiting::Password,
-                (false, _) => Awaiting::Keys,
+                (true, true) => InputKind::Line,
+                (true, false) => InputKind::Password,
+                (false, _) => InputKind::Keys,
             }
         }
     };

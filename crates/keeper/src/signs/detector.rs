@@ -15,7 +15,7 @@ use super::silence::Silence;
 use super::unwritten::Unwritten;
 use crate::signs::watch::limit;
 use crate::signs::watch::{Limit, Patterns, Place, Scanner};
-use outlive_core::control::Awaiting;
+use outlive_core::control::InputKind;
 use outlive_core::event::{Event, Matched};
 use outlive_core::ready::Ready;
 use outlive_core::watch::Pattern;
@@ -267,7 +267,7 @@ impl Signs {
     }
 
     /// It was looked whether the job waits for input, with how far output and input have come.
-    pub fn looked(&mut self, awaiting: Option<Awaiting>, size: u64, accepted: u64) {
+    pub fn looked(&mut self, awaiting: Option<InputKind>, size: u64, accepted: u64) {
         if let Some(prompt) = &mut self.prompt
             && prompt.looked(awaiting.is_some(), size, accepted)
             && let Some(awaiting) = awaiting

@@ -1,8 +1,8 @@
 //! `hook.log`: why hooks were not served, one line each.
 
 use outlive::Outlive;
+use outlive_core::Timestamp;
 use outlive_core::layout::make_directory;
-use outlive_core::words::timestamp;
 use outlive_sys::clock;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -17,10 +17,13 @@ const LINE: usize = 1000;
 /// Writes down why. Where that cannot be done there is nobody to tell.
 pub fn note(outlive: &Outlive, what: &str, why: &str) {
     let why = outlive::redact::redact(why).replace(['\n', '\r'], " ");
-    let line: String = format!("{} {what}: {why}", timestamp(clock::wall_ms()))
-        .chars()
-        .take(LINE)
-        .collect();
+    let line: String = format!(
+        "{} {what}: {why}",
+        Timestamp::from_unix_ms(clock::wall_ms())
+    )
+    .chars()
+    .take(LINE)
+    .collect();
     let home = outlive.home().root();
     if make_directory(home).is_ok() {
         let _ = append(home, &line);

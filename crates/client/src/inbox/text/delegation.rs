@@ -5,8 +5,9 @@
 
 use super::redacted;
 use crate::view;
+use outlive_core::Timestamp;
 use outlive_core::post::Post;
-use outlive_core::words::{duration, timestamp};
+use outlive_core::words::duration;
 use serde_json::{Map, Value};
 
 type Entries = Map<String, Value>;
@@ -241,7 +242,7 @@ fn moment(value: &Value) -> Option<u64> {
 /// A number that is a time, as people read it, by the ending of its name.
 fn timed<'a>(key: &'a str, value: &Value) -> Option<(&'a str, String)> {
     if key.ends_with("_at") {
-        return Some((key, timestamp(moment(value)?)));
+        return Some((key, Timestamp::from_unix_ms(moment(value)?).to_string()));
     }
     let endings = [("_ms", 1.0), ("_seconds", 1000.0)];
     endings.iter().find_map(|(ending, factor)| {

@@ -5,6 +5,7 @@ use std::fmt;
 
 /// What is waited for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ready {
     /// A line of its output in which this regular expression matches.
@@ -17,12 +18,15 @@ pub enum Ready {
 
 /// What a web server is asked, and what it is to answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Http {
+    /// The host to connect to.
     pub host: String,
+    /// Its port.
     pub port: u16,
-    /// With its query.
+    /// The path, with its query.
     pub path: String,
-    /// Else anything from 200 to 399.
+    /// The status that counts; without it, anything from 200 to 399.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
 }
@@ -30,12 +34,16 @@ pub struct Http {
 /// Why a sign was refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum BadReady {
+    /// It is none of the kinds.
     #[error("{0:?} is not a sign of readiness; write line:REGEX, port:NUMBER or http:URL[=STATUS]")]
     Kind(String),
+    /// It is no port.
     #[error("{0:?} is not a port; it is a number from 1 to 65535")]
     Port(String),
+    /// It is no URL.
     #[error("{0:?} is not a URL such as http://127.0.0.1:8080/health")]
     Url(String),
+    /// It is an https URL.
     #[error("https is not looked at; use http, or port:NUMBER")]
     Https,
 }

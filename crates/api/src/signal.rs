@@ -9,9 +9,11 @@ use std::fmt;
 
 /// One signal, known by its Linux number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub struct Signal(i32);
 
+/// A text that is no [`Signal`].
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{0:?} is not a signal; try a name such as TERM or SIGUSR1, or a number from 1 to 64")]
 pub struct BadSignal(String);
@@ -25,12 +27,18 @@ const NAMES: [&str; 31] = [
 const LAST: i32 = 64;
 
 impl Signal {
+    /// SIGHUP.
     pub const HUP: Signal = Signal(1);
+    /// SIGINT.
     pub const INT: Signal = Signal(2);
+    /// SIGTERM.
     pub const TERM: Signal = Signal(15);
+    /// SIGKILL.
     pub const KILL: Signal = Signal(9);
+    /// SIGCONT.
     pub const CONT: Signal = Signal(18);
 
+    /// The signal that Linux gives this number.
     pub fn from_linux_number(number: i32) -> Option<Signal> {
         (1..=LAST).contains(&number).then_some(Signal(number))
     }
@@ -52,6 +60,7 @@ impl Signal {
             .ok_or_else(bad)
     }
 
+    /// The number that Linux gives it.
     pub fn linux_number(self) -> i32 {
         self.0
     }

@@ -12,21 +12,26 @@ const MAX_LEN: usize = 80;
 
 /// A name, session or task key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub struct Label(String);
 
 /// Why a label was refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum BadLabel {
+    /// It is empty.
     #[error("it is empty")]
     Empty,
+    /// It has too many bytes.
     #[error("it has {0} bytes; {MAX_LEN} are the most")]
     TooLong(usize),
+    /// It has a control character.
     #[error("it contains the control character {0:?}")]
     Control(char),
 }
 
 impl Label {
+    /// Checks a label that came from outside.
     pub fn parse(text: &str) -> Result<Label, BadLabel> {
         if text.is_empty() {
             return Err(BadLabel::Empty);
@@ -40,6 +45,7 @@ impl Label {
         }
     }
 
+    /// The label as it was given.
     pub fn as_str(&self) -> &str {
         &self.0
     }

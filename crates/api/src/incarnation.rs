@@ -12,9 +12,11 @@ const CHARS: u32 = 6;
 /// A few random characters that a launcher gives each job (and post) it makes. Jobs of the first
 /// release have none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub struct Incarnation(String);
 
+/// A text that is no [`Incarnation`].
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{0:?} is not an incarnation: it has 1 to 16 lower-case letters and digits")]
 pub struct BadIncarnation(String);
@@ -27,6 +29,7 @@ impl Incarnation {
         Incarnation(text)
     }
 
+    /// Checks an incarnation that came from outside.
     pub fn parse(text: &str) -> Result<Incarnation, BadIncarnation> {
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         match (1..=16).contains(&text.len()) && text.bytes().all(is_plain) {
@@ -35,6 +38,7 @@ impl Incarnation {
         }
     }
 
+    /// The incarnation as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

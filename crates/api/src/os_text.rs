@@ -21,10 +21,12 @@ enum Form {
 }
 
 impl OsText {
+    /// The string as the system has it.
     pub fn as_os_str(&self) -> &OsStr {
         &self.0
     }
 
+    /// The string as a path.
     pub fn as_path(&self) -> &Path {
         Path::new(&self.0)
     }
@@ -68,6 +70,23 @@ impl<'de> Deserialize<'de> for OsText {
             Form::Text(text) => text.into(),
             Form::Bytes(bytes) => OsString::from_vec(bytes),
         }))
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for OsText {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "OsText".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "Text, or a list of bytes if they are not UTF-8",
+            "anyOf": [
+                {"type": "string"},
+                {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 255}},
+            ],
+        })
     }
 }
 

@@ -2,25 +2,31 @@
 
 use crate::id::JobId;
 use crate::incarnation::Incarnation;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Names one event for ever: `<job id>:<number in its journal>.<incarnation>`.
+/// The name of one event: `<job id>:<number in its journal>.<incarnation>`.
 ///
-/// A later job of the same id has another incarnation, so an ack that comes late never counts for it.
+/// A later job with the same id has another incarnation, so a late ack never counts for it.
 /// Events of jobs that the first release started have none: `<job id>:<number>`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct EventId {
+    /// The job or post whose event it is.
     pub source: JobId,
+    /// The number of the event in its journal, from 1.
     pub seq: u64,
+    /// Tells two jobs with the same id apart.
     pub incarnation: Option<Incarnation>,
 }
 
+/// A text that is no [`EventId`].
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0:?} is not an event id; one looks like 1pzrj72dak:7.k3f9x2 (`outlive inbox --peek`)")]
+#[error("{0:?} is not an event id; one looks like 1pzrj72dak:7.k3f9x2")]
 pub struct BadEventId(String);
 
 impl EventId {
+    /// Checks an event id that came from outside.
     pub fn parse(text: &str) -> Result<EventId, BadEventId> {
         text.rsplit_once(':')
             .and_then(|(source, rest)| {
@@ -48,9 +54,27 @@ impl fmt::Display for EventId {
     }
 }
 
-impl Serialize for EventId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+impl From<EventId> for String {
+    fn from(id: EventId) -> String {
+        id.to_string()
+    }
+}
+
+impl TryFrom<String> for EventId {
+    type Error = BadEventId;
+    fn try_from(text: String) -> Result<EventId, BadEventId> {
+        EventId::parse(&text)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for EventId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "EventId".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string"})
     }
 }
 

@@ -20,18 +20,23 @@ const MAX_LEN: usize = 64;
 
 /// The id of a job: a safe file name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub struct JobId(String);
 
 /// Why an id from outside was refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum BadId {
+    /// It is empty.
     #[error("a job id cannot be empty")]
     Empty,
+    /// It has too many characters.
     #[error("a job id has at most {MAX_LEN} characters, this one has {0}")]
     TooLong(usize),
+    /// It starts with a character that only the rest may have.
     #[error("a job id starts with a letter or a digit, not with {0:?}")]
     BadStart(char),
+    /// It has a character that no id has.
     #[error("a job id holds letters, digits, '.', '_' and '-', not {0:?}")]
     BadChar(char),
 }
@@ -61,6 +66,7 @@ impl JobId {
         Ok(JobId(text.to_owned()))
     }
 
+    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,0 +1,36 @@
+//! The contract of Outlive: every type that crosses a boundary, as a serde type.
+//!
+//! A face (the command line, MCP, a program that uses the library) sends a request and gets a reply or a
+//! [`Failure`](failure::Failure). All of them are here, and nothing else is: no file, no process, no text
+//! that only one face prints.
+//!
+//! | module | contains |
+//! |---|---|
+//! | [`id`], [`label`], [`event_id`], [`incarnation`] | names of jobs, sessions and events |
+//! | [`time`] | times and durations |
+//! | [`outcome`] | how a job ended, and why |
+//! | [`event`] | what a session is told |
+//! | [`input`], [`terminal`], [`signal`] | what is written to a job, its screen, signals |
+//! | [`watch`], [`ready`], [`notify`] | what is told of a running job |
+//! | [`os_text`] | arguments and paths, which need not be UTF-8 |
+//!
+//! Some of these types are also written to job directories. Their serde form must stay readable for ever.
+//!
+//! The feature `schema` derives JSON Schemas of all types.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+pub mod event;
+pub mod event_id;
+pub mod id;
+pub mod incarnation;
+pub mod input;
+pub mod label;
+pub mod notify;
+pub mod os_text;
+pub mod outcome;
+pub mod ready;
+pub mod signal;
+pub mod terminal;
+pub mod time;
+pub mod watch;

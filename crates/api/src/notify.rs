@@ -1,0 +1,29 @@
+//! What a session is told of, and what becomes of processes that a job leaves behind.
+
+use serde::{Deserialize, Serialize};
+
+/// Of which ends the session is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Notify {
+    /// Every end.
+    #[default]
+    End,
+    /// Every end that is not a success. An unknown outcome is not one.
+    Failure,
+    /// No end.
+    Never,
+}
+
+/// What becomes of processes that still run when the job's first process has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Leftovers {
+    /// They run on.
+    #[default]
+    Keep,
+    /// They are stopped.
+    Stop,
+}

@@ -1,0 +1,112 @@
+//! How a job ended, and what ended it.
+//!
+//! Exit code and signal stay apart. An unknown outcome is a value of its own ([`Outcome::Lost`]) that never
+//! becomes a number.
+
+use crate::signal::Signal;
+use serde::{Deserialize, Serialize};
+
+/// How a job ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Outcome {
+    /// It exited.
+    Exited {
+        /// Its exit code.
+        code: i32,
+    },
+    /// A signal ended it.
+    Signaled {
+        /// That signal.
+        signal: Signal,
+        /// The kernel dumped its memory.
+        core_dumped: bool,
+    },
+    /// The command never ran.
+    NotStarted {
+        /// Why, in words.
+        reason: String,
+        /// Why, for programs.
+        cause: NotStarted,
+    },
+    /// It ended, or must have, and nobody can know how.
+    Lost {
+        /// Why nobody knows.
+        reason: String,
+    },
+}
+
+/// What kept a command from running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum NotStarted {
+    /// There is no such program.
+    NotFound,
+    /// There is one, and it cannot be executed; or not there.
+    NotExecutable,
+    /// The machine or Outlive itself failed before the command's turn came.
+    Failed,
+}
+
+impl Outcome {
+    /// The number a shell would give, or `None` where it is unknown.
+    pub fn exit_code(&self) -> Option<i32> {
+        match self {
+            Outcome::Exited { code } => Some(*code),
+            Outcome::Signaled { signal, .. } => Some(128 + signal.linux_number()),
+            Outcome::NotStarted { cause, .. } => Some(cause.exit_code()),
+            Outcome::Lost { .. } => None,
+        }
+    }
+
+    /// Whether it exited with 0.
+    pub fn is_success(&self) -> bool {
+        *self == Outcome::Exited { code: 0 }
+    }
+}
+
+impl NotStarted {
+    /// The number that a shell would give.
+    pub fn exit_code(self) -> i32 {
+        match self {
+            NotStarted::NotFound => 127,
+            NotStarted::NotExecutable => 126,
+            NotStarted::Failed => 125,
+        }
+    }
+}
+
+/// What ended a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum EndedBy {
+    /// It ended by itself.
+    Itself,
+    /// Somebody asked Outlive to stop it.
+    Stop,
+    /// Its time was up.
+    Timeout,
+    /// It was out of memory.
+    Memory,
+    /// A signal that Outlive did not send as part of a stop.
+    Signal,
+    /// The batch engine, container or terminal that it ran in asked for it.
+    Place,
+    /// Nobody knows.
+    Unknown,
+}
+
+/// What the job used: the leader and the descendants it waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Usage {
+    /// Processor time in user mode.
+    pub user_ms: u64,
+    /// Processor time in the kernel.
+    pub system_ms: u64,
+    /// The most memory that one of them had.
+    pub max_rss_bytes: u64,
+}
