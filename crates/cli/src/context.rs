@@ -3,7 +3,6 @@
 use crate::args::Global;
 use crate::exit::Failure;
 use crate::json;
-use outlive::config::Config;
 use outlive::{Caller, Error, JobId, Label, Outlive, environment};
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
@@ -78,11 +77,6 @@ impl Context {
 
     pub fn find_all(&self, texts: &[String]) -> Result<Vec<JobId>, Failure> {
         texts.iter().map(|text| self.find(text)).collect()
-    }
-
-    /// What the user has configured.
-    pub fn config(&self) -> Result<Config, Failure> {
-        Ok(Config::load(&self.outlive).map_err(Error::from)?)
     }
 
     /// The session given, else the one this process runs in.

@@ -40,6 +40,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Which events a look at the inbox is to bring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -128,34 +129,55 @@ const MOST_TRIES: u32 = 50;
 const LOOK_AGAIN_MS: u64 = 20;
 
 /// One session's inbox.
-#[derive(Debug)]
-pub struct Inbox<'a> {
-    outlive: &'a Outlive,
+#[derive(Clone, Debug)]
+pub struct Inbox {
+    outlive: Outlive,
     session: Label,
     rules: Rules,
     /// Jobs whose ends are for a later look.
     unended: Vec<JobId>,
 }
 
-impl<'a> Inbox<'a> {
-    pub fn new(outlive: &'a Outlive, session: Label, rules: Rules) -> Inbox<'a> {
+impl Inbox {
+    /// The inbox of a session, with the rules that the user has configured.
+    pub fn open(outlive: &Outlive, session: Label) -> Result<Inbox, Error> {
+        let rules = outlive.config()?.inbox.rules();
+        Ok(Inbox::with_rules(outlive, session, rules))
+    }
+
+    pub(crate) fn with_rules(outlive: &Outlive, session: Label, rules: Rules) -> Inbox {
         Inbox {
-            outlive,
+            outlive: outlive.clone(),
             session,
             rules,
             unended: Vec::new(),
         }
     }
 
-    /// The ends of these jobs are left out, and stay as they are: for who has just said that they run.
+    /// Claims hold for this long, whatever is configured.
     #[must_use]
-    pub fn without_ends_of(mut self, jobs: Vec<JobId>) -> Inbox<'a> {
+    pub fn claiming_for(mut self, claim: Duration) -> Inbox {
+        self.rules.claim_ms = claim.as_millis() as u64;
+        self
+    }
+
+    /// Claims hold for this long, or shorter where that is configured: for a consumer that delivers at once,
+    /// so that one that is killed does not hold the events back.
+    #[must_use]
+    pub fn claiming_for_at_most(mut self, claim: Duration) -> Inbox {
+        self.rules.claim_ms = self.rules.claim_ms.min(claim.as_millis() as u64);
+        self
+    }
+
+    /// Leaves out the ends of these jobs, which stay as they are: for a caller that has just said that they run.
+    #[must_use]
+    pub fn without_ends_of(mut self, jobs: Vec<JobId>) -> Inbox {
         self.unended = jobs;
         self
     }
 
-    pub fn outlive(&self) -> &'a Outlive {
-        self.outlive
+    pub fn outlive(&self) -> &Outlive {
+        &self.outlive
     }
 
     pub fn session(&self) -> &Label {
@@ -225,7 +247,7 @@ impl<'a> Inbox<'a> {
         by: &str,
     ) -> Result<Vec<u64>, Error> {
         // If the job was pruned meanwhile and its id used again, the claim is in the new job's file.
-        if !source.is_there(self.outlive) {
+        if !source.is_there(&self.outlive) {
             return Ok(Vec::new());
         }
         let now = moment::when()?;
@@ -268,7 +290,7 @@ impl<'a> Inbox<'a> {
         let claimed = taken.claimed.iter().filter(|(_, seqs)| !seqs.is_empty());
         // One job that was removed meanwhile keeps nobody from noting what became of the others.
         all_of(claimed.map(|(source, seqs)| match finish {
-            Finish::Told => source.settle(self.outlive, seqs, Note::Told { how: How::Inbox }),
+            Finish::Told => source.settle(&self.outlive, seqs, Note::Told { how: How::Inbox }),
             Finish::Delivered => self.note_delivered(taken, source, seqs),
         }))
     }
@@ -278,7 +300,7 @@ impl<'a> Inbox<'a> {
         source.append(&line, Durable::No)?;
         let mut last = taken.last().filter(|(event, _)| event.source == source.id);
         last.try_for_each(|(event, why)| {
-            source.settle(self.outlive, &[event.seq], Note::Dropped { why })
+            source.settle(&self.outlive, &[event.seq], Note::Dropped { why })
         })
     }
 
@@ -298,7 +320,7 @@ impl<'a> Inbox<'a> {
             }
         }
         let settle = |(source, seqs): &(Source, Vec<u64>)| {
-            source.settle(self.outlive, seqs, Note::Told { how: How::Inbox })
+            source.settle(&self.outlive, seqs, Note::Told { how: How::Inbox })
         };
         let settled = all_of(by_source.values().map(settle));
         failed.map_or(settled, Err)
@@ -324,13 +346,13 @@ impl<'a> Inbox<'a> {
         // One that cannot be read has nothing to tell.
         let sources = ids
             .iter()
-            .filter_map(|id| Source::read(self.outlive, id).ok()?);
+            .filter_map(|id| Source::read(&self.outlive, id).ok()?);
         let own = sources.filter(|source| source.session() == Some(&self.session));
         let closed = all_of(own.map(|source| {
             let why = Why::Session;
             let line = source.line(Vec::new(), Note::Dropped { why })?;
             source.append(&line, Durable::Yes)?;
-            source.let_go(self.outlive);
+            source.let_go(&self.outlive);
             Ok(())
         }));
         let _ = fs::remove_dir(self.directory());
@@ -359,7 +381,7 @@ impl<'a> Inbox<'a> {
 
     /// The source of an event of this session.
     fn find(&self, event: &EventId) -> Result<Source, Error> {
-        Source::read(self.outlive, &event.source)?
+        Source::read(&self.outlive, &event.source)?
             .filter(|source| source.session() == Some(&self.session))
             .filter(|source| source.event(event.seq) == *event)
             .filter(|source| source.items().iter().any(|item| item.seq == event.seq))

@@ -5,7 +5,7 @@
 
 use crate::call::Call;
 use crate::reply::Said;
-use outlive::inbox::{Finish, Inbox, InboxEvent, Kind, Shown, Taken};
+use outlive::inbox::{Finish, InboxEvent, Kind, Shown, Taken};
 use outlive::verbs::inbox::{self, How, Take};
 use outlive::{Error, JobId};
 
@@ -26,11 +26,8 @@ pub fn append(call: &Call, said: &mut Said) {
 
 /// What is noted of these once they are out.
 pub fn finish(call: &Call, taken: Taken, finish: Finish) -> crate::delivery::Note {
-    let (session, rules) = (call.session.clone(), call.rules);
-    Box::new(move |outlive| {
-        let inbox = Inbox::new(outlive, session, rules);
-        inbox::finish(&inbox, &taken, finish)
-    })
+    let inbox = call.inbox.clone();
+    Box::new(move |_| inbox::finish(&inbox, &taken, finish))
 }
 
 /// The events to tell, and how many are left for later.
@@ -40,7 +37,7 @@ fn take(
     running: Vec<JobId>,
 ) -> Result<Option<(Taken, usize)>, Error> {
     // One reply does not say of a job that it runs and that it has ended.
-    let inbox = call.inbox().without_ends_of(running);
+    let inbox = call.inbox.clone().without_ends_of(running);
     let is_new = |event: &InboxEvent| {
         !covers
             .iter()

@@ -2,8 +2,7 @@
 
 use crate::glances::Glances;
 use crate::reply::Refused;
-use outlive::config::Config;
-use outlive::inbox::{Inbox, Rules};
+use outlive::inbox::Inbox;
 use outlive::units::MAX_DURATION;
 use outlive::verbs::list::{self, Filter};
 use outlive::verbs::show;
@@ -37,8 +36,8 @@ pub struct Call {
     pub scope: Scope,
     /// What tells this call from others, the same if the client repeats it.
     pub id: Option<String>,
-    pub config: Config,
-    pub rules: Rules,
+    /// Of the session.
+    pub inbox: Inbox,
     pub glances: Arc<Glances>,
     pub patience: Patience,
 }
@@ -62,10 +61,6 @@ pub struct Progress {
 }
 
 impl Call {
-    pub fn inbox(&self) -> Inbox<'_> {
-        Inbox::new(&self.outlive, self.session.clone(), self.rules)
-    }
-
     /// Finds the job that is meant, among those that this call may see. Another session's job is no job.
     pub fn find(&self, text: &str) -> Result<JobId, Refused> {
         match (self.scope, self.outlive.find(text)) {

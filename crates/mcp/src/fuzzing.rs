@@ -3,7 +3,8 @@
 use crate::call::{Call, Patience, Scope};
 use crate::reply::Refused;
 use crate::tools::{self, Entry, Failed, run};
-use outlive::{Caller, Config, Error, Label, Outlive};
+use outlive::inbox::Inbox;
+use outlive::{Caller, Error, Label, Outlive};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -39,15 +40,13 @@ impl Desk {
             reason,
         })?;
         let outlive = Outlive::open(Some(home))?.called_by(Caller::Session(session.clone()));
-        let config = Config::load(&outlive)?;
         let call = Call {
+            inbox: Inbox::open(&outlive, session.clone())?,
             outlive,
             session,
             is_made: true,
             scope: Scope::Everything,
             id: None,
-            rules: config.inbox.rules(),
-            config,
             glances: Arc::default(),
             patience: Patience {
                 most: Duration::ZERO,

@@ -11,7 +11,7 @@ use crate::resources;
 use crate::subscriptions::{self, Subscriptions};
 use crate::tasks;
 use crate::tools::{self, Entry, Failed};
-use outlive::config::Config;
+use outlive::inbox::Inbox;
 use outlive::redact::redact;
 use outlive::{Caller, Error, Label, Outlive, environment};
 use rmcp::ServerHandler;
@@ -107,7 +107,6 @@ impl Server {
             .outlive
             .clone()
             .called_by(Caller::Session(session.clone()));
-        let config = Config::load(&outlive).map_err(Error::from)?;
         Ok(Call {
             is_made: self.sessions.is_made(&session),
             scope: match self.options.all_sessions {
@@ -115,8 +114,7 @@ impl Server {
                 false => Scope::Session,
             },
             id: identity::call_id(meta, arguments),
-            rules: config.inbox.rules(),
-            config,
+            inbox: Inbox::open(&outlive, session.clone())?,
             glances: self.glances.clone(),
             patience: Patience {
                 most: self.options.patience,

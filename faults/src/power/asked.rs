@@ -8,7 +8,7 @@ use crate::job::{ID, OTHER, SESSION};
 use crate::world::{PATIENCE, Ran, STARTING, World};
 use outlive::inbox::{Finish, Inbox};
 use outlive::verbs::{inbox, list, log, prune, show, stop, wait};
-use outlive::{Caller, Config, Error, Label, Outlive, Piece};
+use outlive::{Caller, Error, Label, Outlive, Piece};
 use serde_json::{Value, json};
 use std::sync::mpsc;
 use std::thread;
@@ -175,13 +175,12 @@ impl Answers {
 }
 
 fn deliver(outlive: &Outlive) -> Result<Value, Error> {
-    let rules = Config::load(outlive)?.inbox.rules();
     let session = Label::parse(SESSION).map_err(|reason| Error::BadLabel {
         what: "the session",
         text: SESSION.to_owned(),
         reason,
     })?;
-    let inbox = Inbox::new(outlive, session, rules);
+    let inbox = Inbox::open(outlive, session)?;
     let taken = inbox::take(&inbox, inbox::How::default())?;
     inbox::finish(&inbox, &taken, Finish::Delivered)?;
     Ok(json!({ "events": taken.events }))

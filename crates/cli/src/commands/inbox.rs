@@ -74,11 +74,10 @@ struct Events<'a> {
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let session = context.session(args.session.as_deref())?;
     let session = session.ok_or(outlive::Error::NoSession)?;
-    let mut rules = context.config()?.inbox.rules();
+    let mut inbox = Inbox::open(&context.outlive, session)?;
     if let Some(claim) = args.claim {
-        rules.claim_ms = claim.as_millis() as u64;
+        inbox = inbox.claiming_for(claim);
     }
-    let inbox = Inbox::new(&context.outlive, session, rules);
     if !args.ack.is_empty() {
         inbox::ack(&inbox, &args.ack)?;
         return Ok(Exit::Success);
@@ -138,7 +137,7 @@ impl Args {
     }
 
     /// Notes that what has been printed was delivered, or acks it where that was asked for.
-    fn settle(&self, inbox: &Inbox<'_>, taken: &Taken) -> Result<(), Failure> {
+    fn settle(&self, inbox: &Inbox, taken: &Taken) -> Result<(), Failure> {
         let finish = match self.ack_all || self.hook.is_some() {
             true => Finish::Told,
             false => Finish::Delivered,
@@ -150,7 +149,7 @@ impl Args {
     }
 }
 
-fn follow(context: &Context, inbox: &Inbox<'_>, args: &Args) -> Result<Exit, Failure> {
+fn follow(context: &Context, inbox: &Inbox, args: &Args) -> Result<Exit, Failure> {
     let stdout = io::stdout();
     let mut waiter = Waiter::new(inbox)?.for_receiver(stdout.as_fd());
     // What is only looked at is still there at the next look.
@@ -205,12 +204,7 @@ fn print(context: &Context, args: &Args, taken: &Taken) -> Result<(), Failure> {
 }
 
 /// As a hook of this agent would answer when a person has said something.
-fn print_for(
-    context: &Context,
-    inbox: &Inbox<'_>,
-    agent: Agent,
-    taken: &Taken,
-) -> Result<(), Failure> {
+fn print_for(context: &Context, inbox: &Inbox, agent: Agent, taken: &Taken) -> Result<(), Failure> {
     if taken.events.is_empty() {
         return Ok(());
     }

@@ -38,7 +38,6 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         max_size: args.max_size,
         all: args.all,
         force: args.force,
-        rules: context.config()?.inbox.rules(),
     };
     let pruned = prune::prune(&context.outlive, &asked)?;
     let untold = pruned.untold.len() as u64;

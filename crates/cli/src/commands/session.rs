@@ -48,7 +48,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         }),
         false => Running::Leave,
     };
-    let inbox = Inbox::new(&context.outlive, key, context.config()?.inbox.rules());
+    let inbox = Inbox::open(&context.outlive, key)?;
     let ended = session::end(&inbox, waiting, &running)?;
     print(context, &ended)?;
     context.noted(ended.heard(&inbox));

@@ -1,5 +1,6 @@
 //! The way in: a home, and the jobs in it.
 
+use crate::config::Config;
 use crate::environment;
 use crate::error::Error;
 use crate::home::relink;
@@ -79,6 +80,11 @@ impl Outlive {
     pub fn as_own_keeper(mut self) -> Outlive {
         self.is_keeper = true;
         self
+    }
+
+    /// The configuration that holds in this home, read anew at each call.
+    pub fn config(&self) -> Result<Config, Error> {
+        Ok(Config::load(self)?)
     }
 
     pub fn home(&self) -> &Home {

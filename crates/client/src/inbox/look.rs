@@ -22,7 +22,7 @@ struct DueItem {
     last: Option<Why>,
 }
 
-impl Inbox<'_> {
+impl Inbox {
     /// Looks through every source and takes what is due.
     pub(super) fn look(
         &self,
@@ -57,7 +57,7 @@ impl Inbox<'_> {
             let items = source.items().into_iter();
             for item in items.filter(|item| seqs.contains(&item.seq)) {
                 let DueItem { at, last, .. } = chosen[&item.seq];
-                let event = source.present(self.outlive, told, &item);
+                let event = source.present(&self.outlive, told, &item);
                 let event = match last {
                     Some(why) => event.for_the_last_time(why),
                     None => event,
@@ -74,11 +74,11 @@ impl Inbox<'_> {
     /// Every source with something to tell, now or later. One that has nothing any more is let go of.
     pub(super) fn sources(&self, taken: &mut Taken) -> Result<Vec<(Source, Told)>, Error> {
         // A power loss may have taken links away, and only this makes them again.
-        let _ = relink::once_a_boot(self.outlive);
+        let _ = relink::once_a_boot(&self.outlive);
         let directory = self.directory();
         let mut sources = Vec::new();
         for id in ids_in(&directory)? {
-            let source = match Source::read(self.outlive, &id) {
+            let source = match Source::read(&self.outlive, &id) {
                 Ok(Some(source)) => source,
                 // Removed, or not made yet: a launcher links before it makes.
                 Ok(None) => continue,
@@ -108,7 +108,7 @@ impl Inbox<'_> {
                 taken.running.push((id.clone(), state.seq));
             }
             if source.is_over(&told) {
-                source.let_go(self.outlive);
+                source.let_go(&self.outlive);
                 continue;
             }
             if source.items().iter().any(|item| !told.is_settled(item.seq)) {
@@ -174,7 +174,7 @@ impl Inbox<'_> {
         when: &When,
     ) -> Option<u64> {
         let age = age_ms(&source.happened(item.at), when);
-        let is_left = source.is_answered(self.outlive, item.kind, age);
+        let is_left = source.is_answered(&self.outlive, item.kind, age);
         is_left.then(|| when.at.boot_ms + (age / 2).clamp(50, 60_000))
     }
 }

@@ -147,7 +147,7 @@ impl World {
     /// Tells a session what is new, and acks it.
     fn consume(&self, session: &str) {
         let (outlive, session) = (self.outlive(), label(session));
-        let inbox = Inbox::new(&outlive, session.clone(), RULES);
+        let inbox = Inbox::with_rules(&outlive, session.clone(), RULES);
         let Ok(taken) = inbox.claim(Shown::Tell, usize::MAX) else {
             return;
         };
@@ -165,7 +165,7 @@ impl World {
     /// Acks, under the ids it was given, what it was told before.
     fn ack_late(&self, session: &str) {
         let (outlive, session) = (self.outlive(), label(session));
-        let inbox = Inbox::new(&outlive, session.clone(), RULES);
+        let inbox = Inbox::with_rules(&outlive, session.clone(), RULES);
         let Ok(taken) = inbox.claim(Shown::Tell, usize::MAX) else {
             return;
         };
@@ -185,17 +185,16 @@ impl World {
     fn prune(&self) {
         let asked = Prune {
             all: true,
-            rules: RULES,
             ..Prune::default()
         };
-        if let Ok(pruned) = prune::prune(&self.outlive(), &asked) {
+        if let Ok(pruned) = prune::prune_by(&self.outlive(), &asked, RULES) {
             self.saw(Seen::Pruned(pruned.dropped));
         }
     }
 
     fn close(&self, session: &str) {
         let outlive = self.outlive();
-        let _ = Inbox::new(&outlive, label(session), RULES).close();
+        let _ = Inbox::with_rules(&outlive, label(session), RULES).close();
     }
 
     fn post(&self, session: &str) {

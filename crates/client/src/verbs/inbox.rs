@@ -44,7 +44,7 @@ impl Default for How {
 }
 
 /// What there is now, to be told at once: what is claimed is confirmed last thing.
-pub fn take(inbox: &Inbox<'_>, how: How) -> Result<Taken, Error> {
+pub fn take(inbox: &Inbox, how: How) -> Result<Taken, Error> {
     match how.take {
         Take::Claim => Ok(inbox.confirm(inbox.claim(how.shown, how.most)?)),
         Take::Peek => inbox.peek(how.shown, how.most),
@@ -53,7 +53,7 @@ pub fn take(inbox: &Inbox<'_>, how: How) -> Result<Taken, Error> {
 
 /// Notes, once the face has said it all, what became of what was taken. Killed before that, it is told
 /// again.
-pub fn finish(inbox: &Inbox<'_>, taken: &Taken, finish: Finish) -> Result<(), Error> {
+pub fn finish(inbox: &Inbox, taken: &Taken, finish: Finish) -> Result<(), Error> {
     hooks::reach_consumer(ConsumerHook::Delivered);
     inbox.finish(taken, finish)?;
     hooks::reach_consumer(ConsumerHook::Acked);
@@ -61,7 +61,7 @@ pub fn finish(inbox: &Inbox<'_>, taken: &Taken, finish: Finish) -> Result<(), Er
 }
 
 /// Marks events as told that were delivered before.
-pub fn ack(inbox: &Inbox<'_>, events: &[EventId]) -> Result<(), Error> {
+pub fn ack(inbox: &Inbox, events: &[EventId]) -> Result<(), Error> {
     hooks::reach_consumer(ConsumerHook::Delivered);
     inbox.ack(events)?;
     hooks::reach_consumer(ConsumerHook::Acked);
@@ -78,24 +78,24 @@ const CONNECTING: Duration = Duration::from_millis(100);
 
 /// Somebody who waits for an inbox, without polling.
 #[derive(Debug)]
-pub struct Waiter<'a, 'b> {
-    inbox: &'b Inbox<'a>,
+pub struct Waiter<'a> {
+    inbox: &'a Inbox,
     bell: Bell,
     /// To the keepers of the session's running jobs: each answers when there is news of its job, and
     /// closes when it dies.
     keepers: HashMap<JobId, Connection>,
     /// How often in a row there was somebody whom nothing but time can bring.
     tries: u32,
-    receiver: Receiver<'b>,
+    receiver: Receiver<'a>,
 }
 
 /// Where the events go.
 #[derive(Clone, Copy, Debug)]
-enum Receiver<'b> {
+enum Receiver<'a> {
     /// Nobody said.
     Unknown,
     /// What they are written to.
-    At(BorrowedFd<'b>),
+    At(BorrowedFd<'a>),
     /// Nobody reads them any more.
     Gone,
 }
@@ -112,8 +112,8 @@ enum Reached {
     SomeAreOver,
 }
 
-impl<'a, 'b> Waiter<'a, 'b> {
-    pub fn new(inbox: &'b Inbox<'a>) -> Result<Waiter<'a, 'b>, Error> {
+impl<'a> Waiter<'a> {
+    pub fn new(inbox: &'a Inbox) -> Result<Waiter<'a>, Error> {
         Ok(Waiter {
             inbox,
             bell: Bell::hang_up(inbox.outlive(), inbox.session())?,
@@ -125,7 +125,7 @@ impl<'a, 'b> Waiter<'a, 'b> {
 
     /// Waits only for as long as somebody reads what is written here: what is claimed for a receiver
     /// that has gone would be kept from others.
-    pub fn for_receiver(mut self, fd: BorrowedFd<'b>) -> Waiter<'a, 'b> {
+    pub fn for_receiver(mut self, fd: BorrowedFd<'a>) -> Waiter<'a> {
         self.receiver = Receiver::At(fd);
         self
     }

@@ -53,8 +53,6 @@ pub struct Prune {
     pub all: bool,
     /// Also those whose end nobody was told, and directories that cannot be read.
     pub force: bool,
-    /// How long a session is waited for.
-    pub rules: Rules,
 }
 
 /// What was removed.
@@ -92,7 +90,20 @@ struct Ended {
     rings: bool,
 }
 
+/// What a pass removes by.
+pub(super) struct Pass<'a> {
+    pub asked: &'a Prune,
+    /// How long a session is waited for.
+    pub rules: Rules,
+}
+
+/// Removes ended jobs, told posts, and what killed processes left behind.
 pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
+    prune_by(outlive, asked, outlive.config()?.inbox.rules())
+}
+
+pub(crate) fn prune_by(outlive: &Outlive, asked: &Prune, rules: Rules) -> Result<Pruned, Error> {
+    let pass = &Pass { asked, rules };
     let mut pruned = Pruned::default();
     let now = moment::when()?;
     let mut ended = Vec::new();
@@ -102,7 +113,7 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
             // Not over, or removed by somebody else just now.
             Ok(None) | Err(Error::NoSuchJob(_)) => {}
             Err(_) if asked.force && !presence::may_run(outlive, &id) => {
-                pruned.remove(outlive, id, None, asked, None);
+                pruned.remove(outlive, id, None, pass, None);
             }
             Err(error) => pruned.unreadable.push((id, error.to_string())),
         }
@@ -122,10 +133,10 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
             Removable::SomebodyWaits => None,
             Removable::Yes(lock) => lock,
         };
-        pruned.remove(outlive, job.id, Some(job.spec), asked, unheld);
+        pruned.remove(outlive, job.id, Some(job.spec), pass, unheld);
     }
     // What was removed is told whatever becomes of the rest.
-    let rest = prune_posts(outlive, asked, &mut pruned).and_then(|()| sweep(outlive));
+    let rest = prune_posts(outlive, pass, &mut pruned).and_then(|()| sweep(outlive));
     pruned.unfinished = rest.err().map(|error| error.to_string());
     Ok(pruned)
 }
@@ -193,10 +204,10 @@ impl Pruned {
         outlive: &Outlive,
         id: JobId,
         spec: Option<Spec>,
-        asked: &Prune,
+        pass: &Pass<'_>,
         unheld: Option<Lock>,
     ) {
-        if let Err(error) = self.try_to_remove(outlive, id.clone(), spec, asked, unheld) {
+        if let Err(error) = self.try_to_remove(outlive, id.clone(), spec, pass, unheld) {
             self.failed.push((id, error.to_string()));
         }
     }
@@ -207,7 +218,7 @@ impl Pruned {
         outlive: &Outlive,
         id: JobId,
         spec: Option<Spec>,
-        asked: &Prune,
+        pass: &Pass<'_>,
         unheld: Option<Lock>,
     ) -> Result<(), Error> {
         let dir = outlive.job_dir(&id);
@@ -239,14 +250,14 @@ impl Pruned {
         let mut dropped = Vec::new();
         match Source::read(outlive, &id) {
             Ok(Some(source)) => {
-                if !asked.force && !told::awaited(&source, &asked.rules)?.is_empty() {
+                if !pass.asked.force && !told::awaited(&source, &pass.rules)?.is_empty() {
                     self.untold.push(id);
                     return Ok(());
                 }
                 dropped = told::unclaimed(&source);
             }
             // Whether its session was told is not known, so it stays.
-            Err(error) if !asked.force => return Err(error),
+            Err(error) if !pass.asked.force => return Err(error),
             Ok(None) | Err(_) => {}
         }
         let spec = now;

@@ -1,6 +1,6 @@
 //! Remove posts that were told, with the jobs, and what killed posters and consumers left.
 
-use super::prune::{DEFAULT_AGE, Prune, Pruned, is_old, sweep_links};
+use super::prune::{DEFAULT_AGE, Pass, Prune, Pruned, is_old, sweep_links};
 use crate::error::Error;
 use crate::home::outlive::{Outlive, ids_in};
 use crate::inbox::pruned_posts;
@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 
 /// Removes the posts that are old enough; those that are told, unless forced. How many and how large
 /// they are does not count: they are few and small.
-pub fn prune_posts(outlive: &Outlive, asked: &Prune, pruned: &mut Pruned) -> Result<(), Error> {
+pub fn prune_posts(outlive: &Outlive, pass: &Pass<'_>, pruned: &mut Pruned) -> Result<(), Error> {
     for id in ids_in(&outlive.home().posts())? {
         // One that cannot be removed keeps no other from being removed.
-        if let Err(error) = prune_post(outlive, &id, asked, pruned) {
+        if let Err(error) = prune_post(outlive, &id, pass, pruned) {
             pruned.failed.push((id, error.to_string()));
         }
     }
@@ -30,16 +30,16 @@ pub fn prune_posts(outlive: &Outlive, asked: &Prune, pruned: &mut Pruned) -> Res
 fn prune_post(
     outlive: &Outlive,
     id: &JobId,
-    asked: &Prune,
+    pass: &Pass<'_>,
     pruned: &mut Pruned,
 ) -> Result<(), Error> {
     match Source::read_post(outlive, id) {
-        Ok(Some(source)) if is_asked_for(&source, asked)? => {
-            remove(outlive, &source, asked, pruned)
+        Ok(Some(source)) if is_asked_for(&source, pass.asked)? => {
+            remove(outlive, &source, pass, pruned)
         }
         // Not asked for, or removed just now.
         Ok(_) => Ok(()),
-        Err(_) if asked.force => {
+        Err(_) if pass.asked.force => {
             let path = outlive.home().post(id).path().to_owned();
             let alone = named::take(&path).map_err(Error::io("cannot remove", &path))?;
             match alone {
@@ -74,7 +74,7 @@ fn is_asked_for(source: &Source, asked: &Prune) -> Result<bool, Error> {
 fn remove(
     outlive: &Outlive,
     source: &Source,
-    asked: &Prune,
+    pass: &Pass<'_>,
     pruned: &mut Pruned,
 ) -> Result<(), Error> {
     let path = outlive.home().post(&source.id).path().to_owned();
@@ -87,7 +87,7 @@ fn remove(
     if now.is_none_or(|now| now.incarnation() != source.incarnation()) {
         return Ok(());
     }
-    if !asked.force && !told::awaited(source, &asked.rules)?.is_empty() {
+    if !pass.asked.force && !told::awaited(source, &pass.rules)?.is_empty() {
         pruned.untold.push(source.id.clone());
         return Ok(());
     }

@@ -42,19 +42,19 @@ pub struct Ended {
 impl Ended {
     /// Notes, once the face has said which jobs were stopped, that the session need not be told of their
     /// ends: whoever ends a session speaks for it.
-    pub fn heard(&self, inbox: &Inbox<'_>) -> Result<(), Error> {
+    pub fn heard(&self, inbox: &Inbox) -> Result<(), Error> {
         let outlive = speaking_for(inbox);
         let mut stopped = self.stopped.iter();
         stopped.try_for_each(|id| wait::end_heard(&outlive, id))
     }
 }
 
-fn speaking_for(inbox: &Inbox<'_>) -> Outlive {
+fn speaking_for(inbox: &Inbox) -> Outlive {
     let caller = Caller::Session(inbox.session().clone());
     inbox.outlive().clone().called_by(caller)
 }
 
-pub fn end(inbox: &Inbox<'_>, waiting: Waiting, running: &Running) -> Result<Ended, Error> {
+pub fn end(inbox: &Inbox, waiting: Waiting, running: &Running) -> Result<Ended, Error> {
     let home = inbox.outlive().home();
     let is_known = [home.session(inbox.session()), home.inbox(inbox.session())]
         .iter()
@@ -88,7 +88,7 @@ pub fn end(inbox: &Inbox<'_>, waiting: Waiting, running: &Running) -> Result<End
     })
 }
 
-fn running_jobs(inbox: &Inbox<'_>) -> Result<Vec<JobId>, Error> {
+fn running_jobs(inbox: &Inbox) -> Result<Vec<JobId>, Error> {
     let filter = Filter {
         session: Some(inbox.session().clone()),
         state: Which::Running,

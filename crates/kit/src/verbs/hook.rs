@@ -1,16 +1,16 @@
 //! Serve an agent's hook: hand it the news of its session, once.
 
 use crate::hook::{Answer, Call, MOST, NotServed, Occasion, news, note, session_key};
-use outlive::config::Config;
 use outlive::inbox::{Finish, Inbox, Shown, Taken};
 use outlive::verbs::inbox::{self, How, Take, Waiter};
 use outlive::{Error, Outlive};
 use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 /// Delivery takes moments, so whoever was killed at it need not hold the news back for longer.
-const CLAIM_MS: u64 = 30_000;
+const CLAIM: Duration = Duration::from_secs(30);
 
 /// Claims what is new, has it delivered, and acks it then. Without news nothing is delivered.
 ///
@@ -22,9 +22,7 @@ pub fn serve(
     reader: BorrowedFd<'_>,
     deliver: impl FnOnce(&Answer) -> io::Result<()>,
 ) -> Result<(), NotServed> {
-    let mut rules = Config::load(outlive).map_err(Error::from)?.inbox.rules();
-    rules.claim_ms = rules.claim_ms.min(CLAIM_MS);
-    let inbox = Inbox::new(outlive, call.session.clone(), rules);
+    let inbox = Inbox::open(outlive, call.session.clone())?.claiming_for_at_most(CLAIM);
     if call.is_deaf || (call.occasion == Occasion::Stop && call.may_not_block) {
         return Ok(());
     }
@@ -54,7 +52,7 @@ pub fn serve(
 
 /// The events in one text, with how many are left. Nothing is looked up here: the events were confirmed, and are
 /// to go out at once.
-pub fn text(inbox: &Inbox<'_>, taken: &Taken) -> String {
+pub fn text(inbox: &Inbox, taken: &Taken) -> String {
     let posts = inbox.outlive().home().posts();
     news(&taken.events, taken.more, &posts)
 }
@@ -68,7 +66,7 @@ fn how(shown: Shown) -> How {
 }
 
 /// What comes while something runs that it could come from.
-fn wait(inbox: &Inbox<'_>, reader: BorrowedFd<'_>) -> Result<Taken, Error> {
+fn wait(inbox: &Inbox, reader: BorrowedFd<'_>) -> Result<Taken, Error> {
     let how = how(Shown::Tell);
     let mut waiter = Waiter::new(inbox)?.for_receiver(reader);
     let directory = inbox.outlive().home().inbox(inbox.session());

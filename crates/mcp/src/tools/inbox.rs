@@ -66,12 +66,12 @@ if you are interrupted while you act on it.";
     const TELLS: bool = false;
 
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
-        let inbox = call.inbox();
+        let inbox = &call.inbox;
         let acked = args.ack.iter().map(|text| EventId::parse(text));
         let acked = acked
             .collect::<Result<Vec<EventId>, _>>()
             .map_err(outlive::Error::from)?;
-        let acked = inbox::ack(&inbox, &acked);
+        let acked = inbox::ack(inbox, &acked);
         let limit = seconds("wait_seconds", args.wait_seconds)?.unwrap_or(Duration::ZERO);
         let taken = take(call, call.patience.within(Some(limit)))?;
         let more = taken.more;
@@ -97,15 +97,15 @@ if you are interrupted while you act on it.";
 }
 
 fn take(call: &Call, limit: Duration) -> Result<Taken, outlive::Error> {
-    let inbox = call.inbox();
+    let inbox = &call.inbox;
     let how = How {
         most: MOST,
         ..How::default()
     };
     if limit.is_zero() {
-        return inbox::take(&inbox, how);
+        return inbox::take(inbox, how);
     }
-    let mut waiter = Waiter::new(&inbox)?;
+    let mut waiter = Waiter::new(inbox)?;
     call.patience
         .stretches(limit, "waiting for news", |stretch| {
             let deadline = clock::boot_ms() + stretch.as_millis() as u64;

@@ -8,7 +8,7 @@ use crate::reply::{Refused, Reply, Said};
 use crate::words;
 use outlive::verbs::run::{self, Command, Started};
 use outlive::verbs::wait::{self as wait_verb, Until, What};
-use outlive::{Error, Input, Job, Label, Namesake, Notify, Pattern, Ready, Size, Watch, doorbell};
+use outlive::{Error, Input, Job, Label, Namesake, Notify, Pattern, Ready, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -178,9 +178,8 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
             .into_iter()
             .map(|(key, value)| (key.into(), value.into()))
             .collect(),
-        timeout: seconds("timeout_seconds", args.timeout_seconds)?
-            .filter(|timeout| !timeout.is_zero()),
-        watch: watched(call, args.watch, args.watch_regex),
+        timeout: seconds("timeout_seconds", args.timeout_seconds)?,
+        watch: watched(args.watch, args.watch_regex),
         ready: ready.transpose().map_err(Refused::bad_input)?,
         notify: match args.notify.unwrap_or(NotifyArg::End) {
             NotifyArg::End => Notify::End,
@@ -188,24 +187,15 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
             NotifyArg::Never => Notify::Never,
         },
         unless_running: args.unless_running,
-        breaker: call.config.breaker.rules(),
-        still: call.config.watch.still,
-        doorbells: doorbell::resolve(&call.outlive, &call.config, None)?,
         ..run::Run::new(Command::Shell(args.command))
     })
 }
 
-fn watched(call: &Call, texts: Vec<String>, regexes: Vec<String>) -> Option<Watch> {
+fn watched(texts: Vec<String>, regexes: Vec<String>) -> Vec<Pattern> {
     let texts = texts.into_iter().map(Pattern::Text);
-    let patterns: Vec<Pattern> = texts
+    texts
         .chain(regexes.into_iter().map(Pattern::Regex))
-        .collect();
-    (!patterns.is_empty()).then_some(Watch {
-        patterns,
-        limit: None,
-        spacing_ms: call.config.watch.spacing.as_millis() as u64,
-        strikes: call.config.watch.strikes,
-    })
+        .collect()
 }
 
 fn label(what: &'static str, text: Option<&str>) -> Result<Option<Label>, Error> {

@@ -5,11 +5,8 @@ use crate::context::{Context, label};
 use crate::exit::Failure;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, ValueEnum};
-use outlive::verbs::run::{Command, DEFAULT_GRACE, Run};
-use outlive::{
-    Input, JobId, Leftovers, Namesake, Notify, Pattern, Ready, Size, Watch, bound, config, count,
-    doorbell,
-};
+use outlive::verbs::run::{Command, Run};
+use outlive::{Input, JobId, Leftovers, Namesake, Notify, Pattern, Ready, Size, bound, count};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
@@ -123,18 +120,15 @@ pub(super) enum LeftoversArg {
 impl Options {
     /// What the verb is asked.
     pub fn request(self, context: &Context, command: Command) -> Result<Run, Failure> {
-        let config = context.config()?;
-        let doorbells = doorbell::resolve(&context.outlive, &config, self.on_end.as_deref())?;
-        let watch = self.watched(&config.watch);
+        let watch = self.watched();
         Ok(Run {
             watch,
-            breaker: config.breaker.rules(),
-            still: config.watch.still,
+            watch_limit: self.watch_limit,
             ready: self.ready,
             quiet_after: self.quiet_after,
             lock: label("the lock", self.lock.as_deref())?,
             unless_running: self.unless_running,
-            doorbells,
+            on_end: self.on_end,
             id: self
                 .id
                 .as_deref()
@@ -160,13 +154,9 @@ impl Options {
                 .into_iter()
                 .map(variable)
                 .collect::<Result<_, _>>()?,
-            timeout: self.timeout.filter(|timeout| !timeout.is_zero()),
-            grace: self.grace.unwrap_or(DEFAULT_GRACE),
-            max_output: match self.max_output {
-                None => Some(bound::DEFAULT),
-                Some(0) => None,
-                Some(size) => Some(size),
-            },
+            timeout: self.timeout,
+            grace: self.grace,
+            max_output: self.max_output,
             notify: match self.notify {
                 NotifyArg::End => Notify::End,
                 NotifyArg::Failure => Notify::Failure,
@@ -183,23 +173,17 @@ impl Options {
 }
 
 impl Options {
-    /// What is watched for, if anything is.
-    fn watched(&self, config: &config::Watch) -> Option<Watch> {
+    /// What is watched for.
+    fn watched(&self) -> Vec<Pattern> {
         let texts = self.watch.iter().cloned().map(Pattern::Text);
         let regexes = self.watch_regex.iter().cloned().map(Pattern::Regex);
         let not_texts = self.watch_not.iter().cloned().map(Pattern::NotText);
         let not_regexes = self.watch_not_regex.iter().cloned().map(Pattern::NotRegex);
-        let patterns: Vec<Pattern> = texts
+        texts
             .chain(regexes)
             .chain(not_texts)
             .chain(not_regexes)
-            .collect();
-        (!patterns.is_empty()).then_some(Watch {
-            patterns,
-            limit: self.watch_limit,
-            spacing_ms: config.spacing.as_millis() as u64,
-            strikes: config.strikes,
-        })
+            .collect()
     }
 }
 

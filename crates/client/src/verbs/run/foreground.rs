@@ -1,6 +1,6 @@
 //! Run a job in the foreground: this process becomes its keeper.
 
-use super::{Made, New, Run, make};
+use super::{NewJob, Prepared, Run, prepare};
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::jobs::presence;
@@ -22,15 +22,15 @@ pub fn foreground(
     // process and leave a job that nobody keeps.
     own::block_signals(&[Signal::TERM, Signal::INT].map(Signal::linux_number))
         .map_err(Error::io("cannot block signals of", "this process"))?;
-    let New {
+    let NewJob {
         spec,
         lock,
         variables,
         notes,
         _alone,
-    } = match make(outlive, asked)? {
-        Made::New(new) => *new,
-        Made::Already(job, _) => return Err(Error::IdTaken(job)),
+    } = match prepare(outlive, asked)? {
+        Prepared::New(new) => *new,
+        Prepared::Already(job, _) => return Err(Error::IdTaken(job)),
     };
     announce(&spec.id, &notes);
     let error = launch::become_keeper(outlive, &spec, lock, &variables);

@@ -1,22 +1,117 @@
-//! What was asked for, as it will be executed; and refusing what could not be.
+//! From a request to a [`Spec`]: what was asked, completed from the configuration and the defaults; and
+//! refusing what could not be executed.
 
 use super::{Command, Run};
+use crate::config;
+use crate::doorbell;
 use crate::environment;
 use crate::error::Error;
+use crate::home::outlive::Outlive;
 use crate::jobs::job::Job;
 use crate::launch::shell;
+use crate::random;
 use crate::redact::redact;
+use outlive_core::bound;
 use outlive_core::os_text::OsText;
 use outlive_core::outcome::{NotStarted, Outcome};
 use outlive_core::ready::Ready;
-use outlive_core::watch::Pattern;
-use outlive_core::{Input, Spec};
+use outlive_core::watch::{Pattern, Watch};
+use outlive_core::{Input, JobId, Spec, spec};
+use outlive_sys::clock;
 use outlive_sys::offers;
 use std::borrow::Cow;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// From asking a job to end to killing it.
+pub const DEFAULT_GRACE: Duration = Duration::from_secs(2);
+
+/// A request that can be executed.
+pub struct Specified {
+    pub spec: Spec,
+    /// Added to the environment; never written down.
+    pub variables: Vec<(OsString, OsString)>,
+    /// What is done otherwise than a reader of the command would expect.
+    pub notes: Vec<String>,
+}
+
+/// Completes a request. This is the only place that reads the configuration for a start.
+pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
+    let config = outlive.config()?;
+    let mut notes = Vec::new();
+    let (argv, command) = argv(&asked, &mut notes)?;
+    let variables = variables(&asked)?;
+    let doorbells = doorbell::resolve(outlive, &config, asked.on_end.as_deref())?;
+    let keep_awake = match asked.keep_awake {
+        true => awake(&mut notes),
+        false => Vec::new(),
+    };
+    let spec = Spec {
+        format: spec::FORMAT,
+        id: asked.id.map_or_else(make_id, Ok)?,
+        incarnation: Some(random::incarnation()?),
+        name: asked.name,
+        session: asked.session,
+        task: asked.task,
+        place: "local".to_owned(),
+        redacted_command: match doorbells.is_empty() {
+            true => None,
+            false => redacted(&command),
+        },
+        command,
+        argv,
+        cwd: directory(asked.cwd)?.into(),
+        input: asked.input,
+        timeout_ms: asked
+            .timeout
+            .filter(|timeout| !timeout.is_zero())
+            .map(milliseconds),
+        grace_ms: milliseconds(asked.grace.unwrap_or(DEFAULT_GRACE)),
+        max_output: match asked.max_output {
+            None => Some(bound::DEFAULT),
+            Some(0) => None,
+            Some(size) => Some(size),
+        },
+        notify: asked.notify,
+        watch: watch(asked.watch, asked.watch_limit, &config.watch),
+        breaker: config.breaker.rules(),
+        still_ms: milliseconds(config.watch.still),
+        ready: asked.ready,
+        quiet_after_ms: asked.quiet_after.map(milliseconds),
+        lock: asked.lock,
+        doorbells,
+        leftovers: asked.leftovers,
+        log: asked.log.map(OsText::from),
+        keep_awake,
+    };
+    refuse_nul(&spec)?;
+    Ok(Specified {
+        spec,
+        variables,
+        notes,
+    })
+}
+
+/// What is watched for, if anything is.
+fn watch(patterns: Vec<Pattern>, limit: Option<u64>, config: &config::Watch) -> Option<Watch> {
+    (!patterns.is_empty()).then(|| Watch {
+        patterns,
+        limit,
+        spacing_ms: milliseconds(config.spacing),
+        strikes: config.strikes,
+    })
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+pub fn make_id() -> Result<JobId, Error> {
+    Ok(JobId::make(clock::wall_ms(), random::number()?))
+}
 
 /// What to write instead, for somebody who gave a whole command line as the name of a program.
 pub fn shell_hint(spec: &Spec, job: &Job) -> Option<String> {
@@ -40,7 +135,7 @@ pub fn shell_hint(spec: &Spec, job: &Job) -> Option<String> {
 }
 
 /// The arguments to execute, and the command as a person would write it.
-pub fn argv(asked: &Run, notes: &mut Vec<String>) -> Result<(Vec<OsText>, String), Error> {
+fn argv(asked: &Run, notes: &mut Vec<String>) -> Result<(Vec<OsText>, String), Error> {
     match &asked.command {
         Command::Argv(argv) if argv.first().is_none_or(|name| name.is_empty()) => {
             Err(Error::NoCommand)
@@ -93,7 +188,7 @@ fn on_path(program: &str, asked: &Run) -> bool {
     environment::find(&path, Path::new(program)).is_some()
 }
 
-pub fn variables(asked: &Run) -> Result<Vec<(OsString, OsString)>, Error> {
+fn variables(asked: &Run) -> Result<Vec<(OsString, OsString)>, Error> {
     for (key, value) in &asked.variables {
         if key.is_empty() || key.as_bytes().contains(&b'=') {
             return Err(Error::BadVariable(key.to_string_lossy().into_owned()));
@@ -126,7 +221,7 @@ pub fn variables(asked: &Run) -> Result<Vec<(OsString, OsString)>, Error> {
     Ok(variables)
 }
 
-pub fn directory(asked: Option<PathBuf>) -> Result<PathBuf, Error> {
+fn directory(asked: Option<PathBuf>) -> Result<PathBuf, Error> {
     let here = || env::current_dir().map_err(Error::io("cannot tell the current directory", "."));
     match asked {
         None => here(),
@@ -136,7 +231,7 @@ pub fn directory(asked: Option<PathBuf>) -> Result<PathBuf, Error> {
     }
 }
 
-pub fn refuse_nul(spec: &Spec) -> Result<(), Error> {
+fn refuse_nul(spec: &Spec) -> Result<(), Error> {
     let mut all = spec.argv.iter().chain([&spec.cwd]).chain(&spec.log);
     match all.find(|text| has_nul(text.as_os_str())) {
         Some(text) => Err(Error::Nul(text.lossy())),
@@ -169,7 +264,7 @@ fn has_nul(text: &OsStr) -> bool {
 }
 
 /// The command without what looks like a credential, if anything in it does.
-pub fn redacted(command: &str) -> Option<String> {
+fn redacted(command: &str) -> Option<String> {
     match redact(command) {
         Cow::Borrowed(_) => None,
         Cow::Owned(redacted) => Some(redacted).filter(|redacted| redacted != command),
@@ -177,7 +272,7 @@ pub fn redacted(command: &str) -> Option<String> {
 }
 
 /// The command that holds off sleep until its input ends.
-pub fn awake(notes: &mut Vec<String>) -> Vec<OsText> {
+fn awake(notes: &mut Vec<String>) -> Vec<OsText> {
     const INHIBIT: &str = "systemd-inhibit";
     if !on_path(INHIBIT, &Run::shell("")) {
         notes.push("there is no systemd-inhibit here, so the machine is not kept awake".to_owned());
@@ -199,4 +294,58 @@ pub fn awake(notes: &mut Vec<String>) -> Vec<OsText> {
     ]
     .map(OsText::from)
     .to_vec()
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_is_configured_holds_for_every_caller() {
+        let world = tempfile::tempdir().unwrap();
+        let text = "[watch]\nspacing = \"1s\"\nstrikes = 7\nstill = \"2s\"\n[breaker]\nmost = 4\n\
+                    [[doorbell]]\nname = \"mine\"\nkind = \"desktop\"\n";
+        fs::write(world.path().join("config.toml"), text).unwrap();
+        let outlive = Outlive::open(Some(world.path().to_owned())).unwrap();
+        let asked = Run {
+            watch: vec![Pattern::Text("x".to_owned())],
+            on_end: Some("date".to_owned()),
+            ..Run::shell("make")
+        };
+        let spec = specify(&outlive, asked).unwrap().spec;
+        let watch = spec.watch.unwrap();
+        assert_eq!((watch.spacing_ms, watch.strikes), (1000, 7));
+        assert_eq!((spec.still_ms, spec.breaker.most), (2000, 4));
+        let names: Vec<_> = spec.doorbells.into_iter().map(|bell| bell.name).collect();
+        assert_eq!(names, ["on-end", "mine"]);
+    }
+
+    #[test]
+    fn what_is_not_asked_is_the_default() {
+        let world = tempfile::tempdir().unwrap();
+        fs::write(world.path().join("config.toml"), "").unwrap();
+        let outlive = Outlive::open(Some(world.path().to_owned())).unwrap();
+        let spec = |asked| specify(&outlive, asked).unwrap().spec;
+        let plain = spec(Run::shell("make"));
+        assert_eq!((plain.watch, plain.timeout_ms), (None, None));
+        assert_eq!(plain.grace_ms, milliseconds(DEFAULT_GRACE));
+        assert_eq!(plain.max_output, Some(bound::DEFAULT));
+        let asked = spec(Run {
+            timeout: Some(Duration::ZERO),
+            max_output: Some(0),
+            ..Run::shell("make")
+        });
+        assert_eq!((asked.timeout_ms, asked.max_output), (None, None));
+    }
+
+    #[test]
+    fn a_wrong_configuration_starts_nothing() {
+        let world = tempfile::tempdir().unwrap();
+        fs::write(world.path().join("config.toml"), "colour = 1\n").unwrap();
+        let outlive = Outlive::open(Some(world.path().to_owned())).unwrap();
+        let error = specify(&outlive, Run::shell("make")).err().unwrap();
+        assert!(matches!(error, Error::Config(_)), "{error}");
+    }
 }
