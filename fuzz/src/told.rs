@@ -4,14 +4,14 @@
 use crate::read;
 use outlive_core::event::Moment;
 use outlive_core::process::BootId;
-use outlive_core::told::{Due, Line, Note, Rules, Told, When};
+use outlive_core::told::{BootMoment, Due, Line, Note, Rules, Told};
 
-fn at(boot_ms: u64) -> When {
+fn at(boot_ms: u64) -> BootMoment {
     let at = Moment {
         wall_ms: boot_ms,
         boot_ms,
     };
-    When {
+    BootMoment {
         boot: BootId("b".to_owned()),
         at,
     }

@@ -25,7 +25,7 @@ pub enum EventKind {
     Quiet,
     /// A process of the job waits for input.
     AwaitingInput,
-    /// The processes that the job left behind are gone.
+    /// The processes that the job left running have ended.
     LingeringEnded,
     /// Work was finished elsewhere and posted.
     Delegation,

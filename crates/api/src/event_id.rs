@@ -1,4 +1,4 @@
-//! Names of events, for whoever acks them.
+//! The ids of events, which are used to ack them.
 
 use crate::id::JobId;
 use crate::incarnation::Incarnation;
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printed_is_parsed() {
+    fn a_printed_event_id_parses_to_the_same_id() {
         for text in ["1pzrj72dak:7.k3f9x2", "a.b:1.0", "1pzrj72dak:7"] {
             let id = EventId::parse(text).expect("an event id");
             assert_eq!(id.to_string(), text);

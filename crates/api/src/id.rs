@@ -1,21 +1,22 @@
 //! Job ids.
 //!
-//! A made id is ten characters of a sorted base-32 alphabet: eight for the milliseconds since 2025,
-//! two at random. So ids sort by start time as text, are short enough to type, and two launches in
-//! one millisecond rarely meet (and when they do, the second is refused its directory and makes
-//! another id). A caller may choose an id of its own, within [`JobId::parse`]'s rules: it becomes a
-//! file name, so nothing that could leave its directory or hide in it is let through.
+//! A generated id has ten characters of a sorted base-32 alphabet: eight for the milliseconds since
+//! 2025 and two random ones. So ids sort by start time as text and are short enough to type. Two
+//! launches in one millisecond rarely get the same id; if they do, the second cannot create its
+//! directory and generates another id. A caller may choose its own id within the rules of
+//! [`JobId::parse`]. An id becomes a file name, so those rules refuse hidden names and anything that
+//! could leave the directory.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Lower-case base 32 without the letters that are read as digits; sorted, so ids sort as text.
+/// Lower-case base 32 without letters that look like digits; sorted, so that ids sort as text.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// 2025-01-01T00:00:00Z in Unix milliseconds. Forty bits from here last until 2059.
 const EPOCH_MS: u64 = 1_735_689_600_000;
 const TIME_CHARS: u32 = 8;
 const RANDOM_CHARS: u32 = 2;
-/// Longer ids make paths that other limits (socket names, terminals) trip over.
+/// Longer ids would make paths that break other limits, such as socket names.
 const MAX_LEN: usize = 64;
 
 /// The id of a job: a safe file name.
@@ -42,7 +43,7 @@ pub enum BadId {
 }
 
 impl JobId {
-    /// Makes an id from the time and some random bits, both given so that this stays pure.
+    /// Makes an id from the time and random bits. Both are arguments, so that this stays pure.
     pub fn make(unix_ms: u64, random: u16) -> JobId {
         let time = unix_ms.saturating_sub(EPOCH_MS);
         let mut text = String::with_capacity((TIME_CHARS + RANDOM_CHARS) as usize);
@@ -72,7 +73,7 @@ impl JobId {
     }
 }
 
-/// Whether `text` could be the beginning of some job's id.
+/// Whether `text` could be the start of a job id.
 pub fn is_prefix(text: &str) -> bool {
     JobId::parse(text).is_ok()
 }
@@ -82,8 +83,8 @@ fn is_id_char(c: char) -> bool {
 }
 
 pub(crate) fn push_base32(text: &mut String, value: u64, chars: u32) {
-    for place in (0..chars).rev() {
-        let digit = (value >> (5 * place)) & 31;
+    for index in (0..chars).rev() {
+        let digit = (value >> (5 * index)) & 31;
         text.push(char::from(ALPHABET[digit as usize]));
     }
 }
@@ -113,7 +114,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn refuses_what_could_leave_its_directory() {
+    fn an_id_that_could_leave_its_directory_is_refused() {
         let long = "x".repeat(65);
         for bad in [
             "", ".", "..", "../x", "a/b", "-rf", "_x", "a b", "a\0b", "ä", "a\n", &long,

@@ -1,7 +1,7 @@
-//! Which job of an id this is.
+//! Tells apart jobs that used the same id at different times.
 //!
-//! A caller may choose a job's id, and may choose it again once the first job was pruned. Whatever must
-//! not be mistaken for the other job's (event ids, the lines of `told`) carries this beside the id.
+//! A caller may choose a job's id, and may choose it again after the first job was pruned. Event ids
+//! and the lines of `told` carry the incarnation beside the id, so that they never match the other job.
 
 use crate::id;
 use serde::{Deserialize, Serialize};
@@ -9,8 +9,8 @@ use std::fmt;
 
 const CHARS: u32 = 6;
 
-/// A few random characters that a launcher gives each job (and post) it makes. Jobs of the first
-/// release have none.
+/// A few random characters that a launcher gives each new job or post. Jobs of the first release have
+/// none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
@@ -22,7 +22,7 @@ pub struct Incarnation(String);
 pub struct BadIncarnation(String);
 
 impl Incarnation {
-    /// Makes one from random bits, given so that this stays pure.
+    /// Makes one from random bits, which are an argument so that this stays pure.
     pub fn make(random: u32) -> Incarnation {
         let mut text = String::with_capacity(CHARS as usize);
         id::push_base32(&mut text, u64::from(random), CHARS);

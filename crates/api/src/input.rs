@@ -3,17 +3,17 @@
 use crate::terminal::Size;
 use serde::{Deserialize, Serialize};
 
-/// What a job reads from.
+/// Where a job's standard input comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Input {
-    /// Nothing: it is at its end from the beginning.
+    /// Nothing: the input is empty.
     #[default]
     Null,
-    /// A pipe that stays open until it is closed by request, or the job ends.
+    /// A pipe that stays open until a request closes it or the job ends.
     Pipe,
-    /// A terminal of its own, for output too.
+    /// A terminal of its own, which also takes its output.
     Pty(Size),
 }
 
@@ -64,12 +64,12 @@ impl TryFrom<String> for WriteId {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum InputKind {
-    /// A line that will not be shown.
+    /// A line whose characters are not shown while they are typed.
     Password,
     /// A line.
     Line,
-    /// Single keys: the program reads them as they are typed.
+    /// Single keys: the program reads each key as it is typed.
     Keys,
-    /// Bytes on a pipe.
+    /// Bytes from a pipe.
     Data,
 }

@@ -1,13 +1,13 @@
 //! Names, sessions and tasks: text that somebody else chose.
 //!
-//! A label is kept as it was given and shown so. Where it becomes a file name (`names/`,
-//! `sessions/`) its [`Label::file_name`] is used: safe characters stay, every other byte becomes
-//! `%xx`. The encoding is reversible, so two labels never share a file.
+//! A label is stored and shown unchanged. Its file name ([`Label::file_name`], used in `names/` and
+//! `sessions/`) keeps safe characters and encodes every other byte as `%xx`. The encoding is
+//! reversible, so two labels never share a file.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Encoded, a label of this many bytes still fits a file name (255 bytes, three per byte).
+/// A label of this many bytes, with three characters per byte, still fits a file name of 255 bytes.
 const MAX_LEN: usize = 80;
 
 /// A name, session or task key.
@@ -50,14 +50,14 @@ impl Label {
         &self.0
     }
 
-    /// The file name that stands for this label.
+    /// The file name that represents this label.
     pub fn file_name(&self) -> String {
         let mut name = String::with_capacity(self.0.len());
-        for (place, byte) in self.0.bytes().enumerate() {
-            // A leading dot would hide the file, and `.` and `..` are not names at all.
+        for (index, byte) in self.0.bytes().enumerate() {
+            // A leading dot would hide the file, and `.` and `..` are directories.
             let safe = byte.is_ascii_alphanumeric()
                 || matches!(byte, b'_' | b'-')
-                || (byte == b'.' && place > 0);
+                || (byte == b'.' && index > 0);
             if safe {
                 name.push(char::from(byte));
             } else {

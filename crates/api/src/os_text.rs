@@ -1,15 +1,15 @@
 //! Arguments and paths in JSON.
 //!
-//! The system's strings are bytes; JSON's are Unicode. Text that is UTF-8 is written as a plain
-//! string, anything else as a list of its bytes, so that what a job was started with is kept exactly
-//! and still reads well in the usual case.
+//! Strings of the operating system are bytes; JSON strings are Unicode. UTF-8 text is written as a
+//! plain string and anything else as a list of bytes. So a job's arguments are stored exactly, and are
+//! easy to read in the usual case.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// A string of the system.
+/// A string of the operating system.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OsText(pub OsString);
 
@@ -31,7 +31,7 @@ impl OsText {
         Path::new(&self.0)
     }
 
-    /// For people: what is not UTF-8 is replaced.
+    /// Text for people: bytes that are not UTF-8 are replaced.
     pub fn lossy(&self) -> String {
         self.0.to_string_lossy().into_owned()
     }
@@ -97,7 +97,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_survive_json(bytes: Vec<u8>) {
+        fn arbitrary_bytes_survive_json(bytes: Vec<u8>) {
             let text = OsText(OsString::from_vec(bytes));
             let json = serde_json::to_string(&text).expect("bytes always encode");
             prop_assert_eq!(serde_json::from_str::<OsText>(&json).expect("decodes"), text);

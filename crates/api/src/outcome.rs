@@ -30,28 +30,28 @@ pub enum Outcome {
         /// Why, for programs.
         cause: NotStarted,
     },
-    /// It ended, or must have, and nobody can know how.
+    /// It has ended, but nobody can know how.
     Lost {
         /// Why nobody knows.
         reason: String,
     },
 }
 
-/// What kept a command from running.
+/// What prevented the command from running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NotStarted {
-    /// There is no such program.
+    /// The program does not exist.
     NotFound,
-    /// There is one, and it cannot be executed; or not there.
+    /// The program exists but cannot be executed, or its working directory cannot be used.
     NotExecutable,
-    /// The machine or Outlive itself failed before the command's turn came.
+    /// The machine or Outlive failed before the command could run.
     Failed,
 }
 
 impl Outcome {
-    /// The number a shell would give, or `None` where it is unknown.
+    /// The exit code that a shell would report; `None` if it is unknown.
     pub fn exit_code(&self) -> Option<i32> {
         match self {
             Outcome::Exited { code } => Some(*code),
@@ -93,13 +93,13 @@ pub enum EndedBy {
     Memory,
     /// A signal that Outlive did not send as part of a stop.
     Signal,
-    /// The batch engine, container or terminal that it ran in asked for it.
+    /// The batch engine, container or terminal that it ran in requested the stop.
     Place,
     /// Nobody knows.
     Unknown,
 }
 
-/// What the job used: the leader and the descendants it waited for.
+/// The resources used by the leader and the descendants it waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {

@@ -1,22 +1,22 @@
-//! By what sign a job is ready for use.
+//! The signs by which a job counts as ready.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What is waited for.
+/// The sign to wait for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ready {
-    /// A line of its output in which this regular expression matches.
+    /// A line of the output that matches this regular expression.
     Line(String),
-    /// Something listens on this port of this machine.
+    /// A process listens on this port of this machine.
     Port(u16),
-    /// A web server answers.
+    /// A web server answers a request.
     Http(Http),
 }
 
-/// What a web server is asked, and what it is to answer.
+/// The request to a web server, and the status that counts as ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Http {
@@ -31,7 +31,7 @@ pub struct Http {
     pub status: Option<u16>,
 }
 
-/// Why a sign was refused.
+/// Why the text of a sign was refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum BadReady {
     /// It is none of the kinds.
@@ -49,7 +49,7 @@ pub enum BadReady {
 }
 
 impl Ready {
-    /// `line:RE`, `port:N` or `http:URL[=STATUS]`; `http://…` alone is a URL too.
+    /// Parses `line:RE`, `port:N` or `http:URL[=STATUS]`. A plain `http://…` is accepted too.
     pub fn parse(text: &str) -> Result<Ready, BadReady> {
         match text.split_once(':') {
             Some(("line", pattern)) if !pattern.is_empty() => Ok(Ready::Line(pattern.to_owned())),
@@ -78,11 +78,11 @@ impl Http {
         let bad = || BadReady::Url(text.to_owned());
         let rest = url.strip_prefix("http://").unwrap_or(url);
         let (authority, path) = match rest.find(['/', '?']) {
-            Some(place) => rest.split_at(place),
+            Some(index) => rest.split_at(index),
             None => (rest, ""),
         };
         let (host, port) = match authority.rsplit_once(':') {
-            // The colons of an address in brackets are its own.
+            // An IPv6 address in brackets contains colons of its own.
             Some((host, port)) if !port.ends_with(']') => (host, parse_port(port)?),
             _ => (authority, 80),
         };
@@ -102,7 +102,7 @@ impl Http {
         })
     }
 
-    /// Whether this is the answer that was waited for.
+    /// Whether this status counts as ready.
     pub fn accepts(&self, status: u16) -> bool {
         match self.status {
             Some(wanted) => status == wanted,
@@ -111,7 +111,7 @@ impl Http {
     }
 }
 
-/// Three digits behind the last `=` are a status.
+/// Splits off a status: three digits after the last `=`.
 fn split_status(text: &str) -> (&str, Option<u16>) {
     match text.rsplit_once('=') {
         Some((url, digits)) if digits.len() == 3 && digits.bytes().all(|b| b.is_ascii_digit()) => {
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signs_are_read_as_they_are_written() {
+    fn a_sign_that_is_printed_parses_to_the_same_sign() {
         for (text, shown) in [
             ("line:^ready$", "line:^ready$"),
             ("port:8080", "port:8080"),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_counts_by_its_status() {
+    fn a_server_is_ready_only_with_an_accepted_status() {
         let http = |text| match Ready::parse(text) {
             Ok(Ready::Http(http)) => http,
             other => panic!("{other:?}"),

@@ -1,8 +1,8 @@
 //! Signal names, and the numbers that Linux gives them.
 //!
-//! Journals and requests hold names, so that they mean the same on every kernel. The numbers are those of
-//! Linux on every machine, also where a user types one or an exit status holds one (128 + 15). They must not
-//! be given to another kernel: macOS, for one, has TSTP at 18, which is CONT here.
+//! Journals and requests hold names, so that they mean the same on every kernel. The numbers are those
+//! of Linux on every machine, also when a user types one or an exit status contains one (128 + 15).
+//! Never pass them to another kernel: on macOS, for example, 18 is TSTP, but on Linux 18 is CONT.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -23,7 +23,7 @@ const NAMES: [&str; 31] = [
     "PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG",
     "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
 ];
-/// The last real-time signal; the first that user programs get is 34.
+/// The last real-time signal. User programs get those from 34 on.
 const LAST: i32 = 64;
 
 impl Signal {
@@ -43,7 +43,7 @@ impl Signal {
         (1..=LAST).contains(&number).then_some(Signal(number))
     }
 
-    /// `TERM`, `SIGTERM`, `sigterm`, `15`.
+    /// Accepts `TERM`, `SIGTERM`, `sigterm` and `15`.
     pub fn parse(text: &str) -> Result<Signal, BadSignal> {
         let bad = || BadSignal(text.to_owned());
         if let Ok(number) = text.parse::<i32>() {
@@ -51,8 +51,8 @@ impl Signal {
         }
         let upper = text.to_ascii_uppercase();
         let name = upper.strip_prefix("SIG").unwrap_or(&upper);
-        if let Some(place) = NAMES.iter().position(|n| *n == name) {
-            return Ok(Signal(place as i32 + 1));
+        if let Some(index) = NAMES.iter().position(|n| *n == name) {
+            return Ok(Signal(index as i32 + 1));
         }
         name.strip_prefix("RT")
             .and_then(|number| number.parse().ok())
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn text_that_is_no_signal_is_refused() {
         for bad in ["", "0", "65", "-9", "NOPE", "SIG", "RT", "SIGRT99"] {
             assert!(Signal::parse(bad).is_err(), "{bad:?} was accepted");
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The size of a terminal, in characters.
+/// The size of a terminal in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Size {
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_rows_by_columns() {
+    fn a_terminal_size_is_written_as_rows_by_columns() {
         assert_eq!(Size::parse("24x80"), Ok(Size { rows: 24, cols: 80 }));
         for bad in [
             "", "x", "24", "24x", "x80", "0x80", "24x1001", "-1x5", "24x80x2", "a x b",

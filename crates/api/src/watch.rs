@@ -5,45 +5,45 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Between two things told of one watch, unless asked otherwise.
+/// The default for the least time between two reports of one watch.
 pub const DEFAULT_SPACING_MS: u64 = 15_000;
-/// Busy spacings in a row before a watch turns itself off, unless asked otherwise.
+/// The default for the number of busy spacings in a row after which a watch turns itself off.
 pub const DEFAULT_STRIKES: u32 = 3;
 
-/// What is watched for; part of what was asked of a job.
+/// What to watch for; part of the spec.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Watch {
     /// What is looked for.
     pub patterns: Vec<Pattern>,
-    /// After this many matches it is over; never where nothing is said.
+    /// The watch ends after this many matches; `None` means never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// At most one thing is told in this time; what comes meanwhile is counted.
+    /// At most one report in this time. Matches in between are counted.
     #[serde(default = "default_spacing_ms")]
     pub spacing_ms: u64,
-    /// It turns itself off after this many busy spacings in a row; 0 for never.
+    /// The watch turns itself off after this many busy spacings in a row; 0 means never.
     #[serde(default = "default_strikes")]
     pub strikes: u32,
 }
 
-/// One thing to look for, or to pass over, in a line.
+/// One thing to look for, or to exclude, in a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
-    /// A line that holds this text.
+    /// Match lines that contain this text.
     Text(String),
-    /// A line in which this regular expression matches; `^` and `$` are the line's.
+    /// Match lines that contain this regular expression; `^` and `$` match at the ends of the line.
     Regex(String),
-    /// No line that holds this text.
+    /// Exclude lines that contain this text.
     NotText(String),
-    /// No line in which this regular expression matches.
+    /// Exclude lines that contain this regular expression.
     NotRegex(String),
 }
 
 impl Watch {
-    /// Watches for these, with everything else as usual.
+    /// A watch for these patterns, with defaults for everything else.
     pub fn for_patterns(patterns: Vec<Pattern>) -> Watch {
         Watch {
             patterns,
@@ -55,7 +55,7 @@ impl Watch {
 }
 
 impl Pattern {
-    /// As it was written.
+    /// The text as the user wrote it.
     pub fn source(&self) -> &str {
         match self {
             Pattern::Text(source)
@@ -65,7 +65,7 @@ impl Pattern {
         }
     }
 
-    /// Whether it says which lines are no match.
+    /// Whether the pattern excludes lines.
     pub fn is_inverted(&self) -> bool {
         matches!(self, Pattern::NotText(_) | Pattern::NotRegex(_))
     }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_once_is_read_for_ever() {
+    fn the_json_of_a_watch_stays_readable() {
         let written = r#"{"patterns":[{"text":"listening"},{"not_regex":"^DEBUG"}],"limit":1,"spacing_ms":5000,"strikes":2}"#;
         let watch = Watch {
             patterns: vec![
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_as_usual() {
+    fn missing_fields_have_defaults() {
         let read: Watch = serde_json::from_str(r#"{"patterns":[{"regex":"a+"}]}"#).expect("read");
         assert_eq!(read, Watch::for_patterns(vec![Pattern::Regex("a+".into())]));
         assert_eq!((read.spacing_ms, read.strikes), (15_000, 3));

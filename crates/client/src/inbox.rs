@@ -33,8 +33,8 @@ use crate::moment;
 use crate::random;
 use outlive_core::links;
 pub use outlive_core::notice::Kind;
-use outlive_core::told::{Durable, How, Note, Told, When};
-pub use outlive_core::told::{Rules, Why};
+use outlive_core::told::{BootMoment, Durable, Note, Told, ToldBy};
+pub use outlive_core::told::{DropReason, Rules};
 use outlive_core::{JobId, Label};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ impl Taken {
     }
 
     /// Those that are told for the last time, and why.
-    pub fn last(&self) -> impl Iterator<Item = (&EventId, Why)> {
+    pub fn last(&self) -> impl Iterator<Item = (&EventId, DropReason)> {
         let events = self.events.iter();
         events.filter_map(|event| Some((&event.event, event.last?)))
     }
@@ -217,7 +217,7 @@ impl Inbox {
         source: &Source,
         told: &mut Told,
         seqs: &[u64],
-        when: &When,
+        when: &BootMoment,
         by: &str,
     ) -> Result<Vec<u64>, Error> {
         let mut line = source.line(
@@ -290,7 +290,7 @@ impl Inbox {
         let claimed = taken.claimed.iter().filter(|(_, seqs)| !seqs.is_empty());
         // One job that was removed meanwhile keeps nobody from noting what became of the others.
         all_of(claimed.map(|(source, seqs)| match finish {
-            Finish::Told => source.settle(&self.outlive, seqs, Note::Told { how: How::Inbox }),
+            Finish::Told => source.settle(&self.outlive, seqs, Note::Told { how: ToldBy::Inbox }),
             Finish::Delivered => self.note_delivered(taken, source, seqs),
         }))
     }
@@ -320,7 +320,7 @@ impl Inbox {
             }
         }
         let settle = |(source, seqs): &(Source, Vec<u64>)| {
-            source.settle(&self.outlive, seqs, Note::Told { how: How::Inbox })
+            source.settle(&self.outlive, seqs, Note::Told { how: ToldBy::Inbox })
         };
         let settled = all_of(by_source.values().map(settle));
         failed.map_or(settled, Err)
@@ -349,7 +349,7 @@ impl Inbox {
             .filter_map(|id| Source::read(&self.outlive, id).ok()?);
         let own = sources.filter(|source| source.session() == Some(&self.session));
         let closed = all_of(own.map(|source| {
-            let why = Why::Session;
+            let why = DropReason::Session;
             let line = source.line(Vec::new(), Note::Dropped { why })?;
             source.append(&line, Durable::Yes)?;
             source.let_go(&self.outlive);

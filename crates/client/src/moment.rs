@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::jobs::whereabouts;
 use outlive_core::BootId;
 use outlive_core::event::Moment;
-use outlive_core::told::When;
+use outlive_core::told::BootMoment;
 use outlive_sys::clock;
 
 pub fn now() -> Moment {
@@ -24,8 +24,8 @@ fn ahead_ms() -> u64 {
 use ahead::ahead_ms;
 
 /// Now, and in which boot of the machine.
-pub fn when() -> Result<When, Error> {
-    Ok(When {
+pub fn when() -> Result<BootMoment, Error> {
+    Ok(BootMoment {
         boot: boot()?,
         at: now(),
     })

@@ -1,26 +1,27 @@
-//! How much of an output is kept: the first quarter of its bound, and the rolling rest.
+//! How much of an output is kept: the first quarter of its limit, and the newest part of the rest.
 //!
-//! What lies between is dropped in strides. Which range that is follows from the output's size alone,
-//! so nobody needs to write it down, and every keeper and reader agrees on it.
+//! Everything between is dropped in fixed strides. The dropped range follows from the output's size
+//! alone, so nobody records it, and all keepers and readers agree on it.
 //!
 //! ```text
 //!  0 ──── head ──── dropped, whole strides ──── at least the tail ──── size
 //! ```
-//! A step, by which the bound may be exceeded, is two strides: one that is not yet enough to be dropped,
-//! and one that may come before what it displaces is given back.
+//!
+//! The kept output may exceed the limit by one step of two strides. One stride is not complete yet, so
+//! it cannot be dropped. The other may be written before the stride that it replaces is removed.
 
 use std::ops::Range;
 
-/// Unless asked otherwise.
+/// Used unless the caller sets a limit.
 pub const DEFAULT: u64 = 64 * 1024 * 1024;
-/// Of less, what is dropped in pages would be too much at a time.
+/// With a smaller limit, dropping whole pages would drop too much at a time.
 pub const LEAST: u64 = 64 * 1024;
 const PAGE: u64 = 4096;
-/// The bound is kept to within a sixteenth of it, or two pages where that is more.
+/// The limit is kept to within a sixteenth of it, or two pages if that is more.
 const STEPS: u64 = 16;
 const STRIDES: u64 = 2 * STEPS;
 
-/// The bound of one output.
+/// The limit of one output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
     head: u64,
@@ -40,17 +41,17 @@ impl Bound {
         }
     }
 
-    /// So much of the beginning is never dropped.
+    /// This many bytes at the beginning are never dropped.
     pub fn head(&self) -> u64 {
         self.head
     }
 
-    /// The most that may come before what it displaces is given back.
+    /// At most this many bytes are written before the bytes they replace are removed.
     pub fn stride(&self) -> u64 {
         self.stride
     }
 
-    /// What is dropped of an output of this size; empty while everything fits.
+    /// The range that is dropped from an output of this size; empty while everything fits.
     pub fn dropped(&self, size: u64) -> Range<u64> {
         let strides = size.saturating_sub(self.head + self.tail) / self.stride;
         match strides {
@@ -59,7 +60,7 @@ impl Bound {
         }
     }
 
-    /// The stride that a byte behind the head lies in: it is dropped as a whole.
+    /// The stride that contains a byte after the head. A stride is dropped as a whole.
     pub fn stride_of(&self, at: u64) -> Range<u64> {
         let start = at - at.saturating_sub(self.head) % self.stride;
         start..start + self.stride

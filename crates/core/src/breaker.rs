@@ -1,8 +1,8 @@
-//! The breaker across the jobs of a session: many watches together are not to flood who is told.
+//! The circuit breaker for all jobs of a session: many watches together must not flood the agent.
 //!
-//! There is no process to decide this. Each keeper that wants to tell of a match appends an [`Entry`]
-//! to a list the session's jobs share, then folds the list, or what is new in it, to learn the
-//! [`Verdict`]. Who folds makes no difference, and what is appended later changes no verdict given.
+//! No process decides this centrally. A keeper that wants to tell a match appends an [`Entry`] to a
+//! list that the session's jobs share. It then reads the list, or the new part of it, and computes the
+//! [`Verdict`]. Every reader computes the same verdict, and later entries never change it.
 //!
 //! ```text
 //!            fewer than `most` in the window: Admitted
@@ -13,26 +13,26 @@
 //!              └───── after it: Resumes ───────┘  └───┘
 //! ```
 //!
-//! Entries of another boot are passed over, since their moments mean nothing here. So are entries
-//! repeated by the heir of a keeper that died before it knew its verdict: the first one counts.
-//! Keepers read the clock before they append, so moments may go back a little in the list; a moment
-//! before an earlier entry's is taken as that one's.
+//! Readers skip entries from another boot, since their times mean nothing here. When a keeper dies
+//! before it knows its verdict, its heir repeats the entry; only the first one counts. Keepers read the
+//! clock before they append, so times in the list may go back a little. An earlier time is replaced by
+//! the latest one so far.
 
 use crate::id::JobId;
 use crate::process::BootId;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The list's name inside a session's inbox. No source's id begins like this.
+/// The list's file name inside a session's inbox. No job id begins with a dot.
 pub const LIST: &str = ".matches";
 
-/// How much is too much.
+/// The limits of the breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BreakerRules {
-    /// Matches admitted in any window.
+    /// The number of matches admitted in any window.
     pub most: usize,
     pub window_ms: u64,
-    /// How long nothing is told once there was one more.
+    /// How long nothing is told after one match too many.
     pub silence_ms: u64,
 }
 
@@ -56,51 +56,51 @@ pub struct Entry {
     /// Counts the job's entries: 1, 2, 3, …
     pub seq: u64,
     pub wish: Wish,
-    /// How many matches it is to tell of; none where it has only to say that the silence is over.
+    /// The number of matches to tell; 0 if the keeper only wants to report the end of the silence.
     #[serde(default)]
     pub matches: u64,
 }
 
-/// What a keeper wants.
+/// What a keeper asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wish {
     /// To tell of a match.
     Match,
-    /// To say that the silence is over, with no match to tell of.
+    /// To report that the silence is over, without a match to tell.
     Resumed,
 }
 
-/// What becomes of a wish.
+/// The answer to a keeper's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The match is told.
+    /// Tell the match.
     Admitted,
-    /// It is one too many: the keeper tells that there is silence from now on, instead.
+    /// One match too many: tell that the silence begins, instead of the match.
     Trips,
-    /// It is counted, and not told.
+    /// Count the match, but do not tell it.
     Silenced,
-    /// The silence is over: the keeper tells that, with how many matches were silenced, the one too many
-    /// among them, and then of its own if it has any.
+    /// The silence is over. Tell that and the number of silenced matches, including the one too many,
+    /// and then the keeper's own match, if any.
     Resumes { silenced: u64 },
-    /// Nothing is to be told: there is no silence, or it is not over, or another keeper was first.
+    /// Tell nothing: there is no silence, or it is not over, or another keeper reported its end first.
     Idle,
 }
 
-/// The fold of a list.
+/// The state of the breaker after the entries read so far.
 #[derive(Clone, Debug)]
 pub struct Breaker {
     rules: BreakerRules,
-    /// The latest moment so far.
+    /// The latest time so far.
     now_ms: u64,
-    /// The newest entry of each job.
+    /// The number of the newest entry of each job.
     newest: BTreeMap<JobId, u64>,
     phase: Phase,
 }
 
 #[derive(Clone, Debug)]
 enum Phase {
-    /// When matches were admitted, as far back as it matters.
+    /// When matches were admitted, within the last window.
     Flowing(VecDeque<u64>),
     Silent {
         until_ms: u64,
@@ -109,8 +109,8 @@ enum Phase {
 }
 
 impl Entry {
-    /// As it is appended, in one write. It begins with a newline too, so that a line torn by a full
-    /// disk spoils only itself.
+    /// The bytes to append in one write. The leading newline limits the damage of a line cut short by a
+    /// full disk to that line.
     pub fn encode(&self) -> Vec<u8> {
         let json = serde_json::to_string(self).expect("an entry is plain text and numbers");
         format!("\n{json}\n").into_bytes()
@@ -127,8 +127,7 @@ impl Breaker {
         }
     }
 
-    /// Takes all of a list, or what has been appended to it; says what becomes of each wish that had not
-    /// been taken before.
+    /// Reads a whole list, or what was appended since. Calls `tell` with the verdict on each new entry.
     pub fn take(&mut self, list: &[u8], boot: &BootId, mut tell: impl FnMut(Entry, Verdict)) {
         for (_, entry) in entries(list, boot) {
             if let Some(verdict) = self.apply(&entry) {
@@ -137,7 +136,7 @@ impl Breaker {
         }
     }
 
-    /// Takes the next entry; `None` if it had been taken before.
+    /// Applies the next entry. Returns `None` if it was applied before.
     pub fn apply(&mut self, entry: &Entry) -> Option<Verdict> {
         let newest = self.newest.entry(entry.job.clone()).or_default();
         if entry.seq <= *newest {
@@ -151,7 +150,7 @@ impl Breaker {
         })
     }
 
-    /// When the silence ends, if there is one: then a keeper may append that it is over.
+    /// When the silence ends, if there is one. From then on a keeper may report its end.
     pub fn silent_until(&self) -> Option<u64> {
         match self.phase {
             Phase::Flowing(_) => None,
@@ -196,7 +195,7 @@ impl Breaker {
         }
     }
 
-    /// Lets go of what was admitted more than a window ago.
+    /// Forgets matches that were admitted more than a window ago.
     fn forget_before(&mut self, now: u64) {
         if let Phase::Flowing(admitted) = &mut self.phase {
             while admitted
@@ -208,7 +207,7 @@ impl Breaker {
         }
     }
 
-    /// Whether an entry of this moment would find the breaker as it was at first.
+    /// Whether an entry at this time would meet the breaker in its initial state.
     fn is_fresh_at(&self, at_ms: u64) -> bool {
         match &self.phase {
             Phase::Flowing(admitted) => {
@@ -222,26 +221,26 @@ impl Breaker {
     }
 }
 
-/// How many bytes at the front of a list no longer matter: without them every later entry, in the list
-/// or still to come, has the same verdict. Whoever takes them away must keep others from appending
-/// meanwhile.
+/// How many bytes at the start of the list can be removed without changing the verdict on any later
+/// entry. The caller must prevent others from appending while it removes them.
 pub fn trimmed(list: &[u8], boot: &BootId, rules: BreakerRules, now_ms: u64) -> usize {
     let mut breaker = Breaker::new(rules);
-    // Where it may be cut, but not between an entry and its repetition, which would then count.
+    // The offsets where the list may be cut. Never cut between an entry and its repeat: the repeat
+    // would then count.
     let mut cuts = Vec::new();
     let mut repeated = Vec::new();
-    let mut places: BTreeMap<JobId, usize> = BTreeMap::new();
+    let mut offsets: BTreeMap<JobId, usize> = BTreeMap::new();
     for (at, entry) in entries(list, boot) {
         if breaker.is_fresh_at(entry.at_ms) {
             cuts.push(at);
         }
-        match (breaker.apply(&entry), places.get(&entry.job)) {
+        match (breaker.apply(&entry), offsets.get(&entry.job)) {
             (None, Some(first)) => repeated.push(first + 1..=at),
             (None, None) => {}
-            (Some(_), _) => drop(places.insert(entry.job, at)),
+            (Some(_), _) => drop(offsets.insert(entry.job, at)),
         }
     }
-    // An entry to come may have been dated a while ago by a keeper that was slow to append it.
+    // A slow keeper may still append an entry with a slightly earlier time.
     let soonest = now_ms.saturating_sub(rules.silence_ms);
     if breaker.is_fresh_at(soonest) {
         cuts.push(list.len());
@@ -250,7 +249,7 @@ pub fn trimmed(list: &[u8], boot: &BootId, rules: BreakerRules, now_ms: u64) -> 
     cuts.into_iter().rfind(|cut| !is_between(cut)).unwrap_or(0)
 }
 
-/// The entries of this boot and where their lines begin; what is no entry is passed over.
+/// The entries of this boot with the offsets of their lines. Other lines are skipped.
 fn entries<'a>(list: &'a [u8], boot: &'a BootId) -> impl Iterator<Item = (usize, Entry)> + 'a {
     let mut at = 0;
     list.split_inclusive(|byte| *byte == b'\n')

@@ -1,25 +1,24 @@
-//! A pattern that is asked of one line, rewritten so that many lines are searched in one go.
+//! Rewrites a pattern for single lines so that one search covers a block of many lines.
 //!
-//! Searching a block of lines is several times faster than searching line by line. In a block the
-//! rewritten pattern finds what the pattern finds in the lines by themselves:
+//! Searching a block of lines is several times faster than searching line by line. In a block, the
+//! rewritten pattern matches the same text that the original matches in each line alone:
 //!
-//! * nothing in it matches a line end, so no match goes beyond its line; no text that is matched has
-//!   a line end in it;
-//! * `^`, `$`, `\A` and `\z`, whatever the flags, are at line ends: where the texts begin and end. Word
-//!   boundaries are the same next to a line end as at the end of a text.
+//! - Nothing in it matches a line end, so no match goes beyond its line.
+//! - `^`, `$`, `\A` and `\z` match at line ends, whatever the flags, because lines begin and end there.
+//!   Word boundaries behave the same next to a line end as at the end of a text.
 //!
-//! No line that matches is missed. Whoever needs to be sure of what was found confirms it in its line
-//! alone.
+//! No matching line is missed. A caller that needs the exact match must search again in the single
+//! line.
 
 use regex_syntax::hir::{
     Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look,
 };
 
-/// What ends a text that is searched.
+/// The bytes that end a searched text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineEnds {
     Newlines,
-    /// A line that is written over has several texts, with a carriage return between two.
+    /// A line with carriage returns is overwritten on the screen and holds several texts.
     NewlinesAndReturns,
 }
 
@@ -46,7 +45,7 @@ impl LineEnds {
     }
 }
 
-/// The same for a text without line ends, and in a block of lines never beyond a line.
+/// Rewrites the pattern: it matches the same in a single line, and never across a line end.
 pub fn by_line(hir: &Hir, ends: LineEnds) -> Hir {
     let part = |hir| by_line(hir, ends);
     match hir.kind() {
@@ -58,7 +57,7 @@ pub fn by_line(hir: &Hir, ends: LineEnds) -> Hir {
         HirKind::Class(class) => Hir::class(without(class, ends)),
         HirKind::Look(look) => Hir::look(at(*look, ends)),
         HirKind::Repetition(repetition) => Hir::repetition(repetition.with(part(&repetition.sub))),
-        // Nobody asks what a group has caught.
+        // Nobody reads captured groups.
         HirKind::Capture(capture) => part(&capture.sub),
         HirKind::Concat(parts) => Hir::concat(parts.iter().map(part).collect()),
         HirKind::Alternation(parts) => Hir::alternation(parts.iter().map(part).collect()),

@@ -1,9 +1,9 @@
-//! What a client and a keeper say to each other over the control socket: one JSON object a line.
+//! The messages between a client and a keeper on the control socket: one JSON object per line.
 //!
-//! A client sends one request and reads one reply; it may send more on the same connection. A reply
-//! may take as long as what it waits for. A connection that ends without a reply means that this
-//! keeper is gone: the journal tells what became of the job, and the next connection reaches
-//! whoever keeps it now. So every request can be repeated.
+//! A client sends a request and reads one reply, and may then send more on the same connection. A reply
+//! can take as long as the thing it waits for. If a connection ends without a reply, that keeper is
+//! gone: the journal tells what happened to the job, and a new connection reaches the current keeper.
+//! So every request must be safe to repeat.
 
 use crate::label::Label;
 use crate::os_text::OsText;
@@ -12,48 +12,48 @@ use crate::spec::Size;
 pub use outlive_api::input::{BadWriteId, InputKind, WriteId};
 use serde::{Deserialize, Serialize};
 
-/// What a client asks.
+/// A request of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
     /// Answer when the journal has an event after `seq`, or the output has bytes beyond `output`.
     News { seq: u64, output: Option<u64> },
-    /// Stop the whole tree; answer when none of it is left.
+    /// Stop the whole process tree; answer when no process of it is left.
     Stop {
         grace_ms: Option<u64>,
         detail: Option<String>,
-        /// The session that asks.
+        /// The session that sent the request.
         #[serde(default)]
         session: Option<Label>,
     },
     /// Send one signal to every process of the tree.
     Signal { signal: Signal },
-    /// Count the processes of the tree, and see whether one waits for input.
+    /// Count the processes of the tree, and check whether one waits for input.
     Look,
-    /// Write to the job's input; answer when it is accepted and there is room for more.
+    /// Write to the job's input; answer when the data is accepted and there is room for more.
     Write(Write),
-    /// Give the job's terminal another size.
+    /// Change the size of the job's terminal.
     Resize { size: Size },
     /// Answer when a process of the job waits for input.
     AwaitInput,
 }
 
-/// A piece of input.
+/// One piece of input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Write {
-    /// A second write of this id is taken for a repetition of the first, and not written.
+    /// A later write with the same id counts as a repeat of this one and is not written again.
     pub id: WriteId,
     pub data: OsText,
-    /// The next piece follows, and nobody else's comes in between.
+    /// Another piece follows, and no other client's data may come in between.
     pub more: bool,
-    /// Afterwards the input is at its end.
+    /// Close the input after this piece.
     pub eof: bool,
-    /// The client understands [`Reply::Accepted`], which those of the first release do not.
+    /// The client understands [`Reply::Accepted`]. Clients of the first release do not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tells_repeated: bool,
 }
 
-/// What a keeper answers.
+/// The answer of a keeper.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
@@ -69,12 +69,12 @@ pub enum Reply {
     Look {
         processes: u32,
         awaiting: Option<InputKind>,
-        /// Whether its terminal hands over whole lines now; `None` without one.
+        /// Whether its terminal passes on whole lines now; `None` without a terminal.
         #[serde(default)]
         line_mode: Option<bool>,
     },
     Written,
-    /// The same, for a client that asked whether a write of this id was accepted before.
+    /// Like `Written`, for a client that asked whether a write with this id was accepted before.
     Accepted {
         repeated: bool,
     },
@@ -87,7 +87,7 @@ pub enum Reply {
     },
 }
 
-/// The most data in one write; longer input is written in pieces.
+/// The most data in one write. Longer input is sent in pieces.
 pub const MAX_DATA: usize = 128 * 1024;
-/// Longer requests are not ours: [`MAX_DATA`] bytes, each written as a number.
+/// The longest request line: [`MAX_DATA`] bytes, each written as a decimal number.
 pub const MAX_LINE: usize = 1024 * 1024;

@@ -1,8 +1,8 @@
 //! Doorbells: commands that are run when a job has ended.
 //!
-//! A doorbell stands in the spec as a plain command, whatever kind it has in the configuration, so
-//! that a keeper needs no network and no configuration to ring it. It gets the event as JSON on its
-//! standard input; ending with 0 means that it rang. Nothing secret is in here.
+//! The spec stores each doorbell as a plain command, whatever its kind in the configuration. So a
+//! keeper needs neither network access nor configuration to ring it. The command gets the event as JSON
+//! on its standard input; exit code 0 means that it rang. The spec stores no secrets.
 //!
 //! ```text
 //! attempt 1 ──fails──► 1 s ──► 2 ──fails──► 5 s ──► 3 … 10 min ──► 6 ──fails──► given up
@@ -13,7 +13,7 @@ use crate::outcome::Outcome;
 use crate::state::State;
 use serde::{Deserialize, Serialize};
 
-/// What a keeper runs.
+/// A command that a keeper runs when the job has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doorbell {
     /// What people call it.
@@ -21,14 +21,14 @@ pub struct Doorbell {
     pub argv: Vec<OsText>,
     #[serde(default)]
     pub on: On,
-    /// How long it may take; then it is killed, and has failed.
+    /// The time limit of one attempt. A command that takes longer is killed and has failed.
     #[serde(default = "default_timeout_ms", skip_serializing_if = "is_default")]
     pub timeout_ms: u64,
 }
 
-/// Long enough for what a person would run by hand and wait for.
+/// Long enough for a command that a person would run by hand and wait for.
 pub const DEFAULT_TIMEOUT_MS: u64 = 60_000;
-/// A keeper stays for a doorbell, so not for ever.
+/// A keeper stays alive for its doorbells, so there must be a limit.
 pub const MAX_TIMEOUT_MS: u64 = 600_000;
 
 fn default_timeout_ms() -> u64 {
@@ -46,14 +46,14 @@ impl Doorbell {
     }
 }
 
-/// Which ends it rings for.
+/// The ends for which a doorbell rings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum On {
-    /// Every one.
+    /// Every end.
     #[default]
     End,
-    /// Every one that is not a success; not knowing is none.
+    /// Every end except success. An unknown outcome does not count as success.
     Failure,
 }
 
@@ -66,34 +66,34 @@ impl On {
     }
 }
 
-/// What is waited before each attempt, in milliseconds. A receiver that restarts is met within
-/// seconds, one that is deployed anew within minutes; after that, the inbox still knows.
+/// The pause before each attempt, in milliseconds. They reach a receiver that restarts within seconds,
+/// and one that is deployed again within minutes. After that, the event still waits in the inbox.
 const WAITS_MS: [u64; 6] = [0, 1_000, 5_000, 30_000, 120_000, 600_000];
 
-/// When to try again, on the clock of `failed_at_boot_ms`, after so many attempts have failed; `None`
-/// when it is given up.
+/// When to retry after this many failed attempts, on the clock of `failed_at_boot_ms`. Returns `None`
+/// after the last attempt.
 pub fn next_try(failed_attempts: u32, failed_at_boot_ms: u64) -> Option<u64> {
     let wait = WAITS_MS.get(usize::try_from(failed_attempts).ok()?)?;
     Some(failed_at_boot_ms.saturating_add(*wait))
 }
 
-/// How a doorbell stands.
+/// The state of a doorbell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum RingState {
     Rung,
-    /// It failed too often, or nobody was left to ring it; why it did not ring the last time.
+    /// It failed too often, or no keeper was left to ring it. Holds the last failure.
     GivenUp {
         failure: String,
     },
-    /// It is to be rung then, in milliseconds since boot; why it failed before, if it did.
+    /// It will ring then, in milliseconds since boot. Holds the last failure, if any.
     Waiting {
         at: u64,
         failure: Option<String>,
     },
 }
 
-/// How a doorbell of an ended job stands; `None` where it does not ring for this end.
-pub fn standing(state: &State, bell: &Doorbell, now: u64) -> Option<Standing> {
+/// The state of an ended job's doorbell; `None` if it does not ring for this outcome.
+pub fn standing(state: &State, bell: &Doorbell, now: u64) -> Option<RingState> {
     let outcome = &state.end()?.outcome;
     if !bell.on.rings_for(outcome) {
         return None;
@@ -105,27 +105,27 @@ pub fn standing(state: &State, bell: &Doorbell, now: u64) -> Option<Standing> {
         .filter(|ring| ring.doorbell == bell.name);
     let failed = tries.clone().count() as u32;
     let standing = match tries.next_back() {
-        None => Standing::Waiting {
+        None => RingState::Waiting {
             at: now,
             failure: None,
         },
         Some(last) => match &last.failure {
-            None => Standing::Rung,
-            // A moment that is still to come was another boot's.
+            None => RingState::Rung,
+            // A moment in the future belongs to another boot.
             Some(failure) => match next_try(failed, last.at.boot_ms.min(now)) {
-                Some(at) => Standing::Waiting {
+                Some(at) => RingState::Waiting {
                     at,
                     failure: Some(failure.clone()),
                 },
-                None => Standing::GivenUp {
+                None => RingState::GivenUp {
                     failure: failure.clone(),
                 },
             },
         },
     };
     Some(match standing {
-        // It was closed by somebody who could start no keeper.
-        Standing::Waiting { failure, .. } if state.is_final() => Standing::GivenUp {
+        // A process that could not start a keeper closed the job.
+        RingState::Waiting { failure, .. } if state.is_final() => RingState::GivenUp {
             failure: failure.unwrap_or_else(|| UNKEPT.to_owned()),
         },
         standing => standing,
@@ -134,13 +134,13 @@ pub fn standing(state: &State, bell: &Doorbell, now: u64) -> Option<Standing> {
 
 const UNKEPT: &str = "no keeper could be started to ring it";
 
-/// Whether one of these is still to be rung for a job that has ended.
+/// Whether one of these doorbells of an ended job still has to ring.
 pub fn any_waits(state: &State, bells: &[Doorbell], now: u64) -> bool {
-    let waits = |bell| matches!(standing(state, bell, now), Some(Standing::Waiting { .. }));
+    let waits = |bell| matches!(standing(state, bell, now), Some(RingState::Waiting { .. }));
     bells.iter().any(waits)
 }
 
-/// Whether that is all that is left of an ended job.
+/// Whether ringing doorbells is all that is left to do for an ended job.
 pub fn only_rings(state: &State, bells: &[Doorbell], now: u64) -> bool {
     state.lingering() == 0 && any_waits(state, bells, now)
 }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn not_knowing_is_no_success() {
+    fn an_unknown_outcome_is_no_success() {
         let lost = Outcome::Lost {
             reason: "nobody saw it".to_owned(),
         };
@@ -181,9 +181,9 @@ mod tests {
         }
     }
 
-    /// Specs are read for ever: this is what they say.
+    /// Specs of old jobs stay readable, so this JSON must not change.
     #[test]
-    fn its_json_is_fixed() {
+    fn the_json_of_a_doorbell_never_changes() {
         let json = r#"{"name":"on-end","argv":["sh","-c","date"],"on":"failure"}"#;
         let bell: Doorbell = serde_json::from_str(json).expect("it is one");
         assert_eq!(bell.on, On::Failure);

@@ -1,19 +1,21 @@
-//! Writing an end down, in the order that loses nothing.
+//! Records the end of a job, in an order that loses nothing.
 //!
 //! ```text
 //! spec and names synced … output synced ─► ended ─► journal synced ─► history ─► live link removed
 //! ```
-//! Before that, links that are missing are made again: the end is told through them.
 //!
-//! Starting waits for no disk. So before an end is known for ever, all that it takes to find it and to
-//! tell its session is made to last: what was asked, the directory and its names, the links of its session.
-//! For a job that is not over at once a standby does so while it runs, when nobody waits for it.
+//! First, missing links are made again, because the session learns of the end through them.
 //!
-//! The live link and the history are not synced: what a power loss takes of them is made again from
-//! the jobs themselves, by whoever first asks in the next boot.
+//! Starting a job does not wait for the disk. So before the end is recorded for ever, everything needed
+//! to find it and to tell its session must be durable: the spec, the directory with its names, and the
+//! links of its session. For a job that does not end at once, a standby does this while the job runs
+//! and nobody waits.
 //!
-//! Whoever holds the job's lock does this: the keeper, or a client that settles a job no keeper can
-//! help any more. Killed in between, the next holder goes on: each step can be repeated.
+//! The live link and the history are not synced. If a power loss takes them, the first verb in the next
+//! boot makes them again from the jobs.
+//!
+//! The holder of the job's lock does all this: the keeper, or a client that settles a job without a
+//! keeper. If it is killed in between, the next holder continues, because each step can be repeated.
 
 use crate::event::{Event, Moment};
 use crate::history::{self, Entry};
@@ -25,21 +27,21 @@ use crate::spec::Spec;
 use crate::told::Told;
 use std::io;
 
-/// Whether anything can come after the end.
+/// Whether anything can happen after the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum After {
+pub enum Remaining {
     Lingering,
     Nothing,
 }
 
-/// That it was seen to that a job is found again, also after the power has failed.
+/// Proof that somebody tried to make the job findable after a power loss.
 #[derive(Clone, Copy, Debug)]
 pub struct Findable {
-    /// A disk that could not sync may still take the outcome, which matters more.
+    /// `false` if the sync failed. The end is recorded anyway, since the outcome matters more.
     pub lasts: bool,
 }
 
-/// Sees to it; `spec` tells by what names it is known, and who is to be told.
+/// Makes the job findable. `spec` names its links and the session to tell.
 pub fn make_findable(job: &JobDir, spec: Option<&Spec>) -> Findable {
     let linked = spec.map_or(Ok(()), |spec| relink(job, spec));
     Findable {
@@ -47,25 +49,25 @@ pub fn make_findable(job: &JobDir, spec: Option<&Spec>) -> Findable {
     }
 }
 
-/// Makes the links of its session again that a power loss, or somebody who tidied up and died over it,
-/// took away.
+/// Restores missing links of the job's session. A power loss may have removed them, or a process that
+/// removed links and died before it finished.
 pub fn relink(job: &JobDir, spec: &Spec) -> io::Result<()> {
     let (home, _) = job.place()?;
     let told = Told::read(&job.told(), spec.incarnation.as_ref());
     match told.is_ok_and(|told| told.is_closed()) {
-        // Its session was ended: nobody comes for it.
+        // Its session was ended, so nobody will ask for it.
         true => Ok(()),
         false => links::link_to_session(&home, spec),
     }
 }
 
-/// Appends the end and syncs it. Once this returns, the outcome is known for ever.
+/// Appends the end and syncs it. After this returns, the outcome survives any crash.
 pub fn record(
     _: Findable,
     journal: &mut JournalWriter,
     at: Moment,
     end: End,
-    after: After,
+    after: Remaining,
 ) -> io::Result<()> {
     let closed = Event::Closed {
         output_bytes: end.output_bytes,
@@ -73,7 +75,7 @@ pub fn record(
         output_complete: end.output_complete,
     };
     let mut events = vec![Event::Ended(end)];
-    if after == After::Nothing {
+    if after == Remaining::Nothing {
         events.push(closed);
     }
     journal.append(at, &events)?;
@@ -82,10 +84,11 @@ pub fn record(
 
 fn sync_names(job: &JobDir, spec: Option<&Spec>) -> io::Result<()> {
     let (home, _) = job.place()?;
-    // First what others change as well: with it filesystems that keep a journal sync the rest.
+    // Start with the directory that other jobs change too: filesystems with a journal then sync the
+    // rest along with it.
     layout::sync_directory(&home.jobs())?;
     layout::sync_directory(job.path())?;
-    // Not waiting for what a job may have put in its place.
+    // `open` does not block, whatever the job has put in the place of this file.
     layout::sync_all(&layout::open(&job.spec())?)?;
     if let Some(session) = spec.and_then(|spec| spec.session.as_ref()) {
         layout::sync_directory(&home.inbox(session))?;
@@ -100,8 +103,8 @@ fn sync_names(job: &JobDir, spec: Option<&Spec>) -> io::Result<()> {
     }
 }
 
-/// Lets `list` and the session's inbox find the end. Failing here costs nothing but that: the live link
-/// stays, and whoever meets it next tries again.
+/// Lets `list` and the session's inbox find the end. If this fails, the live link stays and the next
+/// process that reads it tries again.
 pub fn note(job: &JobDir, spec: Option<&Spec>, ended_ms: u64) -> io::Result<()> {
     if let Some(spec) = spec {
         relink(job, spec)?;
@@ -110,7 +113,7 @@ pub fn note(job: &JobDir, spec: Option<&Spec>, ended_ms: u64) -> io::Result<()> 
     history::append(&home, &Entry { ended_ms, id })
 }
 
-/// Takes the job out of what runs. Its feed and control socket go with it.
+/// Removes the job from the running jobs, with its feed and control socket.
 pub fn retire(job: &JobDir) -> io::Result<()> {
     let (home, id) = job.place()?;
     for path in [job.feed(), job.control(), home.live_link(&id)] {
@@ -119,7 +122,7 @@ pub fn retire(job: &JobDir) -> io::Result<()> {
     Ok(())
 }
 
-/// All of it at once, for a job of which nothing is left to wait for.
+/// Does all steps at once, for a job of which nothing is left to wait for.
 pub fn settle(
     job: &JobDir,
     spec: Option<&Spec>,
@@ -127,7 +130,13 @@ pub fn settle(
     at: Moment,
     end: End,
 ) -> io::Result<()> {
-    record(make_findable(job, spec), journal, at, end, After::Nothing)?;
+    record(
+        make_findable(job, spec),
+        journal,
+        at,
+        end,
+        Remaining::Nothing,
+    )?;
     note(job, spec, at.wall_ms)?;
     retire(job)
 }

@@ -1,4 +1,4 @@
-//! What happened to a job: one line of its journal each.
+//! The events of a job: each is one line of its journal.
 
 use crate::control::InputKind;
 use crate::host::Host;
@@ -19,18 +19,18 @@ pub const FORMAT: u32 = 1;
 pub struct Record {
     /// The format of this line.
     pub v: u32,
-    /// 1, 2, 3, …: with the job's id this names the event for ever.
+    /// 1, 2, 3, …; together with the job's id it names the event for ever.
     pub seq: u64,
     pub at: Moment,
     pub event: Event,
 }
 
-/// When something happened, on both clocks.
+/// When something happened, on two clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
-    /// Wall clock, Unix milliseconds: for people, decides nothing.
+    /// Wall clock in Unix milliseconds. For people only; no decision uses it.
     pub wall_ms: u64,
-    /// Milliseconds since boot, through suspend: durations and deadlines.
+    /// Milliseconds since boot, including suspended time. Used for durations and deadlines.
     pub boot_ms: u64,
 }
 
@@ -41,65 +41,65 @@ impl Moment {
     }
 }
 
-/// What happened.
+/// What happened to the job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// The job directory is complete; written by the launcher.
     Accepted {
         boot: BootId,
-        /// Whose process numbers the later events name. The first release did not say.
+        /// The host whose process IDs the later events name. The first release did not write it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         host: Option<Host>,
     },
-    /// A keeper acts from here on.
+    /// A new keeper takes charge.
     Kept {
         how: Keeping,
         keeper: ProcRef,
-        /// `None` once the standby has itself become the keeper.
+        /// `None` if the standby itself became the keeper.
         standby: Option<ProcRef>,
     },
-    /// The keeper has made itself a new standby in place of one that is gone.
+    /// The keeper has started a new standby in place of one that is gone.
     NewStandby { standby: ProcRef },
-    /// The leader exists and waits for leave to execute the command.
+    /// The first process of the job exists and waits for permission to execute the command.
     Spawned { leader: ProcRef },
     /// The command has been executed.
     Started,
-    /// From here on the job is being stopped.
+    /// A stop of the job begins.
     StopRequested(StopRequest),
-    /// Output between these offsets could not be kept.
+    /// The output between these offsets could not be stored.
     Gap { from: u64, to: u64 },
-    /// The job's terminal has this size from this offset of the output on.
+    /// From this offset of the output on, the job's terminal has this size.
     Resized { size: Size, output: u64 },
-    /// Byte `n` of the output is at byte `offset + n` of the caller's own log, from byte `from` on.
+    /// From byte `from` on, byte `n` of the output is at byte `offset + n` of the caller's own log.
     LogBase { offset: u64, from: u64 },
     /// Lines of the output matched a watch.
     Matched(Matched),
-    /// So many lines matched for so long that the watch turned itself off.
+    /// The watch turned itself off because too many lines matched for too long.
     WatchDisabled {
-        /// Matches seen in all, and those among them that no event told of.
+        /// All matches, and the matches that no event told.
         matches: u64,
         untold: u64,
         /// As for [`Matched`].
         #[serde(default, skip_serializing_if = "Value::is_null")]
         resume: Value,
     },
-    /// Watches of all the session's jobs together told too much: they are silent for a while.
+    /// The watches of all jobs of the session told too many matches and pause together.
     WatchOverflow {
         silence_ms: u64,
         /// As for [`Matched`].
         #[serde(default, skip_serializing_if = "Value::is_null")]
         resume: Value,
     },
-    /// The silence is over.
+    /// The pause is over.
     WatchResumed {
-        /// Matches that were not told of meanwhile.
+        /// The matches that were not told during the pause.
         silenced: u64,
         /// As for [`Matched`].
         #[serde(default, skip_serializing_if = "Value::is_null")]
         resume: Value,
     },
-    /// The job is ready for use, by the sign it was asked to wait for.
+    /// The job is ready, by the sign it was asked to wait for.
     Ready,
     /// It has written nothing for this long.
     Quiet {
@@ -115,24 +115,24 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Value::is_null")]
         resume: Value,
     },
-    /// A doorbell was rung, or could not be.
+    /// A doorbell rang, or failed to ring.
     Rung {
         doorbell: String,
         /// 1, 2, 3, …
         attempt: u32,
-        /// Why it failed, where it did.
+        /// Why it failed; `None` if it rang.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<String>,
     },
-    /// The leader has ended. There is at most one.
+    /// The job's first process has ended. A journal has at most one such event.
     Ended(End),
-    /// The processes that lingered after the end are gone.
+    /// The processes that still ran after the end are gone.
     LingeringEnded(LingeringEnded),
-    /// What lingered after the end is gone too, and the output is final.
+    /// No process of the job is left and the output is final.
     Closed {
         output_bytes: u64,
         dropped_bytes: u64,
-        /// `false` when what lingered was not kept all along: what it wrote last may be missing.
+        /// `false` if no keeper was there all the time: the last output may be missing.
         #[serde(default = "yes", skip_serializing_if = "is_yes")]
         output_complete: bool,
     },
@@ -146,69 +146,69 @@ fn is_yes(value: &bool) -> bool {
     *value
 }
 
-/// That processes which had outlived the leader are gone.
+/// The end of the processes that outlived the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LingeringEnded {
     /// How many there were when the job ended.
     pub lingering: u32,
-    /// `stop` for any stop of ours, also by a time-out or `--leftovers stop`; `unknown` where a keeper was killed
-    /// meanwhile that may have begun one.
+    /// `stop` for every stop by Outlive, also by a timeout or `--leftovers stop`. `unknown` if a keeper that
+    /// may have begun a stop was killed meanwhile.
     pub ended_by: EndedBy,
-    /// Somebody kept the job when they ended. Otherwise this is when they were found to be gone.
+    /// A keeper was there when they ended. Otherwise the event's time is when their end was noticed.
     pub seen: bool,
-    /// How much the job and they wrote in all.
+    /// How many bytes the job and these processes wrote in total.
     pub output_bytes: u64,
 }
 
-/// Lines that matched, told as one.
+/// Matching lines that are told as one event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Matched {
-    /// How many lines this tells of.
+    /// How many lines this event stands for.
     pub count: u64,
-    /// The newest of them.
+    /// The newest of these lines.
     pub last: Match,
-    /// Where the keeper that told it would have gone on watching, in the keeper's own words.
+    /// Where the keeper would have resumed its watch, in a format only keepers read.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub resume: Value,
 }
 
-/// How a keeper came to act.
+/// How a keeper took charge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Keeping {
-    /// Started by the launcher.
+    /// The launcher started it.
     Launched,
     /// It was the standby of a keeper that died.
     TakenOver,
-    /// Both had died; a verb that met the job started a fresh pair.
+    /// Both keepers had died; a verb noticed it and started a new pair.
     Adopted,
 }
 
-/// A stop that was asked for.
+/// A request to stop the job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "WrittenStop", into = "WrittenStop")]
 pub struct StopRequest {
     pub by: StopCause,
     pub detail: Option<String>,
-    /// From asking to killing.
+    /// The time from the request to killing.
     pub grace_ms: u64,
-    /// The session that asked, where one did.
+    /// The session that requested the stop, if any.
     pub session: Option<Label>,
 }
 
-/// What asked for a stop.
+/// The cause of a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopCause {
     Stop,
     Timeout,
-    /// A signal to the process that runs the job in the foreground: a batch engine, a container's runtime, a
-    /// terminal.
+    /// A signal to the process that runs the job in the foreground. It comes from a batch engine, a
+    /// container runtime or a terminal.
     Place,
 }
 
-/// A [`StopRequest`] as journals have it. The first release knows two causes and passes over a line with a third, so
-/// the third is written as a `stop` with a field that the first release does not read: it sees that the job is being
-/// stopped.
+/// A [`StopRequest`] in the form that journals store. The first release knows only two causes and skips
+/// a line with a third. So the third is written as `stop` with an extra field, which the first release
+/// ignores: it still sees that the job is being stopped.
 #[derive(Serialize, Deserialize)]
 struct WrittenStop {
     by: WrittenCause,
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cause_is_read_as_it_was_written() {
+    fn every_stop_cause_survives_the_journal() {
         for by in [StopCause::Stop, StopCause::Timeout, StopCause::Place] {
             let line = serde_json::to_string(&request(by)).expect("JSON");
             let read: StopRequest = serde_json::from_str(&line).expect("a request");
@@ -283,7 +283,7 @@ mod tests {
         }
     }
 
-    /// What the first release reads.
+    /// The fields that the first release reads.
     #[derive(Deserialize)]
     struct FirstRelease {
         by: WrittenCause,

@@ -1,9 +1,9 @@
-//! Which jobs ended, in order: so that the newest ended ones are found without reading them all.
+//! The list of ended jobs in order, which finds the newest ones without reading all jobs.
 //!
-//! One file a day (days since 1970), one line an end, blank lines between: `<unix ms> <id>`. Keepers append; nobody
-//! rewrites. It is a cache: a line for a removed job is passed over, and a job stays linked in
-//! `live/` until its line is here, so that no end can be missing from both. Neither is synced: what a
-//! power loss takes from both is linked again in the next boot.
+//! There is one file per day (days since 1970) with one line per end: `<unix ms> <id>`, with blank
+//! lines between. Keepers append; nobody rewrites. The list is a cache: readers skip lines of removed
+//! jobs. A job stays linked in `live/` until its line is here, so no end is missing from both. Neither
+//! is synced. If a power loss takes both, the next boot makes the link again.
 
 use crate::id::JobId;
 use crate::layout::{self, Home};
@@ -20,15 +20,15 @@ pub struct Entry {
     pub id: JobId,
 }
 
-/// Notes an end; what follows is that the job's live link is removed.
+/// Records an end. The caller removes the job's live link afterwards.
 pub fn append(home: &Home, entry: &Entry) -> io::Result<()> {
     let path = home.ended().join((entry.ended_ms / DAY_MS).to_string());
-    // It begins with a newline too, so that a line torn by a full disk spoils only itself.
+    // The leading newline limits the damage of a line cut short by a full disk to that line.
     let line = format!("\n{} {}\n", entry.ended_ms, entry.id);
     layout::open_to_append(&path)?.write_all(line.as_bytes())
 }
 
-/// The ends noted, newest first, read a day at a time as they are asked for.
+/// The recorded ends, newest first. Reads one day's file at a time, when it is needed.
 pub fn newest(home: &Home) -> io::Result<impl Iterator<Item = Entry> + use<>> {
     let days = days(home)?;
     Ok(days
@@ -36,14 +36,14 @@ pub fn newest(home: &Home) -> io::Result<impl Iterator<Item = Entry> + use<>> {
         .rev()
         .filter_map(|(_, path)| layout::read(&path).ok())
         .flat_map(|text| {
-            // An end can be noted late, by whoever goes on for a keeper that died.
+            // A keeper that took over from a dead one may record an end late.
             let mut entries: Vec<Entry> = lines(&text).collect();
             entries.sort_by_key(|entry| std::cmp::Reverse(entry.ended_ms));
             entries
         }))
 }
 
-/// Removes the files of days all of whose jobs are gone.
+/// Removes the files of days whose jobs are all gone.
 pub fn forget_days(home: &Home, exists: impl Fn(&JobId) -> bool) -> io::Result<()> {
     let days = days(home)?;
     // Keepers still append to the newest day.
@@ -53,7 +53,7 @@ pub fn forget_days(home: &Home, exists: impl Fn(&JobId) -> bool) -> io::Result<(
             true => Ok(()),
             false => fs::remove_file(path),
         }) {
-            // Somebody else did.
+            // Another process removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => other?,
         }
@@ -61,7 +61,7 @@ pub fn forget_days(home: &Home, exists: impl Fn(&JobId) -> bool) -> io::Result<(
     Ok(())
 }
 
-/// The entries in a file; what is no entry is passed over.
+/// The entries in a file; lines that are not entries are skipped.
 fn lines(text: &[u8]) -> impl Iterator<Item = Entry> + '_ {
     text.split(|byte| *byte == b'\n').filter_map(parse)
 }
@@ -79,7 +79,7 @@ fn parse(line: &[u8]) -> Option<Entry> {
 fn days(home: &Home) -> io::Result<Vec<(u64, PathBuf)>> {
     let mut days = Vec::new();
     let entries = match fs::read_dir(home.ended()) {
-        // Nothing has ever run here.
+        // No job has ever run here.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(days),
         other => other?,
     };
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn newest_comes_first_across_days_and_damage() {
+    fn newest_ends_come_first_across_days_and_damaged_lines() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let home = Home::at(dir.path().to_owned());
         fs::create_dir(home.ended()).expect("made");

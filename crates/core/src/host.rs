@@ -1,9 +1,8 @@
-//! Which host a job runs on, as seen from the host of whoever asks.
+//! Decides whether a job runs on the host that asks.
 //!
-//! A home may be seen from several hosts: machines that share a disk, a container that has the home of its
-//! machine mounted. Process numbers, sockets and locks of one host say nothing on another. So the journal names
-//! the host, and nobody else judges whether the job's processes live.
-//!
+//! Several hosts may see one home: machines that share a disk, or a container that mounts the home of
+//! its machine. Process IDs, sockets and locks of one host mean nothing on another. So the journal
+//! names the host, and only that host decides whether the job's processes are alive.
 //! ```text
 //!  same boot, same PID namespace ───────────────────────────────────────► Here
 //!  same boot, another PID namespace ────────────────────────────────────► OtherNamespace
@@ -17,18 +16,18 @@ use crate::process::BootId;
 use crate::state::State;
 use serde::{Deserialize, Serialize};
 
-/// A host: what has its own process numbers.
+/// A host: one space of process IDs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
     /// What people call it.
     pub name: String,
-    /// The id of its installation, where it has one. Machines that were cloned may have the same one.
+    /// The machine id of the installation, if it has one. Cloned machines may share one id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
     pub pid_namespace: u64,
 }
 
-/// The host of this process, in its present boot.
+/// The current host, in its current boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Here {
     pub boot: BootId,
@@ -42,33 +41,33 @@ pub enum Disk {
     Shared,
 }
 
-/// Where a job is, seen from here.
+/// Where a job runs, seen from the current host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum HostRelation {
     Here,
     /// In another PID namespace of this machine and boot.
     OtherNamespace,
-    /// It was here before a restart, so nothing of it runs any more.
+    /// It ran on this host before a restart, so none of its processes is left.
     Restarted,
-    /// On another machine, or it cannot be told whether it is.
+    /// On another machine, or possibly on another machine.
     OtherMachine,
 }
 
 impl Here {
-    /// Whether the process numbers in a job's journal mean processes of this host.
+    /// Whether the process IDs in a job's journal belong to this host.
     pub fn has_processes_of(&self, state: &State) -> bool {
-        // The first release did not note the host.
+        // The first release did not record the host.
         let same_namespace = |host: &Host| host.pid_namespace == self.host.pid_namespace;
         state.boot.as_ref() == Some(&self.boot) && state.host.as_ref().is_none_or(same_namespace)
     }
 
-    /// Where a job is that has this state and lies on this disk.
-    pub fn judge(&self, state: &State, disk: Disk) -> Standing {
+    /// Where a job with this state on this disk runs.
+    pub fn judge(&self, state: &State, disk: Disk) -> HostRelation {
         if self.has_processes_of(state) {
-            return Standing::Here;
+            return HostRelation::Here;
         }
         if state.boot.as_ref() == Some(&self.boot) {
-            return Standing::OtherNamespace;
+            return HostRelation::OtherNamespace;
         }
         let machines = state
             .host
@@ -79,11 +78,11 @@ impl Here {
             .as_ref()
             .is_some_and(|then| then.name == self.host.name);
         match (machines, disk) {
-            // The machine that lends a directory to a guest sees it as a disk of its own.
-            (Some((Some(then), Some(now))), _) if then != now => Standing::OtherMachine,
-            (_, Disk::Own) => Standing::Restarted,
-            (Some((Some(_), Some(_))), Disk::Shared) if is_same_name => Standing::Restarted,
-            (_, Disk::Shared) => Standing::OtherMachine,
+            // A machine that shares a directory with a guest sees it as its own disk.
+            (Some((Some(then), Some(now))), _) if then != now => HostRelation::OtherMachine,
+            (_, Disk::Own) => HostRelation::Restarted,
+            (Some((Some(_), Some(_))), Disk::Shared) if is_same_name => HostRelation::Restarted,
+            (_, Disk::Shared) => HostRelation::OtherMachine,
         }
     }
 }
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_is_judged_by_its_own_host_only() {
+    fn only_the_host_of_a_job_judges_its_processes() {
         let here = Here {
             boot: BootId("now".to_owned()),
             host: host("here", Some("m1"), 1),
@@ -118,22 +117,32 @@ mod tests {
         let clone = || Some(host("there", Some("m1"), 1));
         let other = || Some(host("there", Some("m2"), 1));
         for (boot, then, disk, expected) in [
-            ("now", same(), Disk::Own, Standing::Here),
-            ("now", same(), Disk::Shared, Standing::Here),
-            ("now", None, Disk::Own, Standing::Here),
-            ("now", container(), Disk::Own, Standing::OtherNamespace),
-            ("now", container(), Disk::Shared, Standing::OtherNamespace),
-            ("before", same(), Disk::Own, Standing::Restarted),
-            ("before", None, Disk::Own, Standing::Restarted),
-            ("before", container(), Disk::Own, Standing::Restarted),
-            // A guest of this machine, to which the home is lent.
-            ("before", other(), Disk::Own, Standing::OtherMachine),
-            ("before", same(), Disk::Shared, Standing::Restarted),
-            // A clone has the same id; its name differs.
-            ("before", clone(), Disk::Shared, Standing::OtherMachine),
-            ("before", other(), Disk::Shared, Standing::OtherMachine),
-            ("before", container(), Disk::Shared, Standing::OtherMachine),
-            ("before", None, Disk::Shared, Standing::OtherMachine),
+            ("now", same(), Disk::Own, HostRelation::Here),
+            ("now", same(), Disk::Shared, HostRelation::Here),
+            ("now", None, Disk::Own, HostRelation::Here),
+            ("now", container(), Disk::Own, HostRelation::OtherNamespace),
+            (
+                "now",
+                container(),
+                Disk::Shared,
+                HostRelation::OtherNamespace,
+            ),
+            ("before", same(), Disk::Own, HostRelation::Restarted),
+            ("before", None, Disk::Own, HostRelation::Restarted),
+            ("before", container(), Disk::Own, HostRelation::Restarted),
+            // A guest of this machine that mounts the machine's home.
+            ("before", other(), Disk::Own, HostRelation::OtherMachine),
+            ("before", same(), Disk::Shared, HostRelation::Restarted),
+            // A cloned machine has the same id but another name.
+            ("before", clone(), Disk::Shared, HostRelation::OtherMachine),
+            ("before", other(), Disk::Shared, HostRelation::OtherMachine),
+            (
+                "before",
+                container(),
+                Disk::Shared,
+                HostRelation::OtherMachine,
+            ),
+            ("before", None, Disk::Shared, HostRelation::OtherMachine),
         ] {
             let state = job(boot, then);
             assert_eq!(here.judge(&state, disk), expected, "{state:?} {disk:?}");
@@ -141,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn a_job_of_no_boot_is_of_none() {
+    fn a_job_without_a_recorded_boot_is_on_another_host() {
         let here = Here {
             boot: BootId("now".to_owned()),
             host: host("here", None, 1),
         };
         let state = State::default();
         assert!(!here.has_processes_of(&state));
-        assert_eq!(here.judge(&state, Disk::Own), Standing::Restarted);
+        assert_eq!(here.judge(&state, Disk::Own), HostRelation::Restarted);
     }
 }

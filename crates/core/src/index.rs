@@ -1,42 +1,42 @@
-//! Where lines and moments are in an output: marks at some of its offsets, in order.
+//! The index of an output: marks that find the offset of a line or of a time.
 //!
-//! A mark says how many lines end before its offset and when the output had come so far. There is one
-//! at least every [`SPACING`] bytes, and one a second while output comes slowly; so any line or moment
-//! is found by a binary search and a scan of one spacing. Keepers append marks; a torn last one is
-//! passed over.
+//! A mark stores an offset, the number of lines that end before it, and the time at which the output
+//! reached it. Keepers add a mark at least every [`SPACING`] bytes, and one per second while output is
+//! slow. A binary search over the marks and a scan of at most one spacing then find any line or time.
+//! Keepers only append; readers ignore an incomplete last mark.
 
-/// A scan of this much takes a fraction of a millisecond.
+/// Scanning this many bytes takes a fraction of a millisecond.
 pub const SPACING: u64 = 1024 * 1024;
-/// Between marks of an output that comes slowly.
+/// The time between marks while output is slow.
 pub const INTERVAL_MS: u64 = 1000;
 const BYTES: usize = 24;
 
-/// One mark.
+/// One entry of the index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
     pub offset: u64,
     /// Newlines before the offset.
     pub newlines: u64,
-    /// Unix milliseconds when the output had come this far.
+    /// The time at which the output reached the offset, in Unix milliseconds.
     pub wall_ms: u64,
 }
 
 impl Mark {
     pub fn encode(&self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
-        for (place, number) in [self.offset, self.newlines, self.wall_ms]
+        for (index, number) in [self.offset, self.newlines, self.wall_ms]
             .into_iter()
             .enumerate()
         {
-            bytes[place * 8..place * 8 + 8].copy_from_slice(&number.to_le_bytes());
+            bytes[index * 8..index * 8 + 8].copy_from_slice(&number.to_le_bytes());
         }
         bytes
     }
 
     fn decode(bytes: &[u8]) -> Option<Mark> {
-        let number = |place: usize| {
+        let number = |index: usize| {
             Some(u64::from_le_bytes(
-                bytes.get(place * 8..place * 8 + 8)?.try_into().ok()?,
+                bytes.get(index * 8..index * 8 + 8)?.try_into().ok()?,
             ))
         };
         Some(Mark {
@@ -54,7 +54,8 @@ pub struct Index {
 }
 
 impl Index {
-    /// Reads marks, in order; one that goes back was torn, and so is what follows it.
+    /// Reads marks in order. A mark that goes backwards is damaged, so it and all later ones are
+    /// ignored.
     pub fn parse(bytes: &[u8]) -> Index {
         let mut marks: Vec<Mark> = Vec::new();
         for mark in bytes.chunks_exact(BYTES).filter_map(Mark::decode) {
@@ -67,7 +68,7 @@ impl Index {
         Index { marks }
     }
 
-    /// How many bytes of a file these marks take.
+    /// The length of these marks in the index file, in bytes.
     pub fn length(&self) -> u64 {
         (self.marks.len() * BYTES) as u64
     }
@@ -83,31 +84,31 @@ impl Index {
 
     /// The first mark at or after this offset.
     pub fn after_offset(&self, offset: u64) -> Option<Mark> {
-        let place = self.marks.partition_point(|mark| mark.offset < offset);
-        self.marks.get(place).copied()
+        let index = self.marks.partition_point(|mark| mark.offset < offset);
+        self.marks.get(index).copied()
     }
 
-    /// The last mark with no more than this many newlines before it.
+    /// The last mark with at most this many newlines before it.
     pub fn before_line(&self, newlines: u64) -> Mark {
         self.before(|mark| mark.newlines <= newlines)
     }
 
-    /// The last mark no later than this.
+    /// The last mark that is not later than this time.
     pub fn before_time(&self, wall_ms: u64) -> Mark {
         self.before(|mark| mark.wall_ms <= wall_ms)
     }
 
-    /// When the byte at this offset had come, at the latest; 0 where that is not known yet.
+    /// The time by which the byte at this offset had been written; 0 if not known yet.
     pub fn time_of(&self, offset: u64) -> u64 {
-        let place = self.marks.partition_point(|mark| mark.offset <= offset);
-        self.marks.get(place).map_or(0, |mark| mark.wall_ms)
+        let index = self.marks.partition_point(|mark| mark.offset <= offset);
+        self.marks.get(index).map_or(0, |mark| mark.wall_ms)
     }
 
     fn before(&self, holds: impl Fn(&Mark) -> bool) -> Mark {
         let count = self.marks.partition_point(holds);
         count
             .checked_sub(1)
-            .map_or_else(Mark::default, |place| self.marks[place])
+            .map_or_else(Mark::default, |index| self.marks[index])
     }
 }
 

@@ -1,10 +1,9 @@
-//! The journal: the append-only list of events that is the truth about a job.
+//! The journal: an append-only list of events, and the only source of truth about a job.
 //!
-//! Reading never fails on what a line says: a torn last line is ignored, a damaged line is counted
-//! and passed over, an event of a newer program is passed over too. Writing starts where reading
-//! ended: whoever holds the job's lock opens one [`JournalWriter`], which seals a torn line by
-//! ending it before it appends its own. Each append is one `write`, so a line is whole or torn,
-//! never mixed.
+//! Reading never fails because of what a line says. It ignores an incomplete last line, counts and
+//! skips damaged lines, and skips events that only a newer version knows. Whoever holds the job's lock
+//! opens one [`JournalWriter`] to append. If the last line is incomplete, the writer first ends it with
+//! a newline. Each append is one `write`, so a line can be cut short but never mixed with another.
 
 use crate::event::{Event, FORMAT, Moment, Record};
 use crate::layout;
@@ -14,23 +13,24 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A journal as it was read.
+/// A journal that has been read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Journal {
     pub state: State,
-    /// Complete lines that are not records.
+    /// Complete lines that could not be parsed.
     pub damaged: usize,
-    /// The newest format any line claims.
+    /// The newest format in any line.
     pub format: u32,
-    /// The last line has no end: its writer was stopped in the middle.
+    /// The last line has no newline: its writer was interrupted.
     torn: bool,
 }
 
-/// No job has more events, and any program can read this number: a line that claims more is damaged, not
-/// one after which nothing could be written any more.
+/// The largest sequence number that a line may have. No job has this many events, and every JSON reader
+/// can represent it. A line with a larger number counts as damaged; otherwise it could leave no numbers
+/// for later events.
 const LAST_SEQ: u64 = 1 << 53;
 
-/// Just enough of a record to pass over one that a newer program wrote.
+/// The part of a record that can be read even if a newer version wrote it.
 #[derive(Deserialize)]
 struct Header {
     v: u32,
@@ -43,7 +43,7 @@ impl Journal {
         Ok(Journal::parse(&layout::read(path)?))
     }
 
-    /// Folds the lines of a journal into a state.
+    /// Applies every line to a new state.
     pub fn parse(bytes: &[u8]) -> Journal {
         let mut journal = Journal::default();
         let rest = for_each_line(bytes, |line| journal.take_line(line));
@@ -61,7 +61,7 @@ impl Journal {
             return;
         }
         match serde_json::from_slice::<Header>(line) {
-            // Its sequence number is taken, so that ours never repeats it.
+            // Its sequence number is in use, so we never reuse it.
             Ok(header) if header.seq <= LAST_SEQ => {
                 self.format = self.format.max(header.v);
                 self.state.seq = self.state.seq.max(header.seq);
@@ -71,7 +71,7 @@ impl Journal {
     }
 }
 
-/// Every record of a journal that this program understands, in order.
+/// Calls `take` with each record that this version understands, in order.
 pub fn for_each(bytes: &[u8], mut take: impl FnMut(&Record)) {
     for_each_line(bytes, |line| {
         if let Some(record) = record(line) {
@@ -85,7 +85,7 @@ fn record(line: &[u8]) -> Option<Record> {
     (record.seq <= LAST_SEQ).then_some(record)
 }
 
-/// Every whole line; returns what follows the last of them.
+/// Calls `take` with each complete line. Returns what follows the last one.
 fn for_each_line(bytes: &[u8], mut take: impl FnMut(&[u8])) -> &[u8] {
     let mut rest = bytes;
     while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
@@ -95,7 +95,7 @@ fn for_each_line(bytes: &[u8], mut take: impl FnMut(&[u8])) -> &[u8] {
     rest
 }
 
-/// The one writer of a journal.
+/// The only writer of a journal.
 #[derive(Debug)]
 pub struct JournalWriter {
     file: File,
@@ -116,12 +116,12 @@ pub enum WriterError {
 }
 
 impl JournalWriter {
-    /// Whether something that was written here cannot be read.
+    /// Whether the journal held something that could not be read.
     pub fn is_damaged(&self) -> bool {
         self.damaged
     }
 
-    /// Opens the journal to append to it. The caller holds the job's lock.
+    /// Opens the journal for appending. The caller holds the job's lock.
     pub fn open(path: &Path) -> Result<JournalWriter, WriterError> {
         let (bytes, file) = layout::read_to_append(path)?;
         let journal = Journal::parse(&bytes);
@@ -136,7 +136,7 @@ impl JournalWriter {
         })
     }
 
-    /// Makes the journal of a new job.
+    /// Creates the journal of a new job.
     pub fn create(path: &Path) -> io::Result<JournalWriter> {
         Ok(JournalWriter {
             file: layout::make(path)?,
@@ -146,7 +146,7 @@ impl JournalWriter {
         })
     }
 
-    /// The state after everything read and appended so far.
+    /// The state after all events that were read or appended.
     pub fn state(&self) -> &State {
         &self.state
     }
@@ -155,8 +155,8 @@ impl JournalWriter {
         &self.file
     }
 
-    /// Appends the events in one write and takes them into the state. If the write fails nothing is
-    /// taken, and the next append seals what it may have left behind.
+    /// Appends the events in one write and applies them to the state. If the write fails, the state
+    /// stays as it was, and the next append ends any incomplete line.
     pub fn append(&mut self, at: Moment, events: &[Event]) -> io::Result<()> {
         let records = self.number(at, events);
         let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! Where everything lies.
+//! All paths below the home.
 //!
 //! ```text
 //! <home>/
@@ -32,7 +32,7 @@ use serde::de::DeserializeOwned;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Prefixes no job id can have, since ids start with a letter or a digit.
+/// Prefixes that no job id can have, since ids start with a letter or a digit.
 pub const NEW: &str = ".new-";
 pub const GONE: &str = ".gone-";
 
@@ -97,7 +97,7 @@ impl Home {
         self.root.join("ended")
     }
 
-    /// The boot in which it was last made sure that every job is in `live` or in `ended`.
+    /// Names the boot in which somebody last checked that every job is in `live` or in `ended`.
     pub fn boot(&self) -> PathBuf {
         self.root.join("boot")
     }
@@ -121,7 +121,7 @@ impl Home {
     }
 }
 
-/// One post's directory.
+/// The directory of one post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostDir {
     path: PathBuf,
@@ -149,7 +149,7 @@ impl PostDir {
     }
 }
 
-/// One job's directory.
+/// The directory of one job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobDir {
     path: PathBuf,
@@ -176,7 +176,7 @@ impl JobDir {
         &self.path
     }
 
-    /// The home this directory lies in and the id it is named by: `<home>/jobs/<id>`.
+    /// The home that contains this directory, and the job's id: `<home>/jobs/<id>`.
     pub fn place(&self) -> io::Result<(Home, JobId)> {
         let root = self.path.parent().and_then(Path::parent);
         let id = self.path.file_name().and_then(|name| name.to_str());
@@ -201,12 +201,12 @@ impl JobDir {
         self.path.join("output")
     }
 
-    /// What follows the head of an output whose middle cannot be punched out (see `output`).
+    /// What follows the head of an output on a filesystem that cannot punch holes (see `output`).
     pub fn segments(&self) -> PathBuf {
         self.path.join("output.d")
     }
 
-    /// Where lines and moments are in the output.
+    /// Where lines and times are in the output.
     pub fn index(&self) -> PathBuf {
         self.path.join("index")
     }
@@ -215,8 +215,8 @@ impl JobDir {
         self.path.join("feed")
     }
 
-    /// Sockets are bound and reached through their directory (`CONTROL`), since this may be longer
-    /// than a socket's path can be.
+    /// Sockets are bound and reached through their directory (`CONTROL`), since this path may be too
+    /// long for a socket.
     pub fn control(&self) -> PathBuf {
         self.path.join(CONTROL)
     }
@@ -225,12 +225,12 @@ impl JobDir {
         self.path.join("lock")
     }
 
-    /// Who has been told what.
+    /// Who was told what.
     pub fn told(&self) -> PathBuf {
         self.path.join("told")
     }
 
-    /// How far the output has been watched.
+    /// How far the watch has read the output.
     pub fn watch(&self) -> PathBuf {
         self.path.join("watch")
     }
@@ -253,5 +253,5 @@ fn read_json<T: DeserializeOwned>(path: PathBuf) -> Result<T, ReadError> {
     serde_json::from_slice(&bytes).map_err(|source| ReadError::Damaged { path, source })
 }
 
-/// The control socket's name inside a job directory.
+/// The name of the control socket inside a job directory.
 pub const CONTROL: &str = "control";

@@ -1,36 +1,36 @@
 //! The model of a job, and the job directory that holds it.
 //!
-//! Everything here is either pure (what a job is, how its state follows from its journal) or reads
-//! and writes files inside one job directory. Nothing here starts a process, prints, reads the
-//! environment or knows the platform.
+//! Everything here is either pure (what a job is, how its state follows from its journal) or reads and
+//! writes files in one job directory. Nothing here starts a process, prints, reads the environment or
+//! calls the operating system directly.
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`spec`] | what was asked; written once |
-//! | [`event`] | what happened; one line of the journal each |
-//! | [`state`] | what follows from the events: one pure function |
+//! | [`spec`] | the request that made a job; written once |
+//! | [`event`] | the events of a job; each is one line of its journal |
+//! | [`state`] | the state that follows from the events: one pure function |
 //! | [`outcome`] | how a job ended, and why |
-//! | [`ending`] | writing an end down, in the order that loses nothing |
-//! | [`doorbell`] | what is run when it has ended, and when that is tried again |
-//! | [`bound`] | how much of an output is kept |
-//! | [`output`] | which files its bytes lie in |
-//! | [`index`] | where lines and moments are in an output |
-//! | [`notice`] | which events a session is to hear of |
-//! | [`links`] | the links by which a job is found: live, its session's, its inbox's |
-//! | [`told`] | who has been told what: claims, acks |
-//! | [`post`] | work done elsewhere that is told through the same inbox |
-//! | [`words`] | what is said of an end |
-//! | [`journal`] | reading and appending events |
-//! | [`layout`] | where everything lies below the home |
-//! | [`named`] | holding an id, so that it is not used again meanwhile |
-//! | [`history`] | which jobs ended, in order |
-//! | [`control`] | what a client and a keeper say to each other |
-//! | [`host`] | which host a job runs on, seen from another |
-//! | [`process`] | a process that cannot be mistaken for another |
-//! | [`watch`] | watching an output for patterns: what is asked, and what is found |
-//! | [`by_line`] | a pattern rewritten so that many lines are searched at once |
-//! | [`breaker`] | sparing a session that many watches would flood |
-//! | [`limits`] | what a keeper must be allowed to use |
+//! | [`ending`] | records the end of a job in an order that survives a crash |
+//! | [`doorbell`] | commands that run when a job has ended, and when a failed one is retried |
+//! | [`bound`] | how much of a job's output is kept |
+//! | [`output`] | which files hold the bytes of an output |
+//! | [`index`] | finds lines and times in an output |
+//! | [`notice`] | which events a session is told about |
+//! | [`links`] | the links that find a job: live, by session, by inbox |
+//! | [`told`] | which events were claimed, delivered and acked |
+//! | [`post`] | outside work that reports through the same inbox |
+//! | [`words`] | the sentences and JSON that describe an end |
+//! | [`journal`] | reads and appends events |
+//! | [`layout`] | all paths below the home |
+//! | [`named`] | locks an id so that no other job can get it meanwhile |
+//! | [`history`] | the list of ended jobs, in order |
+//! | [`control`] | the messages between a client and a keeper |
+//! | [`host`] | decides whether a job runs on this host or another one |
+//! | [`process`] | a process reference that stays correct when a process ID is reused |
+//! | [`watch`] | the patterns to watch an output for, and the matches |
+//! | [`by_line`] | rewrites a pattern so that one search covers many lines |
+//! | [`breaker`] | limits how many matches one session is told about |
+//! | [`limits`] | the resource limits that a keeper needs |
 //! | [`units`] | durations and sizes as people write them |
 #![forbid(unsafe_code)]
 

@@ -1,23 +1,23 @@
-//! What a keeper must be allowed to use. With less, a job is refused before it is started.
+//! The resource limits that a keeper needs. If a limit is lower, the job is refused before it starts.
 
 use crate::spec::{Input, Spec};
 use crate::words;
 
-/// With fewer a job could be started and then not be looked after.
+/// With fewer open files, a job could start but its keeper could not look after it.
 const FEWEST_FILES: usize = 32;
-/// With less a job's journal could not be written to its end.
+/// With a smaller limit, a job's journal could not be written to the end.
 const SMALLEST_FILE: u64 = 1 << 20;
-/// And a job that is talked to needs these.
+/// A job with input needs these in addition.
 const CHANNEL_FILES: usize = 8;
-/// And one that something else is to be done for, these.
+/// A job with a watch, a readiness sign, a lock or doorbells needs these in addition.
 const ERRAND_FILES: usize = 8;
 
-/// How many files the keeper of a job must be allowed to open.
+/// The number of files that a keeper must be allowed to open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Files(pub usize);
 
 impl Files {
-    /// For a job that is neither talked to nor has anything else done for it.
+    /// For a job without input, watch, readiness sign, lock and doorbells.
     pub const PLAIN: Files = Files(FEWEST_FILES);
     /// For any job.
     pub const ANY: Files = Files(FEWEST_FILES + CHANNEL_FILES + ERRAND_FILES);
@@ -36,7 +36,7 @@ impl Files {
     }
 }
 
-/// Why a keeper that may open so many files, and write files of so many bytes, cannot keep a job that needs these.
+/// Why a keeper with these limits cannot keep a job that needs `needed` open files; `None` if it can.
 pub fn refusal(needed: Files, open_files: usize, file_size: u64) -> Option<String> {
     if file_size < SMALLEST_FILE {
         return Some(format!(

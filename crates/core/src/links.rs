@@ -1,10 +1,10 @@
-//! The links by which a job is found without reading every job there ever was.
+//! The links that find a job without reading all jobs.
 //!
-//! `live/<id>` says that a job is not over, `sessions/<key>/<id>` that it is a session's, and
-//! `inbox/<key>/<id>` that the session may have something to hear of it. A launcher makes them before
-//! the job has its name, so that no job with a name is missing there, and once more after it has, since
-//! until then they led nowhere and anybody could have tidied them up. A link that leads nowhere or to
-//! another session's job is passed over by whoever reads it.
+//! `live/<id>` says that a job is not over, `sessions/<key>/<id>` that it belongs to a session, and
+//! `inbox/<key>/<id>` that the session may have events to read. A launcher makes the links before the
+//! job directory gets its name, so that no named job lacks them. It makes them again afterwards: before
+//! the job had its name the links were dangling, so another process may have removed them. Readers skip
+//! dangling links and links to another session's job.
 
 use crate::id::JobId;
 use crate::incarnation::Incarnation;
@@ -17,7 +17,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// What an inbox link leads to.
+/// What an inbox link points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Job,
@@ -32,20 +32,20 @@ impl Kind {
         }
     }
 
-    /// Where what has this id is.
+    /// The directory of the job or post with this id.
     pub fn directory(self, home: &Home, id: &JobId) -> PathBuf {
         home.root().join(self.folder()).join(id.as_str())
     }
 }
 
-/// Makes the links of a job that are missing. `job` is where its files are now: it may not have its
-/// name yet.
+/// Makes the missing links of a job. `job` is the current path of its files: the directory may not have
+/// its final name yet.
 pub fn link_job(home: &Home, spec: &Spec, job: &JobDir) -> io::Result<()> {
     link_live(home, &spec.id, job)?;
     link_to_session(home, spec)
 }
 
-/// Makes the links of its session that are missing: those by which the session finds it and hears of it.
+/// Makes the missing links of its session: the one that finds the job and the one to the inbox.
 pub fn link_to_session(home: &Home, spec: &Spec) -> io::Result<()> {
     let Some(session) = &spec.session else {
         return Ok(());
@@ -55,8 +55,8 @@ pub fn link_to_session(home: &Home, spec: &Spec) -> io::Result<()> {
     link_inbox(home, session, &spec.id, Kind::Job)
 }
 
-/// Links a job among those that are not over. Only the name counts, so it is one more name of a file
-/// that is there: on some filesystems making one more file is the slowest call of a launch.
+/// Links a job as not over. Only the name of the link matters, so this makes a hard link to an existing
+/// file: on some filesystems, creating a file is the slowest call of a launch.
 pub fn link_live(home: &Home, id: &JobId, job: &JobDir) -> io::Result<()> {
     let link = home.live_link(id);
     match fs::hard_link(job.lock(), &link) {
@@ -67,13 +67,13 @@ pub fn link_live(home: &Home, id: &JobId, job: &JobDir) -> io::Result<()> {
     }
 }
 
-/// Lets the session's inbox find what the job or post of this id has to tell.
+/// Adds the job or post to the session's inbox.
 pub fn link_inbox(home: &Home, session: &Label, id: &JobId, kind: Kind) -> io::Result<()> {
     let target = Path::new("../..").join(kind.folder()).join(id.as_str());
     link_into(&home.inbox(session), &target, id)
 }
 
-/// Makes a link in a directory that others remove when it is empty, perhaps just now.
+/// Makes a link in a directory that other processes remove when it is empty, perhaps at this moment.
 fn link_into(directory: &Path, target: &Path, id: &JobId) -> io::Result<()> {
     while !make_link(target, &directory.join(id.as_str()))? {
         make_directory(directory)?;
@@ -81,27 +81,27 @@ fn link_into(directory: &Path, target: &Path, id: &JobId) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a link unless there is one; says whether its directory was there.
+/// Makes a link unless it exists. Returns `false` if its directory does not exist.
 fn make_link(target: &Path, link: &Path) -> io::Result<bool> {
     match symlink(target, link) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(true),
-        // Which link it was is what a person needs to know.
+        // The error names the link, which a person needs to know.
         other => other
             .map(|()| true)
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", link.display()))),
     }
 }
 
-/// Whose job or post it is that has an id now.
+/// The session and incarnation of the job or post that has an id now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
     pub session: Option<Label>,
     pub incarnation: Option<Incarnation>,
 }
 
-/// Removes this session's inbox link to an id if what has the id is as `when` wants it, which stays so
-/// until the link is gone. A link that cannot be removed now is in nobody's way.
+/// Removes this session's inbox link to an id if `when` accepts the current owner of the id. The id
+/// cannot change its owner until the link is gone.
 pub fn unlink_inbox(
     home: &Home,
     session: &Label,
@@ -112,12 +112,12 @@ pub fn unlink_inbox(
     unlink_while_named(home, id, kind, when, &[home.inbox(session)])
 }
 
-/// The same for a launcher that was refused the id: neither link of its session is to lead to a job of
-/// another one.
+/// Removes the links of a launcher that was refused the id: neither link of its session may point to a
+/// job of another session.
 pub fn unlink_refused(home: &Home, session: &Label, id: &JobId, kind: Kind) -> io::Result<()> {
     let is_other = |owner: &Owner| owner.session.as_ref() != Some(session);
-    let places = [home.inbox(session), home.session(session)];
-    unlink_while_named(home, id, kind, is_other, &places)
+    let directories = [home.inbox(session), home.session(session)];
+    unlink_while_named(home, id, kind, is_other, &directories)
 }
 
 fn unlink_while_named(
@@ -125,30 +125,30 @@ fn unlink_while_named(
     id: &JobId,
     kind: Kind,
     when: impl FnOnce(&Owner) -> bool,
-    places: &[PathBuf],
+    directories: &[PathBuf],
 ) -> io::Result<()> {
     let Some(_named) = named::share(&kind.directory(home, id))? else {
         return Ok(());
     };
     if owner(home, id, kind).is_some_and(|owner| when(&owner)) {
-        for place in places {
-            remove(&place.join(id.as_str()))?;
-            // Where it was the last one there.
-            let _ = fs::remove_dir(place);
+        for directory in directories {
+            remove(&directory.join(id.as_str()))?;
+            // Remove the directory if this was its last link.
+            let _ = fs::remove_dir(directory);
         }
     }
     Ok(())
 }
 
-/// Removes all links of a job whose name the caller has alone. One that cannot be removed, because a job
-/// put something else in its place, say, is in nobody's way.
+/// Removes all links of a job whose name the caller has locked. A link that cannot be removed, for
+/// example because a job put a directory in its place, does no harm.
 pub fn unlink_job(home: &Home, spec: &Spec, _alone: &named::Named) {
     let id = &spec.id;
     let _ = remove(&home.live_link(id));
     if let Some(session) = &spec.session {
-        for place in [home.session(session), home.inbox(session)] {
-            let _ = remove(&place.join(id.as_str()));
-            let _ = fs::remove_dir(place);
+        for directory in [home.session(session), home.inbox(session)] {
+            let _ = remove(&directory.join(id.as_str()));
+            let _ = fs::remove_dir(directory);
         }
     }
     let name = spec.name.as_ref().map(|name| home.name(name));
@@ -162,7 +162,7 @@ fn leads_to(link: &Path, id: &JobId) -> bool {
         .is_ok_and(|target| target.file_name().is_some_and(|name| name == id.as_str()))
 }
 
-/// `None` where nothing has the id, or it cannot be read.
+/// Returns `None` if nothing has the id, or it cannot be read.
 pub fn owner(home: &Home, id: &JobId, kind: Kind) -> Option<Owner> {
     match kind {
         Kind::Job => home.job(id).read_spec().ok().map(|spec| Owner {
@@ -176,7 +176,7 @@ pub fn owner(home: &Home, id: &JobId, kind: Kind) -> Option<Owner> {
     }
 }
 
-/// "Already gone" is no error.
+/// Removes a file. A missing file is not an error.
 pub fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

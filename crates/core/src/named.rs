@@ -1,34 +1,36 @@
 //! Locking a directory's name, so that its id is not given to another job meanwhile.
 //!
-//! An id may be used again once its job was pruned. Code that removes something by id (a link of an inbox,
-//! say) must be sure that the id still means the same job until the removal is done:
+//! An id may be used again after its job was pruned. Code that removes something by id, such as an
+//! inbox link, must be sure that the id still means the same job until the removal is done:
 //!
 //! ```text
 //!   remove a link     shared lock ─► is it still that job? ─► remove the link
 //!   prune a job       exclusive lock ─► remove its links ─► rename its directory
 //! ```
-//! Nobody blocks here: a pruner that does not get the lock leaves the job for the next time.
+//!
+//! Nobody blocks here: if pruning cannot get the lock, it leaves the job for the next time.
 
 use std::fs::{File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Proof that a directory keeps its name for as long as this exists.
+/// Proof that a directory keeps its name as long as this value exists.
 ///
-/// Where directories cannot be locked (some network filesystems) it is only proof that the directory
-/// had its name a moment ago.
+/// Some network filesystems cannot lock directories. There it only proves that the directory had its
+/// name a moment ago.
 #[derive(Debug)]
 pub struct Named {
     _directory: File,
 }
 
-/// Shares the name with others who keep it. `None` if the directory has lost it, or is about to.
+/// Locks the name together with others. Returns `None` if the directory has lost its name or will soon.
 pub fn share(path: &Path) -> io::Result<Option<Named>> {
     hold(path, File::try_lock_shared)
 }
 
-/// Has the name alone, to take it away. `None` if the directory has lost it, or others share it.
+/// Locks the name exclusively, to remove it. Returns `None` if the directory has lost its name or
+/// others hold it.
 pub fn take(path: &Path) -> io::Result<Option<Named>> {
     hold(path, File::try_lock)
 }
@@ -44,7 +46,8 @@ fn hold(
     if let Err(TryLockError::WouldBlock) = lock(&directory) {
         return Ok(None);
     }
-    // Between opening and locking it may have been renamed, and another may have its name by now.
+    // Between opening and locking, the directory may have been renamed and another one may have its
+    // name.
     let has_name = match std::fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => false,
         other => {
@@ -62,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_shared_or_had_alone_and_only_by_the_directory_that_has_it() -> io::Result<()> {
+    fn a_name_is_locked_shared_or_exclusively_and_only_by_its_directory() -> io::Result<()> {
         let world = tempfile::tempdir()?;
         let path = world.path().join("a");
         assert!(share(&path)?.is_none(), "nothing is there");

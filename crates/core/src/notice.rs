@@ -1,7 +1,7 @@
-//! What a session is to hear of a job: some events of its journal, as they stand there.
+//! Selects the events of a job's journal that its session is told about.
 //!
-//! The journal itself is the outbox: an event that is in it is to be told, and no second record of
-//! that can be missing. What became of telling it is in [`crate::told`].
+//! The journal itself is the outbox. An event in the journal will be told, so no second record of it
+//! can get lost. [`crate::told`] records who was told.
 
 use crate::event::{Event, Moment, Record};
 use crate::journal;
@@ -11,7 +11,7 @@ use crate::state::State;
 pub use outlive_api::event::EventKind;
 pub use outlive_api::event::EventKind as Kind;
 
-/// An event that is to be told.
+/// An event that the session is told about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     pub seq: u64,
@@ -19,7 +19,7 @@ pub struct Notice {
     pub event: Event,
 }
 
-/// What kind of notice an event makes, if any.
+/// The kind of notice that an event makes; `None` if nobody is told about it.
 pub fn kind_of(event: &Event) -> Option<EventKind> {
     Some(match event {
         Event::Ended(_) => EventKind::Ended,
@@ -44,26 +44,26 @@ pub fn kind_of(event: &Event) -> Option<EventKind> {
         | Event::Closed { .. } => return None,
     })
 }
-/// A journal's state, and what it has to tell.
+/// The state of a job, and the events its session is told about.
 #[derive(Clone, Debug, Default)]
 pub struct Noticed {
     pub state: State,
     pub notices: Vec<Notice>,
 }
 
-/// Reads a journal for what it has to tell, whether or not anybody has been told.
+/// Collects the notices in a journal, whether or not they were delivered yet.
 pub fn read(journal: &[u8], spec: &Spec) -> Noticed {
     let mut noticed = Noticed::default();
     journal::for_each(journal, |record| {
-        let taken = noticed.state.apply(record);
-        if kind_of(&record.event).is_some() && taken == crate::state::Applied::Taken {
+        let applied = noticed.state.apply(record);
+        if kind_of(&record.event).is_some() && applied == crate::state::Applied::Changed {
             noticed.notices.push(notice(record));
         }
     });
     let Noticed { state, notices } = &mut noticed;
     notices.retain(|notice| match &notice.event {
         Event::Ended(end) => is_end_told(spec, end, state.signs.watch_disabled),
-        // A job that is not to be heard of when it succeeds is not to be heard of afterwards.
+        // If success is not told, what happens after the success is not told either.
         Event::LingeringEnded(_) => spec.session.is_some() && spec.notify == Notify::End,
         _ => true,
     });
@@ -78,15 +78,16 @@ fn notice(record: &Record) -> Notice {
     }
 }
 
-/// Whether a session is to be told of this end. A watch that turned itself off promised that it is.
+/// Whether the session is told about this end. A watch that turned itself off promised a notice
+/// (`promised`).
 pub fn is_end_told(spec: &Spec, end: &End, promised: bool) -> bool {
     let wanted = match spec.notify {
         Notify::End => true,
         Notify::Failure => promised || !end.outcome.is_success(),
         Notify::Never => promised,
     };
-    // A job of the first release whose session stopped it was told by the answer, and no record says
-    // so. Since then the answer itself is recorded as having told it, once it was given.
+    // In jobs of the first release, the answer to a stop told the session about the end, and no record
+    // says so. Newer releases record that the answer told it.
     let is_of_first_release = spec.incarnation.is_none();
     let asked = end.ended_by == EndedBy::Stop && end.ended_by_session == spec.session;
     spec.session.is_some() && wanted && !(asked && is_of_first_release)
@@ -184,7 +185,7 @@ mod tests {
                 vec![ended(1, EndedBy::Timeout, None)],
                 vec![2],
             ),
-            // The first end wins, and only it is told.
+            // The first end wins, and only that one is told.
             ("end", Some("s"), vec![itself(1), itself(2)], vec![2]),
         ];
         for (notify, session, events, expected) in cases {

@@ -5,25 +5,25 @@ pub use outlive_api::outcome::{EndedBy, NotStarted, Outcome, Usage};
 use crate::label::Label;
 use serde::{Deserialize, Serialize};
 
-/// Everything about an end; the journal holds it once.
+/// Everything about an end. The journal holds it once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     pub outcome: Outcome,
     pub ended_by: EndedBy,
-    /// Who asked, where somebody did.
+    /// Who requested the stop, if anybody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by_detail: Option<String>,
-    /// The session whose request it was.
+    /// The session that requested the stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by_session: Option<Label>,
-    /// From start to end on a clock that runs through suspend; unknown when the start or the end is.
+    /// From start to end, including suspended time; `None` if either moment is unknown.
     pub duration_ms: Option<u64>,
     pub output_bytes: u64,
     pub dropped_bytes: u64,
-    /// `false` when it ended while nobody kept it: what it wrote last may be missing.
+    /// `false` if no keeper was there at the end: the last output may be missing.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub output_complete: bool,
-    /// Processes of the job that were still there when its leader had ended.
+    /// The processes of the job that still ran when its leader ended.
     pub lingering: u32,
     pub usage: Option<Usage>,
 }
@@ -37,7 +37,7 @@ fn is_yes(value: &bool) -> bool {
 }
 
 impl End {
-    /// An end that nobody saw happen, with what is left of the output.
+    /// An end that nobody saw, with the output that is left.
     pub fn unseen(outcome: Outcome, output_bytes: u64, dropped_bytes: u64) -> End {
         let (ended_by, output_complete) = match outcome {
             Outcome::Lost { .. } => (EndedBy::Unknown, false),

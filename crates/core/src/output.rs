@@ -1,16 +1,19 @@
-//! Where the bytes of an output lie.
+//! Finds the file that holds a byte of an output.
 //!
-//! Usually in one file, out of whose middle keepers punch holes. Where holes cannot be punched that file
-//! holds the head, and each stride behind it has a segment of its own, which is removed when it is
-//! dropped. That it is so is told by the directory they lie in being there.
+//! Usually one file holds the whole output, and keepers punch holes into its middle. Some filesystems
+//! cannot punch holes. There the file holds only the head. Each stride after the head gets a segment
+//! file of its own, and dropping the stride removes that file. Segments are in use when their directory
+//! exists.
 //!
 //! ```text
 //!  output      0 ── head
-//!  output.d/            <offset> <offset> … one stride each, named by where they begin
+//!  output.d/            <offset> <offset> … one file per stride, named by its first offset
 //! ```
-//! Either way byte `n` of the output is read at `n`, and what was dropped or could not be kept reads as
-//! zeros: which ranges those are is told by the bound and by the journal. A file may end behind its
-//! stride where the next could not be made; such an end only says how long the output is.
+//!
+//! In both forms, byte `n` of the output is read at offset `n`. Bytes that were dropped or could not be
+//! stored read as zeros; the bound and the journal tell which ranges those are. If the next segment
+//! could not be created, the last file may be longer than its stride. Its length then only tells how
+//! long the output is.
 
 use crate::bound::Bound;
 use crate::layout::{self, JobDir, PRIVATE_DIRECTORY};
@@ -20,24 +23,24 @@ use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The files of one output, to be read.
+/// The files of one output, opened for reading.
 #[derive(Debug)]
 pub struct OutputFiles {
     file: Arc<File>,
     segments: Option<Segments>,
 }
 
-/// Where a byte lies.
+/// The file and offset that hold a byte of the output.
 #[derive(Debug)]
-pub struct Place {
+pub struct OutputSpan {
     pub file: Arc<File>,
-    pub at: u64,
-    /// So many bytes from there may lie in this file.
-    pub most: u64,
+    pub offset: u64,
+    /// At most this many bytes from `offset` on belong to this file.
+    pub max_len: u64,
 }
 
 impl OutputFiles {
-    /// `None` when nothing has been written, not even by a keeper.
+    /// Returns `None` if no output file exists yet.
     pub fn open(job: &JobDir, bound: Option<Bound>) -> io::Result<Option<OutputFiles>> {
         match layout::open(&job.output()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -52,7 +55,7 @@ impl OutputFiles {
         }
     }
 
-    /// The file that holds all of it, or its head.
+    /// The file that holds the whole output, or its head.
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -66,20 +69,20 @@ impl OutputFiles {
         Ok(self.file.metadata()?.len().max(end))
     }
 
-    /// The file a byte lies in; `None` where there is none, because it was dropped or not kept.
-    pub fn place(&self, at: u64) -> io::Result<Option<Place>> {
+    /// Finds the file that holds this byte. Returns `None` if the byte was dropped or never stored.
+    pub fn locate(&self, at: u64) -> io::Result<Option<OutputSpan>> {
         let Some(segments) = &self.segments else {
-            return Ok(Some(Place {
+            return Ok(Some(OutputSpan {
                 file: Arc::clone(&self.file),
-                at,
-                most: u64::MAX - at,
+                offset: at,
+                max_len: u64::MAX - at,
             }));
         };
         if at < segments.bound.head() {
-            return Ok(Some(Place {
+            return Ok(Some(OutputSpan {
                 file: Arc::clone(&self.file),
-                at,
-                most: segments.bound.head() - at,
+                offset: at,
+                max_len: segments.bound.head() - at,
             }));
         }
         let stride = segments.bound.stride_of(at);
@@ -87,18 +90,18 @@ impl OutputFiles {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        Ok(Some(Place {
+        Ok(Some(OutputSpan {
             file: Arc::new(file),
-            at: at - stride.start,
-            most: stride.end - at,
+            offset: at - stride.start,
+            max_len: stride.end - at,
         }))
     }
 
-    /// Reads what lies there, up to the end of a file; nothing only at the end of the output.
+    /// Reads up to the end of one file. Returns 0 only at the end of the output.
     pub fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-        if let Some(place) = self.place(at)? {
-            let most = place.most.min(buffer.len() as u64) as usize;
-            match place.file.read_at(&mut buffer[..most], place.at)? {
+        if let Some(span) = self.locate(at)? {
+            let most = span.max_len.min(buffer.len() as u64) as usize;
+            match span.file.read_at(&mut buffer[..most], span.offset)? {
                 0 => {}
                 count => return Ok(count),
             }
@@ -106,7 +109,7 @@ impl OutputFiles {
         let Some(segments) = &self.segments else {
             return Ok(0);
         };
-        // Not kept, or not there yet.
+        // These bytes were dropped or never stored, or the output is shorter.
         let until = match at < segments.bound.head() {
             true => segments.bound.head(),
             false => segments.bound.stride_of(at).end,
@@ -118,14 +121,14 @@ impl OutputFiles {
     }
 }
 
-/// How long an output is; nothing where it cannot be read.
+/// The length of an output in bytes; 0 if it cannot be read.
 pub fn size_of(job: &JobDir, bound: Option<Bound>) -> u64 {
     let end = Segments::find(job, bound).and_then(|segments| segments.end().ok());
     let size = fs::metadata(job.output()).map_or(0, |metadata| metadata.len());
     size.max(end.unwrap_or(0))
 }
 
-/// The segments of an output whose middle cannot be punched out.
+/// The segment files of an output on a filesystem that cannot punch holes.
 #[derive(Debug)]
 pub struct Segments {
     directory: PathBuf,
@@ -133,14 +136,14 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// `None` for an output without any.
+    /// Returns `None` if the output has no segments.
     pub fn find(job: &JobDir, bound: Option<Bound>) -> Option<Segments> {
         let directory = job.segments();
         let bound = bound.filter(|_| directory.is_dir())?;
         Some(Segments { directory, bound })
     }
 
-    /// From now on the output is kept in segments behind its head.
+    /// Creates the segment directory. From now on, everything after the head is stored in segments.
     pub fn make(job: &JobDir, bound: Bound) -> io::Result<Segments> {
         let directory = job.segments();
         DirBuilder::new()
@@ -154,12 +157,12 @@ impl Segments {
         self.bound
     }
 
-    /// Names sort as the bytes do.
+    /// The zeros in front make names sort like offsets.
     fn path(&self, start: u64) -> PathBuf {
         self.directory.join(format!("{start:020}"))
     }
 
-    /// Where those that are there begin, in order.
+    /// The start offsets of the existing segments, in order.
     pub fn starts(&self) -> io::Result<Vec<u64>> {
         let mut starts = Vec::new();
         for entry in fs::read_dir(&self.directory)? {
@@ -170,7 +173,7 @@ impl Segments {
         Ok(starts)
     }
 
-    /// How far the last of them reaches.
+    /// The end offset of the last segment.
     fn end(&self) -> io::Result<u64> {
         loop {
             let starts = self.starts()?;
@@ -178,7 +181,7 @@ impl Segments {
             for start in starts {
                 match fs::metadata(self.path(start)) {
                     Ok(metadata) => end = end.max(Some(start + metadata.len())),
-                    // Dropped since. If all were, there are newer ones.
+                    // It was dropped after we listed the directory. If all are gone, newer ones exist.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     Err(error) => return Err(error),
                 }
@@ -189,7 +192,7 @@ impl Segments {
         }
     }
 
-    /// The segment that begins there, made if there is none.
+    /// Opens the segment that begins at `start`, and creates it if needed.
     pub fn open(&self, start: u64) -> io::Result<File> {
         layout::open_or_make(&self.path(start))
     }
@@ -201,7 +204,7 @@ impl Segments {
         }
     }
 
-    /// Once on the disk, they stay through a power loss.
+    /// Flushes the segments and their directory to disk, so that they survive a power loss.
     pub fn sync(&self) -> io::Result<()> {
         for start in self.starts()? {
             layout::sync(&layout::open(&self.path(start))?)?;

@@ -1,7 +1,7 @@
-//! Work that was done elsewhere and is told through the same inbox: a sub-agent, a batch of them.
+//! Outside work, such as a sub-agent or a batch of them, that reports through the same inbox as jobs.
 //!
-//! `posts/<id>/` holds `post.json`, written once and complete from the moment the directory has this
-//! name, and the record of who has been told.
+//! `posts/<id>/` holds `post.json`, which is written once and is complete before the directory gets
+//! this name, and the record of who was told.
 
 use crate::event::Moment;
 use crate::event_id::EventId;
@@ -16,7 +16,7 @@ use serde_json::Value;
 /// The newest format this program writes.
 pub const FORMAT: u32 = 1;
 
-/// A finished piece of outside work.
+/// A piece of outside work that has finished.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Post {
     pub format: u32,
@@ -29,15 +29,15 @@ pub struct Post {
     pub kind: Kind,
     pub boot: BootId,
     pub at: Moment,
-    /// All of it, so that it stands alone.
+    /// Everything about the result; a reader needs no other file.
     pub data: Value,
 }
 
 impl Post {
-    /// There is one event in a post.
+    /// A post has exactly one event.
     pub const SEQ: u64 = 1;
 
-    /// The name of that event.
+    /// The id of that event.
     pub fn event(&self) -> EventId {
         EventId {
             source: self.id.clone(),

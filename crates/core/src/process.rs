@@ -1,19 +1,19 @@
-//! A process that cannot be mistaken for another.
+//! A reference to a process that stays correct when its process ID is reused.
 //!
-//! Pids are reused. A pid with the time its process started and the boot it started in names one
-//! process for ever; that triple is what the journal keeps and what every decision compares.
+//! The kernel reuses process IDs. A process ID together with the start time and the boot names one
+//! process for ever. The journal stores this triple, and every decision compares it.
 
 use serde::{Deserialize, Serialize};
 
-/// Which boot of the machine: the kernel makes a new random id each time.
+/// Names one boot of the machine. The kernel makes a new random id at each boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct BootId(pub String);
 
-/// One process, for ever.
+/// One process, identified for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProcRef {
     pub pid: i32,
-    /// When it started, in the kernel's clock ticks since boot.
+    /// The start time in the kernel's clock ticks since boot.
     pub started: u64,
 }

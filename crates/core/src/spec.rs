@@ -1,6 +1,6 @@
-//! What was asked: written once when a job is accepted, never changed.
+//! The request that made a job: written once when the job is accepted, and never changed.
 //!
-//! The environment is not in here: it is inherited by the keeper and never written down.
+//! It does not contain the environment, which the keeper inherits and nobody writes to disk.
 
 use crate::bound::Bound;
 use crate::breaker::BreakerRules;
@@ -18,15 +18,15 @@ pub use outlive_api::terminal::{BadSize, Size};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// The newest format this program writes. A newer spec is read as far as it can be.
+/// The newest format this program writes. From a newer spec, it reads the fields it knows.
 pub const FORMAT: u32 = 1;
 
-/// What was asked.
+/// The request that made a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
     pub format: u32,
     pub id: JobId,
-    /// Tells this job from an earlier or later one of the same id. The first release wrote none.
+    /// Tells this job from other jobs with the same id. The first release did not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incarnation: Option<Incarnation>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,57 +38,57 @@ pub struct Spec {
     pub place: String,
     /// The command as a person would write it.
     pub command: String,
-    /// The same without what looks like a credential, where that differs and a doorbell is told of it: keepers, which
-    /// ring, cannot tell.
+    /// The command with everything that looks like a credential removed. Set only if it differs and a
+    /// doorbell receives it: keepers ring the doorbells, but cannot redact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redacted_command: Option<String>,
     pub argv: Vec<OsText>,
     pub cwd: OsText,
-    /// What it reads from.
+    /// Where the job's standard input comes from.
     #[serde(default)]
     pub input: Input,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     pub grace_ms: u64,
-    /// How much of the output is kept; everything where nothing is said.
+    /// How many bytes of output are kept; `None` keeps everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u64>,
     pub notify: Notify,
-    /// What of its output is told while it runs.
+    /// Which lines of the output are told while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<Watch>,
     #[serde(default)]
     pub breaker: BreakerRules,
-    /// An unfinished line counts once the output has been still for so long.
+    /// A line without a newline counts as a match after the output has paused for this long.
     #[serde(default = "default_still_ms")]
     pub still_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<Ready>,
-    /// Silence of this length is told.
+    /// A pause of this length in the output is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quiet_after_ms: Option<u64>,
-    /// Only one job at a time has this.
+    /// At most one running job holds this lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<Label>,
-    /// What is run when it has ended.
+    /// Commands that run when it has ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doorbells: Vec<Doorbell>,
     pub leftovers: Leftovers,
-    /// A file of the caller's that the output is appended to as well.
+    /// A file of the caller that the output is also appended to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<OsText>,
-    /// The command that holds off sleep while it runs, where one was asked for and found.
+    /// The command that prevents sleep while the job runs, if requested and available.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keep_awake: Vec<OsText>,
 }
 
 impl Spec {
-    /// How much of the output is kept; `None` for all of it.
+    /// The limit on kept output; `None` keeps everything.
     pub fn bound(&self) -> Option<Bound> {
         self.max_output.map(Bound::new)
     }
 
-    /// The name of one of this job's events.
+    /// The id of an event of this job.
     pub fn event(&self, seq: u64) -> EventId {
         EventId {
             source: self.id.clone(),
@@ -97,13 +97,13 @@ impl Spec {
         }
     }
 
-    /// What is dropped of an output of this size because it is more than was to be kept.
+    /// The range that an output of this size drops because of the limit.
     pub fn dropped(&self, size: u64) -> Range<u64> {
         self.bound().map_or(0..0, |bound| bound.dropped(size))
     }
 }
 
-/// Programs that ask write a prompt in one go; a moment later it is all there.
+/// Programs write a prompt in one go, so it is complete after a moment.
 pub const DEFAULT_STILL_MS: u64 = 200;
 
 fn default_still_ms() -> u64 {

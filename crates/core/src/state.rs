@@ -1,4 +1,4 @@
-//! What follows from a journal: one pure function, used when recording and when recovering.
+//! The state of a job follows from its journal by one pure function, used for recording and recovery.
 //!
 //! ```text
 //!  Unwritten ─accepted─► Accepted ─spawned─► Spawned ─started─► Running ─stop─► Stopping
@@ -7,7 +7,7 @@
 //!                                                          ▼
 //!                                          Ended { Lingering } ─closed─► Ended { Closed }
 //! ```
-//! An event that does not fit the phase changes nothing: the first `ended` wins, whatever races.
+//! An event that does not fit the phase changes nothing. So the first `ended` wins every race.
 
 use crate::event::{Event, Keeping, Moment, Record, StopCause, StopRequest};
 use crate::host::Host;
@@ -22,45 +22,46 @@ mod signs;
 
 pub use signs::{Ring, Signs};
 
-/// A job's state: the fold of its journal.
+/// A job's state: what results from applying all events of its journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Of the newest event seen; 0 before the first.
+    /// The sequence number of the newest event; 0 before the first.
     pub seq: u64,
     pub accepted: Option<Moment>,
     pub boot: Option<BootId>,
-    /// Where it runs; not known of jobs of the first release.
+    /// The host it runs on; unknown for jobs of the first release.
     pub host: Option<Host>,
     pub kept: Option<Kept>,
     pub phase: Phase,
-    /// Ranges of the output that could not be kept, in order.
+    /// Ranges of the output that could not be stored, in order.
     pub gaps: Vec<Range<u64>>,
-    /// Where the output is in the caller's own log.
+    /// Where the output is inside the caller's own log file.
     pub log_base: Option<LogBase>,
-    /// Sizes the terminal was given later on, each from an offset of the output.
+    /// Later sizes of the terminal, each with the output offset from which it applies.
     pub sizes: Vec<(u64, Size)>,
     pub signs: Signs,
-    /// The number of the event that it ended with.
+    /// The sequence number of the event that ended the job.
     pub end_seq: Option<u64>,
-    /// When the processes that it left behind were gone, where it left any.
+    /// When the processes that it left running had ended.
     pub lingering_ended: Option<Moment>,
-    /// It was stopped before it was started.
+    /// A stop that was requested before the job started.
     early_stop: Option<Stop>,
 }
 
-/// Byte `n` of the output is at byte `offset + n` of the caller's own log, from byte `from` on.
+/// From byte `from` on, byte `n` of the output is at byte `offset + n` of the caller's own log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogBase {
     pub offset: u64,
     pub from: u64,
 }
 
-/// Who keeps the job.
+/// The processes that keep the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     pub keeper: ProcRef,
     pub standby: Option<ProcRef>,
-    /// Once a pair has died, orphans of the job are no longer this keeper's own descendants.
+    /// Set once both keepers have died and others took over. Orphans of the job are then no longer
+    /// descendants of the keeper.
     pub adopted: bool,
 }
 
@@ -73,7 +74,7 @@ pub enum Phase {
     Running(Leader),
     Stopping(Leader, Stop),
     Ended {
-        /// `None` when the command never got a process.
+        /// `None` if no process was ever created for the command.
         leader: Option<Leader>,
         at: Moment,
         end: End,
@@ -85,18 +86,18 @@ pub enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leader {
     pub process: ProcRef,
-    /// When it was made, then when it executed the command.
+    /// When it was created, and later when it executed the command.
     pub since: Moment,
 }
 
-/// A stop under way.
+/// A stop in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop {
     pub by: StopCause,
     pub detail: Option<String>,
-    /// Whose request it was.
+    /// The session that requested it.
     pub session: Option<Label>,
-    /// When what is left will be killed, in milliseconds since boot.
+    /// When the remaining processes will be killed, in milliseconds since boot.
     pub kill_at: u64,
 }
 
@@ -114,18 +115,18 @@ impl Stop {
 /// What comes after the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
-    /// Processes of the job, or holders of its output, are still there.
+    /// Processes of the job, or processes that hold its output open, still run.
     Lingering,
-    /// Nothing more will come.
+    /// Nothing more will happen.
     Closed {
         output_bytes: u64,
         dropped_bytes: u64,
-        /// Somebody held the output open all along.
+        /// A keeper read the output all the time until it was closed.
         output_complete: bool,
     },
 }
 
-/// What ended a job, and who asked for it.
+/// What ended a job, and who requested it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ender {
     pub by: EndedBy,
@@ -134,7 +135,7 @@ pub struct Ender {
 }
 
 impl Ender {
-    /// Of a job that nobody saw end.
+    /// For a job whose end nobody saw.
     pub fn unknown() -> Ender {
         Ender {
             by: EndedBy::Unknown,
@@ -144,11 +145,11 @@ impl Ender {
     }
 }
 
-/// Whether an event changed anything.
+/// Whether an event changed the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applied {
-    Taken,
-    /// It did not fit the phase, or had been seen before.
+    Changed,
+    /// The event did not fit the phase, or was applied before.
     Ignored,
 }
 
@@ -173,7 +174,7 @@ impl Default for State {
 }
 
 impl State {
-    /// Takes one record into account.
+    /// Applies one record.
     pub fn apply(&mut self, record: &Record) -> Applied {
         if record.seq <= self.seq {
             return Applied::Ignored;
@@ -203,7 +204,7 @@ impl State {
             }
             (Event::StopRequested(asked), Phase::Accepted) => {
                 self.early_stop.get_or_insert(Stop::new(asked, at));
-                return Applied::Taken;
+                return Applied::Changed;
             }
             (Event::Ended(end), phase) if !matches!(phase, Phase::Ended { .. }) => {
                 self.end_seq = Some(self.seq);
@@ -222,7 +223,7 @@ impl State {
                 },
             ) if self.lingering_ended.is_none() => {
                 self.lingering_ended = Some(at);
-                return Applied::Taken;
+                return Applied::Changed;
             }
             (
                 Event::Closed {
@@ -261,28 +262,28 @@ impl State {
                     standby: *standby,
                     adopted,
                 });
-                return Applied::Taken;
+                return Applied::Changed;
             }
             (Event::NewStandby { standby }, _) => {
                 if let Some(kept) = &mut self.kept {
                     kept.standby = Some(*standby);
                 }
-                return Applied::Taken;
+                return Applied::Changed;
             }
             (Event::Gap { from, to }, _) if from < to => {
                 self.gaps.push(*from..*to);
-                return Applied::Taken;
+                return Applied::Changed;
             }
             (Event::Resized { size, output }, _) => {
                 self.sizes.push((*output, *size));
-                return Applied::Taken;
+                return Applied::Changed;
             }
             (Event::LogBase { offset, from }, _) => {
                 self.log_base = Some(LogBase {
                     offset: *offset,
                     from: *from,
                 });
-                return Applied::Taken;
+                return Applied::Changed;
             }
             (
                 Event::Matched(_)
@@ -295,7 +296,8 @@ impl State {
                 | Event::Rung { .. },
                 _,
             ) => return self.signs.apply(event, at),
-            // Out of phase: named one by one, so that a new event cannot be forgotten here.
+            // Events that do not fit the phase. They are listed one by one, so that a new event cannot
+            // be forgotten here.
             (
                 Event::Accepted { .. }
                 | Event::Spawned { .. }
@@ -309,10 +311,10 @@ impl State {
             ) => return Applied::Ignored,
         };
         self.phase = next;
-        Applied::Taken
+        Applied::Changed
     }
 
-    /// Ended, and nothing more will come.
+    /// Whether the job has ended and nothing more will happen.
     pub fn is_final(&self) -> bool {
         matches!(
             self.phase,
@@ -330,7 +332,8 @@ impl State {
         }
     }
 
-    /// How many processes the job left behind whose end is not recorded yet; 0 before the job's own end.
+    /// The number of processes that the job left running and whose end is not recorded yet; 0 while the
+    /// job itself runs.
     pub fn lingering(&self) -> u32 {
         match (self.end(), self.lingering_ended) {
             (Some(end), None) => end.lingering,
@@ -345,8 +348,8 @@ impl State {
         }
     }
 
-    /// What ended a job whose leader ends in this phase, with who asked; `by_signal` when a signal
-    /// ended the leader.
+    /// What ends a job whose leader ends in this phase, and who requested it. `by_signal` says that a
+    /// signal ended the leader.
     pub fn ended_by(&self, by_signal: bool) -> Ender {
         let stop = match &self.phase {
             Phase::Stopping(_, stop) => Some(stop),
@@ -366,12 +369,12 @@ impl State {
         }
     }
 
-    /// Whether it was stopped before it was started, and so is not to be.
+    /// Whether a stop came before the start, so that the job must not start.
     pub fn is_stopped_early(&self) -> bool {
         self.phase == Phase::Accepted && self.early_stop.is_some()
     }
 
-    /// How much is missing of an output of which `middle` was dropped: that, and the gaps elsewhere.
+    /// How many output bytes are missing: the dropped `middle`, and the gaps outside it.
     pub fn missing_bytes(&self, middle: &Range<u64>) -> u64 {
         let outside = |gap: &Range<u64>| {
             let inside = gap
@@ -380,7 +383,7 @@ impl State {
                 .saturating_sub(gap.start.max(middle.start));
             gap.end - gap.start - inside
         };
-        // A record that was tampered with may say anything.
+        // A damaged record may contain any numbers.
         let middle = middle.end.saturating_sub(middle.start);
         self.gaps
             .iter()

@@ -1,22 +1,23 @@
-//! Who has been told what: claim → deliver → ack, for every event of one job (or post).
+//! Records who was told what: claim, deliver and ack, for every event of one job or post.
 //!
 //! ```text
 //!           ┌── lapsed ──┐
 //!           ▼            │
 //!  untold ─claim─► claimed ─ack─► told
-//!                     └── after eight deliveries, or one that is two days old ──► dropped
+//!                     └── after 8 deliveries, or delivered and 2 days old ──► dropped
 //! ```
-//! A claim is no delivery: whoever made it may have been killed before a word was out. That the words
-//! are out is noted too, so that "ack what was delivered" means no more than that.
 //!
-//! An event that was never delivered is never dropped for its age: its session may be away for a weekend.
-//! Dropping is itself told: whoever finds that an event is to be given up claims it once more, says so,
-//! and only then writes down that it is dropped.
+//! A claim is not a delivery: the process that claimed an event can be killed before it prints
+//! anything. So a delivery gets a line of its own, and acking "what was delivered" covers nothing else.
 //!
-//! The record is a file of lines that any number of consumers append to. Nobody locks it: each line is
-//! one `write` at its end, so the file's own order decides. A claim counts if, by the lines before it,
-//! nobody else held one when it was made; whoever claims reads the file again to see whether it does.
-//! So a consumer that is killed or suspended anywhere keeps nobody else from going on.
+//! An event that was never delivered is never dropped because of its age: its session may be away for a
+//! weekend. The drop itself is reported. A process that finds an event to be dropped claims it once
+//! more, reports the drop, and only then records it.
+//!
+//! The record is a file of lines that any number of consumers append to, without a lock. Each line is
+//! one `write` to the end of the file, so the order in the file decides. A claim counts if no other
+//! consumer held a valid claim before that line. After appending a claim, a consumer reads the file
+//! again to see whether its claim counts. A consumer that is killed or suspended never blocks others.
 
 use crate::event::Moment;
 use crate::incarnation::Incarnation;
@@ -27,23 +28,24 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// How long and how often an event is offered.
+/// How long a claim lasts, and how often an event is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// A claim that is not acked within this time lapses.
+    /// A claim expires if it is not acked within this time.
     pub claim_ms: u64,
-    /// After it was delivered this often and never acked, the event is dropped.
+    /// The event is dropped after this many deliveries without an ack.
     pub attempts: u32,
-    /// An event that was delivered and not acked is dropped when it is older than this.
+    /// An event that was delivered but not acked is dropped when it is older than this.
     pub keep_ms: u64,
 }
 
-/// How long a job is kept from pruning because its session has not been told of something. A session
-/// that has not come for a month will not come.
+/// How long an event that was not told keeps its job from being pruned. A session that has stayed away
+/// for a month is not expected back.
 pub const KEEP_UNTOLD_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
-/// How long it counts that a session was shown an end. It should count for the turn in which that
-/// happened, whose end nobody tells us; few turns are longer between two looks.
+/// How long it counts that a session was shown an end. It should count until the agent's current turn
+/// ends, but nobody reports that moment; five minutes is longer than the pause between two checks in
+/// most turns.
 pub const SHOWN_MS: u64 = 5 * 60 * 1000;
 
 impl Default for Rules {
@@ -56,47 +58,48 @@ impl Default for Rules {
     }
 }
 
-/// Now, and in which boot: time since another boot's start means nothing here.
+/// A moment together with its boot: time since boot means nothing in another boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct When {
+pub struct BootMoment {
     pub boot: BootId,
     #[serde(flatten)]
     pub at: Moment,
 }
 
-/// One line.
+/// One line of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     #[serde(flatten)]
-    pub when: When,
-    /// The job it is about: an ack that comes late may end up in the file of the next job of that id,
-    /// where it does not count. The first release wrote none.
+    pub when: BootMoment,
+    /// The job that this line is about. A late ack may land in the file of a later job with the same
+    /// id, where it must not count. The first release did not write this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<Incarnation>,
-    /// Events, by their numbers in the journal; none where it is all there are and will be.
+    /// The sequence numbers of the events. An empty list with [`Note::Dropped`] means all events, also
+    /// future ones.
     pub seqs: Vec<u64>,
     pub note: Note,
 }
 
-/// What became of some events.
+/// What happened to some events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
-    /// This consumer will deliver them, and has so long to ack. The first release said besides that those
-    /// which were claimed `most` times before are not its.
+    /// This consumer will deliver the events and has this long to ack. In the first release, a claim
+    /// did not count for events that had been claimed `most` times before.
     Claimed {
         by: String,
         for_ms: u64,
         #[serde(default = "u32::max_value", skip_serializing_if = "is_any")]
         most: u32,
     },
-    /// The words are out, and not acked.
+    /// The events were delivered but not acked.
     Delivered,
-    /// Whoever was to hear of them has.
-    Told { how: How },
-    /// Nobody will be told any more.
-    Dropped { why: Why },
-    /// The session has just seen them by the way, which does not count as having been told.
+    /// The session knows of the events.
+    Told { how: ToldBy },
+    /// The events will never be told.
+    Dropped { why: DropReason },
+    /// The session saw the events in passing, which does not count as told.
     Shown,
 }
 
@@ -104,25 +107,25 @@ fn is_any(most: &u32) -> bool {
     *most == u32::MAX
 }
 
-/// How somebody came to know.
+/// How the session learned of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
-    /// Delivered through the inbox and acked.
+pub enum ToldBy {
+    /// It was delivered through the inbox and acked.
     Inbox,
-    /// Waited for.
+    /// Somebody waited for it.
     Wait,
-    /// The whole of the output was read after the end.
+    /// Somebody read the whole output after the end.
     Log,
-    /// The answer to a request of its own.
+    /// It was the answer to a request of the session itself.
     Asked,
 }
 
-/// Why an event was given up.
+/// Why an event was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
-    /// It was claimed too often and never acked.
+pub enum DropReason {
+    /// It was delivered too often without an ack.
     Attempts,
     /// It was too old.
     Age,
@@ -130,69 +133,69 @@ pub enum Why {
     Session,
 }
 
-/// What became of the events of one job.
+/// The delivery state of all events of one job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
     events: BTreeMap<u64, Delivery>,
-    /// Nobody will come for any of it.
+    /// The session was ended, so nobody will ask for any event.
     closed: bool,
 }
 
-/// What became of one event.
+/// The delivery state of one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delivery {
-    /// How often it was claimed.
+    /// How many claims counted.
     pub attempts: u32,
     pub claim: Option<Claim>,
-    /// How often it was given to somebody who was to ack it.
+    /// How often it was delivered to a consumer that must ack it.
     pub deliveries: u32,
     pub settled: Option<Settled>,
-    /// When its session last saw it by the way.
-    shown: Option<When>,
+    /// When its session last saw it in passing.
+    shown: Option<BootMoment>,
 }
 
-/// A claim that was granted.
+/// A claim that counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     pub by: String,
     boot: BootId,
-    /// In milliseconds since that boot.
+    /// In milliseconds since that boot started.
     pub until: u64,
 }
 
-/// That nothing more is to be done about an event.
+/// The final state of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
-    Told(How),
-    Dropped(Why),
+    Told(ToldBy),
+    Dropped(DropReason),
 }
 
 /// Whether an event may be claimed now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
     Now,
-    /// Somebody has it until then, in milliseconds since this boot.
+    /// Another consumer has claimed it until then, in milliseconds since this boot started.
     Held {
         until: u64,
     },
-    /// It is to be dropped.
-    GiveUp(Why),
+    /// It must be dropped.
+    GiveUp(DropReason),
     Settled,
 }
 
 impl Claim {
-    fn holds(&self, when: &When) -> bool {
+    fn holds(&self, when: &BootMoment) -> bool {
         self.boot == when.boot && when.at.boot_ms < self.until
     }
 }
 
 impl Told {
-    /// What the lines about this job say.
+    /// Reads the lines about this job.
     pub fn parse(bytes: &[u8], of: Option<&Incarnation>) -> Told {
         let mut told = Told::default();
         for line in bytes.split(|byte| *byte == b'\n') {
-            // A line torn by a full disk, or of a newer program, is passed over: at worst an event is
-            // delivered again.
+            // Skip a line that was cut short by a full disk or written by a newer version. At worst an
+            // event is delivered again.
             if let Ok(line) = serde_json::from_slice::<Line>(line)
                 && (line.of.is_none() || line.of.as_ref() == of)
             {
@@ -202,7 +205,7 @@ impl Told {
         told
     }
 
-    /// Nothing, where there is no file yet.
+    /// Reads the file; a missing file is an empty record.
     pub fn read(path: &Path, of: Option<&Incarnation>) -> io::Result<Told> {
         match layout::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Told::default()),
@@ -210,7 +213,7 @@ impl Told {
         }
     }
 
-    /// Takes one line into account.
+    /// Applies one line.
     pub fn apply(&mut self, line: &Line) {
         if line.seqs.is_empty() && matches!(line.note, Note::Dropped { .. }) {
             self.closed = true;
@@ -234,7 +237,7 @@ impl Told {
         self.events.get(&seq)
     }
 
-    /// Whether nobody will come for anything of it.
+    /// Whether the session was ended, so that nobody will ask for any event.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
@@ -246,15 +249,15 @@ impl Told {
                 .is_some_and(|delivery| delivery.settled.is_some())
     }
 
-    /// Who holds a claim on an event now.
-    pub fn holder(&self, seq: u64, when: &When) -> Option<&str> {
+    /// The consumer that holds a valid claim on the event now.
+    pub fn holder(&self, seq: u64, when: &BootMoment) -> Option<&str> {
         let delivery = self.of(seq)?;
         let claim = delivery.claim.as_ref().filter(|claim| claim.holds(when))?;
         delivery.settled.is_none().then_some(&claim.by)
     }
 
-    /// Whether the event that happened then may be claimed now.
-    pub fn due(&self, seq: u64, happened: &When, when: &When, rules: &Rules) -> Due {
+    /// Whether an event from the moment `happened` may be claimed now.
+    pub fn due(&self, seq: u64, happened: &BootMoment, when: &BootMoment, rules: &Rules) -> Due {
         let default = Delivery::default();
         let delivery = self.of(seq).unwrap_or(&default);
         let held = delivery.claim.as_ref().filter(|claim| claim.holds(when));
@@ -262,28 +265,36 @@ impl Told {
             _ if self.closed => Due::Settled,
             (Some(_), _) => Due::Settled,
             (None, Some(claim)) => Due::Held { until: claim.until },
-            (None, None) if delivery.deliveries >= rules.attempts => Due::GiveUp(Why::Attempts),
+            (None, None) if delivery.deliveries >= rules.attempts => {
+                Due::GiveUp(DropReason::Attempts)
+            }
             (None, None) if delivery.deliveries > 0 && age_ms(happened, when) > rules.keep_ms => {
-                Due::GiveUp(Why::Age)
+                Due::GiveUp(DropReason::Age)
             }
             (None, None) => Due::Now,
         }
     }
 
-    /// Whether its session saw this a moment ago, by the way.
-    pub fn was_just_shown(&self, seq: u64, when: &When) -> bool {
+    /// Whether the session saw this event in passing less than [`SHOWN_MS`] ago.
+    pub fn was_just_shown(&self, seq: u64, when: &BootMoment) -> bool {
         let shown = self.of(seq).and_then(|delivery| delivery.shown.as_ref());
         shown.is_some_and(|shown| age_ms(shown, when) <= SHOWN_MS)
     }
 
-    /// Whether a session may still come for an event, so that its job must stay.
-    pub fn is_awaited(&self, seq: u64, happened: &When, when: &When, rules: &Rules) -> bool {
+    /// Whether a session may still ask for this event, so that its job must not be pruned.
+    pub fn is_awaited(
+        &self,
+        seq: u64,
+        happened: &BootMoment,
+        when: &BootMoment,
+        rules: &Rules,
+    ) -> bool {
         !self.is_settled(seq) && age_ms(happened, when) <= rules.keep_ms.max(KEEP_UNTOLD_MS)
     }
 }
 
-/// How long ago something happened; only across a restart does the wall clock decide.
-pub fn age_ms(happened: &When, now: &When) -> u64 {
+/// How long ago something happened. Uses the wall clock only across a restart.
+pub fn age_ms(happened: &BootMoment, now: &BootMoment) -> u64 {
     match happened.boot == now.boot {
         true => now.at.boot_ms.saturating_sub(happened.at.boot_ms),
         false => now.at.wall_ms.saturating_sub(happened.at.wall_ms),
@@ -291,7 +302,7 @@ pub fn age_ms(happened: &When, now: &When) -> u64 {
 }
 
 impl Delivery {
-    fn claim(&mut self, by: &str, for_ms: u64, when: &When) {
+    fn claim(&mut self, by: &str, for_ms: u64, when: &BootMoment) {
         let held = self.claim.as_ref().is_some_and(|claim| claim.holds(when));
         if self.settled.is_none() && !held {
             self.attempts += 1;
@@ -303,7 +314,7 @@ impl Delivery {
         }
     }
 
-    /// The first word stands.
+    /// The first final state wins.
     fn settle(&mut self, settled: Settled) {
         self.settled.get_or_insert(settled);
     }
@@ -312,22 +323,22 @@ impl Delivery {
 /// Whether a line must survive a power loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durable {
-    /// Lost, it only means that something is delivered again.
+    /// No: if the line is lost, an event is delivered again.
     No,
     Yes,
 }
 
-/// Appends a line.
+/// Appends a line to the file.
 pub fn append(path: &Path, line: &Line, durable: Durable) -> io::Result<()> {
     let mut file = layout::open_to_append(path)?;
-    // It begins with a newline too, so that a line torn by a full disk spoils only itself.
+    // The leading newline limits the damage of a line cut short by a full disk to that line.
     let mut bytes = vec![b'\n'];
     serde_json::to_writer(&mut bytes, line)?;
     bytes.push(b'\n');
     file.write_all(&bytes)?;
     match durable {
         Durable::No => Ok(()),
-        // The file may have been made just now, by a claim that needed not last.
+        // The file may be new, created by a claim that was not synced.
         Durable::Yes => {
             layout::sync(&file).and_then(|()| path.parent().map_or(Ok(()), layout::sync_directory))
         }

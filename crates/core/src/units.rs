@@ -1,7 +1,7 @@
 //! Durations and sizes as people write them: `500ms`, `30s`, `5m`, `2h`, `7d`; `64M`, `1G`.
 //!
-//! A bare number is seconds, or bytes. Fractions are allowed (`1.5h`). What is too large is refused,
-//! never wrapped.
+//! A bare number means seconds, or bytes. Fractions are allowed (`1.5h`). Values that are too large are
+//! refused and never wrap around.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub enum BadUnit {
     Size(String),
 }
 
-/// Ten thousand years: more would overflow deadlines, and nobody means it.
+/// Ten thousand years. A longer duration would overflow deadlines.
 pub const MAX_DURATION: Duration = Duration::from_secs(10_000 * 366 * 86_400);
 
 pub fn parse_duration(text: &str) -> Result<Duration, BadUnit> {
@@ -46,7 +46,7 @@ pub fn parse_size(text: &str) -> Result<u64, BadUnit> {
         _ => return Err(bad()),
     };
     let bytes = number * 1024f64.powi(power);
-    // Beyond 2^53 a float is no longer exact to the byte.
+    // Above 2^53 a float is no longer exact to the byte.
     if bytes > 9e15 {
         return Err(bad());
     }
@@ -62,7 +62,7 @@ fn split(text: &str) -> Option<(f64, &str)> {
     Some((number, text[end..].trim_start()))
 }
 
-/// A duration for people: the two largest units that matter.
+/// A duration for people, in the two largest units that matter.
 pub fn show_duration(duration: Duration) -> String {
     let ms = duration.as_millis() as u64;
     let seconds = ms / 1000;
@@ -96,7 +96,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn reads_what_people_write() {
+    fn durations_and_sizes_parse_as_people_write_them() {
         for (text, ms) in [
             ("500ms", 500),
             ("30s", 30_000),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn shows_two_units() {
+    fn a_duration_is_shown_in_two_units() {
         for (ms, text) in [
             (12, "12ms"),
             (1_290, "1.2s"),
@@ -162,7 +162,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_answered(text in "\\PC*") {
+        fn parsing_arbitrary_text_never_panics(text in "\\PC*") {
             let _ = parse_duration(&text);
             let _ = parse_size(&text);
         }

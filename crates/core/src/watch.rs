@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 /// A line that matched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Match {
-    /// Where the line begins in the output.
+    /// The offset of the line in the output.
     pub offset: u64,
-    /// Where it ends, the newline not counted; or how far it had come.
+    /// The offset of its end, without the newline. For an unfinished line, how far it had come.
     pub end: u64,
-    /// Which of the patterns, counted from 0: the first positive one in the line, where there is one.
+    /// The index of the first positive pattern in the line; `None` if there are no positive patterns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<usize>,
-    /// The line without escape sequences, or its beginning.
+    /// The line without escape sequences, possibly cut off.
     pub text: String,
 }

@@ -1,4 +1,4 @@
-//! What is said of an end, in words and in the interface's JSON, by keepers and clients alike.
+//! Describes an end in sentences and in the JSON of the interface, for keepers and clients alike.
 
 use crate::event::LingeringEnded;
 use crate::outcome::{End, EndedBy, NotStarted, Outcome};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// The particulars of an end, for programs.
+/// The details of an end, for programs.
 pub fn end_data(spec: &Spec, end: &End) -> Value {
     json!({
         "command": spec.command,
@@ -29,7 +29,7 @@ pub fn end_data(spec: &Spec, end: &End) -> Value {
     })
 }
 
-/// The particulars of the end of what a job had left behind, for programs. What nobody saw is `null`.
+/// The details of the end of lingering processes, for programs. What nobody saw is `null`.
 pub fn lingering_data(state: &State, ended: &LingeringEnded) -> Value {
     let at = state.lingering_ended.filter(|_| ended.seen);
     json!({
@@ -44,7 +44,7 @@ pub fn lingering_data(state: &State, ended: &LingeringEnded) -> Value {
     })
 }
 
-/// How long after the job's end what it had left behind ended, where somebody saw it.
+/// How long after the job's end the lingering processes ended, if a keeper saw it.
 fn after_end(state: &State, ended: &LingeringEnded) -> Option<u64> {
     let (left, job) = (state.lingering_ended?, state.ended_at()?);
     ended.seen.then(|| left.boot_ms.saturating_sub(job.boot_ms))
@@ -55,7 +55,7 @@ fn since_end(state: &State, ended: &LingeringEnded) -> u64 {
     ended.output_bytes.saturating_sub(before)
 }
 
-/// What became of the processes that a job had left behind, and what they wrote.
+/// Tells what happened to the processes that a job left running, and what they wrote.
 pub fn lingering_sentence(spec: &Spec, state: &State, ended: &LingeringEnded) -> String {
     let number = u64::from(ended.lingering);
     let who = match number {
@@ -83,7 +83,7 @@ pub fn lingering_sentence(spec: &Spec, state: &State, ended: &LingeringEnded) ->
     format!("{}: {who} it left behind {gone}. {wrote}", title(spec))
 }
 
-/// `1 job`, `2 jobs`, `0 processes`, `2 matches`.
+/// Formats a number with its noun: `1 job`, `2 jobs`, `0 processes`, `2 matches`.
 pub fn count(number: u64, what: &str) -> String {
     let hisses = ["s", "x", "ch", "sh"].iter().any(|end| what.ends_with(end));
     match number {
@@ -93,13 +93,13 @@ pub fn count(number: u64, what: &str) -> String {
     }
 }
 
-/// The word that agrees with so many: `1 waits`, `2 wait`.
+/// Picks the verb form for a number: `1 waits`, `2 wait`.
 pub fn agree<'a>(number: u64, one: &'a str, many: &'a str) -> &'a str {
     if number == 1 { one } else { many }
 }
 
-/// Text from outside as a terminal may be given it: control characters other than line ends and tabs are written
-/// out, so that a command or a name cannot move the cursor or set a title.
+/// Makes outside text safe for a terminal. Control characters other than newline and tab are escaped,
+/// so that a command or a name cannot move the cursor or set a title.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let is_shown = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
     if text.chars().all(is_shown) {
@@ -123,7 +123,7 @@ pub fn title(spec: &Spec) -> String {
     }
 }
 
-/// What ended, how, after how long, and what usually is behind it.
+/// Tells what ended, how, after how long, and the usual cause.
 pub fn end_sentence(spec: &Spec, end: &End) -> String {
     let took = end
         .duration_ms
@@ -151,12 +151,12 @@ pub fn duration(ms: u64) -> String {
     show_duration(Duration::from_millis(ms))
 }
 
-/// Why a job was not started that was stopped before its turn came.
+/// Why a job that was stopped while it waited for its lock was not started.
 pub fn stopped_waiting(spec: &Spec) -> String {
     format!("it was stopped while it waited{}", for_lock(spec))
 }
 
-/// Why one was not started whose keepers were killed before its turn came.
+/// Why a job whose keepers were killed while it waited for its lock was not started.
 pub fn unkept_waiting(spec: &Spec) -> String {
     format!("its keepers were killed while it waited{}", for_lock(spec))
 }
@@ -204,7 +204,7 @@ fn how(end: &End, spec: &Spec) -> String {
     }
 }
 
-/// What usually is behind it, where that is not plain to see.
+/// The usual cause, where the outcome alone does not show it.
 fn cause(end: &End) -> Option<&'static str> {
     let asked = matches!(
         end.ended_by,
@@ -243,7 +243,7 @@ fn signal_cause(number: i32) -> Option<&'static str> {
     })
 }
 
-/// What shells and common tools mean by a code.
+/// What shells and common tools mean by an exit code.
 fn exit_cause(code: i32) -> Option<&'static str> {
     Some(match code {
         124 => "`timeout` and its like say by this code that time was up.",

@@ -1,5 +1,5 @@
-//! Job directories of earlier releases, which must load for ever. Add one for each release; never
-//! change one.
+//! Job directories of earlier releases must stay readable for ever. Add one per release; never change
+//! one.
 
 use outlive_core::outcome::{EndedBy, Outcome};
 use outlive_core::state::{LogBase, Tail};

@@ -2,7 +2,7 @@
 
 pub use outlive_core::event_id::{BadEventId, EventId};
 use outlive_core::notice::Kind;
-use outlive_core::told::Why;
+use outlive_core::told::DropReason;
 use outlive_core::{JobId, Label};
 use serde::Serialize;
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub struct InboxEvent {
     pub attempt: u32,
     /// Why it is told for the last time, where it is: it was never acked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last: Option<Why>,
+    pub last: Option<DropReason>,
     pub data: Value,
     /// Ready for an agent to read, secrets left out.
     pub text: String,
@@ -30,7 +30,7 @@ pub struct InboxEvent {
 
 impl InboxEvent {
     /// Says in its text that it is not told again.
-    pub(crate) fn for_the_last_time(mut self, why: Why) -> InboxEvent {
+    pub(crate) fn for_the_last_time(mut self, why: DropReason) -> InboxEvent {
         self.last = Some(why);
         self.text.push_str("\n(");
         self.text.push_str(&last_words(why));
@@ -40,11 +40,11 @@ impl InboxEvent {
 }
 
 /// Why an event is not told again.
-pub fn last_words(why: Why) -> String {
+pub fn last_words(why: DropReason) -> String {
     let why = match why {
-        Why::Attempts => "it was delivered several times and never acknowledged",
-        Why::Age => "it was delivered long ago and never acknowledged",
-        Why::Session => "its session was ended",
+        DropReason::Attempts => "it was delivered several times and never acknowledged",
+        DropReason::Age => "it was delivered long ago and never acknowledged",
+        DropReason::Session => "its session was ended",
     };
     format!("this is told for the last time: {why}")
 }

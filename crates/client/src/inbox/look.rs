@@ -1,6 +1,6 @@
 //! Looking through the sources of an inbox for what is due.
 
-use super::{Inbox, Item, Kind, Shown, Source, Taken, Why};
+use super::{DropReason, Inbox, Item, Kind, Shown, Source, Taken};
 use crate::error::Error;
 use crate::home::outlive::ids_in;
 use crate::home::relink;
@@ -9,7 +9,7 @@ use crate::inbox::Origin;
 use crate::moment;
 use outlive_core::JobId;
 use outlive_core::breaker;
-use outlive_core::told::{Due, Told, When, age_ms};
+use outlive_core::told::{BootMoment, Due, Told, age_ms};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -19,7 +19,7 @@ struct DueItem {
     seq: u64,
     /// By which it is ordered among others.
     at: u64,
-    last: Option<Why>,
+    last: Option<DropReason>,
 }
 
 impl Inbox {
@@ -28,7 +28,7 @@ impl Inbox {
         &self,
         shown: Shown,
         most: usize,
-        take: impl Fn(&Source, &mut Told, &[u64], &When) -> Result<Vec<u64>, Error>,
+        take: impl Fn(&Source, &mut Told, &[u64], &BootMoment) -> Result<Vec<u64>, Error>,
     ) -> Result<Taken, Error> {
         hooks::reach_consumer(Hook::Looking);
         let mut taken = Taken::default();
@@ -130,7 +130,7 @@ impl Inbox {
         source: &Source,
         told: &Told,
         shown: Shown,
-        when: &When,
+        when: &BootMoment,
         taken: &mut Taken,
     ) -> Vec<DueItem> {
         let mut due = Vec::new();
@@ -171,7 +171,7 @@ impl Inbox {
         &self,
         source: &Source,
         item: &Item<'_>,
-        when: &When,
+        when: &BootMoment,
     ) -> Option<u64> {
         let age = age_ms(&source.happened(item.at), when);
         let is_left = source.is_answered(&self.outlive, item.kind, age);

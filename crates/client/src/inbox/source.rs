@@ -13,7 +13,7 @@ use outlive_core::layout::{self, ReadError};
 use outlive_core::links::{self, Owner};
 use outlive_core::notice::{self, Kind, Notice};
 use outlive_core::post::Post;
-use outlive_core::told::{self, Durable, Line, Note, Told, When};
+use outlive_core::told::{self, BootMoment, Durable, Line, Note, Told};
 use outlive_core::{BootId, Event, Incarnation, JobId, Label, Spec, State};
 use std::fs;
 use std::io;
@@ -292,12 +292,12 @@ impl Source {
     }
 
     /// When something happened, as far as clocks can tell.
-    pub fn happened(&self, at: Moment) -> When {
+    pub fn happened(&self, at: Moment) -> BootMoment {
         let boot = match &self.origin {
             Origin::Job { state, .. } => state.boot.clone(),
             Origin::Post(post) => Some(post.boot.clone()),
         };
-        When {
+        BootMoment {
             boot: boot.unwrap_or(BootId(String::new())),
             at,
         }

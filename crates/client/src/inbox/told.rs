@@ -9,14 +9,14 @@ use crate::inbox::{EventId, InboxEvent, Source};
 use crate::moment;
 use outlive_core::JobId;
 use outlive_core::notice::Kind;
-use outlive_core::told::{Durable, How, Note, Rules};
+use outlive_core::told::{Durable, Note, Rules, ToldBy};
 
 /// Notes that whoever calls has heard of these events of a job. Another session's hearing of them is
 /// not its owner's, nor is that of somebody who is not known.
 pub fn heard(
     outlive: &Outlive,
     id: &JobId,
-    how: How,
+    how: ToldBy,
     which: impl Fn(Kind, u64) -> bool,
 ) -> Result<(), Error> {
     let Some(source) = own_source(outlive, id)? else {

@@ -3,7 +3,7 @@
 use crate::jobs::whereabouts::{self, Elsewhere};
 use crate::redact::{redact, redact_argv};
 use outlive_core::control::InputKind;
-use outlive_core::doorbell::{self, Doorbell, Standing};
+use outlive_core::doorbell::{self, Doorbell, RingState};
 use outlive_core::event::Moment;
 use outlive_core::outcome::{EndedBy, Outcome, Usage};
 use outlive_core::state::Tail;
@@ -96,7 +96,7 @@ pub struct WaitingFor {
     pub holder: Option<JobId>,
 }
 
-/// How a doorbell stands.
+/// The state of a doorbell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rung {
     pub name: String,
@@ -145,7 +145,7 @@ pub struct JobOutput {
     /// So many of those because more was written than was to be kept; the others could not be.
     #[serde(skip)]
     pub beyond_bound: u64,
-    /// `false` when it ended while nobody kept it: what it wrote last may be missing.
+    /// `false` if no keeper was there at the end: the last output may be missing.
     pub complete: bool,
     pub path: PathBuf,
 }
@@ -347,9 +347,9 @@ fn waiting_for(dir: &JobDir, spec: &Spec, state: &State) -> Option<WaitingFor> {
 
 fn rung(state: &State, bell: &Doorbell) -> Option<Rung> {
     let (word, failure) = match doorbell::standing(state, bell, clock::boot_ms())? {
-        Standing::Rung => ("rung", None),
-        Standing::Waiting { failure, .. } => ("waiting", failure),
-        Standing::GivenUp { failure } => ("given_up", Some(failure)),
+        RingState::Rung => ("rung", None),
+        RingState::Waiting { failure, .. } => ("waiting", failure),
+        RingState::GivenUp { failure } => ("given_up", Some(failure)),
     };
     let tries = state.signs.rings.iter();
     Some(Rung {

@@ -19,7 +19,7 @@ use crate::jobs::whereabouts::{self, Elsewhere, Gone, Whereabouts};
 use crate::launch::keeper_process::{self, Begun};
 use crate::moment::now;
 use outlive_core::control::{Reply, Request};
-use outlive_core::ending::{self, After};
+use outlive_core::ending::{self, Remaining};
 use outlive_core::event::{Event, LingeringEnded, Moment};
 use outlive_core::layout;
 use outlive_core::outcome::{End, EndedBy, NotStarted, Outcome};
@@ -233,8 +233,10 @@ fn mend(
                 end.ended_by_session = ender.session;
             }
             match settle(job, &mut journal, at, spec.as_ref(), end).map_err(failed())? {
-                After::Nothing => Ok(()),
-                After::Lingering => keeper_process::start(outlive, job, id, lock, &[]).map(drop),
+                Remaining::Nothing => Ok(()),
+                Remaining::Lingering => {
+                    keeper_process::start(outlive, job, id, lock, &[]).map(drop)
+                }
             }
         }
         Remedy::Close => close(job, &mut journal, output_bytes, dropped_bytes).map_err(failed()),
@@ -248,15 +250,15 @@ fn settle(
     at: Moment,
     spec: Option<&Spec>,
     end: End,
-) -> io::Result<After> {
+) -> io::Result<Remaining> {
     let mut bells = spec.iter().flat_map(|spec| &spec.doorbells);
     if !bells.any(|bell| bell.on.rings_for(&end.outcome)) {
-        return ending::settle(job, spec, journal, at, end).map(|()| After::Nothing);
+        return ending::settle(job, spec, journal, at, end).map(|()| Remaining::Nothing);
     }
     let findable = ending::make_findable(job, spec);
-    ending::record(findable, journal, at, end, After::Lingering)?;
+    ending::record(findable, journal, at, end, Remaining::Lingering)?;
     ending::note(job, spec, at.wall_ms)?;
-    Ok(After::Lingering)
+    Ok(Remaining::Lingering)
 }
 
 /// Nothing more will come of an ended job.
@@ -311,7 +313,8 @@ pub fn abandon(outlive: &Outlive, id: &JobId, reason: &str) -> Result<(), Error>
     };
     let spec = outlive.read_spec(id)?;
     let end = End::unseen(outcome, 0, 0);
-    if settle(&job, &mut journal, now(), Some(&spec), end).map_err(failed())? == After::Nothing {
+    if settle(&job, &mut journal, now(), Some(&spec), end).map_err(failed())? == Remaining::Nothing
+    {
         return Ok(());
     }
     drop(journal);

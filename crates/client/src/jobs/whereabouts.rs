@@ -5,7 +5,7 @@
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
-use outlive_core::host::{Disk, Here, Host, Standing};
+use outlive_core::host::{Disk, Here, Host, HostRelation};
 use outlive_core::{BootId, Input, JobDir, Spec, State, layout};
 use outlive_sys::offers::host;
 use outlive_sys::{capture, clock, lock};
@@ -64,13 +64,15 @@ pub fn find(outlive: &Outlive, job: &JobDir, state: &State) -> Result<Whereabout
         return Ok(Whereabouts::Here);
     }
     Ok(match here.judge(state, disk(outlive)) {
-        Standing::Here => Whereabouts::Here,
-        Standing::Restarted => Whereabouts::Gone(Gone::Restarted),
-        Standing::OtherNamespace if has_ended_with_namespace(outlive, job) => {
+        HostRelation::Here => Whereabouts::Here,
+        HostRelation::Restarted => Whereabouts::Gone(Gone::Restarted),
+        HostRelation::OtherNamespace if has_ended_with_namespace(outlive, job) => {
             Whereabouts::Gone(Gone::NamespaceEnded)
         }
-        Standing::OtherNamespace => elsewhere(state, ", in another PID namespace of this machine"),
-        Standing::OtherMachine => elsewhere(state, ""),
+        HostRelation::OtherNamespace => {
+            elsewhere(state, ", in another PID namespace of this machine")
+        }
+        HostRelation::OtherMachine => elsewhere(state, ""),
     })
 }
 

@@ -13,7 +13,7 @@ use crate::screen::{Emulation, Screen};
 use crate::verbs::show;
 use crate::view;
 use outlive_core::notice::Kind;
-use outlive_core::told::How;
+use outlive_core::told::ToldBy;
 use outlive_core::{JobId, Timestamp};
 use outlive_sys::clock;
 use std::collections::VecDeque;
@@ -154,7 +154,9 @@ impl Log {
 
     /// Notes, once the face has printed all of it and [`Log::end`], that whoever read it was told.
     pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
-        told::heard(outlive, &self.id, How::Log, |kind, _| kind == Kind::Ended)
+        told::heard(outlive, &self.id, ToldBy::Log, |kind, _| {
+            kind == Kind::Ended
+        })
     }
 
     /// The exact bytes, a stretch at a time, and what is missing of them.

@@ -15,7 +15,7 @@ use crate::jobs::presence;
 use crate::moment;
 use crate::verbs::prune_posts::{prune_posts, sweep_inboxes};
 use outlive_core::layout::{self, GONE, NEW};
-use outlive_core::told::{self as told_record, Rules, When};
+use outlive_core::told::{self as told_record, BootMoment, Rules};
 use outlive_core::{BootId, JobDir, JobId, Spec, doorbell, history, links, named};
 use outlive_sys::clock;
 use outlive_sys::lock::{self, Lock, Locked};
@@ -142,7 +142,7 @@ pub(crate) fn prune_by(outlive: &Outlive, asked: &Prune, rules: Rules) -> Result
 }
 
 /// A job of which nothing is left but perhaps a doorbell to be rung, or `None` for one that is not over.
-fn read(outlive: &Outlive, id: &JobId, now: &When) -> Result<Option<Ended>, Error> {
+fn read(outlive: &Outlive, id: &JobId, now: &BootMoment) -> Result<Option<Ended>, Error> {
     let dir = outlive.job_dir(id);
     let spec = outlive.read_spec(id)?;
     let (_, state) = presence::meet(outlive, id)?;
@@ -154,7 +154,7 @@ fn read(outlive: &Outlive, id: &JobId, now: &When) -> Result<Option<Ended>, Erro
                 id: id.clone(),
                 spec,
                 ended_ms: at.wall_ms,
-                age_ms: told_record::age_ms(&When { boot, at }, now),
+                age_ms: told_record::age_ms(&BootMoment { boot, at }, now),
                 bytes: disk_usage(dir.path()),
                 rings,
             }))

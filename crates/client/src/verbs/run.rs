@@ -23,7 +23,7 @@ use outlive_core::event::Event;
 use outlive_core::journal;
 use outlive_core::layout;
 use outlive_core::notice::Kind;
-use outlive_core::told::How;
+use outlive_core::told::ToldBy;
 use outlive_core::{JobId, Outcome, Phase, Spec, State};
 use outlive_sys::lock::Lock;
 use spec::Specified;
@@ -69,7 +69,7 @@ impl Started {
         if !matches!(self.job.outcome, Some(Outcome::NotStarted { .. })) {
             return Ok(());
         }
-        told::heard(outlive, &self.job.id, How::Asked, |kind, _| {
+        told::heard(outlive, &self.job.id, ToldBy::Asked, |kind, _| {
             kind == Kind::Ended
         })
     }

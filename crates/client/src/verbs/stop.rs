@@ -11,7 +11,7 @@ use crate::jobs::presence;
 use crate::verbs::show;
 use outlive_core::control::Request;
 use outlive_core::notice::Kind;
-use outlive_core::told::How;
+use outlive_core::told::ToldBy;
 use outlive_core::{JobId, State, doorbell};
 use outlive_sys::clock;
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub struct Stopped {
 impl Stopped {
     /// Notes, once the face has said so, that whoever asked knows how it ended, and that nothing of it is left.
     pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
-        told::heard(outlive, &self.job.id, How::Asked, |kind, _| {
+        told::heard(outlive, &self.job.id, ToldBy::Asked, |kind, _| {
             ANSWERED.contains(&kind)
         })
     }

@@ -14,7 +14,7 @@ use crate::jobs::presence::{self, Presence};
 use crate::verbs::show;
 use outlive_core::control::{Reply, Request};
 use outlive_core::notice::Kind;
-use outlive_core::told::How;
+use outlive_core::told::ToldBy;
 use outlive_core::{JobId, Spec, State};
 use outlive_sys::clock;
 use outlive_sys::poll::{self, Interest};
@@ -95,7 +95,7 @@ impl Waited {
                 Kind::AwaitingInput => *met && self.what == What::Input,
                 _ => shown(seq),
             };
-            told::heard(outlive, &job.id, How::Wait, is_news)?;
+            told::heard(outlive, &job.id, ToldBy::Wait, is_news)?;
         }
         Ok(())
     }
@@ -103,7 +103,7 @@ impl Waited {
 
 /// Notes that the caller has been told how a job ended, by other means than waiting.
 pub fn end_heard(outlive: &Outlive, id: &JobId) -> Result<(), Error> {
-    told::heard(outlive, id, How::Wait, |kind, _| kind == Kind::Ended)
+    told::heard(outlive, id, ToldBy::Wait, |kind, _| kind == Kind::Ended)
 }
 
 /// Waits.

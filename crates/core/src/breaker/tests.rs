@@ -23,12 +23,12 @@ fn encode(entries: &[Entry]) -> Vec<u8> {
     entries.iter().flat_map(Entry::encode).collect()
 }
 
-/// What becomes of a job's wish.
+/// The verdict on a job's request.
 fn verdict(list: &[u8], job: &JobId, seq: u64) -> Option<Verdict> {
     all_verdicts(&[list]).remove(&(job.clone(), seq))
 }
 
-/// What becomes of each wish in a list that is read in pieces.
+/// The verdicts on all requests in a list that is read in pieces.
 fn all_verdicts(pieces: &[&[u8]]) -> BTreeMap<(JobId, u64), Verdict> {
     let mut breaker = Breaker::new(SMALL);
     let mut verdicts = BTreeMap::new();
@@ -41,7 +41,7 @@ fn all_verdicts(pieces: &[&[u8]]) -> BTreeMap<(JobId, u64), Verdict> {
     verdicts
 }
 
-/// What follows from everything in a list.
+/// The state after all entries of a list.
 fn fold(list: &[u8]) -> Breaker {
     let mut breaker = Breaker::new(SMALL);
     breaker.take(list, &boot(), |_, _| {});
@@ -60,7 +60,7 @@ const SMALL: BreakerRules = BreakerRules {
 };
 
 #[test]
-fn a_flood_trips_it_and_the_first_after_the_silence_resumes() {
+fn a_flood_trips_the_breaker_and_the_first_match_after_the_silence_resumes() {
     use Verdict::{Admitted, Idle, Resumes, Silenced, Trips};
     let table = [
         (0, Wish::Match, Admitted),
@@ -92,7 +92,7 @@ fn a_flood_trips_it_and_the_first_after_the_silence_resumes() {
 }
 
 #[test]
-fn the_sixteenth_in_ten_seconds_is_one_too_many() {
+fn the_sixteenth_match_in_ten_seconds_trips_the_breaker() {
     let entries: Vec<Entry> = (1..=16)
         .map(|seq| entry(seq, &format!("j{seq}"), 1, Wish::Match))
         .collect();
@@ -102,7 +102,7 @@ fn the_sixteenth_in_ten_seconds_is_one_too_many() {
 }
 
 #[test]
-fn what_an_heir_repeats_counts_once_and_keeps_its_verdict() {
+fn an_entry_that_an_heir_repeats_counts_once_and_keeps_its_verdict() {
     let list = encode(&[
         entry(0, "a", 1, Wish::Match),
         entry(1, "a", 2, Wish::Match),
@@ -120,9 +120,9 @@ fn what_an_heir_repeats_counts_once_and_keeps_its_verdict() {
     assert_eq!(verdict("b", 3), None);
 }
 
-/// A list is not cut between an entry and what repeats it, or that would count.
+/// A list is never cut between an entry and its repeat: the repeat would count as a new entry.
 #[test]
-fn what_an_heir_repeats_late_is_not_new_when_the_list_is_trimmed() {
+fn trimming_a_list_does_not_make_a_late_repeat_count_as_new() {
     let list = encode(&[
         entry(0, "a", 1, Wish::Match),
         entry(50, "b", 1, Wish::Match),
@@ -136,12 +136,12 @@ fn what_an_heir_repeats_late_is_not_new_when_the_list_is_trimmed() {
         fold(&list).apply(&next),
         "cut at {rest}"
     );
-    // Gone with what it repeats, it does no harm.
+    // If an entry and its repeat are both cut off, nothing is counted twice.
     assert_eq!(trimmed(&list, &boot(), SMALL, 1000), list.len());
 }
 
 #[test]
-fn torn_lines_and_other_boots_are_passed_over() {
+fn incomplete_lines_and_other_boots_are_skipped() {
     let before = Entry {
         boot: BootId("before".into()),
         ..entry(9_999_999, "a", 9, Wish::Match)
@@ -154,14 +154,14 @@ fn torn_lines_and_other_boots_are_passed_over() {
 }
 
 #[test]
-fn what_is_appended_once_is_read_for_ever() {
+fn the_format_of_an_entry_stays_readable() {
     assert_eq!(
         String::from_utf8(entry(5, "a", 7, Wish::Resumed).encode()).expect("text"),
         "\n{\"boot\":\"now\",\"at_ms\":5,\"job\":\"a\",\"seq\":7,\"wish\":\"resumed\",\"matches\":0}\n"
     );
 }
 
-/// Entries of a few jobs, some repeated, some dated a little early.
+/// Entries of a few jobs. Some are repeated, some have a slightly earlier time.
 fn lists() -> impl Strategy<Value = Vec<Entry>> {
     let step = (0..12u64, 0..3u64, 0..3usize, 0..10u8);
     prop::collection::vec(step, 0..40).prop_map(|steps| {
@@ -184,7 +184,7 @@ fn lists() -> impl Strategy<Value = Vec<Entry>> {
     })
 }
 
-/// The same by looking back over everything for each entry.
+/// A simple model that looks back over all earlier entries for each entry.
 fn model(entries: &[Entry], rules: BreakerRules) -> Vec<Option<Verdict>> {
     let mut verdicts: Vec<(u64, Option<Verdict>)> = Vec::new();
     let mut silence: Option<(u64, u64)> = None;
@@ -234,12 +234,12 @@ fn model(entries: &[Entry], rules: BreakerRules) -> Vec<Option<Verdict>> {
 
 proptest! {
     #[test]
-    fn it_is_what_looking_back_over_everything_gives(entries in lists()) {
+    fn the_breaker_agrees_with_the_simple_model(entries in lists()) {
         prop_assert_eq!(verdicts(&entries, SMALL), model(&entries, SMALL));
     }
 
     #[test]
-    fn no_window_has_more_than_the_most(entries in lists()) {
+    fn no_window_admits_more_matches_than_allowed(entries in lists()) {
         let verdicts = verdicts(&entries, SMALL);
         let mut now = 0;
         let told: Vec<u64> = entries.iter().zip(&verdicts).filter_map(|(entry, verdict)| {
@@ -253,7 +253,7 @@ proptest! {
     }
 
     #[test]
-    fn everybody_learns_the_same_whatever_is_appended_later(entries in lists(), cut in 0..40usize) {
+    fn later_entries_never_change_a_verdict(entries in lists(), cut in 0..40usize) {
         let cut = cut.min(entries.len());
         let all = encode(&entries);
         let some = encode(&entries[..cut]);
@@ -266,8 +266,8 @@ proptest! {
     }
 
     #[test]
-    fn what_is_trimmed_is_not_missed(entries in lists(), cut in 0..40usize, later in 0..100u64) {
-        // Repeats of what has been taken away are new; here there are none.
+    fn trimming_a_list_changes_no_later_verdict(entries in lists(), cut in 0..40usize, later in 0..100u64) {
+        // A repeat of an entry that was cut off counts as new; this list has no repeats.
         let entries: Vec<Entry> = (1..).zip(entries).map(|(seq, entry)| Entry { seq, ..entry }).collect();
         let cut = cut.min(entries.len());
         let list = encode(&entries[..cut]);
@@ -285,14 +285,14 @@ proptest! {
     }
 
     #[test]
-    fn taking_what_is_new_is_taking_all(entries in lists(), cut in 0..40usize) {
+    fn reading_only_the_new_entries_gives_the_same_state(entries in lists(), cut in 0..40usize) {
         let cut = cut.min(entries.len());
         let (some, rest) = (encode(&entries[..cut]), encode(&entries[cut..]));
         prop_assert_eq!(all_verdicts(&[&some, &rest]), all_verdicts(&[&encode(&entries)]));
     }
 
     #[test]
-    fn any_bytes_are_readable(list: Vec<u8>, now: u64) {
+    fn reading_an_arbitrary_list_never_panics(list: Vec<u8>, now: u64) {
         fold(&list);
         prop_assert!(trimmed(&list, &boot(), SMALL, now) <= list.len());
     }

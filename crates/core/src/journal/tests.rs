@@ -61,8 +61,8 @@ fn written(events: &[Event]) -> Vec<u8> {
 }
 
 proptest! {
-    /// Cut anywhere, a journal reads as the whole lines before the cut; and a writer that goes on
-    /// from there ends with the same state as one that was never stopped.
+    /// Wherever a journal is cut, reading it gives the complete lines before the cut. A writer that
+    /// continues from there reaches the same state as one that was never interrupted.
     #[test]
     fn a_torn_line_is_ignored_then_sealed(cut in 0usize..2000) {
         let events = life();
@@ -86,9 +86,9 @@ proptest! {
         prop_assert_eq!(resumed.state, Journal::parse(&whole).state);
     }
 
-    /// Noise between the lines is counted, never believed, and hides no line.
+    /// Garbage between the lines is counted and hides no line.
     #[test]
-    fn noise_hides_nothing(noise in prop::collection::vec("[^\n]{1,40}", 0..6), places in prop::collection::vec(0usize..8, 6)) {
+    fn garbage_between_lines_hides_no_event(noise in prop::collection::vec("[^\n]{1,40}", 0..6), places in prop::collection::vec(0usize..8, 6)) {
         let whole = written(&life());
         let mut lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
         let noise: Vec<Vec<u8>> = noise.into_iter().map(|text| format!("{text}\n").into_bytes()).collect();
@@ -101,13 +101,13 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_readable(bytes: Vec<u8>) {
+    fn parsing_arbitrary_bytes_never_fails(bytes: Vec<u8>) {
         Journal::parse(&bytes);
     }
 }
 
 #[test]
-fn an_unknown_event_keeps_its_number_and_a_newer_format_is_not_written() {
+fn an_unknown_event_keeps_its_number_and_a_newer_format_is_never_appended_to() {
     let mut bytes = written(&life()[..1]);
     bytes.extend(b"{\"v\":2,\"seq\":2,\"at\":{},\"event\":{\"teleported\":{}}}\n");
     let read = Journal::parse(&bytes);
@@ -124,7 +124,7 @@ fn an_unknown_event_keeps_its_number_and_a_newer_format_is_not_written() {
 }
 
 #[test]
-fn a_number_after_which_none_could_come_is_damage_and_writing_goes_on() {
+fn a_sequence_number_that_is_too_large_is_damage_and_appending_still_works() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = dir.path().join("journal");
     let mut bytes = written(&life()[..2]);

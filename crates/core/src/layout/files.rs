@@ -1,31 +1,31 @@
-//! Opening, making and reading what lies in a home, so that nobody waits for what a job may have put in the
-//! place of one of its own files.
+//! Opens, creates and reads the files of a home. These functions never block, whatever a job has put in
+//! the place of one of its files.
 
 use std::fs::{DirBuilder, File, FileType};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The mode of every file below a home: its owner's alone.
+/// Every file in a home is private to its owner.
 pub const PRIVATE: u32 = 0o600;
-/// And of every directory.
+/// Every directory in a home is private to its owner.
 pub const PRIVATE_DIRECTORY: u32 = 0o700;
 
-/// With it, opening a FIFO does not wait for the other side.
+/// With this flag, opening a FIFO does not wait for the other side.
 const NONBLOCK: i32 = libc::O_NONBLOCK;
-/// With it, opening a symbolic link fails. A job can replace one of its files by a link, and what we append
-/// to a record must not end up in a file elsewhere.
+/// With this flag, opening a symbolic link fails. A job can replace one of its files by a link, and we
+/// must not append a record to a file elsewhere.
 const NOFOLLOW: i32 = libc::O_NOFOLLOW;
-/// No record of ours comes near it; reading more would only fill the memory.
+/// No file of ours comes close to this size; reading more would only fill the memory.
 const LARGEST: u64 = 1 << 30;
 
-/// A file of ours that was opened. A job can put anything in the place of one of its own: a FIFO that
-/// nobody writes to, a device without an end. Nobody is to wait for that.
+/// Checks that an opened file is a regular file. A job can replace one of its files by anything, such
+/// as a FIFO that nobody writes to or an endless device, and no reader may block on that.
 fn regular(file: File) -> io::Result<File> {
     sized(file).map(|(file, _)| file)
 }
 
-/// The same, and how large it is.
+/// Like [`regular`], and returns the size.
 fn sized(file: File) -> io::Result<(File, u64)> {
     let metadata = file.metadata()?;
     match metadata.is_file() {
@@ -37,7 +37,7 @@ fn sized(file: File) -> io::Result<(File, u64)> {
     }
 }
 
-/// Opens a file of ours to read and write it, as it is; an empty one, its owner's alone, where there is
+/// Opens a file for reading and writing, and creates it if needed.
 /// none.
 pub fn open_or_make(path: &Path) -> io::Result<File> {
     let file = File::options()
@@ -51,7 +51,7 @@ pub fn open_or_make(path: &Path) -> io::Result<File> {
     regular(file)
 }
 
-/// Makes a file of ours where there is none, to read it and write at its end.
+/// Creates a file for reading and appending. Fails if the path exists.
 pub fn make(path: &Path) -> io::Result<File> {
     File::options()
         .read(true)
@@ -61,7 +61,7 @@ pub fn make(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// The same where there has to be one, or nobody could keep the job: what else is there is set aside.
+/// Opens a file that the job cannot be kept without. Anything else at this path is moved aside first.
 pub fn open_or_replace(path: &Path) -> io::Result<File> {
     open_or_make(path).or_else(|error| {
         set_aside(path, FileType::is_file).map_err(|_| error)?;
@@ -69,8 +69,8 @@ pub fn open_or_replace(path: &Path) -> io::Result<File> {
     })
 }
 
-/// Moves what is in the place of something of ours away, where it is not what it should be. It stays
-/// beside it, since it may be somebody's.
+/// Moves whatever is at this path aside if it has the wrong type. It stays in the same directory, since
+/// it may belong to somebody.
 pub fn set_aside(path: &Path, is_right: impl Fn(&FileType) -> bool) -> io::Result<()> {
     let kind = match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -82,11 +82,11 @@ pub fn set_aside(path: &Path, is_right: impl Fn(&FileType) -> bool) -> io::Resul
     }
 }
 
-/// Moves a file of ours away that cannot be used, whatever it is. Says where to.
+/// Moves an unusable file aside, whatever it is. Returns its new path.
 pub fn move_aside(path: &Path) -> io::Result<PathBuf> {
     let aside = path.with_extension("aside");
-    // Of several that had to go the last one keeps the plain name; nothing is ever replaced that a
-    // rename cannot replace (a directory that is not empty).
+    // The newest moved file gets the plain name. A rename replaces older ones, except what it cannot
+    // replace, such as a directory that is not empty; then a numbered name is used.
     match std::fs::rename(path, &aside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             let other = (2..100).map(|n| path.with_extension(format!("aside-{n}")));
@@ -98,7 +98,7 @@ pub fn move_aside(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Makes a directory that is to be there. Others may make it, and remove it while it is empty, at any moment.
+/// Creates a directory. Other processes may create it, and remove it while it is empty, at any moment.
 pub fn make_directory(path: &Path) -> io::Result<()> {
     loop {
         let made = DirBuilder::new()
@@ -112,7 +112,7 @@ pub fn make_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// It was there when it was to be made and not when it was looked at, or is by now.
+/// Whether the directory appeared and disappeared between two calls, so that a retry makes sense.
 fn comes_and_goes(path: &Path) -> bool {
     match std::fs::symlink_metadata(path) {
         Ok(found) => found.is_dir(),
@@ -120,7 +120,7 @@ fn comes_and_goes(path: &Path) -> bool {
     }
 }
 
-/// Opens a file of ours to read it.
+/// Opens a file for reading.
 pub fn open(path: &Path) -> io::Result<File> {
     open_sized(path).map(|(file, _)| file)
 }
@@ -133,7 +133,7 @@ fn open_sized(path: &Path) -> io::Result<(File, u64)> {
     sized(file)
 }
 
-/// Opens a file of ours to read it and write at its end; its owner's alone where there is none.
+/// Opens a file for reading and appending, and creates it if needed.
 pub fn open_to_append(path: &Path) -> io::Result<File> {
     regular(append(path)?)
 }
@@ -148,7 +148,7 @@ fn append(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Opens a file of ours to write it anew; its owner's alone where there is none.
+/// Empties a file and opens it for writing, and creates it if needed.
 pub fn open_to_replace(path: &Path) -> io::Result<File> {
     let file = File::options()
         .write(true)
@@ -160,13 +160,13 @@ pub fn open_to_replace(path: &Path) -> io::Result<File> {
     regular(file)
 }
 
-/// All of a file of ours.
+/// Reads a whole file.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let (file, size) = open_sized(path)?;
     read_all(&file, size)
 }
 
-/// The same of one that was opened to append to it.
+/// Reads a whole file and leaves it open for appending.
 pub fn read_to_append(path: &Path) -> io::Result<(Vec<u8>, File)> {
     let (file, size) = sized(append(path)?)?;
     Ok((read_all(&file, size)?, file))
@@ -179,7 +179,7 @@ fn read_all(mut file: &File, size: u64) -> io::Result<Vec<u8>> {
             format!("it has {size} bytes, which no record has"),
         ));
     }
-    // The standard library would ask for the size and the place once more: every verb reads a few of these.
+    // The standard library would make two more system calls per file, and every verb reads a few files.
     let mut bytes = vec![0; size as usize + 1];
     let mut end = 0;
     loop {
@@ -189,7 +189,7 @@ fn read_all(mut file: &File, size: u64) -> io::Result<Vec<u8>> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        // It is being appended to.
+        // The file is growing: somebody appends to it.
         if end == bytes.len() {
             bytes.resize(2 * end, 0);
         }
@@ -198,7 +198,8 @@ fn read_all(mut file: &File, size: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Makes the names in a directory last. One that is gone was emptied, and has none to keep.
+/// Makes the names in a directory durable. A directory that is gone was empty, so there is nothing to
+/// sync.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
     match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -206,7 +207,8 @@ pub fn sync_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Puts what is in a file on the disk. There are two calls for it, of which a system may refuse one.
+/// Flushes a file's data to disk. There are two system calls for this; if one is refused, use the
+/// other.
 pub fn sync(file: &File) -> io::Result<()> {
     match file.sync_data() {
         Err(error) if is_refused(&error) => file.sync_all(),
@@ -214,7 +216,7 @@ pub fn sync(file: &File) -> io::Result<()> {
     }
 }
 
-/// The same with all that is known about the file.
+/// Flushes a file's data and metadata to disk.
 pub fn sync_all(file: &File) -> io::Result<()> {
     match file.sync_all() {
         Err(error) if is_refused(&error) => file.sync_data(),
@@ -222,7 +224,7 @@ pub fn sync_all(file: &File) -> io::Result<()> {
     }
 }
 
-/// Whether a call was refused by the system, and not failed by the disk.
+/// Whether the system refused the call, as opposed to a disk error.
 fn is_refused(error: &io::Error) -> bool {
     use io::ErrorKind::{PermissionDenied, Unsupported};
     matches!(error.kind(), PermissionDenied | Unsupported)
@@ -234,7 +236,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn what_is_no_file_of_bounded_size_is_not_waited_for_but_refused_or_set_aside() {
+    fn anything_but_a_regular_file_of_sane_size_is_refused_or_moved_aside_without_blocking() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let path = |name: &str| directory.path().join(name);
         symlink("/dev/zero", path("endless")).expect("linked");

@@ -2,7 +2,7 @@ use super::*;
 use crate::bound::LEAST;
 use proptest::prelude::*;
 
-/// A job directory whose output of these bytes lies in segments, but for those below `gone`.
+/// A job directory with this output in segments. The bytes below `gone` have been dropped.
 fn segmented(bytes: &[u8], bound: Bound, gone: u64) -> (tempfile::TempDir, OutputFiles) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let job = JobDir::at(directory.path().to_owned());
@@ -37,9 +37,9 @@ fn all(files: &OutputFiles, mut at: u64, chunk: usize) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Whatever is read, from wherever, is what one file with a hole would hold.
+    /// Reads from any offset return what one file with a hole would return.
     #[test]
-    fn segments_read_as_one_file_would(size in 0usize..400_000, from in 0u64..400_000, chunk in 1000usize..100_000) {
+    fn segments_read_like_one_file(size in 0usize..400_000, from in 0u64..400_000, chunk in 1000usize..100_000) {
         let bound = Bound::new(LEAST);
         let mut bytes: Vec<u8> = (0..size).map(|n| ((n * 7919) >> 5) as u8 | 1).collect();
         let dropped = bound.dropped(size as u64);
@@ -51,9 +51,9 @@ proptest! {
     }
 }
 
-/// A segment that could not be made is a hole; the one before says how far it reaches.
+/// A segment that could not be created is a hole. The file before it tells how long the output is.
 #[test]
-fn a_segment_that_is_not_there_reads_as_zeros() {
+fn a_missing_segment_reads_as_zeros() {
     let bound = Bound::new(LEAST);
     let [head, stride] = [bound.head(), bound.stride()].map(|size| size as usize);
     let size = head + 3 * stride + 5;
@@ -64,7 +64,7 @@ fn a_segment_that_is_not_there_reads_as_zeros() {
     let mut expected = vec![7; head + stride];
     expected.resize(size, 0);
     assert!(all(&files, 0, 10_000) == expected);
-    // And it goes on behind that.
+    // Output continues after the hole.
     let last = segments.open((head + 3 * stride) as u64).expect("opened");
     last.write_all_at(b"more", 5).expect("written");
     expected.extend(b"more");
@@ -73,7 +73,7 @@ fn a_segment_that_is_not_there_reads_as_zeros() {
 }
 
 #[test]
-fn an_output_without_segments_is_its_file() {
+fn an_output_without_segments_is_one_file() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let job = JobDir::at(directory.path().to_owned());
     let bound = Some(Bound::new(LEAST));
@@ -88,7 +88,7 @@ fn an_output_without_segments_is_its_file() {
 }
 
 #[test]
-fn names_that_are_no_offsets_are_passed_over() {
+fn files_without_an_offset_name_are_ignored() {
     let (directory, files) = segmented(&vec![7; 50_000], Bound::new(LEAST), 0);
     fs::write(directory.path().join("output.d/.nfs0001"), "x").expect("written");
     assert_eq!(files.size().expect("read"), 50_000);

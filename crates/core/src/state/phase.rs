@@ -1,4 +1,4 @@
-//! What a phase tells by itself.
+//! Facts that follow from the phase alone.
 
 use super::{Leader, Phase};
 
@@ -13,7 +13,7 @@ impl Phase {
         }
     }
 
-    /// The interface's word for this phase.
+    /// The word for this phase in the JSON interface.
     pub fn word(&self) -> &'static str {
         match self {
             Phase::Unwritten | Phase::Accepted | Phase::Spawned(_) => "starting",

@@ -1,24 +1,24 @@
-//! What a job showed of itself while it ran: readiness, matches, and the doorbells rung for it.
+//! What a job showed while it ran: readiness, matches, and attempts to ring doorbells.
 
 use super::Applied;
 use crate::event::{Event, Moment};
 use serde_json::Value;
 
-/// What the job showed of itself while it ran, and who was rung because of it.
+/// What the job showed while it ran, and the doorbells that rang because of its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signs {
     pub ready: Option<Moment>,
-    /// Lines that matched and were told of.
+    /// The number of matching lines that were told.
     pub matches: u64,
-    /// Where watching goes on, as the newest event that says so has it.
+    /// Where the watch resumes, from the newest event that says so.
     pub resume: Value,
-    /// The watch turned itself off; whoever relied on it is to hear of the end.
+    /// The watch turned itself off. Its session must then be told about the end.
     pub watch_disabled: bool,
-    /// Each try to ring a doorbell, in order.
+    /// Each attempt to ring a doorbell, in order.
     pub rings: Vec<Ring>,
 }
 
-/// One try to ring a doorbell.
+/// One attempt to ring a doorbell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ring {
     pub doorbell: String,
@@ -67,6 +67,6 @@ impl Signs {
             | Event::LingeringEnded(_)
             | Event::Closed { .. } => return Applied::Ignored,
         }
-        Applied::Taken
+        Applied::Changed
     }
 }

@@ -86,9 +86,10 @@ fn lingering_ended() -> Event {
     })
 }
 
-/// Whoever was killed between this and closing the job leaves it to the next keeper, who may not say it again.
+/// A keeper may be killed after it recorded this and before it closed the job. The next keeper must not
+/// record it again.
 #[test]
-fn the_end_of_what_lingered_counts_once() {
+fn the_end_of_lingering_processes_counts_once() {
     let accepted = Event::Accepted {
         boot: BootId("b".into()),
         host: None,
@@ -109,12 +110,12 @@ fn the_end_of_what_lingered_counts_once() {
         .iter()
         .map(|record| (state.apply(record), state.lingering()))
         .collect();
-    use Applied::{Ignored, Taken};
+    use Applied::{Changed, Ignored};
     let expected = [
-        (Taken, 0),
+        (Changed, 0),
         (Ignored, 0),
-        (Taken, 2),
-        (Taken, 0),
+        (Changed, 2),
+        (Changed, 0),
         (Ignored, 0),
     ];
     assert_eq!(taken, expected);
@@ -185,8 +186,8 @@ fn rank(phase: &Phase) -> u8 {
 }
 
 proptest! {
-    /// Whatever comes in whatever order: a job never goes back, the first end stays, and only
-    /// taken events change anything but the sequence number.
+    /// Whatever events come in whatever order, a job never goes back to an earlier phase, the first end
+    /// stays, and an ignored event changes only the sequence number.
     #[test]
     fn phases_only_advance_and_the_first_end_wins(events in prop::collection::vec(event(), 0..40)) {
         let mut state = State::default();
@@ -205,7 +206,7 @@ proptest! {
         }
     }
 
-    /// Reading lines twice, as after a copied or duplicated journal, changes nothing.
+    /// Reading lines twice, for example from a copied journal, changes nothing.
     #[test]
     fn duplicated_records_change_nothing(events in prop::collection::vec(event(), 0..30), repeats in prop::collection::vec(1..4usize, 30)) {
         let mut once = State::default();
@@ -220,7 +221,7 @@ proptest! {
     }
 
     #[test]
-    fn a_stop_is_what_ended_a_job_only_once_it_was_asked(stop_first: bool, signaled: bool) {
+    fn a_stop_ends_a_job_only_after_it_was_requested(stop_first: bool, signaled: bool) {
         let leader = ProcRef { pid: 7, started: 7 };
         let mut events = vec![
             Event::Accepted { boot: BootId("b".into()), host: None, },

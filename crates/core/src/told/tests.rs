@@ -8,8 +8,8 @@ const RULES: Rules = Rules {
 };
 const EVENTS: [u64; 3] = [3, 7, 9];
 
-fn at(boot: u32, ms: u64) -> When {
-    When {
+fn at(boot: u32, ms: u64) -> BootMoment {
+    BootMoment {
         boot: BootId(boot.to_string()),
         at: Moment {
             wall_ms: ms,
@@ -41,7 +41,7 @@ fn told_after(lines: &[Line]) -> Told {
 fn the_order_of_the_lines_decides_whose_claim_counts() {
     let told = told_after(&[claimed("a", 10), claimed("b", 10)]);
     assert_eq!(told.holder(1, &at(1, 50)), Some("a"));
-    // Its clock was read before the other's claim was made: it knew of nothing.
+    // It read the clock before the other claim was made, so it could not know of it.
     let told = told_after(&[claimed("a", 10), claimed("late", 5)]);
     assert_eq!(told.holder(1, &at(1, 50)), Some("a"));
     let told = told_after(&[claimed("a", 10), claimed("b", 110)]);
@@ -51,9 +51,9 @@ fn the_order_of_the_lines_decides_whose_claim_counts() {
     assert_eq!(told.of(1).map(|delivery| delivery.attempts), Some(2));
 }
 
-/// Two looked at an event that may be claimed once more, and the claim of the first was long in coming.
+/// Two consumers see an event that may be claimed once more. The first one's claim arrives late.
 #[test]
-fn no_more_claims_count_than_may() {
+fn an_event_is_never_claimed_more_often_than_allowed() {
     let mut lines: Vec<Line> = (0..RULES.attempts)
         .map(|n| claimed("a", 200 * u64::from(n)))
         .collect();
@@ -79,9 +79,9 @@ fn a_claim_is_no_delivery() {
     assert_eq!(deliveries(&lines), Some(1), "once is once");
 }
 
-/// Consumers that are killed between the claim and the words have delivered nothing.
+/// A consumer that is killed between the claim and the delivery has delivered nothing.
 #[test]
-fn claims_that_lapse_give_nothing_up() {
+fn expired_claims_never_drop_an_event() {
     let claims = (0..50).map(|n| Line {
         note: Note::Claimed {
             by: "killed".to_owned(),
@@ -104,16 +104,16 @@ fn claims_that_lapse_give_nothing_up() {
             ..claimed("reads", 10_500 + n)
         });
     }
-    assert_eq!(due(&lines), Due::GiveUp(Why::Attempts));
+    assert_eq!(due(&lines), Due::GiveUp(DropReason::Attempts));
 }
 
-/// A late ack for a pruned job lands in the file of the next job of that id.
+/// A late ack for a pruned job lands in the file of the next job with that id.
 #[test]
-fn a_line_about_another_job_of_the_same_id_does_not_count() {
+fn a_line_about_another_job_with_the_same_id_does_not_count() {
     let acked = |of: Option<&str>| {
         let line = Line {
             of: of.map(|text| Incarnation::parse(text).expect("valid")),
-            note: Note::Told { how: How::Inbox },
+            note: Note::Told { how: ToldBy::Inbox },
             ..claimed("a", 10)
         };
         serde_json::to_vec(&line).expect("encoded")
@@ -129,7 +129,7 @@ fn a_line_about_another_job_of_the_same_id_does_not_count() {
 }
 
 #[test]
-fn what_was_never_delivered_does_not_grow_too_old() {
+fn an_event_that_was_never_delivered_is_not_dropped_for_its_age() {
     let (happened, weekend) = (at(1, 0), at(1, RULES.keep_ms * 10));
     let due = |lines: &[Line]| told_after(lines).due(1, &happened, &weekend, &RULES);
     assert_eq!(due(&[]), Due::Now);
@@ -138,11 +138,11 @@ fn what_was_never_delivered_does_not_grow_too_old() {
         note: Note::Delivered,
         ..claimed("a", 20)
     };
-    assert_eq!(due(&[delivered]), Due::GiveUp(Why::Age));
+    assert_eq!(due(&[delivered]), Due::GiveUp(DropReason::Age));
 }
 
 #[test]
-fn being_shown_counts_for_a_while() {
+fn a_shown_event_counts_as_shown_for_a_while() {
     let shown = Line {
         note: Note::Shown,
         ..claimed("a", 10)
@@ -154,7 +154,7 @@ fn being_shown_counts_for_a_while() {
 }
 
 #[test]
-fn what_is_torn_is_passed_over() {
+fn incomplete_lines_are_skipped() {
     let whole = serde_json::to_string(&claimed("a", 10)).expect("encoded");
     let text = format!("\n{}\n{whole}\n\n{}", &whole[..20], "{\"when\":");
     let told = Told::parse(text.as_bytes(), None);
@@ -162,30 +162,32 @@ fn what_is_torn_is_passed_over() {
 }
 
 #[test]
-fn a_closed_session_is_told_nothing_more() {
+fn a_closed_session_gets_no_more_events() {
     let closing = Line {
         when: at(1, 10),
         of: None,
         seqs: Vec::new(),
-        note: Note::Dropped { why: Why::Session },
+        note: Note::Dropped {
+            why: DropReason::Session,
+        },
     };
     let told = told_after(&[closing]);
     assert!(told.is_settled(99));
     assert_eq!(told.due(99, &at(1, 0), &at(1, 10), &RULES), Due::Settled);
 }
 
-/// One consumer, between any two of whose steps others may act and it may die.
+/// One consumer. Between any two of its steps, others may act and it may die.
 #[derive(Clone, Debug, Default)]
 enum Consumer {
     #[default]
     Idle,
-    /// It has read the file and the clock, and will claim what it found due.
-    Looked { when: When, due: Vec<u64> },
-    /// Its claim is in the file; whether it counts it has not read yet.
+    /// It has read the file and the clock, and will claim the events that are due.
+    Looked { when: BootMoment, due: Vec<u64> },
+    /// Its claim is in the file. It has not checked yet whether the claim counts.
     Claimed { by: String },
-    /// It knows which are its own, and delivers those that still are.
+    /// It knows which claims are its own, and delivers those that are still valid.
     Holds { by: String, seqs: Vec<u64> },
-    /// The words are out.
+    /// It has delivered the events.
     Delivered { seqs: Vec<u64> },
 }
 
@@ -206,7 +208,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What happens, and a plain record of who was told what.
+/// The simulated file, and a simple record of who was told what.
 #[derive(Default)]
 struct World {
     lines: Vec<Line>,
@@ -220,7 +222,7 @@ struct World {
 }
 
 impl World {
-    fn when(&self) -> When {
+    fn when(&self) -> BootMoment {
         at(self.boot, self.now)
     }
 
@@ -228,7 +230,7 @@ impl World {
         told_after(&self.lines)
     }
 
-    fn note(&mut self, when: When, seqs: Vec<u64>, note: Note) {
+    fn note(&mut self, when: BootMoment, seqs: Vec<u64>, note: Note) {
         let of = None;
         self.lines.push(Line {
             when,
@@ -289,8 +291,10 @@ impl World {
                 for seq in seqs {
                     let deliveries = told.of(seq).map_or(0, |delivery| delivery.deliveries);
                     let note = match deliveries > RULES.attempts {
-                        true => Note::Dropped { why: Why::Attempts },
-                        false => Note::Told { how: How::Inbox },
+                        true => Note::Dropped {
+                            why: DropReason::Attempts,
+                        },
+                        false => Note::Told { how: ToldBy::Inbox },
                     };
                     self.acked.push(seq);
                     self.note(when.clone(), vec![seq], note);
@@ -315,7 +319,7 @@ impl World {
         }
     }
 
-    /// Who may deliver this event now, by what each consumer knows.
+    /// How many consumers believe that they may deliver this event now.
     fn holders(&self, seq: u64) -> usize {
         let (told, when) = (self.told(), self.when());
         let holds = |consumer: &&Consumer| match consumer {
@@ -329,10 +333,10 @@ impl World {
 }
 
 proptest! {
-    /// Whatever order consumers look, claim, die and ack in: two never hold the same claim, what was
-    /// acked is never given to anybody again, and nothing is given up before its time.
+    /// In whatever order consumers read, claim, die and ack: two never hold the same claim, an acked
+    /// event is never delivered again, and no event is dropped too early.
     #[test]
-    fn each_is_told_once_to_receivers_that_ack(ops in prop::collection::vec(op(), 0..120)) {
+    fn each_event_is_told_once_to_consumers_that_ack(ops in prop::collection::vec(op(), 0..120)) {
         let mut world = World { boot: 1, ..World::default() };
         for op in &ops {
             let before = world.acked.clone();
@@ -357,7 +361,7 @@ proptest! {
                 }
             }
         }
-        // Whoever is left and patient is told of all that was not told or given up.
+        // A consumer that stays and keeps asking gets every event that was not told or dropped.
         world.consumers = Default::default();
         for _ in 0..40 {
             world.step(0);
@@ -369,7 +373,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_readable(bytes: Vec<u8>) {
+    fn reading_arbitrary_bytes_never_panics(bytes: Vec<u8>) {
         let _ = Told::parse(&bytes, None);
     }
 }

@@ -17,7 +17,7 @@ fn spec() -> Spec {
 }
 
 #[test]
-fn an_end_is_told_with_its_usual_cause() {
+fn the_sentence_about_an_end_names_the_usual_cause() {
     let killed = Outcome::Signaled {
         signal: Signal::KILL,
         core_dumped: false,
@@ -73,7 +73,7 @@ fn an_end_is_told_with_its_usual_cause() {
 }
 
 #[test]
-fn words_agree_with_numbers() {
+fn nouns_and_verbs_agree_with_the_number() {
     let counted = [
         (0, "job"),
         (1, "job"),

@@ -7,7 +7,7 @@
 use crate::errands::errand::{Errand, Task, Time};
 use crate::hooks::Hook;
 use crate::supervise::keeper::Keeper;
-use outlive_core::doorbell::{self, Doorbell, Standing};
+use outlive_core::doorbell::{self, Doorbell, RingState};
 use outlive_core::event::Event;
 use outlive_core::outcome::Outcome;
 use outlive_core::{State, words};
@@ -59,12 +59,12 @@ impl Keeper<'_> {
     /// When a doorbell is to be rung next, if it is.
     fn rings_at(&self, number: usize) -> Option<u64> {
         match standing(self.state(), self.shared.spec.doorbells.get(number)?) {
-            Some(Standing::Waiting { failure, .. })
+            Some(RingState::Waiting { failure, .. })
                 if self.gives_up_ringing && failure.is_some() =>
             {
                 None
             }
-            Some(Standing::Waiting { at, .. }) => Some(at),
+            Some(RingState::Waiting { at, .. }) => Some(at),
             _ => None,
         }
     }
@@ -88,7 +88,7 @@ impl Keeper<'_> {
     pub(crate) fn has_bells(&self) -> bool {
         let mut bells = self.shared.spec.doorbells.iter().enumerate();
         bells.any(|(number, bell)| match standing(self.state(), bell) {
-            Some(Standing::Waiting { failure, .. }) => {
+            Some(RingState::Waiting { failure, .. }) => {
                 failure.is_none() || !self.gives_up_ringing || self.is_ringing(number)
             }
             _ => false,
@@ -185,6 +185,6 @@ impl Keeper<'_> {
     }
 }
 
-fn standing(state: &State, bell: &Doorbell) -> Option<Standing> {
+fn standing(state: &State, bell: &Doorbell) -> Option<RingState> {
     doorbell::standing(state, bell, clock::boot_ms())
 }

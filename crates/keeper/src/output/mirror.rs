@@ -108,9 +108,9 @@ impl Mirror {
 
     fn copy_some(&self, output: &OutputFiles, most: u64) -> io::Result<usize> {
         let to = self.base + self.copied;
-        if let Some(place) = output.place(self.copied)? {
-            let most = most.min(place.most) as usize;
-            match file::copy_range(&place.file, place.at, &self.log, to, most)? {
+        if let Some(span) = output.locate(self.copied)? {
+            let most = most.min(span.max_len) as usize;
+            match file::copy_range(&span.file, span.offset, &self.log, to, most)? {
                 0 => {}
                 count => return Ok(count),
             }

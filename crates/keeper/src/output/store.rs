@@ -238,12 +238,12 @@ impl Store {
 
     /// The first hole of a part that lies in one file, if it lies in any.
     fn hole_within(&self, part: &Range<u64>) -> io::Result<Option<Range<u64>>> {
-        let Some(place) = self.files.place(part.start)? else {
+        let Some(span) = self.files.locate(part.start)? else {
             return Ok(Some(part.clone()));
         };
-        let origin = part.start - place.at;
-        let end = part.end.min(origin + place.file.metadata()?.len());
-        let hole = file::next_hole(&place.file, place.at)?
+        let origin = part.start - span.offset;
+        let end = part.end.min(origin + span.file.metadata()?.len());
+        let hole = file::next_hole(&span.file, span.offset)?
             .map(|hole| origin + hole.start..(origin + hole.end).min(end))
             .filter(|hole| hole.start < end);
         match hole {

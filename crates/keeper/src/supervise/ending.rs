@@ -9,7 +9,7 @@ use crate::hooks::{Hook, Role};
 use crate::output::capture::{Capture, Feed};
 use crate::start::leader::{EndMoment, Ended};
 use crate::supervise::ledger::{Ledger, now};
-use outlive_core::ending::{self, After, Findable};
+use outlive_core::ending::{self, Findable, Remaining};
 use outlive_core::event::{Event, Moment};
 use outlive_core::outcome::{End, Outcome};
 use outlive_core::state::Ender;
@@ -98,8 +98,8 @@ impl Synced {
                 .map(|leader| at.boot_ms.saturating_sub(leader.since.boot_ms)),
         };
         let after = match (lingering, capture.feed()) {
-            (Some(0), Feed::Ended) if !rings => After::Nothing,
-            _ => After::Lingering,
+            (Some(0), Feed::Ended) if !rings => Remaining::Nothing,
+            _ => Remaining::Lingering,
         };
         let end = End {
             outcome: ended.outcome,
