@@ -6,44 +6,15 @@
 use crate::Why;
 use crate::clock::now_ns;
 use crate::processes::until;
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use outlive_testkit::gate::{Gate, wait_at};
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// Where a job waits until it may go on.
-pub struct Gate {
-    path: PathBuf,
-    /// Open both ways, so that neither side waits for the other to open it.
-    fifo: File,
-}
-
-impl Gate {
-    pub fn new(path: PathBuf) -> Result<Gate, Why> {
-        let mode = Mode::RUSR | Mode::WUSR;
-        mknodat(CWD, &path, FileType::Fifo, mode, 0).map_err(|error| error.to_string())?;
-        let fifo = both_ways(&path).map_err(|error| error.to_string())?;
-        Ok(Gate { path, fifo })
-    }
-
-    pub fn path(&self) -> &str {
-        self.path.to_str().unwrap_or_default()
-    }
-
-    pub fn open(&mut self) -> Result<(), Why> {
-        self.fifo.write_all(b"x").map_err(|error| error.to_string())
-    }
-}
-
-fn both_ways(path: &Path) -> std::io::Result<File> {
-    File::options().read(true).write(true).open(path)
-}
-
-/// Sleeps at the gate.
-fn pass(gate: &str) -> std::io::Result<()> {
-    both_ways(gate.as_ref())?.read_exact(&mut [0])
+fn gate(path: PathBuf) -> Result<Gate, Why> {
+    Gate::at(path).map_err(|error| error.to_string())
 }
 
 /// What a writing job writes.
@@ -131,8 +102,8 @@ pub struct Writer {
 impl Writer {
     pub fn new(directory: &Path, text: Text, bytes: u64) -> Result<Writer, Why> {
         Ok(Writer {
-            begin: Gate::new(directory.join("begin"))?,
-            end: Gate::new(directory.join("end"))?,
+            begin: gate(directory.join("begin"))?,
+            end: gate(directory.join("end"))?,
             done: directory.join("done"),
             text,
             bytes,
@@ -146,9 +117,9 @@ impl Writer {
             "write",
             self.text.name(),
             &self.bytes.to_string(),
-            self.begin.path(),
+            &self.begin.path().to_string_lossy(),
             &self.done.to_string_lossy(),
-            self.end.path(),
+            &self.end.path().to_string_lossy(),
         ];
         words.map(str::to_owned).to_vec()
     }
@@ -171,7 +142,7 @@ pub struct Ender {
 impl Ender {
     pub fn new(directory: &Path) -> Result<Ender, Why> {
         Ok(Ender {
-            gate: Gate::new(directory.join("gate"))?,
+            gate: gate(directory.join("gate"))?,
             stamp: directory.join("stamp"),
         })
     }
@@ -179,9 +150,15 @@ impl Ender {
     pub fn argv(&self, me: &Path) -> Vec<String> {
         let me = me.to_string_lossy();
         let stamp = self.stamp.to_string_lossy();
-        [&me, "job", "end", self.gate.path(), &stamp]
-            .map(str::to_owned)
-            .to_vec()
+        [
+            &me,
+            "job",
+            "end",
+            &self.gate.path().to_string_lossy(),
+            &stamp,
+        ]
+        .map(str::to_owned)
+        .to_vec()
     }
 
     /// When it ended.
@@ -209,7 +186,7 @@ fn write(text: &str, bytes: &str, begin: &str, done: &str, end: &str) -> std::io
     let (Some(text), Ok(bytes)) = (text, bytes.parse()) else {
         return Err(std::io::ErrorKind::InvalidInput.into());
     };
-    pass(begin)?;
+    wait_at(begin.as_ref())?;
     let start = now_ns();
     text.write(bytes)?;
     let took = now_ns() - start;
@@ -217,12 +194,12 @@ fn write(text: &str, bytes: &str, begin: &str, done: &str, end: &str) -> std::io
     let draft = format!("{done}.draft");
     fs::write(&draft, took.to_string())?;
     fs::rename(draft, done)?;
-    pass(end)
+    wait_at(end.as_ref())
 }
 
 fn end(gate: &str, stamp: &str) -> std::io::Result<()> {
     let mut stamp = File::create(stamp)?;
-    pass(gate)?;
+    wait_at(gate.as_ref())?;
     stamp.write_all(now_ns().to_string().as_bytes())?;
     // Nothing more is done: what follows is the kernel's.
     std::process::exit(0);

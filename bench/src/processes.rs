@@ -5,12 +5,14 @@
 
 use crate::Why;
 use outlive_sys::process::own;
-use outlive_sys::{process, tree};
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
+use outlive_sys::tree;
+use outlive_testkit::processes::{KILL, is_alive, kill};
+use outlive_testkit::waiting::try_until_within;
+use rustix::process::{WaitOptions, wait};
 use std::fs;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What a peer is asked to do should be done within this; more means that it never will be.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -29,7 +31,7 @@ pub fn descendants() -> Vec<i32> {
         above.extend(&children);
         found.extend(children);
     }
-    found.retain(|pid| process::stat(*pid).is_some_and(|stat| !stat.is_zombie()));
+    found.retain(|pid| is_alive(*pid));
     found
 }
 
@@ -58,10 +60,7 @@ pub fn sweep() {
 /// Kills what is there now; returns how many that were.
 fn kill_descendants() -> usize {
     let left = descendants();
-    for pid in left.iter().filter_map(|pid| Pid::from_raw(*pid)) {
-        // One that has just ended needs no more.
-        let _ = kill_process(pid, Signal::KILL);
-    }
+    left.iter().for_each(|pid| kill(*pid, KILL));
     left.len()
 }
 
@@ -86,15 +85,10 @@ impl Watchdog {
 
 /// Waits until this is so.
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) -> Result<(), Why> {
-    let start = Instant::now();
-    while !is_so() {
-        if start.elapsed() > PATIENCE {
-            return Err(format!("waited {} s until {what}", PATIENCE.as_secs()));
-        }
+    try_until_within(PATIENCE, what, || {
         reap();
-        thread::sleep(Duration::from_millis(2));
-    }
-    Ok(())
+        is_so()
+    })
 }
 
 /// Kilobytes that processes take, by the kernel's own account.

@@ -10,7 +10,9 @@ use crate::plan::{Launch, Plan, Role};
 use crate::power::held::{self, Cleared, Past};
 use crate::power::{Moment, Whom};
 use crate::row::{Context, Row, Tried};
-use crate::world::{Ran, World, until};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::try_until;
+use outlive_testkit::world::World;
 use std::fmt;
 use std::process::Command;
 
@@ -75,7 +77,7 @@ fn run(context: &Context) -> Tried {
             at: case.at,
             fault: Fault::Kill,
         };
-        let world = World::new(context)?;
+        let world = context.world()?;
         let (ran, struck, _) = case.verb.strike(&world, plan)?;
         case.verb
             .check(&world, &ran, case.at, &cleared)
@@ -85,7 +87,7 @@ fn run(context: &Context) -> Tried {
 
 /// How many calls the client makes when nothing happens to it; what it comes to must be right then too.
 fn count(context: &Context, verb: Verb) -> Result<usize, String> {
-    let world = World::new(context)?;
+    let world = context.world()?;
     let (ran, _, count) = verb.strike(&world, Plan::COUNT)?;
     verb.check(&world, &ran, 0, &Cleared::default())?;
     Ok(count)
@@ -95,8 +97,8 @@ fn count(context: &Context, verb: Verb) -> Result<usize, String> {
 /// lapse before the consumer confirms it. Then it delivers nothing, and is asked again.
 fn claimed_ids(world: &World, inbox: &[&str]) -> Result<Vec<String>, String> {
     let mut ids = Vec::new();
-    until("an event is claimed", || {
-        let claimed = world.json(&[inbox, &["--claim", "100ms"]].concat());
+    try_until("an event is claimed", || {
+        let claimed = world.try_json(&[inbox, &["--claim", "100ms"]].concat());
         let claimed = claimed.unwrap_or_default();
         let events = invariants::ids(&claimed["events"]).into_iter();
         ids = events.map(str::to_owned).collect();
@@ -120,7 +122,7 @@ impl Verb {
     /// call that was struck, and how many calls there were.
     fn strike(self, world: &World, plan: Plan) -> Result<(Ran, String, usize), String> {
         let kind = self.kind();
-        let started = Ran::of(&mut kind.start(world))?;
+        let started = Ran::try_of(&mut kind.start(world))?;
         if started.code != 0 {
             return Err(format!("the job could not be started: {started}"));
         }
@@ -187,7 +189,7 @@ impl Verb {
         let ended = match self {
             // What has been said cannot be said to a job that is over.
             Verb::SendEnd => {
-                world.outlive(&["send", ID, "--eof"])?;
+                world.try_outlive(&["send", ID, "--eof"])?;
                 job::wait(world)?
             }
             _ => kind.go_on(world)?,
@@ -197,7 +199,7 @@ impl Verb {
             false => Heard::Nothing,
         };
         match (self, heard) {
-            (Verb::OwnWait, Heard::All) if ran.stdout.is_empty() => {
+            (Verb::OwnWait, Heard::All) if ran.bytes.is_empty() => {
                 return Err("its session counts as told, and it was not".to_owned());
             }
             (Verb::Ack, Heard::Nothing) if ran.code == 0 => {
@@ -209,8 +211,8 @@ impl Verb {
         if heard == Heard::Nothing {
             // Whoever claimed it is gone, and its claim lapses.
             let peek = ["inbox", "--session", SESSION, "--json", "--peek"];
-            until("all is there to be told", || {
-                let told = world.json(&peek).unwrap_or_default();
+            try_until("all is there to be told", || {
+                let told = world.try_json(&peek).unwrap_or_default();
                 invariants::kinds(&told["events"]) == kind.told
             })?;
         }

@@ -3,7 +3,7 @@
 use crate::invariants::{self, Allowed};
 use crate::job::KINDS;
 use crate::row::{Context, Row, Tried};
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
 
 pub fn rows() -> Vec<Row> {
     vec![Row {
@@ -16,8 +16,8 @@ pub fn rows() -> Vec<Row> {
 fn run(context: &Context) -> Tried {
     context.try_cases((0..KINDS.len()).map(Case).collect(), KINDS.len(), |case| {
         let kind = &KINDS[case.0];
-        let world = World::new(context)?;
-        let started = Ran::of(&mut kind.start(&world))?;
+        let world = context.world()?;
+        let started = Ran::try_of(&mut kind.start(&world))?;
         if started.code != 0 {
             return Err(format!("it could not be started: {started}"));
         }

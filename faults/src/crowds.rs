@@ -2,7 +2,9 @@
 
 use crate::invariants::nothing_is_left;
 use crate::row::{Context, Row, Tried};
-use crate::world::{Ran, World, until};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::try_until;
+use outlive_testkit::world::World;
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -34,7 +36,7 @@ pub fn rows() -> Vec<Row> {
 
 /// A row that is one large case; tried is how many took part in it.
 fn one(context: &Context, check: fn(&Context, &World) -> Result<usize, String>) -> Tried {
-    match World::new(context).and_then(|world| check(context, &world)) {
+    match context.world().and_then(|world| check(context, &world)) {
         Ok(count) => Tried {
             count,
             ..Tried::default()
@@ -68,7 +70,7 @@ fn each(count: usize, work: impl Fn(usize) -> Result<(), String> + Sync) -> Resu
 }
 
 fn listed(world: &World, options: &[&str]) -> Result<usize, String> {
-    let jobs = world.json(&[&["list", "--json", "--limit", "1000000"], options].concat())?;
+    let jobs = world.try_json(&[&["list", "--json", "--limit", "1000000"], options].concat())?;
     Ok(jobs["jobs"].as_array().map_or(0, Vec::len))
 }
 
@@ -83,7 +85,7 @@ fn jobs_at_once(context: &Context, world: &World) -> Result<usize, String> {
             n % 100
         );
         world
-            .ok(&["run", "--id", &format!("j{n}"), "--shell", &script])
+            .try_ok(&["run", "--id", &format!("j{n}"), "--shell", &script])
             .map(drop)
     })?;
     let running = listed(world, &["--state", "running"])?;
@@ -96,11 +98,11 @@ fn jobs_at_once(context: &Context, world: &World) -> Result<usize, String> {
         .into_iter()
         .chain(stopped.iter().map(String::as_str))
         .collect();
-    world.ok(&stop)?;
+    world.try_ok(&stop)?;
     fs::write(&go, "").map_err(|error| error.to_string())?;
     each(count, |n| {
         let id = format!("j{n}");
-        let ran = world.outlive(&["wait", &id, "--timeout", "39s"])?;
+        let ran = world.try_outlive(&["wait", &id, "--timeout", "39s"])?;
         let should = if n % 10 == 0 { 143 } else { (n % 100) as i32 };
         let output = fs::read(world.job_dir(&id).join("output")).unwrap_or_default();
         match ran.code == should && output == format!("{n}\n").as_bytes() {
@@ -134,13 +136,13 @@ fn clients_of_one_job(context: &Context, world: &World) -> Result<usize, String>
         "n=0; until [ -e '{}' ]; do n=$((n+1)); echo line $n; sleep 0.01; done; cat; echo; echo last $n; exit 5",
         go.display()
     );
-    world.ok(&["run", "--id", "job", "--stdin", "pipe", "--shell", &script])?;
+    world.try_ok(&["run", "--id", "job", "--stdin", "pipe", "--shell", &script])?;
     let sent = AtomicUsize::new(0);
     let asked = AtomicUsize::new(0);
     let hammer = |client: usize| -> Result<(), String> {
         for round in 0..rounds {
             let (args, codes) = ASKED[(client + round) % ASKED.len()];
-            let ran = world.outlive(args)?;
+            let ran = world.try_outlive(args)?;
             asked.fetch_add(1, Ordering::Relaxed);
             if args[0] == "send" && ran.code == 0 {
                 sent.fetch_add(1, Ordering::Relaxed);
@@ -168,8 +170,8 @@ fn clients_of_one_job(context: &Context, world: &World) -> Result<usize, String>
         ));
     }
     fs::write(&go, "").map_err(|error| error.to_string())?;
-    world.ok(&["send", "job", "--eof"])?;
-    let ran = world.outlive(&["wait", "job", "--timeout", "30s"])?;
+    world.try_ok(&["send", "job", "--eof"])?;
+    let ran = world.try_outlive(&["wait", "job", "--timeout", "30s"])?;
     if ran.code != 5 {
         return Err(format!("it ended with {ran}"));
     }
@@ -189,7 +191,7 @@ fn clients_of_one_job(context: &Context, world: &World) -> Result<usize, String>
         ));
     }
     let ends = world
-        .events("job")
+        .all_events("job")
         .iter()
         .filter(|(kind, _)| kind == "ended")
         .count();
@@ -203,7 +205,7 @@ fn clients_of_one_job(context: &Context, world: &World) -> Result<usize, String>
 /// Makes ended jobs, fast: the files of one job under many ids.
 fn make_ended(world: &World, count: usize) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("making ended jobs: {error}");
-    world.ok(&["run", "--wait", "--id", "model", "--", "echo", "x"])?;
+    world.try_ok(&["run", "--wait", "--id", "model", "--", "echo", "x"])?;
     let model = world.job_dir("model");
     let days = world.home().join("ended");
     let day = fs::read_dir(&days).map_err(failed)?.flatten().next();
@@ -244,7 +246,7 @@ fn calls(world: &World) -> Result<usize, String> {
             None => strace.env_remove(key),
         };
     }
-    let ran = Ran::of(&mut strace)?;
+    let ran = Ran::try_of(&mut strace)?;
     let trace = fs::read_to_string(trace).map_err(|error| format!("{error}: {ran}"))?;
     match ran.code {
         0 => Ok(trace.lines().count()),
@@ -254,32 +256,32 @@ fn calls(world: &World) -> Result<usize, String> {
 
 fn ended_jobs(context: &Context, world: &World) -> Result<usize, String> {
     let count = if context.is_long { 100_000 } else { 2_000 };
-    world.ok(&["run", "--id", "running", "--", "sleep", "600"])?;
+    world.try_ok(&["run", "--id", "running", "--", "sleep", "600"])?;
     let without = calls(world)?;
     make_ended(world, count)?;
     let with = calls(world)?;
     if with > without + 5 {
         return Err(format!("{without} calls without them, {with} with {count}"));
     }
-    let newest = world.json(&["list", "--json", "--limit", "1000"])?;
+    let newest = world.try_json(&["list", "--json", "--limit", "1000"])?;
     let newest = newest["jobs"].as_array().map_or(0, Vec::len);
     if newest != 1001 {
         return Err(format!(
             "{newest} are listed, not the running one and a thousand"
         ));
     }
-    let newest = world.json(&["list", "--limit", "3", "--json"])?;
+    let newest = world.try_json(&["list", "--limit", "3", "--json"])?;
     if newest["jobs"].as_array().map_or(0, Vec::len) != 4 {
         return Err(format!(
             "the running one and three are not listed: {newest}"
         ));
     }
-    let ran = world.outlive(&["run", "--wait", "--", "sh", "-c", "exit 8"])?;
+    let ran = world.try_outlive(&["run", "--wait", "--", "sh", "-c", "exit 8"])?;
     if ran.code != 8 {
         return Err(format!("a job beside them: {ran}"));
     }
     let middle = format!("old{:06}", count / 2);
-    world.ok(&["show", &middle])?;
+    world.try_ok(&["show", &middle])?;
     prune(world, &["--keep", "100"])?;
     let left = listed(world, &["--state", "all"])?;
     if left != 101 {
@@ -287,7 +289,7 @@ fn ended_jobs(context: &Context, world: &World) -> Result<usize, String> {
             "{left} are left of those to keep and the running one"
         ));
     }
-    world.ok(&["stop", "running"])?;
+    world.try_ok(&["stop", "running"])?;
     nothing_is_left(world)?;
     Ok(count)
 }
@@ -314,7 +316,7 @@ fn launches_and_prunes(context: &Context, world: &World) -> Result<usize, String
     thread::scope(|scope| {
         let pruner = |session: usize| -> Result<(), String> {
             while !over.load(Ordering::Relaxed) {
-                let ran = world.json(&["prune", "--keep", &session.to_string(), "--json"])?;
+                let ran = world.try_json(&["prune", "--keep", &session.to_string(), "--json"])?;
                 let gone = ran["removed"].as_array().map_or(0, Vec::len);
                 pruned.fetch_add(gone, Ordering::Relaxed);
             }
@@ -329,7 +331,7 @@ fn launches_and_prunes(context: &Context, world: &World) -> Result<usize, String
         launched.and(pruned)
     })?;
     prune(world, &["--all"])?;
-    until("all are gone", || {
+    try_until("all are gone", || {
         fs::read_dir(world.home().join("jobs")).is_ok_and(|jobs| jobs.count() == 0)
     })?;
     nothing_is_left(world)?;
@@ -344,17 +346,17 @@ fn launch(world: &World, n: usize) -> Result<(), String> {
     let script = format!("echo {n}; exit {}", n % 50 + 1);
     let should = (n % 50 + 1) as i32;
     if n.is_multiple_of(2) {
-        let ran = world.outlive(&["run", "--wait", "--shell", &script])?;
+        let ran = world.try_outlive(&["run", "--wait", "--shell", &script])?;
         return match ran.code == should && ran.text() == n.to_string() {
             true => Ok(()),
             false => Err(format!("run --wait of {n}: {ran}")),
         };
     }
     let id = world
-        .ok(&["run", "--name", &format!("n{n}"), "--shell", &script])?
+        .try_ok(&["run", "--name", &format!("n{n}"), "--shell", &script])?
         .text();
-    let ran = world.outlive(&["wait", &id, "--timeout", "30s", "--json"])?;
-    let job = ran.job();
+    let ran = world.try_outlive(&["wait", &id, "--timeout", "30s", "--json"])?;
+    let job = ran.job_or_null();
     // One that is over may be gone already, and is said to be.
     match ran.code == should && job["outcome"]["code"] == should || ran.code == 3 {
         true => Ok(()),

@@ -6,9 +6,12 @@
 mod image;
 
 use crate::row::{Context, Row, Tried};
-use crate::world::{Ran, World, until};
 use image::{BTRFS, EXT4, Frozen, Image, Kind, XFS, must};
 use outlive_sys::{clock, process};
+use outlive_testkit::environment::behind;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::try_until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
@@ -49,7 +52,7 @@ fn try_on(
 ) -> Tried {
     let (present, missing) = look_for(context, kinds);
     let tried = context.try_cases(present, kinds.len(), |kind| {
-        let world = World::new(context)?;
+        let world = context.world()?;
         let image = Image::new(&world, *kind)?;
         check(&world, &image)
     });
@@ -61,7 +64,9 @@ fn look_for(context: &Context, kinds: &[Kind]) -> (Vec<Kind>, Vec<String>) {
     static FOUND: OnceLock<Vec<(Kind, Result<(), String>)>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {
         let make = |kind: Kind| {
-            let made = World::new(context).and_then(|world| Image::new(&world, kind).map(drop));
+            let made = context
+                .world()
+                .and_then(|world| Image::new(&world, kind).map(drop));
             (kind, made)
         };
         [EXT4, XFS, BTRFS].map(make).into()
@@ -81,7 +86,7 @@ const PROMPT: Duration = Duration::from_secs(8);
 
 fn promptly(world: &World, args: &[&str]) -> Result<Ran, String> {
     let begun = Instant::now();
-    let ran = world.outlive(args)?;
+    let ran = world.try_outlive(args)?;
     match begun.elapsed() {
         took if took < PROMPT => Ok(ran),
         took => Err(format!("outlive {args:?} took {took:?}: {ran}")),
@@ -91,8 +96,8 @@ fn promptly(world: &World, args: &[&str]) -> Result<Ran, String> {
 /// Starts a job that runs until it is stopped.
 fn start(world: &World, id: &str, options: &[&str], script: &str) -> Result<(), String> {
     let words = [&["run", "--id", id], options, &["--shell", script]].concat();
-    world.ok(&words)?;
-    until("it is up", || {
+    world.try_ok(&words)?;
+    try_until("it is up", || {
         fs::read(world.job_dir(id).join("output")).is_ok_and(|output| output == b"up\n")
     })
 }
@@ -116,7 +121,7 @@ fn go(world: &World) -> Result<(), String> {
 }
 
 fn leader(world: &World, id: &str) -> Option<i32> {
-    let events = world.events(id);
+    let events = world.all_events(id);
     let spawned = events
         .iter()
         .find_map(|(_, data)| data["leader"]["pid"].as_i64());
@@ -136,12 +141,12 @@ fn has_ended(
     by: &str,
     most_ms: u64,
 ) -> Result<(), String> {
-    let job = world.json(&["show", id, "--json"])?;
+    let job = world.try_json(&["show", id, "--json"])?;
     let outcome = match how {
         ("exited", code) => job["outcome"]["code"] == code,
         (signal, _) => job["outcome"]["signal"] == signal,
     };
-    let ends = world.events(id);
+    let ends = world.all_events(id);
     let ends = ends.iter().filter(|(kind, _)| kind == "ended").count();
     let took = job["duration_ms"].as_u64();
     let is_right =
@@ -155,7 +160,7 @@ fn has_ended(
 }
 
 fn full(world: &World, image: &Image) -> Result<(), String> {
-    let report = world.json(&["doctor", "--json"])?;
+    let report = world.try_json(&["doctor", "--json"])?;
     let checks = report["checks"].as_array().cloned().unwrap_or_default();
     let reserved = checks
         .iter()
@@ -170,7 +175,7 @@ fn full(world: &World, image: &Image) -> Result<(), String> {
     start(world, "timed", &["--timeout", "3s"], SLEEPS)?;
     image.fill()?;
     go(world)?;
-    world.ok(&["stop", "stopped", "killed"])?;
+    world.try_ok(&["stop", "stopped", "killed"])?;
     let waited = promptly(world, &["wait", "ends"])?;
     let timed = promptly(world, &["wait", "timed"])?;
     if (waited.code, timed.code) != (7, 128 + 15) {
@@ -189,14 +194,14 @@ fn on_read_only(world: &World, args: &[&str]) -> Result<Ran, String> {
     let home = world.home();
     let words = ["--mount", "sh", "-c", script].map(OsStr::new);
     let words = [&words[..], &[home.as_os_str()]].concat();
-    Ran::of(&mut world.behind("unshare", &words, args))
+    Ran::try_of(&mut behind("unshare", words, &world.command(args)))
 }
 
 fn read_only(world: &World, _: &Image) -> Result<(), String> {
     start(world, "job", &["--session", "s", "--stdin", "pipe"], SLEEPS)?;
     start_waiting(world, "ended")?;
     go(world)?;
-    world.outlive(&["wait", "ended"])?;
+    world.try_outlive(&["wait", "ended"])?;
     for (args, code) in [
         (&["list"][..], 0),
         (&["list", "--json"], 0),
@@ -218,7 +223,7 @@ fn read_only(world: &World, _: &Image) -> Result<(), String> {
         }
     }
     has_ended(world, "job", ("SIGTERM", 0), "stop", 60_000)?;
-    let told = world.json(&["inbox", "--session", "s", "--json"])?;
+    let told = world.try_json(&["inbox", "--session", "s", "--json"])?;
     match told["events"].as_array().map(Vec::len) {
         Some(2) => Ok(()),
         _ => Err(format!("both ends are still to be told: {told}")),
@@ -258,14 +263,14 @@ fn failing(world: &World, image: &Image) -> Result<(), String> {
         ));
     }
     is_clear(&stopped, &["stop"])?;
-    until("all of them have ended", || {
+    try_until("all of them have ended", || {
         !leaders.iter().any(|pid| lives(*pid))
     })?;
     let told = promptly(world, &["wait", "ends", "timed", "--timeout", "300ms"])?;
     is_clear(&told, &["wait"])?;
     image.mount_again()?;
     for (id, code) in [("stopped", 137), ("timed", 137), ("ends", 7)] {
-        let job = world.json(&["show", id, "--json"])?;
+        let job = world.try_json(&["show", id, "--json"])?;
         // Newer kernels may still tell.
         if job["outcome"]["kind"] != "lost" && job["exit_code"] != code {
             return Err(format!("nobody saw {id} end like this: {job}"));
@@ -302,8 +307,8 @@ fn frozen(world: &World, _: &Image) -> Result<(), String> {
     go(world)?;
     let mut stop = world.command(["stop", "stopped", "killed"]);
     let (ended, stopped) = thread::scope(|scope| {
-        let stop = scope.spawn(|| Ran::of(&mut stop));
-        let ended = until("all of them have ended", || {
+        let stop = scope.spawn(|| Ran::try_of(&mut stop));
+        let ended = try_until("all of them have ended", || {
             !leaders.iter().any(|pid| lives(*pid))
         });
         let ended = ended.map(|()| clock::boot_ms());
@@ -319,7 +324,7 @@ fn frozen(world: &World, _: &Image) -> Result<(), String> {
         Ok(Ok(ran)) if ran.code == 0 || ran.code == 125 => is_clear(&ran, &["stop"])?,
         other => return Err(format!("the stop came to {other:?}")),
     }
-    world.outlive(&[
+    world.try_outlive(&[
         "wait",
         "stopped",
         "killed",

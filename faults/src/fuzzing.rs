@@ -8,7 +8,8 @@ mod mutants;
 
 use crate::random::Random;
 use crate::row::{Context, Row, Tried};
-use crate::world::{Ran, kill};
+use outlive_testkit::processes::{KILL, kill};
+use outlive_testkit::ran::Ran;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -38,7 +39,7 @@ pub fn rows() -> Vec<Row> {
 fn run(context: &Context) -> Tried {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
     let program = context.programs.join("outlive-fuzz");
-    let listed = match Ran::of(&mut Command::new(&program)) {
+    let listed = match Ran::try_of(&mut Command::new(&program)) {
         Ok(listed) if listed.code == 0 => listed.text(),
         Ok(listed) => return Tried::lost(format!("the targets cannot be listed: {listed}")),
         Err(loss) => return Tried::lost(loss),
@@ -125,7 +126,7 @@ impl Target {
 
 impl Drop for Target {
     fn drop(&mut self) {
-        kill(self.child.id() as i32);
+        kill(self.child.id() as i32, KILL);
         let _ = self.child.wait();
     }
 }

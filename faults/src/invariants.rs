@@ -1,7 +1,9 @@
 //! What must be so after any fault.
 
 use crate::job::{self, ID, Kind, SESSION};
-use crate::world::{Ran, World, until};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::try_until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 use std::ops::Range;
@@ -137,7 +139,7 @@ fn output(world: &World, kind: &Kind, ended: &Value, allowed: Allowed) -> Result
 /// Where the journal says that output is missing.
 fn gaps(world: &World) -> Vec<Range<usize>> {
     let place = |value: &Value| value.as_u64().unwrap_or_default() as usize;
-    let events = world.events(ID).into_iter();
+    let events = world.all_events(ID).into_iter();
     events
         .filter(|(kind, _)| kind == "gap")
         .map(|(_, gap)| place(&gap["from"])..place(&gap["to"]))
@@ -165,7 +167,7 @@ fn output_but_for(
 }
 
 fn one_end(world: &World) -> Result<(), String> {
-    let events = world.events(ID);
+    let events = world.all_events(ID);
     let count = |name: &str| events.iter().filter(|(kind, _)| kind == name).count();
     same("ends in the journal", count("ended"), 1)
 }
@@ -177,9 +179,9 @@ pub fn check_never_was(world: &World, kind: &Kind) -> Result<(), String> {
     same("told of a job that never was", deliver(world)?.len(), 0)?;
     nothing_runs(world)?;
     age_unnamed(world)?;
-    world.ok(&["prune", "--all"])?;
+    world.try_ok(&["prune", "--all"])?;
     same("left after pruning", left_after_pruning(world), Vec::new())?;
-    let started = Ran::of(&mut kind.start(world))?;
+    let started = Ran::try_of(&mut kind.start(world))?;
     same("the second start's code", started.code, 0)
         .map_err(|loss| format!("{loss}: {started}"))?;
     let ended = kind.go_on(world)?;
@@ -196,14 +198,14 @@ pub fn age_unnamed(world: &World) -> Result<(), String> {
     let jobs = fs::read_dir(home.join("jobs"));
     touch.args(jobs.into_iter().flatten().flatten().map(|job| job.path()));
     let touched = match home.exists() {
-        true => Ran::of(touch.arg(&home))?,
+        true => Ran::try_of(touch.arg(&home))?,
         false => return Ok(()),
     };
     same("touch's code", touched.code, 0).map_err(|loss| format!("{loss}: {touched}"))
 }
 
 pub fn nothing_runs(world: &World) -> Result<(), String> {
-    until("no process is left", || world.processes().is_empty())
+    try_until("no process is left", || world.processes().is_empty())
         .map_err(|loss| format!("{loss}: {:?}", world.processes()))
 }
 
@@ -222,8 +224,8 @@ pub fn nothing_is_left(world: &World) -> Result<(), String> {
         files
     };
     // What a verb clears up that its killed keeper could not is cleared up when it is met.
-    world.ok(&["list", "--state", "all"])?;
-    until("no FIFO, socket or live link is left", || left().is_empty())
+    world.try_ok(&["list", "--state", "all"])?;
+    try_until("no FIFO, socket or live link is left", || left().is_empty())
         .map_err(|loss| format!("{loss}: {:?}", left()))
 }
 
@@ -251,42 +253,42 @@ fn told_once(world: &World, kind: &Kind, ended: &Value, allowed: Allowed) -> Res
     let mut ack = vec!["inbox", "--session", SESSION, "--ack"];
     ack.extend(&ids);
     if !ids.is_empty() {
-        world.ok(&ack)?;
+        world.try_ok(&ack)?;
     }
     let again = deliver(world)?;
     same("told again after the ack", again.len(), 0)
 }
 
 pub fn deliver(world: &World) -> Result<Vec<Value>, String> {
-    let inbox = world.json(&["inbox", "--session", SESSION, "--json"])?;
+    let inbox = world.try_json(&["inbox", "--session", SESSION, "--json"])?;
     let events = inbox["events"].as_array().cloned();
     events.ok_or_else(|| format!("the inbox has no events: {inbox}"))
 }
 
 /// Every verb does to an ended job what it should, the last of them removing it.
 fn verbs_work(world: &World, kind: &Kind, ended: &Value) -> Result<(), String> {
-    let shown = world.json(&["show", ID, "--json"])?;
+    let shown = world.try_json(&["show", ID, "--json"])?;
     same("show's outcome", &shown["outcome"], &ended["outcome"])?;
-    let listed = world.json(&["list", "--state", "all", "--json"])?;
+    let listed = world.try_json(&["list", "--state", "all", "--json"])?;
     same("list's id", listed["jobs"][0]["id"].as_str(), Some(ID))?;
-    let log = world.ok(&["log", ID, "--raw", "--bytes", "0:"])?;
+    let log = world.try_ok(&["log", ID, "--raw", "--bytes", "0:"])?;
     let output = fs::read(world.job_dir(ID).join("output")).unwrap_or_default();
     // What is missing is left out of the one and a hole in the other.
-    let are_alike = log.stdout == output || !gaps(world).is_empty();
+    let are_alike = log.bytes == output || !gaps(world).is_empty();
     same("log and output are alike", are_alike, true)?;
-    let waited = world.outlive(&["wait", ID])?.code;
+    let waited = world.try_outlive(&["wait", ID])?.code;
     let code = ended["exit_code"].as_i64().unwrap_or(125);
     same("wait's code", i64::from(waited), code)?;
-    world.ok(&["stop", ID])?;
-    let sent = world.outlive(&["send", ID, "late"])?;
+    world.try_ok(&["stop", ID])?;
+    let sent = world.try_outlive(&["send", ID, "late"])?;
     let is_refused = sent.code == 125 && !sent.stderr.is_empty();
     same("sending is refused", is_refused, true).map_err(|loss| format!("{loss}: {sent}"))?;
-    world.ok(&["prune", "--all", "--force"])?;
+    world.try_ok(&["prune", "--all", "--force"])?;
     same("left after pruning", left_after_pruning(world), Vec::new())?;
-    let gone = world.outlive(&["show", ID])?.code;
+    let gone = world.try_outlive(&["show", ID])?.code;
     same("show's code for what is gone", gone, 3)?;
     // The home is as good as new.
-    let again = world.outlive(&["run", "--wait", "--", "echo", kind.name])?;
+    let again = world.try_outlive(&["run", "--wait", "--", "echo", kind.name])?;
     same(
         "the next job's code and output",
         (again.code, again.text()),

@@ -1,6 +1,8 @@
 //! The jobs that faults happen to, and what they must come to.
 
-use crate::world::{Ran, World, until};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::try_until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
@@ -133,33 +135,33 @@ pub static TREE: Kind = Kind {
 /// Sends two lines and the end of the input, each under an id by which a repeat is known.
 fn talk(world: &World) -> Result<(), String> {
     say_lines(world)?;
-    world.ok(&["send", ID, "--eof"]).map(drop)
+    world.try_ok(&["send", ID, "--eof"]).map(drop)
 }
 
 pub fn say_lines(world: &World) -> Result<(), String> {
     for line in ["one", "two"] {
-        world.ok(&["send", ID, line, "--enter", "--write-id", line])?;
+        world.try_ok(&["send", ID, line, "--enter", "--write-id", line])?;
     }
     Ok(())
 }
 
 fn stop(world: &World) -> Result<(), String> {
     until_up(world)?;
-    Ran::of(world.command(["stop", ID]).env("OUTLIVE_SESSION", OTHER)).map(drop)
+    Ran::try_of(world.command(["stop", ID]).env("OUTLIVE_SESSION", OTHER)).map(drop)
 }
 
 pub fn until_up(world: &World) -> Result<(), String> {
     let mut looked = 0;
-    until("the job says that it is up", || {
+    try_until("the job says that it is up", || {
         // Nobody looks after a job whose launcher or keepers were killed until some verb meets it, and they
         // may be killed after that.
-        if looked % 500 == 0 && world.ok(&["show", ID]).is_err() {
+        if looked % 500 == 0 && world.try_ok(&["show", ID]).is_err() {
             return false;
         }
         looked += 1;
         // Where the disk did not take it there is a hole in its place.
         fs::metadata(world.job_dir(ID).join("output")).is_ok_and(|output| output.len() >= 3)
-            || world.events(ID).iter().any(|(kind, _)| kind == "ended")
+            || world.all_events(ID).iter().any(|(kind, _)| kind == "ended")
     })
 }
 
@@ -200,8 +202,8 @@ pub fn runs(world: &World) -> usize {
 /// The job once it has ended; its session is not told by this.
 pub fn wait(world: &World) -> Result<Value, String> {
     let mut command = world.command(["wait", ID, "--json", "--timeout", "30s"]);
-    let ran = Ran::of(command.env("OUTLIVE_SESSION", OTHER))?;
-    match ran.job() {
+    let ran = Ran::try_of(command.env("OUTLIVE_SESSION", OTHER))?;
+    match ran.job_or_null() {
         job if job["state"] == "ended" => Ok(job),
         _ => Err(format!("wait did not tell of an end: {ran}")),
     }

@@ -58,7 +58,6 @@ mod strike;
 mod subject;
 mod syscalls;
 mod tracer;
-mod world;
 
 use row::{Context, Row};
 use std::io::{self, Write};

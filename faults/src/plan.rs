@@ -1,7 +1,9 @@
 //! What is to be done at which system call of which process, and running a launch under it.
 
 use crate::calls::Fault;
-use crate::world::{PATIENCE, Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::PATIENCE;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -141,11 +143,10 @@ impl Launch {
             .strip_prefix("launched ")
             .and_then(|code| code.parse().ok());
         let out = world.path("launched.out");
-        Ok(Ran {
-            code: code.ok_or_else(|| format!("the tracer failed: {line}"))?,
-            stdout: fs::read(&out).unwrap_or_default(),
-            stderr: fs::read_to_string(out.with_extension("err")).unwrap_or_default(),
-        })
+        let code = code.ok_or_else(|| format!("the tracer failed: {line}"))?;
+        let stdout = fs::read(&out).unwrap_or_default();
+        let stderr = fs::read(out.with_extension("err")).unwrap_or_default();
+        Ok(Ran::new(code, stdout, &stderr))
     }
 
     /// What was done, once nothing of it is left.

@@ -11,10 +11,10 @@ use crate::crash::{Content, Crash, Node, Recording, Tree, Ways};
 use crate::job::{ID, KINDS, Kind, SESSION};
 use crate::plan::Launch;
 use crate::row::{Context, Row, Tried};
-use crate::world::World;
 pub use asked::Whom;
 use held::{Cleared, Past};
 use outlive_sys::{capture, offers};
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fmt;
 use std::fs;
@@ -137,11 +137,11 @@ impl fmt::Display for Case<'_> {
 
 impl Taken {
     fn take(context: &Context, kind: &'static Kind, moment: Moment) -> Result<Taken, String> {
-        let world = World::new(context)?;
+        let world = context.world()?;
         let to = world.path("recording");
         // A home that has been in use: its own directories are there.
-        world.ok(&["run", "--id", "earlier", "--wait", "--", "true"])?;
-        world.ok(&["prune", "--all", "--force"])?;
+        world.try_ok(&["run", "--id", "earlier", "--wait", "--", "true"])?;
+        world.try_ok(&["prune", "--all", "--force"])?;
         let launch = Launch::record;
         let mut launch = match moment {
             Moment::Job => launch(&world, &kind.start(&world), &to)?,
@@ -176,14 +176,14 @@ impl Taken {
 }
 
 fn come_to_end(world: &World, kind: &Kind) -> Result<(), String> {
-    crate::world::Ran::of(&mut kind.start(world))?;
+    outlive_testkit::ran::Ran::try_of(&mut kind.start(world))?;
     kind.go_on(world)?;
     crate::invariants::nothing_is_left(world)
 }
 
 impl Case<'_> {
     fn check(&self, context: &Context) -> Result<(), String> {
-        let world = World::new(context)?;
+        let world = context.world()?;
         let after = After {
             blobs: self.taken.world.path("recording/blobs"),
             boot: offers::boot_id().map_err(|error| error.to_string())?,

@@ -4,8 +4,9 @@
 use crate::invariants::{self, Allowed, same};
 use crate::job::{self, ID, KINDS, Kind, TREE};
 use crate::row::{Context, Row, Tried};
-use crate::world::{Ran, World};
 use outlive_sys::filter::{self, Refusal};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use std::fmt;
 
 pub fn rows() -> Vec<Row> {
@@ -159,9 +160,9 @@ fn one_call(context: &Context) -> Tried {
 
 impl Case {
     fn check(&self, context: &Context) -> Result<(), String> {
-        let mut world = World::new(context)?;
+        let mut world = context.world()?;
         world.refuse(&[self.refusal]);
-        let started = Ran::of(&mut self.kind.start(&world))?;
+        let started = Ran::try_of(&mut self.kind.start(&world))?;
         let checked = match started.code {
             0 => works(&world, self.kind),
             _ => self.is_refused(&mut world, &started),
@@ -191,7 +192,7 @@ impl Case {
 fn works(world: &World, kind: &Kind) -> Result<(), String> {
     let ended = kind.go_on(world)?;
     invariants::check(world, kind, &ended, Allowed::Exact)?;
-    let doctor = world.outlive(&["doctor"])?;
+    let doctor = world.try_outlive(&["doctor"])?;
     same("doctor's code where all works", doctor.code, 0)
         .map_err(|loss| format!("{loss}: {doctor}"))
 }
@@ -207,9 +208,9 @@ fn all_of(context: &Context, refused: &[Refusal]) -> Tried {
     let mut all: Vec<Whole> = KINDS.iter().map(Whole).collect();
     all.push(Whole(&TREE));
     context.try_cases(all, 4, |Whole(kind)| {
-        let mut world = World::new(context)?;
+        let mut world = context.world()?;
         world.refuse(refused);
-        let started = Ran::of(&mut kind.start(&world))?;
+        let started = Ran::try_of(&mut kind.start(&world))?;
         same("the code of the start", started.code, 0)
             .and_then(|()| works(&world, kind))
             .map_err(|loss| describe(&world, &started, &loss))

@@ -11,7 +11,8 @@ mod others;
 mod planted;
 
 use crate::row::Row;
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -52,7 +53,7 @@ impl User {
     }
 
     fn shell(self, world: &World, script: &str) -> Result<Ran, String> {
-        Ran::of(&mut self.command(world, ["sh", "-c", script]))
+        Ran::try_of(&mut self.command(world, ["sh", "-c", script]))
     }
 }
 

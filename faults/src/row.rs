@@ -1,6 +1,7 @@
 //! What a row is, which of its cases are tried, and the table.
 
 use crate::random::Random;
+use outlive_testkit::world::World;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -102,6 +103,11 @@ impl Context {
             }
         }
         context.programs.is_dir().then_some(context)
+    }
+
+    /// A scratch home with the programs to be tried.
+    pub fn world(&self) -> Result<World, String> {
+        World::with_programs(&self.programs)
     }
 
     /// Tries every case in the long form, and `few` of them in the short one; several at once.

@@ -5,7 +5,8 @@ use crate::invariants::{self, Allowed};
 use crate::job::{ID, KINDS, Kind};
 use crate::plan::{Launch, Plan, Role, Traced};
 use crate::row::{Context, Tried};
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use std::fmt;
 
 /// What happens to whom.
@@ -59,7 +60,7 @@ pub fn rows_of(context: &Context, fault: Fault, roles: &[Role], few: usize) -> T
 
 /// A launch that is only traced, for how many calls its processes make.
 fn count(context: &Context, kind: usize) -> Result<Traced, String> {
-    let world = World::new(context)?;
+    let world = context.world()?;
     let kind = &KINDS[kind];
     let mut launch = Launch::start(&world, &kind.start(&world), Plan::COUNT)?;
     launch.launched(&world)?;
@@ -73,7 +74,7 @@ impl Strike {
     }
 
     fn check(&self, context: &Context) -> Result<(), String> {
-        let world = World::new(context)?;
+        let world = context.world()?;
         let plan = Plan {
             role: Some(self.role),
             at: self.at,

@@ -16,6 +16,7 @@ use crate::subject;
 use outlive_sys::process::Status;
 use outlive_sys::trace::{self, Call, Stop, Until};
 use outlive_sys::{child, tree};
+use outlive_testkit::processes::{KILL, kill};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -249,7 +250,7 @@ impl Tracer {
                 let is_kept = |role: Role| role != Role::Launcher;
                 for (other, traced) in &self.traced {
                     if *other == pid || fault == Fault::KillBoth && is_kept(traced.role) {
-                        crate::world::kill(*other);
+                        kill(*other, KILL);
                     }
                 }
                 Ok(())

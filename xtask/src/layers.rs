@@ -17,7 +17,7 @@ struct Layer {
     has_unsafe: bool,
 }
 
-const LAYERS: [Layer; 13] = [
+const LAYERS: [Layer; 14] = [
     // The contract: serde types and nothing else. `schemars` only with the feature `schema`.
     Layer {
         name: "outlive-api",
@@ -123,17 +123,30 @@ const LAYERS: [Layer; 13] = [
         outside: None,
         has_unsafe: false,
     },
+    // The tests run the programs as a user does. Nothing that ships depends on this.
+    Layer {
+        name: "outlive-testkit",
+        inside: &["outlive-sys"],
+        outside: Some(&["serde_json", "tempfile"]),
+        has_unsafe: false,
+    },
     // What measures knows the parts whose rates it takes; everything else it runs as a user would.
     Layer {
         name: "outlive-bench",
-        inside: &["outlive", "outlive-core", "outlive-keeper", "outlive-sys"],
+        inside: &[
+            "outlive",
+            "outlive-core",
+            "outlive-keeper",
+            "outlive-sys",
+            "outlive-testkit",
+        ],
         outside: Some(&["memchr", "rustix", "serde_json"]),
         has_unsafe: false,
     },
     // What breaks Outlive knows of it what anybody can: its programs, its files and its library.
     Layer {
         name: "outlive-faults",
-        inside: &["outlive", "outlive-sys"],
+        inside: &["outlive", "outlive-sys", "outlive-testkit"],
         outside: Some(&["libc", "serde_json", "tempfile"]),
         has_unsafe: false,
     },

@@ -2,6 +2,7 @@
 
 use super::{Contender, Entry, Output, Waiting, by_hands, output_of, waiting};
 use crate::Why;
+use outlive_testkit::environment::remove_foreign;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -10,18 +11,6 @@ pub const ENTRY: Entry = Entry {
     name: "outlive",
     make: |bench, dir| Ok(Box::new(Outlive::new("outlive", &bench.outlive, dir, &[]))),
 };
-
-/// Variables of whoever runs the harness that would say whose job it is.
-const FOREIGN: [&str; 8] = [
-    "OUTLIVE_SESSION",
-    "OUTLIVE_JOB",
-    "OUTLIVE_JOB_DIR",
-    "OUTLIVE_KEEPER",
-    "CLAUDE_CODE_SESSION_ID",
-    "CODEX_THREAD_ID",
-    "CODEX_SESSION_ID",
-    "GEMINI_SESSION_ID",
-];
 
 pub struct Outlive {
     name: &'static str,
@@ -49,10 +38,9 @@ impl Outlive {
     /// `outlive` with these arguments, in the home of this contender.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(args).env("OUTLIVE_HOME", &self.home);
-        FOREIGN.iter().for_each(|name| {
-            command.env_remove(name);
-        });
+        remove_foreign(&mut command)
+            .args(args)
+            .env("OUTLIVE_HOME", &self.home);
         command
     }
 

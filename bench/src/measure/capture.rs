@@ -40,18 +40,18 @@ pub fn capture(
     text: Text,
     bytes: u64,
 ) -> Result<Captured, Why> {
-    let mut writer = Writer::new(&bench.directory()?, text, bytes)?;
+    let writer = Writer::new(&bench.directory()?, text, bytes)?;
     let argv = writer.argv(&bench.me);
     let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
     it.start_captured(&argv)?;
     thread::sleep(Duration::from_millis(50));
     let before = activity(&jobs_and_supervisors(&JOB).1);
-    writer.begin.open()?;
+    writer.begin.let_one_go()?;
     let seconds = writer.seconds()?;
     // What is left in pipes is taken within this.
     thread::sleep(Duration::from_millis(100));
     let spent = activity(&jobs_and_supervisors(&JOB).1).since(before);
-    writer.end.open()?;
+    writer.end.let_one_go()?;
     let gb = bytes as f64 / 1e9;
     Ok(Captured {
         mb_per_s: gb * 1e3 / seconds,

@@ -67,17 +67,17 @@ pub fn take(bench: &Bench) -> Result<Measured, Why> {
     Ok(measured)
 }
 
-fn sample(one: &mut dyn Contender, mut ender: Ender, argv: &[&str]) -> Result<f64, Why> {
+fn sample(one: &mut dyn Contender, ender: Ender, argv: &[&str]) -> Result<f64, Why> {
     let id = one.start(argv)?;
     let finish = match one.wait(&id) {
         Ok(finish) => finish,
         Err(why) => {
-            ender.gate.open()?;
+            ender.gate.let_one_go()?;
             return Err(why);
         }
     };
     thread::sleep(BEGINNING);
-    ender.gate.open()?;
+    ender.gate.let_one_go()?;
     finish()?;
     let now = now_ns();
     let ended = ender.ended_ns()?;

@@ -1,7 +1,10 @@
 //! A disk of its own for a case's home: a file with a filesystem in it.
 
-use crate::world::{Ran, World, kill, until};
 use outlive_sys::file;
+use outlive_testkit::processes::{KILL, kill};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::try_until;
+use outlive_testkit::world::World;
 use std::fmt;
 use std::fs::{self, File, Permissions};
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -50,7 +53,7 @@ pub struct Image<'a> {
 
 /// Runs a program that must succeed.
 pub fn must(program: &str, args: &[&str]) -> Result<(), String> {
-    let ran = Ran::of(Command::new(program).args(args).stdin(Stdio::null()))?;
+    let ran = Ran::try_of(Command::new(program).args(args).stdin(Stdio::null()))?;
     match ran.code {
         0 => Ok(()),
         _ => Err(format!("{program} {args:?} failed: {ran}")),
@@ -111,7 +114,7 @@ impl<'a> Image<'a> {
     /// Ends whoever has it open, and mounts it anew.
     pub fn mount_again(&self) -> Result<(), String> {
         self.end_processes();
-        until("the disk is unmounted", || {
+        try_until("the disk is unmounted", || {
             must("umount", &[&self.home()]).is_ok()
         })?;
         self.mount()
@@ -119,7 +122,7 @@ impl<'a> Image<'a> {
 
     fn end_processes(&self) {
         for pid in self.world.processes() {
-            kill(pid);
+            kill(pid, KILL);
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 /// A home as a watched job leaves it.
 fn right() -> (World, &'static Kind, Value) {
     let context = Context::of(&["/".to_owned()]).unwrap();
-    let world = World::new(&context).unwrap();
+    let world = context.world().unwrap();
     let kind = Kind::called("watched");
     fs::create_dir_all(world.job_dir(ID)).unwrap();
     fs::write(world.job_dir(ID).join("output"), (kind.output)()).unwrap();

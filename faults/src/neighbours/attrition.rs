@@ -4,8 +4,10 @@ use super::{ended, output_of, pair, until_written, write};
 use crate::invariants::{deliver, kinds, nothing_is_left, same};
 use crate::random::Random;
 use crate::row::{Context, Row, Tried};
-use crate::world::{World, kill, until};
 use outlive_sys::{offers, process};
+use outlive_testkit::processes::{KILL, kill};
+use outlive_testkit::waiting::try_until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fmt;
 use std::fs;
@@ -89,7 +91,7 @@ impl Case {
                 }
                 write(&world.path("go"))?;
                 let mut last = None;
-                until("the job has noted its last number", || {
+                try_until("the job has noted its last number", || {
                     let noted = fs::read_to_string(world.path("last")).unwrap_or_default();
                     last = noted.strip_suffix('\n').and_then(|text| text.parse().ok());
                     last.is_some()
@@ -113,12 +115,12 @@ impl Case {
 /// Sends a line under an id of its own, so that it can be repeated where its keeper was killed over it.
 fn say(world: &World, line: &str) -> Result<(), String> {
     world
-        .ok(&["send", "job", line, "--enter", "--write-id", line])
+        .try_ok(&["send", "job", line, "--enter", "--write-id", line])
         .map(drop)
 }
 
 fn check(context: &Context, case: &Case) -> Result<(), String> {
-    let world = World::new(context)?;
+    let world = context.world()?;
     let rounds = if context.is_long {
         ROUNDS_LONG
     } else {
@@ -136,7 +138,7 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
     ];
     args.extend(case.options());
     args.extend(["--shell", &script]);
-    world.ok(&args)?;
+    world.try_ok(&args)?;
     let last = thread::scope(|scope| {
         let killing = scope.spawn(|| kill_in_turn(&world, context.seed, rounds));
         let last = case.drive(&world, || killing.is_finished());
@@ -156,7 +158,7 @@ fn kill_in_turn(world: &World, seed: u64, rounds: usize) -> Result<(), String> {
     for _ in 0..rounds {
         let next = Instant::now() + EVERY;
         let mut both = None;
-        until("there are two again", || {
+        try_until("there are two again", || {
             both = match pair(world, "job") {
                 (Some(keeper), Some(standby)) => Some([keeper, standby]),
                 _ => None,
@@ -164,7 +166,7 @@ fn kill_in_turn(world: &World, seed: u64, rounds: usize) -> Result<(), String> {
             both.is_some_and(|both| both.into_iter().all(lives))
         })?;
         if let Some(both) = both {
-            kill(both[random.below(2)]);
+            kill(both[random.below(2)], KILL);
         }
         thread::sleep(next.saturating_duration_since(Instant::now()));
     }
@@ -194,7 +196,7 @@ fn is_exact(world: &World, case: &Case, last: usize, ended: &Value) -> Result<()
         count += 1;
     }
     same("the last number", count, last + 1)?;
-    let events = world.events("job");
+    let events = world.all_events("job");
     let how = |(kind, data): &(String, Value)| {
         (kind == "kept").then(|| data["how"].as_str().unwrap_or_default().to_owned())
     };

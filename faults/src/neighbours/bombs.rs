@@ -3,7 +3,8 @@
 use super::{bystander_is_unharmed, is_clear, start_bystander, until_written};
 use crate::invariants::nothing_is_left;
 use crate::row::{Context, Row, Tried};
-use crate::world::{Ran, World, until};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::try_until;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -78,26 +79,26 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         // Zombies keep it for as long as their parents take.
-        let _ = until("the group is empty", || fs::remove_dir(&self.0).is_ok());
+        let _ = try_until("the group is empty", || fs::remove_dir(&self.0).is_ok());
     }
 }
 
 fn check(context: &Context) -> Result<(), String> {
     let group = Group::new()?;
-    let world = World::new(context)?;
+    let world = context.world()?;
     start_bystander(&world)?;
     // Each child leaves its session and its parent, and makes more of itself as soon as it can.
     let script = "echo begun; bomb() { while :; do (setsid sh -c 'sleep 5' &) 2> /dev/null; bomb & \
                   sleep 0.02; done; }; bomb 2> /dev/null";
     let run = world.command(["run", "--id", "job", "--grace", "200ms", "--shell", script]);
-    let started = Ran::of(&mut group.within(&run))?;
+    let started = Ran::try_of(&mut group.within(&run))?;
     if started.code != 0 {
         return Err(format!("it could not be started: {started}"));
     }
     until_written(&world, "job", "begun")?;
-    until("the group is full", || group.count() >= MOST - 2)?;
+    try_until("the group is full", || group.count() >= MOST - 2)?;
     for args in [&["show", "job"][..], &["list"], &["log", "job"]] {
-        let ran = world.outlive(args)?;
+        let ran = world.try_outlive(args)?;
         is_clear(&ran, args[0])?;
         if ran.code != 0 {
             return Err(format!("{args:?} failed beside it: {ran}"));
@@ -105,15 +106,15 @@ fn check(context: &Context) -> Result<(), String> {
     }
     // Nor can who has no room to work in do harm.
     is_clear(
-        &Ran::of(&mut group.within(&world.command(["show", "job"])))?,
+        &Ran::try_of(&mut group.within(&world.command(["show", "job"])))?,
         "show within",
     )?;
-    world.ok(&["stop", "job"])?;
-    let job = world.json(&["show", "job", "--json"])?;
+    world.try_ok(&["stop", "job"])?;
+    let job = world.try_json(&["show", "job", "--json"])?;
     if job["state"] != "ended" || job["ended_by"] != "stop" {
         return Err(format!("it was not stopped: {job}"));
     }
-    until("none of it is left", || group.count() == 0)?;
+    try_until("none of it is left", || group.count() == 0)?;
     bystander_is_unharmed(&world)?;
     nothing_is_left(&world)
 }

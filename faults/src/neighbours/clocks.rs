@@ -2,11 +2,13 @@
 
 use super::write;
 use crate::row::{Context, Row, Tried};
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fmt;
 use std::fs;
-use std::process::{Command, Stdio};
+use std::ops::Deref;
+use std::process::Stdio;
 
 pub fn rows() -> Vec<Row> {
     vec![Row {
@@ -61,7 +63,7 @@ fn run(context: &Context) -> Tried {
         .flat_map(|jump| MOMENTS.map(|during| Case(jump, during)))
         .collect();
     context.try_cases(cases, 12, |case| {
-        let world = Jumping(World::new(context)?);
+        let world = Jumping::new(context)?;
         world.jump(0)?;
         let by = JUMPS[case.0].1;
         match case.1 {
@@ -78,7 +80,21 @@ fn run(context: &Context) -> Tried {
 /// A world whose clock can be set.
 struct Jumping(World);
 
+impl Deref for Jumping {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.0
+    }
+}
+
 impl Jumping {
+    fn new(context: &Context) -> Result<Jumping, String> {
+        let mut world = context.world()?;
+        world.set("OUTLIVE_WALL_JUMP", world.path("jump"));
+        Ok(Jumping(world))
+    }
+
     fn jump(&self, by: i64) -> Result<(), String> {
         // Replaced as a whole, so that nobody reads half of it.
         let (new, path) = (self.0.path("jump.new"), self.0.path("jump"));
@@ -87,29 +103,10 @@ impl Jumping {
             .map_err(|error| error.to_string())
     }
 
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = self.0.command(args);
-        command.env("OUTLIVE_WALL_JUMP", self.0.path("jump"));
-        command
-    }
-
-    fn ok(&self, args: &[&str]) -> Result<Ran, String> {
-        let ran = Ran::of(&mut self.command(args))?;
-        match ran.code {
-            0 => Ok(ran),
-            _ => Err(format!("{args:?} failed: {ran}")),
-        }
-    }
-
-    fn json(&self, args: &[&str]) -> Result<Value, String> {
-        let ran = self.ok(args)?;
-        serde_json::from_slice(&ran.stdout).map_err(|error| format!("{error}: {ran}"))
-    }
-
     fn wait(&self) -> Result<Value, String> {
         let wait = ["wait", "job", "--json", "--timeout", "30s"];
-        let ran = Ran::of(&mut self.command(&wait))?;
-        match ran.job() {
+        let ran = Ran::try_of(&mut self.command(wait))?;
+        match ran.job_or_null() {
             job if job["state"] == "ended" => Ok(job),
             _ => Err(format!("it has not ended: {ran}")),
         }
@@ -125,7 +122,7 @@ fn lasted(job: &Value, at_least_ms: u64) -> Result<(), String> {
 }
 
 fn timeout(world: &Jumping, by: i64) -> Result<(), String> {
-    world.ok(&[
+    world.try_ok(&[
         "run",
         "--id",
         "job",
@@ -145,9 +142,9 @@ fn timeout(world: &Jumping, by: i64) -> Result<(), String> {
 
 fn stop(world: &Jumping, by: i64) -> Result<(), String> {
     let script = "trap '' TERM; echo up; while :; do sleep 0.05; done";
-    world.ok(&["run", "--id", "job", "--grace", "500ms", "--shell", script])?;
+    world.try_ok(&["run", "--id", "job", "--grace", "500ms", "--shell", script])?;
     super::until_written(&world.0, "job", "up")?;
-    let mut stopping = world.command(&["stop", "job", "--quiet"]);
+    let mut stopping = world.command(["stop", "job", "--quiet"]);
     let stopping = stopping
         .stderr(Stdio::null())
         .stdout(Stdio::null())
@@ -166,16 +163,16 @@ fn stop(world: &Jumping, by: i64) -> Result<(), String> {
 
 /// Whoever has claimed has it as long as was said, and not a moment longer.
 fn claim(world: &Jumping, by: i64) -> Result<(), String> {
-    world.ok(&["run", "--id", "job", "--session", "s", "--", "true"])?;
+    world.try_ok(&["run", "--id", "job", "--session", "s", "--", "true"])?;
     let events = |options: &[&str]| -> Result<usize, String> {
         let args = [&["inbox", "--session", "s", "--json"], options].concat();
-        let inbox = world.json(&args)?;
+        let inbox = world.try_json(&args)?;
         Ok(inbox["events"].as_array().map_or(0, Vec::len))
     };
-    super::until("it has ended", || {
+    super::try_until("it has ended", || {
         world
             .0
-            .events("job")
+            .all_events("job")
             .iter()
             .any(|(kind, _)| kind == "closed")
     })?;
@@ -196,19 +193,19 @@ fn claim(world: &Jumping, by: i64) -> Result<(), String> {
 /// What ended just now is not old, and what has to go by count goes oldest first.
 fn retention(world: &Jumping, by: i64) -> Result<(), String> {
     for id in ["a", "b"] {
-        world.ok(&["run", "--wait", "--id", id, "--", "true"])?;
+        world.try_ok(&["run", "--wait", "--id", id, "--", "true"])?;
     }
     world.jump(by)?;
-    world.ok(&["run", "--wait", "--id", "c", "--", "true"])?;
-    world.ok(&["prune"])?;
-    world.ok(&["prune", "--older-than", "30m"])?;
-    let listed = world.json(&["list", "--state", "all", "--json"])?;
+    world.try_ok(&["run", "--wait", "--id", "c", "--", "true"])?;
+    world.try_ok(&["prune"])?;
+    world.try_ok(&["prune", "--older-than", "30m"])?;
+    let listed = world.try_json(&["list", "--state", "all", "--json"])?;
     let count = listed["jobs"].as_array().map_or(0, Vec::len);
     if count != 3 {
         return Err(format!("{count} of three are left: {listed}"));
     }
-    world.ok(&["prune", "--older-than", "0s"])?;
-    let listed = world.json(&["list", "--state", "all", "--json"])?;
+    world.try_ok(&["prune", "--older-than", "0s"])?;
+    let listed = world.try_json(&["list", "--state", "all", "--json"])?;
     match listed["jobs"].as_array().map_or(0, Vec::len) {
         0 => Ok(()),
         _ => Err(format!("what is old enough stays: {listed}")),
@@ -220,15 +217,15 @@ fn launches(world: &Jumping, by: i64) -> Result<(), String> {
     let mut ids = Vec::new();
     for n in 0..8 {
         world.jump(if n % 2 == 0 { 0 } else { by })?;
-        ids.push(world.ok(&["run", "--", "true"])?.text());
+        ids.push(world.try_ok(&["run", "--", "true"])?.text());
     }
     for id in &ids {
-        let ran = Ran::of(&mut world.command(&["wait", id, "--timeout", "30s"]))?;
+        let ran = Ran::try_of(&mut world.command(["wait", id, "--timeout", "30s"]))?;
         if ran.code != 0 {
             return Err(format!("{id}: {ran}"));
         }
     }
-    let listed = world.json(&["list", "--state", "all", "--limit", "100", "--json"])?;
+    let listed = world.try_json(&["list", "--state", "all", "--limit", "100", "--json"])?;
     let listed = listed["jobs"].as_array().map_or(0, Vec::len);
     ids.sort();
     ids.dedup();
@@ -245,7 +242,7 @@ fn output(world: &Jumping, by: i64) -> Result<(), String> {
         "echo before; until [ -e '{}' ]; do sleep 0.05; done; echo after",
         go.display()
     );
-    world.ok(&["run", "--id", "job", "--shell", &script])?;
+    world.try_ok(&["run", "--id", "job", "--shell", &script])?;
     super::until_written(&world.0, "job", "before")?;
     // So that what follows has a mark of its own.
     std::thread::sleep(std::time::Duration::from_millis(1100));
@@ -257,7 +254,7 @@ fn output(world: &Jumping, by: i64) -> Result<(), String> {
         (&["log", "job", "--since", "10m"], "after"),
         (&["log", "job", "--timestamps"], "after"),
     ] {
-        let log = world.ok(args)?;
+        let log = world.try_ok(args)?;
         if !log.text().contains(has) {
             return Err(format!("{args:?} has no {has:?}: {log}"));
         }

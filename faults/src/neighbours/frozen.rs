@@ -5,8 +5,10 @@ use crate::invariants::{self, Allowed};
 use crate::job::{self, KINDS};
 use crate::random::Random;
 use crate::row::{Context, Row, Tried};
-use crate::world::{Ran, World, until};
 use outlive_sys::process::{self, PidFd};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::try_until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -59,8 +61,8 @@ fn run_keepers(context: &Context) -> Tried {
         .collect();
     context.try_cases(cases, KINDS.len(), |case| {
         let kind = &KINDS[case.0];
-        let world = World::new(context)?;
-        let started = Ran::of(&mut kind.start(&world))?;
+        let world = context.world()?;
+        let started = Ran::try_of(&mut kind.start(&world))?;
         if started.code != 0 {
             return Err(format!("it could not be started: {started}"));
         }
@@ -89,19 +91,19 @@ impl fmt::Display for TalkedTo {
 fn run_verbs(context: &Context) -> Tried {
     let cases = (0..TALKED_TO.len()).map(TalkedTo).collect();
     context.try_cases(cases, TALKED_TO.len(), |case| {
-        let world = World::new(context)?;
+        let world = context.world()?;
         let script = "echo up; read -r line; exit 6";
         let run = ["run", "--id", job::ID, "--shell", script];
-        world.ok(&[&run[..], TALKED_TO[case.0]].concat())?;
+        world.try_ok(&[&run[..], TALKED_TO[case.0]].concat())?;
         until_written(&world, job::ID, "up")?;
         let (keeper, _) = pair(&world, job::ID);
         let keeper = keeper.ok_or("nobody keeps it")?;
         signal(keeper, STOP);
-        until("it is suspended", || is_stopped(keeper as u32))?;
+        try_until("it is suspended", || is_stopped(keeper as u32))?;
         let answered = verbs(&world);
         signal(keeper, CONT);
         answered?;
-        world.ok(&["send", job::ID, "x", "--enter"])?;
+        world.try_ok(&["send", job::ID, "x", "--enter"])?;
         let ended = ended(&world, job::ID)?;
         match ended["outcome"]["code"] == 6 {
             true => Ok(()),
@@ -120,13 +122,13 @@ fn verbs(world: &World) -> Result<(), String> {
         (&["wait", job::ID, "--timeout", "200ms"], 124),
     ] {
         let begun = Instant::now();
-        let ran = world.outlive(args)?;
+        let ran = world.try_outlive(args)?;
         let took = begun.elapsed();
         if ran.code != code || took > PROMPT {
             return Err(format!("outlive {args:?} took {took:?}: {ran}"));
         }
         if args[0] == "show" {
-            shown = serde_json::from_slice(&ran.stdout).unwrap_or_default();
+            shown = serde_json::from_slice(&ran.bytes).unwrap_or_default();
         }
     }
     match shown["state"] == "running" && shown["keeper_silent"] == true {
@@ -185,9 +187,9 @@ fn is_stopped(pid: u32) -> bool {
 }
 
 fn consumers(context: &Context, step: &str, jobs: usize) -> Result<(), String> {
-    let world = World::new(context)?;
+    let world = context.world()?;
     for n in 0..jobs {
-        world.ok(&[
+        world.try_ok(&[
             "run",
             "--id",
             &format!("j{n}"),
@@ -197,9 +199,9 @@ fn consumers(context: &Context, step: &str, jobs: usize) -> Result<(), String> {
             "true",
         ])?;
     }
-    until("all have ended", || {
+    try_until("all have ended", || {
         let over = |n: usize| {
-            let events = world.events(&format!("j{n}"));
+            let events = world.all_events(&format!("j{n}"));
             events.iter().any(|(kind, _)| kind == "closed")
         };
         (0..jobs).all(over)
@@ -214,7 +216,7 @@ fn consumers(context: &Context, step: &str, jobs: usize) -> Result<(), String> {
                 .map_err(|error| error.to_string())
         })
         .collect::<Result<_, _>>()?;
-    until("they are suspended", || {
+    try_until("they are suspended", || {
         suspended.iter().all(|child| is_stopped(child.id()))
     })?;
     let mut told: BTreeMap<String, usize> = BTreeMap::new();
@@ -227,19 +229,19 @@ fn consumers(context: &Context, step: &str, jobs: usize) -> Result<(), String> {
     // Nobody is held up: the others hear of all that is not claimed, then of what was.
     let mut left = jobs;
     while left > 0 {
-        let ran = Ran::of(&mut consumer(
+        let ran = Ran::try_of(&mut consumer(
             &world,
             &["--wait=20s", "--claim", "60s", "--ack-all"],
         ))?;
-        note(&ran.stdout);
-        let inbox: Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
+        note(&ran.bytes);
+        let inbox: Value = serde_json::from_slice(&ran.bytes).unwrap_or_default();
         match inbox["events"].as_array().map_or(0, Vec::len) {
             0 => break,
             some => left = left.saturating_sub(some),
         }
     }
     for mut child in suspended {
-        until("it ends", || {
+        try_until("it ends", || {
             signal(child.id() as i32, CONT);
             child.try_wait().is_ok_and(|ended| ended.is_some())
         })?;
@@ -253,8 +255,8 @@ fn consumers(context: &Context, step: &str, jobs: usize) -> Result<(), String> {
     if told.len() != jobs || told.values().any(|times| *times > most) {
         return Err(format!("{jobs} events, told so often: {told:?}"));
     }
-    let again = Ran::of(&mut consumer(&world, &[]))?;
-    let inbox: Value = serde_json::from_slice(&again.stdout).unwrap_or_default();
+    let again = Ran::try_of(&mut consumer(&world, &[]))?;
+    let inbox: Value = serde_json::from_slice(&again.bytes).unwrap_or_default();
     match inbox["events"].as_array().map_or(0, Vec::len) {
         0 => Ok(()),
         _ => Err(format!("told once more after all: {again}")),

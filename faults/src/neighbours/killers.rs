@@ -3,7 +3,6 @@
 use super::{bystander_is_unharmed, ended, output_of, start_bystander};
 use crate::invariants::nothing_is_left;
 use crate::row::{Context, Row, Tried};
-use crate::world::World;
 use serde_json::Value;
 use std::fmt;
 
@@ -91,7 +90,7 @@ fn deed(victim: Victim) -> &'static str {
 }
 
 fn check(context: &Context, case: &Case) -> Result<(), String> {
-    let world = World::new(context)?;
+    let world = context.world()?;
     start_bystander(&world)?;
     let deed = deed(case.victim);
     let script = match case.first {
@@ -102,7 +101,7 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
     args.extend(case.options);
     args.extend(["--shell", &script]);
     // One that loses both at once may be met before it is known to run.
-    let started = world.outlive(&args)?;
+    let started = world.try_outlive(&args)?;
     super::is_clear(&started, "run")?;
     let ended = ended(&world, "job")?;
     let outcome = &ended["outcome"];
@@ -135,7 +134,7 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
             ));
         }
     }
-    let events = world.events("job");
+    let events = world.all_events("job");
     let ends = events.iter().filter(|(kind, _)| kind == "ended").count();
     if ends != 1 {
         return Err(format!("its journal has {ends} ends"));

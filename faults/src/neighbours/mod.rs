@@ -23,7 +23,9 @@ mod talkers;
 mod vandals;
 
 use crate::row::Row;
-use crate::world::{Ran, World, until};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::try_until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 
@@ -55,7 +57,7 @@ fn start_bystander(world: &World) -> Result<(), String> {
         go.display()
     );
     world
-        .ok(&["run", "--id", BYSTANDER, "--shell", &script])
+        .try_ok(&["run", "--id", BYSTANDER, "--shell", &script])
         .map(drop)
 }
 
@@ -76,8 +78,8 @@ fn write(path: &std::path::Path) -> Result<(), String> {
 
 /// The job once it has ended, as `wait` tells it.
 fn ended(world: &World, id: &str) -> Result<Value, String> {
-    let ran = world.outlive(&["wait", id, "--json", "--timeout", "30s"])?;
-    match ran.job() {
+    let ran = world.try_outlive(&["wait", id, "--json", "--timeout", "30s"])?;
+    match ran.job_or_null() {
         job if job["state"] == "ended" => Ok(job),
         _ => Err(format!("wait did not tell of the end of {id}: {ran}")),
     }
@@ -89,7 +91,7 @@ fn output_of(world: &World, id: &str) -> Vec<u8> {
 
 /// Waits until the job has written this.
 fn until_written(world: &World, id: &str, text: &str) -> Result<(), String> {
-    until(&format!("{id} writes {text:?}"), || {
+    try_until(&format!("{id} writes {text:?}"), || {
         let output = output_of(world, id);
         output
             .windows(text.len())
@@ -101,7 +103,7 @@ fn until_written(world: &World, id: &str, text: &str) -> Result<(), String> {
 fn pair(world: &World, id: &str) -> (Option<i32>, Option<i32>) {
     let pid = |process: &Value| i32::try_from(process["pid"].as_i64()?).ok();
     let mut pair = (None, None);
-    for (kind, data) in world.events(id) {
+    for (kind, data) in world.all_events(id) {
         match kind.as_str() {
             "kept" => pair = (pid(&data["keeper"]), pid(&data["standby"])),
             "new_standby" => pair.1 = pid(&data["standby"]),
@@ -114,7 +116,7 @@ fn pair(world: &World, id: &str) -> (Option<i32>, Option<i32>) {
 /// A verb may fail, but says why, and neither crashes nor waits for ever.
 fn is_clear(ran: &Ran, what: &str) -> Result<(), String> {
     let crashed = ran.stderr.contains("panicked") || ran.code >= 128;
-    match !crashed && (ran.code == 0 || !ran.stderr.trim().is_empty() || !ran.stdout.is_empty()) {
+    match !crashed && (ran.code == 0 || !ran.stderr.trim().is_empty() || !ran.bytes.is_empty()) {
         true => Ok(()),
         false => Err(format!("{what} is not clear: {ran}")),
     }

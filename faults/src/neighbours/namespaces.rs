@@ -3,7 +3,8 @@
 use crate::invariants::{self, Allowed};
 use crate::job::{ID, KINDS};
 use crate::row::{Context, Row, Tried};
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,8 +32,8 @@ fn run(context: &Context) -> Tried {
     }
     context.try_cases((0..KINDS.len()).map(Case).collect(), KINDS.len(), |case| {
         let kind = &KINDS[case.0];
-        let world = World::new(context)?;
-        let started = Ran::of(&mut kind.start(&world))?;
+        let world = context.world()?;
+        let started = Ran::try_of(&mut kind.start(&world))?;
         if started.code != 0 {
             return Err(format!("it could not be started: {started}"));
         }
@@ -53,8 +54,7 @@ fn run(context: &Context) -> Tried {
 
 /// Runs `outlive` in a PID namespace of its own.
 fn from_elsewhere(world: &World, args: &[&str]) -> Result<Ran, String> {
-    let words = ["--pid", "--fork", "--kill-child", "--mount-proc"];
-    Ran::of(&mut world.behind("unshare", &words, args))
+    world.try_outlive_elsewhere(args)
 }
 
 /// Looks at the job, waits for it and tries to stop it, for as long as it is not over.
@@ -85,7 +85,7 @@ fn interfere(world: &World, is_over: &AtomicBool) -> Result<(), String> {
 
 /// What is shown there is that it cannot be reached, or how it ended.
 fn judge(ran: &Ran) -> Result<(), String> {
-    let job: Value = serde_json::from_slice(&ran.stdout)
+    let job: Value = serde_json::from_slice(&ran.bytes)
         .map_err(|error| format!("show printed no JSON ({error}): {ran}"))?;
     match job["state"].as_str() {
         Some("unreachable") => Ok(()),

@@ -2,8 +2,8 @@
 //! give next, so that a stranger really has the pid of a leader, a keeper or a standby.
 
 use crate::row::{Context, Row, Tried};
-use crate::world::{Ran, World};
 use outlive_sys::filter;
+use outlive_testkit::ran::Ran;
 use std::fmt;
 use std::process::Command;
 
@@ -81,7 +81,7 @@ fn run(context: &Context) -> Tried {
     let cases: Vec<Case> = (0..CASES.len()).flat_map(both).collect();
     context.try_cases(cases, 2 * CASES.len(), |case| {
         let (whose, _, victims) = CASES[case.number];
-        let world = World::new(context)?;
+        let world = context.world()?;
         let outlive = world.command::<&str>([]);
         let mut command = Command::new("unshare");
         command
@@ -103,7 +103,7 @@ fn run(context: &Context) -> Tried {
         }
         // Only the parent is told how it ended.
         let may_be_lost = case.by_number && victims.contains("$standby $keeper");
-        judge(&Ran::of(&mut command)?, whose, may_be_lost)
+        judge(&Ran::try_of(&mut command)?, whose, may_be_lost)
     })
 }
 

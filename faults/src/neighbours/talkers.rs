@@ -3,7 +3,7 @@
 use super::{bystander_is_unharmed, ended, is_clear, output_of, start_bystander};
 use crate::invariants::nothing_is_left;
 use crate::row::{Context, Row, Tried};
-use crate::world::World;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fmt;
 
@@ -107,12 +107,12 @@ fn talks(is_long: bool) -> Vec<Talk> {
 
 fn run_output(context: &Context) -> Tried {
     context.try_cases_at_once(2, talks(context.is_long), 8, |talk| {
-        let world = World::new(context)?;
+        let world = context.world()?;
         let script = format!("{}; exit 6", talk.script);
         let mut args = vec!["run", "--id", "job", "--watch", "never to be seen"];
         args.extend(talk.options);
         args.extend(["--shell", &script]);
-        world.ok(&args)?;
+        world.try_ok(&args)?;
         look(&world)?;
         let ended = ended(&world, "job")?;
         if ended["outcome"]["code"] != 6 || ended["output"]["complete"] != true {
@@ -124,7 +124,7 @@ fn run_output(context: &Context) -> Tried {
         }
         look(&world)?;
         if talk.options == ["--pty"] {
-            let screen = world.ok(&["log", "job", "--screen"])?;
+            let screen = world.try_ok(&["log", "job", "--screen"])?;
             let is_there = screen.text().contains("asked");
             is_there
                 .then_some(())
@@ -143,21 +143,21 @@ fn look(world: &World) -> Result<(), String> {
         &["log", "job", "--grep", "x{3}", "--json"],
         &["list", "--json"],
     ] {
-        let ran = world.outlive(args)?;
+        let ran = world.try_outlive(args)?;
         is_clear(&ran, args[0])?;
         if ran.code != 0 {
             return Err(format!("{args:?} failed: {ran}"));
         }
         let mut lines = ran
-            .stdout
+            .bytes
             .split(|byte| *byte == b'\n')
             .filter(|line| !line.is_empty());
         let is_json = lines.all(|line| serde_json::from_slice::<Value>(line).is_ok());
         if args.contains(&"--json") && !is_json {
             return Err(format!("{args:?} printed no JSON: {ran}"));
         }
-        if args == ["log", "job"] && ran.stdout.len() > MOST_SHOWN {
-            return Err(format!("{args:?} printed {} bytes", ran.stdout.len()));
+        if args == ["log", "job"] && ran.bytes.len() > MOST_SHOWN {
+            return Err(format!("{args:?} printed {} bytes", ran.bytes.len()));
         }
     }
     Ok(())
@@ -204,9 +204,9 @@ impl fmt::Display for Play {
 fn run_descriptors(context: &Context) -> Tried {
     context.try_cases((0..PLAYS.len()).map(Play).collect(), PLAYS.len(), |play| {
         let (_, script, expected) = PLAYS[play.0];
-        let world = World::new(context)?;
+        let world = context.world()?;
         start_bystander(&world)?;
-        world.ok(&[
+        world.try_ok(&[
             "run",
             "--id",
             "job",

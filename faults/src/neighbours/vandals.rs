@@ -5,7 +5,10 @@
 
 use super::{bystander_is_unharmed, is_clear, start_bystander, until_written, write};
 use crate::row::{Context, Row, Tried};
-use crate::world::{Ran, World, kill, until};
+use outlive_testkit::processes::{KILL, kill};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::try_until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fmt;
 
@@ -97,7 +100,7 @@ fn run(context: &Context) -> Tried {
 }
 
 fn check(context: &Context, case: &Case) -> Result<(), String> {
-    let world = World::new(context)?;
+    let world = context.world()?;
     start_bystander(&world)?;
     let (begin, done, go) = (world.path("begin"), world.path("done"), world.path("go"));
     let file = match case.file {
@@ -125,40 +128,43 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
         "--watch",
         "x",
     ];
-    world.ok(&[&run[..], &["--shell", &script]].concat())?;
+    world.try_ok(&[&run[..], &["--shell", &script]].concat())?;
     until_written(&world, "job", "one")?;
     // From here on nobody but the verbs may open what is in there.
     let (keeper, standby) = super::pair(&world, "job");
     write(&begin)?;
-    until("the job has done it", || done.exists())?;
+    try_until("the job has done it", || done.exists())?;
     match case.then {
         Then::Nothing => {}
-        Then::KeeperKilled => keeper.into_iter().for_each(kill),
-        Then::BothKilled => [standby, keeper].into_iter().flatten().for_each(kill),
+        Then::KeeperKilled => keeper.into_iter().for_each(|pid| kill(pid, KILL)),
+        Then::BothKilled => [standby, keeper]
+            .into_iter()
+            .flatten()
+            .for_each(|pid| kill(pid, KILL)),
     }
     while_it_runs(&world)?;
     write(&go)?;
-    let waited = world.outlive(&["wait", "job", "--timeout", "10s"])?;
+    let waited = world.try_outlive(&["wait", "job", "--timeout", "10s"])?;
     is_clear(&waited, "wait")?;
     if waited.code == 0 {
         return Err(format!("an end with 7 is told as a success: {waited}"));
     }
     true_or_unknown(&world)?;
-    let stopped = world.outlive(&["stop", "job", "--grace", "100ms"])?;
+    let stopped = world.try_outlive(&["stop", "job", "--grace", "100ms"])?;
     is_clear(&stopped, "stop")?;
     bystander_is_unharmed(&world)?;
     is_clear(
-        &world.outlive(&["inbox", "--session", "s", "--json"])?,
+        &world.try_outlive(&["inbox", "--session", "s", "--json"])?,
         "inbox",
     )?;
-    until("nothing is left running", || world.processes().is_empty())
+    try_until("nothing is left running", || world.processes().is_empty())
         .map_err(|loss| format!("{loss}: {:?}, after stop {stopped}", world.processes()))?;
-    world.ok(&["list", "--state", "all"])?;
-    world.ok(&["prune", "--all", "--force"])?;
+    world.try_ok(&["list", "--state", "all"])?;
+    world.try_ok(&["prune", "--all", "--force"])?;
     match world.job_dir("job").symlink_metadata().is_ok() {
         true => Err("it could not be pruned".to_owned()),
         false => world
-            .ok(&["run", "--wait", "--id", "job", "--", "true"])
+            .try_ok(&["run", "--wait", "--id", "job", "--", "true"])
             .map(drop),
     }
 }
@@ -176,7 +182,7 @@ fn while_it_runs(world: &World) -> Result<(), String> {
         &["inbox", "--session", "s"],
         &["prune"],
     ] {
-        let ran: Ran = world.outlive(args)?;
+        let ran: Ran = world.try_outlive(args)?;
         is_clear(&ran, args[0])?;
         if args[0] == "wait" && ran.code == 0 {
             return Err(format!("a job that runs is told as a success: {ran}"));
@@ -187,9 +193,9 @@ fn while_it_runs(world: &World) -> Result<(), String> {
 
 /// What is told of the end is what it was, or that it is not known.
 fn true_or_unknown(world: &World) -> Result<(), String> {
-    let shown = world.outlive(&["show", "job", "--json"])?;
+    let shown = world.try_outlive(&["show", "job", "--json"])?;
     is_clear(&shown, "show")?;
-    let Ok(job) = serde_json::from_slice::<Value>(&shown.stdout) else {
+    let Ok(job) = serde_json::from_slice::<Value>(&shown.bytes) else {
         return Ok(());
     };
     let outcome = &job["outcome"];

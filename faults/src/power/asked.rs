@@ -5,10 +5,12 @@
 
 use crate::invariants::same;
 use crate::job::{ID, OTHER, SESSION};
-use crate::world::{PATIENCE, Ran, STARTING, World};
 use outlive::inbox::{Finish, Inbox};
 use outlive::verbs::{inbox, list, log, prune, show, stop, wait};
 use outlive::{Caller, Error, Label, Outlive, Piece};
+use outlive_testkit::ran::{Ran, STARTING};
+use outlive_testkit::waiting::PATIENCE;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::sync::mpsc;
 use std::thread;
@@ -74,7 +76,7 @@ pub fn ask(whom: Whom, world: &World, first: usize) -> Result<Answers, String> {
 /// Removes what is left of the job, and all other traces of it.
 pub fn prune_all(whom: Whom, world: &World) -> Result<(), String> {
     match whom {
-        Whom::Programs => world.ok(&["prune", "--all", "--force"]).map(drop),
+        Whom::Programs => world.try_ok(&["prune", "--all", "--force"]).map(drop),
         Whom::Library => within(world, |outlive| {
             let asked = prune::Prune {
                 all: true,
@@ -110,7 +112,7 @@ fn within<T: Send + 'static>(
 
 impl Answers {
     fn ask_program(&mut self, world: &World, verb: &[&str]) -> Result<(), String> {
-        let ran = Ran::of(world.command(verb).env("OUTLIVE_SESSION", OTHER))?;
+        let ran = Ran::try_of(world.command(verb).env("OUTLIVE_SESSION", OTHER))?;
         // Panics end with 101, and signals with more than 128; a job's own code is below.
         let is_answer = match verb[0] {
             "inbox" | "list" => ran.code == 0,
@@ -118,12 +120,12 @@ impl Answers {
         };
         same("an answer", is_answer, true).map_err(|loss| format!("{}: {loss}: {ran}", verb[0]))?;
         let json = |ran: &Ran| {
-            serde_json::from_slice::<Value>(&ran.stdout).map_err(|error| format!("{error}: {ran}"))
+            serde_json::from_slice::<Value>(&ran.bytes).map_err(|error| format!("{error}: {ran}"))
         };
         match verb[0] {
             "inbox" => self.inbox = json(&ran)?,
             "list" => self.listed = json(&ran)?,
-            "log" => self.log = ran.stdout,
+            "log" => self.log = ran.bytes,
             "show" => {
                 self.shown = Some(match ran.code {
                     0 => Shown::Job(json(&ran)?),

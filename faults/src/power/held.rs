@@ -4,7 +4,8 @@ use super::Moment;
 use super::asked::{self, Answers, Shown, Whom};
 use crate::invariants::{self, same};
 use crate::job::{ID, Kind};
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use std::collections::HashSet;
 use std::fs;
 use std::sync::Mutex;
@@ -99,7 +100,7 @@ impl Cleared {
         if !is_new {
             return Ok(());
         }
-        let started = Ran::of(&mut kind.start(world))?;
+        let started = Ran::try_of(&mut kind.start(world))?;
         same("the next start's code", started.code, 0)
             .map_err(|loss| format!("{loss}: {started}"))?;
         let ended = kind.go_on(world)?;

@@ -1,7 +1,9 @@
 //! Ids from outside: by every verb, and by every tool of the MCP server.
 
 use crate::row::{Context, Row, Tried};
-use crate::world::{Ran, World, kill};
+use outlive_testkit::processes::{KILL, kill};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::fmt;
 use std::fs;
@@ -82,8 +84,8 @@ fn run(context: &Context) -> Tried {
     let count = all.len();
     let few = count / 2;
     context.try_cases(all, few, |name| {
-        let world = World::new(context)?;
-        world.ok(&[
+        let world = context.world()?;
+        world.try_ok(&[
             "run",
             "--id",
             "real",
@@ -108,9 +110,9 @@ fn run(context: &Context) -> Tried {
         if before != (world.files(), snapshot(&outside)) {
             return Err("something was made or changed".to_owned());
         }
-        let job = world.json(&["show", "real", "--json"])?;
+        let job = world.try_json(&["show", "real", "--json"])?;
         match job["state"] == "running" {
-            true => world.ok(&["stop", "real", "--grace", "0s"]).map(drop),
+            true => world.try_ok(&["stop", "real", "--grace", "0s"]).map(drop),
             false => Err(format!("the job was hit: {job}")),
         }
     })
@@ -141,14 +143,13 @@ fn by_verbs(world: &World, name: &Name) -> Result<(), String> {
     for (verb, rest) in VERBS {
         let mut command = world.command(verb);
         command.arg("--").arg(&name.id).args(rest);
-        let ran = Ran::of(&mut command)?;
-        if ![2, 3].contains(&ran.code) || !ran.stdout.is_empty() || !is_in_words(&ran.stderr, name)
-        {
+        let ran = Ran::try_of(&mut command)?;
+        if ![2, 3].contains(&ran.code) || !ran.bytes.is_empty() || !is_in_words(&ran.stderr, name) {
             return Err(format!("{verb:?} took it: {ran}"));
         }
     }
     let run = world.command(["run", &format!("--id={}", name.id), "--", "true"]);
-    let ran = Ran::of(&mut { run })?;
+    let ran = Ran::try_of(&mut { run })?;
     // What only looks like another id is a name of its own where letters are plain.
     match ran.code == 2 && is_in_words(&ran.stderr, name) {
         true => Ok(()),
@@ -255,7 +256,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        kill(self.child.id() as i32);
+        kill(self.child.id() as i32, KILL);
         let _ = self.child.wait();
     }
 }

@@ -3,7 +3,9 @@
 use super::{User, public_programs, set_mode};
 use crate::invariants::nothing_is_left;
 use crate::row::{Context, Row, Tried};
-use crate::world::{Ran, World, until};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::try_until;
+use outlive_testkit::world::World;
 use std::fmt;
 use std::fs;
 
@@ -108,14 +110,14 @@ fn run(context: &Context) -> Tried {
 type Pids = [i64; 3];
 
 fn begin(context: &Context) -> Result<(World, User, Pids), String> {
-    let world = World::new(context)?;
+    let world = context.world()?;
     public_programs(&world)?;
     let script = format!(
         "echo secret; until [ -e '{}' ]; do sleep 0.1; done; echo done; exit 3",
         world.path("go").display()
     );
-    world.ok(&["run", "--id", "job", "--stdin", "pipe", "--shell", &script])?;
-    let events = world.events("job");
+    world.try_ok(&["run", "--id", "job", "--stdin", "pipe", "--shell", &script])?;
+    let events = world.all_events("job");
     let of = |kind: &str| {
         events
             .iter()
@@ -149,7 +151,7 @@ fn attempt(world: &World, user: User, pids: &Pids, case: Case) -> Result<(), Str
         Case::Verb(place) => {
             let program = world.path("bin/outlive");
             let mut command = user.command(world, [program]);
-            let ran = Ran::of(command.args(VERBS[place]))?;
+            let ran = Ran::try_of(command.args(VERBS[place]))?;
             match ran.code == 125 && ran.stderr.contains("another user") {
                 true => Ok(()),
                 false => Err(format!("it was not refused for whose it is: {ran}")),
@@ -174,7 +176,7 @@ fn attempt(world: &World, user: User, pids: &Pids, case: Case) -> Result<(), Str
 fn connect(world: &World, user: User) -> Result<Ran, String> {
     let job = world.job_dir("job");
     let words = ["/usr/bin/python3", "-c", CONNECT];
-    Ran::of(user.command(world, words).arg(job))
+    Ran::try_of(user.command(world, words).arg(job))
 }
 
 fn could_not(ran: Ran) -> Result<(), String> {
@@ -188,11 +190,11 @@ fn could_not(ran: Ran) -> Result<(), String> {
 /// The job is as if nobody had come.
 fn end(world: &World) -> Result<(), String> {
     fs::write(world.path("go"), "").map_err(|error| error.to_string())?;
-    let ran = world.outlive(&["wait", "job", "--timeout", "30s"])?;
+    let ran = world.try_outlive(&["wait", "job", "--timeout", "30s"])?;
     let output = fs::read(world.job_dir("job").join("output")).unwrap_or_default();
     if ran.code != 3 || output != b"secret\ndone\n" {
         return Err(format!("the job came to {ran}, {output:?}"));
     }
-    until("nothing is left running", || world.processes().is_empty())?;
+    try_until("nothing is left running", || world.processes().is_empty())?;
     nothing_is_left(world)
 }

@@ -2,7 +2,8 @@
 
 use super::{User, public_programs, set_mode};
 use crate::row::{Context, Row, Tried};
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -67,7 +68,7 @@ struct Scene {
 
 impl Scene {
     fn new(context: &Context, number: usize, is_sticky: bool) -> Result<Scene, String> {
-        let world = World::new(context)?;
+        let world = context.world()?;
         public_programs(&world)?;
         let scene = Scene {
             victim: User::numbered(2 * number + 1),
@@ -110,7 +111,7 @@ impl Scene {
         let program = self.world.path("bin/outlive");
         let mut command = self.victim.command(&self.world, [program]);
         command.args(args).env("OUTLIVE_HOME", self.place());
-        Ran::of(&mut command)
+        Ran::try_of(&mut command)
     }
 
     /// Nothing of the victim's lies in a directory of the other's, nor where no home was meant.

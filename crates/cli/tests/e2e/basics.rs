@@ -1,7 +1,9 @@
 //! A job from start to end, and the programs themselves.
 
-use crate::scripts::loop_until;
-use crate::world::{Ran, World, copy_program};
+use outlive_testkit::programs::copy_program;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::loop_until;
+use outlive_testkit::world::World;
 use serde_json::json;
 use std::fs;
 use std::process::Command;
@@ -24,7 +26,7 @@ fn a_job_runs_from_start_to_end() {
 fn without_a_keeper_beside_it_outlive_is_its_own() {
     let world = World::new();
     let alone = world.path("outlive");
-    copy_program(env!("CARGO_BIN_EXE_outlive"), &alone);
+    copy_program(outlive_testkit::programs::outlive(), &alone);
     let ran = Ran::of(
         Command::new(&alone)
             .args(["run", "--wait", "--shell", "echo alone; exit 4"])
@@ -36,7 +38,7 @@ fn without_a_keeper_beside_it_outlive_is_its_own() {
 #[test]
 fn an_embedder_names_its_keeper() {
     let world = World::new();
-    let keeper = env!("CARGO_BIN_EXE_outlive-keeper");
+    let keeper = outlive_testkit::programs::keeper();
     let run = |keeper: &str| {
         Ran::of(
             world

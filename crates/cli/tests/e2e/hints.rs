@@ -1,6 +1,6 @@
 //! Command lines that are nearly right: what is said tells how to write them.
 
-use crate::world::World;
+use outlive_testkit::world::World;
 
 fn says(world: &World, args: &[&str], code: i32, hint: &str) {
     let ran = world.outlive(args);

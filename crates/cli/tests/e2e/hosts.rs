@@ -1,24 +1,21 @@
 //! One home seen from two PID namespaces, as a container sees that of its machine: neither judges the jobs of the
 //! other.
 
-use crate::checks::{exited, until_output};
-use crate::processes::kill_for_good;
-use crate::scripts::{Gate, sleeper};
-use crate::world::{Ran, World, behind, until};
+use outlive_testkit::checks::{exited, until_output};
+use outlive_testkit::gate::Gate;
+use outlive_testkit::namespaces::{PID_NAMESPACE, in_pid_namespace};
+use outlive_testkit::processes::kill_for_good;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::sleeper;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const NAMESPACE: [&str; 4] = ["--pid", "--fork", "--mount-proc", "--kill-child"];
-
-/// Runs `outlive` in a PID namespace of its own.
-fn elsewhere(world: &World, args: &[&str]) -> Ran {
-    Ran::of(&mut behind("unshare", NAMESPACE, &world.command(args)))
-}
-
 fn shown_elsewhere(world: &World, id: &str) -> Value {
-    let ran = elsewhere(world, &["show", id, "--json"]);
+    let ran = world.outlive_elsewhere(&["show", id, "--json"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     serde_json::from_str(&ran.stdout).unwrap()
 }
@@ -28,9 +25,9 @@ struct Container(Child);
 
 impl Container {
     fn with_job(world: &World, id: &str, options: &str, command: &str) -> Container {
-        let outlive = env!("CARGO_BIN_EXE_outlive");
+        let outlive = outlive_testkit::programs::outlive();
         let script = format!("{outlive} run --id {id} {options} -- {command} && exec sleep 60");
-        let words = [&NAMESPACE[..], &["sh", "-c", &script]].concat();
+        let words = [&PID_NAMESPACE[..], &["sh", "-c", &script]].concat();
         let mut command = world.within("unshare", words);
         let child = command.stdout(Stdio::null()).spawn().unwrap();
         until("the job was started there", || {
@@ -79,7 +76,7 @@ fn a_job_that_runs_here_is_unreachable_from_there_and_not_lost() {
     assert!(reason.contains(&format!("kept on {host}")), "{shown}");
 
     let begun = Instant::now();
-    let waited = elsewhere(&world, &["wait", &id, "--timeout", "300ms"]);
+    let waited = world.outlive_elsewhere(&["wait", &id, "--timeout", "300ms"]);
     assert_eq!(waited.code, 124, "{waited:?}");
     assert!(
         begun.elapsed() < Duration::from_secs(10),
@@ -90,14 +87,17 @@ fn a_job_that_runs_here_is_unreachable_from_there_and_not_lost() {
         &["signal", &id, "TERM"],
         &["send", &id, "x"],
     ] {
-        let ran = elsewhere(&world, args);
+        let ran = world.outlive_elsewhere(args);
         assert_eq!(ran.code, 125, "{ran:?}");
         assert!(ran.stderr.contains("kept on"), "{ran:?}");
     }
-    let listed = elsewhere(&world, &["list"]);
+    let listed = world.outlive_elsewhere(&["list"]);
     assert!(listed.stdout.contains("unreachable: kept on"), "{listed:?}");
-    assert_eq!(elsewhere(&world, &["log", &id]).stdout, "here\n");
-    assert_eq!(elsewhere(&world, &["prune", "--all", "--force"]).code, 0);
+    assert_eq!(world.outlive_elsewhere(&["log", &id]).stdout, "here\n");
+    assert_eq!(
+        world.outlive_elsewhere(&["prune", "--all", "--force"]).code,
+        0
+    );
 
     assert_eq!(world.journal(&id), journal, "nobody there wrote to it");
     assert_eq!(world.show(&id)["state"], "running");
@@ -111,7 +111,7 @@ fn who_waits_there_learns_of_the_end_from_the_record() {
     needs!(Root);
     let world = World::new();
     let id = sleeper(&world, &[]);
-    let mut wait = behind("unshare", NAMESPACE, &world.command(["wait", &id]));
+    let mut wait = in_pid_namespace(&world.command(["wait", &id]));
     let wait = wait.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     world.ok(&["stop", &id]);
     let ran = Ran::end_of(wait.unwrap());

@@ -1,9 +1,10 @@
 //! System calls that an older kernel or a filter refuses: everything works without them, or the start is refused
 //! with the name of the call and nothing runs. Each call by itself is a row of the faults (docs/faults.md).
 
-use crate::checks::{assert_nothing_is_left, every, exited, signaled, until_output};
-use crate::world::{KERNEL, Ran, World};
 use outlive_sys::filter::{self, Refusal};
+use outlive_testkit::checks::{assert_nothing_is_left, every, exited, signaled, until_output};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::{KERNEL, World};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

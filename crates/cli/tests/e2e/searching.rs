@@ -1,6 +1,7 @@
 //! `log --grep`: what matches in what is shown, as it is found.
 
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};

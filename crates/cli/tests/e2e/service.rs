@@ -4,8 +4,10 @@
 //! and is then stopped with everything in its control group. Users, sessions and logouts take a whole machine:
 //! `cargo xtask vm`.
 
-use crate::checks::{exited, keepings};
-use crate::world::{World, copy_program, until};
+use outlive_testkit::checks::{exited, keepings};
+use outlive_testkit::programs::copy_program;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -99,7 +101,9 @@ fn can_boot() -> bool {
 /// What a test needs; nothing where it cannot be run.
 fn world() -> Option<World> {
     if !can_boot() {
-        crate::needs::not_run("it boots a systemd of its own, which takes root and no other one");
+        outlive_testkit::needs::not_run(
+            "it boots a systemd of its own, which takes root and no other one",
+        );
         return None;
     }
     Some(World::new())
@@ -128,7 +132,7 @@ fn boot_and_stop(world: &World, around: &str, harness: &str, stop: &str) -> Mach
         format!(
             "export OUTLIVE_HOME={home}\noutlive={outlive}\n{harness}\nexec sleep 300\n",
             home = home.display(),
-            outlive = env!("CARGO_BIN_EXE_outlive"),
+            outlive = outlive_testkit::programs::outlive(),
         ),
     );
     let stopped = world.path("stopped");
@@ -204,7 +208,7 @@ fn a_job_outlives_the_scope_of_the_job_that_started_it() {
         &inner,
         format!(
             "{} run --id inner --shell '{}'; exec sleep 300",
-            env!("CARGO_BIN_EXE_outlive"),
+            outlive_testkit::programs::outlive(),
             waits(&world)
         ),
     )
@@ -224,7 +228,7 @@ fn a_program_that_is_its_own_keeper_leaves_too() {
     let Some(world) = world() else { return };
     let alone = world.path("alone");
     fs::create_dir(&alone).unwrap();
-    copy_program(env!("CARGO_BIN_EXE_outlive"), &alone.join("outlive"));
+    copy_program(outlive_testkit::programs::outlive(), &alone.join("outlive"));
     let harness = format!(
         "{}/outlive run --id inner --shell '{}'",
         alone.display(),

@@ -1,11 +1,13 @@
 //! A keeper that is suspended, or cannot write: every verb answers all the same, and a stop stops.
 
-use crate::checks::signaled;
 use crate::mcp::client::Client;
-use crate::processes::{CONT, STOP, until_stopped};
-use crate::scripts::{IGNORES, sleeper, started};
-use crate::world::{Ran, World, kill, until};
 use outlive_sys::clock;
+use outlive_testkit::checks::signaled;
+use outlive_testkit::processes::{CONT, STOP, kill, until_stopped};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{IGNORES, sleeper, started};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -136,7 +138,7 @@ fn a_stop_does_not_wait_for_the_journal() {
     let ran = promptly(&world, &["stop", &id]);
     assert_eq!(ran.code, 125, "{ran:?}");
     assert!(ran.stderr.contains("cannot be written"), "{ran:?}");
-    assert!(!crate::world::is_alive(leader));
+    assert!(!outlive_testkit::processes::is_alive(leader));
     // Nobody hangs meanwhile, and a second stop says the same.
     assert_eq!(promptly(&world, &["stop", &id]).code, 125);
     assert_eq!(promptly(&world, &["show", &id]).code, 0);
@@ -162,7 +164,9 @@ fn a_timeout_does_not_wait_for_the_journal() {
     let id = started(&world, &options, IGNORES);
     let leader = world.leader(&id);
     limit_files(&world, &id, "1");
-    until("it was killed", || !crate::world::is_alive(leader));
+    until("it was killed", || {
+        !outlive_testkit::processes::is_alive(leader)
+    });
     limit_files(&world, &id, "unlimited");
     world.until_over(&id);
     assert_eq!(world.show(&id)["ended_by"], "timeout");
@@ -176,18 +180,20 @@ fn what_is_left_of_a_job_is_stopped_though_its_end_is_not_recorded() {
     let script = format!(
         "(trap '' TERM; echo $BASHPID > {0}.new; mv {0}.new {0}; exec sleep 60) & {1}; exit 3",
         child.display(),
-        crate::scripts::loop_until(&world.path("go"))
+        outlive_testkit::scripts::loop_until(&world.path("go"))
     );
     let id = world.ok(&["run", "--grace", "200ms", "--shell", &script]);
     until("the child is there", || child.exists());
-    let child = crate::processes::pid_in(&child);
+    let child = outlive_testkit::processes::pid_in(&child);
     limit_files(&world, &id, "1");
     std::fs::write(world.path("go"), "").unwrap();
     let leader = world.leader(&id);
-    until("the leader has ended", || !crate::world::is_alive(leader));
+    until("the leader has ended", || {
+        !outlive_testkit::processes::is_alive(leader)
+    });
     let ran = promptly(&world, &["stop", &id]);
     assert_eq!(ran.code, 125, "{ran:?}");
-    assert!(!crate::world::is_alive(child));
+    assert!(!outlive_testkit::processes::is_alive(child));
     limit_files(&world, &id, "unlimited");
     world.until_over(&id);
     let shown = world.show(&id);

@@ -1,7 +1,8 @@
 //! `log` as a reader wants it, and as it is.
 
-use crate::scripts::Gate;
-use crate::world::{World, until};
+use outlive_testkit::gate::Gate;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 
 /// A job that prints this, as `printf` understands it; over.

@@ -1,9 +1,12 @@
 //! The verbs as people expect them: names, codes, what is printed, and what is refused.
 
-use crate::checks::{exited, signaled, until_output, until_wrote};
-use crate::processes::{CONT, STOP, until_stopped};
-use crate::scripts::{Gate, over, sleeper};
-use crate::world::{Ran, World, ids_of, is_alive, kill, until};
+use outlive_testkit::checks::{exited, signaled, until_output, until_wrote};
+use outlive_testkit::gate::Gate;
+use outlive_testkit::processes::{CONT, STOP, is_alive, kill, until_stopped};
+use outlive_testkit::ran::{Ran, ids_of};
+use outlive_testkit::scripts::{over, sleeper};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -192,7 +195,7 @@ fn many_jobs_are_waited_for_and_stopped_with_few_descriptors() {
         let ids = ids.iter().map(String::as_str);
         let args: Vec<&str> = args.iter().copied().chain(ids).collect();
         let limits = ["--nofile=40:40"];
-        Ran::of(&mut crate::world::behind(
+        Ran::of(&mut outlive_testkit::environment::behind(
             "prlimit",
             limits,
             &world.command(args),
@@ -370,7 +373,9 @@ fn limits_are_the_jobs_and_not_its_keepers() {
     let script = "ulimit -t; ulimit -f; exec sleep 60";
     let words = ["--cpu=100:200", "--fsize=9437184:18874368"];
     let run = world.command(["run", "--id", "x", "--", "bash", "-c", script]);
-    let ran = Ran::of(&mut crate::world::behind("prlimit", words, &run));
+    let ran = Ran::of(&mut outlive_testkit::environment::behind(
+        "prlimit", words, &run,
+    ));
     assert_eq!(ran.code, 0, "{ran:?}");
     until_output(&world, "x", "100\n9216\n");
     let pair = world.pair("x");
@@ -387,7 +392,8 @@ fn limits_are_the_jobs_and_not_its_keepers() {
 fn a_start_that_is_repeated_does_not_replace_itself() {
     let world = World::new();
     let script = "trap '' TERM; echo up; exec sleep 60";
-    let old = crate::scripts::started(&world, &["--name", "web", "--grace", "700ms"], script);
+    let old =
+        outlive_testkit::scripts::started(&world, &["--name", "web", "--grace", "700ms"], script);
     let args = [
         "run",
         "--id",
@@ -399,7 +405,7 @@ fn a_start_that_is_repeated_does_not_replace_itself() {
         "sleep",
         "60",
     ];
-    let begin = || crate::processes::begin(world.command(args));
+    let begin = || outlive_testkit::processes::begin(world.command(args));
     let starts = [begin(), begin()];
     let mut codes = starts.map(|start| Ran::end_of(start).code);
     codes.sort();
@@ -439,7 +445,7 @@ fn jobs_of_a_read_only_home_are_shown_and_stopped() {
     let leader = world.leader(&id);
     let home = world.home();
     let home = home.to_str().unwrap();
-    let outlive = env!("CARGO_BIN_EXE_outlive");
+    let outlive = outlive_testkit::programs::outlive();
     let script = format!(
         "mount --bind {home} {home} && mount -o remount,ro,bind {home} && \
          {outlive} list && {outlive} show {id} && {outlive} stop {id}"

@@ -1,13 +1,15 @@
 //! A job that nobody keeps goes on, is adopted, and ends exactly.
 
 use super::{leader, unkept, until_pipe_is_full};
-use crate::checks::{
+use outlive_sys::{process, tree};
+use outlive_testkit::checks::{
     assert_nothing_is_left, assert_same_bytes, every, exited, keepings, signaled, until_output,
 };
-use crate::processes::{KILL, kill_for_good, state_of};
-use crate::scripts::{WAITS, let_go, numbers, start, with_go};
-use crate::world::{World, behind, is_alive, kill, until};
-use outlive_sys::{process, tree};
+use outlive_testkit::environment::behind;
+use outlive_testkit::processes::{KILL, is_alive, kill, kill_for_good, state_of};
+use outlive_testkit::scripts::{WAITS, let_go, numbers, start, with_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 use std::process::Stdio;

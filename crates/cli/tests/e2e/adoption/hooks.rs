@@ -1,11 +1,13 @@
 //! Both killed at any hook, or whoever adopts left alone at one.
 
 use super::{keepers, running};
-use crate::checks::{assert_nothing_is_left, every, exited, keepings, until_output};
-use crate::processes::{CONT, KILL, is_stopped};
-use crate::scripts::{WAITS, let_go, start, with_go};
-use crate::world::{Ran, World, ids_of, kill, until};
 use outlive_sys::process;
+use outlive_testkit::checks::{assert_nothing_is_left, every, exited, keepings, until_output};
+use outlive_testkit::processes::{CONT, KILL, is_stopped, kill};
+use outlive_testkit::ran::{Ran, ids_of};
+use outlive_testkit::scripts::{WAITS, let_go, start, with_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
 /// What must become of a job whose keepers were both killed at a hook.

@@ -1,8 +1,8 @@
 //! What lingers of a job that nobody keeps.
 
-use crate::checks::{assert_nothing_is_left, keepings, until_output};
-use crate::scripts::{WAITS, let_go, start};
-use crate::world::World;
+use outlive_testkit::checks::{assert_nothing_is_left, keepings, until_output};
+use outlive_testkit::scripts::{WAITS, let_go, start};
+use outlive_testkit::world::World;
 
 #[test]
 fn what_lingers_of_an_unkept_job_is_adopted_and_can_be_stopped() {

@@ -7,9 +7,10 @@ mod nested;
 mod races;
 mod strangers;
 
-use crate::processes::state_of;
-use crate::scripts::start;
-use crate::world::{World, until};
+use outlive_testkit::processes::state_of;
+use outlive_testkit::scripts::start;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 

@@ -1,16 +1,17 @@
 //! Jobs below the keeper of another.
 
 use super::leader;
-use crate::checks::{assert_nothing_is_left, every, exited, keepings, until_output};
-use crate::processes::{CONT, STOP};
-use crate::scripts::{WAITS, go, let_go};
-use crate::world::{World, is_alive, kill, until};
 use outlive_sys::process;
+use outlive_testkit::checks::{assert_nothing_is_left, every, exited, keepings, until_output};
+use outlive_testkit::processes::{CONT, STOP, is_alive, kill};
+use outlive_testkit::scripts::{WAITS, go, let_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 
 /// Starts `job` in `world` as a descendant of another job's keeper, which inherits its orphans.
 /// Returns that keeper.
 fn start_below(outer: &World, world: &World, script: &str) -> i32 {
-    let outlive = env!("CARGO_BIN_EXE_outlive");
+    let outlive = outlive_testkit::programs::outlive();
     let inner = format!("{outlive} run --id job --shell '{script}' && exec sleep 60");
     let variables = [
         format!("OUTLIVE_HOME={}", world.home().display()),

@@ -1,10 +1,10 @@
 //! Many who adopt at once, and kills at any moment.
 
 use super::{keepers, unkept};
-use crate::checks::{assert_nothing_is_left, every, keepings};
 use crate::pair::{assert_whole_stream, places_in_the_stream, start_stream, stream_to};
-use crate::scripts::{WAITS, let_go};
-use crate::world::World;
+use outlive_testkit::checks::{assert_nothing_is_left, every, keepings};
+use outlive_testkit::scripts::{WAITS, let_go};
+use outlive_testkit::world::World;
 use std::process::{Child, Stdio};
 
 #[test]

@@ -1,10 +1,12 @@
 //! Processes of another boot, or that have a pid of the job, are left alone.
 
 use super::{keepers, leader, rewrite, running, unkept};
-use crate::checks::{assert_nothing_is_left, every, keepings};
-use crate::scripts::{WAITS, let_go, start};
-use crate::world::{World, is_alive, until};
 use outlive_sys::process;
+use outlive_testkit::checks::{assert_nothing_is_left, every, keepings};
+use outlive_testkit::processes::is_alive;
+use outlive_testkit::scripts::{WAITS, let_go, start};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::fs;
 use std::process::{Child, Command, Stdio};

@@ -2,10 +2,11 @@
 
 use super::person::Person;
 use super::{halt, is_running};
-use crate::checks::until_output;
-use crate::processes::CONT;
-use crate::scripts::on_terminal;
-use crate::world::{World, is_alive, kill, until};
+use outlive_testkit::checks::until_output;
+use outlive_testkit::processes::{CONT, is_alive, kill};
+use outlive_testkit::scripts::on_terminal;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 
 /// What a flood writes, which is more than a viewer is shown in a moment.

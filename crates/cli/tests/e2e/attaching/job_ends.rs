@@ -2,10 +2,10 @@
 
 use super::person::Person;
 use super::{ANSWERS, halt};
-use crate::checks::until_output;
-use crate::processes::CONT;
-use crate::scripts::{ok, on_terminal};
-use crate::world::{World, kill};
+use outlive_testkit::checks::until_output;
+use outlive_testkit::processes::{CONT, kill};
+use outlive_testkit::scripts::{ok, on_terminal};
+use outlive_testkit::world::World;
 
 #[test]
 fn the_end_of_the_job_ends_attach_and_is_said() {

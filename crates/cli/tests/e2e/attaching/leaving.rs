@@ -2,10 +2,11 @@
 
 use super::person::Person;
 use super::{ANSWERS, is_running};
-use crate::checks::{every, until_output, until_wrote};
-use crate::processes::{INT, kill_for_good};
-use crate::scripts::on_terminal;
-use crate::world::{World, is_alive, kill, until};
+use outlive_testkit::checks::{every, until_output, until_wrote};
+use outlive_testkit::processes::{INT, is_alive, kill, kill_for_good};
+use outlive_testkit::scripts::on_terminal;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 
 const HUP: i32 = 1;
 const TERM: i32 = 15;

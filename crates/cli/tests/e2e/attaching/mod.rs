@@ -9,8 +9,8 @@ mod repainting;
 mod typing;
 mod viewers;
 
-use crate::processes::{STOP, until_stopped};
-use crate::world::{World, kill};
+use outlive_testkit::processes::{STOP, kill, until_stopped};
+use outlive_testkit::world::World;
 
 /// A job that says the size of its terminal and answers lines.
 const ANSWERS: &str =

@@ -1,8 +1,11 @@
 //! Somebody who uses a terminal.
 
-use crate::scripts::with_go;
-use crate::world::{Ran, World, give_environment, until};
 use outlive_sys::{process, tree};
+use outlive_testkit::environment::give_environment;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::with_go;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,7 +37,9 @@ impl Person {
         tmux.args(["new-session", "-d", "-x", "100", "-y", "30"]);
         tmux.args(["bash", "--norc", "--noprofile", "-i"]);
         give_environment(&with_go(world, &[]), &mut tmux);
-        let bin = Path::new(env!("CARGO_BIN_EXE_outlive")).parent().unwrap();
+        let bin = Path::new(outlive_testkit::programs::outlive())
+            .parent()
+            .unwrap();
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
         tmux.env("PATH", path).env("PS1", format!("{PROMPT} "));
         tmux.env("LC_ALL", "C.UTF-8").env("HISTFILE", "/dev/null");

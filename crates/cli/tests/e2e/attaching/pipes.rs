@@ -2,10 +2,11 @@
 
 use super::is_running;
 use super::person::Person;
-use crate::checks::until_output;
-use crate::processes::{begin, kill_for_good};
-use crate::scripts::{WAITS, let_go, ok, start};
-use crate::world::{Ran, World};
+use outlive_testkit::checks::until_output;
+use outlive_testkit::processes::{begin, kill_for_good};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, let_go, ok, start};
+use outlive_testkit::world::World;
 use std::fs::{self, File};
 
 #[test]

@@ -1,9 +1,9 @@
 //! Whoever attaches sees what is there.
 
 use super::person::Person;
-use crate::checks::until_wrote;
-use crate::scripts::{numbers, ok, on_terminal};
-use crate::world::World;
+use outlive_testkit::checks::until_wrote;
+use outlive_testkit::scripts::{numbers, ok, on_terminal};
+use outlive_testkit::world::World;
 use serde_json::json;
 use std::fs;
 

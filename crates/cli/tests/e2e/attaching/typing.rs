@@ -2,9 +2,10 @@
 
 use super::person::Person;
 use super::{ANSWERS, is_running};
-use crate::checks::{until_file, until_output, until_wrote};
-use crate::scripts::{go, numbers, on_terminal};
-use crate::world::{World, until};
+use outlive_testkit::checks::{until_file, until_output, until_wrote};
+use outlive_testkit::scripts::{go, numbers, on_terminal};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 
 #[test]

@@ -2,11 +2,11 @@
 
 use super::person::Person;
 use super::{ANSWERS, is_running};
-use crate::checks::{until_output, until_wrote};
-use crate::processes::kill_for_good;
-use crate::scripts::on_terminal;
 use crate::terminal::until_in_front;
-use crate::world::World;
+use outlive_testkit::checks::{until_output, until_wrote};
+use outlive_testkit::processes::kill_for_good;
+use outlive_testkit::scripts::on_terminal;
+use outlive_testkit::world::World;
 use serde_json::json;
 use std::io::Read;
 use std::process::Stdio;

@@ -1,9 +1,10 @@
 //! The keepers of a job that waits sleep.
 
 use super::{PIPE, PTY, assert_does_not_await, begin_wait, start, wait_for_input};
-use crate::processes::sleeps_for_good;
-use crate::trace::watch_for_two_seconds;
-use crate::world::{World, until};
+use outlive_testkit::processes::sleeps_for_good;
+use outlive_testkit::trace::watch_for_two_seconds;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 use std::time::{Duration, Instant};
 

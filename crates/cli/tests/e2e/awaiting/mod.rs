@@ -6,10 +6,11 @@ mod readers;
 mod terminals;
 mod wait;
 
-use crate::checks::until_wrote;
-use crate::processes::{begin, until_blocked};
-use crate::scripts::ok;
-use crate::world::{Ran, World};
+use outlive_testkit::checks::until_wrote;
+use outlive_testkit::processes::{begin, until_blocked};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::ok;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::process::Child;
 

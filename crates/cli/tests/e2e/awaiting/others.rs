@@ -3,9 +3,9 @@
 use super::{
     PIPE, PTY, assert_awaits, assert_does_not_await, shell, start, until_ready, wait_for_input,
 };
-use crate::checks::until_output;
-use crate::scripts::{WAITS, let_go};
-use crate::world::World;
+use outlive_testkit::checks::until_output;
+use outlive_testkit::scripts::{WAITS, let_go};
+use outlive_testkit::world::World;
 
 #[test]
 fn who_computes_sleeps_or_waits_for_a_child_does_not_wait_for_input() {

@@ -1,8 +1,8 @@
 //! Whoever reads its input, by whatever call, waits for data.
 
 use super::{PIPE, assert_awaits, shell, start};
-use crate::checks::until_output;
-use crate::world::World;
+use outlive_testkit::checks::until_output;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::process::Command;
 

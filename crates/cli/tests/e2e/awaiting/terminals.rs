@@ -1,7 +1,7 @@
 //! On a terminal: lines, passwords, keys.
 
 use super::{PTY, assert_awaits, assert_does_not_await, shell, start, until_ready};
-use crate::world::World;
+use outlive_testkit::world::World;
 
 #[test]
 fn read_at_a_terminal_waits_for_a_line() {

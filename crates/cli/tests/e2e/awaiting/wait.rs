@@ -1,9 +1,10 @@
 //! `wait --for input`.
 
 use super::{PIPE, PTY, assert_awaits, begin_wait, shell, start, until_ready, wait_for_input};
-use crate::processes::kill_for_good;
-use crate::scripts::{WAITS, let_go};
-use crate::world::{Ran, World, is_alive};
+use outlive_testkit::processes::{is_alive, kill_for_good};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, let_go};
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::process::Child;
 use std::time::{Duration, Instant};

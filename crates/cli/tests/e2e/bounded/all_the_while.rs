@@ -2,12 +2,14 @@
 
 use super::ground::{ALL, Ground};
 use super::{MIB, is_segmented, most, on_disk};
-use crate::checks::every;
-use crate::processes::kill_for_good;
-use crate::scripts::loop_until;
-use crate::world::{Ran, World, until};
 use outlive_core::bound::Bound;
 use outlive_core::{JobDir, output};
+use outlive_testkit::checks::every;
+use outlive_testkit::processes::kill_for_good;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::loop_until;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs::File;
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! Lines that lost a part to a dropped middle: they are never taken for whole ones.
 
 use super::bounded;
-use crate::world::World;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::ops::Range;
 

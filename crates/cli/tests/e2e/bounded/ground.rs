@@ -1,8 +1,8 @@
 //! Where an output may lie.
 
-use crate::processes::KILL;
-use crate::trace::strace;
-use crate::world::{World, kill};
+use outlive_testkit::processes::{KILL, kill};
+use outlive_testkit::trace::strace;
+use outlive_testkit::world::World;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

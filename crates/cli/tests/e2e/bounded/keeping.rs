@@ -2,8 +2,9 @@
 
 use super::ground::{ALL, Ground, Grounded};
 use super::{MIB, assert_kept, bounded, is_segmented, lines, most, on_disk};
-use crate::checks::every;
-use crate::world::{World, kill};
+use outlive_testkit::checks::every;
+use outlive_testkit::processes::kill;
+use outlive_testkit::world::World;
 
 #[test]
 fn a_chatty_job_stays_within_its_bound_and_keeps_its_head_and_tail() {

@@ -7,7 +7,8 @@ mod keeping;
 mod reading;
 mod segments;
 
-use crate::world::{World, names_in};
+use outlive_testkit::records::names_in;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::ops::Range;

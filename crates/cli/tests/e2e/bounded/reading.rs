@@ -2,7 +2,8 @@
 
 use super::ground::Ground;
 use super::{MIB, bounded, expected, line, lines};
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::process::Command;
@@ -104,7 +105,7 @@ fn a_cursor_goes_on_where_it_was() {
         ("three\n", false),
     ] {
         let mut now = String::new();
-        crate::world::until("the next part is there", || {
+        outlive_testkit::waiting::until("the next part is there", || {
             let log = world.json(&["log", &id, "--cursor", &cursor, "--json"]);
             cursor = log["next_cursor"].as_str().unwrap().to_owned();
             now.push_str(log["text"].as_str().unwrap());

@@ -2,9 +2,9 @@
 
 use super::ground::{Ground, Grounded};
 use super::{MIB, assert_kept, expected, is_segmented, line, lines, stored};
-use crate::checks::assert_same_bytes;
-use crate::processes::{begin, kill_for_good};
-use crate::world::until;
+use outlive_testkit::checks::assert_same_bytes;
+use outlive_testkit::processes::{begin, kill_for_good};
+use outlive_testkit::waiting::until;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::Read;

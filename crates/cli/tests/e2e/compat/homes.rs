@@ -2,8 +2,10 @@
 
 use super::releases::{self, Release};
 use super::{Side, assert_same_as_far_as_known, own_outlive};
-use crate::checks::{exited, signaled};
-use crate::world::{World, ids_of, names_in};
+use outlive_testkit::checks::{exited, signaled};
+use outlive_testkit::ran::ids_of;
+use outlive_testkit::records::names_in;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,10 +1,9 @@
 //! Keepers of one release and the verbs of another: locks, leftovers, killed keepers, adoption.
 
 use super::both_ways;
-use crate::checks::{assert_nothing_is_left, exited, keepings, signaled, until_output};
-use crate::processes::{begin, kill_for_good};
-use crate::scripts::WAITS;
-use crate::world::kill;
+use outlive_testkit::checks::{assert_nothing_is_left, exited, keepings, signaled, until_output};
+use outlive_testkit::processes::{begin, kill, kill_for_good};
+use outlive_testkit::scripts::WAITS;
 use serde_json::json;
 use std::fs;
 

@@ -7,9 +7,11 @@ mod releases;
 mod talking;
 mod telling;
 
-use crate::checks::every;
-use crate::scripts::{go, let_go};
-use crate::world::{Ran, World, until};
+use outlive_testkit::checks::every;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{go, let_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use releases::Release;
 use serde_json::Value;
 use std::fs;
@@ -116,7 +118,7 @@ enum Older {
 }
 
 fn own_outlive() -> PathBuf {
-    PathBuf::from(env!("CARGO_BIN_EXE_outlive"))
+    PathBuf::from(outlive_testkit::programs::outlive())
 }
 
 /// Checks this in both directions with every release that is kept.

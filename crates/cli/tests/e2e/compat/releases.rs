@@ -1,6 +1,6 @@
 //! The releases that are kept in `compat/`, unpacked.
 
-use crate::needs;
+use outlive_testkit::needs;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,10 +1,10 @@
 //! Running jobs of one release, seen and talked to by another.
 
 use super::both_ways;
-use crate::checks::{exited, signaled, until_output, until_wrote};
-use crate::processes::begin;
-use crate::scripts::WAITS;
-use crate::world::{Ran, ids_of};
+use outlive_testkit::checks::{exited, signaled, until_output, until_wrote};
+use outlive_testkit::processes::begin;
+use outlive_testkit::ran::{Ran, ids_of};
+use outlive_testkit::scripts::WAITS;
 use serde_json::json;
 
 #[test]

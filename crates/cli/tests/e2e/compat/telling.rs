@@ -1,9 +1,10 @@
 //! What one release's jobs have to tell, told by another: each event once, whoever tells and acks it.
 
 use super::{Meeting, bare, both_ways};
-use crate::processes::{begin, until_blocked};
-use crate::scripts::WAITS;
-use crate::world::{Ran, until};
+use outlive_testkit::processes::{begin, until_blocked};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::WAITS;
+use outlive_testkit::waiting::until;
 use serde_json::{Value, json};
 use std::fs;
 

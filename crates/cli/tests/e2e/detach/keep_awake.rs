@@ -1,9 +1,11 @@
 //! Keeping the machine awake.
 
 use super::{read, take_over, until_closed};
-use crate::processes::{NONE_BLOCKED, kill_for_good, pid_in};
-use crate::scripts::loop_until;
-use crate::world::{Ran, World, is_alive, until};
+use outlive_testkit::processes::{NONE_BLOCKED, is_alive, kill_for_good, pid_in};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::loop_until;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::json;
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -188,7 +190,7 @@ fn the_machine_is_kept_awake_when_both_keepers_have_been_replaced_after_the_end(
 #[test]
 fn without_logind_that_is_said() {
     if outlive_sys::offers::systemd() {
-        crate::needs::not_run("it takes a machine that systemd does not manage");
+        outlive_testkit::needs::not_run("it takes a machine that systemd does not manage");
         return;
     }
     let world = World::new();

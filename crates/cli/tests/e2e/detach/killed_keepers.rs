@@ -1,7 +1,9 @@
 //! Keepers that die meanwhile.
 
 use super::{append, detach, detach_in_two_parts, read, take_over, until_closed};
-use crate::world::{Ran, World, until};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs::{self, File};
 use std::path::Path;
 use std::thread;

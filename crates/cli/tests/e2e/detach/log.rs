@@ -1,10 +1,12 @@
 //! What reaches the log, and which logs are refused.
 
 use super::{append, detach, detach_in_two_parts, read, until_closed};
-use crate::checks::exited;
-use crate::processes::{CONT, until_stopped};
-use crate::scripts::loop_until;
-use crate::world::{Ran, World, is_alive, kill, until};
+use outlive_testkit::checks::exited;
+use outlive_testkit::processes::{CONT, is_alive, kill, until_stopped};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::loop_until;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Stdio};

@@ -4,9 +4,10 @@ mod keep_awake;
 mod killed_keepers;
 mod log;
 
-use crate::processes::KILL;
-use crate::scripts::loop_until;
-use crate::world::{World, kill, until};
+use outlive_testkit::processes::{KILL, kill};
+use outlive_testkit::scripts::loop_until;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! Doorbells of the configuration, rung by a real job's end.
 
 use super::{Heard, command_bell, configure, end_of, until_stands, web_server, webhook};
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use ring::hmac;
 use serde_json::{Value, json};
 use std::fs;
@@ -108,7 +109,7 @@ fn a_later_configuration_does_not_change_a_command() {
     let world = World::new();
     let heard = Heard::new(&world);
     configure(&world, &command_bell(&heard.command(), ""));
-    let script = crate::scripts::loop_until(&world.path("go"));
+    let script = outlive_testkit::scripts::loop_until(&world.path("go"));
     let id = world.ok(&["run", "--shell", &script]);
     configure(&world, "this is not TOML");
     fs::write(world.path("go"), "").unwrap();

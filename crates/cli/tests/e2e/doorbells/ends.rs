@@ -1,9 +1,11 @@
 //! `--on-end` hears of every kind of end, once.
 
 use super::{Heard, command_bell, configure, end_of, standing, until_stands};
-use crate::checks::every;
-use crate::processes::{kill_for_good, pid_in};
-use crate::world::{Ran, World, behind, is_alive};
+use outlive_testkit::checks::every;
+use outlive_testkit::environment::behind;
+use outlive_testkit::processes::{is_alive, kill_for_good, pid_in};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::fs;
 

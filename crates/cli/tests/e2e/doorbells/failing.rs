@@ -1,7 +1,8 @@
 //! A doorbell that fails is rung again, and how it failed can be seen.
 
 use super::{Heard, command_bell, configure, standing, until_stands};
-use crate::world::{World, until};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 
 #[test]

@@ -1,10 +1,13 @@
 //! Keepers killed while they ring: it is rung at least once, and that is recorded.
 
 use super::{Heard, standing, until_stands};
-use crate::checks::{every, keepings};
-use crate::processes::kill_for_good;
-use crate::scripts::{WAITS, let_go, make_fifo, with_go};
-use crate::world::{Ran, World, is_alive, until};
+use outlive_testkit::checks::{every, keepings};
+use outlive_testkit::gate::make_fifo;
+use outlive_testkit::processes::{is_alive, kill_for_good};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, let_go, with_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
@@ -84,7 +87,7 @@ fn two_do_not_ring_at_once() {
 fn a_keeper_alone_rings() {
     let world = World::new();
     let heard = Heard::new(&world);
-    let script = crate::scripts::loop_until(&world.path("go"));
+    let script = outlive_testkit::scripts::loop_until(&world.path("go"));
     let args = ["run", "--on-end", &heard.command(), "--shell", &script];
     let id = world.ok(&args);
     kill_for_good(world.pair(&id).standby.unwrap());

@@ -8,7 +8,8 @@ mod ringing;
 mod slow;
 mod unkept;
 
-use crate::world::{World, until};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,7 +1,8 @@
 //! What is configured, and ringing it by hand.
 
 use super::{configure, web_server, webhook};
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -1,9 +1,11 @@
 //! A slow doorbell is in nobody's way.
 
 use super::{command_bell, configure, standing, until_stands};
-use crate::processes::{begin, pid_in};
-use crate::scripts::make_fifo;
-use crate::world::{Ran, World, is_alive, until};
+use outlive_testkit::gate::make_fifo;
+use outlive_testkit::processes::{begin, is_alive, pid_in};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::json;
 use std::fs::{self, OpenOptions};
 use std::path::PathBuf;

@@ -2,8 +2,11 @@
 
 use super::{Heard, end_of, until_stands};
 use crate::adoption::rewrite;
-use crate::scripts::loop_until;
-use crate::world::{Ran, World, is_alive, until};
+use outlive_testkit::processes::is_alive;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::loop_until;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::json;
 use std::fs;
 

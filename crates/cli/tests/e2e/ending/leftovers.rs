@@ -1,10 +1,12 @@
 //! What outlives the leader.
 
 use super::{linked, only_end};
-use crate::checks::{exited, until_output};
-use crate::processes::pid_in;
-use crate::scripts::{Gate, loop_until};
-use crate::world::{World, is_alive, until};
+use outlive_testkit::checks::{exited, until_output};
+use outlive_testkit::gate::Gate;
+use outlive_testkit::processes::{is_alive, pid_in};
+use outlive_testkit::scripts::loop_until;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 

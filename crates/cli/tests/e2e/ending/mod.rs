@@ -6,7 +6,7 @@ mod record;
 mod reopened;
 mod synced;
 
-use crate::world::World;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::path::Path;
 

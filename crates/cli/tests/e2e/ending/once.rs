@@ -1,10 +1,12 @@
 //! Once, whatever races.
 
 use super::only_end;
-use crate::checks::{exited, signaled};
-use crate::processes::CONT;
-use crate::scripts::{Gate, IGNORES, started};
-use crate::world::{World, is_alive, kill, until};
+use outlive_testkit::checks::{exited, signaled};
+use outlive_testkit::gate::Gate;
+use outlive_testkit::processes::{CONT, is_alive, kill};
+use outlive_testkit::scripts::{IGNORES, started};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::json;
 use std::process::Child;
 

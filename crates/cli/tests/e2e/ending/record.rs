@@ -1,8 +1,9 @@
 //! What an end tells.
 
 use super::{is_there, linked, only_end};
-use crate::checks::{exited, signaled, until_output};
-use crate::world::{World, kill};
+use outlive_testkit::checks::{exited, signaled, until_output};
+use outlive_testkit::processes::kill;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 

@@ -1,8 +1,9 @@
 //! A job whose output nobody has open any more may open it again, by its name.
 
-use crate::processes::until_blocked;
-use crate::scripts::{go, let_go, loop_until};
-use crate::world::{World, until};
+use outlive_testkit::processes::until_blocked;
+use outlive_testkit::scripts::{go, let_go, loop_until};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 
 /// More than a pipe holds: somebody has to take it for the job to go on.
 const MUCH: usize = 200_000;

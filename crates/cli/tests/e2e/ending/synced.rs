@@ -1,10 +1,13 @@
 //! On the disk before anyone is told.
 
 use super::only_end;
-use crate::processes::{CONT, KILL, begin, until_blocked, until_stopped};
-use crate::scripts::Gate;
-use crate::trace::strace;
-use crate::world::{Ran, World, kill, names_in, until};
+use outlive_testkit::gate::Gate;
+use outlive_testkit::processes::{CONT, KILL, begin, kill, until_blocked, until_stopped};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::records::names_in;
+use outlive_testkit::trace::strace;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 use std::process::{Child, Stdio};

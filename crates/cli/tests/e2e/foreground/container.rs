@@ -1,14 +1,15 @@
 //! As the first process of a PID namespace, as a container starts it. Needs root.
 
 use super::{SAVES, TERM, by_place, command, until_up};
-use crate::processes::{begin, kill_for_good, state_of};
-use crate::scripts::Gate;
-use crate::world::{Ran, World, behind, kill, until};
 use outlive_sys::tree;
+use outlive_testkit::gate::Gate;
+use outlive_testkit::namespaces::in_pid_namespace;
+use outlive_testkit::processes::{begin, kill, kill_for_good, state_of};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 use std::process::{Child, Command, Stdio};
-
-const NAMESPACE: [&str; 4] = ["--pid", "--fork", "--mount-proc", "--kill-child"];
 
 /// `unshare`, and the process that is the first one in there.
 struct Container {
@@ -19,7 +20,7 @@ struct Container {
 impl Container {
     fn start(world: &World, options: &[&str], script: &str) -> Container {
         let inner = command(world, options, script);
-        let child = begin(behind("unshare", NAMESPACE, &inner));
+        let child = begin(in_pid_namespace(&inner));
         until_up(world);
         let first = only_child(child.id() as i32);
         Container { child, first }
@@ -50,7 +51,7 @@ fn it_ends_with_the_code_of_the_job() {
     needs!(Root);
     let world = World::new();
     let inner = command(&world, &[], "echo out; exit 3");
-    let ran = Ran::of(&mut behind("unshare", NAMESPACE, &inner));
+    let ran = Ran::of(&mut in_pid_namespace(&inner));
     assert_eq!((ran.code, ran.stdout.as_str()), (3, "out\n"), "{ran:?}");
 }
 

@@ -1,11 +1,13 @@
 //! The copy of the output on standard output.
 
 use super::{SAVES, SLEEPS, TERM, ask_to_end, command, started};
-use crate::checks::assert_same_bytes;
-use crate::processes::{begin, kill_for_good, sleeps_in};
-use crate::scripts::numbers;
-use crate::world::{Ran, World, until};
 use outlive_sys::tree;
+use outlive_testkit::checks::assert_same_bytes;
+use outlive_testkit::processes::{begin, kill_for_good, sleeps_in};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::numbers;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs::{self, File};
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -208,7 +210,8 @@ fn output_is_copied_as_it_comes() {
 fn no_standard_output_at_all_is_no_matter() {
     let world = World::new();
     let inner = command(&world, &[], "echo out; exit 3");
-    let mut outer = crate::world::behind("sh", ["-c", "exec \"$@\" >&- 2>&-", "sh"], &inner);
+    let mut outer =
+        outlive_testkit::environment::behind("sh", ["-c", "exec \"$@\" >&- 2>&-", "sh"], &inner);
     outer.stdout(Stdio::null());
     assert_eq!(outer.status().unwrap().code(), Some(3));
     assert_eq!(world.output("job"), b"out\n");

@@ -1,10 +1,14 @@
 //! Keepers that are killed while a job runs in the foreground.
 
 use super::{SAVES, TERM, ask_to_end, by_place, command, ended, started};
-use crate::checks::{assert_nothing_is_left, assert_same_bytes, keepings};
-use crate::processes::{begin, kill_for_good, pid_in};
-use crate::scripts::{Gate, go, let_go, numbers};
-use crate::world::{Ran, World, behind, is_alive, until};
+use outlive_testkit::checks::{assert_nothing_is_left, assert_same_bytes, keepings};
+use outlive_testkit::environment::behind;
+use outlive_testkit::gate::Gate;
+use outlive_testkit::processes::{begin, is_alive, kill_for_good, pid_in};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{go, let_go, numbers};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 
 /// Kills the keeper; the process in the foreground takes over and makes itself a new standby.
 fn take_over(world: &World, front: i32) {

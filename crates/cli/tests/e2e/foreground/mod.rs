@@ -7,9 +7,11 @@ mod keepers;
 mod nested;
 mod signals;
 
-use crate::checks::{assert_nothing_is_left, until_wrote};
-use crate::processes::{begin, sleeps_for_good};
-use crate::world::{Ran, World, kill, until};
+use outlive_testkit::checks::{assert_nothing_is_left, until_wrote};
+use outlive_testkit::processes::{begin, kill, sleeps_for_good};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::process::{Child, Command};
@@ -191,7 +193,7 @@ fn the_keeper_alone_runs_a_job_that_was_made_before() {
             .env("OUTLIVE_HOOKS", "launcher:Relinked=kill"),
     );
     assert_eq!(made.code, 137, "{made:?}");
-    let keeper = env!("CARGO_BIN_EXE_outlive-keeper");
+    let keeper = outlive_testkit::programs::keeper();
     let directory = world.job_dir("job");
     let words = [directory.to_str().unwrap(), "foreground"];
     let ran = Ran::of(&mut world.within(keeper, words));
@@ -206,7 +208,7 @@ fn a_job_that_another_process_keeps_has_no_code_here() {
     let child = started(&world, &[], SAVES);
     let directory = world.job_dir("job");
     let words = [directory.to_str().unwrap(), "foreground"];
-    let ran = Ran::of(&mut world.within(env!("CARGO_BIN_EXE_outlive-keeper"), words));
+    let ran = Ran::of(&mut world.within(outlive_testkit::programs::keeper(), words));
     assert_eq!(ran.code, 125, "{ran:?}");
     assert!(
         ran.stderr.contains("does another process keep it?"),

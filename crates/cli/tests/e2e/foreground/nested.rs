@@ -2,12 +2,12 @@
 //! place there, and goes with it.
 
 use super::SAVES;
-use crate::checks::until_wrote;
-use crate::world::World;
+use outlive_testkit::checks::until_wrote;
+use outlive_testkit::world::World;
 
 /// A script that runs `inner` in the foreground, saving its work when it is asked to end.
 fn runs_inner(then: &str) -> String {
-    let outlive = env!("CARGO_BIN_EXE_outlive");
+    let outlive = outlive_testkit::programs::outlive();
     format!("'{outlive}' run --foreground --id inner -- sh -c \"$SAVES\" {then}")
 }
 

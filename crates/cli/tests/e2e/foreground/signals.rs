@@ -1,10 +1,14 @@
 //! What is asked of the process in the foreground.
 
 use super::{SAVES, SLEEPS, TERM, ask_to_end, by_place, command, ended, started};
-use crate::checks::{assert_nothing_is_left, until_wrote};
-use crate::processes::{CONT, INT, begin, until_stopped};
-use crate::scripts::{Gate, IGNORES, sleeper};
-use crate::world::{Ran, World, behind, kill, until};
+use outlive_testkit::checks::{assert_nothing_is_left, until_wrote};
+use outlive_testkit::environment::behind;
+use outlive_testkit::gate::Gate;
+use outlive_testkit::processes::{CONT, INT, begin, kill, until_stopped};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{IGNORES, sleeper};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::process::Command;
 use std::time::{Duration, Instant};
 

@@ -4,8 +4,9 @@ use super::{
     Consumer, ME, ack, assert_nothing_waits, end_event, ended, event_ids, inbox, only_event,
     waiting,
 };
-use crate::processes::{CONT, until_stopped};
-use crate::world::{World, kill, until};
+use outlive_testkit::processes::{CONT, kill, until_stopped};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
 /// What twenty consumers that ask at once are given, each.
@@ -73,7 +74,7 @@ fn a_waiter_that_was_too_late_wakes_when_the_other_claim_lapses() {
     // It stops at each look.
     until("it is done", || {
         kill(late.pid(), CONT);
-        !crate::world::is_alive(late.pid())
+        !outlive_testkit::processes::is_alive(late.pid())
     });
     let again = only_event(&late.answer());
     assert_eq!(

@@ -1,9 +1,11 @@
 //! What a session learns by a verb of its own it is not told again; what others learn, it is.
 
 use super::{ME, assert_nothing_waits, end_event, ended, event_ids, inbox, only_event, waiting};
-use crate::checks::every;
-use crate::scripts::sleeper;
-use crate::world::{Ran, World, until};
+use outlive_testkit::checks::every;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::sleeper;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
 /// The one event that waits.
@@ -58,7 +60,7 @@ fn whoever_stayed_with_a_job_is_not_told() {
 #[test]
 fn whoever_yielded_is_told() {
     let world = World::new();
-    let gate = crate::scripts::Gate::new(&world);
+    let gate = outlive_testkit::gate::Gate::new(&world);
     let script = gate.then("exit 4");
     let ran = world.outlive(&["run", "--session", ME, "--wait=50ms", "--shell", &script]);
     assert_eq!(ran.code, 124, "{ran:?}");
@@ -71,7 +73,7 @@ fn whoever_yielded_is_told() {
 #[test]
 fn whoever_waited_too_short_is_told() {
     let world = World::new();
-    let gate = crate::scripts::Gate::new(&world);
+    let gate = outlive_testkit::gate::Gate::new(&world);
     let id = world.ok(&["run", "--session", ME, "--shell", &gate.then("true")]);
     assert_eq!(world.outlive(&["wait", &id, "--timeout", "50ms"]).code, 124);
     gate.open();
@@ -101,10 +103,10 @@ fn a_log_of_less_than_all_is_not_being_told() {
 #[test]
 fn a_log_of_a_job_that_runs_is_not_being_told() {
     let world = World::new();
-    let gate = crate::scripts::Gate::new(&world);
+    let gate = outlive_testkit::gate::Gate::new(&world);
     let script = format!("echo out; {}", gate.then("true"));
     let id = world.ok(&["run", "--session", ME, "--shell", &script]);
-    crate::checks::until_output(&world, &id, "out\n");
+    outlive_testkit::checks::until_output(&world, &id, "out\n");
     assert_eq!(world.ok(&["log", &id]), "out");
     gate.open();
     world.until_over(&id);
@@ -138,7 +140,7 @@ fn what_somebody_else_was_shown_is_not_left_out() {
 #[test]
 fn a_job_that_was_shown_while_it_ran_is_not_left_out() {
     let world = World::new();
-    let gate = crate::scripts::Gate::new(&world);
+    let gate = outlive_testkit::gate::Gate::new(&world);
     let id = world.ok(&["run", "--session", ME, "--shell", &gate.then("true")]);
     world.show(&id);
     gate.open();
@@ -187,7 +189,7 @@ fn an_end_after_a_stop_that_was_not_answered_is_told() {
     let stubborn = "trap '' TERM; echo up; while :; do sleep 0.05; done";
     let args = ["run", "--session", ME, "--grace", "1s", "--shell", stubborn];
     let id = world.ok(&args);
-    crate::checks::until_output(&world, &id, "up\n");
+    outlive_testkit::checks::until_output(&world, &id, "up\n");
     let mut stop = world.command(["stop", &id]);
     let mut stop = stop.env("OUTLIVE_SESSION", ME).spawn().unwrap();
     until("it was asked to stop", || {
@@ -292,7 +294,7 @@ fn a_job_that_could_not_start_is_told_to_a_session_that_was_not_answered() {
 fn what_a_job_of_the_session_waited_for_the_session_is_not_told() {
     let world = World::new();
     let first = ended(&world, "exit 5");
-    let outlive = env!("CARGO_BIN_EXE_outlive");
+    let outlive = outlive_testkit::programs::outlive();
     let script = format!("OUTLIVE_SESSION={ME} {outlive} wait {first}; [ $? = 5 ]");
     let second = ended(&world, &script);
     assert_eq!(told_of(&world, &second)["data"]["exit_code"], 0);

@@ -6,10 +6,12 @@ use super::{
     waiting,
 };
 use crate::adoption::keepers;
-use crate::checks::{assert_nothing_is_left, every};
-use crate::processes::until_blocked;
-use crate::scripts::{WAITS, let_go, with_go};
-use crate::world::{Ran, World, until};
+use outlive_testkit::checks::{assert_nothing_is_left, every};
+use outlive_testkit::processes::until_blocked;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, let_go, with_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
 /// A consumer that is killed at this step.

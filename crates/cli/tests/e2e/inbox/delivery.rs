@@ -4,8 +4,9 @@ use super::{
     ME, ack, assert_nothing_waits, configure, end_event, ended, ended_of, event_ids, inbox,
     inbox_of, keys, only_event, waiting,
 };
-use crate::checks::exited;
-use crate::world::{Ran, World};
+use outlive_testkit::checks::exited;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -179,7 +180,7 @@ fn many_ends_come_as_one_batch_the_oldest_first() {
 fn oldest_is_whatever_ended_first() {
     let world = World::new();
     let gate = world.path("gate");
-    let script = crate::scripts::loop_until(&gate);
+    let script = outlive_testkit::scripts::loop_until(&gate);
     let late = world.ok(&["run", "--session", ME, "--id", "aaa", "--shell", &script]);
     let early = ended(&world, "true");
     fs::write(&gate, "").unwrap();
@@ -235,7 +236,7 @@ fn the_hint_can_be_pasted() {
         world.until_over(&id);
         let ran = world.outlive(&["inbox", &format!("--session={session}")]);
         let hint = ran.stderr.split("note: outlive").nth(1).unwrap().trim_end();
-        let script = format!("'{}' {hint}", env!("CARGO_BIN_EXE_outlive"));
+        let script = format!("'{}' {hint}", outlive_testkit::programs::outlive());
         let ran = Ran::of(&mut world.within("bash", ["-c", &script]));
         assert_eq!(ran.code, 0, "{script}: {ran:?}");
         let ended = world.json(&["session", "end", "--json", "--", session]);

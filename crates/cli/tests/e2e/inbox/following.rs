@@ -3,9 +3,10 @@
 use super::{
     Consumer, ME, ack, assert_nothing_waits, end_event, ended, inbox, only_event, post, waiting,
 };
-use crate::processes::{kill_for_good, until_blocked};
-use crate::scripts::{WAITS, let_go, ok};
-use crate::world::{World, until};
+use outlive_testkit::processes::{kill_for_good, until_blocked};
+use outlive_testkit::scripts::{WAITS, let_go, ok};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::process::Stdio;

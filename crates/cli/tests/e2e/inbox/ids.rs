@@ -5,8 +5,10 @@ use super::{
     Consumer, ME, ack, assert_nothing_waits, end_event, ended, event_ids, inbox, inbox_of,
     only_event, post, try_to_post, waiting,
 };
-use crate::processes::{CONT, STOP, begin, until_stopped};
-use crate::world::{Ran, World, kill, names_in};
+use outlive_testkit::processes::{CONT, STOP, begin, kill, until_stopped};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::records::names_in;
+use outlive_testkit::world::World;
 use serde_json::json;
 use std::fs;
 
@@ -223,7 +225,7 @@ fn a_post_that_was_told_and_pruned_is_not_told_again() {
 fn after_a_power_loss_the_inbox_finds_what_it_had() {
     let world = World::new();
     let posted = post(&world, &json!({}), &[]);
-    let gate = crate::scripts::Gate::new(&world);
+    let gate = outlive_testkit::gate::Gate::new(&world);
     let id = world.ok(&["run", "--session", ME, "--shell", &gate.then("exit 3")]);
     for lost in ["inbox", "live", "sessions"] {
         fs::remove_dir_all(world.home().join(lost)).unwrap();
@@ -258,12 +260,12 @@ fn a_consumer_that_is_held_up_past_its_claim_tells_nothing() {
 fn what_is_waited_for_nobody_else_tells_unless_the_waiter_dies() {
     for dies in [false, true] {
         let world = World::new();
-        let gate = crate::scripts::Gate::new(&world);
+        let gate = outlive_testkit::gate::Gate::new(&world);
         let id = world.ok(&["run", "--session", ME, "--shell", &gate.then("exit 3")]);
         let mut wait = world.command(["wait", &id]);
         wait.env("OUTLIVE_SESSION", ME);
         let mut wait = begin(wait);
-        crate::processes::until_blocked(wait.id() as i32);
+        outlive_testkit::processes::until_blocked(wait.id() as i32);
         kill(wait.id() as i32, STOP);
         gate.open();
         world.until_over(&id);
@@ -358,7 +360,7 @@ fn after_a_power_loss_a_job_whose_id_was_used_before_is_found_too() {
     let first = made(&world, "true");
     ack(&world, &first);
     world.ok(&["prune", "--all"]);
-    let gate = crate::scripts::Gate::new(&world);
+    let gate = outlive_testkit::gate::Gate::new(&world);
     assert_eq!(start(&world, ME, &gate.then("exit 3")).code, 0);
     for lost in ["inbox", "live", "sessions"] {
         fs::remove_dir_all(world.home().join(lost)).unwrap();
@@ -374,7 +376,7 @@ fn after_a_power_loss_a_job_whose_id_was_used_before_is_found_too() {
 #[test]
 fn a_session_that_was_dropped_gets_no_link_back() {
     let world = World::new();
-    let gate = crate::scripts::Gate::new(&world);
+    let gate = outlive_testkit::gate::Gate::new(&world);
     let id = world.ok(&["run", "--session", ME, "--shell", &gate.then("true")]);
     world.ok(&["session", "end", ME, "--drop"]);
     gate.open();

@@ -2,9 +2,13 @@
 
 use super::{ME, ack, assert_nothing_waits, end_event, event_ids, inbox, only_event, waiting};
 use crate::adoption::rewrite;
-use crate::checks::every;
-use crate::scripts::{Gate, IGNORES};
-use crate::world::{Ran, World, kill, until};
+use outlive_testkit::checks::every;
+use outlive_testkit::gate::Gate;
+use outlive_testkit::processes::kill;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::IGNORES;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
 /// Starts a job that leaves processes behind, each of which waits for the gate and then says `bye`.

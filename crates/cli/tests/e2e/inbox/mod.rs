@@ -14,8 +14,11 @@ mod soak;
 mod text;
 mod waiting;
 
-use crate::world::{Ran, World, kill, until};
 use outlive_sys::poll::{self, Interest};
+use outlive_testkit::processes::kill;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -176,12 +179,11 @@ impl Consumer {
         std::io::Read::read_to_string(&mut self.lines, &mut stdout).unwrap();
         let stderr = self.words();
         let status = self.child.wait().unwrap();
-        let signal = std::os::unix::process::ExitStatusExt::signal(&status);
-        Ran {
-            code: status.code().unwrap_or_else(|| 128 + signal.unwrap()),
-            stdout,
-            stderr,
-        }
+        Ran::from(std::process::Output {
+            status,
+            stdout: stdout.into_bytes(),
+            stderr: stderr.into_bytes(),
+        })
     }
 
     /// The answer it ends with, which must be a good one.

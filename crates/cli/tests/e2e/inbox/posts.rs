@@ -4,8 +4,10 @@ use super::{
     ME, ack, assert_nothing_waits, ended, event_ids, inbox, inbox_of, only_event, post,
     try_to_post, waiting,
 };
-use crate::checks::every;
-use crate::world::{Ran, World, names_in};
+use outlive_testkit::checks::every;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::records::names_in;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
@@ -116,7 +118,7 @@ fn of_many_posts_of_one_id_at_once_one_is_told() {
     let begin = |_| {
         let mut command = world.command(["post", "--session", ME, "--id", "mine", "--json"]);
         command.arg(&file);
-        crate::processes::begin(command)
+        outlive_testkit::processes::begin(command)
     };
     let posters: Vec<_> = (0..12).map(begin).collect();
     let posted = |child| {

@@ -1,8 +1,10 @@
 //! `prune` removes posts that were told, and what killed consumers and posters left.
 
 use super::{Consumer, ME, ack, assert_nothing_waits, event_ids, inbox, post};
-use crate::processes::{kill_for_good, until_blocked};
-use crate::world::{Ran, World, names_in};
+use outlive_testkit::processes::{kill_for_good, until_blocked};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::records::names_in;
+use outlive_testkit::world::World;
 use serde_json::json;
 use std::fs;
 use std::process::Command;

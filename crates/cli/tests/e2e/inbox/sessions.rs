@@ -4,9 +4,11 @@ use super::{
     Consumer, ME, assert_nothing_waits, end_event, ended, ended_of, event_ids, inbox, inbox_of,
     only_event, post, waiting,
 };
-use crate::processes::until_blocked;
-use crate::scripts::{WAITS, let_go, ok, sleeper};
-use crate::world::{Ran, World, names_in};
+use outlive_testkit::processes::until_blocked;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::records::names_in;
+use outlive_testkit::scripts::{WAITS, let_go, ok, sleeper};
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
 /// Keys that somebody else chose.

@@ -5,8 +5,10 @@
 //! `cargo test -p outlive-cli --test e2e a_long_soak -- --ignored --nocapture`
 
 use super::{configure, end_event, event_ids, waiting};
-use crate::processes::KILL;
-use crate::world::{Ran, World, kill, names_in};
+use outlive_testkit::processes::{KILL, kill};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::records::names_in;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -277,7 +279,7 @@ impl Receiver<'_> {
     }
 
     fn killed_at_some_time(&mut self, command: Command) -> Ran {
-        let child = crate::processes::begin(command);
+        let child = outlive_testkit::processes::begin(command);
         thread::sleep(Duration::from_millis(self.random.below(80)));
         kill(child.id() as i32, KILL);
         Ran::end_of(child)

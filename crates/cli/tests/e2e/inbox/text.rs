@@ -2,10 +2,11 @@
 
 use super::{ME, ended, inbox, only_event};
 use crate::adoption::leader;
-use crate::checks::every;
-use crate::processes::kill_for_good;
-use crate::scripts::sleeper;
-use crate::world::{Ran, World};
+use outlive_testkit::checks::every;
+use outlive_testkit::processes::kill_for_good;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::sleeper;
+use outlive_testkit::world::World;
 use serde_json::Value;
 
 /// The most of the last output that is shown, in characters.

@@ -2,11 +2,12 @@
 
 use super::{Consumer, ME, ack, end_event, ended, event_ids, inbox, only_event, post, waiting};
 use crate::adoption::keepers;
-use crate::checks::keepings;
-use crate::processes::{CONT, KILL, kill_for_good, until_blocked, until_stopped};
-use crate::scripts::{WAITS, let_go, ok};
-use crate::trace::watch_for_two_seconds;
-use crate::world::{World, kill, until};
+use outlive_testkit::checks::keepings;
+use outlive_testkit::processes::{CONT, KILL, kill, kill_for_good, until_blocked, until_stopped};
+use outlive_testkit::scripts::{WAITS, let_go, ok};
+use outlive_testkit::trace::watch_for_two_seconds;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::json;
 
 /// A job of the session that ends with 7 once it is let go.
@@ -127,7 +128,7 @@ fn a_waiter_leaves_no_bell_behind() {
     let bells = || {
         let inbox = world.home().join("inbox").join(ME);
         match inbox.exists() {
-            true => crate::world::names_in(&inbox),
+            true => outlive_testkit::records::names_in(&inbox),
             false => Vec::new(),
         }
     };

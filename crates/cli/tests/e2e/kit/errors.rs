@@ -1,7 +1,8 @@
 //! Whatever goes wrong in a hook, the agent goes on, and `hook.log` says why.
 
 use super::{call, ended_job, hook, is_silent, log, start};
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 

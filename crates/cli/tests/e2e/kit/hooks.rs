@@ -1,7 +1,7 @@
 //! Each agent is told at each occasion, in its own form.
 
 use super::{call, ended_job, is_silent, json};
-use crate::world::World;
+use outlive_testkit::world::World;
 
 const SAID: &str = r#"{"session_id":"s","cwd":"/","hook_event_name":"X"}"#;
 

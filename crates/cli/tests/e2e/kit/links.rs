@@ -1,7 +1,7 @@
 //! Links in the way of a file.
 
 use super::{setup, user, write};
-use crate::world::World;
+use outlive_testkit::world::World;
 use std::fs;
 use std::os::unix::fs::symlink;
 

@@ -8,7 +8,8 @@ mod setup;
 mod told;
 mod waking;
 
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -69,7 +70,9 @@ fn user(world: &World) -> PathBuf {
 
 /// `outlive setup` for that user, who has `outlive` on the path.
 fn setup(world: &World, args: &[&str]) -> Ran {
-    let program = Path::new(env!("CARGO_BIN_EXE_outlive")).parent().unwrap();
+    let program = Path::new(outlive_testkit::programs::outlive())
+        .parent()
+        .unwrap();
     Ran::of(
         world
             .command(["setup"].iter().chain(args))

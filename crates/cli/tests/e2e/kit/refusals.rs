@@ -1,7 +1,8 @@
 //! What setup does not do.
 
 use super::{setup, tree, user, write};
-use crate::world::{World, behind};
+use outlive_testkit::environment::behind;
+use outlive_testkit::world::World;
 use std::fs;
 
 #[test]

@@ -1,7 +1,7 @@
 //! Setting each agent up, and taking it out again.
 
 use super::{AGENTS, setup, tree, user, write};
-use crate::world::World;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

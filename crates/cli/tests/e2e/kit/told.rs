@@ -1,7 +1,8 @@
 //! Each event is told exactly once, whoever is killed at it.
 
 use super::{call, ended_job, hook, is_silent, start};
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use std::fs;
 
 const SAID: &str = r#"{"session_id":"s"}"#;

@@ -1,8 +1,10 @@
 //! `hook wait`: beside an idle agent, until there is news.
 
 use super::{call, ended_job, hook, is_silent, start};
-use crate::processes::{begin, until_blocked};
-use crate::world::{Ran, World, is_alive, until};
+use outlive_testkit::processes::{begin, is_alive, until_blocked};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 
 const SAID: &str = r#"{"session_id":"s"}"#;
@@ -47,7 +49,7 @@ fn an_idle_agent_is_woken_once() {
 fn what_the_agent_waits_for_itself_its_hook_does_not_tell() {
     for round in 0..6 {
         let world = World::new();
-        let gate = crate::scripts::Gate::new(&world);
+        let gate = outlive_testkit::gate::Gate::new(&world);
         let id = world.ok(&["run", "--session", "s", "--shell", &gate.then("exit 5")]);
         let hook = start(&mut hook(&world, "wait", "claude-code"), SAID);
         until_waiting(&world, 1);

@@ -1,7 +1,9 @@
 //! What a job is born into.
 
 use super::{GROUP, SESSION, TTY, file, from_bash, stat_field, text};
-use crate::world::{Ran, World, behind};
+use outlive_testkit::environment::behind;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;

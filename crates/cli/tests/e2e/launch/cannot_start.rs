@@ -2,8 +2,10 @@
 
 use super::{assert_not_started, file, text};
 use crate::adoption::leader;
-use crate::processes::{CONT, begin, kill_for_good};
-use crate::world::{Ran, World, kill, until};
+use outlive_testkit::processes::{CONT, begin, kill, kill_for_good};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 

@@ -1,9 +1,10 @@
 //! The environment of a job, and who may read what is kept of it.
 
 use super::assert_not_started;
-use crate::checks::until_output;
-use crate::scripts::loop_until;
-use crate::world::{Ran, World};
+use outlive_testkit::checks::until_output;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::loop_until;
+use outlive_testkit::world::World;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

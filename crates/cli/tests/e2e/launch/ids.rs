@@ -1,9 +1,11 @@
 //! Ids: taken ones, racing ones, bad ones.
 
 use super::text;
-use crate::checks::exited;
-use crate::scripts::loop_until;
-use crate::world::{Ran, World, names_in};
+use outlive_testkit::checks::exited;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::records::names_in;
+use outlive_testkit::scripts::loop_until;
+use outlive_testkit::world::World;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};

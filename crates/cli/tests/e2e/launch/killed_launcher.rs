@@ -1,9 +1,11 @@
 //! A launcher killed on the way.
 
 use super::text;
-use crate::checks::exited;
-use crate::processes::{CONT, until_stopped};
-use crate::world::{Ran, World, kill, names_in};
+use outlive_testkit::checks::exited;
+use outlive_testkit::processes::{CONT, kill, until_stopped};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::records::names_in;
+use outlive_testkit::world::World;
 use std::fs::File;
 use std::path::Path;
 use std::process::Stdio;

@@ -1,11 +1,13 @@
 //! Signals to whoever launched a job.
 
 use super::{GROUP, TTY, everyone, stat_field, text, with_outlive};
-use crate::checks::exited;
-use crate::processes::KILL;
-use crate::scripts::loop_until;
-use crate::world::{Ran, World, is_alive, kill, until};
 use outlive_sys::{process, tree};
+use outlive_testkit::checks::exited;
+use outlive_testkit::processes::{KILL, is_alive, kill};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::loop_until;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,7 +1,8 @@
 //! Homes far longer than the path of a socket may be.
 
-use crate::processes::kill_for_good;
-use crate::world::{Ran, World};
+use outlive_testkit::processes::kill_for_good;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 

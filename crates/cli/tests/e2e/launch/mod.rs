@@ -10,7 +10,8 @@ mod long_paths;
 mod nesting;
 mod shell_strings;
 
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -76,6 +77,6 @@ fn everyone(world: &World, id: &str) -> (i32, i32, i32) {
 
 /// The command with the program's path in `$OUTLIVE`.
 fn with_outlive(mut command: Command) -> Command {
-    command.env("OUTLIVE", env!("CARGO_BIN_EXE_outlive"));
+    command.env("OUTLIVE", outlive_testkit::programs::outlive());
     command
 }

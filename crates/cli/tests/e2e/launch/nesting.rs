@@ -1,9 +1,11 @@
 //! Jobs that start jobs.
 
 use super::{text, with_outlive};
-use crate::checks::{exited, until_output};
-use crate::scripts::loop_until;
-use crate::world::{Ran, World, until};
+use outlive_testkit::checks::{exited, until_output};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::loop_until;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::json;
 use std::fs::File;
 use std::path::{Path, PathBuf};

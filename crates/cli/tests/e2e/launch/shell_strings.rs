@@ -1,9 +1,10 @@
 //! Strings for a shell.
 
 use super::text;
-use crate::checks::until_output;
-use crate::scripts::loop_until;
-use crate::world::{Ran, World};
+use outlive_testkit::checks::until_output;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::loop_until;
+use outlive_testkit::world::World;
 use std::fs::{self, File};
 
 /// What `bash -c` itself makes of a string: its code, and what it wrote.

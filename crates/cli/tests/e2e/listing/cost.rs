@@ -1,9 +1,10 @@
 //! What it costs.
 
 use super::{day, ended};
-use crate::scripts::sleeper;
-use crate::trace::strace;
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::sleeper;
+use outlive_testkit::trace::strace;
+use outlive_testkit::world::World;
 use std::fs::{self, File};
 use std::io::Write;
 

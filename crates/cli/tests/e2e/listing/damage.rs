@@ -1,9 +1,10 @@
 //! Damaged jobs, and a damaged history.
 
 use super::{assert_lists, day, ended};
-use crate::checks::exited;
-use crate::scripts::sleeper;
-use crate::world::{World, ids_of};
+use outlive_testkit::checks::exited;
+use outlive_testkit::ran::ids_of;
+use outlive_testkit::scripts::sleeper;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::Write;

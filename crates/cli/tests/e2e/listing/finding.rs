@@ -1,8 +1,9 @@
 //! Finding one job.
 
 use super::ended;
-use crate::scripts::sleeper;
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::sleeper;
+use outlive_testkit::world::World;
 
 #[test]
 fn an_id_its_unique_beginning_and_a_name_find_a_job() {

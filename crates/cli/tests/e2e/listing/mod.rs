@@ -8,8 +8,8 @@ mod output;
 mod restart;
 mod words;
 
-use crate::scripts::over;
-use crate::world::World;
+use outlive_testkit::scripts::over;
+use outlive_testkit::world::World;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::PathBuf;

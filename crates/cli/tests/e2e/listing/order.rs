@@ -1,9 +1,9 @@
 //! Which jobs, in which order.
 
 use super::{assert_lists, ended, fabricate};
-use crate::processes::CONT;
-use crate::scripts::{loop_until, sleeper};
-use crate::world::{World, kill};
+use outlive_testkit::processes::{CONT, kill};
+use outlive_testkit::scripts::{loop_until, sleeper};
+use outlive_testkit::world::World;
 use std::fs;
 
 #[test]

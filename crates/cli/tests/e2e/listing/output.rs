@@ -1,7 +1,8 @@
 //! Quiet, closed pipes, completions and the manual.
 
 use super::{ended, fabricate};
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use std::fs::{self, File};
 
 #[test]
@@ -72,7 +73,7 @@ fn into_closed_pipe(world: &World, args: &[&str]) -> Ran {
 fn the_first_line_can_be_had_alone() {
     let world = World::new();
     fabricate(&world, 30);
-    let script = format!("{} list | head -1", env!("CARGO_BIN_EXE_outlive"));
+    let script = format!("{} list | head -1", outlive_testkit::programs::outlive());
     let ran = Ran::of(&mut world.within("bash", ["-c", &script]));
     assert!(ran.stdout.starts_with("ID "), "{ran:?}");
     assert_eq!((ran.stdout.lines().count(), ran.stderr.as_str()), (1, ""));

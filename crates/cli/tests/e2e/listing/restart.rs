@@ -2,9 +2,12 @@
 
 use super::ended;
 use crate::adoption::rewrite;
-use crate::scripts::sleeper;
-use crate::trace::strace;
-use crate::world::{Ran, World, ids_of, kill, names_in};
+use outlive_testkit::processes::kill;
+use outlive_testkit::ran::{Ran, ids_of};
+use outlive_testkit::records::names_in;
+use outlive_testkit::scripts::sleeper;
+use outlive_testkit::trace::strace;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::fs;
 

@@ -1,8 +1,9 @@
 //! What it says of a job, and of a home.
 
 use super::ended;
-use crate::scripts::sleeper;
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::sleeper;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

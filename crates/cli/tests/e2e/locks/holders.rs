@@ -1,10 +1,11 @@
 //! The keepers of the job that has the lock, killed.
 
 use super::{Book, assert_ran_after, assert_waits, errand, errands, holder, locked, waiter};
-use crate::checks::keepings;
-use crate::processes::{kill_for_good, sleeps_in};
-use crate::scripts::{WAITS, let_go};
-use crate::world::{World, is_alive, until};
+use outlive_testkit::checks::keepings;
+use outlive_testkit::processes::{is_alive, kill_for_good, sleeps_in};
+use outlive_testkit::scripts::{WAITS, let_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 
 /// Starts a job with the lock that notes its end, when the test lets it end.
@@ -81,7 +82,7 @@ fn an_adopted_holder_lets_go_of_nothing_that_is_not_its_own() {
     let book = Book::new(&world);
     let first = noting_holder(&world, &book);
     let go = world.path("second");
-    let script = crate::scripts::loop_until(&go);
+    let script = outlive_testkit::scripts::loop_until(&go);
     let second = waiter(&world, &first, &[], &script);
     world.kill_both(&first);
     until_it_waits_for_the_process(&world, &second);

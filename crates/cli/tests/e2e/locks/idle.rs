@@ -1,10 +1,11 @@
 //! Waiting costs nothing but the processes that wait.
 
 use super::{errand, errands, holder, waiter};
-use crate::checks::{every, keepings};
-use crate::processes::{kill_for_good, sleeps_for_good};
-use crate::trace::watch_for_two_seconds;
-use crate::world::{World, until};
+use outlive_testkit::checks::{every, keepings};
+use outlive_testkit::processes::{kill_for_good, sleeps_for_good};
+use outlive_testkit::trace::watch_for_two_seconds;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 
 #[test]
 fn nobody_polls_while_a_job_waits() {

@@ -4,10 +4,11 @@ use super::{
     Book, assert_ran_after, assert_waits, errand, errands, holder, locked, waiter,
     waiter_with_hooks,
 };
-use crate::checks::{every, keepings};
-use crate::processes::kill_for_good;
-use crate::scripts::let_go;
-use crate::world::{World, is_alive, until};
+use outlive_testkit::checks::{every, keepings};
+use outlive_testkit::processes::{is_alive, kill_for_good};
+use outlive_testkit::scripts::let_go;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 
 #[test]
 fn its_standby_goes_on_waiting_and_starts_it_once() {

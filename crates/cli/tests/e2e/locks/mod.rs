@@ -9,10 +9,12 @@ mod turns;
 mod unless_running;
 mod verbs;
 
-use crate::checks::exited;
-use crate::scripts::{WAITS, ok, with_go};
-use crate::world::{Ran, World, until};
 use outlive_sys::process;
+use outlive_testkit::checks::exited;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, ok, with_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::json;
 use std::fs;
 use std::path::PathBuf;

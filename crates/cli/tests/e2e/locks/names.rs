@@ -1,8 +1,8 @@
 //! What a lock may be called.
 
 use super::holder;
-use crate::scripts::{WAITS, let_go, ok};
-use crate::world::World;
+use outlive_testkit::scripts::{WAITS, let_go, ok};
+use outlive_testkit::world::World;
 use serde_json::json;
 
 #[test]
@@ -31,7 +31,7 @@ fn a_lock_may_have_any_name() {
     for id in jobs {
         assert_eq!(world.wait(&id)["exit_code"], 0);
     }
-    let names = crate::world::names_in(&world.home().join("locks"));
+    let names = outlive_testkit::records::names_in(&world.home().join("locks"));
     assert_eq!(names.len(), 7, "{names:?}");
 }
 

@@ -1,10 +1,11 @@
 //! Stopping a job that waits.
 
 use super::{assert_ran_after, assert_waits, errand, errands, holder, waiter, waiter_with_hooks};
-use crate::checks::{keepings, signaled};
-use crate::processes::{kill_for_good, until_stopped};
-use crate::scripts::let_go;
-use crate::world::{World, is_alive, until};
+use outlive_testkit::checks::{keepings, signaled};
+use outlive_testkit::processes::{is_alive, kill_for_good, until_stopped};
+use outlive_testkit::scripts::let_go;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 
@@ -45,7 +46,7 @@ fn it_does_not_get_the_lock_afterwards() {
     let world = World::new();
     let first = holder(&world);
     let fifo = world.path("fifo");
-    crate::scripts::make_fifo(&fifo);
+    outlive_testkit::gate::make_fifo(&fifo);
     let bell = format!("read -r line < {}", fifo.display());
     let second = waiter(&world, &first, &["--on-end", &bell], "true");
     assert_stopped(&world, &world.job(&["stop", &second, "--json"]));

@@ -1,10 +1,11 @@
 //! One after the other, and nobody is forgotten.
 
 use super::{Book, assert_ran_after, holder, locked, waiter};
-use crate::checks::{assert_nothing_is_left, assert_same_bytes, every};
-use crate::processes::kill_for_good;
-use crate::scripts::{WAITS, let_go, numbers, ok};
-use crate::world::{World, until};
+use outlive_testkit::checks::{assert_nothing_is_left, assert_same_bytes, every};
+use outlive_testkit::processes::kill_for_good;
+use outlive_testkit::scripts::{WAITS, let_go, numbers, ok};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::collections::BTreeSet;
 use std::thread;
 
@@ -89,7 +90,7 @@ fn other_locks_and_jobs_without_one_are_not_held_up() {
 fn the_output_of_a_job_that_waited_is_kept_as_it_comes() {
     let world = World::new();
     let first = holder(&world);
-    let gate = crate::scripts::Gate::new(&world);
+    let gate = outlive_testkit::gate::Gate::new(&world);
     let script = format!("seq 1 50000; {}", gate.then("echo over"));
     let second = waiter(&world, &first, &[], &script);
     let_go(&world);
@@ -108,11 +109,11 @@ fn the_output_of_a_job_that_waited_is_kept_as_it_comes() {
 #[test]
 fn a_job_without_a_lock_has_no_more_than_before() {
     let world = World::new();
-    let id = crate::scripts::sleeper(&world, &[]);
+    let id = outlive_testkit::scripts::sleeper(&world, &[]);
     world.ok(&["signal", &id, "CONT"]);
     assert_eq!(world.processes().len(), 3);
     assert!(!world.home().join("locks").exists());
-    let files = crate::world::names_in(&world.job_dir(&id));
+    let files = outlive_testkit::records::names_in(&world.job_dir(&id));
     let expected = ["control", "feed", "journal", "lock", "output", "spec.json"];
     assert_eq!(files, expected);
     for pid in [world.pair(&id).keeper, world.pair(&id).standby.unwrap()] {

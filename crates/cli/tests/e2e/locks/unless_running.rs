@@ -1,8 +1,9 @@
 //! `--unless-running`: the job that does it already will do.
 
 use super::{assert_waits, holder};
-use crate::scripts::sleeper;
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::sleeper;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -139,7 +140,7 @@ fn one_that_waits_for_its_lock_counts() {
 #[test]
 fn an_id_that_another_job_has_is_refused_all_the_same() {
     let world = World::new();
-    crate::scripts::over(&world, &["--id", "mine", "--", "true"]);
+    outlive_testkit::scripts::over(&world, &["--id", "mine", "--", "true"]);
     let args = [
         "run",
         "--unless-running",
@@ -159,13 +160,14 @@ fn an_id_that_another_job_has_is_refused_all_the_same() {
 #[test]
 fn whoever_waits_waits_for_the_running_job() {
     let world = World::new();
-    let script = format!("{}exit 4", crate::scripts::WAITS);
+    let script = format!("{}exit 4", outlive_testkit::scripts::WAITS);
     let args = ["run", "--unless-running", "--shell", &script];
-    let first = crate::scripts::ok(&world, &args);
+    let first = outlive_testkit::scripts::ok(&world, &args);
     let args = ["run", "--unless-running", "--wait", "--shell", &script];
-    let second = crate::processes::begin(crate::scripts::with_go(&world, &args));
-    crate::processes::until_blocked(second.id() as i32);
-    crate::scripts::let_go(&world);
+    let second =
+        outlive_testkit::processes::begin(outlive_testkit::scripts::with_go(&world, &args));
+    outlive_testkit::processes::until_blocked(second.id() as i32);
+    outlive_testkit::scripts::let_go(&world);
     assert_eq!(Ran::end_of(second).code, 4);
     assert_eq!(world.listed(&[]), [first]);
 }

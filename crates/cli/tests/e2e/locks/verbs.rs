@@ -1,10 +1,12 @@
 //! Every verb has an answer about a job that waits.
 
 use super::{assert_ran_after, assert_waits, holder, waiter};
-use crate::processes::begin;
-use crate::scripts::{let_go, send_line, with_go};
-use crate::world::{Ran, World, until};
 use outlive_sys::clock;
+use outlive_testkit::processes::begin;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{let_go, send_line, with_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 
 #[test]

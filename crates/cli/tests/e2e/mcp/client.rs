@@ -1,6 +1,6 @@
 //! A small MCP client that speaks to the real `outlive mcp`.
 
-use crate::world::World;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};

@@ -3,7 +3,8 @@
 //!
 //! Needs npm, and is asked for: `cargo test -p outlive-cli --test e2e codex -- --ignored`.
 
-use crate::world::{World, until};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::fs;
@@ -151,7 +152,7 @@ fn configure(world: &World, port: u16) {
          [model_providers.loop]\nname = \"loop\"\nbase_url = \"http://127.0.0.1:{port}/v1\"\n\
          wire_api = \"responses\"\nenv_key = \"LOOP_KEY\"\n\
          [mcp_servers.outlive]\ncommand = {:?}\nargs = [\"mcp\"]\nenv = {{ OUTLIVE_HOME = {:?} }}\n",
-        env!("CARGO_BIN_EXE_outlive"),
+        outlive_testkit::programs::outlive(),
         world.home().display().to_string(),
     );
     fs::write(home.join("config.toml"), config).unwrap();

@@ -1,7 +1,7 @@
 //! Both eras of the protocol, and the end of the input.
 
 use super::client::{Client, stateless};
-use crate::world::World;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::time::Instant;
 

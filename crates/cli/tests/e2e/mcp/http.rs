@@ -1,7 +1,8 @@
 //! Over HTTP: a token, the right host, no web pages of elsewhere; and the same tools.
 
 use super::client::{ends_in, stateless};
-use crate::world::{Ran, World};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

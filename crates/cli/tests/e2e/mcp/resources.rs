@@ -1,7 +1,7 @@
 //! Outputs as resources, for user interfaces.
 
 use super::client::Client;
-use crate::world::World;
+use outlive_testkit::world::World;
 use serde_json::json;
 
 #[test]

@@ -1,7 +1,7 @@
 //! Sessions are separate, and a repeated call starts nothing more.
 
 use super::client::{Client, text_of};
-use crate::world::World;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
 #[test]

@@ -1,7 +1,8 @@
 //! Outputs that grow, for user interfaces that want to know.
 
 use super::client::{Client, stateless};
-use crate::world::{World, until};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::fs::File;
 

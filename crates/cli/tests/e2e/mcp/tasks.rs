@@ -1,7 +1,8 @@
 //! Jobs as tasks, for clients that know the extension.
 
 use super::client::{Client, ends_in, stateless};
-use crate::world::{World, until};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::fs::File;
 

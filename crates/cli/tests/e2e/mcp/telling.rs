@@ -1,8 +1,8 @@
 //! Each end is told once, through the death of any server.
 
 use super::client::{Client, ends_in, text_of};
-use crate::processes::{CONT, is_stopped, until_stopped};
-use crate::world::{World, kill};
+use outlive_testkit::processes::{CONT, is_stopped, kill, until_stopped};
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,7 +1,7 @@
 //! What the tools show: text within a budget, and no secrets.
 
 use super::client::{Client, text_of};
-use crate::world::World;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
 const SECRET: &str = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";

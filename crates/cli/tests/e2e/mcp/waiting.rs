@@ -1,7 +1,7 @@
 //! Waiting within the client's patience: progress, cancelling, and no polling.
 
 use super::client::{Client, text_of};
-use crate::world::World;
+use outlive_testkit::world::World;
 use serde_json::json;
 use std::time::Instant;
 

@@ -1,9 +1,11 @@
 //! A heir finishes what the keeper began.
 
-use crate::checks::{assert_nothing_is_left, every, exited, keepings};
-use crate::processes::{CONT, KILL, STOP, begin, until_stopped};
-use crate::scripts::{IGNORES, WAITS, let_go, started, with_go};
-use crate::world::{Ran, World, is_alive, kill, until};
+use outlive_testkit::checks::{assert_nothing_is_left, every, exited, keepings};
+use outlive_testkit::processes::{CONT, KILL, STOP, begin, is_alive, kill, until_stopped};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{IGNORES, WAITS, let_go, started, with_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::process::Child;
 

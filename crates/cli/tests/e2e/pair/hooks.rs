@@ -1,10 +1,11 @@
 //! Either of the pair killed at any hook.
 
 use super::kinds::{Cell, HOOKS, cells};
-use crate::checks::{every, keepings};
-use crate::processes::{CONT, is_stopped, kill_for_good};
-use crate::world::{World, kill, until};
 use outlive_sys::process;
+use outlive_testkit::checks::{every, keepings};
+use outlive_testkit::processes::{CONT, is_stopped, kill, kill_for_good};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::thread::{self, ScopedJoinHandle};
 
 fn a_keeper_killed_at_any_hook_loses_nothing_of_a(kind: &str) {

@@ -1,8 +1,11 @@
 //! Every kind of job at every hook of a keeper.
 
-use crate::checks::{assert_nothing_is_left, assert_same_bytes, exited, signaled, until_output};
-use crate::scripts::{IGNORES, let_go, numbers, with_go};
-use crate::world::{Ran, World};
+use outlive_testkit::checks::{
+    assert_nothing_is_left, assert_same_bytes, exited, signaled, until_output,
+};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{IGNORES, let_go, numbers, with_go};
+use outlive_testkit::world::World;
 use serde_json::Value;
 
 /// Whether a job of some kind comes by a hook.

@@ -1,9 +1,11 @@
 //! A job's names are made to last by the standby, and nobody waits for it.
 
-use crate::checks::{assert_nothing_is_left, keepings};
-use crate::processes::{CONT, begin, until_blocked, until_stopped};
-use crate::scripts::{go, let_go, loop_until};
-use crate::world::{Ran, World, is_alive, kill, until};
+use outlive_testkit::checks::{assert_nothing_is_left, keepings};
+use outlive_testkit::processes::{CONT, begin, is_alive, kill, until_blocked, until_stopped};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{go, let_go, loop_until};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 
 /// A job that runs until it is let go, and its standby, to which this happens when it syncs.
 fn waiter(world: &World, action: &str) -> (String, i32) {

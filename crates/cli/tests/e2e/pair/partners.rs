@@ -1,9 +1,11 @@
 //! Whoever is left of the pair makes itself a new partner.
 
-use crate::checks::{assert_nothing_is_left, exited, keepings};
-use crate::processes::{KILL, kill_for_good};
-use crate::scripts::{WAITS, let_go, started, with_go};
-use crate::world::{Ran, World, is_alive, kill, until};
+use outlive_testkit::checks::{assert_nothing_is_left, exited, keepings};
+use outlive_testkit::processes::{KILL, is_alive, kill, kill_for_good};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, let_go, started, with_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 
 /// What the job prints and ends with once it is let go.
 const LATER: &str = "echo before; until [ -e \"$GO\" ]; do sleep 0.02; done; echo after; exit 7";
@@ -185,9 +187,9 @@ fn a_standby_made_while_the_job_waits_for_its_lock_is_replaced_when_it_starts() 
 fn a_client_hears_of_its_keeper_s_end_though_a_standby_was_forked_meanwhile() {
     let world = World::new();
     let id = waiting(&world, &[]);
-    let waiter = crate::processes::begin(world.command(["wait", &id]));
+    let waiter = outlive_testkit::processes::begin(world.command(["wait", &id]));
     let (keeper, standby) = world.settled_pair(&id);
-    crate::processes::until_blocked(waiter.id() as i32);
+    outlive_testkit::processes::until_blocked(waiter.id() as i32);
     kill_for_good(standby);
     until("there is another", || {
         world.pair(&id).standby.is_some_and(|new| new != standby)

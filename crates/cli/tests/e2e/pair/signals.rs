@@ -1,9 +1,11 @@
 //! Signals to the pair, and what a launcher does with its own.
 
-use crate::checks::{assert_nothing_is_left, keepings};
-use crate::processes::kill_for_good;
-use crate::scripts::{WAITS, let_go, start};
-use crate::world::{Ran, World, behind, is_alive, kill};
+use outlive_testkit::checks::{assert_nothing_is_left, keepings};
+use outlive_testkit::environment::behind;
+use outlive_testkit::processes::{is_alive, kill, kill_for_good};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, let_go, start};
+use outlive_testkit::world::World;
 
 #[test]
 fn no_signal_but_kill_moves_the_keeper_or_its_standby() {

@@ -1,9 +1,12 @@
 //! Either of the pair killed at any moment of a fast stream.
 
-use crate::checks::{assert_nothing_is_left, assert_same_bytes, every, keepings, until_output};
-use crate::processes::{CONT, KILL, STOP, state_of, until_stopped};
-use crate::scripts::{WAITS, go, let_go, numbers, start};
-use crate::world::{World, kill, until};
+use outlive_testkit::checks::{
+    assert_nothing_is_left, assert_same_bytes, every, keepings, until_output,
+};
+use outlive_testkit::processes::{CONT, KILL, STOP, kill, state_of, until_stopped};
+use outlive_testkit::scripts::{WAITS, go, let_go, numbers, start};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};

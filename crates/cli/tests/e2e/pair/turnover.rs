@@ -1,10 +1,15 @@
 //! A pair of which both have been replaced: what only the first two had by right is still there.
 
-use crate::checks::{assert_nothing_is_left, exited, until_output};
-use crate::processes::{CONT, STOP, begin, kill_for_good, until_stopped};
-use crate::scripts::{Gate, started};
-use crate::world::{Ran, World, behind, kill, until};
 use outlive_sys::{process, tree};
+use outlive_testkit::checks::{assert_nothing_is_left, exited, until_output};
+use outlive_testkit::environment::behind;
+use outlive_testkit::gate::Gate;
+use outlive_testkit::namespaces::PID_NAMESPACE;
+use outlive_testkit::processes::{CONT, STOP, begin, kill, kill_for_good, until_stopped};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::started;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
@@ -26,7 +31,7 @@ struct Careless {
 impl Careless {
     fn start() -> Careless {
         let mut command = Command::new("unshare");
-        command.args(["--pid", "--fork", "--mount-proc", "--kill-child"]);
+        command.args(PID_NAMESPACE);
         let unshare = begin({
             command.args(["sleep", "1000"]).stdin(Stdio::null());
             command
@@ -102,8 +107,8 @@ fn a_standby_is_replaced_though_its_keeper_meets_another_failure_with_it() {
     until("it waits for its lock", || errands().is_some());
     kill(keeper, STOP);
     until_stopped(keeper);
-    kill(errands().unwrap(), crate::processes::KILL);
-    kill(standby, crate::processes::KILL);
+    kill(errands().unwrap(), outlive_testkit::processes::KILL);
+    kill(standby, outlive_testkit::processes::KILL);
     kill(keeper, CONT);
     until("there is another", || {
         world.pair("job").standby.is_some_and(|new| new != standby)

@@ -1,8 +1,9 @@
 //! By age, count and size.
 
 use super::{DAY_MS, ended_ago, removed, set_wall, touch};
-use crate::scripts::{over, sleeper};
-use crate::world::{World, names_in};
+use outlive_testkit::records::names_in;
+use outlive_testkit::scripts::{over, sleeper};
+use outlive_testkit::world::World;
 use serde_json::json;
 
 #[test]

@@ -1,10 +1,13 @@
 //! While others start, run and prune.
 
 use super::{removed, texts, touch};
-use crate::processes::{CONT, STOP, begin, until_stopped};
-use crate::scripts::{loop_until, over};
-use crate::trace::strace;
-use crate::world::{Ran, World, kill, names_in, until};
+use outlive_testkit::processes::{CONT, STOP, begin, kill, until_stopped};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::records::names_in;
+use outlive_testkit::scripts::{loop_until, over};
+use outlive_testkit::trace::strace;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::fs;

@@ -6,8 +6,8 @@ mod remains;
 mod running;
 mod untold;
 
-use crate::scripts::over;
-use crate::world::World;
+use outlive_testkit::scripts::over;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;

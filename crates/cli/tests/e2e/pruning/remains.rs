@@ -1,9 +1,11 @@
 //! What goes with a job, and what others left behind.
 
 use super::{DAY_MS, ended_ago, removed, texts, touch};
-use crate::scripts::{over, sleeper};
-use crate::trace::strace;
-use crate::world::{Ran, World, names_in};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::records::names_in;
+use outlive_testkit::scripts::{over, sleeper};
+use outlive_testkit::trace::strace;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;

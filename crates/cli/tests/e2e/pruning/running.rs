@@ -1,8 +1,9 @@
 //! Never what runs.
 
 use super::{DAY_MS, removed, set_wall};
-use crate::scripts::sleeper;
-use crate::world::{World, is_alive};
+use outlive_testkit::processes::is_alive;
+use outlive_testkit::scripts::sleeper;
+use outlive_testkit::world::World;
 use serde_json::json;
 use std::fs;
 

@@ -1,8 +1,8 @@
 //! Never what nobody was told.
 
 use super::{removed, untold};
-use crate::scripts::{loop_until, over, sleeper};
-use crate::world::World;
+use outlive_testkit::scripts::{loop_until, over, sleeper};
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::fs;
 

@@ -1,9 +1,11 @@
 //! Damage to the files of a job.
 
 use super::{assert_calm, assert_clear_error};
-use crate::checks::{exited, until_output};
-use crate::scripts::loop_until;
-use crate::world::{Ran, World, until};
+use outlive_testkit::checks::{exited, until_output};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::loop_until;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::Path;

@@ -1,10 +1,12 @@
 //! Few descriptors.
 
 use super::{assert_calm, assert_whole_or_refused, limited};
-use crate::processes::{INT, begin};
-use crate::scripts::loop_until;
-use crate::trace::attach;
-use crate::world::{Ran, World, is_alive, kill, until};
+use outlive_testkit::processes::{INT, begin, is_alive, kill};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::loop_until;
+use outlive_testkit::trace::attach;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::process::{Command, Stdio};

@@ -1,7 +1,8 @@
 //! Small filesystems for a home.
 
-use crate::processes::KILL;
-use crate::world::{Ran, World, kill};
+use outlive_testkit::processes::{KILL, kill};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;

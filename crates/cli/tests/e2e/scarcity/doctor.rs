@@ -1,7 +1,9 @@
 //! Where `run` refuses every job, `doctor` says why beforehand.
 
 use super::limited;
-use crate::world::{Ran, World, behind};
+use outlive_testkit::environment::behind;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 use std::process::Command;

@@ -2,7 +2,9 @@
 
 use super::disk::on_each_kind;
 use super::{LINE, assert_ended_exactly, expected, limited, lines};
-use crate::world::{Ran, World, names_in};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::records::names_in;
+use outlive_testkit::world::World;
 
 #[test]
 fn a_limit_on_file_sizes_costs_output_and_no_outcome() {

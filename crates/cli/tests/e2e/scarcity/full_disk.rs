@@ -5,9 +5,10 @@ use super::{
     LINE, assert_clear_error, assert_ended_exactly, assert_settled, assert_whole_or_refused,
     expected, leaders, lines,
 };
-use crate::processes::kill_for_good;
-use crate::scripts::loop_until;
-use crate::world::{World, until};
+use outlive_testkit::processes::kill_for_good;
+use outlive_testkit::scripts::loop_until;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs::File;
 use std::ops::Range;

@@ -2,8 +2,9 @@
 
 use super::damage::{assert_unharmed, run_every_verb_on};
 use super::{assert_whole_or_refused, leaders};
-use crate::scripts::make_fifo;
-use crate::world::{Ran, World};
+use outlive_testkit::gate::make_fifo;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::symlink;

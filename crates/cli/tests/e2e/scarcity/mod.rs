@@ -13,8 +13,10 @@ mod half_made;
 mod no_inodes;
 mod users;
 
-use crate::world::{Ran, World, behind};
 use outlive_sys::process;
+use outlive_testkit::environment::behind;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::ops::Range;
 use std::process::Command;

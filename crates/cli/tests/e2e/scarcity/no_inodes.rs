@@ -2,10 +2,11 @@
 
 use super::disk::Disk;
 use super::{assert_clear_error, assert_ended_exactly, assert_settled};
-use crate::checks::until_output;
-use crate::processes::CONT;
-use crate::scripts::loop_until;
-use crate::world::{World, kill, until};
+use outlive_testkit::checks::until_output;
+use outlive_testkit::processes::{CONT, kill};
+use outlive_testkit::scripts::loop_until;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::Stdio;

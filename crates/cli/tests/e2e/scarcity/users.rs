@@ -1,9 +1,12 @@
 //! Few processes, and homes that are not the own.
 
 use super::{assert_clear_error, assert_whole_or_refused, leaders};
-use crate::scripts::loop_until;
-use crate::world::{Ran, World, copy_program, until};
 use outlive_sys::tree;
+use outlive_testkit::programs::copy_program;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::loop_until;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::path::Path;
@@ -23,8 +26,8 @@ impl<'a> User<'a> {
         fs::set_permissions(world.path("."), public).unwrap();
         fs::create_dir(world.path("bin")).unwrap();
         for (name, path) in [
-            ("outlive", env!("CARGO_BIN_EXE_outlive")),
-            ("outlive-keeper", env!("CARGO_BIN_EXE_outlive-keeper")),
+            ("outlive", outlive_testkit::programs::outlive()),
+            ("outlive-keeper", outlive_testkit::programs::keeper()),
         ] {
             copy_program(path, &world.path("bin").join(name));
         }

@@ -1,10 +1,11 @@
 //! The writes of several clients are not mixed.
 
 use super::{ROOM, begin_send, end_input, reader, until_it_waits};
-use crate::checks::every;
-use crate::processes::kill_for_good;
-use crate::scripts::{WAITS, let_go};
-use crate::world::{Ran, World};
+use outlive_testkit::checks::every;
+use outlive_testkit::processes::kill_for_good;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, let_go};
+use outlive_testkit::world::World;
 use std::process::Child;
 
 /// Runs as often as there are blocks, and each is whole.

@@ -1,10 +1,10 @@
 //! What is on disk, and what is left there.
 
 use super::{assert_no_fifo, end_input, reader};
-use crate::checks::assert_nothing_is_left;
-use crate::processes::kill_for_good;
-use crate::scripts::{WAITS, let_go, send_line};
-use crate::world::World;
+use outlive_testkit::checks::assert_nothing_is_left;
+use outlive_testkit::processes::kill_for_good;
+use outlive_testkit::scripts::{WAITS, let_go, send_line};
+use outlive_testkit::world::World;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,11 @@
 //! The end of the input.
 
 use super::{ROOM, letters, reader, reader_with_hooks, refusal, send_bytes, sum};
-use crate::checks::{assert_nothing_is_left, assert_same_bytes, keepings, until_output};
-use crate::processes::{CONT, KILL, STOP, begin, kill_for_good};
-use crate::scripts::{WAITS, let_go, send_line};
-use crate::world::{Ran, World, kill};
+use outlive_testkit::checks::{assert_nothing_is_left, assert_same_bytes, keepings, until_output};
+use outlive_testkit::processes::{CONT, KILL, STOP, begin, kill, kill_for_good};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, let_go, send_line};
+use outlive_testkit::world::World;
 
 /// It stays open until then, and a process left behind is not left waiting for what cannot come.
 #[test]

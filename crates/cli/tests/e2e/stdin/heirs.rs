@@ -4,10 +4,12 @@ use super::{
     ROOM, begin_send, end_input, letters, reader, reader_with_hooks, send_bytes, stopped,
     until_it_waits,
 };
-use crate::checks::{assert_same_bytes, keepings, until_output};
-use crate::processes::{CONT, STOP, kill_for_good};
-use crate::scripts::{WAITS, let_go, send_line};
-use crate::world::{Ran, World, kill, until};
+use outlive_testkit::checks::{assert_same_bytes, keepings, until_output};
+use outlive_testkit::processes::{CONT, STOP, kill, kill_for_good};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, let_go, send_line};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 
 #[test]
 fn what_was_accepted_before_a_kill_is_delivered_by_the_next_keeper() {

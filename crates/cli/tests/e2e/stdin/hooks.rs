@@ -1,11 +1,12 @@
 //! Either of the pair killed at any hook.
 
 use super::{assert_no_fifo, reader_with_hooks, stopped};
-use crate::checks::{assert_nothing_is_left, every, keepings};
-use crate::processes::{CONT, kill_for_good};
-use crate::scripts::{numbers, send_line};
-use crate::world::{World, kill, until};
 use outlive_sys::process;
+use outlive_testkit::checks::{assert_nothing_is_left, every, keepings};
+use outlive_testkit::processes::{CONT, kill, kill_for_good};
+use outlive_testkit::scripts::{numbers, send_line};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::thread;
 
 /// Every hook that a job passes which reads to its end by itself.

@@ -12,9 +12,11 @@ mod sending;
 mod standard_input;
 mod write_ids;
 
-use crate::processes::{begin, is_stopped};
-use crate::scripts::with_go;
-use crate::world::{Ran, World, until};
+use outlive_testkit::processes::{begin, is_stopped};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::with_go;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::Write;

@@ -1,10 +1,11 @@
 //! Either of the pair killed at random.
 
 use super::{begin_send, end_input, random, reader};
-use crate::checks::{assert_same_bytes, every};
-use crate::processes::{KILL, kill_for_good};
-use crate::scripts::{WAITS, let_go, numbers, send_line};
-use crate::world::{Ran, World, kill};
+use outlive_testkit::checks::{assert_same_bytes, every};
+use outlive_testkit::processes::{KILL, kill, kill_for_good};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, let_go, numbers, send_line};
+use outlive_testkit::world::World;
 use std::thread;
 use std::time::Duration;
 

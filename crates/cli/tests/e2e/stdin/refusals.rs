@@ -1,9 +1,10 @@
 //! A `send` that cannot be is refused clearly.
 
 use super::{ROOM, begin_send, letters, reader, refusal, send_bytes, until_it_waits};
-use crate::checks::{assert_nothing_is_left, assert_same_bytes, until_output};
-use crate::scripts::{WAITS, let_go};
-use crate::world::{Ran, World};
+use outlive_testkit::checks::{assert_nothing_is_left, assert_same_bytes, until_output};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, let_go};
+use outlive_testkit::world::World;
 
 #[test]
 fn without_a_pipe_a_job_reads_the_end_at_once_and_send_is_refused() {

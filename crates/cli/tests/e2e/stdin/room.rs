@@ -3,10 +3,12 @@
 use super::{
     PPOLL, ROOM, begin_send, end_input, letters, noise, reader, sum, system_call_of, until_it_waits,
 };
-use crate::checks::{assert_nothing_is_left, until_output};
-use crate::processes::{CONT, STOP, until_stopped};
-use crate::scripts::{WAITS, let_go};
-use crate::world::{Ran, World, is_alive, kill, until};
+use outlive_testkit::checks::{assert_nothing_is_left, until_output};
+use outlive_testkit::processes::{CONT, STOP, is_alive, kill, until_stopped};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, let_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 
 /// The system call in which a client hands over its bytes.
 const SENDTO: &str = "44";

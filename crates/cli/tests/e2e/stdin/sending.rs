@@ -1,9 +1,11 @@
 //! What is sent is read as it is.
 
 use super::{end_input, noise, reader, send_bytes, sum};
-use crate::checks::{assert_nothing_is_left, assert_same_bytes, until_output};
-use crate::scripts::send_line;
-use crate::world::{Ran, World, behind};
+use outlive_testkit::checks::{assert_nothing_is_left, assert_same_bytes, until_output};
+use outlive_testkit::environment::behind;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::send_line;
+use outlive_testkit::world::World;
 
 #[test]
 fn a_job_echoes_what_is_sent_until_its_input_is_ended() {

@@ -1,8 +1,9 @@
 //! What `send` does with its own standard input: it is sent, or refused, and never thrown away.
 
 use super::{begin_send, end_input, noise, reader, sum};
-use crate::processes::begin;
-use crate::world::{Ran, World};
+use outlive_testkit::processes::begin;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
 use std::io::Write;
 use std::process::Stdio;
 

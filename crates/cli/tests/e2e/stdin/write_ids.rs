@@ -1,10 +1,11 @@
 //! `--write-id`: a write that is repeated arrives once.
 
 use super::{ROOM, begin_send, end_input, letters, reader, sum, until_it_waits};
-use crate::checks::assert_same_bytes;
-use crate::processes::kill_for_good;
-use crate::scripts::{WAITS, let_go};
-use crate::world::{Ran, World};
+use outlive_testkit::checks::assert_same_bytes;
+use outlive_testkit::processes::kill_for_good;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, let_go};
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
 #[test]

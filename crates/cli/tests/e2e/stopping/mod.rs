@@ -8,8 +8,8 @@ mod timeout;
 mod tree;
 mod words;
 
-use crate::scripts::make_fifo;
-use crate::world::World;
+use outlive_testkit::gate::make_fifo;
+use outlive_testkit::world::World;
 use serde_json::Value;
 
 /// The script with a descriptor 9 from which nothing ever comes: a shell that reads from it sleeps

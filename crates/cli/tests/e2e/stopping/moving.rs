@@ -2,10 +2,12 @@
 //! children, and before it reads the parent's.
 
 use super::{stopped, with_silence};
-use crate::checks::{exited, signaled, until_output};
-use crate::processes::{CONT, is_stopped, kill_for_good, pid_in};
-use crate::scripts::started;
-use crate::world::{Ran, World, is_alive, kill, until};
+use outlive_testkit::checks::{exited, signaled, until_output};
+use outlive_testkit::processes::{CONT, is_alive, is_stopped, kill, kill_for_good, pid_in};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::started;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 
 /// A job whose leader leaves a parent with a child, and exits with 5. Its keeper stands still each time it has

@@ -1,8 +1,10 @@
 //! Nobody else hears of a stop or a signal.
 
 use super::{stopped, with_silence};
-use crate::scripts::{IGNORES, started};
-use crate::world::{World, is_alive, until};
+use outlive_testkit::processes::is_alive;
+use outlive_testkit::scripts::{IGNORES, started};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 use std::process::{Child, Command};
 
@@ -93,7 +95,7 @@ fn nested(world: &World, then: &str) -> (String, String) {
     let file = world.path("inner");
     let script = format!(
         "{outlive} run -- sleep 60 > {file}.new && mv {file}.new {file}\n{then}",
-        outlive = env!("CARGO_BIN_EXE_outlive"),
+        outlive = outlive_testkit::programs::outlive(),
         file = file.display(),
     );
     let outer = world.shell(&script);

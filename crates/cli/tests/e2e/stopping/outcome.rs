@@ -1,10 +1,11 @@
 //! How a stopped job ends.
 
 use super::{grace_taken, stopped, with_silence};
-use crate::checks::{exited, signaled};
-use crate::processes::{STOP, pid_in, until_stopped};
-use crate::scripts::{IGNORES, started};
-use crate::world::{World, is_alive, kill, until};
+use outlive_testkit::checks::{exited, signaled};
+use outlive_testkit::processes::{STOP, is_alive, kill, pid_in, until_stopped};
+use outlive_testkit::scripts::{IGNORES, started};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::process::Child;
 use std::time::{Duration, Instant};

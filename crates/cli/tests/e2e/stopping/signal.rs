@@ -1,9 +1,10 @@
 //! `signal`.
 
 use super::with_silence;
-use crate::processes::{state_of, until_stopped};
-use crate::scripts::{count, started};
-use crate::world::{World, until};
+use outlive_testkit::processes::{state_of, until_stopped};
+use outlive_testkit::scripts::{count, started};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
 #[test]

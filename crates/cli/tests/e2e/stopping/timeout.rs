@@ -1,9 +1,9 @@
 //! `--timeout`.
 
 use super::{grace_taken, with_silence};
-use crate::checks::{exited, signaled};
-use crate::scripts::{IGNORES, started};
-use crate::world::World;
+use outlive_testkit::checks::{exited, signaled};
+use outlive_testkit::scripts::{IGNORES, started};
+use outlive_testkit::world::World;
 
 #[test]
 fn a_timeout_stops_a_job_and_is_what_ended_it() {

@@ -1,10 +1,11 @@
 //! A stop and a timeout reach the whole tree.
 
 use super::{stopped, with_silence};
-use crate::checks::{exited, signaled};
-use crate::processes::pid_in;
-use crate::scripts::started;
-use crate::world::{World, is_alive, until};
+use outlive_testkit::checks::{exited, signaled};
+use outlive_testkit::processes::{is_alive, pid_in};
+use outlive_testkit::scripts::started;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 use std::path::Path;
 

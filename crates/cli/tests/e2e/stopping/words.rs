@@ -1,8 +1,10 @@
 //! Ended jobs, several jobs, wrong words.
 
-use crate::checks::signaled;
-use crate::scripts::{IGNORES, started};
-use crate::world::{World, ids_of, is_alive};
+use outlive_testkit::checks::signaled;
+use outlive_testkit::processes::is_alive;
+use outlive_testkit::ran::ids_of;
+use outlive_testkit::scripts::{IGNORES, started};
+use outlive_testkit::world::World;
 use std::path::Path;
 
 #[test]

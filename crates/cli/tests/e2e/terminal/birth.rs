@@ -1,9 +1,10 @@
 //! What a job on a terminal is born into.
 
 use super::standing;
-use crate::checks::until_output;
-use crate::scripts::{ok, on_terminal};
-use crate::world::{Ran, World};
+use outlive_testkit::checks::until_output;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{ok, on_terminal};
+use outlive_testkit::world::World;
 use serde_json::json;
 use std::fs;
 

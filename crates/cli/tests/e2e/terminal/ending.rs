@@ -1,9 +1,11 @@
 //! The end of a job on a terminal, and what it wrote before.
 
 use super::as_shown;
-use crate::checks::{assert_nothing_is_left, assert_same_bytes, every, signaled, until_output};
-use crate::scripts::{numbers, ok, on_terminal};
-use crate::world::World;
+use outlive_testkit::checks::{
+    assert_nothing_is_left, assert_same_bytes, every, signaled, until_output,
+};
+use outlive_testkit::scripts::{numbers, ok, on_terminal};
+use outlive_testkit::world::World;
 
 #[test]
 fn exit_codes_are_exact() {

@@ -1,8 +1,10 @@
 //! Both keepers are killed, and the terminal goes with them.
 
-use crate::checks::{assert_nothing_is_left, until_file, until_output};
-use crate::scripts::{WAITS, go, let_go, on_terminal};
-use crate::world::{World, is_alive, until};
+use outlive_testkit::checks::{assert_nothing_is_left, until_file, until_output};
+use outlive_testkit::processes::is_alive;
+use outlive_testkit::scripts::{WAITS, go, let_go, on_terminal};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 
 #[test]
 fn a_job_whose_keepers_are_both_killed_is_hung_up_and_has_an_end() {

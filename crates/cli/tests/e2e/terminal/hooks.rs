@@ -1,8 +1,9 @@
 //! A keeper killed at any hook.
 
-use crate::checks::{assert_nothing_is_left, every, keepings, until_output};
-use crate::scripts::send_line;
-use crate::world::{Ran, World};
+use outlive_testkit::checks::{assert_nothing_is_left, every, keepings, until_output};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::send_line;
+use outlive_testkit::world::World;
 
 /// How a job on a terminal is driven through the kill matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,9 @@
 //! Keys and pastes.
 
-use crate::checks::{until_file, until_wrote};
-use crate::scripts::{go, ok, on_terminal};
-use crate::world::{World, until};
+use outlive_testkit::checks::{until_file, until_wrote};
+use outlive_testkit::scripts::{go, ok, on_terminal};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 
 /// Starts a job that takes every byte typed into the file `$GO`, after it wrote `before`.

@@ -1,9 +1,11 @@
 //! Lines longer than a terminal takes at once.
 
-use crate::checks::{until_file, until_output, until_wrote};
-use crate::processes::kill_for_good;
-use crate::scripts::{go, numbers, on_terminal};
-use crate::world::{Ran, World, until};
+use outlive_testkit::checks::{until_file, until_output, until_wrote};
+use outlive_testkit::processes::kill_for_good;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{go, numbers, on_terminal};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs::{self, File};
 
 /// Sends a file's bytes and Enter to a job.

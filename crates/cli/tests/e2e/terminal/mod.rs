@@ -13,7 +13,8 @@ mod screens;
 mod streams;
 mod typing;
 
-use crate::world::{World, until};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 

@@ -1,9 +1,9 @@
 //! What is typed stays secret.
 
-use crate::checks::{until_output, until_wrote};
-use crate::processes::kill_for_good;
-use crate::scripts::{on_terminal, send_line};
-use crate::world::World;
+use outlive_testkit::checks::{until_output, until_wrote};
+use outlive_testkit::processes::kill_for_good;
+use outlive_testkit::scripts::{on_terminal, send_line};
+use outlive_testkit::world::World;
 use std::fs;
 use std::path::Path;
 

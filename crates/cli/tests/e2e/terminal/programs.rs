@@ -1,9 +1,11 @@
 //! Programs that talk with a person.
 
 use super::{screen, until_in_front};
-use crate::checks::{until_output, until_wrote};
-use crate::scripts::{numbers, ok, send_line};
-use crate::world::{World, is_alive, until};
+use outlive_testkit::checks::{until_output, until_wrote};
+use outlive_testkit::processes::is_alive;
+use outlive_testkit::scripts::{numbers, ok, send_line};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 
 /// Waits until the screen shows a text.

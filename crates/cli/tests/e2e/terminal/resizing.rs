@@ -1,10 +1,10 @@
 //! `resize`.
 
 use super::{screen, until_in_front};
-use crate::checks::{until_output, until_wrote};
-use crate::processes::kill_for_good;
-use crate::scripts::{ok, on_terminal, send_line};
-use crate::world::World;
+use outlive_testkit::checks::{until_output, until_wrote};
+use outlive_testkit::processes::kill_for_good;
+use outlive_testkit::scripts::{ok, on_terminal, send_line};
+use outlive_testkit::world::World;
 use serde_json::json;
 
 #[test]

@@ -1,9 +1,9 @@
 //! `log --screen`: what a person would see.
 
 use super::screen;
-use crate::checks::{every, until_wrote};
-use crate::scripts::{ok, on_terminal, send_line};
-use crate::world::World;
+use outlive_testkit::checks::{every, until_wrote};
+use outlive_testkit::scripts::{ok, on_terminal, send_line};
+use outlive_testkit::world::World;
 use serde_json::json;
 
 /// What a terminal shows after a job wrote this: the text, the cursor's row and column.

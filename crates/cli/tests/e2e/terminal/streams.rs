@@ -1,11 +1,11 @@
 //! Either of the pair killed at any moment of a fast stream.
 
 use super::as_shown;
-use crate::checks::{assert_nothing_is_left, assert_same_bytes, every, keepings};
 use crate::pair::{places_in_the_stream, stream_to};
-use crate::processes::KILL;
-use crate::scripts::{go, numbers, on_terminal};
-use crate::world::{World, kill};
+use outlive_testkit::checks::{assert_nothing_is_left, assert_same_bytes, every, keepings};
+use outlive_testkit::processes::{KILL, kill};
+use outlive_testkit::scripts::{go, numbers, on_terminal};
+use outlive_testkit::world::World;
 use std::fs;
 
 /// Starts a job that writes `numbers(100_000)` once `$GO` is there, and ends once `$GO.end` is.

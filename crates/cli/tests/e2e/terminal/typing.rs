@@ -1,12 +1,14 @@
 //! What is typed arrives once, whole and in order.
 
 use super::as_shown;
-use crate::checks::{
+use outlive_testkit::checks::{
     assert_nothing_is_left, assert_same_bytes, every, until_file, until_output, until_wrote,
 };
-use crate::processes::kill_for_good;
-use crate::scripts::{go, numbers, on_terminal, send_line};
-use crate::world::{Ran, World, until};
+use outlive_testkit::processes::kill_for_good;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{go, numbers, on_terminal, send_line};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs::{self, File};
 use std::thread;
 use std::time::Duration;

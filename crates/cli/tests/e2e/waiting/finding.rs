@@ -1,6 +1,6 @@
 //! Which job is meant.
 
-use crate::world::World;
+use outlive_testkit::world::World;
 
 #[test]
 fn a_job_is_found_by_id_name_or_unique_beginning_and_else_is_3() {

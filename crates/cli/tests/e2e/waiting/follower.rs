@@ -1,6 +1,6 @@
 //! Whoever follows an output.
 
-use crate::processes::{begin, until_blocked};
+use outlive_testkit::processes::{begin, until_blocked};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command};
 

@@ -1,10 +1,11 @@
 //! `log --follow`, `run --wait` and `run --follow`.
 
 use super::follower::Follower;
-use crate::checks::{assert_same_bytes, keepings, until_output};
-use crate::processes::{KILL, kill_for_good};
-use crate::scripts::{WAITS, let_go, numbers, start, with_go};
-use crate::world::{World, is_alive, kill, until};
+use outlive_testkit::checks::{assert_same_bytes, keepings, until_output};
+use outlive_testkit::processes::{KILL, is_alive, kill, kill_for_good};
+use outlive_testkit::scripts::{WAITS, let_go, numbers, start, with_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,10 @@
 //! `log --follow` as text: lines as they are finished, questions as they are asked.
 
 use super::follower::Follower;
-use crate::checks::until_output;
-use crate::scripts::{WAITS, let_go, start};
-use crate::trace::watch_for_two_seconds;
-use crate::world::World;
+use outlive_testkit::checks::until_output;
+use outlive_testkit::scripts::{WAITS, let_go, start};
+use outlive_testkit::trace::watch_for_two_seconds;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
 /// A job that writes what it is sent, as it is sent.

@@ -1,9 +1,11 @@
 //! Whoever waits or keeps sleeps, and does not poll.
 
-use crate::checks::every;
-use crate::processes::sleeps_for_good;
-use crate::trace::{strace, watch_for_two_seconds};
-use crate::world::{Ran, World, until};
+use outlive_testkit::checks::every;
+use outlive_testkit::processes::sleeps_for_good;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::trace::{strace, watch_for_two_seconds};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 
 /// One traced system call: what it was and how long it took.

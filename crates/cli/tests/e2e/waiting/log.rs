@@ -1,7 +1,7 @@
 //! What `log` prints of what there is.
 
-use crate::checks::assert_same_bytes;
-use crate::world::World;
+use outlive_testkit::checks::assert_same_bytes;
+use outlive_testkit::world::World;
 
 #[test]
 fn log_gives_exactly_the_bytes_or_lines_asked_for() {

@@ -1,9 +1,11 @@
 //! `wait` ends with the truth.
 
-use crate::checks::{assert_nothing_is_left, every, keepings};
-use crate::processes::{begin, kill_for_good, until_blocked};
-use crate::scripts::{WAITS, let_go, start};
-use crate::world::{Ran, World, is_alive, until};
+use outlive_testkit::checks::{assert_nothing_is_left, every, keepings};
+use outlive_testkit::processes::{begin, is_alive, kill_for_good, until_blocked};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, let_go, start};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::process::Child;
 use std::time::{Duration, Instant};

@@ -1,10 +1,13 @@
 //! The breaker across the jobs of a session.
 
 use super::{SESSION, inbox, world};
-use crate::checks::{every, keepings};
-use crate::processes::{CONT, KILL, is_stopped};
-use crate::scripts::{Gate, WAITS, let_go, ok, with_go};
-use crate::world::{Ran, World, kill, until};
+use outlive_testkit::checks::{every, keepings};
+use outlive_testkit::gate::Gate;
+use outlive_testkit::processes::{CONT, KILL, is_stopped, kill};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, let_go, ok, with_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::thread;
 use std::time::Duration;

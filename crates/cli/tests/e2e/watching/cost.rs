@@ -1,10 +1,12 @@
 //! What is not asked for costs nothing, and what is asked for costs nothing while nothing happens.
 
 use super::{EVERY_MATCH, run, world};
-use crate::checks::until_output;
-use crate::processes::sleeps_for_good;
-use crate::trace::{strace, watch_for_two_seconds};
-use crate::world::{Ran, World, until};
+use outlive_testkit::checks::until_output;
+use outlive_testkit::processes::sleeps_for_good;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::trace::{strace, watch_for_two_seconds};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::fs;
 
 /// The pair makes no system calls.

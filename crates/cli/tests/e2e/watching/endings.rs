@@ -2,9 +2,10 @@
 
 use super::ready::free_port;
 use super::{inbox_of, run, world};
-use crate::processes::{begin, until_blocked};
-use crate::scripts::{WAITS, let_go};
-use crate::world::{Ran, World};
+use outlive_testkit::processes::{begin, until_blocked};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, let_go};
+use outlive_testkit::world::World;
 use serde_json::Value;
 
 #[test]

@@ -1,8 +1,9 @@
 //! How often one job speaks up, and when its watch turns itself off.
 
 use super::{SESSION, inbox, inbox_of, matches, run, world};
-use crate::scripts::{WAITS, let_go};
-use crate::world::{World, until};
+use outlive_testkit::scripts::{WAITS, let_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 
 const SPACED: &str =

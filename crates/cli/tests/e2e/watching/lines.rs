@@ -1,8 +1,8 @@
 //! What a line is, however it is written.
 
 use super::{EVERY_MATCH, matches, run, told, told_of, world};
-use crate::checks::until_output;
-use crate::scripts::{WAITS, let_go};
+use outlive_testkit::checks::until_output;
+use outlive_testkit::scripts::{WAITS, let_go};
 
 #[test]
 fn a_match_split_across_writes_is_found() {

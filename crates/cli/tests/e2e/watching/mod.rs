@@ -14,8 +14,8 @@ mod quiet;
 mod ready;
 mod unfinished;
 
-use crate::scripts::ok;
-use crate::world::World;
+use outlive_testkit::scripts::ok;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

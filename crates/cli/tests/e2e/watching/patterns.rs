@@ -1,7 +1,7 @@
 //! Which lines are told of.
 
 use super::{EVERY_MATCH, run, told, told_of, world};
-use crate::world::World;
+use outlive_testkit::world::World;
 
 const LOG: &str = "printf '%s\\n' 'INFO one' 'ERROR two' 'ERROR three (ignored)' 'panic: four' 'WARN a.b' 'WARN axb' 'INFO last'";
 

@@ -1,10 +1,12 @@
 //! A watch keeps its place: no match is missed or told twice, whoever is killed.
 
 use super::{EVERY_MATCH, SESSION, inbox_of, matches, world};
-use crate::checks::{every, keepings};
-use crate::processes::{CONT, KILL, kill_for_good};
-use crate::scripts::{go, let_go};
-use crate::world::{Ran, World, is_alive, kill, until};
+use outlive_testkit::checks::{every, keepings};
+use outlive_testkit::processes::{CONT, KILL, is_alive, kill, kill_for_good};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{go, let_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::thread;
 use std::time::Duration;
 
@@ -220,7 +222,7 @@ fn a_count_survives_its_keeper_and_the_lines_it_is_of() {
         "--shell",
         &script,
     ];
-    let id = crate::scripts::ok(&world, &args);
+    let id = outlive_testkit::scripts::ok(&world, &args);
     until("it is written", || {
         world.show(&id)["output"]["bytes"].as_u64().unwrap() > 8_000_030
     });

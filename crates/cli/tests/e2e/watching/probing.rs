@@ -2,11 +2,12 @@
 
 use super::ready::{free_port, server};
 use super::{inbox_of, run};
-use crate::checks::keepings;
-use crate::processes::{NONE_BLOCKED, blocked_signals, kill_for_good};
-use crate::scripts::{WAITS, let_go};
-use crate::world::{World, until};
 use outlive_sys::process;
+use outlive_testkit::checks::keepings;
+use outlive_testkit::processes::{NONE_BLOCKED, blocked_signals, kill_for_good};
+use outlive_testkit::scripts::{WAITS, let_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 

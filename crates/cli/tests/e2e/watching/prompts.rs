@@ -1,11 +1,13 @@
 //! A session hears that its job waits for input.
 
 use super::{SESSION, inbox_of, run};
-use crate::checks::{keepings, until_wrote};
-use crate::processes::{kill_for_good, sleeps_for_good};
-use crate::scripts::{WAITS, go, let_go};
-use crate::trace::watch_for_two_seconds;
-use crate::world::{Ran, World, until};
+use outlive_testkit::checks::{keepings, until_wrote};
+use outlive_testkit::processes::{kill_for_good, sleeps_for_good};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, go, let_go};
+use outlive_testkit::trace::watch_for_two_seconds;
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use std::thread;
 use std::time::Duration;
 

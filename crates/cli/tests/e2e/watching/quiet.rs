@@ -1,10 +1,12 @@
 //! Silence is told once, until the job writes again.
 
 use super::{EVERY_MATCH, SESSION, inbox_of, run, world};
-use crate::checks::{keepings, until_output};
-use crate::processes::{begin, kill_for_good, until_blocked};
-use crate::scripts::{WAITS, go, let_go, ok};
-use crate::world::{Ran, World, until};
+use outlive_testkit::checks::{keepings, until_output};
+use outlive_testkit::processes::{begin, kill_for_good, until_blocked};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, go, let_go, ok};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::Value;
 use std::thread;
 use std::time::Duration;

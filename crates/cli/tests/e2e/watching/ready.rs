@@ -1,9 +1,11 @@
 //! When a job is ready, and who hears of it.
 
 use super::{SESSION, inbox_of, run, world};
-use crate::processes::{begin, until_blocked};
-use crate::scripts::{WAITS, go, let_go};
-use crate::world::{Ran, World, until};
+use outlive_testkit::processes::{begin, until_blocked};
+use outlive_testkit::ran::Ran;
+use outlive_testkit::scripts::{WAITS, go, let_go};
+use outlive_testkit::waiting::until;
+use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpListener;

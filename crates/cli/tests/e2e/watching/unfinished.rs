@@ -1,9 +1,9 @@
 //! Lines that have no end yet.
 
 use super::{EVERY_MATCH, run, told, told_of, world};
-use crate::checks::until_output;
-use crate::scripts::{WAITS, let_go};
-use crate::world::until;
+use outlive_testkit::checks::until_output;
+use outlive_testkit::scripts::{WAITS, let_go};
+use outlive_testkit::waiting::until;
 use std::fs;
 
 #[test]

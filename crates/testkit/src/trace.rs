@@ -1,7 +1,9 @@
 //! What a command does, as the kernel sees it.
 
-use crate::processes::INT;
-use crate::world::{World, behind, kill, until};
+use crate::environment::behind;
+use crate::processes::{INT, kill};
+use crate::waiting::until;
+use crate::world::World;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,9 @@
 //! Jobs that tests have in common: scripts, and how they are started and let go on.
 
-use crate::world::{Ran, World, until};
-use std::fs::{self, File};
-use std::io::Write;
+use crate::ran::Ran;
+use crate::waiting::until;
+use crate::world::World;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -86,42 +87,10 @@ pub fn loop_until(path: &Path) -> String {
     format!("while [ ! -e {} ]; do sleep 0.01; done", path.display())
 }
 
-/// Makes a named pipe.
-pub fn make_fifo(path: &Path) {
-    let made = Command::new("mkfifo").arg(path).status().unwrap();
-    assert!(made.success());
-}
-
 /// What `seq 1 LAST` prints.
 pub fn numbers(last: u32) -> Vec<u8> {
     (1..=last)
         .map(|n| format!("{n}\n"))
         .collect::<String>()
         .into()
-}
-
-/// A place where jobs wait until the test lets all of them go on.
-pub struct Gate {
-    path: PathBuf,
-    held: File,
-}
-
-impl Gate {
-    pub fn new(world: &World) -> Gate {
-        let path = world.path("gate");
-        make_fifo(&path);
-        let held = File::options().read(true).write(true).open(&path).unwrap();
-        Gate { path, held }
-    }
-
-    /// The script, once the gate is open.
-    pub fn then(&self, script: &str) -> String {
-        format!("read -r line < {}; {script}", self.path.display())
-    }
-
-    pub fn open(&self) {
-        (&self.held)
-            .write_all("go\n".repeat(64).as_bytes())
-            .unwrap();
-    }
 }

@@ -65,7 +65,8 @@ pub fn not_run(why: &str) -> bool {
     false
 }
 
-/// Ends the test here, with the word why, where the machine lacks what it needs.
+/// Ends the test here, with the reason, if the machine lacks something that the test needs.
+#[macro_export]
 macro_rules! needs {
     ($($need:ident),+) => {
         if !$crate::needs::are_met(&[$($crate::needs::Need::$need),+]) {

@@ -1,6 +1,7 @@
 //! What tests of several promises check, and how they check many cases at once.
 
-use crate::world::{World, until};
+use crate::waiting::until;
+use crate::world::World;
 use serde_json::{Value, json};
 use std::fmt::Display;
 use std::fs;

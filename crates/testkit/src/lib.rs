@@ -1,0 +1,42 @@
+//! What the tests of Outlive share: the black-box tests (`crates/cli/tests`), `faults` and `bench`.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`world`] | a scratch home, and running the programs in it |
+//! | [`records`] | reading what a job left in that home |
+//! | [`keepers`] | the processes that keep a job: finding and killing them |
+//! | [`place`] | where a job runs: its processes and files there |
+//! | [`programs`] | where the programs under test are |
+//! | [`environment`] | which environment variables they get |
+//! | [`ran`] | what a command exited with and printed |
+//! | [`processes`] | signals, states and the end of processes on this machine |
+//! | [`waiting`] | waiting until a condition holds, with a limit |
+//! | [`scripts`], [`gate`] | scripts for jobs, and jobs that wait until the test lets them go on |
+//! | [`checks`] | checks that several tests share, and checking many cases at once |
+//! | [`namespaces`] | other PID namespaces, which stand in for other machines |
+//! | [`trace`] | watching system calls |
+//! | [`needs`] | skipping a test on a machine that lacks something |
+//!
+//! Most functions panic when they fail, as tests want it. Those with `try_` in their name return the
+//! reason instead: `faults` and `bench` report it as the result of a row.
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where and stop"
+)]
+
+pub mod checks;
+pub mod environment;
+pub mod gate;
+pub mod keepers;
+pub mod namespaces;
+pub mod needs;
+pub mod place;
+pub mod processes;
+pub mod programs;
+pub mod ran;
+pub mod records;
+pub mod scripts;
+pub mod trace;
+pub mod waiting;
+pub mod world;

@@ -1,0 +1,86 @@
+//! Where a job runs, as a test sees it.
+//!
+//! A test asks `outlive` on this machine and looks at what happens at the place. [`Local`] is this machine.
+//! Other places (SSH hosts, containers, clusters) implement the same trait; a test that uses nothing but
+//! [`World`](crate::world::World), its verbs and this trait can be run at all of them.
+
+use crate::processes::{self, Process};
+use std::fmt::Debug;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where a job runs.
+///
+/// Pids and paths are those of the place, and mean nothing on this machine.
+pub trait Place: Debug + Send + Sync {
+    /// The place as `--place` names it.
+    fn name(&self) -> &str;
+
+    /// Changes an `outlive` command so that its jobs run at this place.
+    fn direct(&self, command: &mut Command);
+
+    /// A directory at the place for the files of one test, whose own directory here is `here`.
+    fn scratch(&self, here: &Path) -> io::Result<PathBuf>;
+
+    /// Removes what [`Place::scratch`] made.
+    fn remove_scratch(&self, scratch: &Path);
+
+    /// The content of a file.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// Makes a file with this content; a reader sees none of it or all.
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+
+    /// The process with this pid, unless it has ended.
+    fn process(&self, pid: i32) -> Option<Process>;
+
+    /// Sends a signal, if the process still runs; never to a later process with the same pid.
+    fn signal(&self, process: Process, signal: i32);
+
+    /// Every running process of the jobs that were started from this home: keepers, leaders and descendants.
+    fn processes(&self, home: &Path) -> Vec<Process>;
+}
+
+/// This machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Local;
+
+impl Place for Local {
+    fn name(&self) -> &str {
+        "local"
+    }
+
+    fn direct(&self, _: &mut Command) {}
+
+    fn scratch(&self, here: &Path) -> io::Result<PathBuf> {
+        Ok(here.to_owned())
+    }
+
+    /// It is the test's own directory, which goes with the test.
+    fn remove_scratch(&self, _: &Path) {}
+
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        fs::read(path)
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let draft = path.with_extension("draft");
+        fs::write(&draft, bytes)?;
+        fs::rename(draft, path)
+    }
+
+    fn process(&self, pid: i32) -> Option<Process> {
+        Process::find(pid)
+    }
+
+    fn signal(&self, process: Process, signal: i32) {
+        process.signal(signal);
+    }
+
+    fn processes(&self, home: &Path) -> Vec<Process> {
+        let pids = processes::of_jobs_in(&home.join("jobs"));
+        pids.into_iter().filter_map(Process::find).collect()
+    }
+}

@@ -1,0 +1,147 @@
+//! What a command exited with and printed.
+
+use crate::processes::{KILL, kill, sleeps_in};
+use crate::waiting::PATIENCE;
+use serde_json::Value;
+use std::fmt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{RwLock, RwLockWriteGuard, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A process that is being started holds for an instant all files that any thread here has open, and so their
+/// locks. Code that calls the library `outlive` in this process holds this lock shared meanwhile.
+pub static STARTING: RwLock<()> = RwLock::new(());
+
+/// What a command exited with and printed.
+#[derive(Clone)]
+pub struct Ran {
+    /// 128+n after a signal.
+    pub code: i32,
+    /// The standard output as text.
+    pub stdout: String,
+    /// The standard output, byte for byte.
+    pub bytes: Vec<u8>,
+    pub stderr: String,
+}
+
+impl Ran {
+    pub fn new(code: i32, stdout: Vec<u8>, stderr: &[u8]) -> Ran {
+        Ran {
+            code,
+            stdout: String::from_utf8_lossy(&stdout).into_owned(),
+            bytes: stdout,
+            stderr: String::from_utf8_lossy(stderr).into_owned(),
+        }
+    }
+
+    /// Runs a command to its end. Captures what the command does not redirect.
+    #[track_caller]
+    pub fn of(command: &mut Command) -> Ran {
+        Ran::from(command.output().unwrap())
+    }
+
+    /// Runs a command to its end, and captures what it prints. One that does not end is killed, which is an error.
+    pub fn try_of(command: &mut Command) -> Result<Ran, String> {
+        let shown = format!("{:?}", command.get_args().collect::<Vec<_>>());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = {
+            let _alone = nobody_in_library();
+            command.spawn()
+        };
+        let child = child.map_err(|error| format!("{shown} could not be run: {error}"))?;
+        let pid = child.id() as i32;
+        let (done, ended) = mpsc::channel();
+        thread::spawn(move || done.send(child.wait_with_output()));
+        match ended.recv_timeout(PATIENCE) {
+            Ok(Ok(output)) => Ok(Ran::from(output)),
+            Ok(Err(error)) => Err(format!("{shown}: {error}")),
+            Err(_) => {
+                let place = sleeps_in(pid);
+                kill(pid, KILL);
+                Err(format!("{shown} did not end (asleep in {place:?})"))
+            }
+        }
+    }
+
+    /// What a process exits with that was started with its output to be read.
+    pub fn end_of(child: Child) -> Ran {
+        Ran::from(child.wait_with_output().unwrap())
+    }
+
+    /// The standard output without the line end.
+    pub fn text(&self) -> String {
+        self.stdout.trim_end().to_owned()
+    }
+
+    /// The one job in the answer that was printed.
+    pub fn job(&self) -> Value {
+        only_job(&serde_json::from_slice(&self.bytes).unwrap())
+    }
+
+    /// The one job in the answer that was printed, or null.
+    pub fn job_or_null(&self) -> Value {
+        let answer: Value = serde_json::from_slice(&self.bytes).unwrap_or_default();
+        answer["jobs"][0].clone()
+    }
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Ran {
+        let signal = output.status.signal().unwrap_or_default();
+        let code = output.status.code().unwrap_or(128 + signal);
+        Ran::new(code, output.stdout, &output.stderr)
+    }
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stdout: String = self.text().chars().take(2000).collect();
+        write!(
+            to,
+            "code {}, stdout {stdout:?}, stderr {:?}",
+            self.code, self.stderr
+        )
+    }
+}
+
+/// The bytes would only repeat the text.
+impl fmt::Debug for Ran {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_struct("Ran")
+            .field("code", &self.code)
+            .field("stdout", &self.stdout)
+            .field("stderr", &self.stderr)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Nobody calls the library while this is held. A call that never ends is reported elsewhere, so after a
+/// while the command is started all the same.
+fn nobody_in_library() -> Option<RwLockWriteGuard<'static, ()>> {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        if let Ok(alone) = STARTING.try_write() {
+            return Some(alone);
+        }
+        thread::sleep(Duration::from_micros(200));
+    }
+    None
+}
+
+/// The one job in an answer.
+#[track_caller]
+pub fn only_job(answer: &Value) -> Value {
+    let jobs = answer["jobs"].as_array().unwrap();
+    let [job] = jobs.as_slice() else {
+        panic!("{answer}")
+    };
+    job.clone()
+}
+
+/// The ids of the jobs in an answer, in its order.
+pub fn ids_of(answer: &Value) -> Vec<String> {
+    let id = |job: &Value| job["id"].as_str().unwrap().to_owned();
+    answer["jobs"].as_array().unwrap().iter().map(id).collect()
+}
