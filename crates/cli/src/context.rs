@@ -1,6 +1,7 @@
 //! What every command gets: the home, the session, where to print.
 
 use crate::args::Global;
+use crate::commands::Secrets;
 use crate::exit::Failure;
 use crate::json;
 use outlive::{Caller, Error, JobId, Label, Outlive, environment};
@@ -19,7 +20,8 @@ impl Context {
         Ok(Context {
             outlive: Outlive::open(global.home)?
                 .as_own_keeper()
-                .called_by(caller()),
+                .called_by(caller())
+                .showing_secrets(),
             json: global.json,
             quiet: global.quiet,
         })
@@ -29,6 +31,30 @@ impl Context {
     pub fn speaking_for(&self, session: Option<&Label>) -> Context {
         Context {
             outlive: self.outlive.clone().speaking_for(session),
+            ..*self
+        }
+    }
+
+    /// The same, with or without secrets in what it shows.
+    pub fn with_secrets(&self, secrets: &Secrets) -> Context {
+        let outlive = self.outlive.clone();
+        Context {
+            outlive: match secrets.redact {
+                true => outlive.hiding_secrets(),
+                false => outlive,
+            },
+            ..*self
+        }
+    }
+
+    /// The same for a caller that only looks, and so has not been told of anything.
+    pub fn only_looking_if(&self, peek: bool) -> Context {
+        let outlive = self.outlive.clone();
+        Context {
+            outlive: match peek {
+                true => outlive.only_looking(),
+                false => outlive,
+            },
             ..*self
         }
     }

@@ -103,6 +103,13 @@ pub enum Error {
     NoTerminal(JobId),
     #[error(transparent)]
     BadWriteId(#[from] BadWriteId),
+    #[error(
+        "the exact output may contain secrets, which are hidden here; read it as text, or call \
+         `Outlive::showing_secrets` first"
+    )]
+    SecretsHidden,
+    #[error("a caller that only looks cannot acknowledge or drop events")]
+    OnlyLooking,
     #[error("{} cannot be a log; name a regular file", .0.display())]
     NotALog(PathBuf),
     #[error("{} is being written by another job; choose another log", .0.display())]
@@ -156,6 +163,8 @@ impl Error {
             | Error::UnsentInput
             | Error::ForegroundJson
             | Error::Nul(_)
+            | Error::SecretsHidden
+            | Error::OnlyLooking
             | Error::NeverComes { .. } => "bad_input",
             Error::NoHome | Error::ForeignHome(_) | Error::OpenHome(_) | Error::PlantedHome(_) => {
                 "no_home"
@@ -210,6 +219,8 @@ impl Error {
                 | Error::UnsentInput
                 | Error::ForegroundJson
                 | Error::Nul(_)
+                | Error::SecretsHidden
+                | Error::OnlyLooking
                 | Error::BadVariable(_)
         )
     }

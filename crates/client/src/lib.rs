@@ -50,6 +50,7 @@ pub use outlive_sys::clock;
 pub use outlive_sys::process::limits::{fail_at_file_size, has_small_stack};
 pub use outlive_sys::process::own::{SignalMask, block_all_signals};
 pub use output::{
-    Chunk, Cursor, Follow, Line, LinePattern, LogText, Look, Piece, Reading, missing_line,
+    Chunk, Cursor, Follow, Grown, Growth, Line, LinePattern, LogText, Look, Piece, Reading,
+    missing_line,
 };
 pub use screen::{CursorPlace, Screen, keys, terminal};

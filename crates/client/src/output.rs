@@ -11,8 +11,9 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub use follow::{Chunk, Follow};
-pub use reader::{Line, Reading, read_as};
+pub use follow::{Chunk, Follow, Grown, Growth};
+pub use reader::{Line, Reading};
+pub(crate) use reader::{read_as, read_redacted};
 pub use search::LinePattern;
 pub(crate) use search::Searched;
 

@@ -94,7 +94,7 @@ pub struct OutputAnswer {
 
 impl JobAnswer {
     pub fn of(job: &Job) -> Result<JobAnswer, Refused> {
-        let value = serde_json::to_value(job.clone().redacted())?;
+        let value = serde_json::to_value(job)?;
         Ok(serde_json::from_value(value)?)
     }
 
@@ -119,7 +119,7 @@ impl Glance {
     pub fn at(call: &Call, job: &Job) -> Result<Glance, Refused> {
         Ok(Glance {
             job: JobAnswer::of(job)?,
-            preview: show::redacted_preview(&call.outlive, &job.id, PREVIEW)?,
+            preview: show::preview(&call.outlive, &job.id, PREVIEW)?,
             cursor: Cursor(job.output.bytes).to_string(),
         })
     }

@@ -3,7 +3,6 @@
 use crate::call::Call;
 use crate::reply::Refused;
 use crate::words;
-use outlive::redact::redact;
 use outlive::verbs::list::Which;
 use outlive::verbs::log::{self, Part};
 use outlive::{Job, Look, view};
@@ -51,8 +50,7 @@ pub fn read(call: &Call, uri: &str) -> Result<ResourceContents, Refused> {
         budget: BUDGET,
         ..view::Options::default()
     }))?;
-    let text = redact(&text.text);
-    Ok(ResourceContents::text(text, uri).with_mime_type(TYPE))
+    Ok(ResourceContents::text(text.text, uri).with_mime_type(TYPE))
 }
 
 /// The job a resource is the output of.

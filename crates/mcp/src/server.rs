@@ -76,7 +76,8 @@ impl Server {
         let surrounding = environment::session();
         let sessions = Sessions::new(options.session.clone(), surrounding.as_deref())?;
         Ok(Server {
-            outlive,
+            // A model's provider reads along.
+            outlive: outlive.hiding_secrets(),
             entries: Arc::new(tools::entries(options.compat)),
             options: Arc::new(options),
             sessions: Arc::new(sessions),

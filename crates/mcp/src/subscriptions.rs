@@ -4,7 +4,7 @@
 use crate::reply::Refused;
 use crate::resources;
 use crate::server::Server;
-use outlive::{Chunk, Follow, JobId, Outlive};
+use outlive::{Grown, Growth, JobId, Outlive};
 use rmcp::model::{ErrorData, ResourceUpdatedNotificationParam};
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use std::collections::HashMap;
@@ -75,18 +75,17 @@ fn watch(
     sender: &mpsc::Sender<String>,
 ) -> Result<(), outlive::Error> {
     let size = outlive::verbs::show::show(outlive, id)?.output.bytes;
-    let mut follow = Follow::new(outlive, id, size)?;
+    let mut growth = Growth::after(outlive, id, size)?;
     while !over.is_cancelled() && !sender.is_closed() {
-        let chunk = follow.next_within(Some(LOOK_UP))?;
-        let is_last = matches!(chunk, Some(Chunk::Ended));
+        let grown = growth.next_within(LOOK_UP)?;
         // One that has not been taken yet tells of this as well.
-        if chunk.is_some() {
+        if grown != Grown::NotYet {
             let _ = sender.try_send(uri.to_owned());
         }
-        if is_last {
+        if grown == Grown::Ended {
             return Ok(());
         }
-        if chunk.is_some() {
+        if grown == Grown::More {
             std::thread::sleep(SPACING);
         }
     }

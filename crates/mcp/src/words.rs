@@ -1,22 +1,20 @@
 //! Jobs as text.
 
 use crate::answer::Glance;
-use outlive::redact::redact;
 use outlive::{InputKind, Job, agree, count};
 
 /// One line about how a job is or ended, and what it runs. Secrets are left out.
 pub fn line(job: &Job) -> String {
-    let job = job.clone().redacted();
     let name = job
         .name
         .as_ref()
         .map_or_else(String::new, |name| format!(" \"{name}\""));
-    format!("{}{name} {}: {}", job.id, state(&job), command(&job))
+    format!("{}{name} {}: {}", job.id, state(job), command(job))
 }
 
 /// The state of a job in a few words.
 pub fn state(job: &Job) -> String {
-    let mut text = redact(&job.outcome_text()).into_owned();
+    let mut text = job.outcome_text();
     if job.duration_ms.is_some() {
         let word = if job.has_ended() { "after" } else { "for" };
         text.push_str(&format!(" {word} {}", job.duration_text()));

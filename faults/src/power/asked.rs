@@ -97,7 +97,7 @@ fn within<T: Send + 'static>(
 ) -> Result<T, String> {
     let other = Label::parse(OTHER).map_err(|error| error.to_string())?;
     let outlive = Outlive::open(Some(world.home())).map_err(|error| error.to_string())?;
-    let outlive = outlive.called_by(Caller::Session(other));
+    let outlive = outlive.called_by(Caller::Session(other)).showing_secrets();
     let (say, said) = mpsc::channel();
     thread::spawn(move || {
         let _nobody_starts = STARTING.read();
@@ -194,7 +194,8 @@ fn read(outlive: &Outlive) -> Result<Vec<u8>, String> {
     let part = log::Part::Bytes { from: 0, to: None };
     let log = log::log(outlive, &id, &part).map_err(|error| error.to_string())?;
     let mut output = Vec::new();
-    for piece in log.pieces() {
+    let pieces = log.pieces().map_err(|error| error.to_string())?;
+    for piece in pieces {
         if let Piece::Bytes { bytes, .. } = piece.map_err(|error| error.to_string())? {
             output.extend(bytes);
         }

@@ -5,7 +5,6 @@ use crate::context::{Context, label};
 use crate::exit::{Exit, Failure};
 use crate::render;
 use clap::ValueEnum;
-use outlive::Job;
 use outlive::verbs::list::{self, Filter, Which};
 
 /// Running jobs, then the newest ended ones
@@ -53,10 +52,8 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         },
         limit: args.limit,
     };
-    let mut listing = list::list(&context.outlive, &filter)?;
-    if args.secrets.redact {
-        listing.jobs = listing.jobs.into_iter().map(Job::redacted).collect();
-    }
+    let context = &context.with_secrets(&args.secrets);
+    let listing = list::list(&context.outlive, &filter)?;
     for (id, error) in &listing.unreadable {
         context.say(&format!("outlive: job {id} cannot be shown: {error}"));
     }

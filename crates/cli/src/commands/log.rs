@@ -8,7 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::{json, render};
 use outlive::units::show_size;
 use outlive::verbs::log::{self, Log, Part};
-use outlive::view::{self, Live};
+use outlive::view;
 use outlive::{Chunk, Cursor, JobId, Line, LinePattern, Look, Piece, Reading, agree, count};
 use printing::{Form, Printer, write};
 use std::io;
@@ -147,18 +147,13 @@ impl Args {
                 false => Form::Exact,
             });
         }
-        let live = Live::new(LONGEST_LINE, log.range().start);
-        Ok(Form::Plain(Box::new(match self.secrets.redact {
-            true => live.redacted(&log.before()?),
-            false => live,
-        })))
+        Ok(Form::Plain(Box::new(log.live(LONGEST_LINE)?)))
     }
 
     fn reading(&self) -> Reading {
-        match (self.raw, self.secrets.redact) {
-            (true, _) => Reading::Raw,
-            (false, true) => Reading::Redacted,
-            (false, false) => Reading::Plain,
+        match self.raw {
+            true => Reading::Raw,
+            false => Reading::Plain,
         }
     }
 
@@ -178,15 +173,14 @@ impl Args {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let context = &context
+        .with_secrets(&args.secrets)
+        .only_looking_if(args.peek);
     let id = context.find(&args.id)?;
     if args.screen {
-        return screen(context, &id, &args.secrets);
+        return screen(context, &id);
     }
-    let log = log::log(&context.outlive, &id, &args.part())?;
-    let mut log = match args.secrets.redact {
-        true => log.from_line_start()?,
-        false => log,
-    };
+    let mut log = log::log(&context.outlive, &id, &args.part())?;
     if log.dropped_bytes() > 0 {
         context.say(&format!(
             "outlive: {} of the output was not kept",
@@ -210,18 +204,13 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         if job.session.is_some() {
             context.say(&format!("outlive: {}", render::line(&job)));
         }
-        if !args.peek {
-            context.noted(log.heard(&context.outlive));
-        }
+        context.noted(log.heard(&context.outlive));
     }
     Ok(Exit::Success)
 }
 
-fn screen(context: &Context, id: &JobId, secrets: &Secrets) -> Result<Exit, Failure> {
-    let screen = match secrets.redact {
-        true => log::redacted_screen(&context.outlive, id)?,
-        false => log::screen(&context.outlive, id)?,
-    };
+fn screen(context: &Context, id: &JobId) -> Result<Exit, Failure> {
+    let screen = log::screen(&context.outlive, id)?;
     match context.json {
         true => context.print_json(&screen)?,
         false => context.print(&screen.text)?,
@@ -230,10 +219,7 @@ fn screen(context: &Context, id: &JobId, secrets: &Secrets) -> Result<Exit, Fail
 }
 
 fn print_text(context: &Context, args: &Args, log: &Log) -> Result<(), Failure> {
-    let text = match args.secrets.redact {
-        true => log.redacted_text(args.look())?,
-        false => log.text(args.look())?,
-    };
+    let text = log.text(args.look())?;
     if !context.json && args.is_default_part() && text.from_line > 1 {
         context.say(&format!(
             "outlive: showing the last {} of {}; --lines N shows more",
@@ -302,7 +288,11 @@ fn print_lines(context: &Context, args: &Args, log: &Log, lines: &[Line]) -> Res
 /// Prints a part, and what comes after it if that was asked for.
 fn print(context: &Context, args: &Args, log: &mut Log) -> Result<(), Failure> {
     let mut printer = Printer::new(context, args.form(log)?);
-    for piece in log.pieces() {
+    let pieces: Box<dyn Iterator<Item = io::Result<Piece>>> = match printer.live() {
+        Some(live) => Box::new(log.pieces_for(live)),
+        None => Box::new(log.pieces()?),
+    };
+    for piece in pieces {
         match piece? {
             Piece::Bytes { at, bytes } => printer.bytes(at, &bytes)?,
             Piece::Missing(range) => printer.missing(range)?,
@@ -311,7 +301,10 @@ fn print(context: &Context, args: &Args, log: &mut Log) -> Result<(), Failure> {
     if !args.follow {
         return printer.finish();
     }
-    let mut follow = log.follow(&context.outlive)?;
+    let mut follow = match printer.live() {
+        Some(live) => log.follow_for(&context.outlive, live)?,
+        None => log.follow(&context.outlive)?,
+    };
     loop {
         match follow.next_within(printer.patience())? {
             Some(Chunk::Bytes { at, bytes }) => printer.bytes(at, &bytes)?,

@@ -26,15 +26,10 @@ struct Shown<'a> {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let context = &context.with_secrets(&args.secrets);
     let id = context.find(&args.id)?;
     let job = show::show(&context.outlive, &id)?;
-    let (job, preview) = match args.secrets.redact {
-        true => (
-            job.redacted(),
-            show::redacted_preview(&context.outlive, &id, PREVIEW_LINES)?,
-        ),
-        false => (job, show::preview(&context.outlive, &id, PREVIEW_LINES)?),
-    };
+    let preview = show::preview(&context.outlive, &id, PREVIEW_LINES)?;
     match context.json {
         true => context.print_json(&Shown {
             job: &job,

@@ -19,6 +19,15 @@ pub struct Outlive {
     /// Whether this program can be its own keeper.
     pub(crate) is_keeper: bool,
     caller: Caller,
+    secrets: Secrets,
+    only_looks: bool,
+}
+
+/// Whether answers contain what looks like a credential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Secrets {
+    Hidden,
+    Shown,
 }
 
 /// On whose behalf verbs are called. What a session learns by a verb of its own it need not be told
@@ -49,6 +58,8 @@ impl Outlive {
             home: Home::at(root),
             is_keeper: false,
             caller: Caller::Unknown,
+            secrets: Secrets::Hidden,
+            only_looks: false,
         })
     }
 
@@ -56,6 +67,36 @@ impl Outlive {
     pub fn called_by(mut self, caller: Caller) -> Outlive {
         self.caller = caller;
         self
+    }
+
+    /// Answers contain commands and output as they are. Without this, every verb replaces what looks like a
+    /// credential: use it only where the owner of the jobs reads the answers.
+    #[must_use]
+    pub fn showing_secrets(mut self) -> Outlive {
+        self.secrets = Secrets::Shown;
+        self
+    }
+
+    /// Answers contain no credentials, which is the default.
+    #[must_use]
+    pub fn hiding_secrets(mut self) -> Outlive {
+        self.secrets = Secrets::Hidden;
+        self
+    }
+
+    pub(crate) fn shows_secrets(&self) -> bool {
+        self.secrets == Secrets::Shown
+    }
+
+    /// The caller only looks: no verb notes that it was told of anything, and nothing is claimed for it.
+    #[must_use]
+    pub fn only_looking(mut self) -> Outlive {
+        self.only_looks = true;
+        self
+    }
+
+    pub(crate) fn only_looks(&self) -> bool {
+        self.only_looks
     }
 
     /// For a caller that says itself for which session it does something: it speaks for that session,

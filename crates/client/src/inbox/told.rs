@@ -57,7 +57,7 @@ fn try_to_note_shown(outlive: &Outlive, id: &JobId) -> Result<(), Error> {
 
 /// What a job has to tell, where whoever calls is the session that is to be told.
 fn own_source(outlive: &Outlive, id: &JobId) -> Result<Option<Source>, Error> {
-    let Some(caller) = outlive.calling_session() else {
+    let Some(caller) = outlive.calling_session().filter(|_| !outlive.only_looks()) else {
         return Ok(None);
     };
     let source = Source::read(outlive, id)?;

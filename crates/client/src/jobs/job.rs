@@ -1,5 +1,6 @@
 //! A job as the faces show it: the interface's JSON object.
 
+use crate::home::outlive::Outlive;
 use crate::jobs::whereabouts::{self, Elsewhere};
 use crate::redact::{redact, redact_argv};
 use outlive_core::control::InputKind;
@@ -152,7 +153,15 @@ pub struct JobOutput {
 
 impl Job {
     /// Puts together what was asked, what has happened and what its keeper sees now.
-    pub(crate) fn new(dir: &JobDir, spec: &Spec, state: &State, sight: Sight) -> Job {
+    pub(crate) fn new(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job {
+        let job = Job::as_it_is(&outlive.job_dir(&spec.id), spec, state, sight);
+        match outlive.shows_secrets() {
+            true => job,
+            false => job.redacted(),
+        }
+    }
+
+    fn as_it_is(dir: &JobDir, spec: &Spec, state: &State, sight: Sight) -> Job {
         let started = state.phase.leader().map(|leader| leader.since);
         let end = state.end();
         let waiting_for = waiting_for(dir, spec, state);
@@ -230,8 +239,7 @@ impl Job {
     }
 
     /// Without what looks like a credential, in all that whoever started it may have put one into.
-    #[must_use]
-    pub fn redacted(self) -> Job {
+    fn redacted(self) -> Job {
         Job {
             command: redact(&self.command).into_owned(),
             argv: redact_argv(&self.argv),
@@ -376,4 +384,30 @@ fn is_suspended(state: &State) -> bool {
 fn running_for(state: &State, since: Moment) -> Option<u64> {
     let same_boot = state.boot.as_ref() == Some(&whereabouts::here().ok()?.boot);
     same_boot.then(|| clock::boot_ms().saturating_sub(since.boot_ms))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_hides_secrets_unless_told_otherwise() {
+        let world = tempfile::tempdir().unwrap();
+        let outlive = Outlive::open(Some(world.path().to_owned())).unwrap();
+        let spec: Spec = serde_json::from_value(serde_json::json!({
+            "format": 1, "id": "x", "place": "local", "command": "curl -u me:hunter22 http://a",
+            "argv": ["curl", "-u", "me:hunter22", "http://a"], "cwd": "/", "grace_ms": 1, "notify": "end",
+            "leftovers": "keep",
+        }))
+        .unwrap();
+        let shown = |outlive: &Outlive| {
+            let sight = Sight::Clear(Seen::default());
+            let job = Job::new(outlive, &spec, &State::default(), sight);
+            serde_json::to_string(&job).unwrap().contains("hunter22")
+        };
+        assert!(!shown(&outlive));
+        assert!(shown(&outlive.clone().showing_secrets()));
+        assert!(!shown(&outlive.showing_secrets().hiding_secrets()));
+    }
 }

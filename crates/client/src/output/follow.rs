@@ -41,8 +41,52 @@ pub enum Chunk {
     OutOfTime,
 }
 
+/// Whether there is more output, for a caller that does not show it.
+#[derive(Debug)]
+pub struct Growth<'a>(Follow<'a>);
+
+/// What became of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grown {
+    /// There is more.
+    More,
+    /// The job has ended, and there is no more.
+    Ended,
+    /// Neither, within the time given.
+    NotYet,
+}
+
+impl<'a> Growth<'a> {
+    /// Looks at what comes after this offset.
+    pub fn after(outlive: &'a Outlive, id: &JobId, from: u64) -> Result<Growth<'a>, Error> {
+        Follow::exactly(outlive, id, from).map(Growth)
+    }
+
+    /// Waits for more, at most this long.
+    pub fn next_within(&mut self, limit: Duration) -> Result<Grown, Error> {
+        Ok(match self.0.next_within(Some(limit))? {
+            Some(Chunk::Bytes { .. } | Chunk::Missing(_)) => Grown::More,
+            Some(Chunk::Ended) => Grown::Ended,
+            Some(Chunk::OutOfTime) | None => Grown::NotYet,
+        })
+    }
+}
+
 impl<'a> Follow<'a> {
+    /// The exact bytes from this offset on. They may contain secrets, so this is refused unless
+    /// [`Outlive::showing_secrets`] was called.
     pub fn new(outlive: &'a Outlive, id: &JobId, from: u64) -> Result<Follow<'a>, Error> {
+        match outlive.shows_secrets() {
+            true => Follow::exactly(outlive, id, from),
+            false => Err(Error::SecretsHidden),
+        }
+    }
+
+    pub(crate) fn exactly(
+        outlive: &'a Outlive,
+        id: &JobId,
+        from: u64,
+    ) -> Result<Follow<'a>, Error> {
         Ok(Follow {
             outlive,
             spec: outlive.read_spec(id)?,

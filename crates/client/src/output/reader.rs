@@ -24,16 +24,12 @@ pub enum Reading {
     Raw,
     /// As text: see [`view::line`]. A line of which nothing is left, not even its newline, is left out.
     Plain,
-    /// As text, without what looks like a credential. A line of which nothing is left is left out.
-    Redacted,
 }
 
-/// Reads lines in one of these ways; their numbers and offsets stay what they were. `before` is what came
-/// before them, as text.
+/// Reads lines in one of these ways; their numbers and offsets stay what they were.
 pub fn read_as<'a>(
     reading: Reading,
-    before: &str,
-    mut lines: impl Iterator<Item = io::Result<Line>> + 'a,
+    lines: impl Iterator<Item = io::Result<Line>> + 'a,
 ) -> Box<dyn Iterator<Item = io::Result<Line>> + 'a> {
     let plain = |line: Line| Line {
         bytes: view::line(&line.bytes).into_owned().into_bytes(),
@@ -42,33 +38,39 @@ pub fn read_as<'a>(
     match reading {
         Reading::Raw => Box::new(lines),
         Reading::Plain => Box::new(lines.map(move |line| line.map(plain)).filter(is_left)),
-        Reading::Redacted => {
-            let mut redaction = redact::Lines::after(before);
-            let mut shown = VecDeque::new();
-            Box::new(std::iter::from_fn(move || {
-                while shown.is_empty() {
-                    let mut show = |(number, offset), text: &str| {
-                        let bytes = text.as_bytes().to_vec();
-                        shown.push_back(Ok(Line {
-                            number,
-                            offset,
-                            bytes,
-                        }));
-                    };
-                    match lines.next() {
-                        Some(Ok(line)) => {
-                            let text = view::line(&line.bytes);
-                            redaction.push((line.number, line.offset), &text, &mut show);
-                        }
-                        Some(Err(error)) => shown.push_back(Err(error)),
-                        None if redaction.holds_any() => redaction.release(&mut show),
-                        None => return None,
-                    }
-                }
-                shown.pop_front()
-            }))
-        }
     }
+}
+
+/// Reads lines as text without what looks like a credential. A line of which nothing is left is left out.
+/// `before` is what came before them, as text.
+pub fn read_redacted<'a>(
+    before: &str,
+    mut lines: impl Iterator<Item = io::Result<Line>> + 'a,
+) -> Box<dyn Iterator<Item = io::Result<Line>> + 'a> {
+    let mut redaction = redact::Lines::after(before);
+    let mut shown = VecDeque::new();
+    Box::new(std::iter::from_fn(move || {
+        while shown.is_empty() {
+            let mut show = |(number, offset), text: &str| {
+                let bytes = text.as_bytes().to_vec();
+                shown.push_back(Ok(Line {
+                    number,
+                    offset,
+                    bytes,
+                }));
+            };
+            match lines.next() {
+                Some(Ok(line)) => {
+                    let text = view::line(&line.bytes);
+                    redaction.push((line.number, line.offset), &text, &mut show);
+                }
+                Some(Err(error)) => shown.push_back(Err(error)),
+                None if redaction.holds_any() => redaction.release(&mut show),
+                None => return None,
+            }
+        }
+        shown.pop_front()
+    }))
 }
 
 fn is_left(line: &io::Result<Line>) -> bool {

@@ -255,7 +255,7 @@ proptest! {
             false => (Searched::Text, Reading::Plain),
         };
         let by_hand = lines_by_hand(&bytes, &missing, sizes.line).into_iter().map(Ok);
-        let expected: Vec<Line> = read_as(reading, "", by_hand)
+        let expected: Vec<Line> = read_as(reading, by_hand)
             .map(|line| line.expect("read"))
             .filter(|line| one.is_match(line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes)))
             .collect();

@@ -50,6 +50,10 @@ impl<'a> Attach<'a> {
         id: &JobId,
         size: Option<Size>,
     ) -> Result<(Attach<'a>, Vec<u8>), Error> {
+        // A terminal shows everything as it is.
+        if !outlive.shows_secrets() {
+            return Err(Error::SecretsHidden);
+        }
         let (job, spec, _) = show::read(outlive, id)?;
         if let (Some(size), Input::Pty(_), false) = (size, spec.input, job.has_ended()) {
             match resize::resize(outlive, id, size) {

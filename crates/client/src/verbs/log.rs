@@ -7,11 +7,12 @@ use crate::inbox::told;
 use crate::jobs::job::Job;
 use crate::output::{
     Cursor, Follow, Line, LinePattern, LogText, Look, Output, Piece, Reading, Searched, read_as,
+    read_redacted,
 };
 use crate::redact::Redactor;
 use crate::screen::{Emulation, Screen};
 use crate::verbs::show;
-use crate::view;
+use crate::view::{self, Live};
 use outlive_core::notice::Kind;
 use outlive_core::told::ToldBy;
 use outlive_core::{JobId, Timestamp};
@@ -52,6 +53,7 @@ pub struct Log {
     range: Range<u64>,
     /// The job as it was then.
     job: Job,
+    hides_secrets: bool,
     /// Nobody else tells the calling session of the end until this is dropped.
     answering: Option<Answering>,
 }
@@ -59,13 +61,11 @@ pub struct Log {
 /// What a person would see on the job's terminal now.
 pub fn screen(outlive: &Outlive, id: &JobId) -> Result<Screen, Error> {
     let (_, spec, state) = show::read(outlive, id)?;
-    Ok(Emulation::of(outlive, &spec, &state)?.screen(id))
-}
-
-/// The same without secrets.
-pub fn redacted_screen(outlive: &Outlive, id: &JobId) -> Result<Screen, Error> {
-    let (_, spec, state) = show::read(outlive, id)?;
-    Ok(Emulation::of(outlive, &spec, &state)?.redacted_screen(id))
+    let emulation = Emulation::of(outlive, &spec, &state)?;
+    Ok(match outlive.shows_secrets() {
+        true => emulation.screen(id),
+        false => emulation.redacted_screen(id),
+    })
 }
 
 /// Finds the part that was asked for.
@@ -78,14 +78,21 @@ pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
         _ => Ok(range),
     });
     let range = range.map_err(Error::io("cannot read", outlive.job_dir(id).output()))?;
-    Ok(Log {
+    let mut log = Log {
         id: id.clone(),
         output,
         part: part.clone(),
         range,
         job,
+        hides_secrets: !outlive.shows_secrets(),
         answering: None,
-    })
+    };
+    if log.hides_secrets {
+        // How a line begins may tell what is secret in it.
+        let path = &log.job.output.path;
+        log.range = log.whole_lines().map_err(Error::io("cannot read", path))?;
+    }
+    Ok(log)
 }
 
 fn find(output: &Output, part: &Part) -> io::Result<Range<u64>> {
@@ -159,8 +166,33 @@ impl Log {
         })
     }
 
-    /// The exact bytes, a stretch at a time, and what is missing of them.
-    pub fn pieces(&self) -> impl Iterator<Item = io::Result<Piece>> + '_ {
+    /// The exact bytes, a stretch at a time, and what is missing of them. They may contain secrets, so this
+    /// is refused unless [`Outlive::showing_secrets`] was called.
+    pub fn pieces(&self) -> Result<impl Iterator<Item = io::Result<Piece>> + '_, Error> {
+        match self.hides_secrets {
+            true => Err(Error::SecretsHidden),
+            false => Ok(self.exact_pieces()),
+        }
+    }
+
+    /// The same for a caller that shows them only through this [`Live`], which hides secrets where it must.
+    pub fn pieces_for<'a>(
+        &'a self,
+        _view: &Live,
+    ) -> impl Iterator<Item = io::Result<Piece>> + use<'a> {
+        self.exact_pieces()
+    }
+
+    /// A view that turns the output into text as it comes, without secrets unless they are shown.
+    pub fn live(&self, line_limit: usize) -> io::Result<Live> {
+        let live = Live::new(line_limit, self.range.start);
+        Ok(match self.hides_secrets {
+            true => live.redacted(&self.before()?),
+            false => live,
+        })
+    }
+
+    fn exact_pieces(&self) -> impl Iterator<Item = io::Result<Piece>> + '_ {
         let gap = self.gap_before(self.range.start);
         self.output.pieces_after(gap, self.range.clone())
     }
@@ -176,24 +208,17 @@ impl Log {
         }
     }
 
-    /// The same as text, with where it lies.
+    /// The same as text, with where it lies. Where secrets are hidden, and the output may go on, a last word
+    /// that seems to be the beginning of a secret is left for the next look.
     pub fn text(&self, look: Look) -> io::Result<LogText> {
-        self.text_of(self.range.clone(), look)
-    }
-
-    fn text_of(&self, range: Range<u64>, look: Look) -> io::Result<LogText> {
+        let range = self.range.clone();
         let gap = self.gap_before(range.start);
-        self.output.text_after(gap, &self.id, range, look)
-    }
-
-    /// The same without what looks like a credential. It begins with a line: what is secret in one may be
-    /// told only by how it begins. And of one that may go on, a last word that seems to be the beginning of a
-    /// secret is left for the next look.
-    pub fn redacted_text(&self, look: Look) -> io::Result<LogText> {
-        let range = self.whole_lines()?;
-        let mut redactor = Redactor::after(&self.before()?);
         let goes_on = !self.job.has_ended() && range.end == self.output.size;
-        let mut log = self.text_of(range, look)?;
+        let mut log = self.output.text_after(gap, &self.id, range, look)?;
+        if !self.hides_secrets {
+            return Ok(log);
+        }
+        let mut redactor = Redactor::after(&self.before()?);
         log.text = match goes_on {
             true => redactor.part(&log.text),
             false => redactor.redact(&log.text).into_owned(),
@@ -206,17 +231,17 @@ impl Log {
         &self,
         reading: Reading,
     ) -> io::Result<impl Iterator<Item = io::Result<Line>> + '_> {
-        let (range, before) = match reading {
-            Reading::Redacted => (self.whole_lines()?, self.before()?),
-            Reading::Raw | Reading::Plain => (self.range.clone(), String::new()),
-        };
-        Ok(read_as(reading, &before, self.output.lines(range)?))
+        let lines = self.output.lines(self.range.clone())?;
+        Ok(match self.hides_secrets {
+            true => read_redacted(&self.before()?, lines),
+            false => read_as(reading, lines),
+        })
     }
 
     /// What came before it, as text: as much as may tell what is secret in it.
-    pub fn before(&self) -> io::Result<String> {
+    fn before(&self) -> io::Result<String> {
         const FAR: u64 = 64 * 1024;
-        let end = self.whole_lines()?.start;
+        let end = self.range.start;
         let whole = view::Options {
             budget: usize::MAX,
             ..view::Options::default()
@@ -225,13 +250,7 @@ impl Log {
         Ok(self.output.text(&self.id, range, Look::Plain(whole))?.text)
     }
 
-    /// The same from where the line begins that it begins in.
-    pub fn from_line_start(mut self) -> io::Result<Log> {
-        self.range = self.whole_lines()?;
-        Ok(self)
-    }
-
-    /// Nothing stays nothing.
+    /// The range from where its first line begins. Nothing stays nothing.
     fn whole_lines(&self) -> io::Result<Range<u64>> {
         let Range { start, end } = self.range;
         if self.range.is_empty() {
@@ -248,18 +267,18 @@ impl Log {
         pattern: &'a LinePattern,
         reading: Reading,
     ) -> io::Result<Box<dyn Iterator<Item = io::Result<Vec<Line>>> + 'a>> {
+        if self.hides_secrets {
+            // What is secret in a line may be told by the lines before it, so it goes line by line.
+            let is_hit = |line: &io::Result<Line>| {
+                line.as_ref()
+                    .map_or(true, |line| pattern.is_match(&line.bytes))
+            };
+            let hits = self.lines(reading)?.filter(is_hit);
+            return Ok(Box::new(hits.map(|line| Ok(vec![line?]))));
+        }
         let searched = match reading {
             Reading::Raw => Searched::Bytes,
             Reading::Plain => Searched::Text,
-            // What is secret in a line may be told by the lines before it, so it goes line by line.
-            Reading::Redacted => {
-                let is_hit = |line: &io::Result<Line>| {
-                    line.as_ref()
-                        .map_or(true, |line| pattern.is_match(&line.bytes))
-                };
-                let hits = self.lines(reading)?.filter(is_hit);
-                return Ok(Box::new(hits.map(|line| Ok(vec![line?]))));
-            }
         };
         let found = self.output.search(self.range.clone(), pattern, searched)?;
         Ok(Box::new(found))
@@ -289,10 +308,26 @@ impl Log {
 
     /// What comes after it, as it comes. Where it began with the first byte, the end is told with it.
     pub fn follow<'a>(&mut self, outlive: &'a Outlive) -> Result<Follow<'a>, Error> {
+        match self.hides_secrets {
+            true => Err(Error::SecretsHidden),
+            false => self.follow_exactly(outlive),
+        }
+    }
+
+    /// The same for a caller that shows it only through this [`Live`].
+    pub fn follow_for<'a>(
+        &mut self,
+        outlive: &'a Outlive,
+        _view: &Live,
+    ) -> Result<Follow<'a>, Error> {
+        self.follow_exactly(outlive)
+    }
+
+    fn follow_exactly<'a>(&mut self, outlive: &'a Outlive) -> Result<Follow<'a>, Error> {
         if self.range.start == 0 {
             self.answering = Answering::of(outlive, &self.id, &[Kind::Ended]);
         }
-        Follow::new(outlive, &self.id, self.range.end)
+        Follow::exactly(outlive, &self.id, self.range.end)
     }
 }
 

@@ -195,7 +195,7 @@ fn read_begun(outlive: &Outlive, spec: &Spec, mut journal: File) -> Result<(Job,
         .map_err(Error::io("cannot read", dir.journal()))?;
     let state = begun(&bytes);
     Ok((
-        Job::new(&dir, spec, &state, Sight::Clear(Seen::default())),
+        Job::new(outlive, spec, &state, Sight::Clear(Seen::default())),
         state,
     ))
 }

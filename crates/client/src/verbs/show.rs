@@ -32,7 +32,11 @@ pub fn seen(outlive: &Outlive, job: &Job) {
 /// The last lines of its output, for a glance.
 pub fn preview(outlive: &Outlive, id: &JobId, lines: u64) -> Result<String, Error> {
     let output = output(outlive, id)?;
-    glance(&output, id, lines).map_err(Error::io("cannot read", outlive.job_dir(id).output()))
+    let preview = match outlive.shows_secrets() {
+        true => glance(&output, id, lines),
+        false => redacted_glance(&output, id, lines),
+    };
+    preview.map_err(Error::io("cannot read", outlive.job_dir(id).output()))
 }
 
 /// The last lines, and no more of them than a glance: the first may be of any length.
@@ -70,13 +74,11 @@ fn is_written_anew(output: &Output, from: u64) -> io::Result<bool> {
 }
 
 /// The same without what looks like a credential.
-pub fn redacted_preview(outlive: &Outlive, id: &JobId, lines: u64) -> Result<String, Error> {
+fn redacted_glance(output: &Output, id: &JobId, lines: u64) -> io::Result<String> {
     // What is a secret may be told by what stands long before it: the first line of a key.
     const CONTEXT: u64 = 64 * 1024;
-    let output = output(outlive, id)?;
     let from = output.size.saturating_sub(CONTEXT);
-    let context = text(&output, id, from, LINE)
-        .map_err(Error::io("cannot read", outlive.job_dir(id).output()))?;
+    let context = text(output, id, from, LINE)?;
     let redacted = redact(&context);
     let shown = last_lines(&redacted, lines);
     // A line that was cut may begin within a secret.
@@ -84,8 +86,7 @@ pub fn redacted_preview(outlive: &Outlive, id: &JobId, lines: u64) -> Result<Str
     if !is_cut {
         return Ok(shown.to_owned());
     }
-    let cut =
-        line_at(&output, from).map_err(Error::io("cannot read", outlive.job_dir(id).output()))?;
+    let cut = line_at(output, from)?;
     let rest = shown.split_once('\n').map_or("", |(_, rest)| rest);
     Ok(format!("{}\n{rest}", view::left_out(cut.end - cut.start)))
 }
@@ -130,7 +131,7 @@ pub(crate) fn read(outlive: &Outlive, id: &JobId) -> Result<(Job, Spec, State), 
         false => Ok(Sight::Clear(Seen::default())),
     };
     let sight = sight.or_else(not_answering)?;
-    let job = record.job(outlive, id, sight);
+    let job = record.job(outlive, sight);
     Ok((job, record.spec, record.state))
 }
 
@@ -169,7 +170,7 @@ fn show_some(outlive: &Outlive, ids: &[JobId], until: u64) -> Vec<Result<Job, Er
                 .and_then(|asked| asked.answer(outlive, id, until))
                 .map(Record::sight),
         };
-        Ok(record.job(outlive, id, sight.or_else(not_answering)?))
+        Ok(record.job(outlive, sight.or_else(not_answering)?))
     });
     answers.collect()
 }
@@ -216,11 +217,11 @@ impl Record {
         }
     }
 
-    fn job(&self, outlive: &Outlive, id: &JobId, sight: Sight) -> Job {
+    fn job(&self, outlive: &Outlive, sight: Sight) -> Job {
         let sight = match &self.presence {
             Presence::Elsewhere(there) => Sight::Elsewhere(there.clone()),
             Presence::Kept | Presence::Over => sight,
         };
-        Job::new(&outlive.job_dir(id), &self.spec, &self.state, sight)
+        Job::new(outlive, &self.spec, &self.state, sight)
     }
 }

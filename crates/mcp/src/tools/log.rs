@@ -102,7 +102,7 @@ ended: you are told, or call `wait`.";
 }
 
 fn screen(call: &Call, id: &JobId) -> Result<Reply<Answer>, Refused> {
-    let shown = log::redacted_screen(&call.outlive, id)?.text;
+    let shown = log::screen(&call.outlive, id)?.text;
     Ok(Reply::new(shown.clone(), Answer::new(id, shown)))
 }
 
@@ -130,7 +130,7 @@ fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Ans
         .map_err(|error| Refused::bad_input(format!("{pattern:?} is not a pattern: {error}")))?;
     let part = log::log(&call.outlive, id, &args.part()?)?;
     let most = args.lines.unwrap_or(DEFAULT_LINES) as usize;
-    let found = part.matching(&regex, most, Reading::Redacted)?;
+    let found = part.matching(&regex, most, Reading::Plain)?;
     let mut lines = Vec::new();
     let mut room = BUDGET;
     for line in found.iter().rev() {
@@ -159,7 +159,7 @@ fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Ans
 
 fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> {
     let part = log::log(&call.outlive, id, &args.part()?)?;
-    let mut log = part.redacted_text(Look::Plain(view::Options {
+    let mut log = part.text(Look::Plain(view::Options {
         budget: BUDGET,
         ..view::Options::default()
     }))?;

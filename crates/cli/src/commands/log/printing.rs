@@ -30,6 +30,14 @@ impl Printer<'_> {
         Printer { context, form }
     }
 
+    /// The view that it prints through, if it does not print the bytes as they are.
+    pub fn live(&self) -> Option<&Live> {
+        match &self.form {
+            Form::Plain(live) => Some(live),
+            Form::Raw | Form::Exact => None,
+        }
+    }
+
     pub fn bytes(&mut self, at: u64, bytes: &[u8]) -> Result<(), Failure> {
         match &mut self.form {
             Form::Plain(live) => tell(self.context, |said| live.push(bytes, said)),
