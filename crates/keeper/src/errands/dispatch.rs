@@ -1,8 +1,9 @@
-//! Sending processes on errands, and hearing what became of them.
+//! Starting processes that work for the keeper, and handling their results.
 
 use crate::errands::errand::{Errand, Task, Time, own_program};
-use crate::supervise::keeper::{Keeper, Rest};
-use outlive_core::Phase;
+use crate::supervise::keeper::Keeper;
+use crate::supervise::kept_job::KeptJob;
+use crate::supervise::timing::Paused;
 use outlive_core::event::Event;
 use outlive_core::ready::Ready;
 use outlive_sys::clock;
@@ -10,60 +11,95 @@ use outlive_sys::process::{self, Status};
 use std::fs::File;
 use std::io;
 
-impl Keeper<'_> {
-    /// Starts what is to be done and is not being done.
-    pub(crate) fn send_errands(&mut self) -> io::Result<()> {
-        if self.is_waiting() && !self.is_out_for(Task::Turn) {
-            self.wait_for_turn()?;
-        }
-        let looks = matches!(
-            self.shared.spec.ready,
-            Some(Ready::Port(_) | Ready::Http(_))
-        );
-        let running = matches!(self.state().phase, Phase::Running(_));
-        if looks && running && !self.probed && self.state().signs.ready.is_none() {
-            self.probed = true;
-            self.send(Task::Probe, "probe", File::open("/dev/null")?)?;
-        }
-        match self.state().end().is_some() && !self.is_done() {
-            true => self.ring(),
-            false => Ok(()),
-        }
+/// The processes that work for a keeper.
+#[derive(Debug, Default)]
+pub(crate) struct Errands {
+    pub(super) at_work: Vec<Errand>,
+    /// Results of doorbells that could not be journaled yet.
+    pub(super) unwritten: Vec<Event>,
+    probe: Probe,
+}
+
+/// The process that finds out whether the job is ready.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Probe {
+    #[default]
+    NotSent,
+    /// It is at work, or has reported.
+    Sent,
+}
+
+impl Errands {
+    pub fn pids(&self) -> impl Iterator<Item = i32> {
+        self.at_work.iter().map(|errand| errand.pid)
     }
 
     fn is_out_for(&self, task: Task) -> bool {
-        self.errands.iter().any(|errand| errand.task == task)
+        self.at_work.iter().any(|errand| errand.task == task)
     }
 
-    fn send(&mut self, task: Task, what: &str, input: File) -> io::Result<()> {
-        let job = &self.shared.job;
-        let errand = Errand::start(job, task, own_program(job, what), input)?;
-        self.errands.push(errand);
+    fn send(&mut self, job: &KeptJob, task: Task, what: &str, input: File) -> io::Result<()> {
+        let directory = &job.shared.directory;
+        let errand = Errand::start(directory, task, own_program(directory, what), input)?;
+        self.at_work.push(errand);
         Ok(())
     }
 
-    fn wait_for_turn(&mut self) -> io::Result<()> {
-        match &self.shared.turn {
-            Some(turn) => {
-                let file = turn.file()?;
-                self.send(Task::Turn, "turn", file)
+    /// Sends a probe if the job is to be asked whether it is ready.
+    fn send_probe(&mut self, job: &KeptJob) -> io::Result<()> {
+        let is_asked_for = matches!(job.spec().ready, Some(Ready::Port(_) | Ready::Http(_)));
+        let is_due = is_asked_for && job.is_running() && self.probe == Probe::NotSent;
+        if is_due && job.state().signs.ready.is_none() {
+            self.probe = Probe::Sent;
+            self.send(job, Task::Probe, "probe", File::open("/dev/null")?)?;
+        }
+        Ok(())
+    }
+
+    /// The probe found the job ready. What a full disk refuses is probed again.
+    fn found_ready(&mut self, job: &mut KeptJob) -> io::Result<()> {
+        if job.has_ended() {
+            return Ok(());
+        }
+        let written = job.ledger.write(&[Event::Ready]);
+        self.probe = match written {
+            Ok(()) => Probe::Sent,
+            Err(_) => Probe::NotSent,
+        };
+        written
+    }
+
+    pub fn kill_probe(&self) {
+        for errand in &self.at_work {
+            if errand.task == Task::Probe {
+                errand.kill();
             }
-            None => self.start_after_wait(),
         }
     }
 
-    /// When an errand has had its time.
-    pub(crate) fn errands_end_at(&self) -> Option<u64> {
-        let ends = self.errands.iter().filter_map(|errand| match errand.time {
+    /// Ends the process that waits for the lock, and returns when it is gone.
+    pub fn call_off_turn(&mut self) {
+        for errand in self
+            .at_work
+            .extract_if(.., |errand| errand.task == Task::Turn)
+        {
+            errand.call_off();
+        }
+    }
+
+    /// When the next process has used up its time.
+    pub fn end_at(&self) -> Option<u64> {
+        let ends = self.at_work.iter().filter_map(|errand| match errand.time {
             Time::Until(at) => Some(at),
             Time::AsItTakes | Time::Up => None,
         });
         ends.min()
     }
 
-    pub(crate) fn end_late_errands(&mut self) {
+    /// Kills the processes that have used up their time.
+    pub fn end_late(&mut self) {
         let now = clock::boot_ms();
-        for errand in &mut self.errands {
+        for errand in &mut self.at_work {
             if matches!(errand.time, Time::Until(at) if at <= now) {
                 errand.time = Time::Up;
                 errand.kill();
@@ -71,38 +107,56 @@ impl Keeper<'_> {
         }
     }
 
-    /// Whether this ended child was on an errand; then what came of it is taken note of.
+    fn take(&mut self, pid: i32) -> Option<Errand> {
+        let place = self.at_work.iter().position(|errand| errand.pid == pid)?;
+        Some(self.at_work.remove(place))
+    }
+}
+
+impl Keeper<'_> {
+    /// Starts what is to be done and is not being done.
+    pub(crate) fn send_errands(&mut self) -> io::Result<()> {
+        if self.is_waiting() && !self.errands.is_out_for(Task::Turn) {
+            self.wait_for_turn()?;
+        }
+        self.errands.send_probe(&self.job)?;
+        match self.job.has_ended() && !self.job.is_closed() {
+            true => self.errands.ring(&mut self.job, &self.stop),
+            false => Ok(()),
+        }
+    }
+
+    fn wait_for_turn(&mut self) -> io::Result<()> {
+        match &self.job.shared.turn {
+            Some(turn) => {
+                let file = turn.file()?;
+                self.errands.send(&self.job, Task::Turn, "turn", file)
+            }
+            None => self.start_after_wait(),
+        }
+    }
+
+    /// Whether this ended child worked for the keeper. If so, its result is handled.
     pub(crate) fn is_back(&mut self, pid: i32) -> io::Result<bool> {
-        let Some(place) = self.errands.iter().position(|errand| errand.pid == pid) else {
+        let Some(errand) = self.errands.take(pid) else {
             return Ok(false);
         };
-        let errand = self.errands.remove(place);
         let status = process::wait_for_child(pid)?;
         match (errand.task, status) {
             (Task::Turn, Status::Exited { code: 0 }) => self.start_after_wait()?,
             // It is sent again.
             (Task::Turn, _) => return Err(io::Error::other("waiting for the lock failed")),
-            (Task::Probe, Status::Exited { code: 0 }) => self.is_ready()?,
-            // Killed by somebody, or it could not begin: another is sent.
-            (Task::Probe, _) if self.state().end().is_none() => {
-                self.probed = false;
-                self.hold_off(Rest::Work);
+            (Task::Probe, Status::Exited { code: 0 }) => self.errands.found_ready(&mut self.job)?,
+            // Somebody killed it, or it could not begin: another is sent.
+            (Task::Probe, _) if !self.job.has_ended() => {
+                self.errands.probe = Probe::NotSent;
+                self.pause.begin(Paused::Work);
             }
             (Task::Probe, _) => {}
-            (Task::Doorbell(number), status) => self.rang(number, &errand, status)?,
-        }
-        Ok(true)
-    }
-
-    fn is_ready(&mut self) -> io::Result<()> {
-        match self.state().end() {
-            Some(_) => Ok(()),
-            None => {
-                let written = self.ledger.write(&[Event::Ready]);
-                // What a full disk does not take is seen again.
-                self.probed = written.is_ok();
-                written
+            (Task::Doorbell(number), status) => {
+                self.errands.rang(&mut self.job, number, &errand, status)?;
             }
         }
+        Ok(true)
     }
 }

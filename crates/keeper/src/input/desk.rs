@@ -122,8 +122,8 @@ impl Keeper<'_> {
             return Ok(());
         }
         self.accept(&write)?;
-        self.role.reach(Hook::InputAccepted);
-        self.notice_input();
+        self.job.reach(Hook::InputAccepted);
+        self.signs.input_came();
         self.desk.turn = match write.more {
             true => Turn::Client(client),
             false => Turn::Anybody,
@@ -133,7 +133,7 @@ impl Keeper<'_> {
             (true, false) => Written::New,
             (true, true) => Written::Repeated,
         };
-        if known && self.shared.channel.refusal().is_some() {
+        if known && self.job.shared.channel.refusal().is_some() {
             self.clients.reply(client, &written.reply());
             return self.serve_queue();
         }
@@ -143,25 +143,25 @@ impl Keeper<'_> {
 
     /// Why nothing can be written now, if nothing can.
     fn refusal(&self) -> Option<&'static str> {
-        match self.ledger.state().end() {
+        match self.job.ledger.state().end() {
             Some(_) => Some("it has ended"),
             None if self.desk.writes.eof => Some("its input was closed"),
             // There is no reader yet, which is not to say that there will be none.
-            None if self.is_waiting() && self.shared.channel.pipe().is_some() => None,
-            None => self.shared.channel.refusal(),
+            None if self.is_waiting() && self.job.shared.channel.pipe().is_some() => None,
+            None => self.job.shared.channel.refusal(),
         }
     }
 
     fn accept(&mut self, write: &Write) -> io::Result<()> {
         let Desk { writes, line, .. } = &mut self.desk;
-        let Some(spool) = self.shared.channel.spool() else {
+        let Some(spool) = self.job.shared.channel.spool() else {
             return Ok(());
         };
         if writes.knows(&write.id) {
             return Ok(());
         }
         let data = std::os::unix::ffi::OsStrExt::as_bytes(write.data.as_os_str());
-        match &self.shared.channel {
+        match &self.job.shared.channel {
             Channel::Terminal(terminal) => {
                 let typed = line.type_in(data, write.eof, terminal.master.mode()?);
                 spool.accept(writes, &write.id, &typed, last(write, false))
@@ -176,13 +176,13 @@ impl Keeper<'_> {
     pub fn deliver(&mut self) -> io::Result<()> {
         let committed = self.desk.writes.committed;
         let waits = self.is_waiting();
-        if !waits && self.shared.channel.deliver(committed).is_err() {
+        if !waits && self.job.shared.channel.deliver(committed).is_err() {
             return self.give_up_input();
         }
-        self.desk.pending = self.shared.channel.pending(committed)?;
+        self.desk.pending = self.job.shared.channel.pending(committed)?;
         if !waits && self.desk.pending == 0 && self.desk.writes.eof {
-            self.shared.channel.close();
-            self.role.reach(Hook::InputEnded);
+            self.job.shared.channel.close();
+            self.job.reach(Hook::InputEnded);
         }
         self.look_soon();
         if self.desk.pending <= ROOM {
@@ -193,7 +193,7 @@ impl Keeper<'_> {
 
     /// The job reads no more: what waits for it never will be read.
     fn give_up_input(&mut self) -> io::Result<()> {
-        self.shared.channel.close();
+        self.job.shared.channel.close();
         self.desk.pending = 0;
         self.clients
             .tell_no_room("it has closed its standard input".to_owned());
@@ -238,8 +238,8 @@ impl Keeper<'_> {
     pub fn resize(&mut self, client: ClientId, size: Size) -> io::Result<()> {
         // What was written before was written for the old size.
         self.take_output()?;
-        let Channel::Terminal(terminal) = &self.shared.channel else {
-            let reason = match self.shared.channel {
+        let Channel::Terminal(terminal) = &self.job.shared.channel else {
+            let reason = match self.job.shared.channel {
                 Channel::Lost(reason) => reason,
                 _ => "it has no terminal; start it with --pty to give it one",
             };
@@ -251,9 +251,9 @@ impl Keeper<'_> {
             rows: size.rows,
             cols: size.cols,
         })?;
-        self.ledger.write(&[Event::Resized {
+        self.job.ledger.write(&[Event::Resized {
             size,
-            output: self.capture.size(),
+            output: self.output.capture.size(),
         }])?;
         self.clients.reply(client, &Reply::Resized);
         Ok(())
@@ -261,10 +261,14 @@ impl Keeper<'_> {
 
     /// Whether a process of the job waits for input now.
     pub fn awaiting(&self) -> io::Result<Option<InputKind>> {
-        if self.ledger.state().end().is_some() {
+        if self.job.has_ended() {
             return Ok(None);
         }
-        awaiting::look(&self.shared.channel, &self.tree, self.desk.pending)
+        awaiting::look(
+            &self.job.shared.channel,
+            &self.processes.tree,
+            self.desk.pending,
+        )
     }
 
     /// There was a sign of life: whoever waits for a prompt may soon have one.
@@ -281,7 +285,7 @@ impl Keeper<'_> {
         if !self.clients.is_input_awaited() {
             return Ok(());
         }
-        if self.ledger.state().end().is_some() {
+        if self.job.has_ended() {
             let reason = "it has ended".to_owned();
             self.clients.tell_input(&Reply::Refused { reason });
             return Ok(());

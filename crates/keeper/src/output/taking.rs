@@ -1,74 +1,107 @@
-//! Taking the output: into its files, to the caller's log and into the index, a stride at a time.
+//! Taking the output: into its files, to the caller's log and into the index, one stride at a time.
 //!
-//! What displaces something of an output that has outgrown its bound comes only when what it displaces
-//! has been copied, marked and given back; so the bound and a step is the most that is ever on the disk.
+//! An output that is larger than its limit loses its middle. Before a part of the middle is given back to the
+//! disk, it has been copied to the log and indexed. So at most the limit and one stride is ever on the disk.
 
 use crate::hooks::Hook;
-use crate::output::capture::{Feed, TURN};
+use crate::output::capture::{Capture, Feed, TURN};
 use crate::output::flow::LARGEST_FEED;
-use crate::supervise::keeper::{Held, Keeper};
+use crate::output::indexing::Indexing;
+use crate::output::mirror::Mirror;
+use crate::signs::noticing::Noticing;
+use crate::supervise::keeper::Keeper;
+use crate::supervise::kept_job::KeptJob;
 use outlive_core::Input;
 use outlive_sys::capture;
+use std::fs::File;
 use std::io;
+use std::ops::Range;
 
-impl Keeper<'_> {
-    /// Whether an adopted job was still running, or its feed still held, when this keeper opened it. What
-    /// a terminal had not passed on went with it in any case.
-    pub(crate) fn look_back(&mut self) -> Held {
-        let lingering = self.state().end().map(|end| end.lingering);
-        let _ = self.take(TURN);
-        let on_terminal = matches!(self.shared.spec.input, Input::Pty(_));
-        let feed_ended = self.capture.feed() == Feed::Ended;
-        // Whoever had the feed open last took with it what was in there. That nobody has it now may also be because
-        // nobody had it before; but nobody can tell.
-        let is_broken = match lingering {
-            Some(count) => count > 0 && feed_ended,
-            None => on_terminal || feed_ended,
-        };
-        match is_broken {
-            true => Held::Broken,
-            false => Held::Unbroken,
+/// The job's output, and what is made of it.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub capture: Capture,
+    /// The copy to the caller's log, until that is released.
+    mirror: Option<Mirror>,
+    indexing: Option<Indexing>,
+    /// A writer of our own, which keeps the feed open after the job's last writer has closed it.
+    plug: Option<File>,
+    continuity: Continuity,
+}
+
+/// Whether a keeper, or a process of the job, held the feed (and the terminal, if there is one) all the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Continuity {
+    Unbroken,
+    /// For some time nobody held it. What was in the feed or the terminal then is lost.
+    Broken,
+}
+
+impl Output {
+    pub fn new(capture: Capture, mirror: Option<Mirror>, indexing: Option<Indexing>) -> Output {
+        Output {
+            capture,
+            mirror,
+            indexing,
+            plug: None,
+            continuity: Continuity::Unbroken,
         }
     }
 
-    pub(crate) fn take_output(&mut self) -> io::Result<()> {
-        let taken = self.take(TURN);
-        self.hold_open();
-        self.look_soon();
-        taken
+    /// Nothing of the output is lost.
+    pub fn is_complete(&self) -> bool {
+        self.continuity == Continuity::Unbroken
     }
 
-    /// A feed that nobody has open may be opened again by its name, as long as the job runs; and whether it
-    /// was is not to be heard from one that has ended.
-    fn hold_open(&mut self) {
-        let on_terminal = self.shared.source().terminal.is_some();
-        if self.capture.feed() == Feed::Ended && !on_terminal && self.state().end().is_none() {
-            self.plug = capture::writing_end(&self.shared.feed).ok();
+    /// For an adopted job: finds out whether output was lost before this keeper opened the feed.
+    pub fn look_back(&mut self, job: &mut KeptJob, signs: &mut Noticing) {
+        let lingering = job.state().end().map(|end| end.lingering);
+        let _ = self.take(job, signs, TURN);
+        let on_terminal = matches!(job.spec().input, Input::Pty(_));
+        let feed_ended = self.capture.feed() == Feed::Ended;
+        // The last process to close the feed discarded what was in it. If nobody has it open now, perhaps nobody
+        // ever had; but this cannot be known.
+        let is_broken = match lingering {
+            Some(count) => count > 0 && feed_ended,
+            // What was in the terminal is lost in any case.
+            None => on_terminal || feed_ended,
+        };
+        if is_broken {
+            self.continuity = Continuity::Broken;
+        }
+    }
+
+    /// Keeps a feed open that nobody has open any more: while the job runs, its processes may open it again by
+    /// name, and a feed at its end cannot report that.
+    pub fn hold_open(&mut self, job: &KeptJob) {
+        let on_terminal = job.shared.source().terminal.is_some();
+        if self.capture.feed() == Feed::Ended && !on_terminal && !job.has_ended() {
+            self.plug = capture::writing_end(&job.shared.feed).ok();
             if self.plug.is_some() {
                 self.capture.is_fed();
             }
         }
     }
 
-    /// Takes everything an ended leader can have left.
-    pub(crate) fn drain(&mut self) {
+    /// Takes everything that a leader which has ended can have left in the feed.
+    pub fn drain(&mut self, job: &mut KeptJob, signs: &mut Noticing) {
         self.plug = None;
         self.capture.is_fed();
-        let _ = self.take(LARGEST_FEED);
+        let _ = self.take(job, signs, LARGEST_FEED);
     }
 
-    /// Takes up to so much output, a stride at a time.
-    fn take(&mut self, most: usize) -> io::Result<()> {
+    /// Takes at most `most` bytes of output, one stride at a time.
+    pub fn take(&mut self, job: &mut KeptJob, signs: &mut Noticing, most: usize) -> io::Result<()> {
         let mut left = most;
         while left > 0 {
             let stride = self.capture.stride().min(left);
-            let moved = self.capture.take(self.shared.source(), stride);
-            self.role.reach(Hook::Captured);
-            // One that still grows is journaled once it does not.
-            if self.capture.has_complete_gap() && self.ledger.write(&self.capture.gaps()).is_ok() {
+            let moved = self.capture.take(job.shared.source(), stride);
+            job.reach(Hook::Captured);
+            // A gap that still grows is journaled once it is complete.
+            if self.capture.has_complete_gap() && job.ledger.write(&self.capture.gaps()).is_ok() {
                 self.capture.gaps_are_journaled();
             }
-            self.pass_on(false);
+            self.pass_on(job, signs, false);
             left = match moved? {
                 moved if moved < stride => 0,
                 _ => left - stride,
@@ -77,32 +110,48 @@ impl Keeper<'_> {
         Ok(())
     }
 
-    /// Copies and marks what has come, before its middle may be dropped; `ended` if no more will.
-    pub(crate) fn pass_on(&mut self, ended: bool) {
-        self.copy_to_log();
+    /// Copies, indexes and searches new output, and then gives the middle back to the disk. `ended` says that no
+    /// more output will come.
+    pub fn pass_on(&mut self, job: &mut KeptJob, signs: &mut Noticing, ended: bool) {
+        self.copy_to_log(job);
         let size = self.capture.size();
-        let dropped = self.shared.spec.dropped(size).end;
+        let dropped = job.spec().dropped(size).end;
         if let Some(indexing) = &mut self.indexing {
             let _ = indexing.advance(self.capture.output(), size, dropped, ended);
         }
-        self.notice_output();
+        signs.look_at_output(job, &self.capture);
         self.capture.give_back();
     }
 
-    /// Once nothing more will come, before anybody is told so.
-    pub(crate) fn let_go_of_log(&mut self) {
+    /// The part of the output that is not kept.
+    pub fn dropped(&self, job: &KeptJob) -> Range<u64> {
+        job.spec().dropped(self.capture.size())
+    }
+
+    /// Releases the caller's log. This comes after the last copy, and before anybody is told that the output is
+    /// complete.
+    pub fn release_log(&mut self) {
         if let Some(mirror) = self.mirror.take() {
             mirror.release();
         }
     }
 
-    fn copy_to_log(&mut self) {
+    fn copy_to_log(&mut self, job: &mut KeptJob) {
         let Some(mirror) = &mut self.mirror else {
             return;
         };
         if let Ok(Some(moved)) = mirror.step_behind_others() {
-            let _ = self.ledger.write(&[moved]);
+            let _ = job.ledger.write(&[moved]);
         }
         let _ = mirror.copy(self.capture.output(), self.capture.size());
+    }
+}
+
+impl Keeper<'_> {
+    pub(crate) fn take_output(&mut self) -> io::Result<()> {
+        let taken = self.output.take(&mut self.job, &mut self.signs, TURN);
+        self.output.hold_open(&self.job);
+        self.look_soon();
+        taken
     }
 }

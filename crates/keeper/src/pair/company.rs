@@ -9,6 +9,7 @@ use crate::start::findable::Finding;
 use crate::start::leader::Leader;
 use crate::start::tools;
 use crate::supervise::keeper::Keeper;
+use crate::tree::members::Tree;
 use outlive_core::event::Event;
 use outlive_sys::child::{self, Forked};
 use outlive_sys::process::own;
@@ -117,27 +118,59 @@ impl Company {
     }
 }
 
-impl Keeper<'_> {
-    /// Notices that the parent has ended, if it was the standby.
-    pub(crate) fn look_at_parent(&mut self) {
-        if let Company::Parent(pid) = self.company
-            && own::parent_pid() != Some(pid)
-        {
-            self.keep_company(Company::NOBODY);
+/// What a keeper knows about the pair.
+#[derive(Debug)]
+pub(crate) struct Pair {
+    company: Company,
+    /// How the standbys that this keeper has forked have fared.
+    haste: Haste,
+    pub finding: Finding,
+}
+
+impl Pair {
+    pub fn new(finding: Finding) -> Pair {
+        Pair {
+            company: Company::NOBODY,
+            haste: Haste::default(),
+            finding,
         }
     }
 
-    /// Notices that a standby which this process has forked has ended. Looked at by itself: another ended child that
-    /// cannot be dealt with now must not stand before it.
-    pub(crate) fn look_at_standby(&mut self) -> io::Result<()> {
-        match self.company.child() {
-            Some(pid) if process::has_child_ended(pid)? => self.was_standby(pid).map(drop),
+    /// The standby, if this process has to wait for it.
+    pub fn child(&self) -> Option<i32> {
+        self.company.child()
+    }
+
+    /// When another standby is to be made.
+    pub fn due_at(&self) -> Option<u64> {
+        self.company.due_at()
+    }
+
+    pub fn set(&mut self, company: Company, tree: &mut Tree) {
+        self.company = company;
+        tree.partner = company.pid();
+    }
+
+    /// Notices that the parent has ended, if it was the standby.
+    pub fn look_at_parent(&mut self, tree: &mut Tree) {
+        if let Company::Parent(pid) = self.company
+            && own::parent_pid() != Some(pid)
+        {
+            self.set(Company::NOBODY, tree);
+        }
+    }
+
+    /// Notices that a standby which this process has forked has ended. It is asked about directly, so that another
+    /// ended child which cannot be handled now does not get in the way.
+    pub fn look_at_standby(&mut self, tree: &mut Tree) -> io::Result<()> {
+        match self.child() {
+            Some(pid) if process::has_child_ended(pid)? => self.was_standby(pid, tree).map(drop),
             _ => Ok(()),
         }
     }
 
-    /// Whether this ended child was the standby; then it is let go.
-    pub(crate) fn was_standby(&mut self, pid: i32) -> io::Result<bool> {
+    /// Whether this ended child was the standby. If so, it is reaped.
+    pub fn was_standby(&mut self, pid: i32, tree: &mut Tree) -> io::Result<bool> {
         match self.company {
             Company::Child {
                 pid: standby,
@@ -146,73 +179,83 @@ impl Keeper<'_> {
             } if standby == pid => {
                 process::reap_child(pid)?;
                 let now = clock::boot_ms();
-                let pause_ms = self.standbys.after(now.saturating_sub(since_ms));
-                self.keep_company(Company::Alone {
-                    until_ms: now + pause_ms,
-                });
+                let pause_ms = self.haste.after(now.saturating_sub(since_ms));
+                let until_ms = now + pause_ms;
+                self.set(Company::Alone { until_ms }, tree);
                 Ok(true)
             }
             _ => Ok(false),
         }
     }
 
-    /// Makes a new standby where there is none. Returns in both processes.
-    pub(crate) fn find_company(&mut self) -> Which {
-        let has_leader = self.leader.awaited().is_some();
+    /// Whether a standby is to be forked now. One that was forked before there was a leader is killed and replaced:
+    /// it could not learn how the leader ends.
+    fn needs_standby(&self, has_leader: bool) -> bool {
         match self.company {
-            Company::Alone { until_ms } if until_ms <= clock::boot_ms() => {}
-            // It could not learn how the leader ends.
+            Company::Alone { until_ms } => until_ms <= clock::boot_ms(),
             Company::Child {
                 pid,
                 knows_leader: false,
                 ..
             } if has_leader => {
                 let _ = process::kill_child(pid).and_then(|()| process::wait_for_child(pid));
+                true
             }
-            _ => return Which::Keeper,
+            Company::Child { .. } | Company::Parent(_) => false,
+        }
+    }
+
+    /// No process or memory could be had for a standby. This counts as if it had died at once.
+    fn could_not_fork(&mut self, now: u64, tree: &mut Tree) {
+        let pause_ms = self.haste.after(0).max(FIRST_PAUSE_MS);
+        let until_ms = now + pause_ms;
+        self.set(Company::Alone { until_ms }, tree);
+    }
+}
+
+impl Keeper<'_> {
+    /// Makes a new standby if there is none. Returns in both processes.
+    pub(crate) fn find_company(&mut self) -> Which {
+        let has_leader = self.leader.awaited().is_some();
+        if !self.pair.needs_standby(has_leader) {
+            return Which::Keeper;
         }
         let now = clock::boot_ms();
         let keeper = own::pid();
         let forked = child::fork_here();
+        let tree = &mut self.processes.tree;
         let pid = match forked {
             Ok(Forked::Parent(pid)) => pid,
             Ok(Forked::Child) => return self.become_standby(keeper),
-            // No process or memory to be had: as if it had died at once.
             Err(_) => {
-                let pause_ms = self.standbys.after(0).max(FIRST_PAUSE_MS);
-                let until_ms = now + pause_ms;
-                self.keep_company(Company::Alone { until_ms });
+                self.pair.could_not_fork(now, tree);
                 return Which::Keeper;
             }
         };
-        self.keep_company(Company::Child {
+        let standby = Company::Child {
             pid,
             since_ms: now,
             knows_leader: has_leader,
-        });
-        // Who it is is good to know and nothing hangs on it: a full disk must not end this here.
+        };
+        self.pair.set(standby, tree);
+        // The journal names the standby for information only, so a full disk must not stop the keeper here.
         let _ = tools::identify(pid)
-            .and_then(|standby| self.ledger.write(&[Event::NewStandby { standby }]));
-        self.role.reach(Hook::NewStandby);
+            .and_then(|standby| self.job.ledger.write(&[Event::NewStandby { standby }]));
+        self.job.reach(Hook::NewStandby);
         Which::Keeper
     }
 
-    pub(crate) fn keep_company(&mut self, company: Company) {
-        self.company = company;
-        self.tree.partner = company.pid();
-    }
-
-    /// In the new process: keeps the leader's descriptor. All else that is the keeper's alone, such as its
-    /// connections, is closed when this copy of the keeper is dropped.
+    /// In the new process: keeps the leader's descriptor. Everything else that belongs to the keeper alone, such as
+    /// its connections, is closed when this copy of the keeper is dropped.
     fn become_standby(&mut self, keeper: i32) -> Which {
-        // Not a part of the keeper's session, which somebody may signal as a whole.
+        // Leave the keeper's session: somebody may send a signal to all of it.
         let _ = own::new_session();
-        let process = self.state().phase.leader().map(|leader| leader.process);
-        let leader = std::mem::replace(&mut self.leader, Leader::Waiting);
-        self.shared.leader = process.zip(leader.into_pidfd());
+        let process = self.job.state().phase.leader().map(|leader| leader.process);
+        let leader = std::mem::replace(&mut self.leader, Leader::Waiting(None));
+        self.job.shared.leader = process.zip(leader.into_pidfd());
         Which::Standby {
             of: keeper,
-            finding: self.finding.known(),
+            finding: self.pair.finding.known(),
         }
     }
 }

@@ -64,7 +64,7 @@ fn keep(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
     let mut part = become_two(inside, shared.front.is_some());
     loop {
         if let Some(front) = &mut shared.front {
-            front.take_place(&shared.job);
+            front.take_place(&shared.directory);
         }
         part = match part {
             Part::Keeper(keeping) => match act(shared, keeping)? {

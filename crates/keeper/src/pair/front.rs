@@ -15,7 +15,6 @@
 
 use crate::MARK;
 use crate::output::copying::Copying;
-use crate::pair::company::Company;
 use crate::pair::enter;
 use crate::supervise::keeper::Keeper;
 use outlive_core::event::{StopCause, StopRequest};
@@ -264,28 +263,33 @@ impl Front {
 impl Keeper<'_> {
     /// Stops the job where its front was asked to end, or was killed.
     pub(crate) fn heed_place(&mut self) -> io::Result<()> {
-        let asks = self.shared.front.as_mut().and_then(|front| front.asks());
+        let asks = self
+            .job
+            .shared
+            .front
+            .as_mut()
+            .and_then(|front| front.asks());
         let Some(why) = asks else {
             return Ok(());
         };
         self.stop(StopRequest {
             by: StopCause::Place,
             detail: Some(why),
-            grace_ms: self.shared.spec.grace_ms,
+            grace_ms: self.job.spec().grace_ms,
             session: None,
         })
     }
 
     /// Whether this ended child copied for the front, which this process is then.
     pub(crate) fn was_copying(&mut self, pid: i32) -> io::Result<bool> {
-        let shared = &mut *self.shared;
+        let shared = &mut *self.job.shared;
         let front = shared.front.as_mut();
-        Ok(front.is_some_and(|front| front.copy_ended(&shared.job, pid)))
+        Ok(front.is_some_and(|front| front.copy_ended(&shared.directory, pid)))
     }
 
     /// The front ends last, so its standby goes before it.
     pub(crate) fn dismiss_standby(&mut self) {
-        if let (Some(_), Company::Child { pid, .. }) = (&self.shared.front, self.company) {
+        if let (Some(_), Some(pid)) = (&self.job.shared.front, self.pair.child()) {
             let _ = process::kill_child(pid).and_then(|()| process::wait_for_child(pid));
         }
     }

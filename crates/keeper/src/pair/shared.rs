@@ -29,7 +29,7 @@ const MOST_CLIENTS: usize = 128;
 /// What a keeper needs and its heir could not make again.
 #[derive(Debug)]
 pub struct Shared {
-    pub job: JobDir,
+    pub directory: JobDir,
     pub spec: Spec,
     pub feed: File,
     pub listener: Listener,
@@ -63,7 +63,7 @@ pub struct Shared {
 impl Shared {
     /// The job's directory and what was asked.
     pub fn asked(&self) -> (&JobDir, &Spec) {
-        (&self.job, &self.spec)
+        (&self.directory, &self.spec)
     }
 
     /// Opens all of it, and the leader's side of the gate.
@@ -101,7 +101,7 @@ impl Shared {
             listener: listen(&job)?,
             channel: Channel::open(&job, &spec, begun)?,
             _awake: KeepAwake::begin(&job, &spec),
-            job,
+            directory: job,
             spec,
             gate,
             ready: ready.try_clone()?,
@@ -118,7 +118,7 @@ impl Shared {
     /// Whether the directory is still that of the job that this pair keeps. Once its job is over it may be pruned,
     /// and another job be given its id.
     pub fn is_still_here(&self) -> bool {
-        FileId::at(&self.job.lock()).is_ok_and(|id| id == self.lock)
+        FileId::at(&self.directory.lock()).is_ok_and(|id| id == self.lock)
     }
 
     /// Before this process takes over: waits where keepers have died one after the other.

@@ -83,7 +83,7 @@ fn heed(keeper: i32, shared: &mut Shared, mut syncing: Option<Syncing>) -> io::R
             [true, ..] => {
                 bell.quiet();
                 if let Some(front) = &mut shared.front {
-                    front.let_children_go(&shared.job, keeper);
+                    front.let_children_go(&shared.directory, keeper);
                 }
                 if process::has_child_ended(keeper)? {
                     return Ok(finding);
@@ -93,7 +93,7 @@ fn heed(keeper: i32, shared: &mut Shared, mut syncing: Option<Syncing>) -> io::R
             _ => {}
         }
         let due = syncing.take_if(|_| Instant::now() >= begins);
-        finding = due.map_or(finding, |due| due.see_to(&shared.job, &shared.spec));
+        finding = due.map_or(finding, |due| due.see_to(&shared.directory, &shared.spec));
     }
 }
 
@@ -116,7 +116,7 @@ fn above(keeper: i32, finding: Finding, shared: &mut Shared) -> io::Result<Next>
         }
     }
     // Its exit code went to its own parent, so the journal says whether it had finished.
-    Ok(match shared.job.read_journal() {
+    Ok(match shared.directory.read_journal() {
         Ok(journal) if journal.state.is_final() => Next::Nothing,
         _ => Next::TakeOver(finding),
     })

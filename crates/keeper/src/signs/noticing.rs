@@ -1,25 +1,38 @@
-//! Noticing what the job shows of itself, as output comes and time passes.
+//! Looking for signs (watched lines, readiness, silence, prompts) as output comes and time passes, and writing
+//! those found to the journal.
 
-use crate::errands::errand::Task;
 use crate::hooks::Hook;
+use crate::output::capture::Capture;
 use crate::signs::detector::Signs;
-use crate::start::leader::Leader;
 use crate::supervise::keeper::Keeper;
+use crate::supervise::kept_job::KeptJob;
+use outlive_core::control::InputKind;
 use outlive_sys::clock;
 use std::io;
 
-impl Keeper<'_> {
-    /// Looks at output that has come, before any of it may be dropped. Costs nothing where nothing was
-    /// asked for.
-    pub(crate) fn notice_output(&mut self) {
-        let size = self.capture.size();
-        let grown = size > self.noticed;
+/// What a keeper looks for in the job.
+#[derive(Debug)]
+pub(crate) struct Noticing {
+    /// `None` if nothing was asked for, and once the job has ended.
+    signs: Option<Box<Signs>>,
+    /// The size of the output at the last look.
+    seen: u64,
+}
+
+impl Noticing {
+    pub fn new(signs: Option<Box<Signs>>, seen: u64) -> Noticing {
+        Noticing { signs, seen }
+    }
+
+    /// Looks at new output, before any of it may be dropped. Does nothing if nothing was asked for.
+    pub fn look_at_output(&mut self, job: &mut KeptJob, capture: &Capture) {
+        let size = capture.size();
         let Some(signs) = &mut self.signs else {
             return;
         };
         let now = clock::boot_ms();
-        if grown {
-            self.noticed = size;
+        if size > self.seen {
+            self.seen = size;
             if let Some(silence) = &mut signs.silence {
                 silence.is_broken(now);
             }
@@ -27,57 +40,49 @@ impl Keeper<'_> {
                 prompt.is_alive(now);
             }
         }
-        // What cannot be read now is read with what comes next; a successor has some of it to read again.
-        let _ = signs.look(self.capture.output(), size, &self.shared.spec, now);
-        self.journal_signs();
+        // Output that cannot be read now is read together with the next output.
+        let _ = signs.look(capture.output(), size, job.spec(), now);
+        self.journal(job);
     }
 
-    /// Says what has become due.
-    pub(crate) fn notice_time(&mut self) -> io::Result<()> {
-        let now = clock::boot_ms();
-        let size = self.capture.size();
-        let Some(signs) = &mut self.signs else {
-            return Ok(());
-        };
-        if matches!(self.leader, Leader::Waiting) {
-            return Ok(());
-        }
-        signs.tick(now, size);
-        let due = |at: Option<u64>| at.is_some_and(|at| at <= now);
-        if due(signs.prompt.as_ref().and_then(|prompt| prompt.look_at())) {
-            self.look_for_prompt(size)?;
-        }
-        self.journal_signs();
-        Ok(())
-    }
-
-    fn look_for_prompt(&mut self, size: u64) -> io::Result<()> {
-        let awaiting = self.awaiting()?;
-        let accepted = self.desk.accepted();
-        if let Some(signs) = &mut self.signs {
-            signs.looked(awaiting, size, accepted);
-        }
-        Ok(())
-    }
-
-    /// The job, which had waited for its turn, has been started.
-    pub(crate) fn notice_start(&mut self) {
+    /// The job, which had waited for its lock, has been started.
+    pub fn begin(&mut self) {
         if let Some(signs) = &mut self.signs {
             signs.begin(clock::boot_ms());
         }
     }
 
-    /// When something is to be noticed next. A job that waits for its turn is not silent, it has not
-    /// begun.
-    pub(crate) fn signs_due_at(&self) -> Option<u64> {
-        match self.leader {
-            Leader::Waiting => None,
-            _ => self.signs.as_deref().and_then(Signs::due_at),
+    /// When something is due.
+    pub fn due_at(&self) -> Option<u64> {
+        self.signs.as_deref().and_then(Signs::due_at)
+    }
+
+    /// Handles what depends on time alone. Says whether anything is looked for.
+    fn tick(&mut self, now: u64, size: u64) -> bool {
+        match &mut self.signs {
+            Some(signs) => {
+                signs.tick(now, size);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn is_prompt_due(&self, now: u64) -> bool {
+        let prompt = self.signs.as_ref().and_then(|signs| signs.prompt.as_ref());
+        prompt
+            .and_then(|prompt| prompt.look_at())
+            .is_some_and(|at| at <= now)
+    }
+
+    fn looked_for_prompt(&mut self, awaiting: Option<InputKind>, size: u64, accepted: u64) {
+        if let Some(signs) = &mut self.signs {
+            signs.looked(awaiting, size, accepted);
         }
     }
 
     /// Somebody has written to the job.
-    pub(crate) fn notice_input(&mut self) {
+    pub fn input_came(&mut self) {
         if let Some(signs) = &mut self.signs
             && let Some(prompt) = &mut signs.prompt
         {
@@ -85,32 +90,53 @@ impl Keeper<'_> {
         }
     }
 
-    /// The job has ended: what was noticed and not told goes into the journal before its end.
-    pub(crate) fn notice_end(&mut self) {
+    /// The job has ended: signs that are not in the journal yet go there before the end does.
+    pub fn finish(&mut self, job: &mut KeptJob) {
         if let Some(signs) = &mut self.signs {
             signs.finish(clock::boot_ms());
         }
-        self.journal_signs();
+        self.journal(job);
         self.signs = None;
-        for errand in &self.errands {
-            if errand.task == Task::Probe {
-                errand.kill();
-            }
-        }
     }
 
-    /// Journals what was noticed. What cannot be, on a full disk, is tried again with the next.
-    fn journal_signs(&mut self) {
+    /// Writes the signs to the journal. Those that a full disk refuses are tried again with the next sign.
+    fn journal(&mut self, job: &mut KeptJob) {
         let Some(signs) = &mut self.signs else {
             return;
         };
         while let Some(events) = signs.unwritten() {
-            if self.ledger.write(events).is_err() {
+            if job.ledger.write(events).is_err() {
                 return;
             }
-            self.role.reach(Hook::Noticed);
+            job.reach(Hook::Noticed);
             signs.has_written();
         }
         let _ = signs.save();
+    }
+}
+
+impl Keeper<'_> {
+    /// Handles the signs that depend on time. A job that waits for its lock is not silent: it has not begun.
+    pub(crate) fn notice_time(&mut self) -> io::Result<()> {
+        let now = clock::boot_ms();
+        let size = self.output.capture.size();
+        if self.is_waiting() || !self.signs.tick(now, size) {
+            return Ok(());
+        }
+        if self.signs.is_prompt_due(now) {
+            let awaiting = self.awaiting()?;
+            let accepted = self.desk.accepted();
+            self.signs.looked_for_prompt(awaiting, size, accepted);
+        }
+        self.signs.journal(&mut self.job);
+        Ok(())
+    }
+
+    /// When a sign is due.
+    pub(crate) fn signs_due_at(&self) -> Option<u64> {
+        match self.is_waiting() {
+            true => None,
+            false => self.signs.due_at(),
+        }
     }
 }

@@ -17,12 +17,13 @@ use crate::start::gate::{self, Unwritten};
 use crate::start::leader::{self, Leader};
 use crate::start::tools::{self, Tools};
 use crate::supervise::keeper::Keeper;
+use crate::supervise::kept_job::KeptJob;
 use crate::supervise::ledger::{Ledger, now};
 use outlive_core::ending;
 use outlive_core::event::{Event, Keeping};
 use outlive_core::outcome::End;
-use outlive_core::{JobDir, Phase, ProcRef, Spec};
-use outlive_sys::child::{self, Gate, GateInside};
+use outlive_core::{JobDir, Phase, ProcRef};
+use outlive_sys::child::{self, GateInside};
 use outlive_sys::clock;
 use outlive_sys::process::{self, PidFd};
 use std::io;
@@ -63,89 +64,85 @@ pub fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box
     }
     let held = shared.leader.take();
     role.reach(Hook::Begun);
-    let mut ledger = Ledger::open(&shared.job).map_err(io::Error::other)?;
-    let how = match (role, &ledger.state().phase) {
+    let ledger = Ledger::open(&shared.directory).map_err(io::Error::other)?;
+    let mut job = KeptJob {
+        role,
+        shared,
+        ledger,
+    };
+    let how = match (role, &job.state().phase) {
         (Role::Heir, _) => Keeping::TakenOver,
         (Role::Keeper, Phase::Accepted) => Keeping::Launched,
         (Role::Keeper, _) => Keeping::Adopted,
     };
-    let early_stop = ledger.state().is_stopped_early();
+    let early_stop = job.state().is_stopped_early();
     let mut forked = None;
-    if let (Phase::Accepted, None, false) = (&ledger.state().phase, &shared.turn, early_stop) {
-        // It makes itself ready while this does; if this fails, its gate closes and it ends there.
-        let inside = inside_of_gate(shared, inside.take())?;
-        forked = Some(fork_leader(role, shared, inside));
+    if let (Phase::Accepted, None, false) = (&job.state().phase, &job.shared.turn, early_stop) {
+        // It prepares itself while this process does. If this process fails, the gate closes and the leader ends.
+        let inside = inside_of_gate(job.shared, inside.take())?;
+        forked = Some(fork_leader(&job, inside));
     }
-    // Who keeps it is good to know and nothing hangs on it: a full disk must not end this here.
-    let _ = tools::kept(how, company.pid()).and_then(|event| ledger.write(&[event]));
-    let tools = match Tools::new(shared, ledger.state()) {
-        // Nothing has run yet, so why it cannot is the outcome.
-        Err(error) if ledger.state().phase == Phase::Accepted => {
-            return give_up(&shared.job, &error).map(|()| None);
+    // The journal names the keepers for information only, so a full disk must not stop the keeper here.
+    let _ = tools::kept(how, company.pid()).and_then(|event| job.ledger.write(&[event]));
+    let tools = match Tools::new(job.shared, job.state()) {
+        // Nothing has run yet, so the reason of the failure is the job's outcome.
+        Err(error) if job.state().phase == Phase::Accepted => {
+            return give_up(&job.shared.directory, &error).map(|()| None);
         }
         other => other?,
     };
     let leader = match forked {
-        Some(forked) => bring_to_program(role, shared, &mut ledger, forked)?,
-        None => find_or_start(role, shared, &mut ledger, held, &mut inside)?,
+        Some(forked) => bring_to_program(&mut job, forked)?,
+        None => find_or_start(&mut job, held, inside)?,
     };
-    if let (Some(turn), Keeping::Adopted, None) = (&shared.turn, how, ledger.state().end()) {
+    if let (Some(turn), Keeping::Adopted, false) = (&job.shared.turn, how, job.has_ended()) {
         turn.retake();
     }
-    role.reach(Hook::Started);
-    // One that is adopted may have ended, which is to be recorded first.
+    job.reach(Hook::Started);
+    // The leader of an adopted job may have ended, which is to be recorded first.
     if leader.awaited().is_some() && how != Keeping::Adopted {
-        shared.ring_ready();
+        job.shared.ring_ready();
     }
-    let mut keeper = Keeper::new(role, shared, ledger, tools, leader, how, finding);
-    keeper.keep_company(company);
-    keeper.inside = inside;
-    Ok(Some(keeper))
+    Ok(Some(Keeper::new(job, tools, leader, how, company, finding)))
 }
 
-/// The leader of a job, as the journal has it. Starts one where there was none, unless the job waits for its lock.
+/// The leader of a job, as the journal has it. Starts one if there was none, unless the job waits for its lock.
 fn find_or_start(
-    role: Role,
-    shared: &mut Shared,
-    ledger: &mut Ledger,
+    job: &mut KeptJob,
     held: Option<(ProcRef, PidFd)>,
-    inside: &mut Option<GateInside>,
+    inside: Option<GateInside>,
 ) -> io::Result<Leader> {
-    match ledger.state().phase.clone() {
+    match job.state().phase.clone() {
         // A predecessor died while it stopped the job.
-        Phase::Accepted if ledger.state().is_stopped_early() => {
-            Ok(Leader::NotStarted(gate::stopped(&shared.spec)))
+        Phase::Accepted if job.state().is_stopped_early() => {
+            Ok(Leader::NotStarted(gate::stopped(job.spec())))
         }
-        Phase::Accepted if take_turn(shared)? == Now::Taken => {
+        Phase::Accepted if take_turn(job)? == Now::Taken => {
             // Made before a standby is forked, which needs it when the lock is free.
-            *inside = Some(inside_of_gate(shared, inside.take())?);
-            Ok(Leader::Waiting)
+            let inside = inside_of_gate(job.shared, inside)?;
+            Ok(Leader::Waiting(Some(inside)))
         }
-        Phase::Accepted => start_leader(role, shared, ledger, inside.take()),
-        Phase::Spawned(leader) => finish_start(role, shared, ledger, leader.process),
+        Phase::Accepted => start_leader(job, inside),
+        Phase::Spawned(leader) => finish_start(job, leader.process),
         phase => {
             // The predecessors' lock was released when they died. Take it again, unless another job has it now.
-            let _ = take_turn(shared);
-            find_leader(held, ledger, phase.leader().map(|leader| leader.process))
+            let _ = take_turn(job);
+            let leader = phase.leader().map(|leader| leader.process);
+            find_leader(held, &job.ledger, leader)
         }
     }
 }
 
 /// Takes the job's named lock. A job without one always has its turn.
-fn take_turn(shared: &Shared) -> io::Result<Now> {
-    shared.turn.as_ref().map_or(Ok(Now::Mine), Turn::take)
+fn take_turn(job: &KeptJob) -> io::Result<Now> {
+    job.shared.turn.as_ref().map_or(Ok(Now::Mine), Turn::take)
 }
 
 /// Starts a new leader. Returns when it executes its program, or could not.
-pub fn start_leader(
-    role: Role,
-    shared: &mut Shared,
-    ledger: &mut Ledger,
-    inside: Option<GateInside>,
-) -> io::Result<Leader> {
-    let inside = inside_of_gate(shared, inside)?;
-    let forked = fork_leader(role, shared, inside);
-    bring_to_program(role, shared, ledger, forked)
+pub(crate) fn start_leader(job: &mut KeptJob, inside: Option<GateInside>) -> io::Result<Leader> {
+    let inside = inside_of_gate(job.shared, inside)?;
+    let forked = fork_leader(job, inside);
+    bring_to_program(job, forked)
 }
 
 /// What was made with the gate, or else that of a new one.
@@ -160,19 +157,14 @@ fn inside_of_gate(shared: &mut Shared, inside: Option<GateInside>) -> io::Result
 }
 
 /// A leader that waits at the gate.
-fn fork_leader(role: Role, shared: &Shared, inside: GateInside) -> io::Result<Unwritten> {
-    let ends = shared.channel.leader_ends(&shared.job)?;
-    gate::fork(role, shared, inside, ends)
+fn fork_leader(job: &KeptJob, inside: GateInside) -> io::Result<Unwritten> {
+    let ends = job.shared.channel.leader_ends(&job.shared.directory)?;
+    gate::fork(job.role, job.shared, inside, ends)
 }
 
-fn bring_to_program(
-    role: Role,
-    shared: &Shared,
-    ledger: &mut Ledger,
-    forked: io::Result<Unwritten>,
-) -> io::Result<Leader> {
-    match forked.and_then(|leader| leader.write_down(ledger)) {
-        Ok(()) => pass_gate(role, &shared.gate, &shared.spec, ledger),
+fn bring_to_program(job: &mut KeptJob, forked: io::Result<Unwritten>) -> io::Result<Leader> {
+    match forked.and_then(|leader| leader.write_down(&mut job.ledger)) {
+        Ok(()) => pass_gate(job),
         Err(error) => Ok(Leader::NotStarted(gate::failed(
             "cannot start a process",
             &error,
@@ -181,14 +173,9 @@ fn bring_to_program(
 }
 
 /// A predecessor died between writing the leader down and hearing that it runs.
-fn finish_start(
-    role: Role,
-    shared: &Shared,
-    ledger: &mut Ledger,
-    leader: ProcRef,
-) -> io::Result<Leader> {
-    match role {
-        Role::Heir => pass_gate(role, &shared.gate, &shared.spec, ledger),
+fn finish_start(job: &mut KeptJob, leader: ProcRef) -> io::Result<Leader> {
+    match job.role {
+        Role::Heir => pass_gate(job),
         Role::Keeper => {
             // Both died. A leader at the gate holds their lock as well and ends without having run,
             // so one that runs now, while this keeper has the lock, has executed its program. Of one
@@ -196,28 +183,28 @@ fn finish_start(
             if !process::is_executing(leader.pid) {
                 return Ok(Leader::Gone(leader::STARTING));
             }
-            let found = find_leader(None, ledger, Some(leader))?;
+            let found = find_leader(None, &job.ledger, Some(leader))?;
             if found.awaited().is_some() {
-                ledger.journal().append(now(), &[Event::Started])?;
+                job.ledger.journal().append(now(), &[Event::Started])?;
             }
             Ok(found)
         }
     }
 }
 
-fn pass_gate(role: Role, gate: &Gate, spec: &Spec, ledger: &mut Ledger) -> io::Result<Leader> {
-    let process = ledger.state().phase.leader().map(|leader| leader.process);
+fn pass_gate(job: &mut KeptJob) -> io::Result<Leader> {
+    let process = job.state().phase.leader().map(|leader| leader.process);
     // Found while it waits at the gate: it may not be a child of this process, and be gone soon after.
-    let leader = match (role, process) {
+    let leader = match (job.role, process) {
         (Role::Keeper, Some(process)) => Leader::child(process.pid),
-        _ => find_leader(None, ledger, process),
+        _ => find_leader(None, &job.ledger, process),
     };
-    match gate::open_gate(role, gate, spec)? {
+    match gate::open_gate(job.role, &job.shared.gate, job.spec())? {
         Err(outcome) => Ok(Leader::NotStarted(outcome)),
         // The gate closes also when a leader is killed at it.
         Ok(()) if has_died_first(&leader, process) => Ok(Leader::NotStarted(gate::killed_first())),
         Ok(()) => {
-            ledger.journal().append(now(), &[Event::Started])?;
+            job.ledger.journal().append(now(), &[Event::Started])?;
             leader
         }
     }

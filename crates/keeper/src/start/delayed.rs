@@ -1,6 +1,5 @@
 //! Starting a job that has waited for its named lock, or giving that up.
 
-use crate::errands::errand::Task;
 use crate::hooks::Hook;
 use crate::start::leader::Leader;
 use crate::start::{begin, gate};
@@ -8,40 +7,36 @@ use crate::supervise::keeper::Keeper;
 use std::io;
 
 impl Keeper<'_> {
-    /// Whether the job is still to be started, when its turn has come.
+    /// Whether the job waits for its lock and is not started yet.
     pub(crate) fn is_waiting(&self) -> bool {
-        matches!(self.leader, Leader::Waiting)
+        matches!(self.leader, Leader::Waiting(_))
     }
 
-    /// The job's turn has come.
+    /// The job has the lock now: starts it.
     pub(crate) fn start_after_wait(&mut self) -> io::Result<()> {
-        if !self.is_waiting() {
+        let Leader::Waiting(inside) = &mut self.leader else {
             return Ok(());
-        }
-        if let Some(turn) = &self.shared.turn {
+        };
+        if let Some(turn) = &self.job.shared.turn {
             turn.sign()?;
         }
-        self.role.reach(Hook::TurnCame);
-        let inside = self.inside.take();
-        self.leader = begin::start_leader(self.role, self.shared, &mut self.ledger, inside)?;
-        self.tree.leader = self.state().phase.leader().map(|leader| leader.process);
-        // Until now nobody had it open, which looked like its end.
-        self.capture.is_fed();
+        self.job.reach(Hook::TurnCame);
+        let inside = inside.take();
+        self.leader = begin::start_leader(&mut self.job, inside)?;
+        let leader = self.job.state().phase.leader();
+        self.processes.tree.leader = leader.map(|leader| leader.process);
+        // Until now nobody had the feed open, which looked like its end.
+        self.output.capture.is_fed();
         self.deliver()?;
-        self.notice_start();
+        self.signs.begin();
         self.look_at_leader()
     }
 
-    /// It was stopped before its turn came.
+    /// The job was stopped before it had the lock.
     pub(crate) fn give_up_turn(&mut self) {
-        self.leader = Leader::NotStarted(gate::stopped(&self.shared.spec));
-        // Gone before the lock is let go of: it could be given it afterwards, for as long as somebody
-        // keeps this job.
-        for errand in self
-            .errands
-            .extract_if(.., |errand| errand.task == Task::Turn)
-        {
-            errand.call_off();
-        }
+        self.leader = Leader::NotStarted(gate::stopped(self.job.spec()));
+        // It must be gone before the lock is released. Otherwise it could still get the lock, and this job would hold
+        // it for as long as it is kept.
+        self.errands.call_off_turn();
     }
 }

@@ -10,6 +10,7 @@ use outlive_core::outcome::Outcome;
 use outlive_core::process::ProcRef;
 use outlive_core::signal::Signal;
 use outlive_core::{State, Usage};
+use outlive_sys::child::GateInside;
 use outlive_sys::poll::Interest;
 use outlive_sys::process::{self, PidFd, Status, Used};
 use std::io;
@@ -31,8 +32,11 @@ pub enum Leader {
     Gone(&'static str),
     /// Its program was never executed.
     NotStarted(Outcome),
-    /// There is none yet: another job has the lock.
-    Waiting,
+    /// There is none yet, because another job has the lock.
+    ///
+    /// This holds the leader's side of its gate, which is made before a standby is forked. It is gone if the start has
+    /// failed and is to be retried.
+    Waiting(Option<GateInside>),
 }
 
 /// How far a stranger's end has been noticed.
@@ -112,7 +116,7 @@ impl Leader {
         let may_have_ended = match self {
             Leader::Child(pidfd) => matches!(pidfd.peek(), Ok(Some(_))),
             Leader::Stranger { .. } => true,
-            Leader::Gone(_) | Leader::NotStarted(_) | Leader::Waiting => false,
+            Leader::Gone(_) | Leader::NotStarted(_) | Leader::Waiting(_) => false,
         };
         let stat = may_have_ended.then(|| process::stat(process.pid)).flatten();
         let stat = stat.filter(|stat| stat.started == process.started);
@@ -123,7 +127,7 @@ impl Leader {
     pub fn into_pidfd(self) -> Option<PidFd> {
         match self {
             Leader::Child(pidfd) | Leader::Stranger { pidfd, .. } => Some(pidfd),
-            Leader::Gone(_) | Leader::NotStarted(_) | Leader::Waiting => None,
+            Leader::Gone(_) | Leader::NotStarted(_) | Leader::Waiting(_) => None,
         }
     }
 
@@ -141,7 +145,7 @@ impl Leader {
                 seen: Seen::Zombie,
                 ..
             } => Some((pidfd, Interest::HangUp)),
-            Leader::Gone(_) | Leader::NotStarted(_) | Leader::Waiting => None,
+            Leader::Gone(_) | Leader::NotStarted(_) | Leader::Waiting(_) => None,
         }
     }
 
@@ -173,7 +177,7 @@ impl Leader {
                 usage: None,
                 moment: EndMoment::Seen,
             })),
-            Leader::Waiting => Ok(None),
+            Leader::Waiting(_) => Ok(None),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::output::indexing::Indexing;
 use crate::output::mirror::Mirror;
 use crate::pair::shared::Shared;
 use crate::signs::detector::Signs;
-use crate::supervise::ledger::Ledger;
+use crate::supervise::kept_job::KeptJob;
 use outlive_core::event::{Event, Keeping};
 use outlive_core::{Phase, ProcRef, State};
 use outlive_sys::process::own::{self, Bell};
@@ -28,9 +28,9 @@ impl Tools {
     /// Kept out of line, as `begin::begin` is.
     #[inline(never)]
     pub fn new(shared: &Shared, state: &State) -> io::Result<Tools> {
-        let capture = Capture::resume(&shared.job, &shared.spec, state)?;
+        let capture = Capture::resume(&shared.directory, &shared.spec, state)?;
         let signs = Signs::resume(
-            &shared.job,
+            &shared.directory,
             &shared.spec,
             state,
             capture.size(),
@@ -45,18 +45,18 @@ impl Tools {
             capture,
             desk: Desk::resume(&shared.channel)?,
             bell: Bell::for_relatives()?,
-            indexing: Indexing::resume(&shared.job).ok(),
+            indexing: Indexing::resume(&shared.directory).ok(),
             signs,
         })
     }
 }
 
 /// The copy to the caller's log; none where it cannot be begun.
-pub fn begin_mirror(shared: &Shared, ledger: &mut Ledger, capture: &Capture) -> Option<Mirror> {
-    let log = shared.log.as_ref()?.try_clone().ok()?;
-    let (mirror, begun) = Mirror::resume(log, ledger.state(), &shared.spec, capture).ok()?;
+pub fn begin_mirror(job: &mut KeptJob, capture: &Capture) -> Option<Mirror> {
+    let log = job.shared.log.as_ref()?.try_clone().ok()?;
+    let (mirror, begun) = Mirror::resume(log, job.state(), job.spec(), capture).ok()?;
     // Unwritten on a full disk, a later keeper would take the log's size then for its base.
-    let _ = begun.map(|event| ledger.write(&[event]));
+    let _ = begun.map(|event| job.ledger.write(&[event]));
     Some(mirror)
 }
 

@@ -5,17 +5,17 @@
 //! ```
 //! Nothing is told before it is synced, and nothing is synced before it is complete.
 
-use crate::hooks::{Hook, Role};
+use crate::hooks::Hook;
 use crate::output::capture::{Capture, Feed};
+use crate::output::taking::Output;
 use crate::start::leader::{EndMoment, Ended};
-use crate::supervise::ledger::{Ledger, now};
+use crate::supervise::kept_job::KeptJob;
+use crate::supervise::ledger::now;
 use outlive_core::ending::{self, Findable, Remaining};
 use outlive_core::event::{Event, Moment};
 use outlive_core::outcome::{End, Outcome};
 use outlive_core::state::Ender;
-use outlive_core::{JobDir, Spec};
 use std::io;
-use std::ops::Range;
 
 /// The leader has ended; when, and how.
 #[derive(Debug)]
@@ -23,8 +23,6 @@ pub struct Exited {
     /// When it was seen to have: later than it did where nobody kept it then.
     pub at: Moment,
     pub ended: Ended,
-    /// Somebody kept it to the end.
-    pub kept: bool,
     /// Doorbells are to be rung for it.
     pub rings: bool,
 }
@@ -46,19 +44,19 @@ pub struct Recorded {
 impl Exited {
     /// `take` takes all there is. A feed that cannot be read has nothing to lose; the end must be
     /// recorded all the same.
-    pub fn drain(self, role: Role, take: impl FnOnce()) -> Drained {
-        role.reach(Hook::LeaderEnded);
-        take();
-        role.reach(Hook::Drained);
+    pub fn drain(self, job: &mut KeptJob, take: impl FnOnce(&mut KeptJob)) -> Drained {
+        job.reach(Hook::LeaderEnded);
+        take(job);
+        job.reach(Hook::Drained);
         Drained(self)
     }
 }
 
 impl Drained {
-    pub fn sync(self, role: Role, capture: &Capture) -> Synced {
+    pub fn sync(self, job: &KeptJob, capture: &Capture) -> Synced {
         // A disk that cannot sync the output may still take the outcome, which matters more.
         let _ = capture.sync();
-        role.reach(Hook::OutputSynced);
+        job.reach(Hook::OutputSynced);
         Synced(self.0)
     }
 }
@@ -68,21 +66,15 @@ impl Synced {
     /// leader, which is still there to be looked at.
     pub fn record(
         self,
-        role: Role,
         findable: Findable,
-        ledger: &mut Ledger,
-        capture: &mut Capture,
+        job: &mut KeptJob,
+        output: &mut Output,
         lingering: Option<u32>,
-        middle: &Range<u64>,
     ) -> io::Result<Recorded> {
-        let Exited {
-            at,
-            ended,
-            kept,
-            rings,
-        } = self.0;
-        let dropped_bytes = journal_gaps(ledger, capture, middle);
-        let state = ledger.state();
+        let Exited { at, ended, rings } = self.0;
+        let dropped_bytes = journal_gaps(job, output);
+        let capture = &output.capture;
+        let state = job.state();
         let ender = match &ended.outcome {
             Outcome::Lost { .. } => Ender::unknown(),
             outcome => state.ended_by(matches!(outcome, Outcome::Signaled { .. })),
@@ -109,12 +101,12 @@ impl Synced {
             duration_ms,
             output_bytes: capture.size(),
             dropped_bytes,
-            output_complete: kept,
+            output_complete: output.is_complete(),
             lingering: lingering.unwrap_or(0),
             usage: ended.usage,
         };
-        ending::record(findable, ledger.journal(), at, end, after)?;
-        role.reach(Hook::EndedRecorded);
+        ending::record(findable, job.ledger.journal(), at, end, after)?;
+        job.reach(Hook::EndedRecorded);
         Ok(Recorded { at })
     }
 }
@@ -127,17 +119,13 @@ impl Recorded {
 
     /// Lets everyone find it. Where this fails, on a full disk say, the live link stays for others to
     /// mend.
-    pub fn publish(
-        &self,
-        role: Role,
-        (job, spec): (&JobDir, &Spec),
-        ledger: &Ledger,
-    ) -> io::Result<Noted> {
-        ending::note(job, Some(spec), self.at.wall_ms)?;
-        role.reach(Hook::Noted);
-        if ledger.state().is_final() {
-            ending::retire(job)?;
-            role.reach(Hook::Retired);
+    pub fn publish(&self, job: &KeptJob) -> io::Result<Noted> {
+        let (directory, spec) = job.shared.asked();
+        ending::note(directory, Some(spec), self.at.wall_ms)?;
+        job.reach(Hook::Noted);
+        if job.is_closed() {
+            ending::retire(directory)?;
+            job.reach(Hook::Retired);
         }
         Ok(Noted)
     }
@@ -148,43 +136,38 @@ impl Recorded {
 pub struct Noted;
 
 /// The last thing a keeper does for a job that lingered: the output is final.
-pub fn close(
-    role: Role,
-    (job, spec): (&JobDir, &Spec),
-    ledger: &mut Ledger,
-    capture: &mut Capture,
-    noted: Option<Noted>,
-    kept: bool,
-    middle: &Range<u64>,
-) -> io::Result<()> {
-    let _ = capture.sync();
-    let dropped_bytes = journal_gaps(ledger, capture, middle);
+pub fn close(job: &mut KeptJob, output: &mut Output, noted: Option<Noted>) -> io::Result<()> {
+    let _ = output.capture.sync();
+    let dropped_bytes = journal_gaps(job, output);
     let closed = Event::Closed {
-        output_bytes: capture.size(),
+        output_bytes: output.capture.size(),
         dropped_bytes,
-        output_complete: kept,
+        output_complete: output.is_complete(),
     };
-    ledger.journal().append(now(), &[closed])?;
-    ledger.journal().sync()?;
-    role.reach(Hook::Closed);
-    if let (None, Some(at)) = (noted, ledger.state().ended_at()) {
-        ending::note(job, Some(spec), at.wall_ms)?;
+    job.ledger.journal().append(now(), &[closed])?;
+    job.ledger.journal().sync()?;
+    job.reach(Hook::Closed);
+    let (directory, spec) = job.shared.asked();
+    if let (None, Some(at)) = (noted, job.state().ended_at()) {
+        ending::note(directory, Some(spec), at.wall_ms)?;
     }
-    ending::retire(job)?;
-    role.reach(Hook::Retired);
+    ending::retire(directory)?;
+    job.reach(Hook::Retired);
     Ok(())
 }
 
-/// Journals the gaps that are not yet, if there is room; says how much is missing in all, with the
-/// middle that was dropped.
-fn journal_gaps(ledger: &mut Ledger, capture: &mut Capture, middle: &Range<u64>) -> u64 {
+/// Journals the gaps that are not journaled yet, if there is room. Returns how many bytes are missing in all,
+/// including the dropped middle.
+fn journal_gaps(job: &mut KeptJob, output: &mut Output) -> u64 {
+    let middle = output.dropped(job);
+    let capture = &mut output.capture;
     let gaps = capture.gaps();
-    let unjournaled = match gaps.is_empty() || ledger.write(&gaps).is_ok() {
+    let unjournaled = match gaps.is_empty() || job.ledger.write(&gaps).is_ok() {
         true => 0,
         false => capture.unjournaled(),
     };
     if unjournaled == 0 {
         capture.gaps_are_journaled();
     }
-    ledger.state().missing_bytes(middle) + unjournaled
+    job.state().missing_bytes(&middle) + unjournaled
 }

@@ -11,8 +11,8 @@ use crate::supervise::escalation::{Escalation, Progress};
 use crate::supervise::keeper::Keeper;
 use crate::supervise::ledger::now;
 use crate::tree::members::Tree;
+use outlive_core::Input;
 use outlive_core::event::Moment;
-use outlive_core::{Input, Phase};
 use outlive_sys::poll::Interest;
 use outlive_sys::process::own;
 use outlive_sys::process::{self, PidFd};
@@ -62,9 +62,9 @@ impl Guard {
     }
 
     /// Ends it; says what it has seen and done.
-    fn call_off(mut self) -> Noted {
+    fn call_off(mut self) -> GuardReport {
         let _ = process::kill_child(self.pid).and_then(|()| process::wait_for_child(self.pid));
-        let mut noted = Noted::default();
+        let mut noted = GuardReport::default();
         // Each record is written at once, and nobody writes any more.
         let mut record = [0; RECORD];
         while self.note.read_exact(&mut record).is_ok() {
@@ -85,7 +85,7 @@ impl Guard {
 
 /// What a guard has noted.
 #[derive(Debug, Default)]
-struct Noted {
+struct GuardReport {
     /// When it saw the leader end.
     ended: Option<Moment>,
     /// When it asked the tree to end (boot time).
@@ -151,23 +151,22 @@ impl Watch<'_> {
 impl Keeper<'_> {
     /// Sets a guard if there is something to stop. A system that has no process to spare is no reason not to stop.
     pub(crate) fn set_guard(&mut self, grace_ms: u64) -> Option<Guard> {
-        let runs = matches!(self.state().phase, Phase::Running(_));
-        if !runs || self.escalation.is_some() {
+        if !self.job.is_running() || self.stop.is_under_way() {
             return None;
         }
-        let on_terminal = matches!(self.shared.spec.input, Input::Pty(_));
-        let guard = Guard::set(&self.tree, &self.leader, grace_ms, on_terminal).ok();
-        self.tree.guard = guard.as_ref().map(|guard| guard.pid);
+        let on_terminal = matches!(self.job.spec().input, Input::Pty(_));
+        let guard = Guard::set(&self.processes.tree, &self.leader, grace_ms, on_terminal).ok();
+        self.processes.tree.guard = guard.as_ref().map(|guard| guard.pid);
         guard
     }
 
     /// The disk has taken what was to be written, or refused it. Says when the guard asked the tree to end, if it did
     /// (boot time).
     pub(crate) fn call_off(&mut self, guard: Option<Guard>) -> Option<u64> {
-        self.tree.guard = None;
+        self.processes.tree.guard = None;
         let noted = guard.map(Guard::call_off)?;
         if let Some(at) = noted.ended {
-            self.end_seen.get_or_insert(at);
+            self.end.see(|| at);
         }
         noted.asked_ms
     }

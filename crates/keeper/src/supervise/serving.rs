@@ -36,7 +36,7 @@ impl Keeper<'_> {
                 session,
             } => {
                 self.clients.await_stopped(client);
-                let grace_ms = grace_ms.unwrap_or(self.shared.spec.grace_ms);
+                let grace_ms = grace_ms.unwrap_or(self.job.spec().grace_ms);
                 self.stop(StopRequest {
                     by: StopCause::Stop,
                     detail,
@@ -45,18 +45,19 @@ impl Keeper<'_> {
                 })?;
             }
             Request::Signal { signal } => {
-                let signaled = members::signal(&self.tree.members()?, signal.linux_number())?;
+                let signaled =
+                    members::signal(&self.processes.tree.members()?, signal.linux_number())?;
                 let (reached, denied) = (signaled.reached, signaled.denied);
                 self.clients
                     .reply(client, &Reply::Signaled { reached, denied });
             }
             Request::Look => {
-                let processes = self.tree.members()?.len() as u32;
+                let processes = self.processes.tree.members()?.len() as u32;
                 let awaiting = self.awaiting()?;
                 let look = Reply::Look {
                     processes,
                     awaiting,
-                    line_mode: self.shared.channel.line_mode(),
+                    line_mode: self.job.shared.channel.line_mode(),
                 };
                 self.clients.reply(client, &look);
             }

@@ -1,0 +1,279 @@
+//! Stopping the job: on request, at its timeout, and what is left of it after its end.
+//!
+//! ```text
+//! None ─request─► Requested ─journaled or not─► UnderWay ─nothing left─► Over
+//!   └──────the job has ended and leaves processes──►┘ ◄─another request───┘
+//! ```
+//! A request is journaled before the first signal. If the disk refuses it, the job is stopped all the same, and the
+//! request is journaled before the end is.
+
+use crate::hooks::Hook;
+use crate::supervise::escalation::Escalation;
+use crate::supervise::keeper::Keeper;
+use crate::supervise::ledger::now;
+use outlive_core::event::{Event, Moment, StopCause, StopRequest};
+use outlive_core::outcome::EndedBy;
+use outlive_core::{Input, Leftovers, Phase};
+use outlive_sys::clock;
+use std::io;
+
+/// How far stopping the job has come.
+#[derive(Debug, Default)]
+pub(crate) enum Stop {
+    #[default]
+    None,
+    /// A stop was requested. No process has been signalled yet.
+    Requested { unwritten: Option<Unwritten> },
+    /// The job's processes are being ended.
+    UnderWay(UnderWay),
+    /// Nothing is left that could be reached.
+    Over { doorbells: Doorbells },
+}
+
+/// A stop request that is not in the journal yet.
+#[derive(Debug)]
+pub(crate) struct Unwritten {
+    at: Moment,
+    request: StopRequest,
+}
+
+/// A stop that has begun.
+#[derive(Debug)]
+pub(crate) struct UnderWay {
+    pub escalation: Escalation,
+    unwritten: Option<Unwritten>,
+    /// An earlier stop was completed.
+    is_repeated: bool,
+    doorbells: Doorbells,
+}
+
+/// What becomes of doorbells that have failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Doorbells {
+    #[default]
+    Retried,
+    /// Somebody stopped the job after its end, so they are not tried again.
+    GivenUp,
+}
+
+impl Stop {
+    pub fn escalation(&mut self) -> Option<&mut Escalation> {
+        match self {
+            Stop::UnderWay(stop) => Some(&mut stop.escalation),
+            Stop::None | Stop::Requested { .. } | Stop::Over { .. } => None,
+        }
+    }
+
+    /// When the stop under way is to be advanced.
+    pub fn deadline(&self) -> Option<u64> {
+        match self {
+            Stop::UnderWay(stop) => stop.escalation.deadline(),
+            Stop::None | Stop::Requested { .. } | Stop::Over { .. } => None,
+        }
+    }
+
+    pub fn is_under_way(&self) -> bool {
+        matches!(self, Stop::UnderWay(_))
+    }
+
+    /// Whether a stop is over. Another one may be under way.
+    pub fn was_completed(&self) -> bool {
+        match self {
+            Stop::Over { .. } => true,
+            Stop::UnderWay(stop) => stop.is_repeated,
+            Stop::None | Stop::Requested { .. } => false,
+        }
+    }
+
+    pub fn gives_up_doorbells(&self) -> bool {
+        let doorbells = match self {
+            Stop::Over { doorbells } => *doorbells,
+            Stop::UnderWay(stop) => stop.doorbells,
+            Stop::None | Stop::Requested { .. } => Doorbells::Retried,
+        };
+        doorbells == Doorbells::GivenUp
+    }
+
+    /// Whether a request could not be journaled yet.
+    fn is_unwritten(&self) -> bool {
+        match self {
+            Stop::Requested { unwritten } => unwritten.is_some(),
+            Stop::UnderWay(stop) => stop.unwritten.is_some(),
+            Stop::None | Stop::Over { .. } => false,
+        }
+    }
+
+    /// Where a request is kept until it is journaled.
+    fn unwritten(&mut self) -> Option<&mut Option<Unwritten>> {
+        match self {
+            Stop::Requested { unwritten } => Some(unwritten),
+            Stop::UnderWay(stop) => Some(&mut stop.unwritten),
+            Stop::None | Stop::Over { .. } => None,
+        }
+    }
+
+    /// Remembers a request, to be journaled. An earlier one that is not journaled yet stands.
+    fn request(&mut self, at: Moment, request: StopRequest) {
+        if let Stop::None = self {
+            *self = Stop::Requested { unwritten: None };
+        }
+        if let Some(unwritten) = self.unwritten() {
+            unwritten.get_or_insert(Unwritten { at, request });
+        }
+    }
+
+    /// From now on the processes are being ended.
+    fn begin(&mut self, escalation: Escalation, doorbells: Doorbells) {
+        let is_repeated = self.was_completed();
+        let doorbells = match self.gives_up_doorbells() {
+            true => Doorbells::GivenUp,
+            false => doorbells,
+        };
+        let unwritten = self.unwritten().and_then(Option::take);
+        *self = Stop::UnderWay(UnderWay {
+            escalation,
+            unwritten,
+            is_repeated,
+            doorbells,
+        });
+    }
+
+    /// Nothing is left that could be reached.
+    pub fn complete(&mut self) {
+        if let Stop::UnderWay(stop) = self {
+            let doorbells = stop.doorbells;
+            *self = Stop::Over { doorbells };
+        }
+    }
+}
+
+impl Keeper<'_> {
+    /// When a running job reaches its timeout.
+    pub(crate) fn timeout_at(&self) -> Option<u64> {
+        match &self.job.state().phase {
+            // It is being stopped, though that could not be journaled.
+            Phase::Running(_) if self.stop.is_unwritten() => None,
+            Phase::Running(leader) => Some(
+                leader
+                    .since
+                    .boot_ms
+                    .saturating_add(self.job.spec().timeout_ms?),
+            ),
+            _ => None,
+        }
+    }
+
+    /// Stops a job that has reached its timeout.
+    pub(crate) fn time_out(&mut self) -> io::Result<()> {
+        self.stop(StopRequest {
+            by: StopCause::Timeout,
+            detail: None,
+            grace_ms: self.job.spec().grace_ms,
+            session: None,
+        })
+    }
+
+    pub(crate) fn stop(&mut self, request: StopRequest) -> io::Result<()> {
+        // The grace period begins now, however long it takes to write the request down.
+        let at = now();
+        let kill_at = at.boot_ms.saturating_add(request.grace_ms);
+        let guard = self.set_guard(request.grace_ms);
+        // A job that ended before it was asked to has ended by itself. An end that cannot be recorded does not
+        // keep anything from being stopped.
+        let recorded = self.look_at_leader();
+        let has_ended = recorded.is_err() && self.end.is_unrecorded();
+        self.job.reach(Hook::StopAsked);
+        // A closed job's doorbells are given up, so nothing more needs to be written down.
+        let doorbells = match self.job.has_ended() {
+            true => Doorbells::GivenUp,
+            false => Doorbells::Retried,
+        };
+        let waits = self.is_waiting();
+        if waits || self.job.is_running() && !has_ended {
+            // A disk that refuses the request must not keep the job from being stopped.
+            self.stop.request(at, request);
+            self.write_stop();
+            self.job.reach(Hook::StopWritten);
+        }
+        let asked_by_guard = self.call_off(guard);
+        if waits {
+            self.give_up_turn();
+            // If the end cannot be recorded, this is tried again after a moment.
+            let _ = self.look_at_leader();
+        }
+        self.escalate(kill_at, asked_by_guard, doorbells)
+    }
+
+    /// Journals a stop that is not journaled yet, if that is possible now.
+    pub(crate) fn write_stop(&mut self) {
+        let Some(unwritten) = self.stop.unwritten() else {
+            return;
+        };
+        if let Some(Unwritten { at, request }) = unwritten {
+            let event = Event::StopRequested(request.clone());
+            if self.job.ledger.journal().append(*at, &[event]).is_ok() {
+                *unwritten = None;
+            }
+        }
+    }
+
+    /// Begins to end the job's processes, or goes on from the time at which a guard asked them to end (boot time).
+    fn escalate(
+        &mut self,
+        kill_at: u64,
+        asked_by_guard: Option<u64>,
+        doorbells: Doorbells,
+    ) -> io::Result<()> {
+        match (&mut self.stop, asked_by_guard) {
+            (Stop::UnderWay(stop), _) => {
+                stop.escalation.hurry(kill_at);
+                if doorbells == Doorbells::GivenUp {
+                    stop.doorbells = doorbells;
+                }
+            }
+            (stop, Some(asked_ms)) => {
+                stop.begin(Escalation::asked_before(asked_ms, kill_at), doorbells);
+            }
+            (stop, None) => {
+                let on_terminal = matches!(self.job.spec().input, Input::Pty(_));
+                let escalation = Escalation::begin(clock::boot_ms(), kill_at, on_terminal);
+                stop.begin(escalation, doorbells);
+            }
+        }
+        self.job.reach(Hook::Terminated);
+        self.end.look_again();
+        Ok(())
+    }
+
+    /// Goes on with a stop that a predecessor journaled.
+    pub(crate) fn resume_stop(&mut self, kill_at: u64) -> io::Result<()> {
+        self.escalate(kill_at, None, Doorbells::Retried)
+    }
+
+    /// Goes on after an end that a predecessor recorded. A stop that ended the job is a stop of its whole tree, which
+    /// the predecessor may not have completed.
+    pub(crate) fn go_on_stopping(&mut self, ended_by: EndedBy) -> io::Result<()> {
+        match ended_by {
+            EndedBy::Stop | EndedBy::Timeout | EndedBy::Place => self.stop_tree(),
+            EndedBy::Itself | EndedBy::Memory | EndedBy::Signal | EndedBy::Unknown => {
+                self.stop_leftovers()
+            }
+        }
+    }
+
+    /// Stops the processes that an ended job has left, if that was asked for.
+    pub(crate) fn stop_leftovers(&mut self) -> io::Result<()> {
+        match self.job.spec().leftovers {
+            Leftovers::Stop => self.stop_tree(),
+            Leftovers::Keep => Ok(()),
+        }
+    }
+
+    fn stop_tree(&mut self) -> io::Result<()> {
+        if !self.job.is_closed() {
+            let kill_at = clock::boot_ms().saturating_add(self.job.spec().grace_ms);
+            self.escalate(kill_at, None, Doorbells::Retried)?;
+        }
+        Ok(())
+    }
+}
