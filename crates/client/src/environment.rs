@@ -1,33 +1,34 @@
-//! Every environment variable Outlive reads or sets, in one place. Only the variables that move an agent's
-//! own directory are elsewhere: in that agent's file in `outlive-kit`.
+//! Every environment variable that Outlive reads or sets, in one place. The only exceptions are
+//! variables that move an agent's own directory: each is in the agent's file in `outlive-kit`.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// Where all jobs are.
+/// The directory that holds all jobs.
 pub const HOME: &str = "OUTLIVE_HOME";
-/// Who asks, unless `--session` says otherwise.
+/// The session of the caller; `--session` overrides it.
 pub const SESSION: &str = "OUTLIVE_SESSION";
-/// The keeper program, for embedders that ship it elsewhere.
+/// The keeper program, for embedders that install it elsewhere.
 pub const KEEPER: &str = "OUTLIVE_KEEPER";
-/// In a job: its id.
+/// Set in a job: its id.
 pub const JOB: &str = "OUTLIVE_JOB";
-/// In a job and in its keepers: its directory. It tells the processes of one job from those of
-/// another, so it is set anew for each.
+/// Set in a job and in its keepers: the job's directory. It tells which processes belong to which job,
+/// so a nested job gets its own value.
 pub const JOB_DIR: &str = "OUTLIVE_JOB_DIR";
-/// Python holds its output back when it writes to a pipe; a job's output is wanted as it comes.
+/// Makes Python flush its output: it would buffer output to a pipe, but a job's output is wanted
+/// immediately.
 pub const UNBUFFERED: &str = "PYTHONUNBUFFERED";
 
-/// The authorities to believe when a webhook is posted to, instead of those built in.
+/// The certificate authorities to trust for webhooks, instead of the built-in ones.
 pub const CERTIFICATES: &str = "SSL_CERT_FILE";
 
-/// Where programs keep a user's configuration, if not in `~/.config`.
+/// The directory for a user's configuration, if not `~/.config`.
 pub const CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 
-/// What a job's own terminal is, unless it is told otherwise.
+/// The `TERM` of a job's own terminal, unless the caller sets one.
 pub const TERM: &str = "xterm-256color";
-/// What `--plain` sets, unless it is given: no colours, no pagers, no editors, no questions.
+/// What `--plain` sets, unless the caller sets it: no colours, pagers, editors or questions.
 pub const PLAIN: [(&str, &str); 14] = [
     ("NO_COLOR", "1"),
     ("TERM", "dumb"),
@@ -45,10 +46,10 @@ pub const PLAIN: [(&str, &str); 14] = [
     ("PYTHON_COLORS", "0"),
 ];
 
-/// What only Gemini CLI sets.
+/// Only Gemini CLI sets this variable.
 pub const GEMINI_SESSION: &str = "GEMINI_SESSION_ID";
 
-/// Where agents put the id of the conversation they run a command for, in the order to look.
+/// Where agents put the id of the conversation that runs a command, in the order to look.
 const AGENT_SESSIONS: [&str; 5] = [
     SESSION,
     "CLAUDE_CODE_SESSION_ID",
@@ -57,7 +58,7 @@ const AGENT_SESSIONS: [&str; 5] = [
     GEMINI_SESSION,
 ];
 
-/// The session this process runs in, if its environment tells.
+/// The session that this process runs in, if the environment tells.
 pub fn session() -> Option<String> {
     AGENT_SESSIONS
         .iter()
@@ -65,17 +66,17 @@ pub fn session() -> Option<String> {
         .find(|value| !value.is_empty())
 }
 
-/// The session that was set for everything here, whatever an agent calls its own.
+/// The session from `OUTLIVE_SESSION`, whatever an agent's own variables say.
 pub fn own_session() -> Option<String> {
     env::var(SESSION).ok().filter(|value| !value.is_empty())
 }
 
-/// Where the program of this name is, as a shell would find it.
+/// The path of a program, as a shell would find it.
 pub fn on_path(program: impl AsRef<Path>) -> Option<PathBuf> {
     find(&env::var_os("PATH")?, program.as_ref())
 }
 
-/// The same along another `PATH`.
+/// Like [`on_path`], with another `PATH`.
 pub fn find(path: &OsStr, program: &Path) -> Option<PathBuf> {
     env::split_paths(path)
         .map(|directory| directory.join(program))

@@ -1,60 +1,60 @@
-//! Where tests can stop or kill a launcher, a consumer of an inbox, a pruner, or whoever posts.
+//! The steps at which tests can pause or kill a launcher, an inbox consumer, a pruner or a poster.
 
 use outlive_sys::hook;
 
-/// A step a launcher has reached.
+/// A step of a launcher.
 #[derive(Clone, Copy, Debug)]
 pub enum Hook {
     DirectoryMade,
     Linked,
     Named,
-    /// The id was taken, and its links are still there.
+    /// The id was taken; the links that it made still exist.
     Refused,
-    /// The links were made again where they were missing.
+    /// It has restored missing links.
     Relinked,
     KeeperSpawned,
 }
 
-/// A step a consumer of an inbox has reached.
+/// A step of an inbox consumer.
 #[derive(Clone, Copy, Debug)]
 pub enum ConsumerHook {
-    /// Its bell is made, and does not hang yet.
+    /// Its wake-up FIFO exists under a temporary name.
     BellMade,
-    /// It is about to look.
+    /// It is about to read the inbox.
     Looking,
-    /// It knows what is due, and has claimed nothing.
+    /// It knows what is due and has claimed nothing.
     Looked,
-    /// The claim is written, and not yet known to count.
+    /// Its claim is written, but it has not checked whether the claim counts.
     Claimed,
-    /// It is about to see whether what it claimed is still its own.
+    /// It is about to check whether its claims still count.
     Confirming,
-    /// The events are out, and not yet acked.
+    /// The events are delivered but not acked.
     Delivered,
     Acked,
-    /// It has read what was asked of a job, and not yet what became of it.
+    /// It has read the spec of a job, but not the journal.
     SpecRead,
-    /// That events were told is written down; the link to their job is still there.
+    /// It has recorded that events were told; the link to their job still exists.
     Settled,
 }
 
-/// A step whoever prunes has reached.
+/// A step of a pruner.
 #[derive(Clone, Copy, Debug)]
 pub enum PrunerHook {
-    /// It knows that a job may be removed, and has not begun to.
+    /// It knows that a job may be removed, and has not begun.
     Selected,
-    /// It has the job's name to itself.
+    /// It has locked the job's name exclusively.
     Alone,
-    /// The job's links are gone.
+    /// The job's links are removed.
     Unlinked,
-    /// The job has lost its name.
+    /// The job's directory is renamed.
     Renamed,
-    /// It has found a link that leads nowhere.
+    /// It has found a dangling link.
     LinkLeadsNowhere,
     /// It has removed that link.
     LinkRemoved,
 }
 
-/// A step whoever posts has reached.
+/// A step of a poster.
 #[derive(Clone, Copy, Debug)]
 pub enum PosterHook {
     Written,

@@ -1,9 +1,9 @@
-//! Making a job directory and starting the pair that keeps it.
+//! Makes a job directory and starts the two keepers of the job.
 //!
-//! The directory is made complete under another name and then given its own, which fails if there is
-//! one already: so an id is taken once, whatever races, and a directory that bears an id is whole.
-//! The launcher holds the job's lock from the first moment and hands it to the keeper, so nobody
-//! mistakes a job that is being started for one that was abandoned.
+//! The directory is completed under a temporary name and then renamed. The rename fails if the id is
+//! taken: so an id is used only once, whatever races, and a directory with an id is always complete.
+//! The launcher holds the job's lock from the start and passes it to the keeper, so no other process
+//! mistakes a job that is starting for an abandoned one.
 
 pub(crate) mod keeper_process;
 pub(crate) mod scope;
@@ -30,7 +30,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// What a copy-on-write filesystem sets aside for a new journal. Its keeper sees to the rest.
+/// The space that a copy-on-write filesystem reserves for a new journal. The keeper reserves the rest.
 const FIRST_ROOM: u64 = 8192;
 
 /// Whether an id was free.
@@ -51,24 +51,25 @@ pub fn make(outlive: &Outlive, spec: &Spec) -> Result<Named, Error> {
     let Some(lock) = new.name(job.path())? else {
         hooks::reach(Hook::Refused);
         if let Some(session) = &spec.session {
-            // They lead to the job that has the id. If that is another session's, this session must not
-            // find it there. Where that cannot be done now, whoever looks passes it over.
+            // The links point to the job that has the id. If that job belongs to another session, this
+            // session must not find it. If the links cannot be removed now, readers skip them.
             let kind = links::Kind::Job;
             let _ = links::unlink_refused(outlive.home(), session, &spec.id, kind);
         }
         return Ok(Named::Taken);
     };
     hooks::reach(Hook::Named);
-    // Both are told through the same inbox, by their ids. Whoever is named second sees the other.
+    // Jobs and posts share an inbox that uses their ids. If both try the same id at once, the later
+    // rename sees the other one.
     if outlive.home().post(&spec.id).path().exists() {
         withdraw(outlive, spec, &job)?;
         return Err(Error::IdOfPost(spec.id.clone()));
     }
-    // Until it had its name the links led nowhere, or to an earlier job of this id, and somebody may have
-    // removed them.
+    // Before the job had its name, the links were dangling or pointed to an earlier job with this id,
+    // so another process may have removed them.
     link(outlive, spec, &job)?;
     hooks::reach(Hook::Relinked);
-    // Those of a session are found among its jobs.
+    // A session finds its named jobs among its own links.
     if let (Some(name), None) = (&spec.name, &spec.session) {
         let target = Path::new("../jobs").join(spec.id.as_str());
         replace_link(&target, &outlive.home().name(name), &spec.id)?;
@@ -79,7 +80,7 @@ pub fn make(outlive: &Outlive, spec: &Spec) -> Result<Named, Error> {
     Ok(Named::Yes(lock))
 }
 
-/// Starts the pair. Whatever becomes of it, the journal tells.
+/// Starts the keepers. The journal tells what happened afterwards.
 pub fn start(
     outlive: &Outlive,
     spec: &Spec,
@@ -95,7 +96,7 @@ pub fn start(
     )
 }
 
-/// Becomes the keeper of this job, in the foreground. Returns only where that fails.
+/// Replaces this process by the job's keeper, in the foreground. Returns only if that fails.
 pub fn become_keeper(
     outlive: &Outlive,
     spec: &Spec,
@@ -106,7 +107,7 @@ pub fn become_keeper(
     keeper_process::become_keeper(outlive, &job, &spec.id, lock, variables)
 }
 
-/// A job directory that has not got its name yet; removed again unless it gets it.
+/// A job directory that has no name yet. It is removed unless it gets one.
 struct New {
     path: PathBuf,
     lock: Option<Lock>,
@@ -142,7 +143,7 @@ impl New {
         layout::make(&job.output())?;
         capture::make_fifo(&job.feed())?;
         let mut journal = JournalWriter::create(&job.journal())?;
-        // Before its first byte, or it is too late. `doctor` tells where it cannot be done.
+        // Must happen before the first byte is written. `doctor` reports filesystems that cannot do it.
         file::begin_in_place(journal.file(), FIRST_ROOM);
         journal.append(
             now(),
@@ -154,7 +155,7 @@ impl New {
         Ok(lock)
     }
 
-    /// Gives the directory its name; `None` if that is taken.
+    /// Gives the directory its name. Returns `None` if the name is taken.
     fn name(mut self, path: &Path) -> Result<Option<Lock>, Error> {
         match file::rename_new(&self.path, path) {
             Ok(()) => {
@@ -169,23 +170,23 @@ impl New {
 
 impl Drop for New {
     fn drop(&mut self) {
-        // A launcher that panics leaves what one that was killed would leave.
+        // A launcher that panics leaves the directory, like one that was killed.
         if !self.path.as_os_str().is_empty() && !std::thread::panicking() {
-            // What is left behind here is found and removed by `prune`.
+            // `prune` finds and removes what is left behind here.
             let _ = fs::remove_dir_all(&self.path);
         }
     }
 }
 
-/// Takes back a job that was named and not started.
+/// Removes a job that has a name but was not started.
 fn withdraw(outlive: &Outlive, spec: &Spec, job: &JobDir) -> Result<(), Error> {
     let random = crate::random::number()?;
     let gone = job
         .path()
         .with_file_name(format!("{GONE}{}-{random:04x}", spec.id));
     let home = outlive.home();
-    // The link in the inbox, if both are of one session, is the post's as well. A link that stays leads
-    // nowhere, and is swept up.
+    // If job and post belong to one session, the link in the inbox is the post's too. A link that stays
+    // is dangling and is removed later.
     links::remove(&home.live_link(&spec.id))
         .and_then(|()| fs::rename(job.path(), &gone))
         .and_then(|()| fs::remove_dir_all(&gone))
@@ -197,9 +198,9 @@ fn link(outlive: &Outlive, spec: &Spec, job: &JobDir) -> Result<(), Error> {
         .map_err(Error::io("cannot make the links of", job.path()))
 }
 
-/// Points a link elsewhere in one step.
+/// Points a link to another target in one step.
 fn replace_link(target: &Path, link: &Path, id: &JobId) -> Result<(), Error> {
-    // One that a launcher left which was killed here is in nobody's way.
+    // If the launcher is killed here, the leftover link does no harm.
     let random = crate::random::number().map(|random| format!("{NEW}{id}-{random:04x}"))?;
     let new = link.with_file_name(random);
     symlink(target, &new)

@@ -53,4 +53,4 @@ pub use output::{
     Chunk, Cursor, Follow, Grown, Growth, Line, LinePattern, LogText, Look, Piece, Reading,
     missing_line,
 };
-pub use screen::{CursorPlace, Screen, keys, terminal};
+pub use screen::{CursorPosition, Screen, keys, terminal};

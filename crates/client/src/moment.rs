@@ -1,4 +1,4 @@
-//! Now, on both clocks.
+//! The current time, on both clocks.
 
 use crate::error::Error;
 use crate::jobs::whereabouts;
@@ -23,7 +23,7 @@ fn ahead_ms() -> u64 {
 #[cfg(test)]
 use ahead::ahead_ms;
 
-/// Now, and in which boot of the machine.
+/// The current time, and the current boot of the machine.
 pub fn when() -> Result<BootMoment, Error> {
     Ok(BootMoment {
         boot: boot()?,
@@ -35,7 +35,7 @@ pub fn boot() -> Result<BootId, Error> {
     whereabouts::here().map(|here| here.boot.clone())
 }
 
-/// Letting time pass in a test.
+/// Lets time pass in a test.
 #[cfg(test)]
 pub mod ahead {
     use std::cell::RefCell;
@@ -46,7 +46,7 @@ pub mod ahead {
         static CLOCK: RefCell<Arc<AtomicU64>> = RefCell::default();
     }
 
-    /// This thread's clock is so many milliseconds ahead from here on.
+    /// From now on, this thread's clock is this many milliseconds ahead.
     pub fn follow(clock: Arc<AtomicU64>) {
         CLOCK.set(clock);
     }

@@ -1,7 +1,8 @@
-//! Reading a job's output: what it costs is what it returns and a bounded scan, however large it is.
+//! Reads a job's output. The cost depends on what is returned plus a bounded scan, not on the output's
+//! size.
 //!
-//! An output may lack parts: its middle, when it grew beyond its bound, and what a full disk could not
-//! take. Offsets stay true; what is missing is said where it would stand.
+//! Parts of an output can be missing: the middle, when the output grew beyond its limit, and what a
+//! full disk could not store. Offsets stay correct. Where a part is missing, the text says so.
 
 mod blocks;
 mod follow;
@@ -32,34 +33,34 @@ use std::ops::Range;
 
 const CHUNK: u64 = 64 * 1024;
 
-/// The output of one job, as far as it had come when this was opened.
+/// The output of one job, up to its size when this value was opened.
 #[derive(Debug)]
 pub struct Output {
     dir: JobDir,
-    /// `None` when nothing has been written, not even by a keeper.
+    /// `None` if no output file exists yet.
     files: Option<OutputFiles>,
     bound: Option<Bound>,
     pub size: u64,
-    /// What is not there, in order.
+    /// The missing ranges, in order.
     missing: Vec<Range<u64>>,
     /// Read when it is first needed.
     index: OnceCell<Index>,
 }
 
-/// A stretch of an output.
+/// A piece of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     Bytes {
         at: u64,
         bytes: Vec<u8>,
     },
-    /// These could not be kept.
+    /// This range could not be stored.
     Missing(Range<u64>),
 }
 
-/// What is at some place of an output.
+/// What is at one offset of an output.
 enum Stretch {
-    /// So many bytes; none where it was cut off behind our back.
+    /// This many bytes; 0 if another process truncated the file meanwhile.
     Read(usize),
     Missing(Range<u64>),
 }
@@ -85,7 +86,7 @@ impl Output {
         })
     }
 
-    /// How much of it is not there.
+    /// How many bytes are missing.
     pub fn dropped_bytes(&self) -> u64 {
         self.missing
             .iter()
@@ -98,7 +99,7 @@ impl Output {
             .get_or_init(|| Index::parse(&layout::read(&self.dir.index()).unwrap_or_default()))
     }
 
-    /// A range, a stretch at a time.
+    /// The pieces of a range, in order.
     pub fn pieces(&self, range: Range<u64>) -> impl Iterator<Item = io::Result<Piece>> + '_ {
         let end = range.end.min(self.size);
         let mut at = range.start;
@@ -110,14 +111,14 @@ impl Output {
             at = match &piece {
                 Ok(Piece::Bytes { at, bytes }) if !bytes.is_empty() => at + bytes.len() as u64,
                 Ok(Piece::Missing(range)) => range.end,
-                // Cut off behind our back, or not to be read: there is no more to be had.
+                // Another process truncated the file, or it cannot be read: nothing more to return.
                 Ok(Piece::Bytes { .. }) | Err(_) => end,
             };
             Some(piece)
         })
     }
 
-    /// The same after a gap.
+    /// Like [`pieces`](Output::pieces), but begins with the gap that ends at the start of the range.
     pub(crate) fn pieces_after(
         &self,
         gap: Option<Range<u64>>,
@@ -138,7 +139,7 @@ impl Output {
         })
     }
 
-    /// Reads what lies there into the buffer, no further than to what is missing.
+    /// Reads bytes into the buffer, up to the next missing range.
     fn stretch(&self, at: u64, end: u64, buffer: &mut [u8]) -> io::Result<Stretch> {
         let next = self.missing.iter().find(|range| range.end > at);
         match next {
@@ -159,7 +160,7 @@ impl Output {
         }
     }
 
-    /// It may have grown since this was opened, and what was read then may be zeros.
+    /// The output may have grown since it was opened. What was dropped since then reads as zeros.
     fn dropped_by_now(&self) -> io::Result<Range<u64>> {
         match (&self.files, self.bound) {
             (Some(files), Some(bound)) => Ok(bound.dropped(files.size()?)),
@@ -167,7 +168,7 @@ impl Output {
         }
     }
 
-    /// The bytes of a range that are there, a chunk at a time.
+    /// The bytes of a range that exist, one chunk at a time.
     pub fn chunks(&self, range: Range<u64>) -> impl Iterator<Item = io::Result<Vec<u8>>> + '_ {
         self.pieces(range).filter_map(|piece| match piece {
             Ok(Piece::Bytes { bytes, .. }) => Some(Ok(bytes)),
@@ -190,12 +191,12 @@ impl Output {
         }
     }
 
-    /// A range as text, with where it lies.
+    /// A range as text, with its offsets and line numbers.
     pub fn text(&self, id: &JobId, range: Range<u64>, look: Look) -> io::Result<LogText> {
         self.text_after(None, id, range, look)
     }
 
-    /// The same after a gap, which the text begins with.
+    /// Like [`text`](Output::text), but begins with the gap that ends at the start of the range.
     pub(crate) fn text_after(
         &self,
         gap: Option<Range<u64>>,
@@ -204,7 +205,7 @@ impl Output {
         look: Look,
     ) -> io::Result<LogText> {
         let range = range.start.min(self.size)..range.end.min(self.size);
-        // What says so is no line of the output.
+        // The line that reports the gap is not a line of the output.
         let said_lines = gap
             .as_ref()
             .map_or(0, |gap| missing_line(gap).lines().count());
@@ -245,7 +246,7 @@ impl Output {
 /// How output becomes text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// As it is, but for what is no UTF-8.
+    /// Unchanged, except that invalid UTF-8 is replaced.
     Raw,
     /// As a reader wants it: see [`view`].
     Plain(view::Options),
@@ -282,7 +283,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What stands where something is missing.
+/// The line that stands in for a missing range.
 pub fn missing_line(range: &Range<u64>) -> String {
     format!(
         "\n[… {} of output were not kept here …]\n",
@@ -290,7 +291,7 @@ pub fn missing_line(range: &Range<u64>) -> String {
     )
 }
 
-/// Ranges in order, each apart from the next.
+/// Sorts ranges and merges those that touch or overlap.
 fn join(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
     let mut sorted: Vec<Range<u64>> = ranges.filter(|range| !range.is_empty()).collect();
     sorted.sort_by_key(|range| range.start);
@@ -304,7 +305,7 @@ fn join(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
     joined
 }
 
-/// A place in an output to go on reading from.
+/// An offset in an output from which a later call continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor(pub u64);
 
@@ -327,7 +328,7 @@ impl std::fmt::Display for Cursor {
     }
 }
 
-/// A part of an output in the interface's JSON. Lines count from 1.
+/// A part of an output in the JSON of the interface. Line numbers start at 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LogText {
     pub id: JobId,
@@ -339,12 +340,12 @@ pub struct LogText {
     pub to_byte: u64,
     pub total_bytes: u64,
     pub dropped_bytes: u64,
-    /// Lines of this part that a budget left out of the text, and the first of them.
+    /// How many lines a budget left out of the text, and the number of the first of them.
     #[serde(skip_serializing_if = "is_zero")]
     pub omitted_lines: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub omitted_from_line: Option<u64>,
-    /// What of the whole was not kept, each as `[from, to]`.
+    /// The ranges of the whole output that were not kept, each as `[from, to]`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dropped_ranges: Vec<[u64; 2]>,
     pub next_cursor: String,

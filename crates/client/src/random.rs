@@ -1,4 +1,4 @@
-//! Random numbers, for what must not meet its like.
+//! Random numbers for ids that must be unique.
 
 use crate::error::Error;
 use outlive_core::Incarnation;
@@ -8,17 +8,17 @@ fn bytes<const BYTES: usize>() -> Result<[u8; BYTES], Error> {
     file::random().map_err(Error::io("cannot read", "/dev/urandom"))
 }
 
-/// For telling two of the same moment apart.
+/// For an id that must be unique among the ids of one millisecond.
 pub fn number() -> Result<u16, Error> {
     Ok(u16::from_ne_bytes(bytes()?))
 }
 
-/// For telling jobs of one id apart.
+/// For telling apart jobs with the same id.
 pub fn incarnation() -> Result<Incarnation, Error> {
     Ok(Incarnation::make(u32::from_ne_bytes(bytes()?)))
 }
 
-/// For telling any two apart.
+/// For a name that must be unique everywhere.
 pub fn token() -> Result<String, Error> {
     Ok(format!("{:016x}", u64::from_ne_bytes(bytes()?)))
 }

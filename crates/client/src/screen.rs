@@ -1,4 +1,4 @@
-//! What a person would see on a job's terminal now: its output, emulated.
+//! Shows what a person would see on a job's terminal now, by emulating its output.
 
 pub mod keys;
 mod scroll_region;
@@ -14,46 +14,46 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::num::NonZeroU16;
 
-/// A screen is made of what was written last. This much is emulated at most; programs that paint
-/// screens repaint them far more often.
-const MOST: u64 = 64 * 1024 * 1024;
+/// The screen depends only on recent output. At most this much is emulated; programs that draw screens
+/// repaint them far more often.
+const MAX_EMULATED_BYTES: u64 = 64 * 1024 * 1024;
 
-/// A terminal's screen in the interface's JSON.
+/// A terminal's screen in the JSON of the interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Screen {
     pub id: JobId,
-    /// What the rows show, without the blanks at their ends.
+    /// The text of the rows, without the blanks at their ends.
     pub text: String,
     pub rows: u16,
     pub cols: u16,
-    pub cursor: CursorPlace,
-    /// A full-screen program has the screen.
+    pub cursor: CursorPosition,
+    /// A full-screen program uses the alternate screen.
     pub alternate: bool,
 }
 
-/// Where the cursor is, counted from 0.
+/// The position of the cursor, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct CursorPlace {
+pub struct CursorPosition {
     pub row: u16,
     pub col: u16,
     pub visible: bool,
 }
 
-/// A terminal being emulated.
+/// A terminal that is being emulated.
 pub(crate) struct Emulation {
     parser: vt100::Parser,
-    /// How far the output has been fed to it.
+    /// The output offset up to which bytes were fed to it.
     pub position: u64,
     region: Region,
 }
 
-/// A record that was tampered with may name a screen that would fill the memory.
+/// A damaged record may name a screen size that would fill the memory.
 fn side(length: u16) -> NonZeroU16 {
     NonZeroU16::new(length.min(Size::MAX_SIDE)).unwrap_or(NonZeroU16::MIN)
 }
 
 impl Emulation {
-    /// A terminal that nothing has been written to.
+    /// An empty terminal.
     pub fn sized(size: Size) -> Emulation {
         Emulation {
             parser: vt100::Parser::new(side(size.rows), side(size.cols), 0),
@@ -62,14 +62,14 @@ impl Emulation {
         }
     }
 
-    /// Feeds a job's output so far to a terminal of its size.
+    /// Feeds a job's output so far to a terminal of the job's size.
     pub fn of(outlive: &Outlive, spec: &Spec, state: &State) -> Result<Emulation, Error> {
         let Input::Pty(size) = spec.input else {
             return Err(Error::NoTerminal(spec.id.clone()));
         };
         let output = Output::open(outlive, spec, state)?;
         let mut emulation = Emulation::sized(size);
-        emulation.position = output.size.saturating_sub(MOST);
+        emulation.position = output.size.saturating_sub(MAX_EMULATED_BYTES);
         for (offset, size) in &state.sizes {
             emulation.feed(outlive, &output, &spec.id, *offset)?;
             emulation.resize(*size);
@@ -109,7 +109,7 @@ impl Emulation {
             .set_size(side(size.rows), side(size.cols));
     }
 
-    /// What to send to a terminal of the same size so that it shows the same.
+    /// The bytes that make a terminal of the same size show the same screen.
     pub fn repaint(&self) -> Vec<u8> {
         let screen = self.parser.screen();
         let enter: &[u8] = if screen.alternate_screen() {
@@ -126,22 +126,22 @@ impl Emulation {
         .concat()
     }
 
-    /// The program reads arrow keys in their other form.
+    /// Whether the program reads arrow keys in their application form.
     pub fn application_cursor(&self) -> bool {
         self.parser.screen().application_cursor()
     }
 
-    /// The program wants to know what is pasted.
+    /// Whether the program wants pasted text to be marked.
     pub fn bracketed_paste(&self) -> bool {
         self.parser.screen().bracketed_paste()
     }
 
     pub fn rows_text(&self) -> String {
-        text(self.parser.screen(), Rows::AsTheyStand)
+        text(self.parser.screen(), Rows::AsWrapped)
     }
 
-    /// The screen without secrets. The terminal may have broken one over rows: where there are any, lines
-    /// are shown whole.
+    /// The screen without secrets. The terminal may have wrapped a secret over several rows, so if
+    /// there are any secrets, wrapped lines are joined.
     pub fn redacted_screen(&self, id: &JobId) -> Screen {
         let shown = self.screen(id);
         match redact(&text(self.parser.screen(), Rows::Joined)) {
@@ -159,7 +159,7 @@ impl Emulation {
             text: self.rows_text(),
             rows: rows.get(),
             cols: cols.get(),
-            cursor: CursorPlace {
+            cursor: CursorPosition {
                 row,
                 col,
                 visible: !screen.hide_cursor(),
@@ -169,14 +169,14 @@ impl Emulation {
     }
 }
 
-/// How the rows of a line that was too long for one are shown.
+/// How a line that is longer than a row is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rows {
-    AsTheyStand,
+    AsWrapped,
     Joined,
 }
 
-/// What the rows show, without the blanks at their ends and the empty rows below.
+/// The text of the rows, without the blanks at their ends and the empty rows at the bottom.
 fn text(screen: &vt100::Screen, rows: Rows) -> String {
     let (_, cols) = screen.size();
     let mut text = String::new();
@@ -203,13 +203,13 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_a_huge_screen_does_not_fill_the_memory() {
+    fn a_damaged_record_with_a_huge_screen_does_not_fill_the_memory() {
         let screen = shown(u16::MAX, u16::MAX, "x");
         assert_eq!((screen.rows, screen.cols), (1000, 1000));
     }
 
     #[test]
-    fn a_secret_that_is_broken_over_rows_is_one() {
+    fn a_secret_that_is_wrapped_over_rows_is_redacted() {
         let redacted = |bytes: &str| {
             let mut emulation = Emulation::sized(Size { rows: 8, cols: 20 });
             emulation.take(bytes.as_bytes());
@@ -221,7 +221,7 @@ mod tests {
             redacted(secret),
             "before\nAPI_TOKEN=[redacted:token]\nafter"
         );
-        // Where there is none the rows stay as they are.
+        // Without secrets, the rows stay as they are.
         assert_eq!(
             redacted("0123456789abcdefghijkl"),
             "0123456789abcdefghij\nkl"
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn shows_what_a_person_would_see() {
+    fn the_screen_shows_what_a_person_would_see() {
         for (bytes, text, row, col) in [
             ("one\r\ntwo", "one\ntwo", 1, 3),
             ("0123456789abc", "0123456789\nabc", 1, 3),

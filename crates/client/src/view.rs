@@ -1,24 +1,23 @@
-//! The text view of a job's output: what every face that feeds a model shows.
+//! The text view of a job's output, which every interface for language models shows.
 //!
-//! Raw bytes of a terminal or a pipe go in, in chunks cut anywhere; plain UTF-8
-//! comes out, the same wherever the chunks were cut. Each step has its file:
+//! The raw bytes of a terminal or a pipe go in, in chunks of any size. Plain UTF-8 comes out, and it
+//! does not depend on how the bytes were cut into chunks. Each step has its file:
 //!
 //! ```text
 //! bytes ─▶ decode ─▶ line ─▶ startup ─┬▶ excerpt ─▶ text
 //!          escapes   cursor  noise at │  first and last lines
-//!          UTF-8     length  the front└▶ live ─▶ lines, as they come
+//!          UTF-8     length  the start└▶ live ─▶ lines, as they come
 //! ```
 //!
-//! [`View`] gives the whole, [`Live`] each line as soon as it is finished, [`line()`] one line by itself.
+//! [`View`] returns the whole text, [`Live`] each line as soon as it is finished, [`line()`] a single
+//! line.
 //!
-//! Memory is bounded by the options and not by the input, so that gigabytes can
-//! be pushed through: a line that is too long keeps its two ends, and so does
-//! the whole.
+//! Memory is bounded by the options and not by the input, so gigabytes can pass through: a line that is
+//! too long keeps its two ends, and so does the whole text.
 //!
-//! What it does not do: it is no terminal. Every character is one column wide,
-//! there is only the line being written, and a sequence that would leave it (to
-//! go up, to clear the screen) is dropped like a colour. `screen` shows what a
-//! full-screen program drew.
+//! It is not a terminal emulator. Every character is one column wide, and only the current line exists.
+//! A sequence that would leave the line (move up, clear the screen) is dropped like a colour. `screen`
+//! shows what a full-screen program drew.
 
 mod decode;
 mod excerpt;
@@ -43,10 +42,9 @@ use startup::Startup;
 /// How much text is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The most bytes of text. Below 512 a long line may not fit, and is left out.
+    /// The most bytes of text. Below 512, a long line may not fit and is then left out.
     pub budget: usize,
-    /// The most bytes of a line: taken as no more than a quarter of the budget, then as no less
-    /// than 128.
+    /// The most bytes of a line. At most a quarter of the budget is used, and at least 128 bytes.
     pub line_limit: usize,
 }
 
@@ -60,10 +58,10 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Below this, what says how much was left out would take the place of what could be shown.
+    /// In a shorter line, the note about the omitted bytes would take the place of the text.
     const SHORTEST_LINE: usize = 128;
 
-    /// With this, the first and the last line always fit.
+    /// With this limit, the first and the last line always fit.
     fn effective_line_limit(&self) -> usize {
         self.line_limit
             .min(self.budget / 4)
@@ -71,20 +69,20 @@ impl Options {
     }
 }
 
-/// The text, and what is not in it.
+/// The text, and what was left out of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Viewed {
     pub text: String,
-    /// The length of the lines left out between head and tail, in bytes of text, newlines included.
+    /// The total length of the lines left out between head and tail, in bytes of text with newlines.
     pub omitted_bytes: u64,
     pub omitted_lines: u64,
-    /// The first line left out; what was pushed begins with line 1.
+    /// The number of the first line left out. The input begins with line 1.
     pub omitted_from_line: Option<u64>,
-    /// The lines in `text` that lack their middle.
+    /// How many lines in `text` lack their middle.
     pub shortened_lines: u64,
 }
 
-/// A view in the making.
+/// A view in progress.
 #[derive(Debug)]
 pub struct View {
     decoder: Decoder,
@@ -112,7 +110,7 @@ impl View {
         decoder.push(bytes, &mut |act| page.apply(act, &mut settled));
     }
 
-    /// An unfinished escape sequence is dropped, an unfinished line is shown.
+    /// Ends the input. An unfinished escape sequence is dropped; an unfinished line is shown.
     #[must_use]
     pub fn finish(self) -> Viewed {
         let View {
@@ -127,7 +125,7 @@ impl View {
     }
 }
 
-/// What text goes to once it is decoded: the line being written, and what stood before all others.
+/// Where decoded text goes: the current line, and the start-up noise before all other lines.
 #[derive(Debug)]
 struct Page {
     line: Line,
@@ -156,7 +154,7 @@ impl Page {
         }
     }
 
-    /// Nothing more will be written to the line.
+    /// The line is complete.
     fn settle(&mut self, end: &str, settled: &mut impl FnMut(&Shown<'_>, &str)) {
         let shown = self.line.shown();
         if !self.startup.withholds(&shown, end) {
@@ -164,7 +162,7 @@ impl Page {
         }
     }
 
-    /// The unfinished line, if there is one.
+    /// Settles the unfinished line, if there is one.
     fn settle_rest(&mut self, settled: &mut impl FnMut(&Shown<'_>, &str)) {
         if !self.line.shown().text.is_empty() {
             self.settle("", settled);
@@ -174,7 +172,7 @@ impl Page {
 
     fn finish(&mut self, settled: &mut impl FnMut(&Shown<'_>, &str)) {
         self.settle_rest(settled);
-        // Noise with nothing after it is what the job had to say.
+        // If nothing follows the noise, it is the job's real output.
         for line in self.startup.withheld().split_inclusive('\n') {
             let text = line.trim_end_matches('\n');
             settled(&Shown::whole(text), &line[text.len()..]);

@@ -1,4 +1,4 @@
-//! Talking to a keeper.
+//! A connection to a keeper.
 
 use crate::error::Error;
 use outlive_core::control::{Reply, Request};
@@ -10,8 +10,8 @@ use outlive_sys::poll::{self, Interest};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-/// How long a keeper may take to take a connection or to answer what it can answer at once. On a busy machine
-/// that is some milliseconds; longer means that it is suspended.
+/// How long a keeper may take to accept a connection, or to answer a simple request. On a busy machine
+/// this takes some milliseconds; a keeper that needs longer is suspended.
 pub const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A connection to the keeper of one job.
@@ -21,17 +21,17 @@ pub struct Connection {
     input: Vec<u8>,
 }
 
-/// What came of asking.
+/// The result of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
     Reply(Reply),
-    /// This keeper is gone. The journal tells, and whoever keeps the job now can be asked again.
+    /// This keeper is gone. The journal tells more, and the current keeper can be asked again.
     KeeperGone,
 }
 
 impl Connection {
-    /// Connects to whoever keeps the job; `None` when nobody listens. A keeper that takes no connections is waited
-    /// for this long.
+    /// Connects to the job's keeper. Returns `None` if no process listens. Waits at most `patience` for
+    /// a keeper that accepts no connections.
     pub fn open(job: &JobDir, patience: Duration) -> Result<Option<Connection>, Error> {
         let stream = Stream::connect(job.path(), CONTROL, patience)
             .map_err(Error::io("cannot connect to the keeper of", job.path()))?;
@@ -41,7 +41,7 @@ impl Connection {
         }))
     }
 
-    /// Sends a request; the answer comes later.
+    /// Sends a request without waiting for the answer.
     pub fn send(&self, request: &Request) -> Result<(), Error> {
         let mut line = serde_json::to_vec(request).map_err(|error| Error::Io {
             what: "cannot encode",
@@ -53,7 +53,7 @@ impl Connection {
         while !rest.is_empty() {
             match self.stream.write(rest) {
                 Ok(count) => rest = &rest[count..],
-                // A keeper that is gone is found out when reading its answer.
+                // If the keeper is gone, reading the answer will show it.
                 Err(_) => break,
             }
         }
@@ -76,7 +76,7 @@ impl Connection {
         }
     }
 
-    /// Waits for the answer until this moment (in milliseconds since boot); `None` if none has come by then.
+    /// Waits for the answer until this moment, in milliseconds since boot. Returns `None` if none came.
     pub fn receive_until(&mut self, id: &JobId, until: u64) -> Result<Option<Answer>, Error> {
         while !self.has_line() {
             if !self.wait_until(until)? {
@@ -105,7 +105,7 @@ impl Connection {
             if ready == [true] {
                 return Ok(true);
             }
-            // Else this process was only stopped and continued.
+            // Otherwise this process was suspended and resumed.
             if clock::boot_ms() >= until {
                 return Ok(false);
             }

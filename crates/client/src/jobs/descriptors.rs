@@ -1,28 +1,29 @@
-//! Enough file descriptors for many jobs.
+//! Provides file descriptors for many jobs.
 //!
-//! A verb about thousands of jobs has a connection to each of their keepers. The usual soft limit is 1,024, the hard
-//! one far more; so the limit is raised where that is needed, and where it cannot be, jobs are taken in turns.
+//! A verb about thousands of jobs opens a connection to each of their keepers. The usual soft limit is
+//! 1,024 and the hard limit far higher. So the limit is raised if needed. If it cannot be raised, the
+//! verb handles the jobs in groups.
 
 use crate::inbox::answering;
 use outlive_sys::process::own;
 
-/// What a verb has open besides: its own files, and a few at a time to look at jobs.
-const BESIDES: usize = 24;
+/// What a verb has open in addition: its own files, and a few at a time for reading jobs.
+const OTHER_FILES: usize = 24;
 
 /// How many descriptors a verb about several jobs may use, and for what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget {
     /// Connections to keepers, at least one.
     pub connections: usize,
-    /// Jobs of which an event is reserved and which are kept from being pruned: two descriptors each.
+    /// Jobs with a reserved event that are protected from pruning: two descriptors each.
     pub reserved: usize,
 }
 
-/// For a verb about so many jobs.
+/// The budget for a verb about this many jobs.
 pub(crate) fn budget(jobs: usize) -> Budget {
-    let wanted = BESIDES + 2 * jobs.min(answering::MOST) + jobs;
+    let wanted = OTHER_FILES + 2 * jobs.min(answering::MOST) + jobs;
     let soft = own::open_file_limit().unwrap_or(usize::MAX);
-    // The verbs that come here start no job. A server that goes on to start some gives them the raised limit.
+    // These verbs start no job. A server that starts jobs later passes the raised limit on to them.
     let most = match wanted <= soft {
         true => soft,
         false => own::raise_open_file_limit().unwrap_or(soft),
@@ -31,7 +32,7 @@ pub(crate) fn budget(jobs: usize) -> Budget {
 }
 
 fn share(jobs: usize, most: usize) -> Budget {
-    let free = most.saturating_sub(BESIDES);
+    let free = most.saturating_sub(OTHER_FILES);
     let reserved = jobs.min(answering::MOST).min(free / 6);
     Budget {
         connections: free.saturating_sub(2 * reserved).clamp(1, jobs.max(1)),
@@ -44,13 +45,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_there_is_is_shared_out() {
+    fn the_available_descriptors_are_divided() {
         let of = |jobs, most| {
             let Budget {
                 connections,
                 reserved,
             } = share(jobs, most);
-            assert!(connections + 2 * reserved + BESIDES <= most.max(BESIDES + 1));
+            assert!(connections + 2 * reserved + OTHER_FILES <= most.max(OTHER_FILES + 1));
             (connections, reserved)
         };
         assert_eq!(of(1, 1024), (1, 1));

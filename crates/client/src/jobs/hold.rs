@@ -1,7 +1,8 @@
-//! Keeping a job from being pruned while somebody waits for its end.
+//! Protects a job from being pruned while somebody waits for its end.
 //!
-//! Whoever waits shares a lock on the job's spec, which is written once and never changes; whoever prunes
-//! has it alone while the job is removed. So an end that is waited for is told, however soon others prune.
+//! Each waiting process holds a shared lock on the job's spec, which is written once and never changes.
+//! A pruning process needs the exclusive lock while it removes the job. So a waiting process always
+//! learns of the end.
 
 use outlive_core::JobDir;
 use outlive_core::layout;
@@ -9,7 +10,7 @@ use outlive_sys::lock::{self, Lock, Locked};
 use std::fs::File;
 use std::sync::Arc;
 
-/// The job stays for as long as this does, unless it is removed by force.
+/// The job exists as long as this value, unless it is removed by force.
 #[derive(Clone, Debug)]
 pub struct Hold {
     _lock: Arc<Lock>,
@@ -18,16 +19,16 @@ pub struct Hold {
 /// Whether a job may be removed.
 #[derive(Debug)]
 pub(crate) enum Removable {
-    /// Nobody waits for it, nor will before this is dropped.
+    /// Nobody waits for it, and nobody can start to wait before this value is dropped.
     Yes(Option<Lock>),
     SomebodyWaits,
-    /// By somebody else, just now.
+    /// Another process is removing it now.
     IsRemoved,
 }
 
 impl Hold {
-    /// `None` for a job that is not there or is being removed, and where files cannot be locked: that
-    /// is no reason not to wait.
+    /// Returns `None` if the job is missing or being removed, or if files cannot be locked. Waiting is
+    /// possible without the lock.
     pub(crate) fn on(job: &JobDir) -> Option<Hold> {
         let spec = layout::open(&job.spec()).ok()?;
         match lock::share(spec).ok()? {
@@ -42,7 +43,7 @@ impl Hold {
 pub(crate) fn removable(job: &JobDir) -> Removable {
     let spec = File::options().read(true).write(true).open(job.spec());
     match spec.and_then(lock::take) {
-        // Those who wait share it, and one who removes does not.
+        // Waiting processes share the lock; a removing process does not.
         Ok(Locked::Taken) => match Hold::on(job) {
             Some(_) => Removable::SomebodyWaits,
             None => Removable::IsRemoved,

@@ -1,15 +1,15 @@
-//! One job, seen from outside: what it is, where it is, whether it still runs, and how to reach it.
+//! One job, seen from outside: what it is, where it runs, whether it is over, and how to reach it.
 //!
-//! | module | owns |
+//! | module | contains |
 //! |---|---|
-//! | `job` | a job as the faces show it |
-//! | `presence` | whether a job runs or is over, and mending a job whose keepers died |
-//! | `whereabouts` | which host and which boot a job belongs to |
+//! | `job` | a job as the interfaces show it |
+//! | `presence` | checks that a job has a keeper or is over, and recovers a job whose keepers died |
+//! | `whereabouts` | the host and the boot that a job belongs to |
 //! | `connection` | requests to a job's keeper |
-//! | `descriptors` | enough file descriptors for many connections |
-//! | `naming` | which job a name means |
-//! | `twin` | finding a running job with the same command |
-//! | `hold` | keeping a job from being pruned |
+//! | `descriptors` | provides file descriptors for many connections |
+//! | `naming` | finds the job that a name means |
+//! | `twin` | finds a running job with the same command |
+//! | `hold` | protects a job from being pruned |
 
 pub(crate) mod connection;
 pub(crate) mod descriptors;

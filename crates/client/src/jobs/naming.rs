@@ -1,8 +1,8 @@
-//! Which job a name means.
+//! Finds the job that a name means.
 //!
-//! A name belongs to a session; jobs without a session share one space of names. It means the job that runs, else
-//! the newest one that has ended. A name that a running job has is refused to a second one, so that `stop web` always
-//! means one job.
+//! A name belongs to a session. Jobs without a session share one space of names. A name means the
+//! running job of that name, or else the newest one that has ended. A second running job cannot get the
+//! same name, so `stop web` always means one job.
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
@@ -14,17 +14,17 @@ use outlive_core::{JobId, Label, Spec};
 use std::fs;
 use std::time::SystemTime;
 
-/// What becomes of a running job whose name a new one is to have.
+/// What happens to a running job whose name a new job wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Namesake {
-    /// It goes on, and the new one is refused.
+    /// It keeps running, and the new job is refused.
     #[default]
     Refuse,
     /// It is stopped first.
     Replace,
 }
 
-/// The job of this name in this session, or among those without one.
+/// Finds the job with this name in this session, or among the jobs without a session.
 pub fn find(
     outlive: &Outlive,
     name: &Label,
@@ -36,21 +36,22 @@ pub fn find(
     }
 }
 
-/// Running jobs of this name, of any session: to tell somebody what to ask for instead.
+/// Running jobs with this name in any session. An error message suggests them.
 pub fn of_others(outlive: &Outlive, name: &Label) -> Result<Vec<JobId>, Error> {
     let live = outlive.live_ids()?.into_iter();
     let is_called = |id: &JobId| outlive.read_spec(id).is_ok_and(|spec| has(&spec, name));
     Ok(live.filter(is_called).collect())
 }
 
-/// The newest job of this name, of any session, whether it has ended or not. Looks at every job.
+/// The newest job with this name in any session, running or not. Reads every job.
 pub fn newest_of_others(outlive: &Outlive, name: &Label) -> Result<Option<JobId>, Error> {
     let mut ids = outlive.all_ids()?;
     ids.retain(|id| outlive.read_spec(id).is_ok_and(|spec| has(&spec, name)));
     Ok(latest(outlive, ids))
 }
 
-/// Reserves a name for a new job. Nobody else in this session gets the name until the returned lock is dropped.
+/// Reserves a name for a new job. No other job of this session can get it until the returned lock is
+/// dropped.
 pub(crate) fn take(
     outlive: &Outlive,
     spec: &Spec,
@@ -65,7 +66,7 @@ pub(crate) fn take(
         "naming",
         &(session.map(Label::as_str), name.as_str()),
     )?;
-    // A start that is repeated under its own id is told so, and does not replace itself.
+    // A repeated start with the same id is reported as such; the job does not replace itself.
     let namesake_id = running(outlive, name, session)?.filter(|id| *id != spec.id);
     let Some(id) = namesake_id else {
         return Ok(Some(alone));
@@ -103,12 +104,12 @@ fn running(
     Ok(latest(outlive, ids))
 }
 
-/// Whether it runs, as any verb would find: one that was lost in a restart is said to be over.
+/// Whether it runs, as every verb would see it: a job that was lost in a restart counts as over.
 fn has_not_ended(outlive: &Outlive, id: &JobId) -> bool {
     match presence::meet(outlive, id) {
         Ok((_, state)) => state.end().is_none(),
         Err(Error::NoSuchJob(_)) => false,
-        // It may be.
+        // In doubt, assume that it runs.
         Err(_) => true,
     }
 }
@@ -125,7 +126,7 @@ fn newest(
     Ok(latest(outlive, candidates(outlive, ids, name, session)))
 }
 
-/// Where the name leads that jobs without a session leave.
+/// The target of the link that jobs without a session make for their name.
 fn linked(outlive: &Outlive, name: &Label) -> Option<JobId> {
     let target = fs::read_link(outlive.home().name(name)).ok()?;
     JobId::parse(target.file_name()?.to_str()?).ok()
@@ -144,7 +145,7 @@ fn candidates(
     ids.into_iter().filter(is_meant).collect()
 }
 
-/// Made ids sort by time, and those that were chosen have their files'.
+/// Generated ids sort by time, but chosen ids do not, so compare the times of the files.
 fn latest(outlive: &Outlive, ids: Vec<JobId>) -> Option<JobId> {
     let made_at = |id: &JobId| -> Option<SystemTime> {
         let spec = fs::metadata(outlive.job_dir(id).spec());

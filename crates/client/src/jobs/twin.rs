@@ -1,7 +1,7 @@
-//! Finding a running job that is the same as one about to be started.
+//! Finds a running job that is the same as a job about to start.
 //!
-//! Two callers that look at the same time must not both find none: so looking and starting are done
-//! under a lock of all that start this command in this home.
+//! Two callers that look at the same time must not both find none. So searching and starting happen
+//! under a lock that all starts of this command in this home share.
 
 use crate::error::Error;
 use crate::home::outlive::{Outlive, make_private};
@@ -13,27 +13,27 @@ use outlive_sys::lock;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What there is.
+/// The result of the search.
 #[derive(Debug)]
 pub enum Twin {
     Runs(Box<Job>),
-    /// None, and none will be started by others as long as this is held.
+    /// There is none, and no other process can start one while this lock is held.
     None(Alone),
 }
 
-/// Held while a job is started.
+/// An exclusive lock, held while a job is started.
 #[derive(Debug)]
 pub struct Alone {
     _lock: File,
 }
 
-/// Looks for a running job of this command, directory and session.
+/// Looks for a running job with this command, directory and session.
 pub fn look(outlive: &Outlive, spec: &Spec) -> Result<Twin, Error> {
     let session = spec.session.as_ref().map(Label::as_str);
     let key = (session, &spec.command, spec.cwd.as_os_str());
     let alone = Alone::take(outlive, "starting", &key)?;
     for id in outlive.live_ids()? {
-        // One that cannot be read, or is just being removed, is nobody's twin.
+        // A job that cannot be read, or is being removed, does not count.
         let is_same = outlive.read_spec(&id).is_ok_and(|other| same(&other, spec));
         if is_same
             && let Ok(job) = show::show(outlive, &id)
@@ -45,7 +45,7 @@ pub fn look(outlive: &Outlive, spec: &Spec) -> Result<Twin, Error> {
     Ok(Twin::None(alone))
 }
 
-/// To the byte: the faces show what is no text as if it were.
+/// Compares the exact bytes: shown text replaces bytes that are not UTF-8.
 fn same(one: &Spec, other: &Spec) -> bool {
     let key = |spec: &Spec| {
         (
@@ -59,13 +59,13 @@ fn same(one: &Spec, other: &Spec) -> bool {
 }
 
 impl Alone {
-    /// Waits until nobody else has the lock of this purpose and key, and has it.
+    /// Waits until no other process holds the lock for this purpose and key, then takes it.
     pub(crate) fn take(outlive: &Outlive, purpose: &str, key: &impl Hash) -> Result<Alone, Error> {
         outlive.prepare()?;
         make_private(&outlive.home().locks())?;
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
-        // Two keys of one number only wait for each other.
+        // If two keys share a number, one start only waits for the other.
         let path = outlive
             .home()
             .locks()

@@ -1,7 +1,7 @@
-//! Where a job is, seen from this host.
+//! Finds out where a job runs, seen from this host.
 //!
-//! Everybody who meets a job asks here first. A job of another host is left alone: it is not mended, not
-//! reached through its socket and not judged by process numbers, which mean other processes here.
+//! Everything that deals with a job asks here first. A job on another host is left alone: nobody
+//! recovers it, connects to its socket or checks its process IDs, which mean other processes here.
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
@@ -13,11 +13,11 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
 
-/// Where a job is.
+/// Where a job runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Whereabouts {
     Here,
-    /// It was here, and nothing of it can be running any more.
+    /// It ran here, and nothing of it can be running any more.
     Gone(Gone),
     Elsewhere(Elsewhere),
 }
@@ -26,8 +26,8 @@ pub enum Whereabouts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
     Restarted,
-    /// Its keepers are gone, and nobody has its output open: in another PID namespace of this machine, which
-    /// ends with the container it belongs to.
+    /// Its keepers are gone and no process has its output open. It ran in another PID namespace of this
+    /// machine, and that namespace ends with its container.
     NamespaceEnded,
 }
 
@@ -38,7 +38,7 @@ pub struct Elsewhere {
     pub reason: String,
 }
 
-/// This host. It does not change while a process runs.
+/// The current host. It does not change while a process runs.
 pub fn here() -> Result<&'static Here, Error> {
     static HERE: OnceLock<Here> = OnceLock::new();
     if let Some(here) = HERE.get() {
@@ -57,7 +57,7 @@ pub fn here() -> Result<&'static Here, Error> {
     Ok(HERE.get_or_init(|| here))
 }
 
-/// Finds out where a job is that is not over.
+/// Finds out where a job runs that is not over.
 pub fn find(outlive: &Outlive, job: &JobDir, state: &State) -> Result<Whereabouts, Error> {
     let here = here()?;
     if here.has_processes_of(state) {
@@ -87,7 +87,7 @@ fn elsewhere(state: &State, more: &str) -> Whereabouts {
     })
 }
 
-/// A disk that cannot be asked may be anybody's.
+/// If the disk's type is unknown, treat it as shared.
 fn disk(outlive: &Outlive) -> Disk {
     match host::is_shared(outlive.home().root()) {
         Ok(false) => Disk::Own,
@@ -95,8 +95,8 @@ fn disk(outlive: &Outlive) -> Disk {
     }
 }
 
-/// Whether the journal of a job was last written before this machine was started, by the wall clock: good enough for
-/// words, where nothing else tells.
+/// Whether the journal was last written before this machine started. Uses the wall clock, which is good
+/// enough for a message when nothing else tells.
 pub fn is_from_before_boot(outlive: &Outlive, job: &JobDir) -> bool {
     let started = clock::wall_ms().saturating_sub(clock::boot_ms());
     let written = fs::symlink_metadata(job.journal()).map(|found| found.mtime());
@@ -104,9 +104,10 @@ pub fn is_from_before_boot(outlive: &Outlive, job: &JobDir) -> bool {
     disk(outlive) == Disk::Own && written.is_ok_and(|written| written < started)
 }
 
-/// Whether a job of another PID namespace is over. Locks and FIFOs are the same in every namespace of a machine: a
-/// free lock means that both keepers are gone, and a FIFO that nobody has open means that no process has inherited
-/// the output. A job on a terminal has the terminal open instead of the FIFO, so this says nothing about it.
+/// Whether a job in another PID namespace is over. Locks and FIFOs work across all namespaces of a
+/// machine. A free lock means that both keepers are gone. A FIFO that nobody has open means that no
+/// process has inherited the output. A job on a terminal has the terminal open instead of the FIFO, so
+/// this test cannot be used for it.
 fn has_ended_with_namespace(outlive: &Outlive, job: &JobDir) -> bool {
     let is_locked = layout::open(&job.lock()).and_then(|file| lock::is_taken(&file));
     let spec = job.read_spec();

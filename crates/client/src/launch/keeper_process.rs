@@ -1,7 +1,8 @@
-//! Starting a keeper.
+//! Starts a keeper.
 //!
-//! It gets the job directory as its only argument, the locked lock file as standard input and one
-//! end of a pipe as standard output, through which it says that the start is decided.
+//! The keeper gets the job directory as its only argument, the locked lock file as standard input, and
+//! one end of a pipe as standard output. Through the pipe it reports whether the start succeeded or
+//! failed.
 
 use crate::environment;
 use crate::error::Error;
@@ -22,22 +23,22 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
 const PROGRAM: &str = "outlive-keeper";
-/// What has it stay in the place of whoever executes it.
+/// The argument that makes the keeper stay in the foreground, in the process that executes it.
 const FOREGROUND: &str = "foreground";
 
-/// What became of the keeper that was started.
+/// What happened to a keeper that was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begun {
     Ready,
-    /// It ended first: the journal tells how far it came.
+    /// It ended first. The journal tells how far it came.
     Died,
 }
 
-/// Keepers started by this process that may have ended. They are let go when another is started, so
-/// that a long-lived embedder gathers no zombies.
+/// Keepers started by this process that may have ended. They are reaped when another one is started, so
+/// that a long-lived embedder collects no zombies.
 static STARTED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
-/// Starts a keeper that holds `lock` from here on, and waits until the start is decided.
+/// Starts a keeper that takes over `lock`, and waits until the start has succeeded or failed.
 pub fn start(
     outlive: &Outlive,
     job: &JobDir,
@@ -58,8 +59,8 @@ pub fn start(
     keeper.run(command.arg0(program.name).envs(variables))
 }
 
-/// Starts it in a scope of its own, where it is to have one. `None` if no keeper was begun: systemd refused, or
-/// cannot be asked. That is no reason not to run: the keeper is then started here.
+/// Starts the keeper in its own scope, if it should have one. Returns `None` if no keeper ran: systemd
+/// refused or could not be asked. The caller then starts the keeper directly.
 fn start_in_scope(
     keeper: &Keeper,
     program: &Program,
@@ -72,14 +73,14 @@ fn start_in_scope(
     let before = journal().ok()?;
     match keeper.run(command.arg(path)) {
         Ok(Begun::Ready) => Some(Begun::Ready),
-        // Every keeper writes first that it keeps the job. One that did and died was begun.
+        // Each keeper first records that it keeps the job. If that is recorded and it died, it ran.
         Ok(Begun::Died) => (journal().ok()? != before).then_some(Begun::Died),
         Err(_) => None,
     }
 }
 
-/// Becomes a keeper in the foreground, which holds `lock`: with this process's pid, standard output and error. What
-/// is blocked of its signals stays so. Returns only where that fails.
+/// Becomes a keeper in the foreground that holds `lock`, with this process's ID, standard output and
+/// standard error. Blocked signals stay blocked. Returns only if that fails.
 pub fn become_keeper(
     outlive: &Outlive,
     job: &JobDir,
@@ -105,12 +106,12 @@ pub fn become_keeper(
         .envs(with_own(variables, job, id))
         .stdin(stdin);
     let failed = spawn::become_with_own_signals(&mut command);
-    // It may be this process's standard input by now, and would keep others from the job.
+    // The lock file may now be this process's standard input, and would block others from the job.
     let _ = lock::release(&held);
     Error::io("cannot execute", &program.path)(failed)
 }
 
-/// The variables of a job, with those that tell it which one it is.
+/// The variables of a job, with those that tell the job its identity.
 fn with_own(
     variables: &[(OsString, OsString)],
     job: &JobDir,
@@ -123,15 +124,16 @@ fn with_own(
     [variables, &own].concat()
 }
 
-/// A keeper to be started, perhaps in more than one way.
+/// A keeper to start, possibly in more than one way.
 struct Keeper<'a> {
     job: &'a JobDir,
-    /// Held here until the start is decided, so that nobody takes the job for abandoned meanwhile.
+    /// Held until the start has succeeded or failed, so that nobody mistakes the job for an abandoned
+    /// one.
     lock: File,
 }
 
 impl Keeper<'_> {
-    /// Through this command, with the job as the last argument.
+    /// Starts the keeper through this command, with the job as the last argument.
     fn run(&self, command: &mut Command) -> Result<Begun, Error> {
         let (started, mut ready) = self.begin(command)?;
         remember(started);
@@ -143,8 +145,8 @@ impl Keeper<'_> {
         }
     }
 
-    /// Starts it; also gives what it says through that it is ready. That pipe's other end is the keeper's
-    /// alone, so that it closes with the keeper.
+    /// Starts the keeper. Also returns the pipe on which it reports that it is ready. Only the keeper
+    /// has the other end, so the pipe closes when the keeper exits.
     fn begin(&self, command: &mut Command) -> Result<(Child, PipeReader), Error> {
         let path = self.job.path();
         let prepare = || Ok((self.lock.try_clone()?, io::pipe()?));
@@ -152,7 +154,7 @@ impl Keeper<'_> {
             prepare().map_err(Error::io("cannot prepare the keeper of", path))?;
         command.arg(path).stdin(lock).stdout(bell);
         let started = spawn::start(command);
-        // The command would hold its ends of both for as long as it is there.
+        // Otherwise the command would keep its copies of both open.
         command.stdin(Stdio::null()).stdout(Stdio::null());
         let program = PathBuf::from(command.get_program());
         let started = started.map_err(Error::io("cannot start", &program))?;
@@ -167,14 +169,14 @@ fn remember(started: Child) {
     }
 }
 
-/// What is executed as a keeper.
+/// The program to execute as a keeper.
 struct Program {
     path: PathBuf,
     name: OsString,
 }
 
 impl Program {
-    /// The keeper beside this program, or on the way to any program, or this program itself.
+    /// Finds the keeper beside this program or on the `PATH`, or uses this program itself.
     fn find(outlive: &Outlive) -> Result<Program, Error> {
         let called = |path: PathBuf| Program {
             name: path.clone().into(),
@@ -192,7 +194,7 @@ impl Program {
             return Ok(called(beside));
         }
         if outlive.is_keeper {
-            // Through /proc, so that a program that was replaced by its update still finds itself.
+            // Use /proc, so that a program that an update has replaced still finds itself.
             return Ok(Program {
                 path: "/proc/self/exe".into(),
                 name: PROGRAM.into(),
@@ -203,8 +205,8 @@ impl Program {
             .ok_or(Error::NoKeeper(own))
     }
 
-    /// A path to execute it by that also gives it its name, for another program that starts it. This program
-    /// itself gets a link for that: it is a keeper by its name alone, and "self" would be the other program.
+    /// A path through which another program can start it with the right name. This program gets a link
+    /// for that: it acts as a keeper because of its name, and `/proc/self` would be the other program.
     fn by_its_name(&self, job: &JobDir) -> io::Result<(PathBuf, Option<Link>)> {
         if self.path.as_os_str() == self.name {
             return Ok((self.path.clone(), None));
@@ -216,17 +218,17 @@ impl Program {
     }
 }
 
-/// A link that is there until the start is decided.
+/// A link that exists until the start has succeeded or failed.
 struct Link(PathBuf);
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // One that stays is removed with the job.
+        // A link that stays is removed with the job.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// Where the keeper of new jobs is, for `doctor`.
+/// The path of the keeper of new jobs, for `doctor`.
 pub fn describe(outlive: &Outlive) -> Result<PathBuf, Error> {
     let program = Program::find(outlive)?.path;
     Ok(std::fs::read_link(&program).unwrap_or(program))

@@ -1,23 +1,23 @@
-//! Out of a unit's reach.
+//! Moves keepers out of the systemd unit that they are started in.
 //!
-//! When systemd stops a service or a scope, it kills everything in its control group, keepers and jobs included.
-//! A harness may be in any of them: in its own service, in the scope of a login session, in one that a desktop or
-//! `systemd-run --scope` made. So inside a unit a keeper is started through `systemd-run --scope`: a unit of its
-//! own, that ends with the job. That goes for the scope of another job too, so that whoever stops that one stops
-//! one job.
+//! When systemd stops a service or a scope, it kills everything in its control group, including keepers
+//! and jobs. A harness may run in any unit: its own service, the scope of a login session, or a scope
+//! made by a desktop or `systemd-run --scope`. So inside a unit, a keeper is started through
+//! `systemd-run --scope` and gets a unit of its own, which ends with the job. This also applies inside
+//! the scope of another job, so that stopping that job's unit stops only one job.
 //!
-//! Which systemd is asked, and when it is better to stay:
+//! Which systemd is asked, and when the keeper stays in its unit:
 //!
-//! | who | where | keepers live |
+//! | user | started in | keepers run |
 //! |---|---|---|
 //! | root | any unit | in a scope of the system |
 //! | a user who lingers | any unit | in a scope of the user's systemd |
-//! | a user who does not | a unit of the user's systemd | in a scope of the user's systemd |
-//! | a user who does not | a session, a service of the system | where they are started |
+//! | a user who does not linger | a unit of the user's systemd | in a scope of the user's systemd |
+//! | a user who does not linger | a session or a service of the system | where they are started |
 //!
-//! The last row: without lingering the user's systemd ends ten seconds after the last logout and kills what is in
-//! it. A session's scope outlasts the logout, unless logind is told to kill (`KillUserProcesses`), in which case
-//! nothing that the user may start outlasts it.
+//! The reason for the last row: without lingering, the user's systemd stops ten seconds after the last
+//! logout and kills everything in it. The scope of a session outlasts the logout, unless logind is told
+//! to kill (`KillUserProcesses`), and then nothing that the user may start outlasts it.
 
 mod logind;
 mod trial;
@@ -38,28 +38,28 @@ use std::process::{Command, Stdio};
 
 const RUN: &str = "systemd-run";
 
-/// Where new keepers would live.
+/// Where new keepers would run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Surroundings {
-    /// No unit owns this control group.
+    /// The control group belongs to no unit.
     Free,
-    /// A unit does.
-    Owned(Unit, Way),
+    /// The control group belongs to this unit.
+    Owned(Unit, ScopePlan),
 }
 
-/// What is done about it.
+/// Whether keepers leave the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum ScopePlan {
     /// Keepers get a scope of their own.
     Leave(Manager),
-    Stay(Why),
+    Stay(StayReason),
 }
 
 /// Which systemd to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
     System,
-    /// The user's own, which goes on after the last logout if the user lingers.
+    /// The user's own systemd. It keeps running after the last logout if the user lingers.
     User {
         lingers: bool,
     },
@@ -67,20 +67,20 @@ pub enum Manager {
 
 /// Why keepers stay in the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// There is no systemd that could be asked.
+pub enum StayReason {
+    /// No systemd can be asked.
     Unasked,
-    /// systemd was asked, and did not give one.
+    /// systemd was asked and did not create a scope.
     Refused,
-    /// The user's own systemd would end sooner than this unit, or at a moment that has nothing to do with it.
+    /// The user's own systemd could stop earlier than this unit, or at an unrelated moment.
     NotLingering,
 }
 
-/// What decides, besides the unit.
+/// What the decision depends on, besides the unit.
 #[derive(Clone, Copy, Debug)]
 struct Host {
     user: u32,
-    /// Whether systemd manages this machine, and can be asked for a scope.
+    /// Whether systemd manages this machine and can be asked for a scope.
     has_systemd: bool,
     /// Whether the user's own systemd runs.
     has_user_manager: bool,
@@ -88,7 +88,7 @@ struct Host {
 }
 
 impl Host {
-    /// Looks at files only: every launch inside a unit comes through here.
+    /// Only reads files, because every launch inside a unit calls this.
     fn look() -> Host {
         let user = own::user_id();
         Host {
@@ -100,8 +100,8 @@ impl Host {
     }
 }
 
-/// Where logind puts what belongs to a user who is logged in, whatever `XDG_RUNTIME_DIR` says: after `su` or in a
-/// service it is another user's, or not set.
+/// The runtime directory that logind makes for a logged-in user. `XDG_RUNTIME_DIR` may be missing or
+/// belong to another user, for example after `su` or in a service.
 fn runtime_directory(user: u32) -> PathBuf {
     PathBuf::from(format!("/run/user/{user}"))
 }
@@ -116,28 +116,28 @@ pub fn surroundings() -> Surroundings {
     }
 }
 
-fn way_out(unit: &Unit, host: Host) -> Way {
+fn way_out(unit: &Unit, host: Host) -> ScopePlan {
     let lingers = host.lingers;
     match (host.user, unit.owner) {
-        _ if !host.has_systemd => Way::Stay(Why::Unasked),
-        (0, _) => Way::Leave(Manager::System),
+        _ if !host.has_systemd => ScopePlan::Stay(StayReason::Unasked),
+        (0, _) => ScopePlan::Leave(Manager::System),
         (user, Owner::User(owner)) if user == owner && host.has_user_manager => {
-            Way::Leave(Manager::User { lingers })
+            ScopePlan::Leave(Manager::User { lingers })
         }
-        _ if !lingers => Way::Stay(Why::NotLingering),
-        _ if !host.has_user_manager => Way::Stay(Why::Unasked),
-        _ => Way::Leave(Manager::User { lingers }),
+        _ if !lingers => ScopePlan::Stay(StayReason::NotLingering),
+        _ if !host.has_user_manager => ScopePlan::Stay(StayReason::Unasked),
+        _ => ScopePlan::Leave(Manager::User { lingers }),
     }
 }
 
-/// The beginning of a command that starts a program, which is its next argument, with these variables as the keeper
-/// of this job out of the reach of the unit that this process is in. `None` if it is in none, or is to stay there.
+/// The start of a command that runs a program as this job's keeper, outside the current unit. The
+/// caller appends the program. Returns `None` if this process is in no unit or should stay in it.
 pub fn command(id: &JobId, variables: &[(OsString, OsString)]) -> Option<Command> {
-    // Asked first, since it is quick to say no.
+    // Ask this first, because it quickly says no.
     if !offers::systemd() {
         return None;
     }
-    let Surroundings::Owned(_, Way::Leave(manager)) = surroundings() else {
+    let Surroundings::Owned(_, ScopePlan::Leave(manager)) = surroundings() else {
         return None;
     };
     let mut command = Command::new(environment::on_path(RUN)?);
@@ -157,10 +157,10 @@ pub fn command(id: &JobId, variables: &[(OsString, OsString)]) -> Option<Command
     Some(command)
 }
 
-/// Where `systemd-run --user` looks for the user's systemd.
+/// The variable that tells `systemd-run --user` where to find the user's systemd.
 const RUNTIME: &str = "XDG_RUNTIME_DIR";
 
-/// What gives the job its own value of that variable again, where it is another one.
+/// The arguments that give the job its own value of that variable again, if it differs.
 fn restoring(runtime: &Path, own: Option<OsString>) -> Vec<OsString> {
     const ENV: &str = "/usr/bin/env";
     match own {
@@ -174,8 +174,8 @@ fn restoring(runtime: &Path, own: Option<OsString>) -> Vec<OsString> {
     }
 }
 
-/// What systemd is told: to run what follows in a scope of its own, in its own place, so that it keeps
-/// descriptors, environment and pid.
+/// The arguments for systemd: run the program that follows in a scope of its own, inside the same
+/// process, so that it keeps its file descriptors, environment and process ID.
 fn arguments(id: &JobId, manager: Manager) -> Vec<String> {
     let user = matches!(manager, Manager::User { .. }).then_some("--user");
     let rest = [
@@ -184,14 +184,15 @@ fn arguments(id: &JobId, manager: Manager) -> Vec<String> {
         "--collect",
         "--no-ask-password",
         "--description=outlive keeper",
-        // No controller is asked for. But systemd 253 and later stop a whole scope if the kernel kills one of its
-        // processes for want of memory, keepers included, unless the scope is delegated.
+        // No controller is needed. But since version 253, systemd stops a whole scope, keepers
+        // included, if the kernel kills one of its processes because memory is short, unless the scope
+        // is delegated.
         "--property=Delegate=",
     ];
     let words = user.into_iter().chain(rest);
     let mut arguments: Vec<String> = words.map(str::to_owned).collect();
-    // Jobs of several homes may have one id, and an adopted job's first scope may still be there. Without a number
-    // systemd finds a name itself.
+    // Jobs of several homes may have the same id, and an adopted job's first scope may still exist.
+    // Without a random number, systemd chooses the name.
     if let Ok(token) = random::token() {
         arguments.push(format!("--unit=outlive-{id}-{token}.scope"));
     }
@@ -204,14 +205,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_leaves_which_unit() {
+    fn which_user_leaves_which_unit() {
         use Owner::{Session, System, User};
-        const LINGERING: Way = Way::Leave(Manager::User { lingers: true });
-        const SHORT: Way = Way::Leave(Manager::User { lingers: false });
-        const ROOT: Way = Way::Leave(Manager::System);
-        const SHUT: Way = Way::Stay(Why::NotLingering);
-        const DEAF: Way = Way::Stay(Why::Unasked);
-        // The user, whose unit, whether the user lingers, whether the user's systemd runs.
+        const LINGERING: ScopePlan = ScopePlan::Leave(Manager::User { lingers: true });
+        const SHORT: ScopePlan = ScopePlan::Leave(Manager::User { lingers: false });
+        const ROOT: ScopePlan = ScopePlan::Leave(Manager::System);
+        const SHUT: ScopePlan = ScopePlan::Stay(StayReason::NotLingering);
+        const DEAF: ScopePlan = ScopePlan::Stay(StayReason::Unasked);
+        // The user, whose unit it is, whether the user lingers, whether the user's systemd runs.
         for (user, owner, lingers, has_user_manager, expected) in [
             (0, System, false, false, ROOT),
             (0, Session(0), false, true, ROOT),

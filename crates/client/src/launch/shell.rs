@@ -25,6 +25,7 @@ mod grammar;
 mod here_document;
 mod lexer;
 mod nested;
+mod operators;
 
 use lexer::Lexer;
 

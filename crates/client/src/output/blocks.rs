@@ -1,4 +1,4 @@
-//! An output in blocks of whole lines, read into memory that is used again.
+//! Reads an output in blocks of whole lines, into a buffer that is reused.
 
 use super::{Output, Stretch};
 use memchr::{memchr, memchr_iter, memrchr};
@@ -9,41 +9,41 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     pub read: usize,
-    /// A longer line is handed over in parts of this length.
+    /// A longer line is returned in parts of this length.
     pub line: usize,
 }
 
-/// A block stays in the processor's nearer caches while it is searched.
+/// A block of this size stays in the processor's cache while it is searched.
 pub(super) const SIZES: Sizes = Sizes {
     read: 128 * 1024,
     line: 1024 * 1024,
 };
 
-/// Some lines in a row. All end with a newline, but for one that goes on in the next block or that is the
+/// Consecutive lines. All end with a newline, except a line that continues in the next block or is the
 /// last of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block<'a> {
-    /// Of its first line.
+    /// The number of the first line.
     pub number: u64,
     pub offset: u64,
     pub bytes: &'a [u8],
 }
 
-/// The blocks of a range, in order. The lines before and after what is missing are left out where a part
-/// of them may be missing too: half a line must not be taken for a whole one.
+/// The blocks of a range, in order. Lines next to a missing range may be incomplete, so they are left
+/// out: half a line must not count as a whole one.
 pub(super) struct Blocks<'a> {
     output: &'a Output,
     sizes: Sizes,
-    /// What is still to be read.
+    /// The range that is still to be read.
     left: Range<u64>,
-    /// `filled` bytes were read, of which the first `given` are the block that was handed over last.
+    /// `filled` bytes were read. The first `given` of them are the block that was returned last.
     buffer: Vec<u8>,
     given: usize,
     filled: usize,
-    /// Of the first byte in the buffer.
+    /// The line number of the first byte in the buffer.
     number: u64,
     offset: u64,
-    /// Whether the next byte may be in the middle of a line whose beginning is missing.
+    /// Whether the next byte may be inside a line whose beginning is missing.
     is_cut: bool,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Blocks<'a> {
         })
     }
 
-    /// The next block; `None` behind the last.
+    /// The next block; `None` after the last one.
     pub(super) fn next(&mut self) -> io::Result<Option<Block<'_>>> {
         self.pass();
         while !self.has_block() {
@@ -78,7 +78,7 @@ impl<'a> Blocks<'a> {
         }))
     }
 
-    /// Goes on behind the first `given` bytes.
+    /// Moves past the first `given` bytes.
     fn pass(&mut self) {
         let passed = &self.buffer[..self.given];
         self.number += memchr_iter(b'\n', passed).count() as u64;
@@ -88,7 +88,7 @@ impl<'a> Blocks<'a> {
         self.given = 0;
     }
 
-    /// Decides how much can be handed over.
+    /// Decides how many bytes can be returned.
     fn has_block(&mut self) -> bool {
         let there = &self.buffer[..self.filled];
         self.given = match memrchr(b'\n', there) {
@@ -100,20 +100,20 @@ impl<'a> Blocks<'a> {
         self.given > 0
     }
 
-    /// Only the first line can be that long: a read adds less.
+    /// Only the first line can be that long, because a read adds less.
     fn begins_with_long_line(&self) -> bool {
         let longest = self.sizes.line;
         self.filled >= longest && memchr(b'\n', &self.buffer[..longest]).is_none()
     }
 
-    /// Adds what comes next. There is no newline in the buffer: it would have been handed over.
+    /// Reads more. The buffer contains no newline now: the bytes before one would have been returned.
     fn read(&mut self) -> io::Result<()> {
         self.buffer.resize(self.filled + self.sizes.read, 0);
         let Range { start, end } = self.left;
         let there = &mut self.buffer[self.filled..];
         self.left.start = end;
         match self.output.stretch(start, end, there)? {
-            // Cut off behind our back: there is no more to be had.
+            // Another process truncated the file: nothing more to return.
             Stretch::Read(0) => {}
             Stretch::Read(count) => {
                 self.filled += count;
@@ -133,7 +133,7 @@ impl<'a> Blocks<'a> {
         Ok(())
     }
 
-    /// Passes what is there of a line that is cut.
+    /// Skips the rest of a line whose beginning is missing.
     fn skip_line(&mut self) {
         let newline = memchr(b'\n', &self.buffer[..self.filled]);
         self.is_cut = newline.is_none();

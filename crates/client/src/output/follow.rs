@@ -1,4 +1,4 @@
-//! The output as it comes.
+//! Follows an output while the job writes it.
 
 use super::{Output, Piece};
 use crate::error::Error;
@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// The output as it comes. It ends with the job, however often its keeper is replaced.
+/// Follows an output while the job writes it. It ends with the job, even if the keeper is replaced.
 #[derive(Debug)]
 pub struct Follow<'a> {
     outlive: &'a Outlive,
@@ -23,20 +23,20 @@ pub struct Follow<'a> {
     position: u64,
     /// In milliseconds since boot.
     deadline: Option<u64>,
-    /// What is still to be read is not pruned.
+    /// Prevents pruning of the output that is still to be read.
     _hold: Option<Hold>,
 }
 
-/// What following brought.
+/// One result of following.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Chunk {
     Bytes {
         at: u64,
         bytes: Vec<u8>,
     },
-    /// It came faster than it was read, or could not be kept.
+    /// This range was dropped before it was read, or could not be stored.
     Missing(Range<u64>),
-    /// The job has ended, and this was all it wrote.
+    /// The job has ended, and this was all its output.
     Ended,
     OutOfTime,
 }
@@ -96,13 +96,13 @@ impl<'a> Follow<'a> {
         })
     }
 
-    /// Gives up after this long.
+    /// Stops following after this time.
     pub fn at_most(mut self, limit: Duration) -> Follow<'a> {
         self.deadline = Some(after(limit));
         self
     }
 
-    /// Waits for more.
+    /// Waits for more output.
     pub fn next_chunk(&mut self) -> Result<Chunk, Error> {
         loop {
             if let Some(chunk) = self.next_within(None)? {
@@ -111,11 +111,12 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// Waits for more, if that comes within this time. Without one no timer runs.
+    /// Waits at most this long for more output. `None` waits without a timer.
     pub fn next_within(&mut self, patience: Option<Duration>) -> Result<Option<Chunk>, Error> {
         let still_at = patience.map(after);
         loop {
-            // Read before the output: what was written before the end is there once the end is.
+            // Read the state before the output: once the state shows the end, all output is in the
+            // file.
             let (presence, state) = presence::meet(self.outlive, &self.spec.id)?;
             if let Some(chunk) = self.read(&state)? {
                 return Ok(Some(chunk));
@@ -125,7 +126,7 @@ impl<'a> Follow<'a> {
             }
             let until = self.deadline.into_iter().chain(still_at).min();
             let has_news = match presence {
-                // No keeper tells from there when there is more.
+                // A keeper on another host cannot notify us, so check again after a while.
                 Presence::Elsewhere(_) => {
                     let look = after(LOOK_ELSEWHERE);
                     sleep_until(until.map_or(look, |until| until.min(look)))?;
@@ -135,7 +136,7 @@ impl<'a> Follow<'a> {
                     Some(mut connection) => {
                         let has_news = wait_until(&connection, until)?;
                         if has_news {
-                            // Whatever it is, the files tell.
+                            // The reply itself is not needed: the files tell what is new.
                             connection.receive(&self.spec.id)?;
                         }
                         has_news
@@ -150,7 +151,7 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// What there is now, without waiting.
+    /// Returns what there is now, without waiting.
     pub fn read(&mut self, state: &State) -> Result<Option<Chunk>, Error> {
         let output = Output::open(self.outlive, &self.spec, state)?;
         let Some(piece) = output.pieces(self.position..output.size).next() else {
@@ -171,7 +172,7 @@ impl<'a> Follow<'a> {
         ))
     }
 
-    /// A connection that will have something when there is more; `None` once the job is over.
+    /// A connection on which a reply arrives when there is more output; `None` once the job is over.
     pub fn arm(&self, state: &State) -> Result<Option<Connection>, Error> {
         let connection = presence::reach(self.outlive, &self.spec.id)?;
         if let Some(connection) = &connection {
@@ -184,7 +185,7 @@ impl<'a> Follow<'a> {
     }
 }
 
-/// This long from now, in milliseconds since boot.
+/// The moment this long from now, in milliseconds since boot.
 fn after(limit: Duration) -> u64 {
     clock::boot_ms().saturating_add(limit.as_millis() as u64)
 }
@@ -195,7 +196,7 @@ fn sleep_until(at: u64) -> Result<(), Error> {
     slept.map_err(Error::io("cannot wait for", "more output"))
 }
 
-/// Whether an answer came in time.
+/// Whether an answer arrived before the deadline.
 fn wait_until(connection: &Connection, deadline: Option<u64>) -> Result<bool, Error> {
     loop {
         let limit = deadline.map(|at| Duration::from_millis(at.saturating_sub(clock::boot_ms())));
@@ -204,7 +205,7 @@ fn wait_until(connection: &Connection, deadline: Option<u64>) -> Result<bool, Er
         if ready == [true] {
             return Ok(true);
         }
-        // Else it was only stopped and continued.
+        // Otherwise this process was suspended and resumed.
         if deadline.is_some_and(|at| at <= clock::boot_ms()) {
             return Ok(false);
         }

@@ -1,4 +1,4 @@
-//! Finding lines: from the nearest mark of the index, by a scan of one spacing.
+//! Finds lines: starts at the nearest mark of the index and scans at most one spacing.
 
 use super::{CHUNK, Output, Piece};
 use memchr::{memchr_iter, memrchr_iter};
@@ -6,8 +6,8 @@ use std::io;
 use std::ops::Range;
 
 impl Output {
-    /// How many newlines come before this offset. Between the marks of what is missing nobody knows;
-    /// then it is what the next mark says, less what is between.
+    /// How many newlines come before this offset. Missing ranges between two marks hide newlines. Then
+    /// the count is derived backwards from the next mark.
     pub fn newlines_before(&self, offset: u64) -> io::Result<u64> {
         let before = self.index().before_offset(offset);
         if !self.is_missing(before.offset..offset) {
@@ -28,7 +28,7 @@ impl Output {
             .any(|missing| missing.start < range.end && range.start < missing.end)
     }
 
-    /// What is missing right before this offset.
+    /// The missing range that ends at this offset.
     pub(crate) fn gap_before(&self, offset: u64) -> Option<Range<u64>> {
         let gap = self.missing.iter().find(|missing| missing.end == offset);
         gap.cloned()
@@ -42,8 +42,8 @@ impl Output {
         Ok(count)
     }
 
-    /// Where a line begins (counted from 1): the end, if there are not so many; what follows, if it is
-    /// missing.
+    /// The offset of a line (numbered from 1). Returns the end if there are fewer lines, or the end of
+    /// the missing range that contains the line.
     pub fn line_start(&self, line: u64) -> io::Result<u64> {
         let Some(newlines) = line.checked_sub(1).filter(|count| *count > 0) else {
             return Ok(0);
@@ -53,7 +53,7 @@ impl Output {
         for piece in self.pieces(mark.offset..self.size) {
             match piece? {
                 Piece::Bytes { at, bytes } => match nth_newline(&bytes, left) {
-                    Ok(place) => return Ok(at + place + 1),
+                    Ok(index) => return Ok(at + index + 1),
                     Err(found) => left -= found,
                 },
                 Piece::Missing(range) => {
@@ -68,7 +68,7 @@ impl Output {
         Ok(self.size)
     }
 
-    /// Where the last `lines` lines begin. The end of something missing begins a line too.
+    /// The offset of the last `lines` lines. A line also begins after a missing range.
     pub fn tail(&self, lines: u64) -> io::Result<u64> {
         let mut left = lines;
         let mut end = self.size;
@@ -85,7 +85,7 @@ impl Output {
         Ok(if lines == 0 { self.size } else { end })
     }
 
-    /// What is not missing, in order.
+    /// The ranges that are not missing, in order.
     fn present(&self) -> Vec<Range<u64>> {
         let starts = std::iter::once(0).chain(self.missing.iter().map(|range| range.end));
         let ends = self
@@ -100,15 +100,15 @@ impl Output {
             .collect()
     }
 
-    /// Looks back through a stretch for the beginning of the line `left` lines from its end.
+    /// Searches backwards through a range for the start of the line that is `left` lines from its end.
     fn tail_within(&self, there: Range<u64>, left: &mut u64) -> io::Result<Option<u64>> {
         let mut end = there.end;
         while end > there.start {
             let start = end.saturating_sub(CHUNK).max(there.start);
             let bytes = self.read(start, end - start)?;
-            for place in memrchr_iter(b'\n', &bytes) {
-                let after = start + place as u64 + 1;
-                // The newline that ends the last line begins none.
+            for index in memrchr_iter(b'\n', &bytes) {
+                let after = start + index as u64 + 1;
+                // No line begins after the newline that ends the last line.
                 if after == there.end {
                     continue;
                 }
@@ -122,7 +122,7 @@ impl Output {
         Ok(None)
     }
 
-    /// Where the first line that came since this moment begins, to the second.
+    /// The offset of the first line that came since this time, to the second.
     pub fn since(&self, wall_ms: u64) -> io::Result<u64> {
         let offset = self.index().before_time(wall_ms).offset.min(self.size);
         let begins_line = offset == 0 || self.read(offset - 1, 1)? == b"\n";
@@ -132,7 +132,7 @@ impl Output {
         }
     }
 
-    /// When the byte at this offset had come, in Unix milliseconds; `None` where that is not known yet.
+    /// When the byte at this offset was written, in Unix milliseconds; `None` if not known yet.
     pub fn time_of(&self, offset: u64) -> Option<u64> {
         match self.index().time_of(offset) {
             0 => None,
@@ -141,13 +141,13 @@ impl Output {
     }
 }
 
-/// The place of the `count`th newline, or how many there are.
+/// The index of the `count`th newline, or else the number of newlines.
 fn nth_newline(bytes: &[u8], count: u64) -> Result<u64, u64> {
     let mut found = 0;
-    for place in memchr_iter(b'\n', bytes) {
+    for index in memchr_iter(b'\n', bytes) {
         found += 1;
         if found == count {
-            return Ok(place as u64);
+            return Ok(index as u64);
         }
     }
     Err(found)

@@ -1,4 +1,4 @@
-//! An output line by line.
+//! Reads an output line by line.
 
 use super::Output;
 use super::blocks::{Block, Blocks, SIZES};
@@ -13,20 +13,20 @@ pub struct Line {
     /// Counted from 1.
     pub number: u64,
     pub offset: u64,
-    /// With its newline, if it has one.
+    /// The bytes with the newline, if there is one.
     pub bytes: Vec<u8>,
 }
 
 /// How lines are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// As they are.
+    /// The bytes, unchanged.
     Raw,
-    /// As text: see [`view::line`]. A line of which nothing is left, not even its newline, is left out.
+    /// As text, see [`view::line`]. A line of which nothing is left, not even a newline, is left out.
     Plain,
 }
 
-/// Reads lines in one of these ways; their numbers and offsets stay what they were.
+/// Converts lines in one of these ways. Numbers and offsets stay the same.
 pub fn read_as<'a>(
     reading: Reading,
     lines: impl Iterator<Item = io::Result<Line>> + 'a,
@@ -78,7 +78,7 @@ fn is_left(line: &io::Result<Line>) -> bool {
 }
 
 impl Output {
-    /// The lines of a range, in order, without those that may have lost a part to what is missing.
+    /// The lines of a range, in order, without lines that may lack a part because of a missing range.
     pub fn lines(
         &self,
         range: Range<u64>,

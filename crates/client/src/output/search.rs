@@ -1,17 +1,16 @@
-//! Finding the lines of an output that match, at the speed of a search through its bytes.
+//! Searches an output for lines that match, at the speed of a search through its bytes.
 //!
 //! ```text
 //! block of whole lines ─▶ as text ─▶ one search ─▶ each line found, confirmed alone ─▶ hits
 //!                         only its odd lines are rendered
 //! ```
+//! It searches the text that is shown, so colours hide no match, and hidden bytes never match. Most
+//! lines are shown unchanged, which a fast scan of their bytes detects; only the others are rendered. A
+//! rendered block has the same newlines as the original, so counting newlines maps a match in the text
+//! back to its offset.
 //!
-//! What is searched is what is shown: no colour hides a match, and none is found in what is not shown.
-//! Nearly all lines are shown as they are, which is known from their bytes at the speed of memory; only
-//! the others are rendered. Text and block have the same newlines, so a line of the text is found in the
-//! block by counting them.
-//!
-//! A search for a rare text in 1.75 GB takes 0.5 s, as GNU grep does; rendering and searching each line took
-//! 9.5 s.
+//! A search for a rare text in 1.75 GB takes 0.5 s, like GNU grep. Rendering and searching each line
+//! took 9.5 s.
 
 use super::blocks::{Block, Blocks, SIZES, Sizes};
 use super::{Line, Output};
@@ -24,12 +23,12 @@ use regex_syntax::ParserBuilder;
 use std::io;
 use std::ops::Range;
 
-/// A regular expression to be looked for in lines.
+/// A regular expression to look for in lines.
 #[derive(Clone, Debug)]
 pub struct LinePattern {
-    /// Decides about one line.
+    /// Decides whether one line matches.
     line: regex::bytes::Regex,
-    /// Finds the next line in a block that may match. `None` where it is too large.
+    /// Finds the next line in a block that may match. `None` if the pattern is too large for that.
     block: Option<meta::Regex>,
 }
 
@@ -47,7 +46,7 @@ impl LinePattern {
         self.line.is_match(text)
     }
 
-    /// A place in the first line at or after `from` that may match, or at its end.
+    /// An offset in the first line at or after `from` that may match, or at its end.
     fn candidate(&self, text: &[u8], from: usize) -> Option<usize> {
         match &self.block {
             Some(regex) => Some(regex.find(Input::new(text).range(from..))?.start()),
@@ -57,7 +56,7 @@ impl LinePattern {
 }
 
 fn for_blocks(source: &str) -> Option<meta::Regex> {
-    // The output is bytes, and need not be UTF-8.
+    // The output is bytes and may be invalid UTF-8.
     let hir = ParserBuilder::new().utf8(false).build().parse(source);
     let hir = by_line(&hir.ok()?, LineEnds::Newlines);
     let config = meta::Config::new().utf8_empty(false);
@@ -67,16 +66,16 @@ fn for_blocks(source: &str) -> Option<meta::Regex> {
         .ok()
 }
 
-/// What is searched of each line.
+/// Which form of each line is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Searched {
     Bytes,
-    /// What [`view::line`] shows of it.
+    /// What [`view::line`] shows of the line.
     Text,
 }
 
 impl Output {
-    /// The lines of a range that match, in order, each time as many as were found at once.
+    /// The matching lines of a range, in order, in groups as they are found.
     pub(crate) fn search<'a>(
         &'a self,
         range: Range<u64>,
@@ -112,10 +111,10 @@ impl Output {
     }
 }
 
-/// The lines of a block whose text matches, with their text.
+/// The matching lines of a block, with their text.
 fn hits(pattern: &LinePattern, block: Block<'_>, text: &[u8]) -> Vec<Line> {
     let mut found = Vec::new();
-    let mut place = Place {
+    let mut position = LineStart {
         text: 0,
         block: 0,
         number: block.number,
@@ -124,15 +123,15 @@ fn hits(pattern: &LinePattern, block: Block<'_>, text: &[u8]) -> Vec<Line> {
     while let Some(at) = pattern.candidate(text, from) {
         let start = memrchr(b'\n', &text[from..at]).map_or(from, |end| from + end + 1);
         if start == text.len() {
-            // After the last newline there is no line.
+            // There is no line after the last newline.
             break;
         }
         let end = memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end + 1);
         if pattern.is_match(&text[start..end]) {
-            place.go_to(start, text, block.bytes);
+            position.go_to(start, text, block.bytes);
             found.push(Line {
-                number: place.number,
-                offset: block.offset + place.block as u64,
+                number: position.number,
+                offset: block.offset + position.block as u64,
                 bytes: text[start..end].to_vec(),
             });
         }
@@ -141,15 +140,15 @@ fn hits(pattern: &LinePattern, block: Block<'_>, text: &[u8]) -> Vec<Line> {
     found
 }
 
-/// Where a line begins, in a text and in the block that it shows.
-struct Place {
+/// The start of a line, in the text and in the block that the text was rendered from.
+struct LineStart {
     text: usize,
     block: usize,
     number: u64,
 }
 
-impl Place {
-    /// Goes on to the line that begins there in the text.
+impl LineStart {
+    /// Moves on to the line that starts at `start` in the text.
     fn go_to(&mut self, start: usize, text: &[u8], block: &[u8]) {
         let lines = memchr_iter(b'\n', &text[self.text..start]).count();
         if std::ptr::eq(text, block) {

@@ -4,7 +4,7 @@ use outlive_core::index::Mark;
 use proptest::prelude::*;
 use std::os::unix::fs::FileExt;
 
-/// An output with these bytes, of which some ranges are missing, and marks every `spacing` bytes.
+/// An output with these bytes, some missing ranges, and marks every `spacing` bytes.
 fn output(bytes: &[u8], missing: Vec<Range<u64>>, spacing: usize) -> Output {
     let file = tempfile::tempfile().expect("a temporary file");
     let mut kept = bytes.to_vec();
@@ -38,14 +38,14 @@ fn newlines(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
-/// The line each byte is in, counted the plain way.
+/// The line number of each byte, counted in the simplest way.
 fn line_of(bytes: &[u8], at: usize) -> u64 {
     1 + newlines(&bytes[..at])
 }
 
 proptest! {
     #[test]
-    fn the_tail_is_the_last_lines(text in "[ab\n]{0,60}", lines in 0u64..8, spacing in 1usize..20) {
+    fn the_tail_starts_at_the_last_lines(text in "[ab\n]{0,60}", lines in 0u64..8, spacing in 1usize..20) {
         let output = output(text.as_bytes(), Vec::new(), spacing);
         let start = output.tail(lines).expect("read") as usize;
         let all: Vec<&str> = text.split_inclusive('\n').collect();
@@ -54,7 +54,7 @@ proptest! {
     }
 
     #[test]
-    fn line_numbers_are_those_of_the_whole(text in "[ab\n]{1,60}", a in 0usize..60, b in 0usize..60, spacing in 1usize..20) {
+    fn a_part_has_the_line_numbers_of_the_whole_output(text in "[ab\n]{1,60}", a in 0usize..60, b in 0usize..60, spacing in 1usize..20) {
         let bytes = text.as_bytes();
         let (from, to) = (a.min(b).min(bytes.len()), a.max(b).min(bytes.len()));
         let id = JobId::parse("x").expect("valid");
@@ -68,16 +68,16 @@ proptest! {
     }
 
     #[test]
-    fn every_line_is_found_where_it_begins(text in "[ab\n]{0,60}", spacing in 1usize..20, line in 1u64..70) {
+    fn line_start_finds_every_line(text in "[ab\n]{0,60}", spacing in 1usize..20, line in 1u64..70) {
         let output = output(text.as_bytes(), Vec::new(), spacing);
         let all: Vec<&str> = text.split_inclusive('\n').collect();
         let expected: usize = all.iter().take(line as usize - 1).map(|line| line.len()).sum();
         prop_assert_eq!(output.line_start(line).expect("read"), expected as u64);
     }
 
-    /// With a middle gone, what is left keeps its offsets and its line numbers.
+    /// When the middle is missing, the rest keeps its offsets and line numbers.
     #[test]
-    fn a_missing_middle_moves_nothing(text in "[ab\n]{30,80}", start in 1u64..15, length in 1u64..14, spacing in 1usize..12, line in 1u64..80) {
+    fn a_missing_middle_changes_no_offset_and_no_line_number(text in "[ab\n]{30,80}", start in 1u64..15, length in 1u64..14, spacing in 1usize..12, line in 1u64..80) {
         let bytes = text.as_bytes();
         let missing = start..start + length;
         let output = output(bytes, vec![missing.clone()], spacing);
@@ -100,7 +100,7 @@ proptest! {
         }
         let all: Vec<&str> = text.split_inclusive('\n').collect();
         let begins: u64 = all.iter().take(line as usize - 1).map(|line| line.len() as u64).sum();
-        // What is missing begins a line only where the newline before it is there.
+        // A line begins after a missing range only if the newline before it exists.
         let expected = match begins > missing.start && begins <= missing.end {
             true => missing.end,
             false => begins,
@@ -109,9 +109,9 @@ proptest! {
     }
 }
 
-/// What is dropped after an output was opened is missing, not zeros.
+/// What is dropped after an output was opened is reported as missing and not read as zeros.
 #[test]
-fn what_is_dropped_meanwhile_is_missing() {
+fn bytes_dropped_after_opening_are_reported_as_missing() {
     let bound = Bound::new(outlive_core::bound::LEAST);
     let before = outlive_core::bound::LEAST;
     let mut opened = output(&vec![7; before as usize], Vec::new(), 10_000);
@@ -140,14 +140,14 @@ fn what_is_dropped_meanwhile_is_missing() {
 }
 
 #[test]
-fn cursors_read_back() {
+fn a_printed_cursor_parses_to_the_same_cursor() {
     assert_eq!(Cursor::parse(&Cursor(42).to_string()), Ok(Cursor(42)));
     for bad in ["", "42", "b", "b-1", "bx"] {
         assert!(Cursor::parse(bad).is_err(), "{bad:?} was a cursor");
     }
 }
 
-/// Output of all kinds: text, lines, colours, progress, other encodings, controls.
+/// Output of all kinds: text, lines, colours, progress bars, other encodings, control characters.
 fn any_output() -> impl Strategy<Value = Vec<u8>> {
     let part = prop_oneof![
         4 => "[ab ]{0,4}".prop_map(String::into_bytes),
@@ -198,7 +198,7 @@ fn any_pattern() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// Cut into lines the plain way, each stretch that is there by itself, without the lines that are cut.
+/// Splits into lines in the simplest way: each present range by itself, without incomplete lines.
 fn lines_by_hand(bytes: &[u8], missing: &[Range<u64>], longest: usize) -> Vec<Line> {
     let ends = missing.iter().map(|range| range.start as usize);
     let starts = missing.iter().map(|range| range.end as usize);
@@ -214,7 +214,7 @@ fn lines_by_hand(bytes: &[u8], missing: &[Range<u64>], longest: usize) -> Vec<Li
             let lost_beginning = place > 0 && number == 0;
             let lost_end = place < missing.len() && !line.ends_with(b"\n");
             for part in line.chunks(longest) {
-                // The first parts of a very long line are handed over before its end is seen.
+                // The first parts of a very long line are returned before its end is known.
                 if !lost_beginning && (!lost_end || part.len() == longest) {
                     lines.push(Line {
                         number: line_of(bytes, offset),
@@ -232,9 +232,9 @@ fn lines_by_hand(bytes: &[u8], missing: &[Range<u64>], longest: usize) -> Vec<Li
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Searching blocks of bytes finds what searching each line as it is shown does.
+    /// Searching blocks of bytes finds the same lines as searching each line as it is shown.
     #[test]
-    fn a_search_finds_what_each_line_shows(
+    fn a_search_matches_the_text_that_is_shown(
         bytes in any_output(),
         source in any_pattern(),
         hole in prop::option::of((0u64..60, 1u64..60)),
@@ -264,9 +264,9 @@ proptest! {
         prop_assert_eq!(found, expected);
     }
 
-    /// The same lines, whatever lies between the reads.
+    /// Reads return the same lines, however the reads are split.
     #[test]
-    fn lines_are_cut_where_they_end(bytes in any_output(), start in 0u64..60, length in 1u64..60, spacing in 1usize..20) {
+    fn lines_are_split_at_their_newlines(bytes in any_output(), start in 0u64..60, length in 1u64..60, spacing in 1usize..20) {
         let size = bytes.len() as u64;
         let missing = start.min(size)..(start + length).min(size);
         let missing: Vec<Range<u64>> = [missing].into_iter().filter(|range| !range.is_empty()).collect();
@@ -276,9 +276,9 @@ proptest! {
     }
 }
 
-/// A search that goes beyond a line would take as long as the output is for each of its lines.
+/// If a search went beyond its line, each line would cost a scan of the whole output.
 #[test]
-fn a_pattern_that_matches_anything_stays_within_its_line() {
+fn a_pattern_that_matches_anything_stays_in_its_line() {
     let text = "foo bar\n".repeat(200_000);
     let output = output(text.as_bytes(), Vec::new(), 1 << 20);
     let pattern = LinePattern::new("(?s)foo.*baz|foo[^x]*baz").expect("a pattern");
@@ -288,9 +288,9 @@ fn a_pattern_that_matches_anything_stays_within_its_line() {
     assert!(found.next().is_none());
 }
 
-/// What was found is there before the rest has been read.
+/// A match is returned before the rest of the output has been read.
 #[test]
-fn hits_come_as_they_are_found() {
+fn matches_are_returned_as_they_are_found() {
     let text = "one\n".repeat(100_000);
     let output = output(text.as_bytes(), Vec::new(), 1 << 20);
     let pattern = LinePattern::new("one").expect("a pattern");

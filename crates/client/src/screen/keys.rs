@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     bytes: Vec<u8>,
-    /// What it sends to a program that asked for the other form of cursor keys.
+    /// What it sends to a program that asked for application cursor keys.
     application: Option<Vec<u8>>,
 }
 
@@ -16,7 +16,7 @@ pub struct BadKey(String);
 
 impl Key {
     pub fn parse(text: &str) -> Result<Key, BadKey> {
-        // Meta once: a program that counts escapes is none, and text from outside has no end.
+        // Allow Meta only once: no real key has more, and outside text could repeat it without end.
         let meta = text.strip_prefix("M-").or_else(|| text.strip_prefix("A-"));
         let key = pressed(meta.unwrap_or(text)).ok_or_else(|| BadKey(text.to_owned()))?;
         Ok(match meta {
@@ -32,7 +32,7 @@ impl Key {
         }
     }
 
-    /// What pressing it sends.
+    /// The bytes that pressing the key sends.
     pub fn bytes(&self, application_cursor: bool) -> &[u8] {
         match (&self.application, application_cursor) {
             (Some(bytes), true) => bytes,
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_of_any_length_is_refused_and_does_not_end_us() {
+    fn a_key_name_of_any_length_is_refused_without_a_crash() {
         assert!(Key::parse("M-C-x").is_ok());
         for bad in ["M-M-x", "A-M-x", &"M-".repeat(1 << 20)] {
             assert!(Key::parse(bad).is_err());
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_send_what_a_keyboard_does() {
+    fn keys_send_the_same_bytes_as_a_keyboard() {
         for (name, bytes) in [
             ("C-c", "\x03"),
             ("C-D", "\x04"),

@@ -1,17 +1,17 @@
-//! The part of a terminal that scrolls, which the emulator keeps to itself.
+//! Tracks the scrolling region of a terminal, which the emulator does not expose.
 //!
-//! `ESC [ top ; bottom r` sets it, `ESC [ r` and a full reset (`ESC c`) lift it. A viewer who comes later
-//! must have it too, or what scrolls would paint over the rest.
+//! `ESC [ top ; bottom r` sets it; `ESC [ r` and a full reset (`ESC c`) remove it. A viewer that
+//! attaches later needs the same region, or scrolling text would overwrite the rest of the screen.
 
-/// The scrolling region as last set.
+/// The scrolling region that was set last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Region {
     rows: Option<(u16, u16)>,
-    /// The beginning of a sequence that a chunk ended in.
+    /// The start of a sequence that continues in the next chunk.
     begun: Vec<u8>,
 }
 
-/// A longer sequence is none that sets a region.
+/// A longer sequence does not set a region.
 const LONGEST: usize = 16;
 
 impl Region {
@@ -34,12 +34,12 @@ impl Region {
         }
     }
 
-    /// A terminal that has become too small for it has none.
+    /// Removes the region if it does not fit into this many rows.
     pub fn fit(&mut self, rows: u16) {
         self.rows = self.rows.filter(|(_, bottom)| *bottom <= rows);
     }
 
-    /// What gives another terminal the same region, its cursor staying where it is.
+    /// The bytes that give another terminal the same region and keep its cursor in place.
     pub fn restore(&self, (row, col): (u16, u16)) -> String {
         match self.rows {
             Some((top, bottom)) => format!("\x1b[{top};{bottom}r\x1b[{};{}H", row + 1, col + 1),
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_region_counts_however_it_is_cut() {
+    fn the_last_region_counts_wherever_the_input_is_cut() {
         for (bytes, rows) in [
             ("plain", None),
             ("\x1b[3;9r", Some((3, 9))),

@@ -1,4 +1,4 @@
-//! The terminal a person sits at: for faces that show a job on it.
+//! The terminal of the user, for interfaces that show a job on it.
 
 use crate::error::Error;
 use outlive_core::Size;
@@ -9,17 +9,17 @@ use std::io::{self, IsTerminal, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-/// How what is typed is handed over.
+/// How typed input is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Typing {
     Keys,
-    /// Lines, and this key by itself.
+    /// Whole lines, and this one key immediately.
     Lines {
         leave: u8,
     },
 }
 
-/// The terminal, or whatever stands in its place. It is as it was before once this is dropped.
+/// The user's terminal, or what replaces it. Dropping this restores its settings.
 #[derive(Debug)]
 pub struct Terminal {
     _changed: Option<OwnTerminal>,
@@ -34,25 +34,25 @@ enum InputState {
     Ended,
 }
 
-/// What happened at the terminal, or elsewhere.
+/// An event at the terminal or elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happening {
     Typed(Vec<u8>),
-    /// The key for the end of the input (Ctrl-D) was pressed at the start of a line. More may be typed.
+    /// The user pressed the end-of-input key (Ctrl-D) at the start of a line. More input may follow.
     EndTyped,
-    /// Nothing more will be typed.
+    /// No more input will follow.
     TypingEnded,
     Resized,
-    /// This process was asked to end.
+    /// A signal asked this process to end.
     Leave,
-    /// What else was waited for.
+    /// The other file descriptor is ready.
     Other,
 }
 
 impl Terminal {
     pub fn open(typing: Typing) -> Result<Terminal, Error> {
         let failed = || Error::io("cannot use the terminal", "/dev/tty");
-        // First, so that a signal in between cannot leave the terminal changed.
+        // Set up signals first, so that a signal in between cannot leave the terminal changed.
         let leave = Bell::for_leaving().map_err(failed())?;
         let resized = Bell::for_resizes().map_err(failed())?;
         let changed = match typing {
@@ -68,7 +68,7 @@ impl Terminal {
         })
     }
 
-    /// Its size, if it is one.
+    /// The size of the terminal, if it is one.
     pub fn size(&self) -> Option<Size> {
         terminal::own_size().map(|size| Size {
             rows: size.rows,
@@ -76,12 +76,12 @@ impl Terminal {
         })
     }
 
-    /// Sleeps until something happens here or `other` has something.
+    /// Waits until something happens at the terminal or `other` is readable.
     pub fn wait(&mut self, other: BorrowedFd<'_>) -> Result<Vec<Happening>, Error> {
         self.look(Some(other))
     }
 
-    /// What has happened here by now.
+    /// Returns what has happened so far, without waiting.
     pub fn peek(&mut self) -> Result<Vec<Happening>, Error> {
         self.look(None)
     }
@@ -127,7 +127,7 @@ impl Terminal {
     fn read(&mut self) -> Result<Happening, Error> {
         let mut buffer = vec![0; 4096];
         match io::stdin().lock().read(&mut buffer) {
-            // A terminal hands over an empty read for that key. One that hung up is no terminal any more.
+            // A terminal reports that key as an empty read. After a hang-up it is no terminal any more.
             Ok(0) if io::stdin().is_terminal() => Ok(Happening::EndTyped),
             Ok(0) => {
                 self.input = InputState::Ended;

@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::jobs::connection::{Answer, PATIENCE};
-use crate::jobs::presence::{self, Looked};
+use crate::jobs::presence::{self, LookResult};
 use crate::random;
 use crate::screen::Emulation;
 use crate::screen::keys::Key;
@@ -111,7 +111,7 @@ fn doubts(outlive: &Outlive, id: &JobId, bytes: &[u8]) -> Result<Vec<String>, Er
         true => Some(presence::look(outlive, id, PATIENCE)?),
         false => None,
     };
-    if !matches!(looked, Some(Looked::Seen(seen)) if seen.line_mode == Some(false)) {
+    if !matches!(looked, Some(LookResult::Seen(seen)) if seen.line_mode == Some(false)) {
         return Ok(Vec::new());
     }
     Ok(vec![format!(

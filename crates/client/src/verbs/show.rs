@@ -6,7 +6,7 @@ use crate::inbox::told;
 use crate::jobs::connection::PATIENCE;
 use crate::jobs::descriptors;
 use crate::jobs::job::{Job, Seen, Sight};
-use crate::jobs::presence::{self, Looked, Presence};
+use crate::jobs::presence::{self, LookResult, Presence};
 use crate::output::{Look, Output};
 use crate::redact::redact;
 use crate::view;
@@ -157,7 +157,8 @@ fn show_some(outlive: &Outlive, ids: &[JobId], until: u64) -> Vec<Result<Job, Er
         let record = Record::read(outlive, id)?;
         let asked = record.is_worth_asking();
         let left = until.saturating_sub(clock::boot_ms()).max(AT_LEAST_MS);
-        let asked = asked.then(|| presence::Asked::of(outlive, id, Duration::from_millis(left)));
+        let asked =
+            asked.then(|| presence::PendingLook::of(outlive, id, Duration::from_millis(left)));
         Ok((record, asked))
     };
     let asked: Vec<Result<_, Error>> = ids.iter().map(ask).collect();
@@ -210,10 +211,10 @@ impl Record {
         self.presence == Presence::Kept && has_more
     }
 
-    fn sight(looked: Looked) -> Sight {
+    fn sight(looked: LookResult) -> Sight {
         match looked {
-            Looked::Seen(seen) => Sight::Clear(seen),
-            Looked::Silent => Sight::Silent,
+            LookResult::Seen(seen) => Sight::Clear(seen),
+            LookResult::Silent => Sight::Silent,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Turns bytes into text and the few movements a line knows.
+//! Turns bytes into text and the few cursor movements that a line knows.
 //!
 //! ```text
 //!            ESC           [               final byte
@@ -8,28 +8,28 @@
 //!   Char
 //! ```
 //!
-//! A byte that cannot continue a sequence ends it and is read as text, and so is
-//! what follows a sequence longer than [`LONGEST_SEQUENCE`]: a terminal would
-//! wait for ever, here the output is worth more.
+//! A byte that cannot continue a sequence ends it and is read as text. So is everything after a
+//! sequence that is longer than [`LONGEST_SEQUENCE`]: a terminal would wait for its end for ever, but
+//! losing output is worse.
 
 use std::str;
 
-/// Longer than the longest in use, kitty's chunks of 4096 bytes and their keys.
+/// Longer than the longest sequence in use: kitty's chunks of 4096 bytes with their keys.
 pub(super) const LONGEST_SEQUENCE: usize = 8 * 1024;
 
-/// The most bytes decoded in one go, so that a sequence among them costs no more to find.
+/// The most bytes decoded in one step, so that a sequence among them is found cheaply.
 const RUN: usize = 128;
 
 const REPLACEMENT: &str = "\u{fffd}";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act<'a> {
-    /// Characters that each take a column.
+    /// Characters that take one column each.
     Text(&'a str),
     LineEnd,
     Left(usize),
     Right(usize),
-    /// Counted from 0.
+    /// A column number, counted from 0.
     ToColumn(usize),
     Erase(Part),
 }
@@ -45,7 +45,7 @@ pub(super) enum Part {
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     state: State,
-    /// The length of the present sequence, what introduced it not counted.
+    /// The length of the current sequence, without its introducer.
     swallowed: usize,
 }
 
@@ -53,23 +53,23 @@ pub(super) struct Decoder {
 enum State {
     #[default]
     Text,
-    /// The beginning of a character, which is not yet known to be valid.
+    /// The start of a character that may still turn out to be invalid.
     Char {
         bytes: [u8; 4],
         len: usize,
     },
     Escape,
-    /// An escape whose second byte says that there is a third.
+    /// An escape sequence whose second byte announces a third.
     Intermediate,
     Csi(Csi),
     String,
 }
 
-/// As much of a control sequence as a line has a use for.
+/// The part of a control sequence that matters for a line.
 #[derive(Clone, Copy, Debug, Default)]
 struct Csi {
     number: Option<usize>,
-    /// More than one number, or a private or intermediate byte: nothing for a line.
+    /// More than one number, or a private or intermediate byte: the sequence does not affect the line.
     other: bool,
 }
 
@@ -95,7 +95,7 @@ impl Decoder {
         }
     }
 
-    /// Says how many bytes it has dealt with, as all below.
+    /// Returns how many bytes it consumed, like all functions below.
     fn text(&mut self, bytes: &[u8], act: &mut impl FnMut(Act<'_>)) -> usize {
         let run = plain_run(bytes);
         if run > 0 {
@@ -114,21 +114,22 @@ impl Decoder {
         1
     }
 
-    /// Decodes a run that begins with a byte that is not ASCII.
+    /// Decodes a run that begins with a non-ASCII byte.
     fn characters(&mut self, bytes: &[u8], act: &mut impl FnMut(Act<'_>)) -> usize {
         let run = &bytes[..bytes.len().min(RUN)];
         let run = &run[..run.iter().position(is_control).unwrap_or(run.len())];
         let mut used = 0;
         for chunk in run.utf8_chunks() {
             let (valid, invalid) = (chunk.valid(), chunk.invalid());
-            // Between them the C1 controls may stand, here as characters.
+            // C1 controls may stand between them, encoded as characters.
             for text in valid.split(is_c1) {
                 if !text.is_empty() {
                     act(Act::Text(text));
                 }
             }
             used += valid.len() + invalid.len();
-            // A C1 control in eight bits is no control here: it is far more often text in another encoding.
+            // A C1 control in a single byte is not treated as a control: it is far more often text in
+            // another encoding.
             if is_beginning(invalid) && used == run.len() {
                 self.state = char_of(invalid);
             } else if !invalid.is_empty() {
@@ -177,7 +178,7 @@ impl Decoder {
         1
     }
 
-    /// What follows is text, beginning with the present byte.
+    /// The current byte and what follows are text.
     fn give_up(&mut self) -> usize {
         self.state = State::Text;
         0
@@ -223,8 +224,8 @@ impl Decoder {
 
     fn string(&mut self, byte: u8) -> usize {
         match byte {
-            // Read as text, none of the controls that end a string shows; ESC begins
-            // the terminator, or whatever the program wants instead.
+            // Some of the controls that end a string are invisible when read as text. ESC begins the
+            // terminator, or another sequence.
             b'\n' | 0x07 | 0x18 | 0x1a | 0x1b => self.give_up(),
             _ => self.go_on(State::String),
         }
@@ -258,7 +259,7 @@ fn char_of(beginning: &[u8]) -> State {
     }
 }
 
-/// Whether a valid character may begin so.
+/// Whether these bytes can be the start of a valid character.
 fn is_beginning(bytes: &[u8]) -> bool {
     str::from_utf8(bytes)
         .is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
@@ -281,10 +282,10 @@ pub(super) fn is_printable(byte: u8) -> bool {
     byte.wrapping_sub(0x20) < 0x5f
 }
 
-/// How many bytes at the front are such.
+/// How many bytes at the front satisfy `such`.
 pub(super) fn run_of(bytes: &[u8], such: impl Fn(u8) -> bool) -> usize {
     const BLOCK: usize = 32;
-    // Without a way out of the block the compiler looks at all its bytes at once.
+    // Without an early exit inside the block, the compiler checks all its bytes at once.
     let blocks = bytes
         .chunks_exact(BLOCK)
         .take_while(|block| block.iter().fold(true, |all, byte| all & such(*byte)))

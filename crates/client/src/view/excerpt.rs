@@ -1,15 +1,15 @@
-//! Keeps the first and the last lines of a text, within a budget, and counts the rest.
+//! Keeps the first and the last lines of a text within a budget, and counts the lines between them.
 //!
-//! Lines go to the head until one does not fit into its half. That one and all
-//! after it go to the tail, from whose front lines are let go as it fills. Where
-//! there is hardly room for more than what says so, the end is kept.
+//! Lines go to the head until one does not fit into half of the budget. That line and all later ones go
+//! to the tail, which drops lines from its front when it is full. If the budget has hardly more room
+//! than the note about omitted lines needs, the end is kept.
 
 use super::Viewed;
 use super::line::Shown;
 use memchr::memchr;
 use std::collections::VecDeque;
 
-/// Room for the line that says how much was left out: 28 bytes, 26 for a number, 13 for a size.
+/// The length of the note about omitted lines: 28 bytes, plus 26 for a number and 13 for a size.
 pub(super) const MARK: usize = 67;
 
 #[derive(Debug)]
@@ -23,15 +23,15 @@ pub(super) struct Excerpt {
     omitted_bytes: u64,
 }
 
-/// Lines in a row. What was let go is in front of `start`, and moved out now and then.
+/// Consecutive lines. Dropped text before `start` is removed from the buffer now and then.
 #[derive(Debug, Default)]
 struct Tail {
     text: String,
     start: usize,
-    /// How many lines there ever were here, and how many of them were let go.
+    /// How many lines were added, and how many of them were dropped.
     lines: u64,
     gone: u64,
-    /// The number and full length of each shortened line that is still here.
+    /// The number and the full length of each shortened line that is still here.
     shortened: VecDeque<(u64, u64)>,
 }
 
@@ -63,7 +63,7 @@ impl Excerpt {
         self.tail.compact(self.budget);
     }
 
-    /// Lets lines go until there is room for so much more.
+    /// Drops lines until there is room for `more` bytes.
     fn fit(&mut self, more: usize) {
         let room = self.budget.saturating_sub(self.head.len() + more);
         while self.tail.len() > room {
@@ -77,7 +77,7 @@ impl Excerpt {
         self.head.capacity() + self.tail.text.capacity() + 16 * self.tail.shortened.capacity()
     }
 
-    /// Makes room for the line that says how much was left out. What is let go for it is said too.
+    /// Makes room for the note about omitted lines. The note counts the lines that this drops, too.
     fn fit_mark(&mut self) -> String {
         loop {
             let omitted = self.omitted_lines;
@@ -89,7 +89,7 @@ impl Excerpt {
         }
     }
 
-    /// Told the number of the first line.
+    /// `first_line` is the number of the first line.
     pub(super) fn finish(mut self, first_line: u64) -> Viewed {
         let omitted = self.omitted_lines > 0;
         let said = match omitted {
@@ -125,7 +125,7 @@ impl Tail {
         self.lines += 1;
     }
 
-    /// Lets the first line go and says how long it was.
+    /// Drops the first line and returns its length.
     fn let_go(&mut self) -> u64 {
         let text = self.text();
         let newline = memchr(b'\n', text.as_bytes());
@@ -143,7 +143,7 @@ impl Tail {
         length + end as u64
     }
 
-    /// Moves what is here to the front once that is no more than what was let go.
+    /// Moves the text to the front of the buffer once that moves no more than was dropped.
     fn compact(&mut self, budget: usize) {
         if self.start > budget {
             self.text.drain(..self.start);
@@ -164,7 +164,7 @@ pub(super) fn mark(lines: u64, bytes: u64) -> String {
     )
 }
 
-/// A number with commas.
+/// Formats a number with commas.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
@@ -177,7 +177,7 @@ pub(super) fn grouped(number: u64) -> String {
     grouped
 }
 
-/// Rounded down, for a reader; whoever calculates has the exact number.
+/// Rounded down, for a reader. Programs get the exact number.
 fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 4] = [
         (1_000_000_000_000, "TB"),

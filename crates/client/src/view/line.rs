@@ -1,37 +1,37 @@
-//! The line being written: a row of characters and a cursor.
+//! The current line: a row of characters and a cursor.
 //!
-//! Text overwrites what is under the cursor, so a progress bar leaves its last
-//! state. Only the first [`Line::width`] columns can be gone back to. What lies
-//! past them is written once, from its beginning, and all but its end is only
-//! counted; to go back into it is not possible, to write it anew is.
+//! Text overwrites the characters under the cursor, so a progress bar leaves its last state. The cursor
+//! can move back only within the first [`Line::width`] columns. Text past them is written once, from
+//! its beginning, and only its end is stored; the rest is counted. That text can be written again from
+//! its start, but not edited.
 //!
-//! A line longer than the limit is shown without its middle.
+//! A line that is longer than the limit is shown without its middle.
 
 use super::decode::Part;
 
 /// Far wider than terminals are.
 const LEAST_WIDTH: usize = 4096;
 
-/// Where the cursor is stopped when it is sent past the end of the text: a program that goes to
-/// column 999 looks for the edge.
+/// Where the cursor stops when it is sent past the end of the text. A program that goes to column 999
+/// looks for the right edge of the screen.
 pub(super) const EDGE: usize = 256;
 
-/// Room for what says how much was left out: 28 bytes, and 26 for a number and its commas.
+/// The length of the note about omitted bytes: 28 bytes, and 26 for a number with commas.
 pub(super) const MARK: usize = 54;
 
 #[derive(Debug)]
 pub(super) struct Line {
     width: usize,
     limit: usize,
-    /// The first columns, at most `width`.
+    /// The text in the first `width` columns.
     text: String,
-    /// The characters in `text`.
+    /// The number of characters in `text`.
     columns: usize,
     cursor: Cursor,
     past: Past,
-    /// Whether something was written over. Blanks at the end are then what hid it.
+    /// Whether something was overwritten. Then blanks at the end erased old text and are not shown.
     overwritten: bool,
-    /// What was shown last, when that had to be composed.
+    /// The text that was last composed to show this line.
     shortened: String,
 }
 
@@ -39,15 +39,15 @@ pub(super) struct Line {
 enum Cursor {
     /// A column from 0 to `width`; it may be beyond the text.
     At(usize),
-    /// Behind all that is past the width.
+    /// After everything past the width.
     Past,
 }
 
-/// The end of what is past the width.
+/// The end of the text past the width.
 #[derive(Debug, Default)]
 struct Past {
     bytes: u64,
-    /// All of it, or at least the last `limit` bytes less a part of a character.
+    /// All of it, or at least the last `limit` bytes, less a part of a character.
     end: String,
 }
 
@@ -55,7 +55,7 @@ struct Past {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Shown<'a> {
     pub(super) text: &'a str,
-    /// The length of the line if its middle was left out.
+    /// The full length of the line, if its middle was left out.
     pub(super) shortened_from: Option<u64>,
 }
 
@@ -73,7 +73,7 @@ impl Line {
         Line::with_width(limit, LEAST_WIDTH)
     }
 
-    /// The width is no less than the limit, so that the beginning shown is within it.
+    /// The width is at least the limit, so that the shown beginning is within it.
     pub(super) fn with_width(limit: usize, width: usize) -> Line {
         Line {
             width: width.max(limit),
@@ -98,7 +98,7 @@ impl Line {
     pub(super) fn write(&mut self, text: &str) {
         match self.cursor {
             Cursor::Past => self.past.push(text, self.limit),
-            // A character is at least a byte, so this fits.
+            // A character has at least one byte, so this fits.
             Cursor::At(column) if column == self.columns && column + text.len() <= self.width => {
                 self.text.push_str(text);
                 self.columns += text.chars().count();
@@ -193,7 +193,7 @@ impl Line {
 
     /// The line as it is now.
     pub(super) fn shown(&mut self) -> Shown<'_> {
-        // What was written stays as it is: more may come.
+        // `self.text` stays unchanged, because more text may come.
         let text = match self.overwritten && self.past.bytes == 0 {
             true => self.text.trim_end_matches(' '),
             false => &self.text,
@@ -222,7 +222,7 @@ impl Line {
     }
 }
 
-/// Stands where so much of a line is not shown.
+/// The note that replaces this many bytes of a line.
 pub(crate) fn mark(left_out: u64) -> String {
     let number = super::excerpt::grouped(left_out);
     format!(" … [{number} bytes left out] … ")
@@ -237,7 +237,8 @@ impl Past {
     fn push(&mut self, text: &str, limit: usize) {
         self.bytes += text.len() as u64;
         self.end.push_str(suffix(text, limit));
-        // Twice the limit, so that what is moved was written since the last time.
+        // Wait until twice the limit is stored, so that each removal moves only text written since the
+        // last one.
         if self.end.len() > 2 * limit {
             let from = self.end.len() - suffix(&self.end, limit).len();
             self.end.drain(..from);
@@ -245,17 +246,17 @@ impl Past {
     }
 }
 
-/// Where the character of this column begins; the end if there is none.
+/// The byte index of the character in this column; the end if there is none.
 fn byte_of(text: &str, column: usize) -> usize {
     let mut after = text.chars();
     if column > 0 {
-        // Skips many at once, which counting the bytes along the way would not.
+        // `nth` skips many characters at once, which a loop over the bytes would not.
         after.nth(column - 1);
     }
     text.len() - after.as_str().len()
 }
 
-/// The last whole characters within so many bytes.
+/// The last whole characters within this many bytes.
 fn suffix(text: &str, bytes: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..]
 }

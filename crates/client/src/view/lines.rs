@@ -1,21 +1,22 @@
-//! Lines by themselves. A line never depends on those before it: a newline ends every escape sequence.
+//! Shows single lines. A line never depends on earlier lines, because a newline ends every escape
+//! sequence.
 //!
-//! A **plain** line is shown as it is: valid UTF-8, no control character but tabs. Most lines are, and
-//! that is seen many bytes at once. A line that is plain but for colours, and for the carriage return
-//! that a terminal puts before the newline, only loses those. All others go through a [`View`].
+//! A **plain** line is shown unchanged: valid UTF-8 without control characters except tabs. Most lines
+//! are plain, and a fast scan detects that. A line that also has colours, and the carriage return that
+//! a terminal puts before the newline, only loses those. All other lines go through a [`View`].
 
 use super::decode::{is_printable, run_of};
 use super::{Options, View};
 use memchr::{memchr, memrchr};
 use std::borrow::Cow;
 
-/// Enough for searching; of what is not plain, a longer line is searched at its two ends.
+/// Enough for searching. In a longer line that is not plain, only the two ends are searched.
 const LIMIT: usize = 64 * 1024;
 
-/// No colour takes as much; what is longer is left to the decoder.
+/// No colour sequence is that long. The decoder handles anything longer.
 const LONGEST_COLOUR: usize = 256;
 
-/// One line of an output as a view shows it.
+/// One line of an output, as a view shows it.
 #[must_use]
 pub fn line(bytes: &[u8]) -> Cow<'_, str> {
     match str::from_utf8(bytes) {
@@ -28,8 +29,8 @@ pub fn line(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Many lines, each as by itself. They have the same newlines as before. What is put together is put
-/// into `shown`.
+/// Shows many lines, each by itself. The newlines stay the same. `shown` is the buffer for text that
+/// differs from the input.
 pub(crate) fn lines<'a>(bytes: &'a [u8], shown: &'a mut String) -> &'a [u8] {
     shown.clear();
     let mut done = 0;
@@ -49,7 +50,7 @@ fn push_plain(bytes: &[u8], shown: &mut String) {
     shown.push_str(str::from_utf8(bytes).expect("plain lines are UTF-8"));
 }
 
-/// Where the first line begins and ends that is not plain. `from` begins a line.
+/// The start and end of the first line that is not plain. `from` must be the start of a line.
 fn first_odd(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     let mut at = from;
     loop {
@@ -72,7 +73,7 @@ fn is_plain(text: &str) -> bool {
         .all(|c| !c.is_control() || c == '\t' || c == '\n')
 }
 
-/// Adds what a view shows of a line.
+/// Appends what a view shows of a line.
 fn show(line: &[u8], shown: &mut String) {
     let before = shown.len();
     if !show_without_colours(line, shown) {
@@ -90,8 +91,8 @@ pub(super) fn viewed(line: &[u8]) -> String {
     view.finish().text
 }
 
-/// Adds a line that is plain but for its colours and a carriage return before its newline; `false` where
-/// there is more to it.
+/// Appends a line that is plain except for colours and a carriage return before its newline. Returns
+/// `false` if the line contains anything else.
 fn show_without_colours(line: &[u8], shown: &mut String) -> bool {
     if line.len() > LIMIT {
         return false;
@@ -118,7 +119,7 @@ fn show_without_colours(line: &[u8], shown: &mut String) -> bool {
     true
 }
 
-/// What follows a sequence that sets a colour, or that erases what is behind the last character.
+/// What follows a sequence that sets a colour or erases everything after the cursor.
 fn after_colour(text: &str) -> Option<&str> {
     let parameters = text.strip_prefix("\x1b[")?;
     let last = parameters.bytes().take(LONGEST_COLOUR);

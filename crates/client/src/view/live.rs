@@ -1,17 +1,16 @@
 //! The text view of an output that is still being written: each line as soon as it is finished.
 //!
 //! ```text
-//! finished line ─▶ redaction, if asked for ─▶ teller ─▶ said
-//! unfinished line, once it has been still ─────┘
+//! finished line ─▶ redaction, if requested ─▶ teller ─▶ printed
+//! unfinished line, after a pause ──────────────┘
 //! ```
 //!
-//! An unfinished line may be a question that waits for its answer, so one that
-//! stays as it is for a moment is said too. What follows it then says only the
-//! rest, or, if the line was written anew, all of it on a new line. A progress
-//! bar that moves more slowly than that moment would be said over and over, so
-//! each state that is written over doubles what counts as still for its line.
+//! An unfinished line may be a question that waits for its answer. So a line that does not change for a
+//! moment is printed too. What follows then prints only the rest, or, if the line was overwritten, the
+//! whole line on a new line. A progress bar that moves more slowly than that moment would be printed
+//! again and again. So each printed state that is overwritten doubles the pause that this line needs.
 //!
-//! Memory is bounded as in the whole view: by the length of a line.
+//! Memory is bounded by the length of a line.
 
 use super::decode::Decoder;
 use super::line::Shown;
@@ -20,13 +19,13 @@ use crate::redact;
 use memchr::memchr;
 use std::time::Duration;
 
-/// Longer than a program takes between two writes of one line, and short to a person.
+/// Longer than the time between two writes of one line, and short for a person.
 const STILL: Duration = Duration::from_millis(150);
 
-/// A question that is asked where a slow bar was is seen within this.
+/// The longest pause: a question after a slow progress bar is seen within this time.
 const LONGEST_STILL: Duration = Duration::from_secs(10);
 
-/// A view of what comes. The texts it says, one after the other, are what a reader is to see.
+/// A view of new output. A reader sees the returned texts one after the other.
 #[derive(Debug)]
 pub struct Live {
     decoder: Decoder,
@@ -37,11 +36,11 @@ pub struct Live {
     /// How far the output has been read.
     position: u64,
     patience: Duration,
-    /// Whether nothing came since the last [`Live::still`].
+    /// Whether nothing came since the last call of [`Live::still`].
     is_seen: bool,
 }
 
-/// Some text, and where the output it shows begins.
+/// Some text, and the output offset at which it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Said<'a> {
     pub from_byte: u64,
@@ -49,7 +48,7 @@ pub struct Said<'a> {
 }
 
 impl Live {
-    /// For an output that is read from this byte on.
+    /// Creates a view for an output that is read from this byte on.
     #[must_use]
     pub fn new(line_limit: usize, from_byte: u64) -> Live {
         let options = Options {
@@ -72,7 +71,7 @@ impl Live {
         }
     }
 
-    /// Says it without what looks like a credential; `before` are the lines that came before it.
+    /// Removes credentials from the text. `before` is the text of the lines before the start.
     #[must_use]
     pub fn redacted(mut self, before: &str) -> Live {
         self.desk.redaction = Some(redact::Lines::after(before));
@@ -93,7 +92,7 @@ impl Live {
             } = self;
             let mut settled = |line: &Shown<'_>, end: &str| desk.put(line, end, said);
             decoder.push(line, &mut |act| page.apply(act, &mut settled));
-            // A newline ends a line whatever state the decoder is in, and nothing else does.
+            // A newline always ends a line, whatever state the decoder is in, and nothing else does.
             if newline.is_some() {
                 self.desk.line_from = self.position;
                 self.patience = STILL;
@@ -103,7 +102,7 @@ impl Live {
         self.is_seen = false;
     }
 
-    /// How long nothing may come until [`Live::still`] has something to say; `None` when it has not.
+    /// How long to wait without input before calling [`Live::still`]; `None` if it would print nothing.
     pub fn patience(&mut self) -> Option<Duration> {
         let waits = !self.is_seen && (self.desk.holds_lines() || self.has_news());
         waits.then_some(self.patience)
@@ -114,7 +113,7 @@ impl Live {
         unfinished(page).is_some_and(|text| text != desk.teller.begun)
     }
 
-    /// Nothing came for a while: says what there is of an unfinished line.
+    /// Called after a pause: prints the unfinished line.
     pub fn still(&mut self, said: &mut dyn FnMut(Said<'_>)) {
         self.is_seen = true;
         let Live { page, desk, .. } = self;
@@ -129,7 +128,7 @@ impl Live {
         }
     }
 
-    /// What follows here was not kept. What came before it is said, up to the middle of a line.
+    /// The next range is missing. Prints what came before it, even an incomplete line.
     pub fn missing(&mut self, to: u64, said: &mut dyn FnMut(Said<'_>)) {
         self.flush(said);
         self.page.startup.drop_withheld();
@@ -140,10 +139,10 @@ impl Live {
         self.is_seen = true;
     }
 
-    /// There is no more to come.
+    /// No more output will come.
     pub fn finish(mut self, said: &mut dyn FnMut(Said<'_>)) {
         self.flush(said);
-        // What is left then is what stood before all else.
+        // What is left now is the start-up noise from the beginning.
         self.desk.line_from = self.origin;
         let Live { page, desk, .. } = &mut self;
         page.finish(&mut |line, end| desk.put(line, end, said));
@@ -169,8 +168,8 @@ impl Live {
     }
 }
 
-/// The unfinished line, if it is one to show. One that is too long is no question, and would be said
-/// anew whenever it grows.
+/// The unfinished line, if it should be shown. A line that is too long is not a question, and would be
+/// printed again whenever it grows.
 fn unfinished(page: &mut Page) -> Option<&str> {
     let Page { line, startup } = page;
     let shown = line.shown();
@@ -180,12 +179,12 @@ fn unfinished(page: &mut Page) -> Option<&str> {
     is_told.then_some(shown.text)
 }
 
-/// Where lines go once they are settled.
+/// Passes on lines that are complete.
 #[derive(Debug)]
 struct Desk {
-    /// Where the line being written begins.
+    /// The offset of the current line.
     line_from: u64,
-    /// The line that is dealt with, with its end; kept for its memory.
+    /// The current line with its end; kept to reuse its memory.
     text: String,
     redaction: Option<redact::Lines<u64>>,
     teller: Teller,
@@ -235,7 +234,7 @@ impl Desk {
         }
     }
 
-    /// What comes has nothing to do with what came.
+    /// Forgets everything: what comes next does not continue what came before.
     fn forget(&mut self) {
         self.teller.begun.clear();
         if let Some(redaction) = &mut self.redaction {
@@ -244,18 +243,18 @@ impl Desk {
     }
 }
 
-/// Says everything once.
+/// Prints everything once.
 #[derive(Debug, Default)]
 struct Teller {
-    /// What was said of a line before it was finished; empty when nothing was.
+    /// The part of a line that was printed before the line was finished; empty if none was.
     begun: String,
-    /// How far the output had come then.
+    /// The end of the output at that time.
     until: u64,
-    /// What is said now, when it has to be put together; kept for its memory.
+    /// The text to print when it has to be composed; kept to reuse its memory.
     composed: String,
 }
 
-/// How an unfinished line was said.
+/// How an unfinished line was printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Telling {
     Nothing,
@@ -264,7 +263,7 @@ enum Telling {
 }
 
 impl Teller {
-    /// Says a line that is settled.
+    /// Prints a complete line.
     fn say(&mut self, from_byte: u64, text: &str, said: &mut dyn FnMut(Said<'_>)) {
         if self.begun.is_empty() {
             said_unless_empty(from_byte, text, said);
@@ -274,7 +273,7 @@ impl Teller {
         self.begun.clear();
     }
 
-    /// Says a line of which more may come.
+    /// Prints a line that may still grow.
     fn begin(
         &mut self,
         from_byte: u64,
@@ -315,7 +314,7 @@ impl Teller {
         Telling::Anew
     }
 
-    /// Blanks at the end are no longer shown once something was written over.
+    /// Blanks at the end are not shown any more once something was overwritten.
     fn has_said(&self, line: &str) -> bool {
         line == self.begun || line == self.begun.trim_end_matches(' ')
     }

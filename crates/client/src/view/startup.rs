@@ -1,15 +1,14 @@
-//! Knows what shells say at their start when they have no terminal.
+//! Recognises what shells print at their start when they have no terminal.
 //!
-//! Only the first lines can be such noise, up to the first that is not. It is
-//! withheld rather than dropped: if nothing follows, it is no noise but the
-//! answer of a job such as `tput cols`.
+//! Only the first lines can be such noise, up to the first line that is something else. They are held
+//! back rather than dropped: if nothing follows, they are the job's real output, as with `tput cols`.
 
 use super::line::Shown;
 
-/// More than a shell and its start-up files say, and little to withhold.
-const MOST_LINES: u64 = 16;
+/// More than a shell and its start-up files print, and little to hold back.
+const MAX_LINES: u64 = 16;
 
-/// What a shell says after its name: how it begins and ends.
+/// What a shell prints after its name: how the message begins and ends.
 const SHELL_SAYS: [(&str, &str); 5] = [
     (
         "cannot set terminal process group (",
@@ -23,7 +22,7 @@ const SHELL_SAYS: [(&str, &str); 5] = [
 
 const SHELLS: [&str; 6] = ["ash", "bash", "dash", "ksh", "sh", "zsh"];
 
-/// What is said by programs in start-up files.
+/// What programs in start-up files print.
 const OTHERS_SAY: [(&str, &str); 5] = [
     ("stdin: is not a tty", ""),
     ("mesg: ttyname failed: ", ""),
@@ -40,10 +39,10 @@ pub(super) struct Startup {
 }
 
 impl Startup {
-    /// Whether this line is kept here, being noise as all before it were.
+    /// Whether this line is noise and is held back. All lines before it were noise.
     pub(super) fn withholds(&mut self, line: &Shown<'_>, end: &str) -> bool {
         self.over = self.over
-            || self.lines == MOST_LINES
+            || self.lines == MAX_LINES
             || line.shortened_from.is_some()
             || !is_noise(line.text);
         if self.over {
@@ -56,18 +55,18 @@ impl Startup {
         true
     }
 
-    /// Whether this line, of which more may come, would be kept here too.
+    /// Whether this unfinished line would be held back too.
     pub(super) fn would_withhold(&self, unfinished: &str) -> bool {
-        !self.over && self.lines < MOST_LINES && is_noise(unfinished)
+        !self.over && self.lines < MAX_LINES && is_noise(unfinished)
     }
 
-    /// Something else has been shown: what was withheld was noise.
+    /// Other text has been shown, so the lines held back were noise.
     pub(super) fn drop_withheld(&mut self) {
         self.over = true;
         self.withheld = String::new();
     }
 
-    /// How many lines of noise stood before what is shown.
+    /// How many lines of noise came before the shown text.
     pub(super) fn dropped_lines(&self) -> u64 {
         match self.over {
             true => self.lines,
@@ -75,7 +74,7 @@ impl Startup {
         }
     }
 
-    /// What was withheld, if nothing came after it.
+    /// The lines held back, if nothing came after them.
     pub(super) fn withheld(&self) -> &str {
         &self.withheld
     }
@@ -98,9 +97,9 @@ fn said_by_shell(line: &str) -> Option<&str> {
     if !SHELLS.contains(&name) {
         return None;
     }
-    let place = words.split_once(": ").filter(|(place, _)| {
-        let number = place.strip_prefix("line ").unwrap_or(place);
+    let prefix = words.split_once(": ").filter(|(prefix, _)| {
+        let number = prefix.strip_prefix("line ").unwrap_or(prefix);
         !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
     });
-    Some(place.map_or(words, |(_, words)| words))
+    Some(prefix.map_or(words, |(_, words)| words))
 }

@@ -23,16 +23,16 @@ fn bytes(input: &[u8]) -> String {
     view(Options::default(), &[input]).text
 }
 
-/// Each input with what it looks like.
-fn table(rows: &[(&str, &str)]) {
+/// Checks each input against what it looks like.
+fn check_table(rows: &[(&str, &str)]) {
     for (input, expected) in rows {
         assert_eq!(text(input), *expected, "of {input:?}");
     }
 }
 
 #[test]
-fn escape_sequences_do_not_show() {
-    table(&[
+fn escape_sequences_are_not_shown() {
+    check_table(&[
         (
             "\x1b[0m\x1b[01;34mbin\x1b[0m  \x1b[01;32mrun.sh\x1b[0m\n",
             "bin  run.sh\n",
@@ -69,8 +69,8 @@ fn escape_sequences_do_not_show() {
 }
 
 #[test]
-fn text_in_another_encoding_loses_nothing_that_follows_it() {
-    // A terminal of the eighties would take these for controls. Today they are Shift-JIS or cp1252.
+fn text_in_another_encoding_hides_nothing_after_it() {
+    // An old terminal would treat these bytes as controls. Today they are Shift-JIS or cp1252.
     for byte in 0x80..=0x9f {
         let line = [&b"before "[..], &[byte], b" after\n"].concat();
         assert_eq!(bytes(&line), "before \u{fffd} after\n", "{byte:#x}");
@@ -81,7 +81,7 @@ fn text_in_another_encoding_loses_nothing_that_follows_it() {
 }
 
 #[test]
-fn a_string_without_end_is_given_up() {
+fn an_escape_string_without_end_becomes_text() {
     assert_eq!(text("a\x1b]0;title\nb\n"), "a\nb\n");
     let long = format!("a\x1b]{}xyz\n", "t".repeat(decode::LONGEST_SEQUENCE - 1));
     assert_eq!(text(&long), "axyz\n");
@@ -90,8 +90,8 @@ fn a_string_without_end_is_given_up() {
 }
 
 #[test]
-fn progress_shows_its_last_state() {
-    table(&[
+fn a_progress_bar_shows_its_last_state() {
+    check_table(&[
         ("one\r\ntwo\r\r\n", "one\ntwo\n"),
         (
             "   Building [==>   ] 1/3: a\r   Building [=====>] 3/3: b\r\x1b[K    Finished in 2s\n",
@@ -124,8 +124,8 @@ fn progress_shows_its_last_state() {
 }
 
 #[test]
-fn other_controls() {
-    table(&[
+fn other_control_characters_are_dropped() {
+    check_table(&[
         ("abd\x08c\n", "abc\n"),
         ("-\x08\\\x08|\x08/\x08 \x08ok\n", "ok\n"),
         ("\x08\x08a\n", "a\n"),
@@ -148,9 +148,9 @@ fn invalid_bytes_are_replaced_as_the_standard_library_does() {
     }
 }
 
-/// Decoding goes in runs, which end inside characters as chunks do.
+/// Decoding works in runs, which can end inside a character, like chunks.
 #[test]
-fn characters_are_whole_in_long_runs() {
+fn characters_stay_whole_in_long_runs() {
     let roomy = Options {
         budget: 1 << 20,
         line_limit: 1 << 18,
@@ -161,7 +161,7 @@ fn characters_are_whole_in_long_runs() {
 }
 
 #[test]
-fn noise_of_the_shell_is_dropped_from_the_front() {
+fn shell_noise_is_dropped_from_the_front() {
     let noise = "bash: cannot set terminal process group (-1): Inappropriate ioctl for device\r\n\
         bash: no job control in this shell\nstdin: is not a tty\n\
         /bin/sh: 0: can't access tty; job control turned off\n\
@@ -176,11 +176,11 @@ fn noise_of_the_shell_is_dropped_from_the_front() {
         text("bash: nosuch: command not found\n"),
         "bash: nosuch: command not found\n"
     );
-    // It may be all there is.
+    // The noise may be the whole output.
     assert_eq!(text(noise), noise.replace('\r', ""));
     assert_eq!(text("stdin: is not a tty"), "stdin: is not a tty");
     assert_eq!(text("stdin: is not a tty\n|\r "), "stdin: is not a tty\n");
-    // And it counts as lines.
+    // Noise counts in the line numbers.
     let long = format!("{noise}{}", "line\n".repeat(10_000));
     let viewed = view(Options::default(), &[long.as_bytes()]);
     let first = viewed.text.split("[…").next().expect("a head");
@@ -190,7 +190,7 @@ fn noise_of_the_shell_is_dropped_from_the_front() {
     );
 }
 
-/// Pieces that mean something to the view, and some that do not.
+/// Pieces of input that have a meaning for the view, and some that have none.
 pub fn pieces() -> impl Strategy<Value = Vec<u8>> {
     let known: Vec<&[u8]> = vec![
         b"a",
@@ -252,7 +252,7 @@ pub fn pieces() -> impl Strategy<Value = Vec<u8>> {
     vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 
-/// The chunks of an input cut at these places.
+/// The chunks of an input cut at these positions.
 fn cut<'a>(input: &'a [u8], places: &[prop::sample::Index]) -> Vec<&'a [u8]> {
     let mut places: Vec<usize> = places
         .iter()
@@ -275,7 +275,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn is_as_the_reference_wherever_it_is_cut(input in pieces(), places in vec(any::<prop::sample::Index>(), 0..12)) {
+    fn the_view_equals_the_reference_wherever_the_input_is_cut(input in pieces(), places in vec(any::<prop::sample::Index>(), 0..12)) {
         let roomy = Options { budget: 1 << 20, line_limit: 1 << 18 };
         let viewed = view(roomy, &cut(&input, &places));
         let text = reference::lines(&input).concat();
@@ -283,13 +283,13 @@ proptest! {
     }
 
     #[test]
-    fn one_byte_at_a_time_is_the_same(input in pieces(), options in bounds::tight()) {
+    fn input_one_byte_at_a_time_gives_the_same_text(input in pieces(), options in bounds::tight()) {
         let single: Vec<&[u8]> = input.chunks(1).collect();
         prop_assert_eq!(view(options, &single), view(options, &[&input]));
     }
 
     #[test]
-    fn any_bytes_do(input in vec(any::<u8>(), 0..1500), options in bounds::tight(), places in vec(any::<prop::sample::Index>(), 0..5)) {
+    fn arbitrary_bytes_never_panic(input in vec(any::<u8>(), 0..1500), options in bounds::tight(), places in vec(any::<prop::sample::Index>(), 0..5)) {
         prop_assert_eq!(view(options, &cut(&input, &places)), view(options, &[&input]));
     }
 }
@@ -297,9 +297,9 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// What is shown of a line without a view is what a view shows of it.
+    /// A line shown without a view looks the same as with one.
     #[test]
-    fn lines_by_themselves_are_as_a_view_shows_them(parts in vec(select(vec![
+    fn single_lines_look_the_same_as_in_a_view(parts in vec(select(vec![
         &b"ab "[..], b"\t", b"\r", b"\r\n", b"\x1b[m", b"\x1b[1;38:2::3m", b"\x1b[K", b"\x1b[0K", b"\x1b[2K", b"\x1b[;K",
         b"\x1b[?1m", b"\x1b[", b"\x1b", b"m", b"\x08", b"\x7f", b"\0", b"\xc2\x9b", b"\xc2", b"\xff", "é日".as_bytes(), b"\n",
     ]), 0..12)) {
@@ -316,7 +316,7 @@ proptest! {
 }
 
 #[test]
-fn a_colour_that_is_too_long_for_one_is_read_as_by_a_view() {
+fn an_overlong_colour_sequence_reads_the_same_as_in_a_view() {
     for numbers in [255, 256, 257, 9000] {
         let bytes = [b"a\x1b[", "1".repeat(numbers).as_bytes(), b"mb\n"].concat();
         assert_eq!(line(&bytes), lines::viewed(&bytes), "{numbers}");

@@ -1,26 +1,26 @@
-//! What logind does to a user's processes when the user logs out.
+//! What logind does to a user's processes at logout.
 
 use outlive_sys::{offers, spawn};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Whether this user's systemd goes on without a session (`loginctl enable-linger`). Read from files, so that a
-/// launch may ask.
+/// Whether this user's systemd keeps running without a session (`loginctl enable-linger`). Only reads
+/// files, so that a launch may call it.
 pub fn lingers(user: u32) -> bool {
     let there = |name: String| Path::new("/var/lib/systemd/linger").join(name).exists();
     name_of(user).is_some_and(there)
 }
 
-/// The user's name. logind knows everybody who is logged in or lingers, wherever the account comes from.
+/// The user's name. logind knows everybody who is logged in or lingers, wherever the account is stored.
 fn name_of(user: u32) -> Option<String> {
     let text = fs::read_to_string(format!("/run/systemd/users/{user}")).ok()?;
     let name = text.lines().find_map(|line| line.strip_prefix("NAME="));
     name.map(str::to_owned)
 }
 
-/// Whether a logout of this user kills what the session started; `None` if logind does not say. Runs a program,
-/// so it is not for a launch.
+/// Whether a logout of this user kills what the session started; `None` if logind does not tell. Runs a
+/// program, so a launch must not call it.
 pub fn kills_at_logout(user: u32) -> Option<bool> {
     if !offers::systemd() {
         return None;
@@ -38,7 +38,7 @@ pub fn kills_at_logout(user: u32) -> Option<bool> {
     kills(&String::from_utf8_lossy(&asked.stdout), &name)
 }
 
-/// As logind decides it: who is excluded is never killed, then a list of whom to kill counts, then the setting.
+/// Decides like logind: excluded users are never killed; then a list of users counts; then the setting.
 fn kills(said: &str, user: &str) -> Option<bool> {
     let mut lines = said.lines();
     let all = match lines.next()? {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_killed_at_a_logout() {
+    fn which_users_lose_their_processes_at_logout() {
         for (said, expected) in [
             ("b false\nas 0\nas 0\n", Some(false)),
             ("b true\nas 0\nas 0\n", Some(true)),

@@ -1,4 +1,5 @@
-//! Whether systemd gives a scope, found out by asking for one. Takes a program or two, so it is not for a launch.
+//! Tests whether systemd creates a scope, by asking for one. Runs programs, so a launch must not call
+//! it.
 
 use super::command;
 use outlive_core::JobId;
@@ -10,11 +11,12 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Far longer than systemd takes.
+/// Far longer than systemd needs.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Starts a program that ends at once as a launch would start a keeper. `Err` has the reason why it could not be.
-/// What is said meanwhile is put into a file in `scratch`: a pipe might be held open by whoever is left.
+/// Starts a program that ends at once, in the way that a launch starts a keeper. Returns the reason if
+/// it fails. Error messages go to a file in `scratch`, because a remaining process could hold a pipe
+/// open.
 pub fn try_scope(scratch: &Path) -> Result<(), String> {
     let said = scratch.join("systemd-run");
     let tried = started(&said).map_err(|error| error.to_string())?;
@@ -29,7 +31,7 @@ pub fn try_scope(scratch: &Path) -> Result<(), String> {
     }
 }
 
-/// How it ended; `None` if it did not in time, and was killed.
+/// The exit status; `None` if the program did not end in time and was killed.
 fn started(said: &Path) -> io::Result<Option<ExitStatus>> {
     let id = JobId::parse("doctor").map_err(io::Error::other)?;
     let mut command = command(&id, &[]).ok_or(io::ErrorKind::NotFound)?;

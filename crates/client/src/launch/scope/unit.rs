@@ -1,13 +1,13 @@
-//! Which systemd unit a control group belongs to.
+//! Finds the systemd unit that a control group belongs to.
 
-/// A unit that takes down what is in its control group when it is stopped.
+/// A unit that kills everything in its control group when it is stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     pub name: String,
     pub owner: Owner,
 }
 
-/// Whose unit it is, which decides what else ends it.
+/// Whose unit it is. This decides what else can end it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     System,
@@ -17,7 +17,8 @@ pub enum Owner {
     User(u32),
 }
 
-/// The innermost unit of this control group. systemd's own scope is none: nobody stops it.
+/// The innermost unit of this control group. systemd's own scope does not count, because nobody stops
+/// it.
 pub fn innermost(path: &str) -> Option<Unit> {
     let parts: Vec<&str> = path.split('/').collect();
     let at = parts

@@ -1,10 +1,10 @@
-//! Where in the grammar the lexer is, and what a word or an operator means there.
+//! The lexer's position in the grammar, and what a word or an operator means there.
 //!
 //! It follows lists, pipelines and compound commands closely enough to pair each
 //! opening word with its closing one. It accepts a few strings that bash rejects;
 //! those fail in the same way with and without their last `&`.
 
-/// What the lexer is inside of. The innermost is the last of its stack.
+/// An open construct. The innermost one is on top of the lexer's stack.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Frame {
     /// `( … )`
@@ -29,7 +29,7 @@ pub enum Frame {
     /// `(( … ))` or `$(( … ))`, with the parentheses open in it.
     Arithmetic {
         parens: usize,
-        then: Option<Place>,
+        then: Option<ParseState>,
     },
     /// `[[ … ]]`
     Test {
@@ -53,14 +53,14 @@ pub enum IfPart {
 /// The state of the lexer around a substitution.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Resume {
-    pub place: Place,
+    pub state: ParseState,
     pub word: Option<usize>,
     pub redirects: bool,
 }
 
-/// What has just been read of a command.
+/// How much of a command has been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ParseState {
     /// Nothing: a command may come, or the end of the list.
     Begin,
     /// Nothing, and a command has to come: after `&&`, `(` or `then`.
@@ -97,10 +97,10 @@ pub enum Place {
     PatternWord,
 }
 
-impl Place {
+impl ParseState {
     /// Whether an operator can follow that ends a command.
     pub fn ends_command(self) -> bool {
-        use Place::{Command, Compound, FirstWord, Redirected};
+        use ParseState::{Command, Compound, FirstWord, Redirected};
         matches!(self, FirstWord | Command | Compound | Redirected)
     }
 
@@ -110,7 +110,7 @@ impl Place {
     }
 
     pub fn after_newline(self) -> Option<Self> {
-        use Place::*;
+        use ParseState::*;
         match self {
             FirstWord | Command | Compound | Redirected => Some(Begin),
             ForWords => Some(Do),
@@ -120,7 +120,7 @@ impl Place {
     }
 
     pub fn after_redirection(self) -> Option<Self> {
-        use Place::*;
+        use ParseState::*;
         match self {
             Begin | Needed | FirstWord | Command => Some(Command),
             Compound | Redirected => Some(Redirected),
@@ -130,7 +130,7 @@ impl Place {
 
     /// After the word `text`, which may open or close one of `frames`.
     pub fn after_word(self, text: &[u8], frames: &mut Vec<Frame>) -> Option<Self> {
-        use Place::*;
+        use ParseState::*;
         match self {
             Begin | Needed | Compound | FunctionBody => self.after_reserved(text, frames),
             FirstWord | Command => Some(Command),
@@ -167,7 +167,7 @@ impl Place {
             _ if !self.begins_command() => return None,
             b"!" | b"time" => return Some(Self::Needed),
             b"function" => return Some(Self::FunctionName),
-            // With or without a name, which only its next words tell.
+            // It may have a name; only the next words tell.
             b"coproc" => return None,
             _ if text.contains(&b'=') => return Some(Self::Command),
             _ => return Some(Self::FirstWord),
@@ -181,7 +181,7 @@ impl Place {
 }
 
 /// After a word that ends a part of the innermost compound command.
-fn closing(text: &[u8], frames: &mut Vec<Frame>) -> Option<Place> {
+fn closing(text: &[u8], frames: &mut Vec<Frame>) -> Option<ParseState> {
     use IfPart::{Condition, Else, Then};
     match (text, frames.last_mut()?) {
         (b"then", Frame::If(part @ Condition)) => *part = Then,
@@ -192,22 +192,22 @@ fn closing(text: &[u8], frames: &mut Vec<Frame>) -> Option<Place> {
         | (b"}", Frame::Group)
         | (b"esac", Frame::Case) => {
             frames.pop();
-            return Some(Place::Compound);
+            return Some(ParseState::Compound);
         }
         (b"do", _) => return begin_body(frames),
         _ => return None,
     }
-    Some(Place::Needed)
+    Some(ParseState::Needed)
 }
 
-fn begin_body(frames: &mut [Frame]) -> Option<Place> {
+fn begin_body(frames: &mut [Frame]) -> Option<ParseState> {
     match frames.last_mut() {
         Some(Frame::Loop { in_body }) if !*in_body => *in_body = true,
         _ => return None,
     }
-    Some(Place::Needed)
+    Some(ParseState::Needed)
 }
 
-fn close(frames: &mut Vec<Frame>, frame: Frame) -> Option<Place> {
-    (frames.pop()? == frame).then_some(Place::Compound)
+fn close(frames: &mut Vec<Frame>, frame: Frame) -> Option<ParseState> {
+    (frames.pop()? == frame).then_some(ParseState::Compound)
 }

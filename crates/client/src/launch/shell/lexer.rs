@@ -1,30 +1,30 @@
 //! Reads a shell string once, from left to right, to find its trailing `&`.
 //!
-//! What it is inside of is a stack of [`Frame`]s, so nesting costs heap and not
-//! stack, and time is linear in the string. Each `Option` is `None` where the
-//! lexer is not sure: that ends the reading, and the string is left alone.
+//! A stack of [`Frame`]s holds the open constructs, so nesting costs heap and not
+//! stack, and time is linear in the string. Where the lexer is not sure, it returns
+//! `None`: that ends the reading, and the string is left alone.
 
-use super::grammar::{Frame, Place, Resume};
+use super::grammar::{Frame, ParseState, Resume};
 use super::here_document::HereDocument;
 
 /// Longer than the names that people give to variables.
 const MAX_NAME_BYTES: usize = 128;
 
 pub struct Lexer<'a> {
-    bytes: &'a [u8],
+    pub(super) bytes: &'a [u8],
     pub(super) at: usize,
-    frames: Vec<Frame>,
-    pub(super) place: Place,
-    /// Where the word began that is being read.
-    word: Option<usize>,
+    pub(super) frames: Vec<Frame>,
+    pub(super) state: ParseState,
+    /// The start of the current word.
+    pub(super) word: Option<usize>,
     /// Whether the next word is the target of a redirection.
-    redirects: bool,
+    pub(super) redirects: bool,
     /// How many substitutions are open.
-    level: usize,
-    /// Those of this line, whose bodies come after it.
-    here_documents: Vec<HereDocument>,
-    /// The `&` of the top level after which nothing has come yet.
-    ampersand: Option<usize>,
+    pub(super) level: usize,
+    /// The here-documents of this line. Their bodies follow the line.
+    pub(super) here_documents: Vec<HereDocument>,
+    /// The last `&` at the top level, if nothing has followed it yet.
+    pub(super) ampersand: Option<usize>,
 }
 
 impl<'a> Lexer<'a> {
@@ -33,7 +33,7 @@ impl<'a> Lexer<'a> {
             bytes: script.as_bytes(),
             at: 0,
             frames: Vec::new(),
-            place: Place::Begin,
+            state: ParseState::Begin,
             word: None,
             redirects: false,
             level: 0,
@@ -42,7 +42,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Where the `&` is that backgrounds the last list.
+    /// The offset of the `&` that backgrounds the last list.
     pub fn trailing_ampersand(mut self) -> Option<usize> {
         while let Some(byte) = self.peek(0) {
             let frame = self.frames.last().copied();
@@ -60,7 +60,7 @@ impl<'a> Lexer<'a> {
         let is_whole = self.frames.is_empty()
             && self.here_documents.is_empty()
             && !self.redirects
-            && self.place == Place::Begin;
+            && self.state == ParseState::Begin;
         self.ampersand.filter(|_| is_whole)
     }
 
@@ -134,7 +134,7 @@ impl<'a> Lexer<'a> {
         Some(())
     }
 
-    /// Shells differ on where a here-document begins whose line goes on past a
+    /// Shells differ on where a here-document begins if its line continues after a
     /// newline in quotes.
     fn inside_newline(&self, byte: u8) -> Option<()> {
         (byte != b'\n' || self.here_documents.is_empty()).then_some(())
@@ -178,7 +178,7 @@ impl<'a> Lexer<'a> {
                 self.at += 1;
                 self.skip_past(b'\'', true)?;
             }
-            // Arithmetic of old, and a line continuation.
+            // Old-style arithmetic, and a line continuation.
             Some(b'[') => return None,
             Some(b'\\') if self.peek(1) == Some(b'\n') => return None,
             Some(b'$') if matches!(self.peek(1), Some(b'(' | b'{' | b'[' | b'\'' | b'\\')) => {
@@ -191,14 +191,14 @@ impl<'a> Lexer<'a> {
     }
 
     /// At the `(` of `$(`, `<(` or `>(`.
-    fn open_substitution(&mut self) {
+    pub(super) fn open_substitution(&mut self) {
         self.at += 1;
         self.frames.push(Frame::Substitution(Resume {
-            place: self.place,
+            state: self.state,
             word: self.word.take(),
             redirects: self.redirects,
         }));
-        self.place = Place::Begin;
+        self.state = ParseState::Begin;
         self.redirects = false;
         self.level += 1;
     }
@@ -221,21 +221,21 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn begin_word(&mut self) {
+    pub(super) fn begin_word(&mut self) {
         self.ampersand = None;
         self.word.get_or_insert(self.at);
     }
 
-    fn end_word(&mut self) -> Option<()> {
+    pub(super) fn end_word(&mut self) -> Option<()> {
         let Some(start) = self.word.take() else {
             return Some(());
         };
         if self.redirects {
             self.redirects = false;
-            self.place = self.place.after_redirection()?;
+            self.state = self.state.after_redirection()?;
         } else {
             let text = self.bytes.get(start..self.at)?;
-            self.place = self.place.after_word(text, &mut self.frames)?;
+            self.state = self.state.after_word(text, &mut self.frames)?;
         }
         Some(())
     }
@@ -268,7 +268,7 @@ impl<'a> Lexer<'a> {
         if self.redirects {
             return None;
         }
-        self.place = self.place.after_newline()?;
+        self.state = self.state.after_newline()?;
         self.at += 1;
         for document in std::mem::take(&mut self.here_documents) {
             if document.level != self.level {
@@ -276,174 +276,6 @@ impl<'a> Lexer<'a> {
             }
             self.at = document.end(self.bytes, self.at)?;
         }
-        Some(())
-    }
-
-    /// At `&`, `|` or `;`.
-    fn operator(&mut self, byte: u8) -> Option<()> {
-        if self.looking_at(b"&>") {
-            return self.angle(byte);
-        }
-        self.end_word()?;
-        self.ampersand = None;
-        if self.redirects {
-            return None;
-        }
-        let is_case = self.frames.last() == Some(&Frame::Case);
-        let (length, place) = match (byte, self.peek(1), self.place) {
-            (b'|', _, Place::PatternWord) => (1, Place::PatternOpen),
-            (b';', Some(b';' | b'&'), place)
-                if is_case && (place.ends_command() || place == Place::Begin) =>
-            {
-                let length = if self.looking_at(b";;&") { 3 } else { 2 };
-                (length, Place::PatternStart)
-            }
-            (b';', Some(b';' | b'&'), _) => return None,
-            (b';', _, Place::ForNamed | Place::ForWords) => (1, Place::Do),
-            (_, _, place) if !place.ends_command() => return None,
-            (b'&', Some(b'&'), _) | (b'|', Some(b'|' | b'&'), _) => (2, Place::Needed),
-            (b'|', ..) => (1, Place::Needed),
-            _ => (1, Place::Begin),
-        };
-        if byte == b'&' && length == 1 && self.frames.is_empty() {
-            self.ampersand = Some(self.at);
-        }
-        self.at += length;
-        self.place = place;
-        Some(())
-    }
-
-    /// At a redirection, or at a process substitution.
-    fn angle(&mut self, byte: u8) -> Option<()> {
-        // The number of a descriptor is no word of the command.
-        let is_number = self.word.is_some_and(|start| {
-            let word = self.bytes.get(start..self.at).unwrap_or_default();
-            word.iter().all(u8::is_ascii_digit)
-        });
-        if byte != b'&' && self.peek(1) == Some(b'(') {
-            if is_number {
-                return None;
-            }
-            self.begin_word();
-            self.at += 1;
-            self.open_substitution();
-            return Some(());
-        }
-        if is_number && byte != b'&' && !self.redirects {
-            self.word = None;
-        }
-        self.end_word()?;
-        self.ampersand = None;
-        self.place.after_redirection()?;
-        if self.redirects {
-            return None;
-        }
-        let is_here_document = self.looking_at(b"<<") && self.peek(2) != Some(b'<');
-        if is_here_document {
-            return self.here_document();
-        }
-        let operators: [&[u8]; 9] = [
-            b"&>>", b"<<<", b"&>", b">>", b">&", b">|", b"<&", b"<>", b"<",
-        ];
-        let operator = operators.iter().find(|text| self.looking_at(text));
-        self.at += operator.map_or(1, |text| text.len());
-        self.redirects = true;
-        Some(())
-    }
-
-    fn here_document(&mut self) -> Option<()> {
-        let strips_tabs = self.peek(2) == Some(b'-');
-        let delimiter = self.at + if strips_tabs { 3 } else { 2 };
-        let (document, end) = HereDocument::read(self.bytes, delimiter, strips_tabs, self.level)?;
-        self.here_documents.push(document);
-        self.at = end;
-        self.place = self.place.after_redirection()?;
-        Some(())
-    }
-
-    fn open_paren(&mut self) -> Option<()> {
-        if let Some(start) = self.word {
-            let word = self.bytes.get(start..self.at)?;
-            match word {
-                [.., b'\\' | b'$', _] | b"!" => return None,
-                [.., b'?' | b'*' | b'+' | b'@' | b'!'] if self.peek(1) != Some(b')') => {
-                    self.at += 1;
-                    self.frames.push(Frame::Glob { parens: 0 });
-                    return Some(());
-                }
-                [name, .., b'='] if name.is_ascii_alphabetic() || *name == b'_' => {
-                    self.at += 1;
-                    self.frames.push(Frame::Array);
-                    return Some(());
-                }
-                _ => self.end_word()?,
-            }
-        }
-        self.ampersand = None;
-        if self.redirects {
-            return None;
-        }
-        let arithmetic = |then| Frame::Arithmetic {
-            parens: 0,
-            then: Some(then),
-        };
-        match self.place {
-            Place::FirstWord | Place::FunctionBody if self.peek(1) == Some(b')') => {
-                self.at += 2;
-                self.place = Place::FunctionBody;
-            }
-            Place::PatternStart => {
-                self.at += 1;
-                self.place = Place::PatternOpen;
-            }
-            Place::ForName if self.peek(1) == Some(b'(') => {
-                self.at += 2;
-                self.frames.push(arithmetic(Place::ForNamed));
-            }
-            Place::Begin | Place::Needed | Place::FunctionBody => {
-                if self.peek(1) == Some(b'(') {
-                    self.at += 2;
-                    self.frames.push(arithmetic(Place::Compound));
-                } else {
-                    self.at += 1;
-                    self.frames.push(Frame::Subshell);
-                    self.place = Place::Needed;
-                }
-            }
-            _ => return None,
-        }
-        Some(())
-    }
-
-    fn close_paren(&mut self) -> Option<()> {
-        self.end_word()?;
-        self.ampersand = None;
-        if self.redirects {
-            return None;
-        }
-        if self.place == Place::PatternWord {
-            self.at += 1;
-            self.place = Place::Begin;
-            return Some(());
-        }
-        if !self.place.ends_command() && self.place != Place::Begin {
-            return None;
-        }
-        match self.frames.last()? {
-            Frame::Subshell => self.place = Place::Compound,
-            Frame::Substitution(resume) => {
-                self.place = resume.place;
-                self.word = resume.word;
-                self.redirects = resume.redirects;
-                // One whose body has not come.
-                if self.here_documents.iter().any(|it| it.level == self.level) {
-                    return None;
-                }
-                self.level -= 1;
-            }
-            _ => return None,
-        }
-        self.leave(1);
         Some(())
     }
 }

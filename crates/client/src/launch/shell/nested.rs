@@ -1,6 +1,6 @@
 //! The lexer inside quotes, expansions and other things that are no list of commands.
 
-use super::grammar::{Frame, Place};
+use super::grammar::{Frame, ParseState};
 use super::lexer::Lexer;
 
 impl Lexer<'_> {
@@ -30,7 +30,7 @@ impl Lexer<'_> {
         &mut self,
         byte: u8,
         parens: usize,
-        then: Option<Place>,
+        then: Option<ParseState>,
     ) -> Option<()> {
         let inside = |parens| Frame::Arithmetic { parens, then };
         match byte {
@@ -38,7 +38,7 @@ impl Lexer<'_> {
             b')' if parens > 0 => self.renew(inside(parens - 1)),
             b')' if self.peek(1) == Some(b')') => {
                 self.leave(2);
-                self.place = then.unwrap_or(self.place);
+                self.state = then.unwrap_or(self.state);
             }
             b')' | b'\'' => return None,
             _ => self.word_byte(byte, true)?,

@@ -1,7 +1,7 @@
 //! What takes jobs down with it: the systemd unit they would be in.
 
 use super::{Check, Verdict, yes};
-use crate::launch::scope::{self, Manager, Owner, Surroundings, Way, Why};
+use crate::launch::scope::{self, Manager, Owner, ScopePlan, StayReason, Surroundings};
 use outlive_sys::offers;
 use outlive_sys::process::own;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::path::Path;
 pub fn check(scratch: &Path) -> Check {
     let (surroundings, refusal) = tried(scope::surroundings(), scratch);
     let session = match &surroundings {
-        Surroundings::Owned(unit, Way::Stay(_)) => match unit.owner {
+        Surroundings::Owned(unit, ScopePlan::Stay(_)) => match unit.owner {
             Owner::Session(user) => Some(user),
             Owner::System | Owner::User(_) => None,
         },
@@ -38,11 +38,11 @@ pub fn check(scratch: &Path) -> Check {
 /// A scope is promised only where systemd has just given one. Else these are the surroundings as they are, and why.
 fn tried(around: Surroundings, scratch: &Path) -> (Surroundings, Option<String>) {
     match around {
-        Surroundings::Owned(unit, Way::Leave(manager)) => match scope::try_scope(scratch) {
-            Ok(()) => (Surroundings::Owned(unit, Way::Leave(manager)), None),
+        Surroundings::Owned(unit, ScopePlan::Leave(manager)) => match scope::try_scope(scratch) {
+            Ok(()) => (Surroundings::Owned(unit, ScopePlan::Leave(manager)), None),
             Err(why) => {
                 let refusal = format!("systemd refuses a scope: {why}; jobs stay in {}", unit.name);
-                let stays = Surroundings::Owned(unit, Way::Stay(Why::Refused));
+                let stays = Surroundings::Owned(unit, ScopePlan::Stay(StayReason::Refused));
                 (stays, Some(refusal))
             }
         },
@@ -62,51 +62,57 @@ fn meaning(around: &Surroundings, user: u32, kills: Option<bool>) -> (Verdict, &
         Surroundings::Owned(unit, way) => (unit, way),
     };
     match (way, unit.owner) {
-        (Way::Leave(Manager::System), _) => (
+        (ScopePlan::Leave(Manager::System), _) => (
             Verdict::Good,
             "jobs get a scope of the system's: neither a stop of this unit nor a logout takes them down",
         ),
-        (Way::Leave(Manager::User { lingers: true }), _) => (
+        (ScopePlan::Leave(Manager::User { lingers: true }), _) => (
             Verdict::Good,
             "jobs get a scope of your own systemd, which lingers: neither a stop of this unit nor a logout takes them down",
         ),
-        (Way::Leave(Manager::User { lingers: false }), _) => (
+        (ScopePlan::Leave(Manager::User { lingers: false }), _) => (
             Verdict::Less,
             "jobs get a scope of your own systemd: a stop of this unit does not take them down, but your last logout does (loginctl enable-linger)",
         ),
-        (Way::Stay(Why::Unasked), Owner::Session(_)) if kills == Some(false) => (
+        (ScopePlan::Stay(StayReason::Unasked), Owner::Session(_)) if kills == Some(false) => (
             Verdict::Less,
             "a logout leaves jobs running, but ending the session (loginctl terminate-session) kills them, and no systemd can be asked for another place",
         ),
-        (Way::Stay(Why::Unasked), Owner::Session(_)) => (
+        (ScopePlan::Stay(StayReason::Unasked), Owner::Session(_)) => (
             Verdict::Less,
             "a logout may kill jobs, and no systemd can be asked for another place: is systemd-run installed?",
         ),
-        (Way::Stay(Why::Unasked), _) => (
+        (ScopePlan::Stay(StayReason::Unasked), _) => (
             Verdict::Less,
             "a stop of this unit kills its jobs, and no systemd can be asked for another place",
         ),
-        (Way::Stay(Why::Refused), Owner::Session(_)) if kills == Some(false) => (
+        (ScopePlan::Stay(StayReason::Refused), Owner::Session(_)) if kills == Some(false) => (
             Verdict::Less,
             "a logout leaves jobs running, but ending the session (loginctl terminate-session) kills them",
         ),
-        (Way::Stay(Why::Refused), Owner::Session(_)) => (Verdict::Less, "a logout may kill jobs"),
-        (Way::Stay(Why::Refused), _) => (Verdict::Less, "a stop of this unit kills its jobs"),
-        (Way::Stay(Why::NotLingering), Owner::Session(owner)) if owner == user => match kills {
-            Some(false) => (
-                Verdict::Less,
-                "a logout leaves jobs running, but ending the session (loginctl terminate-session) kills them; after loginctl enable-linger it does not",
-            ),
-            Some(true) => (
-                Verdict::Less,
-                "a logout kills jobs: KillUserProcesses is on and you do not linger (loginctl enable-linger)",
-            ),
-            None => (
-                Verdict::Less,
-                "a logout may kill jobs: logind does not say, and you do not linger (loginctl enable-linger)",
-            ),
-        },
-        (Way::Stay(Why::NotLingering), _) => (
+        (ScopePlan::Stay(StayReason::Refused), Owner::Session(_)) => {
+            (Verdict::Less, "a logout may kill jobs")
+        }
+        (ScopePlan::Stay(StayReason::Refused), _) => {
+            (Verdict::Less, "a stop of this unit kills its jobs")
+        }
+        (ScopePlan::Stay(StayReason::NotLingering), Owner::Session(owner)) if owner == user => {
+            match kills {
+                Some(false) => (
+                    Verdict::Less,
+                    "a logout leaves jobs running, but ending the session (loginctl terminate-session) kills them; after loginctl enable-linger it does not",
+                ),
+                Some(true) => (
+                    Verdict::Less,
+                    "a logout kills jobs: KillUserProcesses is on and you do not linger (loginctl enable-linger)",
+                ),
+                None => (
+                    Verdict::Less,
+                    "a logout may kill jobs: logind does not say, and you do not linger (loginctl enable-linger)",
+                ),
+            }
+        }
+        (ScopePlan::Stay(StayReason::NotLingering), _) => (
             Verdict::Less,
             "a stop of this unit kills its jobs; if this user lingers, they get a scope of their own (as root: loginctl enable-linger USER)",
         ),
@@ -120,15 +126,18 @@ mod tests {
 
     #[test]
     fn good_is_said_only_where_nothing_takes_jobs_down() {
-        const LINGERING: Way = Way::Leave(Manager::User { lingers: true });
-        const SHORT: Way = Way::Leave(Manager::User { lingers: false });
-        let (stay, deaf) = (Way::Stay(Why::NotLingering), Way::Stay(Why::Unasked));
-        let refused = Way::Stay(Why::Refused);
+        const LINGERING: ScopePlan = ScopePlan::Leave(Manager::User { lingers: true });
+        const SHORT: ScopePlan = ScopePlan::Leave(Manager::User { lingers: false });
+        let (stay, deaf) = (
+            ScopePlan::Stay(StayReason::NotLingering),
+            ScopePlan::Stay(StayReason::Unasked),
+        );
+        let refused = ScopePlan::Stay(StayReason::Refused);
         let session = Owner::Session(1000);
         for (owner, way, kills, verdict, words) in [
             (
                 session,
-                Way::Leave(Manager::System),
+                ScopePlan::Leave(Manager::System),
                 None,
                 Verdict::Good,
                 "of the system's",

@@ -1,22 +1,22 @@
-//! What does not fit: long lines, long texts.
+//! Text that does not fit: long lines and long texts.
 
 use super::*;
 use crate::view::line::Line;
 use crate::view::{excerpt, line};
 
-/// Few bytes, so that little input is too much.
+/// Few bytes, so that a small input is already too long.
 pub fn tight() -> impl Strategy<Value = Options> {
     (0usize..3000, 0usize..400).prop_map(|(budget, line_limit)| Options { budget, line_limit })
 }
 
-/// A shortened line as its two ends, and how much there was between them.
+/// Splits a shortened line into its two ends and the number of bytes between them.
 fn ends(shown: &str) -> Option<(&str, u64, &str)> {
     let (first, rest) = shown.split_once(" … [")?;
     let (number, last) = rest.split_once(" bytes left out] … ")?;
     Some((first, number.replace(',', "").parse().ok()?, last))
 }
 
-/// Whether a line is shown as it should be, and whether that is less than all of it.
+/// Whether a line is shown correctly, and whether it was shortened.
 fn shows(shown: &str, line: &str, limit: usize) -> Result<bool, TestCaseError> {
     if line.trim_end_matches('\n').len() <= limit {
         prop_assert_eq!(shown, line);
@@ -33,7 +33,7 @@ fn shows(shown: &str, line: &str, limit: usize) -> Result<bool, TestCaseError> {
     Ok(true)
 }
 
-/// Lines around the limit, and what is not text between them.
+/// Lines around the limit, mixed with bytes that are not text.
 fn texts() -> impl Strategy<Value = Vec<u8>> {
     let line = (
         "(a|bc|日|👍){0,120}",
@@ -80,9 +80,9 @@ proptest! {
         }
     }
 
-    /// Past the width a line cannot be gone back to, wherever the text was cut.
+    /// Text past the width cannot be edited, wherever the input was cut.
     #[test]
-    fn a_line_past_its_width_is_the_same_however_it_is_written(
+    fn a_line_past_its_width_does_not_depend_on_how_it_is_cut(
         acts in vec(prop_oneof![
             6 => "[aé日]{0,90}".prop_map(Step::Write),
             1 => (0usize..400).prop_map(Step::ToColumn),
@@ -134,9 +134,9 @@ fn a_long_line_keeps_its_ends() {
     assert_eq!((viewed.shortened_lines, viewed.omitted_lines), (1, 0));
 }
 
-/// The width is past; the second state replaces the first.
+/// The text is past the width, and the second state replaces the first.
 #[test]
-fn a_long_line_can_be_written_anew() {
+fn a_long_line_can_be_overwritten() {
     let state = |c: &str| c.repeat(10_000);
     let again = text(&format!("{}\r{}end", state("a"), state("b")));
     assert_eq!(again, text(&format!("{}end", state("b"))));
@@ -156,7 +156,7 @@ fn memory_does_not_grow_with_the_input() {
 }
 
 #[test]
-fn what_is_left_out_is_said() {
+fn the_text_says_what_was_left_out() {
     let rows = [
         (1, 1, "[… 1 line, 1 byte left out …]\n"),
         (12_345, 1_234_567, "[… 12,345 lines, 1.2 MB left out …]\n"),

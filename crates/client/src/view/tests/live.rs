@@ -1,4 +1,4 @@
-//! What is said while it comes.
+//! What the live view prints while output comes.
 
 use super::*;
 use crate::view::{Live, Said};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 const LIMIT: usize = 300;
 
-/// What happens to an output.
+/// An event of an output.
 #[derive(Clone, Copy)]
 enum Step<'a> {
     Comes(&'a str),
@@ -15,7 +15,7 @@ enum Step<'a> {
 }
 use Step::{Comes, Missing, Still};
 
-/// What is said at each step, and at the end.
+/// What is printed at each step and at the end.
 fn said(mut live: Live, steps: &[Step<'_>]) -> Vec<String> {
     let mut all = Vec::new();
     for step in steps {
@@ -43,7 +43,7 @@ fn redacted(steps: &[Step<'_>]) -> Vec<String> {
 }
 
 #[test]
-fn a_line_is_said_once_it_is_finished() {
+fn a_line_is_printed_when_it_is_finished() {
     assert_eq!(
         plain(&[Comes("on"), Comes("e\ntw"), Comes("o\n"), Comes("three")]),
         ["", "one\n", "two\n", "", "three"]
@@ -55,7 +55,7 @@ fn a_line_is_said_once_it_is_finished() {
 }
 
 #[test]
-fn a_question_is_said_and_its_line_gone_on_with() {
+fn a_question_is_printed_and_its_line_continues() {
     assert_eq!(
         plain(&[Comes("Password: "), Still, Comes("\r\nok\n")]),
         ["", "Password: ", "\nok\n", ""]
@@ -76,7 +76,7 @@ fn a_question_is_said_and_its_line_gone_on_with() {
 }
 
 #[test]
-fn what_was_written_over_is_said_on_a_new_line() {
+fn an_overwritten_line_is_printed_again_on_a_new_line() {
     assert_eq!(
         plain(&[Comes("10%"), Still, Comes("\r100%\nnext\n")]),
         ["", "10%", "\n100%\nnext\n", ""]
@@ -85,7 +85,7 @@ fn what_was_written_over_is_said_on_a_new_line() {
         plain(&[Comes("10%"), Still, Comes("\r20%"), Still, Comes("\r30%\n")]),
         ["", "10%", "", "\n20%", "\n30%\n", ""]
     );
-    // The blanks that were said are not shown any more, which is no reason to say it again.
+    // Blanks that were printed are no longer shown. That is no reason to print the line again.
     assert_eq!(
         plain(&[Comes("ab  "), Still, Comes("\ra"), Still, Comes("\n")]),
         ["", "ab  ", "", "", "\n", ""]
@@ -97,7 +97,7 @@ fn what_was_written_over_is_said_on_a_new_line() {
 }
 
 #[test]
-fn a_bar_that_moves_slowly_is_said_less_and_less_often() {
+fn a_slow_progress_bar_is_printed_less_and_less_often() {
     let mut live = Live::new(LIMIT, 0);
     let mut said = Vec::new();
     for second in 0..3600 {
@@ -114,9 +114,9 @@ fn a_bar_that_moves_slowly_is_said_less_and_less_often() {
     assert!(live.patience() < Some(Duration::from_millis(200)));
 }
 
-/// No timer runs unless it has something to do.
+/// No timer runs unless something is held back.
 #[test]
-fn there_is_patience_only_while_something_is_held_back() {
+fn a_timer_runs_only_while_something_is_held_back() {
     let mut live = Live::new(LIMIT, 0);
     let mut waits = |bytes: &str, is_still: bool| {
         live.push(bytes.as_bytes(), &mut |_| {});
@@ -136,9 +136,9 @@ fn there_is_patience_only_while_something_is_held_back() {
     assert!(!waits(&"long ".repeat(100), false));
 }
 
-/// A word that is held back for longer is not waited for.
+/// Half a word that may be a secret is held back, but no timer runs for it.
 #[test]
-fn there_is_no_patience_for_half_a_secret() {
+fn no_timer_runs_for_half_a_secret() {
     let mut live = Live::new(LIMIT, 0).redacted("");
     live.push(b"token ghp_a1B2", &mut |_| {});
     assert!(live.patience().is_some());
@@ -147,7 +147,7 @@ fn there_is_no_patience_for_half_a_secret() {
 }
 
 #[test]
-fn noise_is_dropped_as_in_the_whole() {
+fn shell_noise_is_dropped_in_the_live_view_too() {
     let noise = "stdin: is not a tty\n";
     assert_eq!(plain(&[Comes(noise), Comes("a\n")]), ["", "a\n", ""]);
     assert_eq!(plain(&[Comes(noise), Still]), ["", "", noise]);
@@ -162,7 +162,7 @@ fn noise_is_dropped_as_in_the_whole() {
 }
 
 #[test]
-fn what_is_missing_ends_a_line() {
+fn a_missing_range_ends_a_line() {
     assert_eq!(
         plain(&[Comes("a\nb\x1b["), Missing(100), Comes("mc\n")]),
         ["a\n", "b", "mc\n", ""]
@@ -174,7 +174,7 @@ fn what_is_missing_ends_a_line() {
 }
 
 #[test]
-fn it_is_told_where_each_text_begins() {
+fn each_text_has_its_offset() {
     let mut live = Live::new(LIMIT, 100);
     let mut places = Vec::new();
     let mut out = |said: Said<'_>| places.push((said.from_byte, said.text.to_owned()));
@@ -205,7 +205,7 @@ fn memory_does_not_grow_with_the_input() {
 }
 
 #[test]
-fn secrets_are_left_out_wherever_they_are_cut() {
+fn secrets_are_redacted_wherever_the_input_is_cut() {
     let token = ["ghp", "_", &"a1B2".repeat(9)].concat();
     let line = format!("the \x1b[1mtoken {token} is\x1b[m mine\n");
     for at in (0..line.len()).filter(|at| line.is_char_boundary(*at)) {
@@ -218,7 +218,7 @@ fn secrets_are_left_out_wherever_they_are_cut() {
 }
 
 #[test]
-fn questions_are_asked_and_half_secrets_are_not_shown() {
+fn questions_are_printed_and_half_secrets_are_not() {
     for question in [
         "Password:",
         "Password: ",
@@ -245,7 +245,7 @@ fn questions_are_asked_and_half_secrets_are_not_shown() {
 }
 
 #[test]
-fn a_private_key_is_left_out_however_slowly_it_comes() {
+fn a_private_key_is_redacted_however_slowly_it_comes() {
     let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n";
     let key = [
         Comes("-----BEGIN PRIVATE KEY-----\n"),
@@ -263,13 +263,13 @@ fn a_private_key_is_left_out_however_slowly_it_comes() {
         "[redacted:private-key]\nafter\n",
         "from its beginning"
     );
-    // The beginning is not there.
+    // The beginning of the key is missing.
     let rest = format!("before\n{body}{body}YWJj\n-----END PRIVATE KEY-----\nafter\n");
     assert_eq!(
         redacted(&[Comes(&rest)]).concat(),
         "before\n[redacted:private-key]\nafter\n"
     );
-    // What only looks like it is there soon.
+    // Text that only looks like a key is shown soon.
     assert_eq!(
         redacted(&[Comes(body), Still, Comes("x\n")]),
         ["", body, "x\n", ""]
@@ -294,7 +294,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn it_says_in_all_what_the_whole_view_shows(
+    fn the_live_view_prints_the_same_text_as_the_whole_view(
         input in prop_oneof![pieces(), vec(any::<u8>(), 0..1500)],
         has_noise in any::<bool>(),
         limit in prop_oneof![128usize..200, Just(1 << 18)],
@@ -306,9 +306,9 @@ proptest! {
         prop_assert_eq!(live_text(Live::new(limit, 0), &cut(&input, &places)), whole.text);
     }
 
-    /// However often it was still: the last that was said of each line is how it ended.
+    /// However many pauses there were, the last printed state of each line is its final one.
     #[test]
-    fn each_line_ends_as_it_ended(
+    fn the_last_printed_state_of_a_line_is_its_final_one(
         input in pieces(),
         places in vec(any::<prop::sample::Index>(), 0..12),
     ) {

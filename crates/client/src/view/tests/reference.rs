@@ -1,5 +1,4 @@
-//! The view in its plainest form: all of the input at once, no limits, a line a vector of
-//! characters.
+//! The simplest possible view: the whole input at once, no limits, each line a vector of characters.
 
 use crate::view::decode::LONGEST_SEQUENCE;
 use crate::view::line::EDGE;
@@ -73,7 +72,7 @@ impl Row {
         if !parameters.chars().all(|c| c.is_ascii_digit()) {
             return;
         }
-        // More digits than a number holds are as good as the largest.
+        // More digits than a number can hold count as the largest number.
         let number = match parameters.is_empty() {
             true => 0,
             false => parameters.parse().unwrap_or(u64::MAX),
@@ -107,7 +106,7 @@ fn character(input: &[u8], at: usize, row: &mut Row) -> usize {
     at + chunk.invalid().len()
 }
 
-/// `start` is where the sequence's length is counted from.
+/// `start` is where the length of the sequence is counted from.
 fn escape(input: &[u8], start: usize, row: &mut Row) -> usize {
     match input.get(start) {
         Some(b'[') => csi(input, start, start + 1, row),
@@ -140,7 +139,7 @@ fn string(input: &[u8], start: usize, from: usize) -> usize {
     })
 }
 
-/// The first place that is not so, or where the sequence is too long.
+/// The first index at which `holds` is false, or where the sequence is too long.
 fn while_in(input: &[u8], start: usize, from: usize, holds: impl Fn(u8) -> bool) -> usize {
     let limit = input.len().min(start + LONGEST_SEQUENCE);
     (from..limit).find(|at| !holds(input[*at])).unwrap_or(limit)

@@ -20,7 +20,7 @@ fn state(events: &[Event]) -> State {
 }
 
 #[test]
-fn only_what_may_be_running_is_adopted() {
+fn only_a_job_that_may_be_running_is_adopted() {
     let accepted = Event::Accepted {
         boot: BootId("now".into()),
         host: None,
@@ -44,7 +44,7 @@ fn only_what_may_be_running_is_adopted() {
         remedy(&running, None, false, Some(Gone::Restarted)),
         Remedy::Settle(Outcome::Lost { .. })
     ));
-    // What ran in a container that has ended cannot be running either.
+    // A job in a container that has ended cannot be running either.
     assert!(matches!(
         remedy(&running, None, false, Some(Gone::NamespaceEnded)),
         Remedy::Settle(Outcome::Lost { .. })
@@ -64,7 +64,7 @@ fn only_what_may_be_running_is_adopted() {
         remedy(&waiting, None, false, Some(Gone::NamespaceEnded)),
         Remedy::Settle(Outcome::NotStarted { .. })
     ));
-    // Its start may have been journaled, and lost with the power.
+    // Its start may have been in a journal line that the power loss removed.
     assert!(matches!(
         remedy(&waiting, None, false, Some(Gone::Restarted)),
         Remedy::Settle(Outcome::Lost { .. })
