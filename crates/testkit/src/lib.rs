@@ -15,6 +15,7 @@
 //! | [`checks`] | checks that several tests share, and checking many cases at once |
 //! | [`namespaces`] | other PID namespaces, which stand in for other machines |
 //! | [`trace`] | watching system calls |
+//! | [`conformance`] | the promises as a table of cases that any place can be put to |
 //! | [`needs`] | skipping a test on a machine that lacks something |
 //!
 //! Most functions panic when they fail, as tests want it. Those with `try_` in their name return the
@@ -26,6 +27,7 @@
 )]
 
 pub mod checks;
+pub mod conformance;
 pub mod environment;
 pub mod gate;
 pub mod keepers;

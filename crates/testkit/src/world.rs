@@ -213,8 +213,9 @@ impl World {
     #[track_caller]
     pub fn wait(&self, id: &str) -> Value {
         let ran = self.outlive(&["wait", id, "--json", "--timeout", "30s"]);
-        assert_ne!(ran.code, 124, "{id} did not end: {ran:?}");
-        ran.job()
+        let job = ran.job_or_null();
+        assert_eq!(job["state"], "ended", "{id} did not end: {ran:?}");
+        job
     }
 
     /// The one job in the answer to `stop` or `wait`.
