@@ -1,7 +1,7 @@
-//! Showing an event on this machine's desktop, with the program that the desktop has for it.
+//! Shows an event as a desktop notification, with the desktop's own program.
 //!
-//! The text of an event is somebody else's: it reaches the program as arguments that cannot be
-//! options, script or markup, and only as much of it as a notification shows.
+//! The text of an event comes from outside. It is passed as arguments that cannot act as options,
+//! script or markup, and is cut to the length that a notification shows.
 
 use crate::error::NotRung;
 use crate::event::Event;
@@ -9,11 +9,11 @@ use crate::program;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// What no desktop shows anyway, in characters.
+/// Desktops show no more than this, in characters.
 const MAX_TITLE: usize = 200;
 const MAX_BODY: usize = 2000;
 
-/// How a desktop is reached.
+/// The program that shows notifications on one kind of desktop.
 #[derive(Clone, Copy, Debug)]
 struct Notifier {
     program: &'static str,
@@ -46,19 +46,19 @@ pub fn ring(event: &Event, limit: Duration) -> Result<(), NotRung> {
     program::run(&mut command, notifier.program, notifier.hint, limit)
 }
 
-/// The first line, and the rest.
+/// Splits the text into its first line and the rest.
 fn split(text: &str) -> (String, String) {
     let text = text.trim();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     let title = printable(first.trim(), MAX_TITLE);
     match title.is_empty() {
-        // Programs refuse to show what has no title.
+        // Programs refuse to show a notification without a title.
         true => ("Outlive".to_owned(), String::new()),
         false => (title, printable(rest.trim(), MAX_BODY)),
     }
 }
 
-/// Without control characters, some of which no argument can have.
+/// Removes control characters, since some of them cannot be passed as an argument.
 fn printable(text: &str, most: usize) -> String {
     let is_shown = |c: &char| !c.is_control() || *c == '\n';
     let mut shown: String = text.chars().filter(is_shown).take(most).collect();
@@ -68,8 +68,8 @@ fn printable(text: &str, most: usize) -> String {
     shown
 }
 
-/// The body is markup to desktops, and `notify-send` undoes backslashes in it; neither holds for the
-/// title.
+/// Desktops treat the body as markup, and `notify-send` removes backslashes from it. Neither applies to
+/// the title.
 fn notify_send(title: &str, body: &str) -> Vec<String> {
     let body = body
         .replace('&', "&amp;")
@@ -81,7 +81,7 @@ fn notify_send(title: &str, body: &str) -> Vec<String> {
         .to_vec()
 }
 
-/// The text is given to the script, not written into it.
+/// The text is passed to the script as an argument, not inserted into it.
 fn osascript(title: &str, body: &str) -> Vec<String> {
     let script = "display notification (item 2 of argv) with title (item 1 of argv)";
     [
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_neither_option_nor_markup_nor_script() {
+    fn text_never_acts_as_option_or_markup_or_script() {
         assert_eq!(
             notify_send("-t", "<b>a & b</b> \\n"),
             [

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// A doorbell by its name, and why it did not ring.
+/// An error of a doorbell, with its name.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("no doorbell {name:?} is configured; {known}")]
@@ -16,7 +16,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What went wrong, for programs. These words never change.
+    /// The kind of error, for programs. These words never change.
     pub fn code(&self) -> &'static str {
         match self {
             Error::NoSuchDoorbell { .. } => "no_such_doorbell",
@@ -24,7 +24,7 @@ impl Error {
         }
     }
 
-    /// Whether the request was wrong and another request would succeed.
+    /// Whether the request was wrong, so that another request could succeed.
     pub fn is_bad_input(&self) -> bool {
         matches!(self, Error::NoSuchDoorbell { .. })
     }
@@ -85,7 +85,7 @@ pub enum NotRung {
     },
 }
 
-/// What people usually find behind such an answer.
+/// The usual reason for such a status.
 fn advice(status: u16) -> &'static str {
     match status {
         300..=399 => ": it sends elsewhere, which is not followed; write the final address as url",

@@ -1,4 +1,4 @@
-//! What of an event a doorbell reads. The rest it passes on as it is.
+//! The fields of an event that a doorbell reads. The rest is passed on unchanged.
 
 use crate::error::NotRung;
 use outlive::Outlive;
@@ -6,14 +6,14 @@ use outlive::inbox::{self, EventId};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The largest event that is read.
+/// The largest event that is accepted.
 pub const MAX_EVENT: u64 = 1 << 20;
 
 #[derive(Debug, Deserialize)]
 pub struct Event {
     #[serde(rename = "event")]
     pub id: String,
-    /// What to show; already without secrets.
+    /// The text to show; secrets are already removed.
     pub text: String,
 }
 
@@ -27,8 +27,8 @@ impl Event {
     }
 }
 
-/// The event of a job's end with all there is to say of it: a keeper, which rings, knows how the job ended
-/// but neither reads its output nor leaves out secrets. What is no such event stays as it is.
+/// Completes the event of a job's end. The keeper that rings knows how the job ended, but it neither
+/// reads the output nor redacts secrets. Any other event stays as it is.
 pub fn in_full(outlive: &Outlive, json: Vec<u8>) -> Vec<u8> {
     filled(outlive, &json).unwrap_or(json)
 }

@@ -12,15 +12,15 @@
 //! A doorbell only says that there is news; the inbox is the truth. So the keeper retries a doorbell that
 //! failed for a while and then gives up, and a doorbell that rings twice does no harm: every event has an id.
 //!
-//! | module | owns |
+//! | module | contains |
 //! |---|---|
-//! | `ring` | ringing a doorbell by its name |
-//! | `event` | what a doorbell reads of an event |
-//! | `webhook` | posting the event to a web server |
-//! | `signature`, `secret` | proving to that server who posted it |
-//! | `trust` | which certificate authorities to trust |
-//! | `desktop` | a notification on this machine's desktop |
-//! | `program` | running a command with the event |
+//! | `ring` | rings a doorbell by its name |
+//! | `event` | the fields of an event that a doorbell reads |
+//! | `webhook` | posts the event to a web server |
+//! | `signature`, `secret` | prove to that server who posted it |
+//! | `trust` | the certificate authorities to trust |
+//! | `desktop` | shows a notification on this machine's desktop |
+//! | `program` | runs a command with the event |
 //! | `error` | why a doorbell did not ring |
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Running a program of this machine, for a limited time.
+//! Runs a program on this machine, with a time limit.
 
 use crate::error::NotRung;
 use outlive_sys::process::PidFd;
@@ -8,7 +8,7 @@ use std::io::{self, Seek, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// Has `sh` run a command with these bytes on its standard input.
+/// Runs a command in `sh` with these bytes on its standard input.
 pub fn shell(command: &str, input: &[u8], limit: Duration) -> Result<(), NotRung> {
     let mut shell = Command::new("sh");
     shell.args(["-c", command]);
@@ -19,7 +19,8 @@ pub fn shell(command: &str, input: &[u8], limit: Duration) -> Result<(), NotRung
     run(shell.stdin(input), "sh", "a POSIX shell", limit)
 }
 
-/// Becomes `sh` with a command and these bytes on its standard input; returns only where that fails.
+/// Replaces this process by `sh` with a command and these bytes on its standard input. Returns only if
+/// that fails.
 pub fn become_shell(command: &str, input: &[u8]) -> NotRung {
     let failed = |source| NotRung::NotRun {
         program: "sh",
@@ -35,7 +36,7 @@ pub fn become_shell(command: &str, input: &[u8]) -> NotRung {
     }
 }
 
-/// Runs a program to its end. What it prints goes where words go.
+/// Runs a program to its end. Its standard output goes to standard error.
 pub fn run(
     command: &mut Command,
     program: &'static str,
@@ -55,10 +56,10 @@ pub fn run(
     }
 }
 
-/// How it ended; `None` if it did not in time and was killed.
+/// The exit status; `None` if the program did not end in time and was killed.
 fn end_of(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let deadline = clock::boot_ms().saturating_add(limit.as_millis() as u64);
-    // Not reaped yet, so its number is its own.
+    // The child is not reaped yet, so its process ID cannot be reused.
     let Some(process) = PidFd::open(child.id() as i32)? else {
         return child.wait().map(Some);
     };
@@ -77,7 +78,7 @@ fn end_of(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> 
     }
 }
 
-/// A file in memory, not a pipe: nobody has to stay and write what the program may never read.
+/// Uses a file in memory instead of a pipe: nobody has to wait until the program reads its input.
 fn file(bytes: &[u8]) -> io::Result<File> {
     let mut file = file::in_memory("event")?;
     file.write_all(bytes)?;
@@ -92,16 +93,16 @@ mod tests {
     const LONG: Duration = Duration::from_secs(30);
 
     #[test]
-    fn it_reads_the_event_and_its_code_counts() {
+    fn the_command_gets_the_event_and_its_exit_code_decides() {
         assert!(shell("test \"$(cat)\" = event", b"event", LONG).is_ok());
         let error = shell("exit 3", b"", LONG).expect_err("it fails");
         assert_eq!(error.to_string(), "sh failed (exit status: 3)");
-        // One that reads nothing of a large event has rung all the same.
+        // A program that reads nothing of a large event still rings.
         assert!(shell("true", &[b'x'; 1 << 20], LONG).is_ok());
     }
 
     #[test]
-    fn it_has_so_much_time() {
+    fn a_command_that_takes_too_long_is_killed() {
         let error = shell("exec sleep 100", b"", Duration::from_millis(50));
         assert!(matches!(error, Err(NotRung::TooSlow { .. })), "{error:?}");
     }

@@ -1,4 +1,4 @@
-//! Ringing one doorbell, and an event to try it with.
+//! Rings one doorbell, and makes an event for testing it.
 
 use crate::error::{Error, NotRung};
 use crate::event::Event;
@@ -15,7 +15,7 @@ pub fn ring(config: &Config, name: &str, event_json: &[u8]) -> Result<(), Error>
     })
 }
 
-/// Has `sh` run a command with this event, in this process's stead.
+/// Replaces this process by `sh` with this command and event.
 pub fn become_command(name: &str, command: &str, event_json: &[u8]) -> Error {
     Error::NotRung {
         name: name.to_owned(),
@@ -32,7 +32,7 @@ pub(crate) fn ring_bell(bell: &Bell, json: &[u8]) -> Result<(), NotRung> {
     }
 }
 
-/// An event for trying a doorbell: like that of a job's end, of a job called `test`.
+/// An event for testing a doorbell: like the end of a job called `test`.
 pub fn sample(name: &str) -> Vec<u8> {
     let now = clock::wall_ms();
     serde_json::json!({
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sample_is_an_event() {
+    fn the_sample_parses_as_an_event() {
         let sample = sample("ops");
         let event = Event::parse(&sample).expect("is one");
         assert!(event.id.starts_with("test:"), "{event:?}");

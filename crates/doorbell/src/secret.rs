@@ -1,4 +1,4 @@
-//! Reading a secret where the configuration says that it is.
+//! Reads a secret from where the configuration says it is.
 
 use crate::error::NotRung;
 use outlive::config::Secret;
@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// More is no secret but a mistake.
+/// A longer file is a mistake and not a secret.
 const MAX: u64 = 64 << 10;
 
 pub fn read(secret: &Secret) -> Result<Vec<u8>, NotRung> {
@@ -31,7 +31,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, NotRung> {
         source,
     };
     let file = File::open(path).map_err(failed)?;
-    // Of the open file, so that what is checked is what is read.
+    // Check the open file, so that the checked file is the one that is read.
     let metadata = file.metadata().map_err(failed)?;
     let is_foreign = ![outlive_sys::process::own::user_id(), 0].contains(&metadata.uid());
     if is_foreign || metadata.mode() & 0o077 != 0 {
@@ -39,7 +39,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, NotRung> {
     }
     let mut bytes = Vec::new();
     file.take(MAX).read_to_end(&mut bytes).map_err(failed)?;
-    // Editors and `echo` end a file with a line break that nobody means.
+    // Editors and `echo` end a file with a line break that is not part of the secret.
     while bytes
         .last()
         .is_some_and(|byte| matches!(byte, b'\n' | b'\r'))
@@ -56,7 +56,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_secret_that_others_can_read_is_none() {
+    fn a_secret_that_others_can_read_is_refused() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("secret");
         fs::write(&path, "s3cret\n").expect("is written");
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_is_an_error_not_an_unsigned_post() {
+    fn a_missing_secret_is_an_error_and_nothing_is_posted_unsigned() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("secret");
         assert!(matches!(

@@ -1,6 +1,6 @@
-//! Proving to a receiver that a post is ours and fresh: HMAC-SHA256 of `<timestamp>.<body>`.
+//! Proves to a receiver that a post is ours and fresh: HMAC-SHA256 of `<timestamp>.<body>`.
 //!
-//! The timestamp is signed too, so that an old post cannot be sent again as a new one.
+//! The signature covers the timestamp, so that an old post cannot be replayed as a new one.
 
 use ring::hmac;
 
@@ -21,18 +21,19 @@ fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// By `printf '1700000000.{"event":"j:1","text":"hi"}' | openssl dgst -sha256 -hmac key`.
+    /// Computed with `printf '1700000000.{"event":"j:1","text":"hi"}' | openssl dgst -sha256 -hmac
+    /// key`.
     #[test]
-    fn signs_as_others_do() {
+    fn the_signature_equals_that_of_openssl() {
         assert_eq!(
             sign(b"key", 1_700_000_000, br#"{"event":"j:1","text":"hi"}"#),
             "sha256=6811eeaef0fe037d247a7438a675acec79ed10fbb3706dd1a602b78ce741c40c"
         );
     }
 
-    /// RFC 4231, case 2: the primitive itself.
+    /// RFC 4231, case 2, which tests HMAC-SHA256 itself.
     #[test]
-    fn the_primitive_is_hmac_sha256() {
+    fn the_algorithm_is_hmac_sha256() {
         let key = hmac::Key::new(hmac::HMAC_SHA256, b"Jefe");
         let tag = hmac::sign(&key, b"what do ya want for nothing?");
         assert_eq!(

@@ -1,7 +1,8 @@
-//! Whom to believe that a web server is who it says.
+//! The certificate authorities to trust.
 //!
-//! Mozilla's list, which is part of the program, so that it works in the barest container; or the file
-//! that `SSL_CERT_FILE` names, as for most other programs: companies have authorities of their own.
+//! By default this is Mozilla's list, which is part of the program, so that it works in a minimal
+//! container. Like most programs, `SSL_CERT_FILE` replaces it, because companies have authorities of
+//! their own.
 
 use crate::error::NotRung;
 use outlive::environment;
@@ -19,7 +20,7 @@ pub fn roots() -> Result<RootCerts, NotRung> {
     }
 }
 
-/// The certificates of a file; `None` if it has none. Other things may stand in it as well.
+/// The certificates in a file; `None` if it has none. The file may contain other things too.
 fn parse(pem: &[u8]) -> Option<RootCerts> {
     let certificates: Vec<Certificate<'static>> = parse_pem(pem)
         .filter_map(|item| match item {
@@ -35,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_certificates_is_no_list() {
+    fn a_file_without_certificates_is_refused() {
         let certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         assert!(parse(certificate.as_bytes()).is_some());
         for text in ["", "words", "-----BEGIN CERTIFICATE-----\n"] {

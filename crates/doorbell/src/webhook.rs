@@ -1,8 +1,8 @@
-//! Posting an event to a web server.
+//! Posts an event to a web server.
 //!
-//! One ring is one post, tried a second time at once where no connection came about: names and routes
-//! flicker. Whatever else goes wrong is for the keeper, which tries again later. Redirects are not
-//! followed: the event is for whom the configuration names.
+//! A ring is one post. If no connection was made, it is retried once at once, because name lookups and
+//! routes fail now and then. After any other failure, the keeper retries later. Redirects are not
+//! followed: only the configured server gets the event.
 
 use crate::error::NotRung;
 use crate::event::Event;
@@ -16,9 +16,9 @@ use ureq::Agent;
 use ureq::http::HeaderValue;
 use ureq::tls::{RootCerts, TlsConfig};
 
-const TRIES: u32 = 2;
-/// Between the two.
-pub const PAUSE: Duration = Duration::from_millis(250);
+const MAX_ATTEMPTS: u32 = 2;
+/// The pause between the two attempts.
+pub const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
 pub fn ring(webhook: &Webhook, event: &Event, body: &[u8]) -> Result<(), NotRung> {
     let post = Post::new(webhook, event, body)?;
@@ -34,16 +34,16 @@ pub fn ring(webhook: &Webhook, event: &Event, body: &[u8]) -> Result<(), NotRung
                 let url = url.clone();
                 return Err(NotRung::Refused { url, status });
             }
-            Err(error) if tries < TRIES && is_unconnected(&error) && left > PAUSE => {
+            Err(error) if tries < MAX_ATTEMPTS && is_unconnected(&error) && left > RETRY_PAUSE => {
                 tries += 1;
-                thread::sleep(PAUSE);
+                thread::sleep(RETRY_PAUSE);
             }
             Err(error) => return Err(failure(url.clone(), limit, error)),
         }
     }
 }
 
-/// What is sent, the same at every try.
+/// The data to send; the same in both attempts.
 struct Post<'a> {
     id: HeaderValue,
     timestamp: u64,
@@ -69,7 +69,7 @@ impl<'a> Post<'a> {
         })
     }
 
-    /// The status of the answer.
+    /// Returns the status of the answer.
     fn send(&self, url: &Url, limit: Duration) -> Result<u16, ureq::Error> {
         let mut request = self
             .agent(url, limit)
@@ -99,7 +99,7 @@ impl<'a> Post<'a> {
     }
 }
 
-/// Whether the server cannot have seen the post.
+/// Whether the server cannot have received the post.
 fn is_unconnected(error: &ureq::Error) -> bool {
     match error {
         ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
@@ -116,7 +116,7 @@ fn is_unconnected(error: &ureq::Error) -> bool {
     }
 }
 
-/// The standard library has no kind for a name that cannot be looked up, only these words.
+/// The standard library has no error kind for a failed name lookup, only this text.
 fn is_lookup(error: &io::Error) -> bool {
     error.to_string().starts_with("failed to lookup address")
 }

@@ -1,4 +1,4 @@
-//! Against a real server on this machine.
+//! Tests against a real server on this machine.
 
 use crate::ring::ring_bell;
 use crate::{NotRung, signature};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 const EVENT: &[u8] = br#"{"event":"1pzrj72dak:7","kind":"ended","text":"job ended"}"#;
 
-/// What a server was sent.
+/// A request that the server received.
 struct Request {
     first: String,
     headers: Vec<(String, String)>,
@@ -54,7 +54,7 @@ impl Request {
     }
 }
 
-/// A server that answers one request so; returns its address and what it was sent.
+/// A server that gives this answer to one request. Returns its address and the request.
 fn server(answer: &'static str) -> (String, JoinHandle<Request>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -107,7 +107,7 @@ fn without_a_secret_there_is_no_signature() {
 }
 
 #[test]
-fn only_success_is_success() {
+fn only_a_2xx_status_counts_as_success() {
     for (answer, said) in [
         (
             "HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n",
@@ -137,7 +137,7 @@ fn only_success_is_success() {
 }
 
 #[test]
-fn a_server_that_says_nothing_is_left() {
+fn a_silent_server_is_given_up_after_the_limit() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));
     let began = Instant::now();
@@ -147,7 +147,7 @@ fn a_server_that_says_nothing_is_left() {
     assert!(began.elapsed() >= Duration::from_millis(250));
 }
 
-/// Names and routes flicker: there is a second try, and no third.
+/// Name lookups and routes fail now and then, so there is a second attempt, and no third.
 #[test]
 fn a_refused_connection_is_tried_twice() {
     let address = {
@@ -158,16 +158,19 @@ fn a_refused_connection_is_tried_twice() {
     let began = Instant::now();
     let error = ring_bell(&bell(&url, ""), EVENT).expect_err("nobody is there");
     assert!(matches!(error, NotRung::Unreachable { .. }), "{error}");
-    assert!(began.elapsed() >= super::webhook::PAUSE, "tried once only");
     assert!(
-        began.elapsed() < super::webhook::PAUSE * 8,
+        began.elapsed() >= super::webhook::RETRY_PAUSE,
+        "tried once only"
+    );
+    assert!(
+        began.elapsed() < super::webhook::RETRY_PAUSE * 8,
         "tried too often"
     );
 }
 
-/// Whoever speaks no TLS is not told anything in the clear.
+/// A server without TLS gets nothing in plain text.
 #[test]
-fn https_is_never_less() {
+fn https_never_falls_back_to_plain_text() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     let sent = thread::spawn(move || {
@@ -190,7 +193,7 @@ fn https_is_never_less() {
 }
 
 #[test]
-fn what_is_no_event_is_not_sent() {
+fn input_that_is_no_event_is_not_posted() {
     let bell = bell("http://127.0.0.1:9/", "");
     for wrong in [
         "",

@@ -1,4 +1,4 @@
-//! An agent that Outlive knows, as a small value to pass around.
+//! A known agent, as a small value.
 
 use crate::agents::AGENTS;
 use crate::profile::Profile;
@@ -34,8 +34,8 @@ impl Agent {
             .ok_or_else(|| BadAgent(text.to_owned()))
     }
 
-    /// The agent that a hook answers when nothing names the caller. The others in the list that cannot be
-    /// recognised read the same JSON as this one.
+    /// The agent whose format a hook uses if nothing names the caller. All agents in the list that
+    /// cannot be recognised read the same JSON.
     pub(crate) fn fallback() -> Agent {
         Agent(0)
     }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_known_by_its_name_and_its_program() {
+    fn every_agent_is_found_by_its_name_and_its_program() {
         for agent in Agent::all() {
             assert_eq!(Agent::parse(agent.name()), Ok(agent));
             assert_eq!(Agent::parse(agent.program()), Ok(agent));
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_of_an_unknown_caller_is_answered_as_claude_code() {
+    fn a_hook_of_an_unknown_caller_is_answered_like_claude_code() {
         assert_eq!(Agent::fallback().name(), "claude-code");
     }
 }

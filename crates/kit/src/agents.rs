@@ -10,8 +10,8 @@ mod opencode;
 
 use crate::profile::Profile;
 
-/// The order is written into files that agents share, so a new agent goes last. The first one answers
-/// hooks whose caller is unknown.
+/// The order is written into files that agents share, so add a new agent at the end. The first agent's
+/// format answers hooks whose caller is unknown.
 pub const AGENTS: &[&dyn Profile] = &[
     &claude_code::ClaudeCode,
     &codex::Codex,

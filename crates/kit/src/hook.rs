@@ -1,11 +1,12 @@
-//! What an agent's hooks ask, and what they are answered.
+//! Reads the input of an agent's hook and writes the answer.
 //!
 //! ```text
-//!   agent ─JSON on stdin─► call ─► inbox: claim ─► answer ─JSON, or words and exit 2─► agent
-//!                                      └───────────── ack, once it is out
+//!   agent ─JSON on stdin─► call ─► inbox: claim ─► answer ─JSON, or text and exit 2─► agent
+//!                                      └───────────── ack, after the answer is written
 //! ```
-//! The verb is [`crate::verbs::hook`]. A hook must never be what stops an agent: whatever goes wrong is
-//! a line in `hook.log`, and to the agent it is as if there were no news.
+//!
+//! The verb is [`crate::verbs::hook`]. A hook must never stop an agent: every failure becomes a line in
+//! `hook.log`, and the agent sees the same as without news.
 
 mod answer;
 mod call;
@@ -17,9 +18,9 @@ pub(crate) use call::HookInput;
 pub use call::{Call, Occasion};
 pub use journal::note;
 pub(crate) use text::session_key;
-pub use text::{BUDGET, MOST, news};
+pub use text::{BUDGET, MAX_EVENTS, news};
 
-/// Why a hook was not served. To the agent it is no news.
+/// Why a hook was not served. The agent sees the same as without news.
 #[derive(Debug, thiserror::Error)]
 pub enum NotServed {
     #[error("no hook is called {0:?}")]

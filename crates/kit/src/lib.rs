@@ -1,12 +1,12 @@
-//! Plugs Outlive into coding agents.
+//! Connects Outlive to coding agents.
 //!
-//! | module | owns |
+//! | module | contains |
 //! |---|---|
-//! | [`agent`] | an agent that is known, as a value |
+//! | [`agent`] | a known agent, as a value |
 //! | `agents` | one file for each agent, and the list of them |
-//! | `profile` | what such a file says: paths, entries, hooks, answers |
-//! | [`setup`] | what is written into an agent's configuration files, and how it is taken out again |
-//! | [`hook`] | what an agent sends when it calls a hook, and the answer in the agent's format |
+//! | `profile` | what such a file defines: paths, entries, hooks, answers |
+//! | [`setup`] | adds entries to an agent's configuration files, and removes them |
+//! | [`hook`] | reads the input of a hook, and answers in the agent's format |
 //! | [`verbs`] | `outlive setup` and `outlive hook` |
 //!
 //! To add an agent, write `agents/NAME.rs` and add it to the list in `agents.rs`; nothing else changes.

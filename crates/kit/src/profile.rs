@@ -1,5 +1,5 @@
-//! What Outlive must know about an agent: where its files are, what goes into them, and how its hooks speak.
-//!
+//! What Outlive must know about an agent: where its files are, what goes into them, and how its hooks
+//! communicate.
 //! Each file in `agents/` implements [`Profile`] for one agent. The provided methods describe Claude Code's
 //! form of hooks, which most agents have copied.
 
@@ -11,11 +11,11 @@ use crate::setup::piece::{Part, Piece};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// How long a hook may take, in seconds. It only looks and answers in milliseconds; a hook that takes
-/// longer is broken.
+/// The time limit of a hook, in seconds. A hook reads the inbox and answers in milliseconds; one that
+/// takes longer is broken.
 pub const HOOK_SECONDS: u64 = 10;
 
-/// Claude Code's names for the moments when it calls a hook.
+/// Claude Code's names for the occasions on which it calls a hook.
 const CLAUDE_CODE_OCCASIONS: &[(&str, Occasion)] = &[
     ("SessionStart", Occasion::SessionStart),
     ("UserPromptSubmit", Occasion::UserPromptSubmit),
@@ -23,7 +23,7 @@ const CLAUDE_CODE_OCCASIONS: &[(&str, Occasion)] = &[
     ("Stop", Occasion::Stop),
 ];
 
-/// What is to be known about one agent.
+/// The description of one agent.
 pub trait Profile: Sync {
     /// Its name in commands and in files.
     fn name(&self) -> &'static str;
@@ -48,7 +48,7 @@ pub trait Profile: Sync {
     /// Whether the commands it runs find its session's id in their environment.
     fn shells_know_session(&self) -> bool;
 
-    /// The moments when it calls a hook, by its own names.
+    /// The occasions on which it calls a hook, by its own names.
     fn occasions(&self) -> &'static [(&'static str, Occasion)] {
         CLAUDE_CODE_OCCASIONS
     }
@@ -63,18 +63,18 @@ pub trait Profile: Sync {
         None
     }
 
-    /// Whether a hook can wait beside the agent and wake it. An agent that cannot be woken would itself
-    /// wait for the hook.
+    /// Whether a hook can run in parallel to the agent and wake it. An agent that cannot be woken would
+    /// itself wait for the hook.
     fn can_be_woken(&self) -> bool {
         true
     }
 
-    /// The answer that makes the agent go on instead of ending its turn.
+    /// The answer that makes the agent continue instead of ending its turn.
     fn stop_answer(&self, text: &str) -> Value {
         json!({"decision": "block", "reason": text})
     }
 
-    /// The answer that tells the agent something and changes nothing else.
+    /// The answer that gives the agent text and changes nothing else.
     fn context_answer(&self, occasion: Occasion, text: &str) -> Value {
         json!({"hookSpecificOutput": {
             "hookEventName": self.occasion_name(occasion),
@@ -82,7 +82,7 @@ pub trait Profile: Sync {
         }})
     }
 
-    /// The agent's own name for an occasion. A hook that waits was started at the end of a turn.
+    /// The agent's own name for an occasion. A waiting hook was started at the end of a turn.
     fn occasion_name(&self, occasion: Occasion) -> &'static str {
         let occasion = match occasion {
             Occasion::Wait => Occasion::Stop,
@@ -95,7 +95,7 @@ pub trait Profile: Sync {
     }
 }
 
-/// The directories of a user that agents keep their own directories in.
+/// The directories of a user that contain the agents' own directories.
 #[derive(Clone, Debug)]
 pub struct UserDirectories {
     pub home: PathBuf,
@@ -103,7 +103,7 @@ pub struct UserDirectories {
     pub config: PathBuf,
 }
 
-/// Where one agent is set up, and for whom.
+/// Which agent is set up, and for whom.
 #[derive(Debug)]
 pub struct Site<'a> {
     pub agent: Agent,

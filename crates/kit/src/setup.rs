@@ -1,19 +1,20 @@
-//! Plugging Outlive into an agent: its MCP entry, its hooks and a few lines of instructions.
+//! Sets up an agent: adds the MCP entry, the hooks and a few lines of instructions.
 //!
 //! ```text
 //!   profile: which pieces go into which files ─► plan: each file before and after ─► apply
 //! ```
-//! | module | owns |
-//! |---|---|
-//! | `places` | which files of an agent setup changes; the agent's profile names them |
-//! | `piece` | putting one thing into a file's text and taking it out again |
-//! | `json`, `toml`, `block` | the same for each kind of file |
-//! | `plan` | what would change, with nothing changed yet |
-//! | `file` | reading, writing whole or not at all, backups, links |
 //!
-//! Nothing is written before everything has been read and found to parse. Taking out gives back the
-//! bytes there were, as long as nobody has changed the file since; else it takes out what is ours and
-//! leaves the rest. The backup says what was there before: a file without one was made by setup.
+//! | module | contains |
+//! |---|---|
+//! | `places` | the files of an agent that setup changes; the agent's profile names them |
+//! | `piece` | adds one thing to a file's text and removes it again |
+//! | `json`, `toml`, `block` | do the same for each kind of file |
+//! | `plan` | what would change; nothing is changed yet |
+//! | `file` | atomic reads and writes, backups, links |
+//!
+//! Nothing is written before every file has been read and parsed. If a file has not changed since,
+//! undoing the setup restores its bytes exactly. Otherwise it removes what is ours and leaves the rest.
+//! The backup holds the file as it was before; a file without a backup was made by setup.
 
 mod block;
 mod diff;
@@ -33,7 +34,7 @@ use std::path::{Path, PathBuf};
 /// For whom an agent is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Wherever this user works.
+    /// For this user, everywhere.
     User,
     /// For everyone who works in this directory.
     Project(PathBuf),
@@ -75,7 +76,7 @@ fn show(paths: &[PathBuf]) -> String {
 }
 
 impl Refused {
-    /// Another way of asking would do.
+    /// Whether another request could succeed.
     pub(crate) fn is_bad_input(&self) -> bool {
         matches!(self, Refused::NeedsYes(_) | Refused::NoProject(_))
     }

@@ -123,7 +123,9 @@ impl Args {
                 false => Shown::Tell,
             },
             most: match (self.hook, self.limit.map(NonZeroUsize::get)) {
-                (Some(_), limit) => limit.map_or(hook::MOST, |most| most.min(hook::MOST)),
+                (Some(_), limit) => {
+                    limit.map_or(hook::MAX_EVENTS, |most| most.min(hook::MAX_EVENTS))
+                }
                 (None, limit) => limit.unwrap_or(usize::MAX),
             },
         }

@@ -8,7 +8,7 @@ use crate::setup::piece::{Part, Piece};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// How often in a row Cursor goes on because a hook asked for it.
+/// How often in a row Cursor continues because a hook asked for it.
 const MAX_CONTINUATIONS: u64 = 10;
 
 pub struct Cursor;
@@ -76,7 +76,7 @@ impl Profile for Cursor {
         input.cursor_version.is_some()
     }
 
-    /// Cursor can be told to run the hooks of Claude Code. It would wait for the one that waits.
+    /// Cursor can run the hooks of Claude Code. It would block on the hook that waits.
     fn can_be_woken(&self) -> bool {
         false
     }

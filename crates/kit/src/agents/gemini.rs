@@ -63,7 +63,7 @@ impl Profile for Gemini {
     }
 }
 
-/// Gemini CLI counts a hook's time in milliseconds.
+/// Gemini CLI measures a hook's time limit in milliseconds.
 fn hook(site: &Site<'_>, occasion: Occasion) -> Value {
     json!({"hooks": [{
         "name": "outlive", "type": "command",

@@ -1,15 +1,16 @@
-//! What an agent is answered, in its own form.
+//! The answer to an agent, in its own format.
 
 use super::{Call, Occasion};
 use crate::agent::Agent;
 use serde_json::Value;
 
-/// What to hand to the agent.
+/// The answer to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// On standard output; exit 0.
+    /// Printed on standard output, with exit code 0.
     Json(String),
-    /// On standard error; exit 2, which wakes an agent that called without waiting.
+    /// Printed on standard error, with exit code 2, which wakes an agent that does not wait for the
+    /// hook.
     Wake(String),
 }
 
@@ -54,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn each_agent_has_its_form() {
+    fn each_agent_gets_its_own_format() {
         let json = |text: &str| Answer::Json(format!("{text}\n"));
         for agent in ["claude-code", "codex"] {
             assert_eq!(

@@ -1,4 +1,4 @@
-//! What an agent says when it calls a hook.
+//! The input of a hook.
 
 use super::NotServed;
 use crate::agent::Agent;
@@ -8,16 +8,16 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::io::Read;
 
-/// When an agent calls.
+/// The occasion on which an agent calls a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occasion {
-    /// A conversation begins, or goes on after a restart or a compaction.
+    /// A conversation begins, or continues after a restart or a compaction.
     SessionStart,
     UserPromptSubmit,
     PostToolUse,
     /// The agent is about to end its turn.
     Stop,
-    /// Beside the agent, while it is idle: it is woken when there is news.
+    /// The hook runs in parallel to the idle agent and wakes it when there is news.
     Wait,
 }
 
@@ -32,7 +32,7 @@ impl Occasion {
         }
     }
 
-    /// By our name for it, or the one that an agent has.
+    /// Parses our name for an occasion, or an agent's name for it.
     pub fn parse(text: &str) -> Option<Occasion> {
         let plain: String = text
             .chars()
@@ -56,16 +56,17 @@ pub struct Call {
     pub agent: Agent,
     pub occasion: Occasion,
     pub session: Label,
-    /// The turn goes on because a hook asked for it, or was broken off: it is to end now.
+    /// The turn continues because a hook asked for it, or it was cancelled. It must end now.
     pub may_not_block: bool,
-    /// The agent would not hear the answer: a helper that it has sent off asks, or it has been given the
-    /// hooks of another agent and cannot be woken.
+    /// The agent would not read the answer. Either one of its subagents calls, or it runs the hooks of
+    /// another agent and cannot be woken.
     pub is_deaf: bool,
-    /// The agent's shells do not know the session; the agent must be told its key.
+    /// The agent's shells do not know the session, so the agent must be told its key.
     pub must_know_key: bool,
 }
 
-/// The fields that Outlive reads of an agent's JSON. Agents send more, and more with each release.
+/// The fields that Outlive reads from an agent's JSON. Agents send more, and add fields with each
+/// release.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct HookInput {
     thread_id: Option<String>,
@@ -75,18 +76,19 @@ pub(crate) struct HookInput {
     conversation_id: Option<String>,
     #[serde(default)]
     stop_hook_active: Option<bool>,
-    /// Cursor: how often a hook has had it go on.
+    /// Cursor: how often a hook made it continue.
     #[serde(default)]
     loop_count: Option<u64>,
     /// Cursor: how the turn ended.
     status: Option<String>,
     pub(crate) cursor_version: Option<IgnoredAny>,
-    /// Claude Code, Codex: which helper of the agent calls, if one does.
+    /// Claude Code and Codex: the subagent that calls, if one does.
     agent_id: Option<IgnoredAny>,
 }
 
 impl Call {
-    /// Reads one JSON object, and does not wait for the end of the input: some agents leave it open.
+    /// Reads one JSON object. Does not wait for the end of the input, because some agents leave it
+    /// open.
     pub fn read(source: impl Read, occasion: &str, agent: Option<&str>) -> Result<Call, NotServed> {
         let occasion = Occasion::parse(occasion)
             .ok_or_else(|| NotServed::UnknownOccasion(occasion.to_owned()))?;
@@ -115,7 +117,7 @@ impl Call {
     }
 }
 
-/// Who called, when nobody said so: the agent that the JSON shows, else the one whose variable is set.
+/// Guesses the caller: the agent that the JSON shows, or else the one whose variable is set.
 fn guess(writer: Option<Agent>) -> Agent {
     let is_set = |name| environment::non_empty(name).is_some();
     writer
@@ -123,7 +125,7 @@ fn guess(writer: Option<Agent>) -> Agent {
         .unwrap_or_else(Agent::fallback)
 }
 
-/// The one that the agent's shells have too: what is set for all, then what the agent says.
+/// The session that the agent's shells have too: the variable for all agents first, then the JSON.
 fn session(own: Option<String>, input: HookInput) -> Result<Label, NotServed> {
     let text = [
         own,
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_the_agents_are_known_too() {
+    fn the_agents_own_names_of_occasions_are_known() {
         for (text, occasion) in [
             ("SessionStart", Occasion::SessionStart),
             ("sessionStart", Occasion::SessionStart),
@@ -168,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_passed_over_and_the_input_need_not_end() {
+    fn unknown_fields_are_ignored_and_the_input_need_not_end() {
         let json = r#"{"session_id":"s1","new":{"a":[1]},"stop_hook_active":true} {"half"#;
         let call = read(json, None).map_err(|error| error.to_string());
         let expected = Call {
@@ -183,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn cursor_counts_instead() {
+    fn cursors_loop_count_stops_the_turn_from_continuing() {
         for (rest, may_not_block) in [
             (r#""loop_count":0,"status":"completed""#, false),
             (r#""loop_count":1,"status":"completed""#, true),
@@ -198,9 +200,9 @@ mod tests {
         }
     }
 
-    /// Cursor can be told to run the hooks of Claude Code, and would wait for one that waits.
+    /// Cursor can run the hooks of Claude Code, and would block on a hook that waits.
     #[test]
-    fn cursor_does_not_wait() {
+    fn cursor_never_waits_in_a_hook() {
         let json = r#"{"conversation_id":"c","cursor_version":"3"}"#;
         let wait = Call::read(json.as_bytes(), "wait", Some("claude-code"));
         assert!(wait.unwrap().is_deaf);
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_call_is_refused() {
+    fn input_that_is_no_hook_call_is_refused() {
         for (json, agent) in [
             ("", None),
             ("[]", None),

@@ -1,4 +1,4 @@
-//! `hook.log`: why hooks were not served, one line each.
+//! `hook.log`: one line for each hook that was not served, with the reason.
 
 use outlive::Outlive;
 use outlive_core::Timestamp;
@@ -9,12 +9,12 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// It has at most this many bytes; then its older half goes.
-const BOUND: u64 = 64 * 1024;
-/// A line has at most this many characters.
-const LINE: usize = 1000;
+/// The largest size of the file in bytes. When it is full, the older half is removed.
+const MAX_BYTES: u64 = 64 * 1024;
+/// The most characters in a line.
+const MAX_LINE_CHARS: usize = 1000;
 
-/// Writes down why. Where that cannot be done there is nobody to tell.
+/// Records the reason. If that fails, there is nobody to tell.
 pub fn note(outlive: &Outlive, what: &str, why: &str) {
     let why = outlive::redact::redact(why).replace(['\n', '\r'], " ");
     let line: String = format!(
@@ -22,7 +22,7 @@ pub fn note(outlive: &Outlive, what: &str, why: &str) {
         Timestamp::from_unix_ms(clock::wall_ms())
     )
     .chars()
-    .take(LINE)
+    .take(MAX_LINE_CHARS)
     .collect();
     let home = outlive.home().root();
     if make_directory(home).is_ok() {
@@ -33,7 +33,7 @@ pub fn note(outlive: &Outlive, what: &str, why: &str) {
 fn append(home: &Path, line: &str) -> io::Result<()> {
     let path = home.join("hook.log");
     let size = fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
-    if size + line.len() as u64 >= BOUND {
+    if size + line.len() as u64 >= MAX_BYTES {
         let kept = newer_half(&path, size)?;
         let new = home.join(format!("hook.log.{}", std::process::id()));
         open(&new)?.write_all(&kept)?;
@@ -50,12 +50,12 @@ fn open(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// The last lines of it.
+/// The newest lines of the file.
 fn newer_half(path: &Path, size: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
-    file.seek(SeekFrom::Start(size.saturating_sub(BOUND / 2)))?;
+    file.seek(SeekFrom::Start(size.saturating_sub(MAX_BYTES / 2)))?;
     let mut bytes = Vec::new();
-    file.take(BOUND / 2).read_to_end(&mut bytes)?;
+    file.take(MAX_BYTES / 2).read_to_end(&mut bytes)?;
     let start = bytes.iter().position(|byte| *byte == b'\n');
     Ok(bytes.split_off(start.map_or(bytes.len(), |at| at + 1)))
 }
@@ -70,7 +70,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn it_is_private_and_bounded_and_keeps_the_newest() {
+    fn the_log_is_private_and_bounded_and_keeps_the_newest_lines() {
         let home = tempfile::tempdir().unwrap();
         let outlive = Outlive::open(Some(home.path().to_owned())).unwrap();
         for number in 0..3000 {
@@ -82,7 +82,7 @@ mod tests {
         }
         let path = home.path().join("hook.log");
         let text = fs::read_to_string(&path).unwrap();
-        assert!(text.len() as u64 <= BOUND && text.len() as u64 > BOUND / 2);
+        assert!(text.len() as u64 <= MAX_BYTES && text.len() as u64 > MAX_BYTES / 2);
         assert!(
             text.lines().all(|line| line.contains(" stop: why ")),
             "{text}"

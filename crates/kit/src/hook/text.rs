@@ -5,24 +5,24 @@ use outlive_core::Label;
 use outlive_core::words::agree;
 use std::path::Path;
 
-/// A text has at most so many characters: what agents take from a hook without cutting it.
+/// The most characters in a text: agents accept this much from a hook without cutting it.
 pub const BUDGET: usize = 10_000;
-/// So many events go into one text, so that each has its line even where none has more.
-pub const MOST: usize = 40;
-/// A headline has at most so many characters: all of them fit, with room for their ids.
-const HEADLINE: usize = 140;
-/// Kept free for the sentences around the events.
+/// The most events in one text. Each of them gets at least its headline.
+pub const MAX_EVENTS: usize = 40;
+/// The most characters in a headline: all headlines fit, with room for their ids.
+const MAX_HEADLINE_CHARS: usize = 140;
+/// The room kept for the sentences around the events.
 const AROUND: usize = 300;
 
-/// Every event at least by its headline, as many as there is room for in full, and how to see more.
-/// `waiting` says how many more there are for another time, `posts` where posted work is.
+/// Each event at least with its headline, as many in full as there is room for, and how to see more.
+/// `waiting` is the number of events left for another time; `posts` is the directory of posted work.
 pub fn news(events: &[InboxEvent], waiting: usize, posts: &Path) -> String {
     let mut text = match events.len() {
         1 => String::new(),
         count => format!("Outlive: {count} news of your jobs.\n\n"),
     };
     let headlines: Vec<String> = events.iter().map(headline).collect();
-    // Each is given its headline before any is given more.
+    // Every event gets its headline before any event gets more.
     let mut left = (BUDGET - AROUND)
         .saturating_sub(headlines.iter().map(|line| line.chars().count() + 2).sum());
     let mut cut = Vec::new();
@@ -67,9 +67,9 @@ pub fn news(events: &[InboxEvent], waiting: usize, posts: &Path) -> String {
 fn headline(event: &InboxEvent) -> String {
     let first = event.text.lines().next().unwrap_or_default();
     let mut line = format!("[{}] ", event.event);
-    match first.chars().count() > HEADLINE {
+    match first.chars().count() > MAX_HEADLINE_CHARS {
         true => {
-            line.extend(first.chars().take(HEADLINE - 1));
+            line.extend(first.chars().take(MAX_HEADLINE_CHARS - 1));
             line.push('…');
         }
         false => line.push_str(first),
@@ -77,7 +77,7 @@ fn headline(event: &InboxEvent) -> String {
     line
 }
 
-/// For an agent whose shells do not know which session they are of.
+/// The sentence for an agent whose shells do not know their session.
 pub(crate) fn session_key(session: &Label) -> String {
     let word = shlex::try_quote(session.as_str()).unwrap_or_default();
     format!(
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn one_is_told_as_it_is() {
+    fn a_single_event_is_told_in_full() {
         let text = news(
             &[event(7, "Job x ended.\nSee more: outlive log x")],
             0,
@@ -128,12 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn many_fit_the_budget_and_each_has_its_line() {
+    fn many_events_fit_the_budget_and_each_has_its_line() {
         let long = format!("Job {} ended.\n{}", "ä".repeat(300), "x\n".repeat(1000));
-        let events: Vec<InboxEvent> = (0..MOST as u64).map(|seq| event(seq, &long)).collect();
+        let events: Vec<InboxEvent> = (0..MAX_EVENTS as u64)
+            .map(|seq| event(seq, &long))
+            .collect();
         let text = news(&events, 3, Path::new("/p"));
         assert!(text.chars().count() <= BUDGET, "{}", text.chars().count());
-        for seq in 0..MOST {
+        for seq in 0..MAX_EVENTS {
             assert!(
                 text.contains(&format!("[1pzrj72dak:{seq}] Job ää")),
                 "{seq}"
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_long_one_is_cut() {
+    fn a_single_long_event_is_cut() {
         let text = news(&[event(1, &"ß".repeat(3 * BUDGET))], 0, Path::new("/p"));
         assert!(text.chars().count() <= BUDGET);
         assert!(text.contains("What is cut here"));

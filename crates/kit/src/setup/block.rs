@@ -1,16 +1,16 @@
-//! The instructions, between two marks in a file that people write too.
+//! The block of instructions, between two marks, in a file that people edit too.
 //!
-//! Agents that read the same file share one block; its first mark names them, and the last one to go
-//! takes it along.
+//! Agents that read the same file share one block. Its first mark names them. When the last agent is
+//! removed, so is the block.
 
 use crate::agent::Agent;
 
-/// The skill, which begins with what only a skill has.
+/// The skill, which starts with a header that only skills have.
 const SKILL: &str = include_str!("../../../../SKILL.md");
 const BEGIN: &str = "<!-- outlive:begin";
 const END: &str = "<!-- outlive:end -->";
 
-/// What an agent is to know.
+/// The instructions for an agent.
 pub fn instructions() -> &'static str {
     SKILL
         .strip_prefix("---\n")
@@ -18,7 +18,7 @@ pub fn instructions() -> &'static str {
         .map_or(SKILL, |(_, body)| body)
 }
 
-/// A block that is there.
+/// The block that a file contains.
 struct Found<'t> {
     before: &'t str,
     agents: Vec<Agent>,
@@ -48,7 +48,7 @@ pub fn has(text: &str) -> bool {
     find(text).is_some()
 }
 
-/// Adds the block, or the agent to those that it is for.
+/// Adds the block, or adds the agent to an existing block.
 pub fn put(text: &str, agent: Agent) -> String {
     if let Some(found) = find(text) {
         let mut agents = found.agents;
@@ -65,7 +65,7 @@ pub fn put(text: &str, agent: Agent) -> String {
     format!("{text}{gap}{}", block(&[agent]))
 }
 
-/// Takes the agent off the block, and the block away with the last of them.
+/// Removes the agent from the block, and the block with its last agent.
 pub fn take(text: &str, agent: Agent) -> String {
     let Some(found) = find(text) else {
         return text.to_owned();
@@ -83,7 +83,7 @@ pub fn take(text: &str, agent: Agent) -> String {
         let block = block(&agents);
         return format!("{}{block}{}", found.before, found.after);
     }
-    // The empty line before it came with it.
+    // The empty line before the block was added with it.
     let before = match found.before.strip_suffix("\n\n") {
         Some(before) => format!("{before}\n"),
         None => found.before.to_owned(),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_share_it_and_the_last_takes_it_along() {
+    fn agents_share_the_block_and_the_last_one_removes_it() {
         let one = put("Mine.\n", agent("codex"));
         let two = put(&one, agent("opencode"));
         assert_eq!(two.matches(BEGIN).count(), 1);
@@ -140,14 +140,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_after_it_stays() {
+    fn text_after_the_block_stays() {
         let text = format!("{}More.\n", put("Mine.\n", agent("codex")));
         assert_eq!(take(&text, agent("codex")), "Mine.\nMore.\n");
     }
 
     proptest! {
         #[test]
-        fn there_and_back_gives_the_same(text in "([a-z<!\\-\u{e4} ]{0,12}\n){0,5}") {
+        fn adding_and_removing_the_block_restores_the_text(text in "([a-z<!\\-\u{e4} ]{0,12}\n){0,5}") {
             prop_assert_eq!(take(&put(&text, agent("gemini")), agent("gemini")), text);
         }
     }

@@ -1,9 +1,9 @@
-//! What would change in a file, line by line.
+//! Shows what would change in a file, line by line.
 
-/// Lines shown around a change.
-const AROUND: usize = 2;
-/// Beyond this many pairs of lines to compare, what differs is shown as one piece.
-const MOST: usize = 4_000_000;
+/// The number of unchanged lines shown around a change.
+const CONTEXT_LINES: usize = 2;
+/// With more pairs of lines to compare, the differing part is shown as one block.
+const MAX_PAIRS: usize = 4_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
@@ -12,7 +12,7 @@ enum Side {
     After,
 }
 
-/// Lines that go (`-`) and come (`+`), with a few around them.
+/// The removed (`-`) and added (`+`) lines, with a few lines around them.
 pub fn diff(before: &str, after: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let lines = compare(&old, &new);
@@ -22,8 +22,8 @@ pub fn diff(before: &str, after: &str) -> String {
     let mut text = String::new();
     let mut shown_to = 0;
     for at in changed {
-        let from = at.saturating_sub(AROUND).max(shown_to);
-        let to = (at + 1 + AROUND).min(lines.len());
+        let from = at.saturating_sub(CONTEXT_LINES).max(shown_to);
+        let to = (at + 1 + CONTEXT_LINES).min(lines.len());
         if from > shown_to {
             text.push_str("  …\n");
         }
@@ -57,9 +57,9 @@ fn compare<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(Side, &'t str)> {
     lines
 }
 
-/// By the longest list of lines that both have.
+/// Finds the longest list of lines that both have.
 fn middle<'t>(a: &[&'t str], b: &[&'t str]) -> Vec<(Side, &'t str)> {
-    if a.len().saturating_mul(b.len()) > MOST {
+    if a.len().saturating_mul(b.len()) > MAX_PAIRS {
         let gone = a.iter().map(|line| (Side::Before, *line));
         return gone
             .chain(b.iter().map(|line| (Side::After, *line)))
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_changes_is_shown() {
+    fn only_changes_and_their_context_are_shown() {
         let before = "a\nb\nc\nd\ne\nf\ng\nh\n";
         let after = "a\nb\nc\nd\nE\nf\ng\nh\ni\n";
         let expected = "  …\n  c\n  d\n- e\n+ E\n  f\n  g\n  h\n+ i\n";

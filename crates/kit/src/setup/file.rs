@@ -1,4 +1,4 @@
-//! Files that belong to somebody else: read whole, written whole or not at all.
+//! Files that belong to somebody else: read as a whole, and replaced atomically.
 
 use super::Refused;
 use crate::error::Error;
@@ -8,24 +8,24 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// A configuration larger than this is none.
+/// A larger file is not a configuration.
 const LARGEST: u64 = 64 << 20;
 
-/// A file that is there.
+/// The contents of an existing file.
 #[derive(Clone, Debug)]
 pub struct Contents {
     pub text: String,
     mode: u32,
 }
 
-/// What a path leads to, and whether that is elsewhere than it says.
+/// The file that a path leads to, and whether links lead elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Real {
     pub path: PathBuf,
     pub is_elsewhere: bool,
 }
 
-/// Follows links. `base` itself may be reached through some; what is below it should not be.
+/// Follows links. `base` itself may be a link; what is below it should not be.
 pub fn real(base: &Path, path: &Path) -> Result<Real, Error> {
     let failed = || Error::io("cannot look at", path);
     let expected = match (resolve(base), path.strip_prefix(base)) {
@@ -43,7 +43,7 @@ pub fn real(base: &Path, path: &Path) -> Result<Real, Error> {
     })
 }
 
-/// Follows links as far as anything is there.
+/// Follows links as far as the path exists.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -80,7 +80,7 @@ pub fn read(path: &Path) -> Result<Option<Contents>, Error> {
     }))
 }
 
-/// Puts the text there in one step, with the mode of what it replaces.
+/// Replaces the file in one step, with the mode of the old one.
 pub fn write(path: &Path, text: &str, like: Option<&Contents>) -> Result<(), Error> {
     let failed = || Error::io("cannot write", path);
     let directory = path.parent().unwrap_or(Path::new("/"));
@@ -105,7 +105,7 @@ pub fn write(path: &Path, text: &str, like: Option<&Contents>) -> Result<(), Err
     written.map_err(failed())
 }
 
-/// Removes a file, and the directories above it that were there for it alone.
+/// Removes a file, and the directories above it that are empty now.
 pub fn remove(base: &Path, path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -123,7 +123,7 @@ pub fn remove(base: &Path, path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Where what was there before is kept.
+/// The path of the backup.
 pub fn backup(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".outlive-backup");

@@ -1,4 +1,5 @@
-//! JSON with the place of everything in it, so that one thing can be changed and the rest left alone.
+//! A JSON parser that keeps the position of each value, so that one value can be changed and the rest
+//! left alone.
 
 mod edit;
 
@@ -7,25 +8,25 @@ pub use edit::{push, remove, remove_elements, set};
 use serde_json::{Map, Value};
 use std::ops::Range;
 
-/// Nobody nests deeper, and a file that does must not end us.
-const DEEPEST: usize = 128;
+/// No real file is nested deeper, and a hostile file must not overflow the stack.
+const MAX_DEPTH: usize = 128;
 
-/// What a file may have besides JSON.
+/// The syntax that a file may use in addition to JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     Strict,
-    /// Comments, and a comma after the last one.
+    /// Comments, and a comma after the last element.
     Comments,
 }
 
-/// Where, and why it is not JSON.
+/// A syntax error: the line and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bad {
     pub line: usize,
     pub reason: String,
 }
 
-/// A value and where it is.
+/// A value and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     pub span: Range<usize>,
@@ -47,7 +48,7 @@ pub struct Member {
 }
 
 impl Node {
-    /// The last member of this name: with two of them, that is the one that counts.
+    /// The last member with this name. If there are several, the last one counts.
     pub fn member(&self, key: &str) -> Option<&Member> {
         match &self.kind {
             Kind::Object(members) => members.iter().rev().find(|member| member.key == key),
@@ -55,7 +56,7 @@ impl Node {
         }
     }
 
-    /// What is at a path: keys, and numbers where it goes through an array.
+    /// The value at a path of keys; a number selects an element of an array.
     pub fn find(&self, path: &[&str]) -> Option<&Node> {
         path.iter().try_fold(self, |node, key| match &node.kind {
             Kind::Array(elements) => elements.get(key.parse::<usize>().ok()?),
@@ -90,7 +91,7 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<Node, Bad> {
         at: 0,
         dialect,
     };
-    // Some editors put a mark there.
+    // Some editors write a byte order mark.
     if text.starts_with('\u{feff}') {
         parser.at = '\u{feff}'.len_utf8();
     }
@@ -122,7 +123,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Goes over whitespace, and comments where there may be some.
+    /// Skips whitespace, and comments if the dialect has them.
     fn skip(&mut self) -> Result<(), Bad> {
         loop {
             let rest = &self.text[self.at..];
@@ -144,7 +145,7 @@ impl Parser<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Node, Bad> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(self.bad("it is nested too deeply"));
         }
         let start = self.at;
@@ -177,7 +178,7 @@ impl Parser<'_> {
         Ok(Member { key, start, value })
     }
 
-    /// What is between two brackets, at the first of which it begins.
+    /// The items between two brackets. The parser is at the opening one.
     fn list<T>(
         &mut self,
         end: u8,
@@ -221,7 +222,7 @@ impl Parser<'_> {
         Ok(text)
     }
 
-    /// A number, true, false or null.
+    /// A number, `true`, `false` or `null`.
     fn word(&mut self) -> Result<Kind, Bad> {
         let rest = &self.text[self.at..];
         let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');

@@ -1,11 +1,11 @@
-//! One thing that is put into a file, and taken out again.
+//! One thing that setup adds to a file and can remove again.
 
 use super::json::{self, Bad, Dialect, Kind};
 use super::{block, toml};
 use crate::agent::Agent;
 use serde_json::Value;
 
-/// What a new JSON file begins as.
+/// The initial text of a new JSON file.
 const EMPTY: &str = "{\n}\n";
 
 #[derive(Clone, Debug)]
@@ -16,9 +16,9 @@ pub enum Piece {
     },
     /// The MCP entry in a TOML file, with the program that it starts.
     TomlServer(String),
-    /// The instructions, for this agent.
+    /// The instructions for this agent.
     Instructions(Agent),
-    /// A file that is ours as a whole.
+    /// A file that belongs to Outlive completely.
     Own(String),
 }
 
@@ -30,12 +30,12 @@ pub enum Part {
         path: Vec<&'static str>,
         value: Value,
     },
-    /// A hook in the list of those of an event.
+    /// A hook in the list of an event's hooks.
     Hook {
         path: Vec<&'static str>,
         value: Value,
     },
-    /// What the file must have, whoever puts it there.
+    /// A member that the file must have, whoever adds it.
     Needed { key: &'static str, value: Value },
 }
 
@@ -60,7 +60,7 @@ impl Piece {
         }
     }
 
-    /// What is left without it. `original` is what was there before it, if anything was.
+    /// The text without this piece. `original` is the text before it was added, if there was a file.
     pub fn take(&self, text: &str, original: Option<&str>) -> Result<Option<String>, Bad> {
         if self.put(original.unwrap_or_default()).as_deref() == Ok(text) {
             return Ok(original.map(str::to_owned));
@@ -88,7 +88,7 @@ impl Piece {
         Ok((original.is_some() || !is_empty).then_some(left))
     }
 
-    /// Whether anything of ours is there.
+    /// Whether the text contains anything of ours.
     pub fn is_in(&self, text: &str) -> Result<bool, Bad> {
         match self {
             Piece::Json { dialect, parts } if !text.trim().is_empty() => {
@@ -128,10 +128,10 @@ fn put_part(text: &str, dialect: Dialect, part: &Part) -> Result<String, Bad> {
                 .find(|(_, value)| is_ours(value) != Ours::No);
             match found {
                 None => json::push(text, dialect, path, value),
-                // One of an earlier release.
-                Some((place, old)) if is_ours(&old) == Ours::Whole && old != *value => {
-                    let place = place.to_string();
-                    let path = [path, &[place.as_str()][..]].concat();
+                // The entry of an earlier release.
+                Some((index, old)) if is_ours(&old) == Ours::Whole && old != *value => {
+                    let index = index.to_string();
+                    let path = [path, &[index.as_str()][..]].concat();
                     json::set(text, dialect, &path, value)
                 }
                 Some(_) => Ok(text.to_owned()),
@@ -140,7 +140,7 @@ fn put_part(text: &str, dialect: Dialect, part: &Part) -> Result<String, Bad> {
     }
 }
 
-/// Where there is one already, what else somebody has set for it stays.
+/// If there is an entry already, the user's other settings in it stay.
 fn put_server(text: &str, dialect: Dialect, path: &[&str], value: &Value) -> Result<String, Bad> {
     let root = json::parse(text, dialect)?;
     let is_there = root
@@ -169,10 +169,10 @@ fn take_part(
             (outer, json::remove(text, dialect, path)?)
         }
         Part::Hook { path, .. } => (&path[..], take_hook(text, dialect, path)?),
-        // Others may need it too.
+        // Other tools may need it too.
         Part::Needed { .. } => return Ok(text.to_owned()),
     };
-    // What was made for it goes with it, from the inside out.
+    // Objects and arrays that were made for the piece go with it, from the inside out.
     let original = original.and_then(|text| json::parse(text, dialect).ok());
     (1..=path.len()).rev().try_fold(left, |text, depth| {
         let path = &path[..depth];
@@ -198,10 +198,10 @@ fn take_hook(text: &str, dialect: Dialect, path: &[&str]) -> Result<String, Bad>
     let count = json::parse(&text, dialect)?
         .find(path)
         .map_or(0, |list| list.elements().len());
-    // Where somebody has put a hook of their own beside ours, that one stays.
-    for place in 0..count {
-        let place = place.to_string();
-        let path = [path, &[place.as_str(), "hooks"][..]].concat();
+    // If the user has added a hook beside ours, that one stays.
+    for index in 0..count {
+        let index = index.to_string();
+        let path = [path, &[index.as_str(), "hooks"][..]].concat();
         text = json::remove_elements(&text, dialect, &path, |hook| is_ours(hook) == Ours::Whole)?;
     }
     Ok(text)
@@ -210,12 +210,12 @@ fn take_hook(text: &str, dialect: Dialect, path: &[&str]) -> Result<String, Bad>
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ours {
     No,
-    /// Beside somebody else's.
+    /// Together with a hook that is not ours.
     Part,
     Whole,
 }
 
-/// Whether a hook, or each of a group of them, calls `outlive hook`.
+/// Whether a hook, or each hook of a group, calls `outlive hook`.
 fn is_ours(value: &Value) -> Ours {
     let one = |value: &Value| value["command"].as_str().is_some_and(calls_us);
     match value["hooks"].as_array() {

@@ -7,7 +7,7 @@ use crate::profile::{Site, UserDirectories};
 use outlive::environment;
 use std::path::PathBuf;
 
-/// Where a user's agents keep their configuration, and which program they are to start.
+/// Where a user's agents keep their configuration, and which program they must start.
 #[derive(Clone, Debug)]
 pub struct Places {
     user: UserDirectories,
@@ -25,7 +25,7 @@ pub struct Target {
 }
 
 impl Places {
-    /// The places that the environment names.
+    /// Takes the directories from the environment.
     pub fn of_user() -> Result<Places, Refused> {
         let home = etcetera::home_dir().map_err(|_| Refused::NoHome)?;
         let config = environment::non_empty(environment::CONFIG_HOME)
@@ -75,7 +75,7 @@ impl Places {
         notes
     }
 
-    /// A project's files name no path: on other people's machines the program is elsewhere.
+    /// A project's files contain no path: other people's machines have the program elsewhere.
     fn program(&self, scope: &Scope) -> &str {
         match scope {
             Scope::User => &self.program,

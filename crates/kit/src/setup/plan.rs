@@ -1,4 +1,4 @@
-//! What setting up would change, with nothing changed yet; and changing it.
+//! Works out what setup would change, and then changes it.
 
 use super::file::{self, Contents, Real};
 use super::json::Bad;
@@ -8,21 +8,21 @@ use crate::agent::Agent;
 use crate::error::Error;
 use std::path::{Path, PathBuf};
 
-/// What would be done.
+/// The changes that setup would make.
 #[derive(Debug, Default)]
 pub struct Plan {
     pub changes: Vec<Change>,
-    /// What a person should know besides.
+    /// What a person should know in addition.
     pub notes: Vec<String>,
 }
 
-/// One file.
+/// The change of one file.
 #[derive(Debug)]
 pub struct Change {
     pub path: PathBuf,
-    /// Where it really is, where a link leads elsewhere.
+    /// The real path, if links lead elsewhere.
     pub elsewhere: Option<PathBuf>,
-    /// Nothing in it is ours so far: somebody is to be asked.
+    /// Nothing in the file is ours yet, so setup asks the user first.
     pub is_foreign: bool,
     base: PathBuf,
     real: PathBuf,
@@ -39,12 +39,12 @@ enum Backup {
 }
 
 impl Change {
-    /// What is there now; nothing where there is no file.
+    /// The current text; `None` if there is no file.
     pub fn before(&self) -> Option<&str> {
         self.old.as_ref().map(|old| old.text.as_str())
     }
 
-    /// What will be.
+    /// The new text; `None` if the file will be removed.
     pub fn after(&self) -> Option<&str> {
         self.new.as_deref()
     }
@@ -53,7 +53,7 @@ impl Change {
         self.before() == self.after()
     }
 
-    /// Makes it so, unless somebody has changed the file meanwhile.
+    /// Applies the change, unless somebody has changed the file meanwhile.
     pub(crate) fn apply(&self) -> Result<(), Error> {
         let now = file::read(&self.real)?;
         if now.as_ref().map(|now| now.text.as_str()) != self.before() {
@@ -74,7 +74,7 @@ impl Change {
     }
 }
 
-/// Works out every change, reading all files and writing none.
+/// Works out every change. Reads all files and writes none.
 pub fn plan(
     places: &Places,
     agents: &[Agent],
@@ -102,21 +102,21 @@ pub fn plan(
 }
 
 impl Plan {
-    /// Adds what becomes of one file, on top of what another agent changes in it.
+    /// Adds the change of one file, on top of what another agent changes in it.
     fn add(&mut self, target: &Target, action: Action) -> Result<(), Error> {
         let real = file::real(&target.base, &target.path)?;
-        let place = self
+        let index = self
             .changes
             .iter()
             .position(|change| change.real == real.path);
-        let place = match place {
-            Some(place) => place,
+        let index = match index {
+            Some(index) => index,
             None => {
                 self.changes.push(unchanged(target, real)?);
                 self.changes.len() - 1
             }
         };
-        let change = &mut self.changes[place];
+        let change = &mut self.changes[index];
         let bad = |bad: Bad| Refused::DoesNotParse {
             path: target.path.clone(),
             line: bad.line,

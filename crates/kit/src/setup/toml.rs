@@ -3,7 +3,7 @@
 use super::json::Bad;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
 
-/// The table that servers are in.
+/// The table that contains the servers.
 const SERVERS: &str = "mcp_servers";
 
 fn parse(text: &str) -> Result<DocumentMut, Bad> {

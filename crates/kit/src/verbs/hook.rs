@@ -1,6 +1,6 @@
 //! Serve an agent's hook: hand it the news of its session, once.
 
-use crate::hook::{Answer, Call, MOST, NotServed, Occasion, news, note, session_key};
+use crate::hook::{Answer, Call, MAX_EVENTS, NotServed, Occasion, news, note, session_key};
 use outlive::inbox::{Finish, Inbox, Shown, Taken};
 use outlive::verbs::inbox::{self, How, Take, Waiter};
 use outlive::{Error, Outlive};
@@ -61,7 +61,7 @@ fn how(shown: Shown) -> How {
     How {
         take: Take::Claim,
         shown,
-        most: MOST,
+        most: MAX_EVENTS,
     }
 }
 

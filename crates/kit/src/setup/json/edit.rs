@@ -1,13 +1,13 @@
-//! Changing one thing in the text of a JSON file.
+//! Changes one thing in the text of a JSON file.
 //!
-//! What is put in comes last among its own, in the file's own indentation. Taking it out again gives
-//! back the bytes there were before.
+//! A new item becomes the last one, with the file's own indentation. Removing it restores the original
+//! bytes.
 
 use super::{Bad, Dialect, Kind, Node, parse};
 use serde_json::{Map, Value};
 use std::ops::Range;
 
-/// Sets the member at `path`, making the objects on the way.
+/// Sets the member at `path`, and creates the objects on the way.
 pub fn set(text: &str, dialect: Dialect, path: &[&str], value: &Value) -> Result<String, Bad> {
     let root = parse(text, dialect)?;
     if let Some(old) = root.find(path) {
@@ -38,7 +38,7 @@ pub fn set(text: &str, dialect: Dialect, path: &[&str], value: &Value) -> Result
     }
 }
 
-/// Adds to the array at `path`, making it where there is none.
+/// Appends to the array at `path`, and creates the array if needed.
 pub fn push(text: &str, dialect: Dialect, path: &[&str], value: &Value) -> Result<String, Bad> {
     let root = parse(text, dialect)?;
     match root.find(path) {
@@ -55,7 +55,7 @@ pub fn push(text: &str, dialect: Dialect, path: &[&str], value: &Value) -> Resul
     }
 }
 
-/// Takes the member at `path` out, if it is there.
+/// Removes the member at `path`, if it exists.
 pub fn remove(text: &str, dialect: Dialect, path: &[&str]) -> Result<String, Bad> {
     let root = parse(text, dialect)?;
     let Some((key, outer)) = path.split_last() else {
@@ -73,12 +73,12 @@ pub fn remove(text: &str, dialect: Dialect, path: &[&str]) -> Result<String, Bad
         .map(|member| member.start..member.value.span.end)
         .collect();
     match members.iter().rposition(|member| member.key == *key) {
-        Some(place) => Ok(take_out(text, span.start, &spans, place)),
+        Some(index) => Ok(take_out(text, span.start, &spans, index)),
         None => Ok(text.to_owned()),
     }
 }
 
-/// Takes the elements that are meant out of the array at `path`.
+/// Removes the elements for which `is_meant` is true from the array at `path`.
 pub fn remove_elements(
     text: &str,
     dialect: Dialect,
@@ -92,11 +92,11 @@ pub fn remove_elements(
             return Ok(text);
         };
         let elements = array.elements();
-        let Some(place) = elements.iter().rposition(|node| is_meant(&node.value())) else {
+        let Some(index) = elements.iter().rposition(|node| is_meant(&node.value())) else {
             return Ok(text);
         };
         let spans: Vec<Range<usize>> = elements.iter().map(|node| node.span.clone()).collect();
-        text = take_out(&text, array.span.start, &spans, place);
+        text = take_out(&text, array.span.start, &spans, index);
     }
 }
 
@@ -108,19 +108,19 @@ fn not_a(text: &str, node: &Node, what: &str) -> Bad {
     }
 }
 
-/// How far a path goes, and what of it is missing.
+/// Follows a path as far as it exists, and returns the missing rest.
 fn deepest<'n, 'p>(root: &'n Node, path: &'p [&'p str]) -> (&'n Node, &'p [&'p str]) {
     let mut node = root;
-    for (place, key) in path.iter().enumerate() {
+    for (index, key) in path.iter().enumerate() {
         match node.member(key) {
             Some(member) => node = &member.value,
-            None => return (node, &path[place..]),
+            None => return (node, &path[index..]),
         }
     }
     (node, &[])
 }
 
-/// How a file is laid out.
+/// The line ends and indentation of a file.
 struct Style {
     newline: &'static str,
     unit: String,
@@ -145,13 +145,13 @@ impl Style {
     }
 }
 
-/// The whitespace right before a place.
+/// The whitespace right before a position.
 fn blank_before(text: &str, at: usize) -> &str {
     let before = &text[..at];
     &before[before.trim_end_matches([' ', '\t', '\r', '\n']).len()..]
 }
 
-/// What the line of this place begins with.
+/// The indentation of the line that contains a position.
 fn indent_at(text: &str, at: usize) -> String {
     let line = &text[text[..at].rfind('\n').map_or(0, |newline| newline + 1)..at];
     let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
@@ -162,7 +162,7 @@ fn replaced(text: &str, span: Range<usize>, new: &str) -> String {
     format!("{}{new}{}", &text[..span.start], &text[span.end..])
 }
 
-/// Puts something last into an object (under its key) or an array.
+/// Inserts an item at the end of an object (under its key) or an array.
 fn insert(
     text: &str,
     into: &Node,
@@ -200,26 +200,26 @@ fn insert(
     replaced(text, at..at, &new)
 }
 
-/// Takes one of the items between brackets out, with the comma it had.
-fn take_out(text: &str, open: usize, items: &[Range<usize>], place: usize) -> String {
-    let item = &items[place];
-    let start = match place {
+/// Removes one of the items between brackets, with its comma.
+fn take_out(text: &str, open: usize, items: &[Range<usize>], index: usize) -> String {
+    let item = &items[index];
+    let start = match index {
         0 => open + 1,
-        _ => items[place - 1].end,
+        _ => items[index - 1].end,
     };
-    // What is before it goes with it, but for what somebody else wrote there.
+    // The text before the item goes with it, except a comment.
     let gap = &text[start..item.start];
     let kept = match gap.contains('/') {
-        true => gap.replacen(',', "", usize::from(place > 0)),
+        true => gap.replacen(',', "", usize::from(index > 0)),
         false => String::new(),
     };
-    if place == 0 && items.len() > 1 {
+    if index == 0 && items.len() > 1 {
         let gap = format!("{gap}{}", &text[items[1].start..]);
         return format!("{}{gap}", &text[..start]);
     }
     let mut end = item.end;
     if items.len() == 1 {
-        // A comma after the only one would be all there is.
+        // A comma after the only item would be left alone.
         let rest = text[end..].trim_start_matches([' ', '\t', '\r', '\n']);
         if rest.starts_with(',') {
             end = text.len() - rest.len() + 1;
@@ -228,7 +228,7 @@ fn take_out(text: &str, open: usize, items: &[Range<usize>], place: usize) -> St
     format!("{}{kept}{}", &text[..start], &text[end..])
 }
 
-/// A value over several lines, the first of which is indented already.
+/// Formats a value over several lines. The first line is already indented.
 fn pretty(value: &Value, indent: &str, style: &Style) -> String {
     let inner = format!("{indent}{}", style.unit);
     let (open, close, items): (_, _, Vec<String>) = match value {
@@ -242,7 +242,7 @@ fn pretty(value: &Value, indent: &str, style: &Style) -> String {
             };
             ('{', '}', members.iter().map(item).collect())
         }
-        // Short lists, like arguments, stay on their line.
+        // Short lists, such as arguments, stay on one line.
         Value::Array(values) if values.iter().any(Value::is_object) => {
             let item = |value: &Value| pretty(value, &inner, style);
             ('[', ']', values.iter().map(item).collect())
