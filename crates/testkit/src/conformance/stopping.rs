@@ -60,9 +60,8 @@ pub const CASES: &[Case] = &[
         name: "a_signal_reaches_the_job",
         promise: "signal sends exactly that signal, and the job may go on",
         check: |world| {
-            let script =
-                "trap 'echo got USR1' USR1; echo up; until [ -e \"$0\" ]; do sleep 0.02; done";
-            let script = script.replace("\"$0\"", &file(world, "go"));
+            let wait = wait_for_go(world);
+            let script = format!("trap 'echo got USR1' USR1; echo up; {wait}");
             let id = start(world, &[], &script);
             until_printed(world, &id, "up\n");
             // It also ends the `sleep` that the shell waits for, and the shell starts another.
