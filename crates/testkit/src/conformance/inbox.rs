@@ -4,11 +4,13 @@ use super::Case;
 use super::steps::{delivered, kinds, run, start};
 use crate::waiting::until;
 use serde_json::Value;
+use std::thread;
+use std::time::Duration;
 
 pub const CASES: &[Case] = &[
     Case {
         name: "an_end_is_told_once",
-        promise: "the session that asked is given the end once, and never again after its ack",
+        promise: "the session that asked is given the end, and nobody is given it a second time",
         check: |world| {
             let id = start(world, &["--session", "s"], "echo out; exit 4");
             world.wait(&id);
@@ -19,9 +21,22 @@ pub const CASES: &[Case] = &[
             assert_eq!(event["data"]["exit_code"], 4, "{event}");
             assert!(event["text"].as_str().unwrap().contains("exit code 4"));
             assert_eq!(delivered(world, "s"), [Value::Null; 0], "it is claimed");
-            let ack = event["event"].as_str().unwrap();
-            world.ok(&["inbox", "--session", "s", "--ack", ack]);
-            world.ok(&["inbox", "--session", "s", "--ack", ack]);
+        },
+    },
+    Case {
+        name: "an_acked_end_is_never_told_again",
+        promise: "an ack outlasts the claim; it can be repeated",
+        check: |world| {
+            let id = start(world, &["--session", "s"], "true");
+            world.wait(&id);
+            let claim = ["inbox", "--session", "s", "--json", "--claim", "500ms"];
+            let inbox = world.json(&claim);
+            let event = inbox["events"][0]["event"].as_str().unwrap();
+            for _ in 0..2 {
+                world.ok(&["inbox", "--session", "s", "--ack", event]);
+            }
+            // Not a wait for something: nothing may come once the claim has run out.
+            thread::sleep(Duration::from_millis(700));
             assert_eq!(delivered(world, "s"), [Value::Null; 0]);
         },
     },
