@@ -14,7 +14,16 @@ pub const CASES: &[Case] = &[
     Case {
         name: "stop_ends_the_whole_tree",
         promise: "stop reaches children, processes in a session of their own, and orphans",
-        check: whole_tree,
+        check: |world| {
+            whole_tree(world, |_, _| {});
+        },
+    },
+    Case {
+        name: "stop_ends_the_whole_tree_of_an_adopted_job",
+        promise: "the same after both keepers were killed, when its orphans are somebody else's children",
+        check: |world| {
+            whole_tree(world, World::kill_both);
+        },
     },
     Case {
         name: "stop_gives_a_program_time_to_end",
@@ -100,7 +109,8 @@ pub const CASES: &[Case] = &[
     },
 ];
 
-fn whole_tree(world: &World) {
+/// Starts a tree, does something to it, and stops it.
+fn whole_tree(world: &World, disturb: fn(&World, &str)) {
     let name = |word: &str| world.path_there(word).display().to_string();
     let script = format!(
         "sh -c 'echo $$ > {child}; exec sleep 60' & \
@@ -117,6 +127,7 @@ fn whole_tree(world: &World) {
     let tree: [i32; 4] = ["child", "session", "orphan", "deaf"].map(|name| written(world, name));
     assert!(tree.iter().all(|pid| runs(world, *pid)));
     until_printed(world, &id, "up\n");
+    disturb(world, &id);
     let job = world.job(&["stop", &id, "--grace", "500ms", "--json"]);
     assert_ended(&job, &signaled("SIGTERM"), 143, "stop");
     until("every process of the tree is gone", || {
