@@ -1,5 +1,5 @@
-//! Any bytes are a list of matches: taken whole or in two pieces it gives the same verdicts, and what
-//! is trimmed of it changes none that is still to come.
+//! The breaker accepts arbitrary bytes as its list. Reading the list at once or in two pieces gives the
+//! same verdicts, and trimming it changes no later verdict.
 
 use crate::read;
 use outlive_core::JobId;
@@ -28,7 +28,8 @@ pub fn check(bytes: &[u8]) {
     }
     assert_eq!(pieces, whole);
 
-    // Keepers count their own entries and append at the present, so only such lists are trimmed.
+    // Keepers number their own entries and append entries of the present time, so only such lists are
+    // trimmed.
     let needless = breaker::trimmed(list, &boot, rules, now);
     assert!(needless <= list.len());
     let entry = Entry {

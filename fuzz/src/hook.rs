@@ -1,4 +1,4 @@
-//! What an agent says to its hook: read or refused, and a session read from it is one that can be a file.
+//! The input of a hook is read or refused. A session that is read from it is a safe file name.
 
 use crate::read;
 use outlive_kit::hook::Call;
@@ -17,7 +17,7 @@ pub fn check(bytes: &[u8]) {
     let occasion = occasions[usize::from(which) % occasions.len()];
     if let Ok(call) = Call::read(said, occasion, None) {
         assert!(call.session.file_name().len() <= 255);
-        // What follows the call is not waited for, and not looked at.
+        // The bytes after the call are neither awaited nor read.
         let more = [said, b"\n\"half"].concat();
         assert_eq!(Call::read(&more[..], occasion, None).ok(), Some(call));
     }

@@ -1,4 +1,4 @@
-//! Any bytes are an index: its marks are in order, and looking for anything in it gives the nearest one.
+//! The index accepts arbitrary bytes. Its marks are in order, and each lookup finds the nearest mark.
 
 use crate::read;
 use outlive_core::index::Index;

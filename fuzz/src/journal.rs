@@ -1,10 +1,10 @@
-//! Any bytes are a readable journal, and reading them twice tells the same.
+//! The journal accepts arbitrary bytes, and reading the lines twice gives the same state.
 
 use outlive_core::Journal;
 
 pub fn check(bytes: &[u8]) {
     let once = Journal::parse(bytes);
-    // Sealed and repeated, as after a copy: nothing is taken twice.
+    // End the last line and repeat all lines, as in a copied journal: no event is applied twice.
     let twice = Journal::parse(&[bytes, b"\n", bytes].concat());
     assert_eq!(
         once.state.end(),

@@ -1,5 +1,5 @@
-//! An agent's own JSON file: what is put into it is in it, the rest is as it was, and taken out again
-//! gives back what was there.
+//! An agent's own JSON file: what setup adds is in it, the rest is unchanged, and removing it restores
+//! the original.
 
 use crate::read;
 use outlive_kit::fuzzing::{Dialect, parse, remove, set};

@@ -1,7 +1,7 @@
-//! What must hold of every decoder of outside bytes, whatever the bytes: one target, one module.
+//! The properties of every decoder of outside bytes, for any input. One target is one module.
 //!
-//! A target takes bytes and panics if something does not hold. libFuzzer looks for such bytes
-//! (`libfuzzer/`); the program of this crate takes those that it is given.
+//! A target takes bytes and panics if a property does not hold. libFuzzer searches for such bytes
+//! (`libfuzzer/`); the program of this crate tests the inputs that it gets.
 #![forbid(unsafe_code)]
 
 pub mod breaker;
@@ -23,7 +23,7 @@ pub mod words;
 
 use arbitrary::{Arbitrary, Unstructured};
 
-/// What a target does with an input.
+/// The function that tests one input.
 pub type Check = fn(&[u8]);
 
 /// Every target, by name.
@@ -46,8 +46,8 @@ pub const TARGETS: [(&str, Check); 16] = [
     ("words", words::check),
 ];
 
-/// An input as the values that a target wants; as libFuzzer's own macro reads it, so that what one of
-/// them found the other takes.
+/// Decodes an input into the values that a target needs, in the same way as libFuzzer's own macro, so
+/// that both can use each other's inputs.
 fn read<'a, T: Arbitrary<'a>>(bytes: &'a [u8]) -> Option<T> {
     T::arbitrary_take_rest(Unstructured::new(bytes)).ok()
 }
@@ -67,7 +67,7 @@ mod tests {
             assert!(wrapper.is_file(), "{name}");
         }
         let modules = std::fs::read_dir(root.join("src")).into_iter().flatten();
-        // Besides this file and the program.
+        // Besides this file and `main.rs`.
         assert_eq!(modules.count(), TARGETS.len() + 2);
     }
 }

@@ -1,6 +1,6 @@
-//! `outlive-fuzz TARGET` takes inputs from its standard input, each as its length (four bytes, little end
-//! first) and its bytes, and answers each with a newline once the target has taken it. So whoever gives them
-//! knows which of them broke or held it. Without a target it lists them.
+//! `outlive-fuzz TARGET` reads inputs from standard input, each as its length (four bytes,
+//! little-endian) and its bytes. It answers each with a newline after the target has tested it. So the
+//! caller knows which input crashed or blocked it. Without a target, it lists the targets.
 #![forbid(unsafe_code)]
 
 use outlive_fuzz::{Check, TARGETS};

@@ -1,12 +1,12 @@
-//! Any arguments of any tool are answered, refused or said to be wrong, in words; no time that is asked
-//! for is more than a deadline can be.
+//! Any arguments of any tool get an answer or a refusal with a text, and no requested time is longer
+//! than a deadline can be.
 
 use crate::read;
 use outlive::units::MAX_DURATION;
 use outlive_mcp::fuzzing::{Answered, Desk};
 use std::sync::LazyLock;
 
-/// Nothing is ever started here, so there is nothing to clean.
+/// Nothing is ever started here, so there is nothing to clean up.
 static DESK: LazyLock<Desk> = LazyLock::new(|| {
     let nowhere = std::env::temp_dir().join("outlive-fuzz-has-no-home");
     Desk::new(nowhere).expect("a home that is not there can be opened")

@@ -1,4 +1,4 @@
-//! Redacting is over after one pass: a second finds nothing more.
+//! One pass of redaction is enough: a second pass finds nothing more.
 
 use crate::read;
 use outlive::redact::redact;

@@ -1,4 +1,4 @@
-//! Any bytes can be put on a screen of any size, and what repaints it shows the same.
+//! A screen of any size accepts arbitrary bytes, and its repaint shows the same screen.
 
 use crate::read;
 use outlive::Size;

@@ -1,4 +1,4 @@
-//! A shell string loses its last `&` or nothing, and once it has none it is left alone.
+//! A shell string loses only its trailing `&`, and a string without one stays unchanged.
 
 use crate::read;
 use outlive::fuzzing::foreground;

@@ -1,4 +1,5 @@
-//! A spec or a post that can be read says the same once written again, and bounds what it drops.
+//! A spec or a post that can be read survives being written and read again, and its dropped range is
+//! inside the output.
 
 use crate::read;
 use outlive_core::Spec;

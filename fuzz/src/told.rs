@@ -1,5 +1,5 @@
-//! Any bytes are a record of who was told: a torn line at its end changes nothing, what is settled stays
-//! so whatever follows, and of two who claim only one has it.
+//! The record of who was told accepts arbitrary bytes. An incomplete line at the end changes nothing, a
+//! final state stays whatever follows, and of two consumers that claim an event only one gets it.
 
 use crate::read;
 use outlive_core::event::Moment;

@@ -1,5 +1,5 @@
-//! Durations and sizes: what is taken is within bounds, more of a unit is never less, and what is shown
-//! can be shown.
+//! Durations and sizes: accepted values are within bounds, a larger number of a unit is never a smaller
+//! value, and every value can be formatted.
 
 use crate::read;
 use outlive_core::units::{MAX_DURATION, parse_duration, parse_size, show_duration, show_size};
@@ -14,7 +14,7 @@ pub fn check(bytes: &[u8]) {
         assert!(!show_duration(duration).is_empty());
         let exact = format!("{}ms", duration.as_millis());
         let again = parse_duration(&exact).expect("it is no longer");
-        // Beyond some hundred years a float is no longer exact to the microsecond.
+        // Above some hundred years, a float is no longer exact to the microsecond.
         assert!(again.abs_diff(duration) < Duration::from_millis(2));
         if let Ok(more) = parse_duration(&format!("9{}", text.trim())) {
             assert!(more >= duration);

@@ -1,4 +1,5 @@
-//! The text view is the same wherever its input is cut, and as it comes, and stays within its budget.
+//! The text view does not depend on how its input is cut, equals the live view, and stays within its
+//! budget.
 
 use crate::read;
 use outlive::view::{Live, Options, View, Viewed};

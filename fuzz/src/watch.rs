@@ -1,5 +1,5 @@
-//! Watching: whatever compiles finds the same lines however the output is cut, and goes on from any
-//! place without missing or repeating one.
+//! Watching: every pattern that compiles finds the same lines however the output is cut, and resumes at
+//! any offset without missing or repeating a line.
 
 use crate::read;
 use outlive_core::watch::{Match, Pattern};
@@ -10,7 +10,7 @@ fn patterns(text: &str, regex: &str, inverted: bool) -> Option<Patterns> {
         true => Pattern::NotRegex(regex.to_owned()),
         false => Pattern::Regex(regex.to_owned()),
     };
-    // Empty texts are refused before they come here.
+    // Empty texts are refused before this code.
     let mut all = vec![other];
     if !text.is_empty() {
         all.push(Pattern::Text(text.to_owned()));

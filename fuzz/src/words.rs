@@ -1,4 +1,5 @@
-//! Words from outside that name things: what is taken is harmless as a file name, and says itself.
+//! Ids, labels and similar words from outside: accepted ones are safe file names and print as
+//! themselves.
 
 use crate::read;
 use outlive::keys::Key;

@@ -1,38 +1,38 @@
-//! `cargo xtask agents [--strict] [WORD…]`: the MCP server and the kit, with real clients.
+//! `cargo xtask agents [--strict] [WORD…]`: tests the MCP server and the kit with real clients.
 //!
-//! What a check needs is installed into one temporary directory, which is gone in the end; only that
-//! needs the network. The checks themselves are scripts in `xtask/agents`; one passes if it succeeds and
-//! leaves no process behind.
+//! Everything that a check needs is installed into one temporary directory, which is removed at the
+//! end. Only this needs the network. The checks are scripts in `xtask/agents`. A check passes if it
+//! succeeds and leaves no process behind.
 
 mod package;
-mod place;
+mod sandbox;
 
 use crate::step;
 use package::Package;
-use place::Place;
+use sandbox::Sandbox;
 use std::process::Command;
 
 struct Check {
     name: &'static str,
     needs: Package,
-    command: fn(&Place) -> Command,
+    command: fn(&Sandbox) -> Command,
 }
 
 const CHECKS: [Check; 11] = [
     Check {
         name: "Codex, killed and resumed: told once, by a tool",
         needs: Package::Codex,
-        command: |place| codex(place, "tool"),
+        command: |sandbox| codex(sandbox, "tool"),
     },
     Check {
         name: "Codex, killed and resumed: told once, by a hook",
         needs: Package::Codex,
-        command: |place| codex(place, "hook"),
+        command: |sandbox| codex(sandbox, "hook"),
     },
     Check {
         name: "Codex, its hooks trusted: told once in a turn, by the hook after a tool",
         needs: Package::Codex,
-        command: |place| codex(place, "after"),
+        command: |sandbox| codex(sandbox, "after"),
     },
     Check {
         name: "Gemini CLI: told once in a turn, by the hook after a tool",
@@ -42,22 +42,22 @@ const CHECKS: [Check; 11] = [
     Check {
         name: "Python mcp over stdio",
         needs: Package::Python,
-        command: |place| client(place, "mcp", "stdio"),
+        command: |sandbox| client(sandbox, "mcp", "stdio"),
     },
     Check {
         name: "Python mcp over HTTP",
         needs: Package::Python,
-        command: |place| client(place, "mcp", "http"),
+        command: |sandbox| client(sandbox, "mcp", "http"),
     },
     Check {
         name: "Python fastmcp over stdio",
         needs: Package::Python,
-        command: |place| client(place, "fastmcp", "stdio"),
+        command: |sandbox| client(sandbox, "fastmcp", "stdio"),
     },
     Check {
         name: "Python fastmcp over HTTP",
         needs: Package::Python,
-        command: |place| client(place, "fastmcp", "http"),
+        command: |sandbox| client(sandbox, "fastmcp", "http"),
     },
     Check {
         name: "MCP inspector: strict lint of the tools",
@@ -67,16 +67,16 @@ const CHECKS: [Check; 11] = [
     Check {
         name: "MCP conformance suite, 2025-11-25",
         needs: Package::Conformance,
-        command: |place| conformance(place, "2025-11-25"),
+        command: |sandbox| conformance(sandbox, "2025-11-25"),
     },
     Check {
         name: "MCP conformance suite, 2026-07-28",
         needs: Package::Conformance,
-        command: |place| conformance(place, "2026-07-28"),
+        command: |sandbox| conformance(sandbox, "2026-07-28"),
     },
 ];
 
-/// Both programs, and the server that the conformance suite is run against.
+/// Both programs, and the server that the conformance suite runs against.
 const BUILD: [&str; 9] = [
     "build",
     "--locked",
@@ -89,57 +89,57 @@ const BUILD: [&str; 9] = [
     "fixtures",
 ];
 
-fn codex(place: &Place, route: &str) -> Command {
-    let mut command = place.script("python3".as_ref(), "codex.py");
+fn codex(sandbox: &Sandbox, route: &str) -> Command {
+    let mut command = sandbox.script("python3".as_ref(), "codex.py");
     command
         .arg(route)
-        .arg(place.codex())
-        .arg(place.program("outlive"))
-        .arg(place.work());
+        .arg(sandbox.codex())
+        .arg(sandbox.program("outlive"))
+        .arg(sandbox.work());
     command
 }
 
-fn gemini(place: &Place) -> Command {
-    let mut command = place.script("python3".as_ref(), "gemini.py");
+fn gemini(sandbox: &Sandbox) -> Command {
+    let mut command = sandbox.script("python3".as_ref(), "gemini.py");
     command
-        .args(place.gemini())
-        .arg(place.program("outlive"))
-        .arg(place.work());
+        .args(sandbox.gemini())
+        .arg(sandbox.program("outlive"))
+        .arg(sandbox.work());
     command
 }
 
-fn client(place: &Place, library: &str, transport: &str) -> Command {
-    let mut command = place.script(&place.python(), "clients.py");
+fn client(sandbox: &Sandbox, library: &str, transport: &str) -> Command {
+    let mut command = sandbox.script(&sandbox.python(), "clients.py");
     command
         .args([library, transport])
-        .arg(place.program("outlive"))
-        .arg(place.work());
+        .arg(sandbox.program("outlive"))
+        .arg(sandbox.work());
     command
 }
 
-fn inspector(place: &Place) -> Command {
-    let mut command = place.script("python3".as_ref(), "inspector.py");
+fn inspector(sandbox: &Sandbox) -> Command {
+    let mut command = sandbox.script("python3".as_ref(), "inspector.py");
     command
-        .arg(place.inspector())
-        .arg(place.program("outlive"))
-        .arg(place.work());
+        .arg(sandbox.inspector())
+        .arg(sandbox.program("outlive"))
+        .arg(sandbox.work());
     command
 }
 
-fn conformance(place: &Place, revision: &str) -> Command {
-    let mut command = place.script("python3".as_ref(), "conformance.py");
+fn conformance(sandbox: &Sandbox, revision: &str) -> Command {
+    let mut command = sandbox.script("python3".as_ref(), "conformance.py");
     command
         .arg(revision)
-        .args(place.suite())
-        .arg(place.program("examples/fixtures"))
-        .arg(place.work());
+        .args(sandbox.suite())
+        .arg(sandbox.program("examples/fixtures"))
+        .arg(sandbox.work());
     command
 }
 
 enum Outcome {
     Passed(String),
     Failed(String),
-    /// What it needs cannot be had here.
+    /// Something that it needs is not available here.
     Skipped(String),
 }
 
@@ -152,12 +152,12 @@ pub fn agents(args: &[String]) -> Result<(), String> {
     };
     let is_meant = |check: &&Check| words.is_empty() || words.iter().any(|word| check.has(word));
     step::run("cargo", &BUILD)?;
-    let mut place = Place::make()?;
+    let mut sandbox = Sandbox::make()?;
     let mut table = Vec::new();
     for check in CHECKS.iter().filter(is_meant) {
-        table.push((check.name, check.outcome(&mut place)));
+        table.push((check.name, check.outcome(&mut sandbox)));
     }
-    drop(place);
+    drop(sandbox);
     show(&table);
     let is_bad = |outcome: &Outcome| match outcome {
         Outcome::Passed(_) => false,
@@ -175,12 +175,12 @@ impl Check {
         self.name.to_lowercase().contains(&word.to_lowercase())
     }
 
-    fn outcome(&self, place: &mut Place) -> Outcome {
-        if let Err(reason) = place.install(self.needs) {
+    fn outcome(&self, sandbox: &mut Sandbox) -> Outcome {
+        if let Err(reason) = sandbox.install(self.needs) {
             return Outcome::Skipped(reason);
         }
         println!("\n{}", self.name);
-        match place.check(self.command) {
+        match sandbox.check(self.command) {
             Ok(said) => Outcome::Passed(said),
             Err(reason) => Outcome::Failed(reason),
         }

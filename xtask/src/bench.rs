@@ -1,12 +1,12 @@
-//! `cargo xtask bench`: Outlive measured against doing without and against its peers.
+//! `cargo xtask bench`: compares Outlive with its peers and with no supervisor at all.
 //!
-//! Builds what is shipped, installs the peers that can be had, and leaves the rest to `bench/`.
+//! Builds the release programs, installs the peers that are available, and leaves the rest to `bench/`.
 
 use crate::{install, step};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Programs of the peers, and the Debian packages they come from.
+/// Programs of the peers, and the Debian packages that contain them.
 const PEERS: [(&str, &str); 12] = [
     ("daemonize", "daemonize"),
     ("nq", "nq"),
@@ -22,8 +22,8 @@ const PEERS: [(&str, &str); 12] = [
     ("musl-gcc", "musl-tools"),
 ];
 
-/// Everything is passed on but `--real-time`, which lets what is measured go before whatever else the
-/// machine has to do: for a busy one.
+/// Passes all arguments on, except `--real-time`, which gives the measured programs a higher priority
+/// than everything else. Use it on a busy machine.
 pub fn bench(args: &[String]) -> Result<(), String> {
     let (ahead, args): (Vec<_>, Vec<_>) = args.iter().partition(|arg| *arg == "--real-time");
     let harness = text(&install::build("outlive-bench")?.join("outlive-bench"))?;
@@ -50,9 +50,9 @@ pub fn bench(args: &[String]) -> Result<(), String> {
     }
 }
 
-/// The programs as they are where they are installed: read or written at one go, they lie in memory in large
-/// pieces. What a linker has written lies there in single pages, and a launch that asks for those takes a
-/// tenth longer.
+/// Copies the programs, as an installation does. A file that was read or written in one go is cached in
+/// large pages. A file that the linker has just written is cached in single pages, which makes a launch
+/// a tenth slower.
 fn installed(programs: &Path) -> Result<PathBuf, String> {
     let place = install::target_dir().join("bench/programs");
     let copy = |name: &str| {
@@ -76,7 +76,7 @@ fn text(path: &Path) -> Result<String, String> {
     text.ok_or_else(|| format!("{}: a path that is no text", path.display()))
 }
 
-/// A peer that cannot be had is said to be missing where its row would be.
+/// If a peer is not available, its row says so.
 fn install_peers() {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let there = |program: &str| std::env::split_paths(&path).any(|dir| dir.join(program).exists());
@@ -90,7 +90,7 @@ fn install_peers() {
     }
     let install = ["install", "--quiet", "--yes", "--no-install-recommends"];
     let tried = step::run("apt-get", &["update", "--quiet"]).and_then(|()| {
-        // One by one: one that is not to be had must not keep the others away.
+        // One by one: a package that is not available must not prevent the others.
         missing.iter().try_for_each(|package| {
             let tried = step::run("apt-get", &[&install[..], &[package]].concat());
             tried.or_else(|why| {
@@ -104,7 +104,7 @@ fn install_peers() {
     }
 }
 
-/// Where pueue is, which has no package: built once, and kept outside the workspace.
+/// The path of pueue, which has no package. It is built once and kept outside the workspace.
 fn pueue() -> Option<PathBuf> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| Some(std::env::home_dir()?.join(".cache")))?;

@@ -1,4 +1,4 @@
-//! `cargo xtask budgets`: what may not grow, counted on the programs as they ship.
+//! `cargo xtask budgets`: checks the sizes and counts that may not grow, on the release programs.
 
 use crate::{install, step};
 use std::path::Path;
@@ -14,7 +14,7 @@ pub fn check() -> Result<(), String> {
     step::run_command(&mut tests(&programs))
 }
 
-/// The tests of the budgets, which are left out where the programs are not built.
+/// The tests of the budgets. They are skipped if the programs are not built.
 fn tests(programs: &Path) -> Command {
     let mut command = Command::new("cargo");
     command

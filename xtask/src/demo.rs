@@ -1,11 +1,11 @@
-//! A job from start to end, with the installed programs.
+//! Shows a job from start to end, with the installed programs.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 const SCRIPT: &str = "for step in 1 2 3; do echo step $step; sleep 0.5; done; exit 3";
 
-/// Where cargo installed `outlive`.
+/// The path of the `outlive` that cargo installed.
 fn program() -> Result<PathBuf, String> {
     let root = std::env::var_os("CARGO_INSTALL_ROOT")
         .or_else(|| std::env::var_os("CARGO_HOME"))
@@ -21,7 +21,7 @@ fn program() -> Result<PathBuf, String> {
     }
 }
 
-/// As it would be typed.
+/// The command as a user would type it.
 fn shown(args: &[&str]) -> String {
     let quoted = |arg: &&str| match arg.contains(' ') {
         true => format!("'{arg}'"),

@@ -24,7 +24,7 @@ pub fn faults(args: &[String]) -> Result<(), String> {
     step::run(in_utf8(&faults)?, &words)
 }
 
-/// Where cargo puts what it builds: beside this program.
+/// The directory where cargo puts programs: that of this program.
 fn programs() -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     own.parent()

@@ -1,9 +1,9 @@
-//! Building both programs as they ship, and installing them where cargo installs programs.
+//! Builds both programs for release, and installs them where cargo installs programs.
 
 use crate::{demo, step};
 use std::path::PathBuf;
 
-/// The target whose programs start fastest and need no libraries, where it can be had.
+/// The target whose programs start fastest and need no libraries, if it is available.
 pub fn static_target() -> Option<&'static str> {
     let target = match (std::env::consts::OS, std::env::consts::ARCH) {
         ("linux", "x86_64") => "x86_64-unknown-linux-musl",
@@ -13,7 +13,7 @@ pub fn static_target() -> Option<&'static str> {
     step::answers("rustup", &["target", "add", target]).then_some(target)
 }
 
-/// Installs, then shows that it works.
+/// Installs the programs, then runs a demonstration.
 pub fn install() -> Result<(), String> {
     let mut args = vec!["install", "--locked", "--force", "--path", "crates/cli"];
     match static_target() {
@@ -24,7 +24,7 @@ pub fn install() -> Result<(), String> {
     demo::demo()
 }
 
-/// Builds a package as `outlive-cli` is installed; returns where its programs are.
+/// Builds a package in the way that `outlive-cli` is installed. Returns the directory of its programs.
 pub fn build(package: &str) -> Result<PathBuf, String> {
     let target = static_target();
     let mut args = vec!["build", "--release", "--locked", "-p", package];
@@ -34,7 +34,7 @@ pub fn build(package: &str) -> Result<PathBuf, String> {
     Ok(programs.join("release"))
 }
 
-/// Where cargo builds.
+/// The directory where cargo builds.
 pub fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from)
 }

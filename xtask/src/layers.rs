@@ -1,18 +1,18 @@
-//! Who may depend on whom, and which crate may have `unsafe`.
+//! Checks which crate may depend on which, and which crate may contain `unsafe`.
 //!
-//! The table is the architecture; `cargo metadata` says what is so.
+//! The table is the architecture. `cargo metadata` provides the real dependencies.
 
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What a crate may use, besides the standard library.
+/// What a crate may use, in addition to the standard library.
 struct Layer {
     name: &'static str,
     /// Crates of this workspace.
     inside: &'static [&'static str],
-    /// Crates of others; `None` for any.
+    /// External crates; `None` allows all.
     outside: Option<&'static [&'static str]>,
     has_unsafe: bool,
 }
@@ -25,14 +25,15 @@ const LAYERS: [Layer; 14] = [
         outside: Some(&["schemars", "serde", "serde_json", "thiserror"]),
         has_unsafe: false,
     },
-    // The model is pure: no system, no face. Of libc it uses the numbers of two open flags.
+    // The model is pure: no system calls, no user interface. From libc it uses the values of two open
+    // flags.
     Layer {
         name: "outlive-core",
         inside: &["outlive-api"],
         outside: Some(&["libc", "regex-syntax", "serde", "serde_json", "thiserror"]),
         has_unsafe: false,
     },
-    // The system knows nothing of jobs.
+    // The system crate knows nothing about jobs.
     Layer {
         name: "outlive-sys",
         inside: &[],
@@ -52,7 +53,7 @@ const LAYERS: [Layer; 14] = [
         ]),
         has_unsafe: false,
     },
-    // The client knows no face, and stays of one colour: no async runtime.
+    // The client knows no user interface, and has no async runtime.
     Layer {
         name: "outlive",
         inside: &["outlive-core", "outlive-sys"],
@@ -73,14 +74,14 @@ const LAYERS: [Layer; 14] = [
         ]),
         has_unsafe: false,
     },
-    // What needs TLS, so that the client does not.
+    // TLS is here, so that the client does not need it.
     Layer {
         name: "outlive-doorbell",
         inside: &["outlive", "outlive-core", "outlive-sys"],
         outside: Some(&["ring", "serde", "serde_json", "thiserror", "ureq"]),
         has_unsafe: false,
     },
-    // What knows agents: their files and their hooks.
+    // Everything about agents: their files and their hooks.
     Layer {
         name: "outlive-kit",
         inside: &["outlive", "outlive-core", "outlive-sys"],
@@ -94,7 +95,7 @@ const LAYERS: [Layer; 14] = [
         ]),
         has_unsafe: false,
     },
-    // A face calls verbs; it does not touch the store.
+    // A user interface calls verbs. It does not access the job directories.
     Layer {
         name: "outlive-mcp",
         inside: &["outlive"],
@@ -130,7 +131,7 @@ const LAYERS: [Layer; 14] = [
         outside: Some(&["serde_json", "tempfile"]),
         has_unsafe: false,
     },
-    // What measures knows the parts whose rates it takes; everything else it runs as a user would.
+    // The benches know the parts whose speed they measure. Everything else they run as a user would.
     Layer {
         name: "outlive-bench",
         inside: &[
@@ -143,14 +144,14 @@ const LAYERS: [Layer; 14] = [
         outside: Some(&["memchr", "rustix", "serde_json"]),
         has_unsafe: false,
     },
-    // What breaks Outlive knows of it what anybody can: its programs, its files and its library.
+    // The fault tests know only what everybody can: programs, files and the library.
     Layer {
         name: "outlive-faults",
         inside: &["outlive", "outlive-sys", "outlive-testkit"],
         outside: Some(&["libc", "serde_json", "tempfile"]),
         has_unsafe: false,
     },
-    // Every decoder of outside bytes, wherever it is.
+    // The fuzz targets know every decoder of outside bytes.
     Layer {
         name: "outlive-fuzz",
         inside: &[

@@ -1,5 +1,5 @@
-//! `cargo xtask install | demo | test | layers | portable | sanitize | faults | agents | budgets | bench | vm`:
-//! what is done to the workspace itself.
+//! `cargo xtask install | demo | test | layers | portable | sanitize | faults | agents | budgets |
+//! bench | vm`: the tasks of the workspace.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,

@@ -1,17 +1,17 @@
-//! The crates that know no operating system must compile for another one.
+//! Checks that the crates that know no operating system compile for another one.
 //!
-//! They are only checked, never run: that catches a call or a type that exists on Linux alone.
+//! They are only compiled, never run. This finds calls and types that exist only on Linux.
 
 use crate::{step, tools};
 use std::path::Path;
 use std::process::Command;
 
-/// Any kernel but Linux would do. This is the one that users have.
+/// Any system except Linux would do. This is the one that users have.
 const TARGET: &str = "aarch64-apple-darwin";
 /// Crates that must compile for [`TARGET`]: the folder below `crates` and the package name.
 const PORTABLE: [(&str, &str); 2] = [("api", "outlive-api"), ("core", "outlive-core")];
 
-/// Checks the crates. If that is not possible here, returns a line that says why.
+/// Checks the crates. If that is not possible here, returns the reason.
 pub fn check() -> Result<Option<String>, String> {
     if let Err(reason) = prepare_target() {
         let line = format!("NOT RUN: the check for {TARGET} ({reason})");
@@ -29,8 +29,8 @@ pub fn check() -> Result<Option<String>, String> {
     Ok(None)
 }
 
-/// Makes sure that the standard library of the target is installed. Only on CI is it installed from here: a
-/// person's machine is left as it is.
+/// Makes sure that the standard library of the target is installed. Only CI installs it: other machines
+/// are not changed.
 fn prepare_target() -> Result<(), String> {
     if is_installed()? {
         return Ok(());

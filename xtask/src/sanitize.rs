@@ -1,28 +1,29 @@
-//! `cargo xtask sanitize`: the tests of the crates that touch memory, with AddressSanitizer watching.
+//! `cargo xtask sanitize`: runs the tests of the crates that access memory directly, with
+//! AddressSanitizer.
 //!
-//! It sees what a test alone does not: a read behind the end of a buffer, or of memory that was given back.
-//! Only a nightly compiler has it.
+//! It finds errors that a test alone does not, such as reads after the end of a buffer or of freed
+//! memory. It needs a nightly compiler.
 
 use crate::{install, step};
 use std::process::Command;
 
-/// `sys` has all the `unsafe` there is; the others call it in the ways that matter.
+/// `sys` contains all `unsafe` code; the others call it in the important ways.
 const ALL: [&str; 3] = ["outlive-sys", "outlive-keeper", "outlive-core"];
-/// What is cheap enough for every run of the tests: half a minute when nothing is built yet. The keeper's tests
-/// take a minute and a half by themselves, for the many patterns that they compile.
+/// Cheap enough for every run of the tests: half a minute from scratch. The keeper's tests alone take
+/// 90 seconds, because they compile many patterns.
 pub const QUICK: [&str; 1] = ["outlive-sys"];
 
 pub fn sanitize() -> Result<(), String> {
     check(&ALL)
 }
 
-/// Runs the tests of these crates, where a nightly toolchain is there.
+/// Runs the tests of these crates, if a nightly toolchain is installed.
 pub fn check(packages: &[&str]) -> Result<(), String> {
     if !step::answers("cargo", &["+nightly", "--version"]) {
         println!("\nNOT RUN: sanitize (no nightly toolchain)");
         return Ok(());
     }
-    // The sanitizer's own library is of this target; named, it leaves build scripts alone.
+    // Naming the target keeps the sanitizer out of build scripts.
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let mut command = Command::new("cargo");
     command.args([
@@ -32,7 +33,7 @@ pub fn check(packages: &[&str]) -> Result<(), String> {
     step::run_command(
         command
             .env("RUSTFLAGS", "-Zsanitizer=address")
-            // What a test leaves behind when it ends is no error of memory.
+            // What a test does not free before it ends is not a memory error.
             .env("ASAN_OPTIONS", "detect_leaks=0")
             .env("CARGO_TARGET_DIR", install::target_dir().join("sanitize")),
     )

@@ -1,4 +1,4 @@
-//! Running one command after another, each shown before it runs.
+//! Runs commands one after another, and shows each before it runs.
 
 use std::process::{Command, Stdio};
 
@@ -7,7 +7,7 @@ pub fn run(program: &str, args: &[&str]) -> Result<(), String> {
     run_command(Command::new(program).args(args))
 }
 
-/// The same for one that needs more than arguments.
+/// Runs a prepared command that must succeed.
 pub fn run_command(command: &mut Command) -> Result<(), String> {
     let words: Vec<_> = [command.get_program()]
         .into_iter()
@@ -25,8 +25,9 @@ pub fn run_command(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// Takes away what cargo told this program about itself: a build script that looks at it (ring's does)
-/// would run again, and everything above it be built anew, whenever cargo is called from here.
+/// Removes the variables that cargo sets for this program. A build script that reads them (ring's does)
+/// would run again, and everything that depends on it would be rebuilt, whenever this program calls
+/// cargo.
 fn without_own_package(command: &mut Command) -> &mut Command {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
@@ -37,7 +38,7 @@ fn without_own_package(command: &mut Command) -> &mut Command {
     command
 }
 
-/// Whether a command is there and answers.
+/// Whether a command exists and succeeds.
 pub fn answers(program: &str, args: &[&str]) -> bool {
     Command::new(program)
         .args(args)
@@ -47,7 +48,7 @@ pub fn answers(program: &str, args: &[&str]) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Whether this is root.
+/// Whether this process runs as root.
 pub fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0)

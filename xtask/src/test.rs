@@ -1,11 +1,11 @@
-//! Everything CI runs.
+//! Runs everything that CI runs.
 
 use crate::{budgets, faults, layers, portable, sanitize, step, tools};
 
 pub fn test(args: &[String]) -> Result<(), String> {
     let install = match args {
         [] => tools::Install::OnCi,
-        [option] if option == "--install" => tools::Install::Asked,
+        [option] if option == "--install" => tools::Install::OnRequest,
         _ => return Err("cargo xtask test takes --install and nothing else".to_owned()),
     };
     let mut missing = tools::prepare(install)?;
@@ -26,7 +26,7 @@ pub fn test(args: &[String]) -> Result<(), String> {
     missing.extend(portable::check()?);
     test_all()?;
     sanitize::check(&sanitize::QUICK)?;
-    // The same cases every time; whoever breaks it by hand tries others.
+    // Tests the same cases every time. A person who searches for errors can use other seeds.
     faults::faults(&["--seed".to_owned(), "1".to_owned()])?;
     budgets::check()?;
     for line in missing {

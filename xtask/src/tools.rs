@@ -1,7 +1,7 @@
-//! Programs that the tests use besides a shell, and the Debian packages they come from.
+//! The programs that the tests need in addition to a shell, and the Debian packages that contain them.
 //!
-//! They are installed where that is asked for, or where everything must run (`CI=true`). A person's machine is left
-//! as it is: the tests that miss something say so and are not run.
+//! They are installed only on request, or where everything must run (`CI=true`). Other machines are not
+//! changed: tests that miss a program report it and are skipped.
 
 use crate::step;
 
@@ -18,12 +18,12 @@ const TOOLS: [(&str, &[&str], &str); 7] = [
 /// Whether packages may be installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Install {
-    Asked,
-    /// Only with `CI=true`.
+    OnRequest,
+    /// Only if `CI=true` is set.
     OnCi,
 }
 
-/// Installs what is missing, or says what will not be run without it: a line each.
+/// Installs the missing programs. Returns a line for each test that will be skipped.
 pub fn prepare(install: Install) -> Result<Vec<String>, String> {
     let missing: Vec<_> = TOOLS
         .iter()
@@ -36,7 +36,7 @@ pub fn prepare(install: Install) -> Result<Vec<String>, String> {
     if missing.is_empty() {
         return Ok(say(lines));
     }
-    if install == Install::Asked || is_ci() {
+    if install == Install::OnRequest || is_ci() {
         let packages: Vec<&str> = missing.iter().map(|(_, _, package)| *package).collect();
         apt_install(&packages)?;
         return Ok(say(lines));
@@ -50,7 +50,7 @@ pub fn prepare(install: Install) -> Result<Vec<String>, String> {
     Ok(say(lines))
 }
 
-/// Whether this is a machine of the CI, where everything must run.
+/// Whether this is a CI machine, where everything must run.
 pub fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|ci| ci == "true")
 }

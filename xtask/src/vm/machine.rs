@@ -1,4 +1,4 @@
-//! A virtual machine, and what is asked of it over ssh.
+//! A virtual machine, and commands that run on it over ssh.
 
 use crate::step;
 use std::io::Write;
@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 const SCRIPT: &str = "xtask/vm/machine.sh";
 const PORT: &str = "22122";
 
-/// It is emulated, so it boots in about a minute, and more on a busy host.
+/// The machine is emulated, so it boots in about a minute, or longer on a busy host.
 const BOOT: Duration = Duration::from_secs(400);
-/// No scenario asks for anything that takes longer.
+/// No scenario runs a command that takes longer.
 const PATIENCE: &str = "240";
 
-/// Who logs in. Every login is a session of its own, which ends with what is run in it.
+/// The user that logs in. Every login is a session of its own, which ends with the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum User {
     Root,
@@ -31,13 +31,13 @@ impl User {
     }
 }
 
-/// A machine that runs. It is turned off in the end.
+/// A running machine. It is turned off when this value is dropped.
 pub struct Machine {
     dir: PathBuf,
 }
 
 impl Machine {
-    /// Boots the machine in this directory, which is made first if there is none.
+    /// Boots the machine in this directory, and creates it first if needed.
     pub fn boot(dir: &Path, suite: &str) -> Result<Machine, String> {
         let text = dir.to_string_lossy();
         if !dir.join("boot/initrd").exists() {
@@ -59,7 +59,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Copies both programs, and removes what an earlier run has left.
+    /// Copies both programs, and removes what an earlier run left behind.
     pub fn prepare(&self, programs: &Path) -> Result<(), String> {
         let mut tar = Command::new("tar");
         tar.args(["-c", "-C"])
@@ -79,22 +79,22 @@ mkdir -p /t && chmod 777 /t";
         Ok(said.lines().collect::<Vec<_>>().join(", "))
     }
 
-    /// Logs in, runs a script, which must succeed, and logs out. Gives what it wrote.
+    /// Logs in, runs a script, which must succeed, and logs out. Returns its output.
     pub fn run(&self, user: User, script: &str) -> Result<String, String> {
         feed(&mut self.ssh(user, "sh -s"), script.as_bytes())
     }
 
-    /// Logs in and stays, with this script running.
+    /// Logs in and stays logged in while this script runs.
     pub fn stay(&self, user: User, script: &str) -> Result<Child, String> {
         let mut ssh = self.ssh(user, script);
         let quiet = ssh.stdin(Stdio::null()).stdout(Stdio::null());
         quiet.stderr(Stdio::null()).spawn().map_err(said("ssh"))
     }
 
-    /// Restarts it with this command and waits until it is up again.
+    /// Restarts the machine with this command, and waits until it is up again.
     pub fn restart(&self, command: &str) -> Result<(), String> {
         let boot = self.boot_id()?;
-        // In the background: a connection to a machine that is gone would stay open for long.
+        // In the background: otherwise the connection to the stopped machine would stay open for long.
         let later = format!("(sleep 1; {command}) > /dev/null 2>&1 < /dev/null &");
         self.run(User::Root, &later)?;
         self.wait_until_up(Some(&boot))
@@ -104,12 +104,12 @@ mkdir -p /t && chmod 777 /t";
         self.run(User::Root, "cat /proc/sys/kernel/random/boot_id")
     }
 
-    /// Waits until it can be logged in to, in another boot than this one.
+    /// Waits until a login is possible, in another boot than `last`.
     fn wait_until_up(&self, last: Option<&str>) -> Result<(), String> {
         let start = Instant::now();
         while start.elapsed() < BOOT {
             if self.boot_id().is_ok_and(|boot| Some(&*boot) != last) {
-                // Who logs in while it still boots gets no systemd of their own.
+                // A user who logs in before the boot is complete gets no systemd of their own.
                 return self
                     .run(User::Root, "systemctl is-system-running --wait || true")
                     .map(drop);
@@ -135,19 +135,19 @@ mkdir -p /t && chmod 777 /t";
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // What it has not written yet is lost with the power; it may be booted again.
+        // Turn off the power: unwritten data is lost, and the machine can be booted again.
         let _ = self.run(User::Root, "sync");
         let text = self.dir.to_string_lossy();
         let _ = step::run_command(Command::new(SCRIPT).args(["stop", &text]));
     }
 }
 
-/// Runs a command with this on its standard input; gives what it wrote if it succeeds.
+/// Runs a command with this on its standard input. Returns its output if it succeeds.
 fn feed(command: &mut Command, input: &[u8]) -> Result<String, String> {
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = piped.stderr(Stdio::piped()).spawn().map_err(said("ssh"))?;
     if let Some(mut stdin) = child.stdin.take() {
-        // One that does not read all of it says why.
+        // A command that does not read all of its input reports why.
         let _ = stdin.write_all(input);
     }
     let Output {

@@ -1,4 +1,5 @@
-//! A job of which one process takes all memory: the kernel kills that one, and systemd leaves the rest alone.
+//! One process of a job uses all memory: the kernel kills that process, and systemd leaves the rest
+//! alone.
 
 use super::Scenario;
 use super::machine::{Machine, User};

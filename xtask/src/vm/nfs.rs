@@ -1,9 +1,9 @@
-//! A home on NFS: a server on the machine itself, mounted with version 3 and with version 4.
+//! A home on NFS: the machine itself is the server, mounted with version 3 and with version 4.
 
 use super::Scenario;
 use super::machine::{Machine, User};
 
-/// What is shown, as a script in which `$v` is the version and `$OUTLIVE_HOME` is on the server.
+/// The scenarios, as scripts in which `$v` is the version and `$OUTLIVE_HOME` is on the server.
 const SHOWN: [(&str, &str); 6] = [
     ("run, wait, log, list, prune", EVERYDAY),
     ("stop, signal, send", TALKING),
@@ -52,7 +52,7 @@ outlive wait k --timeout 60s || code=$?
 is \"$code\" 7
 ";
 
-/// On a kernel before 6.15 the end is not known, so the job is met while it runs.
+/// Before Linux 6.15 the outcome is unknown, so the job is checked while it runs.
 const BOTH: &str = "
 outlive run --id p --shell 'until [ -e /t/p$v ]; do sleep 1; done; echo end; exit 7'
 pkill -9 -f \"outlive-keeper $OUTLIVE_HOME/jobs/p\"
@@ -69,7 +69,7 @@ is \"$(outlive log o --raw | tail -1)\" 300000
 [ $(du -k $OUTLIVE_HOME/jobs/o | tail -1 | cut -f1) -lt 700 ]
 ";
 
-/// Another host has another boot, another machine id, another name and its own process numbers.
+/// Another host has another boot, another machine id, another name and its own process IDs.
 const ELSEWHERE: &str = "
 outlive run --id e --shell 'until [ -e /t/e$v ]; do sleep 1; done; exit 7'
 cat > /t/there.sh <<'E'

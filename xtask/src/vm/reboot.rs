@@ -1,10 +1,11 @@
-//! A restart of the machine while jobs run: an orderly one, in which systemd ends them first, and one like a power cut.
+//! The machine restarts while jobs run: once orderly, when systemd stops them first, and once like a
+//! power cut.
 
 use super::Scenario;
 use super::machine::{Machine, User};
 
 pub fn scenarios() -> Vec<Scenario> {
-    // systemd sends SIGTERM to every job, and its keepers write down the end unless they are killed first.
+    // systemd sends SIGTERM to every job. Its keepers record the end unless they are killed first.
     let orderly = "case $said in *SIGTERM*|*lost*) ;; *) echo \"$said\"; exit 1;; esac";
     let abrupt = "case $said in *lost*'the machine was restarted while it ran'*) ;; *) echo \"$said\"; exit 1;; esac";
     let scenario =

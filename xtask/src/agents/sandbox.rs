@@ -1,4 +1,5 @@
-//! The temporary directory of a run: what is installed, the homes of the checks, and nothing that stays.
+//! The temporary directory of a run: the installed packages and the homes of the checks. Nothing else
+//! is left behind.
 
 use super::package::Package;
 use std::ffi::OsStr;
@@ -8,31 +9,31 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Names of the variables by which an agent that runs this would be taken for one of its clients.
+/// Prefixes of variables that would make an agent that runs this look like a tested client.
 const AGENTS: [&str; 5] = ["CLAUDE", "CODEX", "GEMINI", "OPENCODE", "OUTLIVE"];
-/// No check and no installing takes longer, in seconds, even on a slow machine.
+/// No check and no installation takes longer, in seconds, even on a slow machine.
 const PATIENCE: &str = "600";
-/// What a check has started ends by itself, once its clients have gone.
+/// What a check has started ends by itself after its clients have gone, within this time.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
-/// How the directory is called, before the id of the process it belongs to.
+/// The name of the directory, before the ID of the process that it belongs to.
 const NAME: &str = "outlive-agents-";
 
-pub struct Place {
+pub struct Sandbox {
     root: PathBuf,
-    /// Where cargo puts programs.
+    /// The directory where cargo puts programs.
     programs: PathBuf,
     installed: Vec<(Package, Result<(), String>)>,
     checks: usize,
 }
 
-impl Place {
-    pub fn make() -> Result<Place, String> {
+impl Sandbox {
+    pub fn make() -> Result<Sandbox, String> {
         remove_orphans();
         let root = std::env::temp_dir().join(format!("{NAME}{}", std::process::id()));
         fs::create_dir(&root).map_err(|error| format!("{}: {error}", root.display()))?;
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
-        Ok(Place {
+        Ok(Sandbox {
             root,
             programs: own.parent().map(Path::to_owned).unwrap_or_default(),
             installed: Vec::new(),
@@ -48,17 +49,17 @@ impl Place {
         self.below(package.directory())
     }
 
-    /// A directory of the check that is under way.
+    /// A directory for the current check.
     pub fn work(&self) -> PathBuf {
         self.below(&format!("check-{}", self.checks))
     }
 
-    /// One of ours.
+    /// The path of one of our programs.
     pub fn program(&self, name: &str) -> PathBuf {
         self.programs.join(name)
     }
 
-    /// The program itself, not what npm puts before it: it is to be killed.
+    /// The program itself and not npm's wrapper: it will be killed.
     pub fn codex(&self) -> PathBuf {
         let packages = self.of(Package::Codex).join("node_modules/@openai");
         let found = entries(&packages)
@@ -79,13 +80,13 @@ impl Place {
             .join("node_modules/.bin/mcp-inspector")
     }
 
-    /// The suite, and the Node to run it with.
+    /// The conformance suite, and the Node that runs it.
     pub fn suite(&self) -> [PathBuf; 2] {
         let script = "@modelcontextprotocol/conformance/dist/index.js";
         self.with_node(Package::Conformance, script)
     }
 
-    /// The same of Gemini.
+    /// Gemini CLI, and the Node that runs it.
     pub fn gemini(&self) -> [PathBuf; 2] {
         self.with_node(Package::Gemini, "@google/gemini-cli/bundle/gemini.js")
     }
@@ -98,15 +99,15 @@ impl Place {
         ]
     }
 
-    /// A command that does not know of the agent that may be running this, and ends.
+    /// A command that cannot see the agent that may be running this, and has a time limit.
     pub fn run(&self, program: &Path) -> Command {
         let mut command = Command::new("timeout");
         command
-            // In the foreground, so that whoever interrupts this interrupts it too.
+            // In the foreground, so that an interrupt reaches it too.
             .args(["--foreground", "--kill-after=5", PATIENCE])
             .arg(program)
             .env("PYTHONDONTWRITEBYTECODE", "1")
-            // By this what it starts is known again.
+            // This variable finds the processes that it starts.
             .env("OUTLIVE_AGENTS_PLACE", &self.root)
             .stdin(Stdio::null());
         for (key, _) in std::env::vars_os() {
@@ -139,8 +140,8 @@ impl Place {
         result
     }
 
-    /// Runs a check in a directory of its own; gives the last line that it said.
-    pub fn check(&mut self, command: fn(&Place) -> Command) -> Result<String, String> {
+    /// Runs a check in a directory of its own. Returns the last line of its output.
+    pub fn check(&mut self, command: fn(&Sandbox) -> Command) -> Result<String, String> {
         self.checks += 1;
         fs::create_dir(self.work()).map_err(|error| error.to_string())?;
         let said = succeed(&mut command(self));
@@ -152,7 +153,8 @@ impl Place {
         }
     }
 
-    /// Waits for what this run has started, and then ends it. Gives what had to be ended.
+    /// Waits for the processes that this run has started, and then kills them. Returns those that it
+    /// killed.
     fn end_what_is_left(&self) -> Vec<String> {
         let deadline = Instant::now() + LAST_WORDS;
         while !self.processes().is_empty() && Instant::now() < deadline {
@@ -165,10 +167,10 @@ impl Place {
         left.into_iter().map(|(_, command)| command).collect()
     }
 
-    /// Everything that has this place, or what is below it, in its environment.
+    /// Every process that has this directory, or one below it, in its environment.
     fn processes(&self) -> Vec<(String, String)> {
         let root = self.root.as_os_str().as_encoded_bytes();
-        // The place of another run may begin alike.
+        // The path of another run may begin with the same text.
         let is_place =
             |part: &[u8]| part.starts_with(root) && matches!(part.last(), Some(b'/' | 0));
         let is_ours = |process: &PathBuf| {
@@ -189,7 +191,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Sandbox {
     fn drop(&mut self) {
         self.end_what_is_left();
         if let Err(error) = fs::remove_dir_all(&self.root) {
@@ -198,7 +200,7 @@ impl Drop for Place {
     }
 }
 
-/// Removes what runs that were interrupted have left.
+/// Removes what interrupted runs have left.
 fn remove_orphans() {
     for path in entries(&std::env::temp_dir()) {
         let name = path.file_name().and_then(OsStr::to_str);
@@ -216,8 +218,8 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
-/// Runs a command that must succeed, and shows what it said if it does not. Gives what it said, and what
-/// it complained of if it failed.
+/// Runs a command that must succeed, and shows its output if it fails. Returns its output, or its error
+/// message if it failed.
 fn succeed(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&output.stdout);
@@ -233,7 +235,7 @@ fn last_line(text: &str) -> String {
     text.trim().lines().last().unwrap_or_default().to_owned()
 }
 
-/// What npm and pip say first is why; the rest is what to do about it.
+/// npm and pip print the reason first, and then advice.
 fn first_error(text: &str) -> String {
     let mut lines = text.lines();
     let error = lines.find(|line| line.to_lowercase().contains("error"));
