@@ -56,7 +56,7 @@ const LAYERS: [Layer; 14] = [
     // The client knows no user interface, and has no async runtime.
     Layer {
         name: "outlive",
-        inside: &["outlive-core", "outlive-sys"],
+        inside: &["outlive-api", "outlive-core", "outlive-sys"],
         outside: Some(&[
             "aho-corasick",
             "etcetera",

@@ -1,6 +1,11 @@
 //! Events: what a session is told.
 
+use crate::event_id::EventId;
+use crate::id::JobId;
+use crate::label::Label;
+use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// What kind of event a session is told.
 ///
@@ -29,4 +34,58 @@ pub enum EventKind {
     LingeringEnded,
     /// Work was finished elsewhere and posted.
     Delegation,
+}
+
+/// An event as every face shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Event {
+    /// Its id. An event that is delivered again has the same id.
+    pub event: EventId,
+    /// What kind of event it is.
+    pub kind: EventKind,
+    /// The job or post that it belongs to.
+    pub job: JobId,
+    /// The session that is told. Absent for a job without a session, which a `wait` may show.
+    pub session: Option<Label>,
+    /// The unit of work that the job belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<Label>,
+    /// When it happened.
+    pub at: Timestamp,
+    /// 1 the first time it is delivered, then 2, 3, and so on. 0 if it was only looked at.
+    #[serde(default)]
+    pub attempt: u32,
+    /// Why it is delivered for the last time, if it is. It was never acknowledged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<DropReason>,
+    /// What is known about it, for programs. The keys depend on the kind: see `event_data`.
+    #[serde(default)]
+    pub data: Value,
+    /// The same as a block of text for an agent. Secrets are left out.
+    pub text: String,
+}
+
+/// Why an event is delivered for the last time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum DropReason {
+    /// It was delivered several times and never acknowledged.
+    Attempts,
+    /// It is too old.
+    Age,
+    /// Its session was ended.
+    Session,
+}
+
+/// Several events: what `inbox` answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Events {
+    /// The events, the oldest first.
+    pub events: Vec<Event>,
+    /// Those of them that are delivered for the last time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<EventId>,
 }

@@ -8,8 +8,12 @@
 //! |---|---|
 //! | [`id`], [`label`], [`event_id`], [`incarnation`] | names of jobs, sessions and events |
 //! | [`time`] | times and durations |
+//! | [`job`] | a job as every face shows it |
 //! | [`outcome`] | how a job ended, and why |
-//! | [`event`] | what a session is told |
+//! | [`event`], [`event_data`] | what a session is told |
+//! | [`log`] | output, and a terminal's screen |
+//! | [`reply`], [`setup`] | what the other verbs answer |
+//! | [`failure`] | why a request failed: codes, messages, data |
 //! | [`input`], [`terminal`], [`signal`] | what is written to a job, its screen, signals |
 //! | [`watch`], [`ready`], [`notify`] | what is told of a running job |
 //! | [`os_text`] | arguments and paths, which need not be UTF-8 |
@@ -21,15 +25,21 @@
 #![deny(missing_docs)]
 
 pub mod event;
+pub mod event_data;
 pub mod event_id;
+pub mod failure;
 pub mod id;
 pub mod incarnation;
 pub mod input;
+pub mod job;
 pub mod label;
+pub mod log;
 pub mod notify;
 pub mod os_text;
 pub mod outcome;
 pub mod ready;
+pub mod reply;
+pub mod setup;
 pub mod signal;
 pub mod terminal;
 pub mod time;

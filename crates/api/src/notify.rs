@@ -1,5 +1,6 @@
-//! What a session is told of, and what becomes of processes that a job leaves behind.
+//! Which ends are told, and what becomes of processes that a job leaves behind.
 
+use crate::outcome::Outcome;
 use serde::{Deserialize, Serialize};
 
 /// Of which ends the session is told.
@@ -26,4 +27,34 @@ pub enum Leftovers {
     Keep,
     /// They are stopped.
     Stop,
+}
+
+/// For which ends a doorbell rings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RingsOn {
+    /// Every end.
+    #[default]
+    End,
+    /// Every end that is not a success. An unknown outcome is not one.
+    Failure,
+}
+
+impl RingsOn {
+    /// The word for it in JSON and in text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RingsOn::End => "end",
+            RingsOn::Failure => "failure",
+        }
+    }
+
+    /// Whether it rings for this outcome.
+    pub fn rings_for(self, outcome: &Outcome) -> bool {
+        match self {
+            RingsOn::End => true,
+            RingsOn::Failure => !outcome.is_success(),
+        }
+    }
 }

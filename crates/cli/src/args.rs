@@ -5,10 +5,10 @@ use crate::commands::{
     prune, resize, run, send, session, setup, show, signal, stop, wait,
 };
 use crate::context::Context;
-use crate::exit::{Exit, Failure};
-use crate::json;
+use crate::exit::{self, Exit, Failure};
 use crate::lazily::Lazily;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use outlive::api::{self, failure::ErrorCode};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::mem;
@@ -102,9 +102,11 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let text = outlive::visible(&text);
     if std::env::args_os().any(|word| word == "--json") {
-        let message = text.trim_end();
-        let error = serde_json::json!({"error": {"code": "usage", "message": message}});
-        let _ = write!(io::stdout(), "{}", json::line(&error));
+        exit::print_json(api::failure::Failure {
+            code: ErrorCode::Usage,
+            message: text.trim_end().to_owned(),
+            data: None,
+        });
     }
     let _ = write!(io::stderr(), "{text}");
     Exit::Usage.into()

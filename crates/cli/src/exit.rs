@@ -1,6 +1,7 @@
 //! Exit codes, and failures on their way to one.
 
 use crate::json;
+use outlive::api::failure::{self, ErrorCode, ErrorReply};
 use outlive::{Error, Job};
 use std::fmt;
 use std::io;
@@ -76,12 +77,17 @@ impl Failure {
     }
 
     /// What went wrong, for programs.
-    fn code(&self) -> &'static str {
-        match self {
-            Failure::Outlive(error) => error.code(),
+    fn for_programs(&self) -> failure::Failure {
+        let code = match self {
+            Failure::Outlive(error) => return error.failure(),
             Failure::Doorbell(error) => error.code(),
             Failure::Setup(error) => error.code(),
-            Failure::Output(_) | Failure::Server(_) => "failed",
+            Failure::Output(_) | Failure::Server(_) => ErrorCode::Failed,
+        };
+        failure::Failure {
+            code,
+            message: self.to_string(),
+            data: None,
         }
     }
 
@@ -89,14 +95,7 @@ impl Failure {
     pub fn report(&self, json: bool) -> ExitCode {
         let exit = self.exit();
         if json && exit != Exit::Success {
-            let error = match self {
-                Failure::Outlive(error) => error_object(error),
-                other => {
-                    serde_json::json!({"code": other.code(), "message": other.to_string()})
-                }
-            };
-            let line = json::line(&serde_json::json!({ "error": error }));
-            let _ = io::Write::write_all(&mut io::stdout(), line.as_bytes());
+            print_json(self.for_programs());
         }
         if exit != Exit::Success {
             let text = self.to_string();
@@ -106,6 +105,14 @@ impl Failure {
                 io::Write::write_all(&mut io::stderr(), format!("outlive: {text}\n").as_bytes());
         }
         exit.into()
+    }
+}
+
+/// Prints a failure where an answer would be.
+pub fn print_json(error: failure::Failure) {
+    // Nowhere is left to say it if this fails.
+    if let Ok(line) = json::line(&ErrorReply { error }) {
+        let _ = io::Write::write_all(&mut io::stdout(), line.as_bytes());
     }
 }
 
@@ -143,19 +150,4 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         Failure::Output(error)
     }
-}
-
-/// An error as the interface prints it: a code for programs, a message for people.
-pub fn error_object(error: &Error) -> serde_json::Value {
-    let mut object = serde_json::json!({"code": error.code(), "message": error.to_string()});
-    let more = match error {
-        Error::IdTaken(job) | Error::NameTaken(job) => Some(("job", serde_json::json!(job))),
-        Error::Ambiguous { candidates, .. } => Some(("candidates", serde_json::json!(candidates))),
-        Error::Unreachable { host, .. } => Some(("host", serde_json::json!(host))),
-        _ => None,
-    };
-    if let (Some((key, value)), Some(object)) = (more, object.as_object_mut()) {
-        object.insert(key.to_owned(), value);
-    }
-    object
 }

@@ -4,12 +4,13 @@
 //! for the beginning of a control sequence would obey it. So they are written out as `\u009b`, which is
 //! the same to whoever parses it.
 
-use serde_json::Value;
+use serde::Serialize;
 use std::fmt::Write;
+use std::io;
 
 /// One line of JSON.
-pub fn line(value: &Value) -> String {
-    harmless(value.to_string()) + "\n"
+pub fn line(value: &impl Serialize) -> io::Result<String> {
+    Ok(harmless(serde_json::to_string(value)?) + "\n")
 }
 
 /// The same JSON without characters that a terminal may obey.
@@ -34,12 +35,12 @@ pub fn harmless(json: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn what_a_terminal_obeys_is_written_out() {
         let value = json!({"\u{9b}31m": "a\u{7f}\u{80}\u{9b}2J\u{9f}\u{a0}é日\n"});
-        let line = line(&value);
+        let line = line(&value).expect("JSON");
         assert!(line.trim_end().chars().all(|c| !c.is_control()), "{line:?}");
         assert!(line.contains(r"\u009b2J"), "{line}");
         assert_eq!(

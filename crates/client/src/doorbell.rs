@@ -13,7 +13,7 @@ use crate::config::{Bell, Config, Kind};
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use outlive_core::doorbell::DEFAULT_TIMEOUT_MS;
-pub use outlive_core::doorbell::{Doorbell, On};
+pub use outlive_core::doorbell::{Doorbell, RingsOn};
 use outlive_core::os_text::OsText;
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ pub fn resolve(
     let given = on_end.map(|command| Doorbell {
         name: ON_END.to_owned(),
         argv: ["sh", "-c", command].map(Into::into).to_vec(),
-        on: On::End,
+        on: RingsOn::End,
         timeout_ms: DEFAULT_TIMEOUT_MS,
     });
     let configured = config.doorbells.iter().map(|bell| {
@@ -118,10 +118,13 @@ mod tests {
             "-x",
         ];
         assert_eq!(words(&bells[1])[1..], rest);
-        assert_eq!((bells[1].name.as_str(), bells[1].on), ("-x", On::Failure));
+        assert_eq!(
+            (bells[1].name.as_str(), bells[1].on),
+            ("-x", RingsOn::Failure)
+        );
         let rest = ["ring", "--command=cat > /tmp/x", "--", "mine"];
         assert_eq!(words(&bells[2])[4..], rest);
-        assert_eq!((bells[2].on, bells[2].timeout_ms), (On::End, 120_000));
+        assert_eq!((bells[2].on, bells[2].timeout_ms), (RingsOn::End, 120_000));
         assert_eq!(bells[1].timeout_ms, DEFAULT_TIMEOUT_MS);
     }
 

@@ -2,7 +2,9 @@
 
 use crate::config::BadConfig;
 use crate::inbox::BadEventId;
-use crate::jobs::job::Job;
+use crate::words;
+use outlive_api::failure::{ErrorCode, Failure, FailureData};
+use outlive_api::job::Job;
 use outlive_core::control::BadWriteId;
 use outlive_core::id::BadId;
 use outlive_core::layout::ReadError;
@@ -141,17 +143,17 @@ impl Error {
         }
     }
 
-    /// What went wrong, for programs: these words stay as they are.
-    pub fn code(&self) -> &'static str {
+    /// What went wrong, for programs: the code of the contract.
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Error::NoSuchJob(_) | Error::NamedElsewhere { .. } => "no_such_job",
-            Error::NameTaken(_) => "name_taken",
-            Error::NoSuchEvent(_) => "no_such_event",
-            Error::Ambiguous { .. } => "ambiguous",
-            Error::IdTaken(_) | Error::IdOfPost(_) => "id_taken",
-            Error::PostIdTaken(_) | Error::PostOfOther(_) => "post_id_taken",
-            Error::NoSession => "no_session",
-            Error::NoSuchSession(_) => "no_such_session",
+            Error::NoSuchJob(_) | Error::NamedElsewhere { .. } => ErrorCode::NoSuchJob,
+            Error::NameTaken(_) => ErrorCode::NameTaken,
+            Error::NoSuchEvent(_) => ErrorCode::NoSuchEvent,
+            Error::Ambiguous { .. } => ErrorCode::Ambiguous,
+            Error::IdTaken(_) | Error::IdOfPost(_) => ErrorCode::IdTaken,
+            Error::PostIdTaken(_) | Error::PostOfOther(_) => ErrorCode::PostIdTaken,
+            Error::NoSession => ErrorCode::NoSession,
+            Error::NoSuchSession(_) => ErrorCode::NoSuchSession,
             Error::BadId(_)
             | Error::BadEventId(_)
             | Error::BadLabel { .. }
@@ -165,20 +167,38 @@ impl Error {
             | Error::Nul(_)
             | Error::SecretsHidden
             | Error::OnlyLooking
-            | Error::NeverComes { .. } => "bad_input",
+            | Error::NeverComes { .. } => ErrorCode::BadInput,
             Error::NoHome | Error::ForeignHome(_) | Error::OpenHome(_) | Error::PlantedHome(_) => {
-                "no_home"
+                ErrorCode::NoHome
             }
-            Error::NoKeeper(_) => "no_keeper",
-            Error::KeeperFailed(_) => "keeper_failed",
-            Error::NoAnswer(_) => "no_answer",
-            Error::Unreachable { .. } => "unreachable",
-            Error::Refused { .. } => "refused",
-            Error::NoTerminal(_) => "no_terminal",
-            Error::NotALog(_) | Error::LogTaken(_) => "bad_log",
-            Error::Config(_) => "bad_config",
-            Error::Read(_) | Error::Journal(_) => "unreadable",
-            Error::Io { .. } => "io",
+            Error::NoKeeper(_) => ErrorCode::NoKeeper,
+            Error::KeeperFailed(_) => ErrorCode::KeeperFailed,
+            Error::NoAnswer(_) => ErrorCode::NoAnswer,
+            Error::Unreachable { .. } => ErrorCode::Unreachable,
+            Error::Refused { .. } => ErrorCode::Refused,
+            Error::NoTerminal(_) => ErrorCode::NoTerminal,
+            Error::NotALog(_) | Error::LogTaken(_) => ErrorCode::BadLog,
+            Error::Config(_) => ErrorCode::BadConfig,
+            Error::Read(_) | Error::Journal(_) => ErrorCode::Unreadable,
+            Error::Io { .. } => ErrorCode::Io,
+        }
+    }
+
+    /// The same for whoever asked, at whatever distance.
+    pub fn failure(&self) -> Failure {
+        Failure {
+            code: self.code(),
+            message: self.to_string(),
+            data: match self {
+                Error::IdTaken(job) | Error::NameTaken(job) => {
+                    Some(FailureData::Job { job: job.clone() })
+                }
+                Error::Ambiguous { candidates, .. } => Some(FailureData::Candidates {
+                    candidates: candidates.clone(),
+                }),
+                Error::Unreachable { host, .. } => Some(FailureData::Host { host: host.clone() }),
+                _ => None,
+            },
         }
     }
 
@@ -242,7 +262,7 @@ fn show_ids(ids: &[JobId]) -> String {
 
 fn describe(job: &Job) -> String {
     match &job.outcome {
-        Some(_) => format!("ended ({})", job.outcome_text()),
-        None => job.state.to_owned(),
+        Some(_) => format!("ended ({})", words::outcome(job)),
+        None => job.state.to_string(),
     }
 }

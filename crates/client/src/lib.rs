@@ -30,18 +30,21 @@ pub mod redact;
 mod screen;
 pub mod verbs;
 pub mod view;
+pub mod words;
 
 pub use config::Config;
 pub use error::Error;
 pub use home::outlive::{Caller, Outlive};
 pub use inbox::answering::Answering;
 pub use jobs::hold::Hold;
-pub use jobs::job::{Job, JobOutput, Last, Rung, Unreachable, WaitingFor};
 pub use jobs::naming::Namesake;
+pub use outlive_api as api;
+pub use outlive_api::job::{Job, JobState};
+pub use outlive_api::log::Cursor;
+pub use outlive_api::time::{Millis, Timestamp};
 pub use outlive_core::control::{InputKind, WriteId};
 pub use outlive_core::ready::Ready;
 pub use outlive_core::watch::{Pattern, Watch};
-pub use outlive_core::words::{agree, count, visible};
 pub use outlive_core::{
     Input, JobId, Label, Leftovers, Notify, Outcome, Size, bound, signal::Signal, units,
 };
@@ -50,7 +53,7 @@ pub use outlive_sys::clock;
 pub use outlive_sys::process::limits::{fail_at_file_size, has_small_stack};
 pub use outlive_sys::process::own::{SignalMask, block_all_signals};
 pub use output::{
-    Chunk, Cursor, Follow, Grown, Growth, Line, LinePattern, LogText, Look, Piece, Reading,
-    missing_line,
+    Chunk, Follow, Grown, Growth, Line, LinePattern, Look, Piece, Reading, missing_line,
 };
-pub use screen::{CursorPosition, Screen, keys, terminal};
+pub use screen::{keys, terminal};
+pub use words::{agree, count, visible};

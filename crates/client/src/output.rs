@@ -21,12 +21,12 @@ pub(crate) use search::Searched;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::view::{self, View, Viewed};
+use outlive_api::log::{Cursor, LogPage};
 use outlive_core::bound::Bound;
 use outlive_core::index::Index;
 use outlive_core::layout;
 use outlive_core::units::show_size;
 use outlive_core::{JobDir, JobId, OutputFiles, Spec, State};
-use serde::Serialize;
 use std::cell::OnceCell;
 use std::io;
 use std::ops::Range;
@@ -191,8 +191,8 @@ impl Output {
         }
     }
 
-    /// A range as text, with its offsets and line numbers.
-    pub fn text(&self, id: &JobId, range: Range<u64>, look: Look) -> io::Result<LogText> {
+    /// A range as text, with where it lies.
+    pub fn text(&self, id: &JobId, range: Range<u64>, look: Look) -> io::Result<LogPage> {
         self.text_after(None, id, range, look)
     }
 
@@ -203,7 +203,7 @@ impl Output {
         id: &JobId,
         range: Range<u64>,
         look: Look,
-    ) -> io::Result<LogText> {
+    ) -> io::Result<LogPage> {
         let range = range.start.min(self.size)..range.end.min(self.size);
         // The line that reports the gap is not a line of the output.
         let said_lines = gap
@@ -219,7 +219,7 @@ impl Output {
             0 => 0,
             size => 1 + self.newlines_before(size - 1)?,
         };
-        Ok(LogText {
+        Ok(LogPage {
             id: id.clone(),
             text: viewed.text,
             from_line,
@@ -238,7 +238,7 @@ impl Output {
                 .iter()
                 .map(|range| [range.start, range.end])
                 .collect(),
-            next_cursor: Cursor(range.end).to_string(),
+            next_cursor: Cursor(range.end),
         })
     }
 }
@@ -279,11 +279,7 @@ impl Output {
     }
 }
 
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
-/// The line that stands in for a missing range.
+/// What stands where something is missing.
 pub fn missing_line(range: &Range<u64>) -> String {
     format!(
         "\n[… {} of output were not kept here …]\n",
@@ -303,50 +299,4 @@ fn join(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
         }
     }
     joined
-}
-
-/// An offset in an output from which a later call continues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cursor(pub u64);
-
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0:?} is not a cursor; pass the next_cursor of an earlier `log --json`")]
-pub struct BadCursor(String);
-
-impl Cursor {
-    pub fn parse(text: &str) -> Result<Cursor, BadCursor> {
-        let offset = text
-            .strip_prefix('b')
-            .and_then(|digits| digits.parse().ok());
-        offset.map(Cursor).ok_or_else(|| BadCursor(text.to_owned()))
-    }
-}
-
-impl std::fmt::Display for Cursor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "b{}", self.0)
-    }
-}
-
-/// A part of an output in the JSON of the interface. Line numbers start at 1.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LogText {
-    pub id: JobId,
-    pub text: String,
-    pub from_line: u64,
-    pub to_line: u64,
-    pub total_lines: u64,
-    pub from_byte: u64,
-    pub to_byte: u64,
-    pub total_bytes: u64,
-    pub dropped_bytes: u64,
-    /// How many lines a budget left out of the text, and the number of the first of them.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub omitted_lines: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub omitted_from_line: Option<u64>,
-    /// The ranges of the whole output that were not kept, each as `[from, to]`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub dropped_ranges: Vec<[u64; 2]>,
-    pub next_cursor: String,
 }

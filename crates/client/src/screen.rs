@@ -9,8 +9,8 @@ use crate::home::outlive::Outlive;
 use crate::output::{Output, Piece};
 use crate::redact::redact;
 use crate::screen::scroll_region::Region;
+use outlive_api::log::{CursorPosition, Screen};
 use outlive_core::{Input, JobId, Size, Spec, State};
-use serde::Serialize;
 use std::borrow::Cow;
 use std::num::NonZeroU16;
 
@@ -18,28 +18,7 @@ use std::num::NonZeroU16;
 /// repaint them far more often.
 const MAX_EMULATED_BYTES: u64 = 64 * 1024 * 1024;
 
-/// A terminal's screen in the JSON of the interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Screen {
-    pub id: JobId,
-    /// The text of the rows, without the blanks at their ends.
-    pub text: String,
-    pub rows: u16,
-    pub cols: u16,
-    pub cursor: CursorPosition,
-    /// A full-screen program uses the alternate screen.
-    pub alternate: bool,
-}
-
-/// The position of the cursor, counted from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct CursorPosition {
-    pub row: u16,
-    pub col: u16,
-    pub visible: bool,
-}
-
-/// A terminal that is being emulated.
+/// A terminal being emulated.
 pub(crate) struct Emulation {
     parser: vt100::Parser,
     /// The output offset up to which bytes were fed to it.

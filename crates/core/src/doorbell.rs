@@ -9,8 +9,8 @@
 //! ```
 
 use crate::os_text::OsText;
-use crate::outcome::Outcome;
 use crate::state::State;
+pub use outlive_api::notify::RingsOn;
 use serde::{Deserialize, Serialize};
 
 /// A command that a keeper runs when the job has ended.
@@ -20,7 +20,7 @@ pub struct Doorbell {
     pub name: String,
     pub argv: Vec<OsText>,
     #[serde(default)]
-    pub on: On,
+    pub on: RingsOn,
     /// The time limit of one attempt. A command that takes longer is killed and has failed.
     #[serde(default = "default_timeout_ms", skip_serializing_if = "is_default")]
     pub timeout_ms: u64,
@@ -43,26 +43,6 @@ impl Doorbell {
     /// How long one ring may take, in milliseconds.
     pub fn time_ms(&self) -> u64 {
         self.timeout_ms.min(MAX_TIMEOUT_MS)
-    }
-}
-
-/// The ends for which a doorbell rings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum On {
-    /// Every end.
-    #[default]
-    End,
-    /// Every end except success. An unknown outcome does not count as success.
-    Failure,
-}
-
-impl On {
-    pub fn rings_for(self, outcome: &Outcome) -> bool {
-        match self {
-            On::End => true,
-            On::Failure => !outcome.is_success(),
-        }
     }
 }
 
@@ -148,6 +128,7 @@ pub fn only_rings(state: &State, bells: &[Doorbell], now: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Outcome;
 
     #[test]
     fn six_attempts_then_given_up() {
@@ -176,8 +157,12 @@ mod tests {
             (Outcome::Exited { code: 1 }, true),
             (lost, true),
         ] {
-            assert!(On::End.rings_for(&outcome));
-            assert_eq!(On::Failure.rings_for(&outcome), on_failure, "{outcome:?}");
+            assert!(RingsOn::End.rings_for(&outcome));
+            assert_eq!(
+                RingsOn::Failure.rings_for(&outcome),
+                on_failure,
+                "{outcome:?}"
+            );
         }
     }
 
@@ -186,7 +171,7 @@ mod tests {
     fn the_json_of_a_doorbell_never_changes() {
         let json = r#"{"name":"on-end","argv":["sh","-c","date"],"on":"failure"}"#;
         let bell: Doorbell = serde_json::from_str(json).expect("it is one");
-        assert_eq!(bell.on, On::Failure);
+        assert_eq!(bell.on, RingsOn::Failure);
         assert_eq!(serde_json::to_string(&bell).expect("encodes"), json);
         assert_eq!(bell.time_ms(), DEFAULT_TIMEOUT_MS);
         let json = r#"{"name":"slow","argv":["x"],"on":"end","timeout_ms":9999999999}"#;

@@ -121,17 +121,7 @@ pub enum ToldBy {
     Asked,
 }
 
-/// Why an event was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DropReason {
-    /// It was delivered too often without an ack.
-    Attempts,
-    /// It was too old.
-    Age,
-    /// Its session was ended.
-    Session,
-}
+pub use outlive_api::event::DropReason;
 
 /// The delivery state of all events of one job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

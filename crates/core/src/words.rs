@@ -1,47 +1,66 @@
 //! Describes an end in sentences and in the JSON of the interface, for keepers and clients alike.
 
-use crate::event::LingeringEnded;
+use crate::control::InputKind;
+use crate::event::{LingeringEnded, Moment};
 use crate::outcome::{End, EndedBy, NotStarted, Outcome};
 use crate::spec::Spec;
 use crate::state::State;
 use crate::units::show_duration;
-use serde_json::{Value, json};
+use outlive_api::event_data::{self, EndedOutput, LingeringOutput, OfJob};
+use outlive_api::time::Millis;
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// The details of an end, for programs.
-pub fn end_data(spec: &Spec, end: &End) -> Value {
-    json!({
-        "command": spec.command,
-        "name": spec.name,
-        "outcome": end.outcome,
-        "exit_code": end.outcome.exit_code(),
-        "ended_by": end.ended_by,
-        "ended_by_detail": end.ended_by_detail,
-        "duration_ms": end.duration_ms,
-        "lingering": end.lingering,
-        "output": {
-            "bytes": end.output_bytes,
-            "dropped_bytes": end.dropped_bytes,
-            "complete": end.output_complete,
+/// The data of an `ended` event.
+pub fn end_data(spec: &Spec, end: &End) -> OfJob<event_data::Ended> {
+    of_job(
+        spec,
+        event_data::Ended {
+            outcome: end.outcome.clone(),
+            exit_code: end.outcome.exit_code(),
+            ended_by: end.ended_by,
+            ended_by_detail: end.ended_by_detail.clone(),
+            duration_ms: end.duration_ms.map(Millis),
+            lingering: end.lingering,
+            output: EndedOutput {
+                bytes: end.output_bytes,
+                dropped_bytes: end.dropped_bytes,
+                complete: end.output_complete,
+            },
+            usage: end.usage,
         },
-        "usage": end.usage,
-    })
+    )
 }
 
-/// The details of the end of lingering processes, for programs. What nobody saw is `null`.
-pub fn lingering_data(state: &State, ended: &LingeringEnded) -> Value {
+/// The data of a `lingering_ended` event.
+pub fn lingering_data(
+    spec: &Spec,
+    state: &State,
+    ended: &LingeringEnded,
+) -> OfJob<event_data::LingeringEnded> {
     let at = state.lingering_ended.filter(|_| ended.seen);
-    json!({
-        "lingering": ended.lingering,
-        "ended_by": ended.ended_by,
-        "ended_at": at.map(|at| at.timestamp()),
-        "after_ms": after_end(state, ended),
-        "output": {
-            "bytes": ended.output_bytes,
-            "bytes_since_end": since_end(state, ended),
+    of_job(
+        spec,
+        event_data::LingeringEnded {
+            lingering: ended.lingering,
+            ended_by: ended.ended_by,
+            ended_at: at.map(Moment::timestamp),
+            after_ms: after_end(state, ended).map(Millis),
+            output: LingeringOutput {
+                bytes: ended.output_bytes,
+                bytes_since_end: since_end(state, ended),
+            },
         },
-    })
+    )
+}
+
+/// The data of any event of a job.
+pub fn of_job<D>(spec: &Spec, data: D) -> OfJob<D> {
+    OfJob {
+        command: spec.command.clone(),
+        name: spec.name.clone(),
+        data,
+    }
 }
 
 /// How long after the job's end the lingering processes ended, if a keeper saw it.
@@ -98,6 +117,24 @@ pub fn agree<'a>(number: u64, one: &'a str, many: &'a str) -> &'a str {
     if number == 1 { one } else { many }
 }
 
+/// `1 of its processes still runs`
+pub fn left_running(number: u64) -> String {
+    format!(
+        "{number} of its processes still {}",
+        agree(number, "runs", "run")
+    )
+}
+
+/// What a process waits for, after "waits for".
+pub fn awaited(kind: InputKind) -> &'static str {
+    match kind {
+        InputKind::Password => "a password",
+        InputKind::Line => "a line of input",
+        InputKind::Keys => "a key",
+        InputKind::Data => "input",
+    }
+}
+
 /// Makes outside text safe for a terminal. Control characters other than newline and tab are escaped,
 /// so that a command or a name cannot move the cursor or set a title.
 pub fn visible(text: &str) -> Cow<'_, str> {
@@ -135,8 +172,8 @@ pub fn end_sentence(spec: &Spec, end: &End) -> String {
     if end.lingering > 0 {
         let number = u64::from(end.lingering);
         text.push_str(&format!(
-            " {number} of its processes still {}; `outlive stop {}` ends {}.",
-            agree(number, "runs", "run"),
+            " {}; `outlive stop {}` ends {}.",
+            left_running(number),
             spec.id,
             agree(number, "it", "them"),
         ));

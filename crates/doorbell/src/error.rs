@@ -1,5 +1,6 @@
 //! Why a doorbell did not ring.
 
+use outlive::api::failure::ErrorCode;
 use outlive::config::Url;
 use std::io;
 use std::path::PathBuf;
@@ -17,10 +18,10 @@ pub enum Error {
 
 impl Error {
     /// The kind of error, for programs. These words never change.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Error::NoSuchDoorbell { .. } => "no_such_doorbell",
-            Error::NotRung { .. } => "not_rung",
+            Error::NoSuchDoorbell { .. } => ErrorCode::NoSuchDoorbell,
+            Error::NotRung { .. } => ErrorCode::NotRung,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Why an agent could not be set up.
 
 use crate::setup::Refused;
+use outlive::api::failure::ErrorCode;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -30,10 +31,10 @@ impl Error {
     }
 
     /// What went wrong, for programs. These words never change.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Error::Refused(_) => "setup_refused",
-            Error::Io { .. } => "io",
+            Error::Refused(_) => ErrorCode::SetupRefused,
+            Error::Io { .. } => ErrorCode::Io,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Who has looked at which job, and what was to be seen: to tell an agent that polls that there is
 //! nothing new. Only a courtesy, so it is kept in memory, and not for ever.
 
-use outlive::{Job, JobId, Label};
+use outlive::{Job, JobId, JobState, Label};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ const MOST: usize = 256;
 /// What a look shows of a running job, but for the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Sight {
-    state: &'static str,
+    state: JobState,
     bytes: u64,
     matches: Option<u64>,
     ready: Option<bool>,

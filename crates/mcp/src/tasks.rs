@@ -9,9 +9,9 @@ use crate::delivery::{Delivery, Note};
 use crate::reply::Refused;
 use crate::server::Server;
 use crate::tools::run;
-use outlive::Job;
 use outlive::verbs::show;
 use outlive::verbs::stop::{self, Stop};
+use outlive::{Job, Timestamp, words};
 use rmcp::model::{
     CallToolResult, DetailedTask, ErrorData, GetTaskResult, JsonObject, Task, TaskPayload,
     TaskStatus,
@@ -49,10 +49,11 @@ pub fn behind(result: &CallToolResult) -> Option<Task> {
 pub fn get(call: &Call, id: &str) -> Result<(DetailedTask, Option<crate::reply::Said>), Refused> {
     let id = call.find(id)?;
     let job = show::show(&call.outlive, &id)?;
-    let created = job.started_at.clone().unwrap_or_default();
-    let updated = job.ended_at.clone().unwrap_or_else(|| created.clone());
+    let written = |at: Option<Timestamp>| at.map(|at| at.to_string());
+    let created = written(job.started_at).unwrap_or_default();
+    let updated = written(job.ended_at).unwrap_or_else(|| created.clone());
     let task = Task::new(id.as_str(), TaskStatus::Working, created, updated)
-        .with_status_message(job.outcome_text())
+        .with_status_message(words::outcome(&job))
         .with_poll_interval_ms(POLL_MS);
     if !job.has_ended() {
         return Ok((DetailedTask::new(task, TaskPayload::Working), None));

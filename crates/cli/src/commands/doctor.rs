@@ -2,7 +2,8 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use outlive::verbs::doctor::{self, Verdict};
+use outlive::api::reply::Verdict;
+use outlive::verbs::doctor;
 
 /// What this machine offers, and what follows
 ///

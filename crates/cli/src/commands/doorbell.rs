@@ -4,10 +4,10 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use clap::Subcommand;
 use outlive::Error;
+use outlive::api::os_text::OsText;
+use outlive::api::reply::{DoorbellInfo, DoorbellKind, DoorbellList, DoorbellTestReply};
 use outlive::config::{Bell, Config, Kind};
-use outlive::doorbell::On;
 use outlive_doorbell::{self as doorbell, MAX_EVENT};
-use serde_json::json;
 use std::io::{self, Read};
 
 /// What rings when jobs end, as configured
@@ -60,22 +60,25 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 }
 
 fn list(context: &Context, config: &Config) -> Result<(), Failure> {
+    let list = DoorbellList {
+        file: config.file.clone().map(OsText::from),
+        doorbells: config.doorbells.iter().map(info).collect(),
+    };
     if context.json {
-        let bells: Vec<_> = config.doorbells.iter().map(as_json).collect();
-        return context.print_json(&json!({ "file": config.file, "doorbells": bells }));
+        return context.print_json(&list);
     }
-    let names = config.doorbells.iter().map(|bell| bell.name.as_str());
+    let names = list.doorbells.iter().map(|bell| bell.name.as_str());
     let Some(width) = names.map(|name| name.chars().count()).max() else {
         context.say("no doorbells");
         return Ok(());
     };
-    for bell in &config.doorbells {
+    for bell in &list.doorbells {
         context.print(&format!(
             "{:width$}  {:7}  {:7}  {}",
             bell.name,
-            kind(bell),
-            on(bell),
-            target(bell)
+            bell.kind.as_str(),
+            bell.on.as_str(),
+            bell.target
         ))?;
     }
     Ok(())
@@ -84,7 +87,10 @@ fn list(context: &Context, config: &Config) -> Result<(), Failure> {
 fn test(context: &Context, config: &Config, name: &str) -> Result<(), Failure> {
     doorbell::ring(config, name, &doorbell::sample(name))?;
     match (context.json, config.doorbell(name)) {
-        (true, _) => context.print_json(&json!({ "name": name, "rung": true })),
+        (true, _) => context.print_json(&DoorbellTestReply {
+            name: name.to_owned(),
+            rung: true,
+        }),
         (false, Some(bell)) => context.print(&format!("{name} rang: {}", target(bell))),
         (false, None) => Ok(()),
     }
@@ -104,22 +110,16 @@ fn event() -> Result<Vec<u8>, Failure> {
     }
 }
 
-fn as_json(bell: &Bell) -> serde_json::Value {
-    json!({ "name": bell.name, "kind": kind(bell), "on": on(bell), "target": target(bell) })
-}
-
-fn kind(bell: &Bell) -> &'static str {
-    match bell.kind {
-        Kind::Webhook(_) => "webhook",
-        Kind::Desktop => "desktop",
-        Kind::Command(_) => "command",
-    }
-}
-
-fn on(bell: &Bell) -> &'static str {
-    match bell.on {
-        On::End => "end",
-        On::Failure => "failure",
+fn info(bell: &Bell) -> DoorbellInfo {
+    DoorbellInfo {
+        name: bell.name.to_string(),
+        kind: match bell.kind {
+            Kind::Webhook(_) => DoorbellKind::Webhook,
+            Kind::Desktop => DoorbellKind::Desktop,
+            Kind::Command(_) => DoorbellKind::Command,
+        },
+        on: bell.on,
+        target: target(bell),
     }
 }
 

@@ -4,12 +4,12 @@ use super::{duration, positive_duration};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use clap::ValueEnum;
+use outlive::api::event::Events;
 use outlive::clock;
 use outlive::inbox::{EventId, Finish, Inbox, InboxEvent, Shown, Taken, ack_command, last_words};
 use outlive::verbs::inbox::{self, How, Take, Waiter};
 use outlive_kit::agent::Agent;
 use outlive_kit::hook::{self, Occasion};
-use serde::Serialize;
 use std::io;
 use std::num::NonZeroUsize;
 use std::os::fd::AsFd;
@@ -61,14 +61,6 @@ pub struct Args {
 enum Format {
     Text,
     Json,
-}
-
-#[derive(Serialize)]
-struct Events<'a> {
-    events: &'a [InboxEvent],
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    /// Those that are told for the last time.
-    dropped: Vec<&'a EventId>,
 }
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
@@ -185,8 +177,8 @@ fn print(context: &Context, args: &Args, taken: &Taken) -> Result<(), Failure> {
     say_what_is_odd(context, taken);
     if args.is_json(context) {
         return context.print_json(&Events {
-            events: &taken.events,
-            dropped: taken.last().map(|(event, _)| event).collect(),
+            events: taken.events.clone(),
+            dropped: taken.last().map(|(event, _)| event.clone()).collect(),
         });
     }
     if taken.events.is_empty() {

@@ -5,6 +5,7 @@ use crate::context::{Context, label};
 use crate::exit::{Exit, Failure};
 use crate::render;
 use clap::ValueEnum;
+use outlive::api::job::JobList;
 use outlive::verbs::list::{self, Filter, Which};
 
 /// Running jobs, then the newest ended ones
@@ -58,9 +59,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         context.say(&format!("outlive: job {id} cannot be shown: {error}"));
     }
     match context.json {
-        true => context.print_json(&render::Jobs {
-            jobs: &listing.jobs,
-        })?,
+        true => context.print_json(&JobList { jobs: listing.jobs })?,
         false if listing.jobs.is_empty() => context.say("no jobs"),
         false => context.print(&render::table(&listing.jobs))?,
     }

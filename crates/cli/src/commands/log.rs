@@ -6,6 +6,7 @@ use super::{Secrets, duration, size};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::{json, render};
+use outlive::api::log::LogLine;
 use outlive::units::show_size;
 use outlive::verbs::log::{self, Log, Part};
 use outlive::view;
@@ -265,17 +266,18 @@ fn print_lines(context: &Context, args: &Args, log: &Log, lines: &[Line]) -> Res
     for line in lines {
         let bytes = line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes);
         if context.json {
-            let line = json::line(&serde_json::json!({
-                "line": line.number,
-                "from_byte": line.offset,
-                "at": log.time_of(line),
-                "text": String::from_utf8_lossy(bytes),
-            }));
+            let line = json::line(&LogLine {
+                line: line.number,
+                from_byte: line.offset,
+                at: log.time_of(line),
+                text: String::from_utf8_lossy(bytes).into_owned(),
+            })?;
             printed.extend(line.into_bytes());
             continue;
         }
         if args.timestamps {
-            let time = log.time_of(line).unwrap_or_else(|| "-".to_owned());
+            let time = log.time_of(line);
+            let time = time.map_or_else(|| "-".to_owned(), |time| time.to_string());
             printed.extend(time.into_bytes());
             printed.push(b' ');
         }

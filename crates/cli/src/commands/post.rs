@@ -4,6 +4,7 @@ use crate::context::{Context, label};
 use crate::exit::{Exit, Failure};
 use clap::ValueEnum;
 use outlive::JobId;
+use outlive::api::reply::PostReply;
 use outlive::inbox::Kind;
 use outlive::verbs::post::{self, Posted};
 use serde_json::Value;
@@ -65,8 +66,10 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         context.say("outlive: it was posted before; nothing was changed");
     }
     match context.json {
-        true => context
-            .print_json(&serde_json::json!({"event": event, "posted": posted == Posted::Now}))?,
+        true => context.print_json(&PostReply {
+            event,
+            posted: posted == Posted::Now,
+        })?,
         false => context.print(&event.to_string())?,
     }
     Ok(Exit::Success)

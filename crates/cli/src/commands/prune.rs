@@ -3,6 +3,8 @@
 use super::{duration, size};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use outlive::JobId;
+use outlive::api::reply::PruneReply;
 use outlive::units::show_size;
 use outlive::verbs::prune;
 use outlive::{agree, count};
@@ -82,28 +84,33 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         };
         context.say(&format!("outlive: kept {id}: {why} ({hint})"));
     }
+    let is_whole =
+        pruned.failed.is_empty() && pruned.left_behind.is_empty() && pruned.unfinished.is_none();
+    let paths = pruned.left_behind.iter();
     match context.json {
-        true => context.print_json(&serde_json::json!({
-            "removed": pruned.removed,
-            "removed_posts": pruned.removed_posts,
-            "freed_bytes": pruned.freed_bytes,
-            "untold": pruned.untold,
-            "busy": pruned.busy.iter().chain(&pruned.ringing).collect::<Vec<_>>(),
-            "failed": pruned.failed.iter().map(|(id, _)| id).collect::<Vec<_>>(),
-            "left_behind": pruned.left_behind.iter().map(|(path, _)| path).collect::<Vec<_>>(),
-            "dropped": pruned.dropped,
-            "unreadable": pruned.unreadable.iter().map(|(id, _)| id).collect::<Vec<_>>(),
-        }))?,
+        true => context.print_json(&PruneReply {
+            removed: pruned.removed,
+            removed_posts: pruned.removed_posts,
+            freed_bytes: pruned.freed_bytes,
+            untold: pruned.untold,
+            busy: pruned.busy.into_iter().chain(pruned.ringing).collect(),
+            failed: ids(&pruned.failed),
+            left_behind: paths.map(|(path, _)| path.clone().into()).collect(),
+            dropped: pruned.dropped,
+            unreadable: ids(&pruned.unreadable),
+        })?,
         false => context.print(&format!(
             "removed {}, {}",
             pruned.removed.len(),
             show_size(pruned.freed_bytes)
         ))?,
     }
-    let is_whole =
-        pruned.failed.is_empty() && pruned.left_behind.is_empty() && pruned.unfinished.is_none();
     Ok(match is_whole {
         true => Exit::Success,
         false => Exit::Unknown,
     })
+}
+
+fn ids(jobs: &[(JobId, String)]) -> Vec<JobId> {
+    jobs.iter().map(|(id, _)| id.clone()).collect()
 }

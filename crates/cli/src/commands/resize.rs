@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use outlive::Size;
+use outlive::api::reply::ResizeReply;
 use outlive::verbs::resize;
 
 /// Give a job's terminal another size
@@ -18,9 +19,8 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let id = context.find(&args.id)?;
     resize::resize(&context.outlive, &id, args.size)?;
     if context.json {
-        context.print_json(
-            &serde_json::json!({ "id": id, "rows": args.size.rows, "cols": args.size.cols }),
-        )?;
+        let size = args.size;
+        context.print_json(&ResizeReply { id, size })?;
     }
     Ok(Exit::Success)
 }

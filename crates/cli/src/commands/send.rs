@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use outlive::api::reply::SendReply;
 use outlive::keys::Key;
 use outlive::verbs::send::{self, MAX_ID, Send};
 use outlive::{Error, WriteId};
@@ -80,7 +81,11 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     }
     if context.json {
         let repeated = sent.repeated;
-        context.print_json(&serde_json::json!({ "id": id, "sent": true, "repeated": repeated }))?;
+        context.print_json(&SendReply {
+            id,
+            sent: true,
+            repeated,
+        })?;
     }
     Ok(Exit::Success)
 }

@@ -3,6 +3,7 @@
 use crate::context::{Context, label};
 use crate::exit::{Exit, Failure};
 use clap::Subcommand;
+use outlive::api::reply::SessionEndReply;
 use outlive::count;
 use outlive::inbox::Inbox;
 use outlive::verbs::session::{self, Ended, Running, Waiting};
@@ -57,12 +58,12 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 
 fn print(context: &Context, ended: &Ended) -> Result<(), Failure> {
     if context.json {
-        return context.print_json(&serde_json::json!({
-            "dropped": ended.dropped,
-            "kept": ended.kept,
-            "stopped": ended.stopped,
-            "still_running": ended.still_running,
-        }));
+        return context.print_json(&SessionEndReply {
+            dropped: ended.dropped,
+            kept: ended.kept,
+            stopped: ended.stopped.clone(),
+            still_running: ended.still_running.clone(),
+        });
     }
     context.print(&format!(
         "{} dropped, {} kept; {} stopped, {} still running",

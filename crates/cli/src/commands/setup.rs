@@ -2,12 +2,12 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use outlive::api::setup::{AgentStatus, FileAction, FileChange, SetupList, SetupPlan};
 use outlive_kit::agent::Agent;
 use outlive_kit::setup::{Refused, diff};
 use outlive_kit::verbs::setup::{self, Action, Change, Found, Places, Plan, Scope};
-use serde_json::{Value, json};
 use std::io::{self, BufRead, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Plug Outlive into an agent: its MCP entry, its hooks, and a few lines of instructions
 ///
@@ -105,37 +105,41 @@ fn link(change: &Change) -> String {
     }
 }
 
-/// What is done to a file, in one word.
-fn deed(change: &Change) -> &'static str {
+fn action(change: &Change) -> FileAction {
     match (change.before(), change.after()) {
-        (None, _) => "create",
-        (Some(_), Some(_)) => "change",
-        (Some(_), None) => "remove",
+        (None, _) => FileAction::Create,
+        (Some(_), Some(_)) => FileAction::Change,
+        (Some(_), None) => FileAction::Remove,
     }
 }
 
-fn as_json(plan: &Plan) -> Value {
-    let change = |change: &Change| {
-        json!({
-            "path": change.path.display().to_string(),
-            "real_path": change.elsewhere.as_deref().map(Path::display).map(|path| path.to_string()),
-            "action": deed(change),
-            "asks": change.is_foreign,
-        })
-    };
-    json!({
-        "changes": plan.changes.iter().map(change).collect::<Vec<_>>(),
-        "notes": plan.notes,
-    })
+fn setup_plan(plan: &Plan) -> SetupPlan {
+    let changes = plan.changes.iter().map(|change| FileChange {
+        path: change.path.display().to_string(),
+        real_path: change
+            .elsewhere
+            .as_deref()
+            .map(|path| path.display().to_string()),
+        action: action(change),
+        asks: change.is_foreign,
+    });
+    SetupPlan {
+        changes: changes.collect(),
+        notes: plan.notes.iter().map(ToString::to_string).collect(),
+    }
 }
 
 fn report(context: &Context, plan: &Plan) -> Result<Exit, Failure> {
     if context.json {
-        context.print_json(&as_json(plan))?;
+        context.print_json(&setup_plan(plan))?;
         return Ok(Exit::Success);
     }
     for change in &plan.changes {
-        context.print(&format!("{}d {}\n", deed(change), change.path.display()))?;
+        context.print(&format!(
+            "{}d {}\n",
+            action(change).as_str(),
+            change.path.display()
+        ))?;
     }
     if plan.changes.is_empty() {
         context.say("nothing to do");
@@ -153,7 +157,7 @@ fn say_notes(context: &Context, plan: &Plan) {
 /// Every change as lines that go and come.
 fn show(context: &Context, plan: &Plan) -> Result<Exit, Failure> {
     if context.json {
-        context.print_json(&as_json(plan))?;
+        context.print_json(&setup_plan(plan))?;
         return Ok(Exit::Success);
     }
     for change in &plan.changes {
@@ -162,7 +166,11 @@ fn show(context: &Context, plan: &Plan) -> Result<Exit, Failure> {
             change.after().unwrap_or_default(),
         );
         let path = change.path.display();
-        context.print(&format!("{} {path}{}\n{lines}", deed(change), link(change)))?;
+        context.print(&format!(
+            "{} {path}{}\n{lines}",
+            action(change).as_str(),
+            link(change)
+        ))?;
     }
     if plan.changes.is_empty() {
         context.say("nothing to do");
@@ -173,17 +181,15 @@ fn show(context: &Context, plan: &Plan) -> Result<Exit, Failure> {
 
 fn list(context: &Context, found: &[Found]) -> Result<Exit, Failure> {
     if context.json {
-        let agent = |found: &Found| {
-            let (plan, error) = match &found.plan {
-                Ok(plan) => (Some(as_json(plan)), None),
-                Err(error) => (None, Some(error.to_string())),
-            };
-            json!({
-                "agent": found.agent.name(), "found": found.is_here,
-                "plan": plan, "error": error,
-            })
-        };
-        context.print_json(&json!({"agents": found.iter().map(agent).collect::<Vec<_>>()}))?;
+        let agents = found.iter().map(|found| AgentStatus {
+            agent: found.agent.name().to_owned(),
+            found: found.is_here,
+            plan: found.plan.as_ref().ok().map(setup_plan),
+            error: found.plan.as_ref().err().map(ToString::to_string),
+        });
+        context.print_json(&SetupList {
+            agents: agents.collect(),
+        })?;
         return Ok(Exit::Success);
     }
     for Found {
@@ -206,7 +212,7 @@ fn list(context: &Context, found: &[Found]) -> Result<Exit, Failure> {
         {
             context.print(&format!(
                 "  {} {}{}\n",
-                deed(change),
+                action(change).as_str(),
                 change.path.display(),
                 link(change)
             ))?;

@@ -4,8 +4,8 @@ use super::Secrets;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
+use outlive::api::job::JobView;
 use outlive::verbs::show;
-use serde::Serialize;
 
 /// One job now: state, outcome, the end of its output; changes nothing
 #[derive(Debug, clap::Args)]
@@ -18,25 +18,16 @@ pub struct Args {
 
 const PREVIEW_LINES: u64 = 10;
 
-#[derive(Serialize)]
-struct Shown<'a> {
-    #[serde(flatten)]
-    job: &'a outlive::Job,
-    preview: &'a str,
-}
-
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let context = &context.with_secrets(&args.secrets);
     let id = context.find(&args.id)?;
     let job = show::show(&context.outlive, &id)?;
     let preview = show::preview(&context.outlive, &id, PREVIEW_LINES)?;
+    let view = JobView { job, preview };
     match context.json {
-        true => context.print_json(&Shown {
-            job: &job,
-            preview: &preview,
-        })?,
-        false => context.print(&render::details(&job, &preview))?,
+        true => context.print_json(&view)?,
+        false => context.print(&render::details(&view))?,
     }
-    show::seen(&context.outlive, &job);
+    show::seen(&context.outlive, &view.job);
     Ok(Exit::Success)
 }

@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use outlive::api::reply::SignalReply;
 use outlive::verbs::signal::{self, Signaled};
 use outlive::{Signal, agree};
 
@@ -26,7 +27,12 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         ));
     }
     match context.json {
-        true => context.print_json(&serde_json::json!({ "id": id, "signal": args.signal, "reached": reached, "denied": denied }))?,
+        true => context.print_json(&SignalReply {
+            id,
+            signal: args.signal,
+            reached,
+            denied,
+        })?,
         false => context.print(&format!("{id} {} to {reached}", args.signal))?,
     }
     Ok(Exit::Success)

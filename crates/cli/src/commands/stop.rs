@@ -2,10 +2,11 @@
 
 use super::duration;
 use crate::context::Context;
-use crate::exit::{Exit, Failure, error_object};
+use crate::exit::{Exit, Failure};
 use crate::render;
+use outlive::api::reply::{StopFailure, StopReply};
 use outlive::verbs::stop::{self, Stopped, Stops, What};
-use outlive::{Error, Job, JobId};
+use outlive::{Error, JobId};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -62,20 +63,18 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 }
 
 fn print(context: &Context, stopped: &[Stopped], failed: &[(JobId, Error)]) -> Result<(), Failure> {
-    let jobs: Vec<&Job> = stopped.iter().map(|one| &one.job).collect();
     if !context.json {
-        return jobs
-            .iter()
-            .try_for_each(|job| context.print(&render::line(job)));
+        let mut lines = stopped.iter().map(|one| render::line(&one.job));
+        return lines.try_for_each(|line| context.print(&line));
     }
-    let failed = failed
-        .iter()
-        .map(|(id, error)| serde_json::json!({"id": id, "error": error_object(error)}));
-    let failed: Vec<serde_json::Value> = failed.collect();
-    match failed.is_empty() {
-        true => context.print_json(&serde_json::json!({"jobs": jobs})),
-        false => context.print_json(&serde_json::json!({"jobs": jobs, "failed": failed})),
-    }
+    let failed = failed.iter().map(|(id, error)| StopFailure {
+        id: id.clone(),
+        error: error.failure(),
+    });
+    context.print_json(&StopReply {
+        jobs: stopped.iter().map(|one| one.job.clone()).collect(),
+        failed: failed.collect(),
+    })
 }
 
 /// Who asks, for the record.

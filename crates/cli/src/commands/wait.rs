@@ -5,6 +5,8 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
 use clap::ValueEnum;
+use outlive::api::job::JobList;
+use outlive::api::reply::WaitReply;
 use outlive::inbox::InboxEvent;
 use outlive::verbs::list::{self, Filter, Which};
 use outlive::verbs::wait::{self, Until, Waited, What};
@@ -84,7 +86,10 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 /// What came is told with the jobs it came of.
 fn print_events(context: &Context, jobs: &[Job], events: &[InboxEvent]) -> Result<(), Failure> {
     if context.json {
-        return context.print_json(&serde_json::json!({"jobs": jobs, "events": events}));
+        return context.print_json(&WaitReply {
+            jobs: jobs.to_vec(),
+            events: events.to_vec(),
+        });
     }
     print(context, jobs)?;
     events
@@ -118,7 +123,9 @@ fn running(context: &Context) -> Result<Vec<JobId>, Failure> {
 
 fn print(context: &Context, jobs: &[Job]) -> Result<(), Failure> {
     match context.json {
-        true => context.print_json(&render::Jobs { jobs }),
+        true => context.print_json(&JobList {
+            jobs: jobs.to_vec(),
+        }),
         false => jobs
             .iter()
             .try_for_each(|job| context.print(&render::line(job))),

@@ -5,7 +5,7 @@ use super::section::Section;
 use crate::doorbell::ON_END;
 use http::Uri;
 use outlive_core::Label;
-use outlive_core::doorbell::{self, On};
+use outlive_core::doorbell::{self, RingsOn};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const MARGIN: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bell {
     pub name: Label,
-    pub on: On,
+    pub on: RingsOn,
     pub kind: Kind,
     /// How long a ring may take.
     pub timeout: Duration,
@@ -135,8 +135,8 @@ fn bell(section: &mut Section<'_>, others: &[Bell]) -> Result<Bell, BadConfig> {
         }),
     })?;
     let on = section.text("on", |text| match text {
-        "end" => Ok(On::End),
-        "failure" => Ok(On::Failure),
+        "end" => Ok(RingsOn::End),
+        "failure" => Ok(RingsOn::Failure),
         _ => Err(Why::NoChoice {
             found: text.to_owned(),
             choices: "end, failure",

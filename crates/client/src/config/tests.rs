@@ -1,7 +1,7 @@
 //! What a file says, and what is said about wrong ones.
 
 use super::*;
-use outlive_core::doorbell::On;
+use outlive_core::doorbell::RingsOn;
 use proptest::prelude::*;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -66,7 +66,7 @@ fn everything_can_be_said() {
     let [ops, me, other] = config.doorbells.as_slice() else {
         panic!("{config:?}")
     };
-    assert_eq!(ops.on, On::Failure);
+    assert_eq!(ops.on, RingsOn::Failure);
     let Kind::Webhook(webhook) = &ops.kind else {
         panic!("{ops:?}")
     };
@@ -76,7 +76,7 @@ fn everything_can_be_said() {
     // What its address says beyond the host may be a secret.
     assert_eq!(webhook.url.to_string(), "https://hooks.example:8443");
     assert!(!format!("{config:?}").contains("T0"));
-    assert_eq!((me.on, &me.kind), (On::End, &Kind::Desktop));
+    assert_eq!((me.on, &me.kind), (RingsOn::End, &Kind::Desktop));
     assert_eq!(other.kind, Kind::Command("notify-me".to_owned()));
 }
 

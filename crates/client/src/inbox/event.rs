@@ -1,42 +1,16 @@
 //! Events as the interface has them.
 
+pub use outlive_api::event::{DropReason, Event as InboxEvent};
+use outlive_core::Label;
 pub use outlive_core::event_id::{BadEventId, EventId};
-use outlive_core::notice::Kind;
-use outlive_core::told::DropReason;
-use outlive_core::{JobId, Label};
-use serde::Serialize;
-use serde_json::Value;
 
-/// An event as the interface shows it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct InboxEvent {
-    pub event: EventId,
-    pub kind: Kind,
-    pub job: JobId,
-    /// Of a job of no session nobody is told through an inbox.
-    pub session: Option<Label>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task: Option<Label>,
-    pub at: String,
-    /// 1 the first time it is delivered, then 2, 3, …
-    pub attempt: u32,
-    /// Why it is told for the last time, where it is: it was never acked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last: Option<DropReason>,
-    pub data: Value,
-    /// Ready for an agent to read, secrets left out.
-    pub text: String,
-}
-
-impl InboxEvent {
-    /// Says in its text that it is not told again.
-    pub(crate) fn for_the_last_time(mut self, why: DropReason) -> InboxEvent {
-        self.last = Some(why);
-        self.text.push_str("\n(");
-        self.text.push_str(&last_words(why));
-        self.text.push(')');
-        self
-    }
+/// Says in its text that it is not told again.
+pub(crate) fn for_the_last_time(mut event: InboxEvent, why: DropReason) -> InboxEvent {
+    event.last = Some(why);
+    event.text.push_str("\n(");
+    event.text.push_str(&last_words(why));
+    event.text.push(')');
+    event
 }
 
 /// Why an event is not told again.

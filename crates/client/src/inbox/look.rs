@@ -6,6 +6,7 @@ use crate::home::outlive::ids_in;
 use crate::home::relink;
 use crate::hooks::{self, ConsumerHook as Hook};
 use crate::inbox::Origin;
+use crate::inbox::event::for_the_last_time;
 use crate::moment;
 use outlive_core::JobId;
 use outlive_core::breaker;
@@ -59,7 +60,7 @@ impl Inbox {
                 let DueItem { at, last, .. } = chosen[&item.seq];
                 let event = source.present(&self.outlive, told, &item);
                 let event = match last {
-                    Some(why) => event.for_the_last_time(why),
+                    Some(why) => for_the_last_time(event, why),
                     None => event,
                 };
                 events.push((at, event));

@@ -215,7 +215,7 @@ impl Source {
             job: self.id.clone(),
             session: self.session().cloned(),
             task: self.task().cloned(),
-            at: item.at.timestamp().to_string(),
+            at: item.at.timestamp(),
             attempt: told.of(item.seq).map_or(0, |delivery| delivery.attempts),
             last: None,
             data: text::data(self, item),

@@ -8,12 +8,13 @@ use crate::output::{Look, Output};
 use crate::redact::redact;
 use crate::view;
 use delegation::delegation;
-use outlive_core::control::InputKind;
+use outlive_api::event_data;
 use outlive_core::event::Matched;
 use outlive_core::outcome::End;
 use outlive_core::units::show_size;
 use outlive_core::words::{self, duration};
-use outlive_core::{Event, Spec, State};
+use outlive_core::{Event, Millis, Spec, State};
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::ops::Range;
 
@@ -37,41 +38,66 @@ pub fn data(source: &Source, item: &Item<'_>) -> Value {
 pub fn end(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> (Value, String) {
     let text = ended(outlive, spec, state, end);
     (
-        redacted(words::end_data(spec, end)),
+        redacted(json!(words::end_data(spec, end))),
         redact(&words::visible(&text)).into_owned(),
     )
 }
 
 fn event_data(source: &Source, event: &Event) -> Value {
-    let mut data = match event {
-        Event::Ended(end) => match &source.origin {
-            Origin::Job { spec, .. } => words::end_data(spec, end),
-            Origin::Post(_) => json!({}),
-        },
-        Event::LingeringEnded(ended) => match &source.origin {
-            Origin::Job { state, .. } => words::lingering_data(state, ended),
-            Origin::Post(_) => json!({}),
-        },
-        Event::Matched(told) => json!({
-            "line": told.last.text,
-            "offset": told.last.offset,
-            "pattern": told.last.pattern,
-            "count": told.count,
-        }),
+    let Origin::Job { spec, state, .. } = &source.origin else {
+        return json!({});
+    };
+    match event {
+        Event::Ended(end) => json!(words::end_data(spec, end)),
+        Event::LingeringEnded(ended) => json!(words::lingering_data(spec, state, ended)),
+        Event::Matched(told) => of_job(
+            spec,
+            event_data::Matched {
+                line: told.last.text.clone(),
+                offset: told.last.offset,
+                pattern: told.last.pattern,
+                count: told.count,
+            },
+        ),
         Event::WatchDisabled {
             matches, untold, ..
-        } => json!({"matches": matches, "untold": untold}),
-        Event::WatchOverflow { silence_ms, .. } => json!({"silence_ms": silence_ms}),
-        Event::WatchResumed { silenced, .. } => json!({"silenced": silenced}),
-        Event::Quiet { after_ms, .. } => json!({"after_ms": after_ms}),
-        Event::AwaitingInput { awaiting, .. } => json!({"input_kind": awaiting}),
-        _ => json!({}),
-    };
-    if let (Origin::Job { spec, .. }, Some(data)) = (&source.origin, data.as_object_mut()) {
-        data.insert("command".to_owned(), json!(spec.command));
-        data.insert("name".to_owned(), json!(spec.name));
+        } => of_job(
+            spec,
+            event_data::WatchDisabled {
+                matches: *matches,
+                untold: *untold,
+            },
+        ),
+        Event::WatchOverflow { silence_ms, .. } => of_job(
+            spec,
+            event_data::WatchOverflow {
+                silence_ms: Millis(*silence_ms),
+            },
+        ),
+        Event::WatchResumed { silenced, .. } => of_job(
+            spec,
+            event_data::WatchResumed {
+                silenced: *silenced,
+            },
+        ),
+        Event::Quiet { after_ms, .. } => of_job(
+            spec,
+            event_data::Quiet {
+                after_ms: Millis(*after_ms),
+            },
+        ),
+        Event::AwaitingInput { awaiting, .. } => of_job(
+            spec,
+            event_data::AwaitingInput {
+                input_kind: *awaiting,
+            },
+        ),
+        _ => of_job(spec, event_data::Ready {}),
     }
-    data
+}
+
+fn of_job<D: Serialize>(spec: &Spec, data: D) -> Value {
+    json!(words::of_job(spec, data))
 }
 
 /// Every text in it without its secrets: known by their shape, or by the name beside them.
@@ -158,12 +184,7 @@ fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> S
         ),
         Event::AwaitingInput { awaiting, .. } => format!(
             "{job} waits for {}.\n{command}\n{}Answer it: outlive send {id} TEXT --enter",
-            match awaiting {
-                InputKind::Password => "a password",
-                InputKind::Line => "a line of input",
-                InputKind::Keys => "a key",
-                InputKind::Data => "input",
-            },
+            words::awaited(*awaiting),
             excerpt(outlive, spec, state)
         ),
         _ => job,

@@ -5,8 +5,8 @@
 
 use crate::error::Error;
 use crate::home::outlive::{Outlive, make_private};
-use crate::jobs::job::Job;
 use crate::verbs::show;
+use outlive_api::job::Job;
 use outlive_core::layout;
 use outlive_core::{Label, Spec};
 use outlive_sys::lock;

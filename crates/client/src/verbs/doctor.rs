@@ -7,54 +7,19 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::home::outlive::{Outlive, make_private};
 use crate::launch::keeper_process;
+use outlive_api::reply::{Check, DoctorReply, Verdict};
 use outlive_core::layout::NEW;
 use outlive_sys::file::Rewrites;
 use outlive_sys::offers::host;
 use outlive_sys::offers::{self, Addressing, Boot};
 use outlive_sys::process::own;
-use serde::Serialize;
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// One thing looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Check {
-    pub name: &'static str,
-    pub verdict: Verdict,
-    /// What was found.
-    pub found: String,
-    /// What follows from it.
-    pub means: &'static str,
-}
-
-/// What it comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    Good,
-    /// Works, with less than the full promise.
-    Less,
-    /// Jobs cannot be run like this.
-    Broken,
-}
-
-/// Everything looked at.
-#[derive(Clone, Debug, Serialize)]
-pub struct Report {
-    pub checks: Vec<Check>,
-}
-
-impl Report {
-    pub fn is_broken(&self) -> bool {
-        self.checks
-            .iter()
-            .any(|check| check.verdict == Verdict::Broken)
-    }
-}
-
 /// Looks. Everything is tried in the home itself, since filesystems differ.
-pub fn doctor(outlive: &Outlive) -> Result<Report, Error> {
+pub fn doctor(outlive: &Outlive) -> Result<DoctorReply, Error> {
     outlive.prepare()?;
     let directory = outlive
         .home()
@@ -63,7 +28,7 @@ pub fn doctor(outlive: &Outlive) -> Result<Report, Error> {
     make_private(&directory)?;
     let checks = look(outlive, &directory);
     fs::remove_dir_all(&directory).map_err(Error::io("cannot remove", &directory))?;
-    Ok(Report { checks })
+    Ok(DoctorReply { checks })
 }
 
 fn look(outlive: &Outlive, scratch: &Path) -> Vec<Check> {
@@ -113,10 +78,10 @@ fn look(outlive: &Outlive, scratch: &Path) -> Vec<Check> {
 
 fn home(outlive: &Outlive) -> Check {
     Check {
-        name: "home",
+        name: "home".into(),
         verdict: Verdict::Good,
         found: outlive.home().root().display().to_string(),
-        means: "everything about every job is here, readable by its owner only",
+        means: "everything about every job is here, readable by its owner only".into(),
     }
 }
 
@@ -126,10 +91,10 @@ fn keeper(outlive: &Outlive) -> Check {
         Err(error) => (Verdict::Broken, error.to_string()),
     };
     Check {
-        name: "keeper",
+        name: "keeper".into(),
         verdict,
         found,
-        means: "this program supervises each job",
+        means: "this program supervises each job".into(),
     }
 }
 
@@ -149,10 +114,10 @@ fn configuration(outlive: &Outlive) -> Check {
         ),
     };
     Check {
-        name: "configuration",
+        name: "configuration".into(),
         verdict,
         found,
-        means,
+        means: means.into(),
     }
 }
 
@@ -169,10 +134,10 @@ fn kernel() -> Check {
         ),
     };
     Check {
-        name: "exit records",
+        name: "exit records".into(),
         verdict,
         found: format!("{} on Linux {}", yes(exact), offers::kernel()),
-        means,
+        means: means.into(),
     }
 }
 
@@ -184,16 +149,16 @@ fn subreaper() -> Check {
         (false, _) => Verdict::Broken,
     };
     Check {
-        name: "subreaper",
+        name: "subreaper".into(),
         verdict,
         found: format!("{}, child lists {}", yes(found), yes(lists)),
-        means: match verdict {
+        means: Cow::Borrowed(match verdict {
             Verdict::Good => "no process of a job can escape a stop by detaching itself",
             Verdict::Less => {
                 "no process can escape a stop, but finding them takes a look at every process"
             }
             Verdict::Broken => "processes that detach themselves would escape a stop",
-        },
+        }),
     }
 }
 
@@ -216,10 +181,10 @@ fn required_calls() -> Check {
         ),
     };
     Check {
-        name: "calls",
+        name: "calls".into(),
         verdict,
         found,
-        means,
+        means: means.into(),
     }
 }
 
@@ -237,7 +202,7 @@ fn locks(scratch: &Path) -> Check {
         Ok(false) if check.verdict == Verdict::Good => Check {
             verdict: Verdict::Less,
             found: "of whole files (flock)".to_owned(),
-            means: "a job is kept by one pair of keepers at a time; but an end that a verb tells may be told by a hook besides",
+            means: "a job is kept by one pair of keepers at a time; but an end that a verb tells may be told by a hook besides".into(),
             ..check
         },
         _ => check,
@@ -247,7 +212,7 @@ fn locks(scratch: &Path) -> Check {
 fn disk(outlive: &Outlive) -> Check {
     let shared = host::is_shared(outlive.home().root());
     Check {
-        name: "disk",
+        name: "disk".into(),
         verdict: match shared {
             Ok(false) => Verdict::Good,
             Ok(true) | Err(_) => Verdict::Less,
@@ -257,10 +222,10 @@ fn disk(outlive: &Outlive) -> Check {
             Ok(true) => "other machines may use it too".to_owned(),
             Err(error) => error.to_string(),
         },
-        means: match shared {
+        means: Cow::Borrowed(match shared {
             Ok(false) => "jobs of before a restart are known to be gone",
             _ => "each machine keeps its own jobs; those of others are unreachable from here",
-        },
+        }),
     }
 }
 
@@ -279,13 +244,13 @@ fn reserved(found: io::Result<Option<Rewrites>>) -> Check {
         Err(error) => (Verdict::Less, error.to_string()),
     };
     Check {
-        name: "reserved space",
+        name: "reserved space".into(),
         verdict,
         found,
-        means: match verdict {
+        means: Cow::Borrowed(match verdict {
             Verdict::Good => "a full disk cannot swallow an outcome",
             _ => "on a full disk an outcome may be recorded only once there is room again",
-        },
+        }),
     }
 }
 
@@ -308,10 +273,10 @@ fn boot() -> Check {
         ),
     };
     Check {
-        name: "boot id",
+        name: "boot id".into(),
         verdict,
         found,
-        means,
+        means: means.into(),
     }
 }
 
@@ -324,10 +289,10 @@ fn offers(
 ) -> Check {
     let works = matches!(found, Ok(true));
     Check {
-        name,
+        name: name.into(),
         verdict: if works { Verdict::Good } else { without },
         found: found.map_or_else(|error| error.to_string(), |found| yes(found).to_owned()),
-        means: if works { good } else { bad },
+        means: if works { good } else { bad }.into(),
     }
 }
 

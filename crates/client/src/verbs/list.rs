@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
-use crate::jobs::job::Job;
 use crate::verbs::show;
+use outlive_api::job::Job;
 use outlive_core::{JobId, Label, history};
 use std::collections::HashSet;
 use std::time::Duration;

@@ -4,15 +4,15 @@ use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::inbox::answering::Answering;
 use crate::inbox::told;
-use crate::jobs::job::Job;
 use crate::output::{
-    Cursor, Follow, Line, LinePattern, LogText, Look, Output, Piece, Reading, Searched, read_as,
-    read_redacted,
+    Follow, Line, LinePattern, Look, Output, Piece, Reading, Searched, read_as, read_redacted,
 };
 use crate::redact::Redactor;
-use crate::screen::{Emulation, Screen};
+use crate::screen::Emulation;
 use crate::verbs::show;
 use crate::view::{self, Live};
+use outlive_api::job::Job;
+use outlive_api::log::{Cursor, LogPage, Screen};
 use outlive_core::notice::Kind;
 use outlive_core::told::ToldBy;
 use outlive_core::{JobId, Timestamp};
@@ -89,7 +89,7 @@ pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
     };
     if log.hides_secrets {
         // How a line begins may tell what is secret in it.
-        let path = &log.job.output.path;
+        let path = log.job.output.path.as_path();
         log.range = log.whole_lines().map_err(Error::io("cannot read", path))?;
     }
     Ok(log)
@@ -210,7 +210,7 @@ impl Log {
 
     /// The same as text, with where it lies. Where secrets are hidden, and the output may go on, a last word
     /// that seems to be the beginning of a secret is left for the next look.
-    pub fn text(&self, look: Look) -> io::Result<LogText> {
+    pub fn text(&self, look: Look) -> io::Result<LogPage> {
         let range = self.range.clone();
         let gap = self.gap_before(range.start);
         let goes_on = !self.job.has_ended() && range.end == self.output.size;
@@ -299,11 +299,11 @@ impl Log {
         Ok(last.into())
     }
 
-    /// When a line had come, as the interface writes moments.
-    pub fn time_of(&self, line: &Line) -> Option<String> {
+    /// When a line was written.
+    pub fn time_of(&self, line: &Line) -> Option<Timestamp> {
         self.output
             .time_of(line.offset)
-            .map(|ms| Timestamp::from_unix_ms(ms).to_string())
+            .map(Timestamp::from_unix_ms)
     }
 
     /// What comes after it, as it comes. Where it began with the first byte, the end is told with it.

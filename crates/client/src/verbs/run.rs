@@ -12,13 +12,14 @@ use crate::home::outlive::Outlive;
 use crate::inbox::answering::Answering;
 use crate::inbox::told;
 use crate::jobs::hold::Hold;
-use crate::jobs::job::{Job, Seen, Sight};
+use crate::jobs::job::{self, KeeperView, Sight};
 use crate::jobs::naming;
 use crate::jobs::presence;
 use crate::jobs::twin::{self, Alone, Twin};
 use crate::launch::keeper_process::Begun;
 use crate::launch::{self, Named};
 use crate::verbs::show;
+use outlive_api::job::Job;
 use outlive_core::event::Event;
 use outlive_core::journal;
 use outlive_core::layout;
@@ -195,7 +196,7 @@ fn read_begun(outlive: &Outlive, spec: &Spec, mut journal: File) -> Result<(Job,
         .map_err(Error::io("cannot read", dir.journal()))?;
     let state = begun(&bytes);
     Ok((
-        Job::new(outlive, spec, &state, Sight::Clear(Seen::default())),
+        job::build(outlive, spec, &state, Sight::Clear(KeeperView::default())),
         state,
     ))
 }

@@ -5,11 +5,12 @@ use crate::home::outlive::Outlive;
 use crate::inbox::told;
 use crate::jobs::connection::PATIENCE;
 use crate::jobs::descriptors;
-use crate::jobs::job::{Job, Seen, Sight};
+use crate::jobs::job::{self, KeeperView, Sight};
 use crate::jobs::presence::{self, LookResult, Presence};
 use crate::output::{Look, Output};
 use crate::redact::redact;
 use crate::view;
+use outlive_api::job::Job;
 use outlive_core::{Input, JobId, Spec, State};
 use outlive_sys::clock;
 use std::io;
@@ -128,7 +129,7 @@ pub(crate) fn read(outlive: &Outlive, id: &JobId) -> Result<(Job, Spec, State), 
     let record = Record::read(outlive, id)?;
     let sight = match record.is_worth_asking() {
         true => presence::look(outlive, id, PATIENCE).map(Record::sight),
-        false => Ok(Sight::Clear(Seen::default())),
+        false => Ok(Sight::Clear(KeeperView::default())),
     };
     let sight = sight.or_else(not_answering)?;
     let job = record.job(outlive, sight);
@@ -166,7 +167,7 @@ fn show_some(outlive: &Outlive, ids: &[JobId], until: u64) -> Vec<Result<Job, Er
     let answers = ids.iter().zip(asked).map(|(id, asked)| {
         let (record, asked) = asked?;
         let sight = match asked {
-            None => Ok(Sight::Clear(Seen::default())),
+            None => Ok(Sight::Clear(KeeperView::default())),
             Some(asked) => asked
                 .and_then(|asked| asked.answer(outlive, id, until))
                 .map(Record::sight),
@@ -223,6 +224,6 @@ impl Record {
             Presence::Elsewhere(there) => Sight::Elsewhere(there.clone()),
             Presence::Kept | Presence::Over => sight,
         };
-        Job::new(outlive, &self.spec, &self.state, sight)
+        job::build(outlive, &self.spec, &self.state, sight)
     }
 }

@@ -1,6 +1,7 @@
 //! Facts that follow from the phase alone.
 
 use super::{Leader, Phase};
+use outlive_api::job::JobState;
 
 impl Phase {
     pub fn leader(&self) -> Option<&Leader> {
@@ -13,13 +14,13 @@ impl Phase {
         }
     }
 
-    /// The word for this phase in the JSON interface.
-    pub fn word(&self) -> &'static str {
+    /// The state of the job, as far as the journal tells.
+    pub fn job_state(&self) -> JobState {
         match self {
-            Phase::Unwritten | Phase::Accepted | Phase::Spawned(_) => "starting",
-            Phase::Running(_) => "running",
-            Phase::Stopping(..) => "stopping",
-            Phase::Ended { .. } => "ended",
+            Phase::Unwritten | Phase::Accepted | Phase::Spawned(_) => JobState::Starting,
+            Phase::Running(_) => JobState::Running,
+            Phase::Stopping(..) => JobState::Stopping,
+            Phase::Ended { .. } => JobState::Ended,
         }
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::signal::Signal;
+use serde_json::json;
 
 fn end(outcome: Outcome, ended_by: EndedBy) -> End {
     End {

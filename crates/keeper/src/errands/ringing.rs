@@ -181,7 +181,7 @@ fn event(job: &KeptJob) -> io::Result<File> {
     };
     let mut data = words::end_data(spec, end);
     if let Some(command) = &spec.redacted_command {
-        data["command"] = json!(command);
+        data.command.clone_from(command);
     }
     let event = json!({
         "event": spec.event(seq),

@@ -109,7 +109,7 @@ mod tests {
             job,
             session: Label::parse("s").ok(),
             task: None,
-            at: String::new(),
+            at: outlive::Timestamp::from_unix_ms(0),
             attempt: 1,
             last: None,
             data: Value::Null,

@@ -195,7 +195,7 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
             omitted_lines: Some(log.omitted_lines).filter(|count| *count > 0),
             omitted_from_line: log.omitted_from_line,
             dropped_bytes: Some(log.dropped_bytes).filter(|count| *count > 0),
-            next_cursor: Some(next_cursor),
+            next_cursor: Some(next_cursor.to_string()),
             ..Answer::new(id, shown)
         },
     );

@@ -3,9 +3,9 @@
 use crate::context::Context;
 use crate::exit::Failure;
 use crate::json;
+use outlive::api::log::LogPiece;
 use outlive::missing_line;
 use outlive::view::{Live, Said};
-use serde_json::json;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::time::Duration;
@@ -41,10 +41,12 @@ impl Printer<'_> {
     pub fn bytes(&mut self, at: u64, bytes: &[u8]) -> Result<(), Failure> {
         match &mut self.form {
             Form::Plain(live) => tell(self.context, |said| live.push(bytes, said)),
-            Form::Raw | Form::Exact if self.context.json => self.context.print_json(&json!({
-                "from_byte": at,
-                "text": String::from_utf8_lossy(bytes),
-            })),
+            Form::Raw | Form::Exact if self.context.json => {
+                self.context.print_json(&LogPiece::Text {
+                    from_byte: at,
+                    text: String::from_utf8_lossy(bytes).into_owned(),
+                })
+            }
             Form::Raw | Form::Exact => write(bytes),
         }
     }
@@ -54,10 +56,10 @@ impl Printer<'_> {
             tell(self.context, |said| live.missing(range.end, said))?;
         }
         match (&self.form, self.context.json) {
-            (_, true) => self.context.print_json(&json!({
-                "dropped_from": range.start,
-                "dropped_to": range.end,
-            })),
+            (_, true) => self.context.print_json(&LogPiece::Dropped {
+                dropped_from: range.start,
+                dropped_to: range.end,
+            }),
             (Form::Raw, false) => Ok(()),
             (Form::Exact | Form::Plain(_), false) => write(missing_line(&range).as_bytes()),
         }
@@ -89,12 +91,18 @@ impl Printer<'_> {
 /// Prints in one write all that is said at once.
 fn tell(context: &Context, say: impl FnOnce(&mut dyn FnMut(Said<'_>))) -> Result<(), Failure> {
     let mut lines = String::new();
+    let mut failed = Ok(());
     say(&mut |Said { from_byte, text }| match context.json {
-        true => lines.push_str(&json::line(
-            &json!({ "from_byte": from_byte, "text": text }),
-        )),
+        true => {
+            let text = text.to_owned();
+            match json::line(&LogPiece::Text { from_byte, text }) {
+                Ok(line) => lines.push_str(&line),
+                Err(error) => failed = Err(error),
+            }
+        }
         false => lines.push_str(text),
     });
+    failed?;
     match lines.is_empty() {
         true => Ok(()),
         false => write(lines.as_bytes()),

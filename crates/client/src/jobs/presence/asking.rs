@@ -4,7 +4,7 @@ use super::reach_within;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::jobs::connection::{Answer, Connection, PATIENCE};
-use crate::jobs::job::Seen;
+use crate::jobs::job::KeeperView;
 use outlive_core::JobId;
 use outlive_core::control::{Reply, Request};
 use outlive_sys::clock;
@@ -14,7 +14,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub enum LookResult {
     /// The keeper's answer. Empty if the job is over.
-    Seen(Seen),
+    Seen(KeeperView),
     /// It did not answer in time.
     Silent,
 }
@@ -41,14 +41,14 @@ impl PendingLook {
     /// Waits for the answer until this moment, in milliseconds since boot.
     pub fn answer(self, outlive: &Outlive, id: &JobId, until: u64) -> Result<LookResult, Error> {
         let Some(mut connection) = self.0 else {
-            return Ok(LookResult::Seen(Seen::default()));
+            return Ok(LookResult::Seen(KeeperView::default()));
         };
         match connection.receive_until(id, until)? {
             Some(Answer::Reply(Reply::Look {
                 processes,
                 awaiting,
                 line_mode,
-            })) => Ok(LookResult::Seen(Seen {
+            })) => Ok(LookResult::Seen(KeeperView {
                 processes,
                 awaiting,
                 line_mode,

@@ -28,10 +28,10 @@ pub fn check(scratch: &Path) -> Check {
     }
     found.extend(refusal.map(|why| format!(", {why}")));
     Check {
-        name: "control group",
+        name: "control group".into(),
         verdict,
         found,
-        means,
+        means: means.into(),
     }
 }
 

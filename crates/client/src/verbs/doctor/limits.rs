@@ -30,13 +30,13 @@ pub fn check() -> Check {
         ),
     };
     Check {
-        name: "limits",
+        name: "limits".into(),
         verdict,
         found: reason.unwrap_or_else(|| {
             let files = show(offers::open_files());
             format!("{files} open files, {} processes", show(processes))
         }),
-        means,
+        means: means.into(),
     }
 }
 

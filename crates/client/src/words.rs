@@ -1,0 +1,157 @@
+//! The one place that phrases jobs for people and agents. Every face uses these phrases.
+//!
+//! What keepers say too (the sentence about an end, numbers with their nouns) is in `outlive_core::words`.
+
+use outlive_api::job::{DoorbellState, DoorbellStatus, Job, JobOutput, WaitingFor};
+use outlive_core::outcome::{EndedBy, Outcome};
+use outlive_core::units::{show_duration, show_size};
+pub use outlive_core::words::{agree, count, visible};
+use outlive_core::words::{awaited, left_running};
+
+/// The outcome of a job, or its state if it has not ended: `exited 0`, `SIGKILL (stopped)`, `running`.
+pub fn outcome(job: &Job) -> String {
+    let Some(outcome) = &job.outcome else {
+        return match &job.unreachable {
+            Some(why) => format!("{}: {}", job.state, why.reason),
+            None if job.suspended => format!("{} (suspended)", job.state),
+            None => job.state.to_string(),
+        };
+    };
+    let by = job.ended_by.map_or("", cause);
+    match outcome {
+        Outcome::Exited { code } => format!("exited {code}{by}"),
+        Outcome::Signaled {
+            signal,
+            core_dumped,
+        } => {
+            let core = if *core_dumped { ", core dumped" } else { "" };
+            format!("{signal}{core}{by}")
+        }
+        Outcome::NotStarted { reason, .. } => format!("not started: {reason}"),
+        Outcome::Lost { reason } => format!("lost: {reason}"),
+    }
+}
+
+fn cause(by: EndedBy) -> &'static str {
+    match by {
+        EndedBy::Stop => " (stopped)",
+        EndedBy::Timeout => " (timed out)",
+        EndedBy::Memory => " (out of memory)",
+        EndedBy::Place => " (stopped with its `run --foreground` process)",
+        EndedBy::Itself | EndedBy::Signal | EndedBy::Unknown => "",
+    }
+}
+
+/// How long it ran, or has run; `-` if that is not known.
+pub fn duration(job: &Job) -> String {
+    job.duration_ms
+        .map_or_else(|| "-".to_owned(), |ms| show_duration(ms.into()))
+}
+
+/// The state of a job in a few words: outcome or state, time, and what is special about it.
+pub fn state(job: &Job) -> String {
+    let mut text = outcome(job);
+    if let Some(waiting) = &job.waiting_for {
+        text.push_str(&lock(waiting));
+    }
+    if job.duration_ms.is_some() {
+        let word = if job.has_ended() { "after" } else { "for" };
+        text.push_str(&format!(" {word} {}", duration(job)));
+    }
+    text.push_str(&special(job));
+    text
+}
+
+/// The same for a column of a table, without the time, the holder of a lock first: a lock may have a long name.
+pub fn short_state(job: &Job) -> String {
+    let on = match &job.waiting_for {
+        None => special(job),
+        Some(WaitingFor {
+            lock,
+            holder: Some(holder),
+        }) => format!(" for {holder} ({lock})"),
+        Some(WaitingFor { lock, holder: None }) => format!(" ({lock})"),
+    };
+    format!("{}{on}", outcome(job))
+}
+
+/// Whether a job that runs is ready, if it was started with a sign of that.
+pub fn readiness(job: &Job) -> &'static str {
+    match job.ready.filter(|_| !job.has_ended()) {
+        Some(true) => ", ready",
+        Some(false) => ", not ready yet",
+        None => "",
+    }
+}
+
+fn lock(on: &WaitingFor) -> String {
+    match &on.holder {
+        Some(holder) => format!(" for the lock {}, which {holder} has", on.lock),
+        None => format!(" for the lock {}", on.lock),
+    }
+}
+
+/// What still runs after the end, what is not known because the keeper does not answer, and what it waits for.
+fn special(job: &Job) -> String {
+    let left = match job.lingering {
+        _ if job.keeper_silent => ", its keeper does not answer".to_owned(),
+        None | Some(0) => String::new(),
+        Some(number) => format!(", {}", left_running(number.into())),
+    };
+    match job.input_kind {
+        None => left,
+        Some(kind) => format!("{left}, waits for {}", awaited(kind)),
+    }
+}
+
+/// The state of a doorbell: `ops rung after 2 attempts`.
+pub fn doorbell(bell: &DoorbellStatus) -> String {
+    let times = match bell.attempts {
+        0 => String::new(),
+        attempts => format!(" after {}", count(attempts as u64, "attempt")),
+    };
+    let state = match (bell.state, bell.attempts) {
+        (DoorbellState::Rung, 1) => "rung".to_owned(),
+        (DoorbellState::Rung, _) => format!("rung{times}"),
+        (DoorbellState::Waiting, 0) => "being rung".to_owned(),
+        (DoorbellState::Waiting, _) => format!("to be rung again{times}"),
+        (DoorbellState::GivenUp, _) => format!("given up{times}"),
+    };
+    let failure = match &bell.failure {
+        Some(failure) => format!(": {}", one_line(failure)),
+        None => String::new(),
+    };
+    format!("{} {state}{failure}", bell.name)
+}
+
+/// What is missing of an output: what was dropped as it was asked for, and what could not be kept.
+pub fn dropped(output: &JobOutput) -> String {
+    let by_limit = output.dropped_by_limit_bytes;
+    let failed = output.dropped_bytes.saturating_sub(by_limit);
+    let mut text = String::new();
+    if by_limit > 0 {
+        text.push_str(&format!(
+            ", {} of it were dropped (--max-output)",
+            show_size(by_limit)
+        ));
+    }
+    if failed > 0 {
+        text.push_str(&format!(", {} of it could not be kept", show_size(failed)));
+    }
+    text
+}
+
+/// Text on one line: each control character becomes a blank.
+pub fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+/// The beginning of a text, at most so many characters.
+pub fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
