@@ -16,6 +16,7 @@
 //! | [`failure`] | why a request failed: codes, messages, data |
 //! | [`input`], [`terminal`], [`signal`] | what is written to a job, its screen, signals |
 //! | [`watch`], [`ready`], [`notify`] | what is told of a running job |
+//! | [`defaults`] | what holds where nothing is asked |
 //! | [`os_text`] | arguments and paths, which need not be UTF-8 |
 //!
 //! Some of these types are also written to job directories. Their serde form must stay readable for ever.
@@ -24,6 +25,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod defaults;
 pub mod event;
 pub mod event_data;
 pub mod event_id;

@@ -3,12 +3,8 @@
 //! A line matches if one of the positive patterns is in it (or there is no positive pattern) and no inverted
 //! pattern is.
 
+use crate::defaults::{WATCH_SPACING, WATCH_STRIKES, milliseconds};
 use serde::{Deserialize, Serialize};
-
-/// The default for the least time between two reports of one watch.
-pub const DEFAULT_SPACING_MS: u64 = 15_000;
-/// The default for the number of busy spacings in a row after which a watch turns itself off.
-pub const DEFAULT_STRIKES: u32 = 3;
 
 /// What to watch for; part of the spec.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,8 +44,8 @@ impl Watch {
         Watch {
             patterns,
             limit: None,
-            spacing_ms: DEFAULT_SPACING_MS,
-            strikes: DEFAULT_STRIKES,
+            spacing_ms: milliseconds(WATCH_SPACING),
+            strikes: WATCH_STRIKES,
         }
     }
 }
@@ -72,11 +68,11 @@ impl Pattern {
 }
 
 fn default_spacing_ms() -> u64 {
-    DEFAULT_SPACING_MS
+    milliseconds(WATCH_SPACING)
 }
 
 fn default_strikes() -> u32 {
-    DEFAULT_STRIKES
+    WATCH_STRIKES
 }
 
 #[cfg(test)]

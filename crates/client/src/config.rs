@@ -23,6 +23,7 @@ pub use bells::{Bell, Kind, Secret, Url, Webhook};
 pub use error::{BadConfig, Why};
 use etcetera::BaseStrategy;
 use outlive_core::breaker::BreakerRules;
+use outlive_core::defaults;
 use outlive_core::told::Rules;
 use section::Section;
 use std::fs::File;
@@ -92,9 +93,9 @@ impl Inbox {
 impl Default for Inbox {
     fn default() -> Inbox {
         Inbox {
-            claim: Duration::from_secs(5 * 60),
-            attempts: 8,
-            keep: Duration::from_secs(48 * 3600),
+            claim: defaults::INBOX_CLAIM,
+            attempts: defaults::INBOX_ATTEMPTS,
+            keep: defaults::INBOX_KEEP,
         }
     }
 }
@@ -102,9 +103,9 @@ impl Default for Inbox {
 impl Default for Watch {
     fn default() -> Watch {
         Watch {
-            spacing: Duration::from_secs(15),
-            strikes: 3,
-            still: Duration::from_millis(200),
+            spacing: defaults::WATCH_SPACING,
+            strikes: defaults::WATCH_STRIKES,
+            still: defaults::STILL,
         }
     }
 }
@@ -123,9 +124,9 @@ impl Breaker {
 impl Default for Breaker {
     fn default() -> Breaker {
         Breaker {
-            most: 15,
-            window: Duration::from_secs(10),
-            silence: Duration::from_secs(30),
+            most: defaults::BREAKER_MATCHES,
+            window: defaults::BREAKER_WINDOW,
+            silence: defaults::BREAKER_SILENCE,
         }
     }
 }

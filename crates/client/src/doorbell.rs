@@ -12,7 +12,7 @@
 use crate::config::{Bell, Config, Kind};
 use crate::error::Error;
 use crate::home::outlive::Outlive;
-use outlive_core::doorbell::DEFAULT_TIMEOUT_MS;
+use outlive_core::defaults::{DOORBELL_TIMEOUT, milliseconds};
 pub use outlive_core::doorbell::{Doorbell, RingsOn};
 use outlive_core::os_text::OsText;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub fn resolve(
         name: ON_END.to_owned(),
         argv: ["sh", "-c", command].map(Into::into).to_vec(),
         on: RingsOn::End,
-        timeout_ms: DEFAULT_TIMEOUT_MS,
+        timeout_ms: milliseconds(DOORBELL_TIMEOUT),
     });
     let configured = config.doorbells.iter().map(|bell| {
         Ok(Doorbell {
@@ -125,7 +125,7 @@ mod tests {
         let rest = ["ring", "--command=cat > /tmp/x", "--", "mine"];
         assert_eq!(words(&bells[2])[4..], rest);
         assert_eq!((bells[2].on, bells[2].timeout_ms), (RingsOn::End, 120_000));
-        assert_eq!(bells[1].timeout_ms, DEFAULT_TIMEOUT_MS);
+        assert_eq!(bells[1].timeout_ms, milliseconds(DOORBELL_TIMEOUT));
     }
 
     /// A keeper does not end what still may answer.

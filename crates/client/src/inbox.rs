@@ -8,23 +8,28 @@
 //! name until nothing more can come of it and all has been told. So there is no step between "it
 //! happened" and "it is to be told" at which anybody could be killed.
 //!
-//! Every consumer goes the same way: [`Inbox::claim`], [`Inbox::confirm`] just before the words go out,
-//! then [`Inbox::finish`].
+//! Every consumer takes the same steps: see [`Delivery`].
 
 pub(crate) mod answering;
 mod bell;
+mod delivery;
 mod event;
 mod look;
 #[cfg(test)]
 mod model;
 pub(crate) mod pruned_posts;
+pub(crate) mod receipt;
 mod source;
 mod text;
 pub(crate) mod told;
 
 pub use bell::{Bell, ring, take_down_unheard};
+pub use delivery::{Claim, Delivery, Selection};
 pub use event::{BadEventId, EventId, InboxEvent, ack_command, last_words};
+pub use receipt::Receipt;
 pub use source::{Item, Origin, Source, What};
+
+use delivery::{Found, LOOK_AGAIN_MS};
 
 use crate::error::Error;
 use crate::home::outlive::{Outlive, ids_in};
@@ -42,91 +47,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Which events a look at the inbox is to bring.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shown {
-    #[default]
-    Tell,
-    /// An end that its session saw a moment ago is left out, and stays.
-    LeaveOut,
-}
-
-/// What a look at the inbox brought.
-#[derive(Clone, Debug, Default)]
-pub struct Taken {
-    pub events: Vec<InboxEvent>,
-    /// When to look again because somebody else's claim lapses, in milliseconds since boot.
-    pub lapses_at: Option<u64>,
-    /// What may have more to tell, and how far each had come.
-    pub(crate) running: Vec<(JobId, u64)>,
-    /// How many more are due.
-    pub more: usize,
-    /// What could not be read, and what to say of it.
-    pub unreadable: Vec<(JobId, String)>,
-    /// What has something due that could not be claimed, on a full disk say, and what to say of it.
-    pub untold: Vec<(JobId, String)>,
-    /// By which name it was claimed.
-    by: String,
-    /// Of each source, what was claimed.
-    claimed: Vec<(Source, Vec<u64>)>,
-    /// Somebody else was first with some of what was due.
-    outrun: bool,
-}
-
-impl Taken {
-    /// Whether no job of the session runs and no claim of another consumer can lapse, so that waiting
-    /// for more events is pointless.
-    pub fn nothing_can_come(&self) -> bool {
-        self.running.is_empty() && self.lapses_at.is_none()
-    }
-
-    /// Those that are told for the last time, and why.
-    pub fn last(&self) -> impl Iterator<Item = (&EventId, DropReason)> {
-        let events = self.events.iter();
-        events.filter_map(|event| Some((&event.event, event.last?)))
-    }
-
-    /// Those of its events for which this holds. The others stay claimed until that lapses.
-    #[must_use]
-    pub fn only(mut self, wanted: impl Fn(&InboxEvent) -> bool) -> Taken {
-        self.events.retain(wanted);
-        self.forget_claims();
-        self
-    }
-
-    /// Claims are of what is told, and nothing else.
-    fn forget_claims(&mut self) {
-        for (source, seqs) in &mut self.claimed {
-            let is_told = |seq: u64| {
-                let event = source.event(seq);
-                self.events.iter().any(|told| told.event == event)
-            };
-            seqs.retain(|seq| is_told(*seq));
-        }
-    }
-
-    pub fn ids(&self) -> Vec<EventId> {
-        self.events
-            .iter()
-            .map(|event| event.event.clone())
-            .collect()
-    }
-}
-
-/// What became of what was claimed, once the words were out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finish {
-    /// Whoever was to hear of it has.
-    Told,
-    /// It was printed; whoever reads it acks it.
-    Delivered,
-}
-
 /// So often in a row somebody else is let go first. More is a sign of claims that lapse at once.
-const MOST_TRIES: u32 = 50;
-
-/// From losing a claim to the next look, so that claims of no length do not keep anybody busy.
-const LOOK_AGAIN_MS: u64 = 20;
+const MAX_TRIES: u32 = 50;
 
 /// One session's inbox.
 #[derive(Clone, Debug)]
@@ -184,31 +106,40 @@ impl Inbox {
         &self.session
     }
 
-    /// Claims what is due, up to `most` events, the oldest first: until the claim lapses nobody else
-    /// is given them.
-    pub fn claim(&self, shown: Shown, most: usize) -> Result<Taken, Error> {
+    /// Claims the events that are due: until the claim lapses nobody else is given them. For a caller that
+    /// only looks, others may be given them meanwhile.
+    pub fn claim(&self, selection: Selection) -> Result<Claim, Error> {
+        if self.outlive.only_looks() {
+            return self.peek(selection);
+        }
         let by = random::token()?;
         for tries in 1.. {
-            let mut taken = self.look(shown, most, |source, told, seqs, when| {
+            let mut found = self.look(selection, |source, told, seqs, when| {
                 self.try_to_claim(source, told, seqs, when, &by)
             })?;
             // Whoever was outrun looks again: there may be more, and the other's claim will lapse.
-            let is_outrun = taken.outrun && taken.events.is_empty();
-            if is_outrun && tries == MOST_TRIES {
-                taken.look_again_at(moment::now().boot_ms + LOOK_AGAIN_MS);
+            let is_outrun = found.outrun && found.events.is_empty();
+            if is_outrun && tries == MAX_TRIES {
+                found.look_again_at(moment::now().boot_ms + LOOK_AGAIN_MS);
             }
-            if !is_outrun || tries == MOST_TRIES {
-                return Ok(Taken { by, ..taken });
+            if !is_outrun || tries == MAX_TRIES {
+                return Ok(Claim {
+                    inbox: self.clone(),
+                    by: Some(by),
+                    found,
+                });
             }
         }
         unreachable!("it returns after a few tries")
     }
 
-    /// The same without claiming, so that others may be given them meanwhile.
-    pub fn peek(&self, shown: Shown, most: usize) -> Result<Taken, Error> {
-        let mut taken = self.look(shown, most, |_, _, seqs, _| Ok(seqs.to_vec()))?;
-        taken.claimed.clear();
-        Ok(taken)
+    /// Looks without claiming.
+    pub fn peek(&self, selection: Selection) -> Result<Claim, Error> {
+        Ok(Claim {
+            inbox: self.clone(),
+            by: None,
+            found: self.look(selection, |_, _, seqs, _| Ok(seqs.to_vec()))?,
+        })
     }
 
     /// Of these events, those that are now claimed by `by` and nobody else.
@@ -260,53 +191,24 @@ impl Inbox {
         Ok(mine.map(|item| item.seq).collect())
     }
 
-    /// To be called just before the words go out: what is not claimed any more is not told. A consumer
-    /// that was suspended past its claim would tell what another has told since.
-    pub fn confirm(&self, mut taken: Taken) -> Taken {
-        hooks::reach_consumer(Hook::Confirming);
-        for (source, seqs) in &mut taken.claimed {
-            let told = source.read_told();
-            let still = told.and_then(|told| self.still_claimed(source, &told, seqs, &taken.by));
-            // What cannot be looked up is told later, when it can.
-            *seqs = still.unwrap_or_default();
-        }
-        let claimed = &taken.claimed;
-        let before = taken.events.len();
-        taken.events.retain(|event| {
-            claimed
-                .iter()
-                .any(|(source, seqs)| seqs.iter().any(|seq| source.event(*seq) == event.event))
-        });
-        if taken.events.len() < before {
-            // It may be due again, or be told by somebody else: the next look finds out.
-            taken.look_again_at(moment::now().boot_ms + LOOK_AGAIN_MS);
-        }
-        taken
-    }
-
-    /// Notes, once the words are out, what became of what was claimed. What was told for the last time is
-    /// given up.
-    pub fn finish(&self, taken: &Taken, finish: Finish) -> Result<(), Error> {
-        let claimed = taken.claimed.iter().filter(|(_, seqs)| !seqs.is_empty());
-        // One job that was removed meanwhile keeps nobody from noting what became of the others.
-        all_of(claimed.map(|(source, seqs)| match finish {
-            Finish::Told => source.settle(&self.outlive, seqs, Note::Told { how: ToldBy::Inbox }),
-            Finish::Delivered => self.note_delivered(taken, source, seqs),
-        }))
-    }
-
-    fn note_delivered(&self, taken: &Taken, source: &Source, seqs: &[u64]) -> Result<(), Error> {
-        let line = source.line(seqs.to_vec(), Note::Delivered)?;
-        source.append(&line, Durable::No)?;
-        let mut last = taken.last().filter(|(event, _)| event.source == source.id);
-        last.try_for_each(|(event, why)| {
-            source.settle(&self.outlive, &[event.seq], Note::Dropped { why })
-        })
-    }
-
     /// Marks these as told, each for itself. That some were already is no error; of those that are not
     /// this session's events the first is said once the others are acked.
     pub fn ack(&self, events: &[EventId]) -> Result<(), Error> {
+        self.refuse_looking()?;
+        hooks::reach_consumer(Hook::Delivered);
+        self.settle(events)?;
+        hooks::reach_consumer(Hook::Acked);
+        Ok(())
+    }
+
+    fn refuse_looking(&self) -> Result<(), Error> {
+        match self.outlive.only_looks() {
+            true => Err(Error::OnlyLooking),
+            false => Ok(()),
+        }
+    }
+
+    fn settle(&self, events: &[EventId]) -> Result<(), Error> {
         let mut failed = None;
         // Those of one job are one step: killed over it, all of them are acked or none.
         let mut by_source: BTreeMap<&JobId, (Source, Vec<u64>)> = BTreeMap::new();
@@ -326,22 +228,25 @@ impl Inbox {
         failed.map_or(settled, Err)
     }
 
-    /// Acks everything that has been delivered and not been acked. Returns what there is to say about it.
-    pub fn ack_delivered(&self) -> Result<Taken, Error> {
-        let mut taken = Taken::default();
-        let delivered = self.untold(&mut taken, |told, seq| {
+    /// Acks everything that has been delivered and not been acked. Returns the jobs and posts that could not
+    /// be read, and what to say of each.
+    pub fn ack_delivered(&self) -> Result<Vec<(JobId, String)>, Error> {
+        self.refuse_looking()?;
+        let mut found = Found::default();
+        let delivered = self.untold(&mut found, |told, seq| {
             told.of(seq).is_some_and(|delivery| delivery.deliveries > 0)
         })?;
-        self.ack(&delivered).map(|()| taken)
+        self.settle(&delivered).map(|()| found.unreadable)
     }
 
     /// How much waits to be told.
     pub fn waiting(&self) -> Result<usize, Error> {
-        Ok(self.untold(&mut Taken::default(), |_, _| true)?.len())
+        Ok(self.untold(&mut Found::default(), |_, _| true)?.len())
     }
 
     /// Gives up everything that waits or will, because the session is over.
     pub fn close(&self) -> Result<(), Error> {
+        self.refuse_looking()?;
         let ids = ids_in(&self.directory())?;
         // One that cannot be read has nothing to tell.
         let sources = ids
@@ -365,11 +270,11 @@ impl Inbox {
 
     fn untold(
         &self,
-        taken: &mut Taken,
+        found: &mut Found,
         wanted: impl Fn(&Told, u64) -> bool,
     ) -> Result<Vec<EventId>, Error> {
         let mut events = Vec::new();
-        for (source, told) in self.sources(taken)? {
+        for (source, told) in self.sources(found)? {
             for item in source.items() {
                 if !told.is_settled(item.seq) && wanted(&told, item.seq) {
                     events.push(source.event(item.seq));

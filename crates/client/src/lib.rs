@@ -35,7 +35,7 @@ pub mod words;
 pub use config::Config;
 pub use error::Error;
 pub use home::outlive::{Caller, Outlive};
-pub use inbox::answering::Answering;
+pub use inbox::answering::Reservation;
 pub use jobs::hold::Hold;
 pub use jobs::naming::Namesake;
 pub use outlive_api as api;
@@ -43,6 +43,7 @@ pub use outlive_api::job::{Job, JobState};
 pub use outlive_api::log::Cursor;
 pub use outlive_api::time::{Millis, Timestamp};
 pub use outlive_core::control::{InputKind, WriteId};
+pub use outlive_core::defaults;
 pub use outlive_core::ready::Ready;
 pub use outlive_core::watch::{Pattern, Watch};
 pub use outlive_core::{

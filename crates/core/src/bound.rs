@@ -12,8 +12,6 @@
 
 use std::ops::Range;
 
-/// Used unless the caller sets a limit.
-pub const DEFAULT: u64 = 64 * 1024 * 1024;
 /// With a smaller limit, dropping whole pages would drop too much at a time.
 pub const LEAST: u64 = 64 * 1024;
 const PAGE: u64 = 4096;

@@ -18,6 +18,7 @@
 //! clock before they append, so times in the list may go back a little. An earlier time is replaced by
 //! the latest one so far.
 
+use crate::defaults::{self, milliseconds};
 use crate::id::JobId;
 use crate::process::BootId;
 use serde::{Deserialize, Serialize};
@@ -39,9 +40,9 @@ pub struct BreakerRules {
 impl Default for BreakerRules {
     fn default() -> BreakerRules {
         BreakerRules {
-            most: 15,
-            window_ms: 10_000,
-            silence_ms: 30_000,
+            most: defaults::BREAKER_MATCHES as usize,
+            window_ms: milliseconds(defaults::BREAKER_WINDOW),
+            silence_ms: milliseconds(defaults::BREAKER_SILENCE),
         }
     }
 }

@@ -8,6 +8,7 @@
 //! attempt 1 ──fails──► 1 s ──► 2 ──fails──► 5 s ──► 3 … 10 min ──► 6 ──fails──► given up
 //! ```
 
+use crate::defaults::{DOORBELL_TIMEOUT, milliseconds};
 use crate::os_text::OsText;
 use crate::state::State;
 pub use outlive_api::notify::RingsOn;
@@ -26,17 +27,15 @@ pub struct Doorbell {
     pub timeout_ms: u64,
 }
 
-/// Long enough for a command that a person would run by hand and wait for.
-pub const DEFAULT_TIMEOUT_MS: u64 = 60_000;
 /// A keeper stays alive for its doorbells, so there must be a limit.
 pub const MAX_TIMEOUT_MS: u64 = 600_000;
 
 fn default_timeout_ms() -> u64 {
-    DEFAULT_TIMEOUT_MS
+    milliseconds(DOORBELL_TIMEOUT)
 }
 
 fn is_default(timeout_ms: &u64) -> bool {
-    *timeout_ms == DEFAULT_TIMEOUT_MS
+    *timeout_ms == milliseconds(DOORBELL_TIMEOUT)
 }
 
 impl Doorbell {
@@ -173,7 +172,7 @@ mod tests {
         let bell: Doorbell = serde_json::from_str(json).expect("it is one");
         assert_eq!(bell.on, RingsOn::Failure);
         assert_eq!(serde_json::to_string(&bell).expect("encodes"), json);
-        assert_eq!(bell.time_ms(), DEFAULT_TIMEOUT_MS);
+        assert_eq!(bell.time_ms(), milliseconds(DOORBELL_TIMEOUT));
         let json = r#"{"name":"slow","argv":["x"],"on":"end","timeout_ms":9999999999}"#;
         let bell: Doorbell = serde_json::from_str(json).expect("it is one");
         assert_eq!(bell.time_ms(), MAX_TIMEOUT_MS);

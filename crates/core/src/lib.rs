@@ -61,7 +61,7 @@ pub mod units;
 pub mod watch;
 pub mod words;
 
-pub use outlive_api::{event_id, id, incarnation, label, os_text, ready, signal, time};
+pub use outlive_api::{defaults, event_id, id, incarnation, label, os_text, ready, signal, time};
 
 pub use control::{Reply, Request};
 pub use doorbell::Doorbell;

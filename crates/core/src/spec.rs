@@ -4,6 +4,7 @@
 
 use crate::bound::Bound;
 use crate::breaker::BreakerRules;
+use crate::defaults::{STILL, milliseconds};
 use crate::doorbell::Doorbell;
 use crate::event_id::EventId;
 use crate::id::JobId;
@@ -103,9 +104,6 @@ impl Spec {
     }
 }
 
-/// Programs write a prompt in one go, so it is complete after a moment.
-pub const DEFAULT_STILL_MS: u64 = 200;
-
 fn default_still_ms() -> u64 {
-    DEFAULT_STILL_MS
+    milliseconds(STILL)
 }

@@ -19,6 +19,7 @@
 //! consumer held a valid claim before that line. After appending a claim, a consumer reads the file
 //! again to see whether its claim counts. A consumer that is killed or suspended never blocks others.
 
+use crate::defaults::{self, milliseconds};
 use crate::event::Moment;
 use crate::incarnation::Incarnation;
 use crate::layout;
@@ -39,10 +40,6 @@ pub struct Rules {
     pub keep_ms: u64,
 }
 
-/// How long an event that was not told keeps its job from being pruned. A session that has stayed away
-/// for a month is not expected back.
-pub const KEEP_UNTOLD_MS: u64 = 30 * 24 * 60 * 60 * 1000;
-
 /// How long it counts that a session was shown an end. It should count until the agent's current turn
 /// ends, but nobody reports that moment; five minutes is longer than the pause between two checks in
 /// most turns.
@@ -51,9 +48,9 @@ pub const SHOWN_MS: u64 = 5 * 60 * 1000;
 impl Default for Rules {
     fn default() -> Rules {
         Rules {
-            claim_ms: 5 * 60 * 1000,
-            attempts: 8,
-            keep_ms: 48 * 60 * 60 * 1000,
+            claim_ms: milliseconds(defaults::INBOX_CLAIM),
+            attempts: defaults::INBOX_ATTEMPTS,
+            keep_ms: milliseconds(defaults::INBOX_KEEP),
         }
     }
 }
@@ -279,7 +276,8 @@ impl Told {
         when: &BootMoment,
         rules: &Rules,
     ) -> bool {
-        !self.is_settled(seq) && age_ms(happened, when) <= rules.keep_ms.max(KEEP_UNTOLD_MS)
+        !self.is_settled(seq)
+            && age_ms(happened, when) <= rules.keep_ms.max(milliseconds(defaults::KEEP_UNTOLD))
     }
 }
 

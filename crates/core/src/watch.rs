@@ -3,7 +3,7 @@
 //! A line is a match if one of the positive patterns is in it, or there is none, and no inverted one
 //! is. Finding matches, and limiting how many are told, is the keeper's task (`keeper/signs/watch`).
 
-pub use outlive_api::watch::{DEFAULT_SPACING_MS, DEFAULT_STRIKES, Pattern, Watch};
+pub use outlive_api::watch::{Pattern, Watch};
 
 use serde::{Deserialize, Serialize};
 

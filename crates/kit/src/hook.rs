@@ -18,7 +18,7 @@ pub(crate) use call::HookInput;
 pub use call::{Call, Occasion};
 pub use journal::note;
 pub(crate) use text::session_key;
-pub use text::{BUDGET, MAX_EVENTS, news};
+pub use text::{BUDGET, news};
 
 /// Why a hook was not served. The agent sees the same as without news.
 #[derive(Debug, thiserror::Error)]

@@ -5,37 +5,30 @@
 
 use crate::call::Call;
 use crate::reply::Said;
-use outlive::inbox::{Finish, InboxEvent, Kind, Shown, Taken};
-use outlive::verbs::inbox::{self, How, Take};
+use outlive::defaults::MAX_EVENTS_BESIDE;
+use outlive::inbox::{Delivery, InboxEvent, Kind, Selection};
+use outlive::verbs::inbox;
 use outlive::{Error, JobId};
-
-/// At most so many at once: each may show two thousand characters of output.
-const MOST: usize = 8;
 
 /// Appends what waits. That it cannot be read withholds nothing: it stays, and is told later.
 pub fn append(call: &Call, said: &mut Said) {
     let covers = std::mem::take(&mut said.told.covers);
     let running = std::mem::take(&mut said.told.running);
-    let Ok(Some((taken, more))) = take(call, &covers, running) else {
+    let Ok(Some(delivery)) = take(call, &covers, running) else {
         return;
     };
-    if said.append(&taken.events, more).is_ok() && !taken.events.is_empty() {
-        said.told.notes.push(finish(call, taken, Finish::Told));
+    let is_appended = said.append(delivery.events(), delivery.more()).is_ok();
+    if is_appended && !delivery.is_empty() {
+        said.told.notes.push(Box::new(move || delivery.told()));
     }
 }
 
-/// What is noted of these once they are out.
-pub fn finish(call: &Call, taken: Taken, finish: Finish) -> crate::delivery::Note {
-    let inbox = call.inbox.clone();
-    Box::new(move |_| inbox::finish(&inbox, &taken, finish))
-}
-
-/// The events to tell, and how many are left for later.
+/// The events to tell.
 fn take(
     call: &Call,
     covers: &[(JobId, Kind)],
     running: Vec<JobId>,
-) -> Result<Option<(Taken, usize)>, Error> {
+) -> Result<Option<Delivery>, Error> {
     // One reply does not say of a job that it runs and that it has ended.
     let inbox = call.inbox.clone().without_ends_of(running);
     let is_new = |event: &InboxEvent| {
@@ -43,21 +36,16 @@ fn take(
             .iter()
             .any(|(id, kind)| (id, kind) == (&event.job, &event.kind))
     };
-    let how = |take| How {
-        take,
-        shown: Shown::LeaveOut,
-        most: MOST,
+    let selection = Selection {
+        skip_shown: true,
+        limit: MAX_EVENTS_BESIDE,
     };
     // What the reply itself tells need not be claimed: others may be told of it if it never arrives.
-    if !covers.is_empty()
-        && !inbox::take(&inbox, how(Take::Peek))?
-            .events
-            .iter()
-            .any(is_new)
-    {
-        return Ok(None);
+    if !covers.is_empty() {
+        let peeked = inbox.peek(selection)?.confirm();
+        if !peeked.events().iter().any(is_new) {
+            return Ok(None);
+        }
     }
-    let taken = inbox::take(&inbox, how(Take::Claim))?;
-    let more = taken.more;
-    Ok(Some((taken.only(is_new), more)))
+    Ok(Some(inbox::take(&inbox, selection)?.only(is_new)))
 }

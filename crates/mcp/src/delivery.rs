@@ -3,7 +3,7 @@
 //! A reply may tell of ends and other events. That they were told is noted when the reply has been
 //! written to the client, and not before: killed in between, the session is told again.
 
-use outlive::{Error, Outlive};
+use outlive::Error;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -15,21 +15,13 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-/// One thing to note.
-pub type Note = Box<dyn FnOnce(&Outlive) -> Result<(), Error> + Send>;
+/// One thing to note once a reply is out.
+pub type Note = Box<dyn FnOnce() -> Result<(), Error> + Send>;
 
-/// What is to be noted about one reply, on behalf of whoever called.
-pub struct Delivery {
-    pub outlive: Outlive,
-    pub notes: Vec<Note>,
-}
-
-impl Delivery {
-    /// Notes all of it. What cannot be written down is told again: no reason to fail what was asked.
-    pub fn note(self) {
-        for note in self.notes {
-            let _ = note(&self.outlive);
-        }
+/// Notes all of it. What cannot be written down is told again: no reason to fail what was asked.
+fn note_all(notes: Vec<Note>) {
+    for note in notes {
+        let _ = note();
     }
 }
 
@@ -37,7 +29,7 @@ impl Delivery {
 #[derive(Clone, Default)]
 pub struct Deliveries {
     /// Those that are made, by the request that each answers.
-    made: Arc<Mutex<HashMap<RequestId, Delivery>>>,
+    made: Arc<Mutex<HashMap<RequestId, Vec<Note>>>>,
     /// How many are being written or noted.
     underway: Arc<watch::Sender<usize>>,
 }
@@ -58,10 +50,10 @@ impl fmt::Debug for Deliveries {
 }
 
 impl Deliveries {
-    pub fn add(&self, id: RequestId, delivery: Delivery) {
+    pub fn add(&self, id: RequestId, notes: Vec<Note>) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         // One of the same id was cancelled, and never written.
-        made.insert(id, delivery);
+        made.insert(id, notes);
     }
 
     /// Waits until what replies told has been noted: a client that answers one at once is not to be told
@@ -75,14 +67,14 @@ impl Deliveries {
 
     fn take(&self, id: &RequestId) -> Option<Begun> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        made.remove(id).map(|delivery| self.begin(delivery))
+        made.remove(id).map(|notes| self.begin(notes))
     }
 
     /// It is being written from now on.
-    pub fn begin(&self, delivery: Delivery) -> Begun {
+    pub fn begin(&self, notes: Vec<Note>) -> Begun {
         self.underway.send_modify(|count| *count += 1);
         Begun {
-            delivery,
+            notes,
             underway: Underway(self.underway.clone()),
         }
     }
@@ -90,16 +82,16 @@ impl Deliveries {
 
 /// A reply that is being written. Dropped before it is [`Begun::done`], it never arrived.
 pub struct Begun {
-    delivery: Delivery,
+    notes: Vec<Note>,
     underway: Underway,
 }
 
 impl Begun {
     /// It is out.
     pub async fn done(self) {
-        let Begun { delivery, underway } = self;
+        let Begun { notes, underway } = self;
         // It only fails if the server is being shut down; then all is told again.
-        let _ = tokio::task::spawn_blocking(move || delivery.note()).await;
+        let _ = tokio::task::spawn_blocking(move || note_all(notes)).await;
         drop(underway);
     }
 }
@@ -127,15 +119,15 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Noting<T> {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
-        let delivery = match &item {
+        let begun = match &item {
             JsonRpcMessage::Response(response) => self.deliveries.take(&response.id),
             _ => None,
         };
         let sent = self.inner.send(item);
         async move {
             sent.await?;
-            if let Some(delivery) = delivery {
-                delivery.done().await;
+            if let Some(begun) = begun {
+                begun.done().await;
             }
             Ok(())
         }

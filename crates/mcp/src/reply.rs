@@ -4,7 +4,7 @@
 use crate::delivery::Note;
 use outlive::inbox::{InboxEvent, Kind};
 use outlive::redact::redact;
-use outlive::{Error, Job, JobId, Outlive, agree};
+use outlive::{Error, Job, JobId, agree};
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -63,10 +63,7 @@ impl<A> Reply<A> {
 
     /// Once it is out, this is noted.
     #[must_use]
-    pub fn then(
-        mut self,
-        note: impl FnOnce(&Outlive) -> Result<(), Error> + Send + 'static,
-    ) -> Reply<A> {
+    pub fn then(mut self, note: impl FnOnce() -> Result<(), Error> + Send + 'static) -> Reply<A> {
         self.told.notes.push(Box::new(note));
         self
     }

@@ -2,7 +2,7 @@
 
 use crate::away;
 use crate::call::{Call, Patience, Progress, Scope};
-use crate::delivery::{Deliveries, Delivery};
+use crate::delivery::{Deliveries, Note};
 use crate::glances::Glances;
 use crate::http;
 use crate::identity::{self, Sessions};
@@ -163,7 +163,6 @@ impl Server {
             Ok(call) => call,
             Err(refused) => return Ok(refused.said().result()),
         };
-        let outlive = call.outlive.clone();
         self.deliveries.noted().await;
         let task = tokio::task::spawn_blocking(move || answer(&entry, &call, arguments));
         let gone = async {
@@ -176,15 +175,15 @@ impl Server {
             () = context.ct.cancelled() => return Err(unwanted()),
             () = gone => return Err(unwanted()),
         };
-        self.deliver(&context, Delivery { outlive, notes });
+        self.deliver(&context, notes);
         Ok(result)
     }
 
     /// Has this noted once the reply to the request is out.
-    pub(crate) fn deliver(&self, context: &RequestContext<RoleServer>, delivery: Delivery) {
+    pub(crate) fn deliver(&self, context: &RequestContext<RoleServer>, notes: Vec<Note>) {
         match http::slot(&context.extensions) {
-            Some(slot) => slot.add(self.deliveries.begin(delivery)),
-            None => self.deliveries.add(context.id.clone(), delivery),
+            Some(slot) => slot.add(self.deliveries.begin(notes)),
+            None => self.deliveries.add(context.id.clone(), notes),
         }
     }
 }
@@ -194,7 +193,7 @@ fn unwanted() -> ErrorData {
     ErrorData::internal_error("the call was cancelled; what it started goes on", None)
 }
 
-type Answered = (CallToolResult, Vec<crate::delivery::Note>);
+type Answered = (CallToolResult, Vec<Note>);
 
 fn answer(entry: &Entry, call: &Call, arguments: JsonObject) -> Result<Answered, ErrorData> {
     let mut said = match (entry.call)(call, arguments) {
@@ -292,8 +291,8 @@ impl ServerHandler for Server {
     ) -> Result<(), ErrorData> {
         let id = request.task_id;
         let look = self.look(&context, move |call| tasks::cancel(call, &id));
-        let delivery = look.await.map_err(tasks::unknown)?;
-        self.deliver(&context, delivery);
+        let notes = look.await.map_err(tasks::unknown)?;
+        self.deliver(&context, notes);
         Ok(())
     }
 

@@ -5,7 +5,7 @@
 //! A job that fails is a task that has completed: failing is what its result tells.
 
 use crate::call::Call;
-use crate::delivery::{Delivery, Note};
+use crate::delivery::Note;
 use crate::reply::Refused;
 use crate::server::Server;
 use crate::tools::run;
@@ -73,21 +73,18 @@ fn is_cancelled(job: &Job) -> bool {
 }
 
 /// Stops the job of a task. Whoever cancels it knows of its end once that is answered.
-pub fn cancel(call: &Call, id: &str) -> Result<Delivery, Refused> {
+pub fn cancel(call: &Call, id: &str) -> Result<Vec<Note>, Refused> {
     let id = call.find(id)?;
     let how = Stop {
         detail: Some(CANCELLED.to_owned()),
         ..Stop::default()
     };
     let stopped = stop::stop(&call.outlive, &[id], &how)?;
-    let heard: Note = Box::new(move |outlive| {
+    let told: Note = Box::new(move || {
         let mut stopped = stopped.iter();
-        stopped.try_for_each(|stopped| stopped.heard(outlive))
+        stopped.try_for_each(|stopped| stopped.receipt.told())
     });
-    Ok(Delivery {
-        outlive: call.outlive.clone(),
-        notes: vec![heard],
-    })
+    Ok(vec![told])
 }
 
 /// There is no such task, for whoever asks.
@@ -102,14 +99,10 @@ impl Server {
         id: String,
         context: &RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let look = self.look(context, move |call| {
-            let (task, said) = get(call, &id)?;
-            Ok((task, said, call.outlive.clone()))
-        });
-        let (task, said, outlive) = look.await.map_err(unknown)?;
+        let look = self.look(context, move |call| get(call, &id));
+        let (task, said) = look.await.map_err(unknown)?;
         if let Some(said) = said {
-            let notes = said.told.notes;
-            self.deliver(context, Delivery { outlive, notes });
+            self.deliver(context, said.told.notes);
         }
         Ok(GetTaskResult::new(task))
     }

@@ -5,7 +5,7 @@
 
 use crate::invariants::same;
 use crate::job::{ID, OTHER, SESSION};
-use outlive::inbox::{Finish, Inbox};
+use outlive::inbox::{Inbox, Selection};
 use outlive::verbs::{inbox, list, log, prune, show, stop, wait};
 use outlive::{Caller, Error, Label, Outlive, Piece};
 use outlive_testkit::ran::{Ran, STARTING};
@@ -163,13 +163,13 @@ impl Answers {
             "wait" => {
                 let found = outlive.find(ID);
                 let waited = found.and_then(|id| wait::wait(outlive, &[id], wait::Wait::default()));
-                let _ = waited.and_then(|waited| waited.heard(outlive));
+                let _ = waited.and_then(|waited| waited.receipt.told());
             }
             _ => {
                 let found = outlive.find(ID);
                 let stopped =
                     found.and_then(|id| stop::stop(outlive, &[id], &stop::Stop::default()));
-                let _ = stopped.map(|all| all.iter().try_for_each(|one| one.heard(outlive)));
+                let _ = stopped.map(|all| all.iter().try_for_each(|one| one.receipt.told()));
             }
         }
         Ok(())
@@ -183,9 +183,10 @@ fn deliver(outlive: &Outlive) -> Result<Value, Error> {
         reason,
     })?;
     let inbox = Inbox::open(outlive, session)?;
-    let taken = inbox::take(&inbox, inbox::How::default())?;
-    inbox::finish(&inbox, &taken, Finish::Delivered)?;
-    Ok(json!({ "events": taken.events }))
+    let delivery = inbox::take(&inbox, Selection::default())?;
+    let events = json!({ "events": delivery.events() });
+    delivery.delivered()?;
+    Ok(events)
 }
 
 /// The whole output.
@@ -200,6 +201,8 @@ fn read(outlive: &Outlive) -> Result<Vec<u8>, String> {
             output.extend(bytes);
         }
     }
-    log.heard(outlive).map_err(|error| error.to_string())?;
+    log.receipt(outlive)
+        .told()
+        .map_err(|error| error.to_string())?;
     Ok(output)
 }

@@ -31,7 +31,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     }
     if run::is_not_known_to_run(job) {
         let exit = run::finish(context, job)?;
-        context.noted(started.heard(&context.outlive));
+        context.noted(started.receipt.told());
         return Ok(exit);
     }
     match context.json {

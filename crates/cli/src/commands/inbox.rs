@@ -6,8 +6,9 @@ use crate::exit::{Exit, Failure};
 use clap::ValueEnum;
 use outlive::api::event::Events;
 use outlive::clock;
-use outlive::inbox::{EventId, Finish, Inbox, InboxEvent, Shown, Taken, ack_command, last_words};
-use outlive::verbs::inbox::{self, How, Take, Waiter};
+use outlive::defaults::MAX_EVENTS_HOOK;
+use outlive::inbox::{Delivery, EventId, Inbox, InboxEvent, Selection, ack_command, last_words};
+use outlive::verbs::inbox::{self, Waiter};
 use outlive_kit::agent::Agent;
 use outlive_kit::hook::{self, Occasion};
 use std::io;
@@ -66,59 +67,56 @@ enum Format {
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let session = context.session(args.session.as_deref())?;
     let session = session.ok_or(outlive::Error::NoSession)?;
+    let context = &context.only_looking_if(args.peek);
     let mut inbox = Inbox::open(&context.outlive, session)?;
     if let Some(claim) = args.claim {
         inbox = inbox.claiming_for(claim);
     }
     if !args.ack.is_empty() {
-        inbox::ack(&inbox, &args.ack)?;
+        inbox.ack(&args.ack)?;
         return Ok(Exit::Success);
     }
     if args.ack_all {
-        say_what_is_odd(context, &inbox.ack_delivered()?);
+        say_problems(context, &inbox.ack_delivered()?);
     }
     if args.follow {
         return follow(context, &inbox, &args);
     }
-    let taken = match args.wait {
-        None => inbox::take(&inbox, args.how())?,
+    let delivery = match args.wait {
+        None => inbox::take(&inbox, args.selection())?,
         Some(limit) => {
             let deadline = limit.map(|limit| clock::boot_ms() + limit.as_millis() as u64);
             let stdout = io::stdout();
             let mut waiter = Waiter::new(&inbox)?.for_receiver(stdout.as_fd());
-            let taken = waiter.next(args.how(), deadline)?;
+            let delivery = waiter.next(args.selection(), deadline)?;
             if waiter.receiver_is_gone() {
                 return Ok(Exit::Success);
             }
-            taken
+            delivery
         }
     };
     match args.hook {
-        Some(agent) => print_for(context, &inbox, agent, &taken)?,
-        None => print(context, &args, &taken)?,
+        Some(agent) => print_for(context, agent, &delivery)?,
+        None => print(context, &args, &delivery)?,
     }
-    args.settle(&inbox, &taken)?;
-    match (args.wait, taken.events.is_empty()) {
+    let (is_empty, is_held_back) = (delivery.is_empty(), delivery.is_held_back());
+    args.settle(delivery)?;
+    match (args.wait, is_empty) {
         // Something waits there.
-        (_, true) if !taken.untold.is_empty() => Ok(Exit::Unknown),
+        (_, true) if is_held_back => Ok(Exit::Unknown),
         (Some(_), true) => Ok(Exit::OutOfTime),
         _ => Ok(Exit::Success),
     }
 }
 
 impl Args {
-    fn how(&self) -> How {
-        How {
-            take: if self.peek { Take::Peek } else { Take::Claim },
-            shown: match self.skip_shown {
-                true => Shown::LeaveOut,
-                false => Shown::Tell,
-            },
-            most: match (self.hook, self.limit.map(NonZeroUsize::get)) {
-                (Some(_), limit) => {
-                    limit.map_or(hook::MAX_EVENTS, |most| most.min(hook::MAX_EVENTS))
-                }
-                (None, limit) => limit.unwrap_or(usize::MAX),
+    fn selection(&self) -> Selection {
+        let limit = self.limit.map_or(usize::MAX, NonZeroUsize::get);
+        Selection {
+            skip_shown: self.skip_shown,
+            limit: match self.hook {
+                Some(_) => limit.min(MAX_EVENTS_HOOK),
+                None => limit,
             },
         }
     }
@@ -131,13 +129,10 @@ impl Args {
     }
 
     /// Notes that what has been printed was delivered, or acks it where that was asked for.
-    fn settle(&self, inbox: &Inbox, taken: &Taken) -> Result<(), Failure> {
-        let finish = match self.ack_all || self.hook.is_some() {
-            true => Finish::Told,
-            false => Finish::Delivered,
-        };
-        if !self.peek {
-            inbox::finish(inbox, taken, finish)?;
+    fn settle(&self, delivery: Delivery) -> Result<(), Failure> {
+        match self.ack_all || self.hook.is_some() {
+            true => delivery.told()?,
+            false => delivery.delivered()?,
         }
         Ok(())
     }
@@ -149,60 +144,61 @@ fn follow(context: &Context, inbox: &Inbox, args: &Args) -> Result<Exit, Failure
     // What is only looked at is still there at the next look.
     let mut seen = std::collections::HashSet::new();
     loop {
-        let mut taken = waiter.next(args.how(), None)?;
-        say_what_is_odd(context, &taken);
+        let mut delivery = waiter.next(args.selection(), None)?;
+        say_what_is_odd(context, &delivery);
         if waiter.receiver_is_gone() {
             return Ok(Exit::Success);
         }
         if args.peek {
-            taken
-                .events
-                .retain(|event| seen.insert(event.event.clone()));
-            if taken.events.is_empty() {
-                waiter.sleep_until_news(&taken, None)?;
+            delivery = delivery.only(|event| seen.insert(event.event.clone()));
+            if delivery.is_empty() {
+                waiter.sleep_until_news(&delivery, None)?;
                 continue;
             }
         }
-        for event in &taken.events {
+        for event in delivery.events() {
             match args.format {
                 Some(Format::Text) => context.print(&format!("{}\n", block(event)))?,
                 Some(Format::Json) | None => context.print_json(event)?,
             }
         }
-        args.settle(inbox, &taken)?;
+        args.settle(delivery)?;
     }
 }
 
-fn print(context: &Context, args: &Args, taken: &Taken) -> Result<(), Failure> {
-    say_what_is_odd(context, taken);
+fn print(context: &Context, args: &Args, delivery: &Delivery) -> Result<(), Failure> {
+    say_what_is_odd(context, delivery);
     if args.is_json(context) {
         return context.print_json(&Events {
-            events: taken.events.clone(),
-            dropped: taken.last().map(|(event, _)| event.clone()).collect(),
+            events: delivery.events().to_vec(),
+            dropped: delivery.last().map(|(event, _)| event.clone()).collect(),
         });
     }
-    if taken.events.is_empty() {
-        if taken.untold.is_empty() {
+    if delivery.is_empty() {
+        if !delivery.is_held_back() {
             context.say("nothing new");
         }
         return Ok(());
     }
-    let blocks: Vec<String> = taken.events.iter().map(block).collect();
+    let blocks: Vec<String> = delivery.events().iter().map(block).collect();
     context.print(&format!("{}\n", blocks.join("\n\n")))?;
-    let session = taken.events.iter().find_map(|event| event.session.as_ref());
+    let session = delivery
+        .events()
+        .iter()
+        .find_map(|event| event.session.as_ref());
     if let (Some(session), false) = (session, args.ack_all || args.peek) {
-        let command = ack_command(session, &taken.ids());
+        let command = ack_command(session, &delivery.ids());
         context.say(&format!("outlive: once you have taken note: {command}"));
     }
     Ok(())
 }
 
 /// As a hook of this agent would answer when a person has said something.
-fn print_for(context: &Context, inbox: &Inbox, agent: Agent, taken: &Taken) -> Result<(), Failure> {
-    if taken.events.is_empty() {
+fn print_for(context: &Context, agent: Agent, delivery: &Delivery) -> Result<(), Failure> {
+    if delivery.is_empty() {
         return Ok(());
     }
-    let text = outlive_kit::verbs::hook::text(inbox, taken);
+    let text = outlive_kit::verbs::hook::text(delivery);
     context.print(&hook::context(agent, Occasion::UserPromptSubmit, &text))
 }
 
@@ -210,11 +206,18 @@ fn block(event: &InboxEvent) -> String {
     format!("[{}] {}", event.event, event.text)
 }
 
-fn say_what_is_odd(context: &Context, taken: &Taken) {
-    for (event, why) in taken.last() {
+fn say_what_is_odd(context: &Context, delivery: &Delivery) {
+    for (event, why) in delivery.last() {
         context.say(&format!("outlive: {event}: {}", last_words(why)));
     }
-    for (id, error) in taken.unreadable.iter().chain(&taken.untold) {
-        context.say_error(&format!("outlive: {id} {error}"));
+    say_problems(context, delivery.problems());
+}
+
+fn say_problems<'a>(
+    context: &Context,
+    problems: impl IntoIterator<Item = &'a (outlive::JobId, String)>,
+) {
+    for (id, problem) in problems {
+        context.say_error(&format!("outlive: {id} {problem}"));
     }
 }

@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::{json, render};
 use outlive::api::log::LogLine;
+use outlive::defaults;
 use outlive::units::show_size;
 use outlive::verbs::log::{self, Log, Part};
 use outlive::view;
@@ -76,8 +77,6 @@ pub struct Args {
     secrets: Secrets,
 }
 
-const DEFAULT_LINES: u64 = 200;
-
 #[derive(Clone, Copy, Debug)]
 struct Bytes {
     from: u64,
@@ -102,7 +101,7 @@ fn byte_range(text: &str) -> Result<Bytes, String> {
 
 impl Args {
     fn part(&self) -> Part {
-        let lines = self.lines.unwrap_or(DEFAULT_LINES);
+        let lines = self.lines.unwrap_or(defaults::LOG_LINES);
         match (&self.bytes, self.cursor, self.since, self.offset) {
             (Some(Bytes { from, to }), ..) => Part::Bytes {
                 from: *from,
@@ -205,7 +204,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         if job.session.is_some() {
             context.say(&format!("outlive: {}", render::line(&job)));
         }
-        context.noted(log.heard(&context.outlive));
+        context.noted(log.receipt(&context.outlive).told());
     }
     Ok(Exit::Success)
 }

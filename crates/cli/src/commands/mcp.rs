@@ -3,6 +3,7 @@
 use super::duration;
 use crate::context::{Context, label};
 use crate::exit::{Exit, Failure};
+use outlive::defaults::MCP_PATIENCE;
 use outlive_mcp::{Http, Options};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -21,9 +22,9 @@ pub struct Args {
     /// Show jobs of other sessions too, and let them be stopped
     #[arg(long)]
     all_sessions: bool,
-    /// How long the client waits for an answer: what waits answers by then
-    #[arg(long, value_name = "DUR", default_value = "45s", value_parser = duration)]
-    patience: Duration,
+    /// How long the client waits for an answer: what waits answers by then [default: 45s]
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    patience: Option<Duration>,
     /// Offer one more tool, `process`, with the actions that some harnesses teach their models
     #[arg(long)]
     compat: bool,
@@ -46,7 +47,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         session: label("the session", args.session.as_deref())?,
         all_sessions: args.all_sessions,
         compat: args.compat,
-        patience: args.patience,
+        patience: args.patience.unwrap_or(MCP_PATIENCE),
     };
     let outlive = context.outlive.clone();
     let served = match args.http {

@@ -99,7 +99,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             if let (Some(hint), Some(Outcome::NotStarted { .. })) = (hint, &job.outcome) {
                 context.say_error(&format!("outlive: {hint}"));
             }
-            context.noted(started.heard(&context.outlive));
+            context.noted(started.receipt.told());
             Ok(exit)
         }
         Stay::No if wait_ready.is_some() => until_ready(context, job, wait_ready.flatten()),
@@ -166,7 +166,7 @@ fn stay_with(context: &Context, job: &Job, limit: Option<Duration>) -> Result<Ex
     match waited.jobs.first() {
         Some(job) if job.has_ended() => {
             let exit = finish(context, job)?;
-            context.noted(waited.heard(&context.outlive));
+            context.noted(waited.receipt.told());
             Ok(exit)
         }
         _ => yielded(context, job),
@@ -202,7 +202,7 @@ fn until_ready(context: &Context, job: &Job, limit: Option<Duration>) -> Result<
             Exit::OutOfTime
         }
     };
-    context.noted(waited.heard(&context.outlive));
+    context.noted(waited.receipt.told());
     Ok(exit)
 }
 

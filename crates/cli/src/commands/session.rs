@@ -52,7 +52,9 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let inbox = Inbox::open(&context.outlive, key)?;
     let ended = session::end(&inbox, waiting, &running)?;
     print(context, &ended)?;
-    context.noted(ended.heard(&inbox));
+    for receipt in &ended.receipts {
+        context.noted(receipt.told());
+    }
     Ok(Exit::Success)
 }
 

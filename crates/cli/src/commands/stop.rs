@@ -49,7 +49,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     }
     print(context, &stopped, &failed)?;
     for one in &stopped {
-        context.noted(one.heard(&context.outlive));
+        context.noted(one.receipt.told());
     }
     for (id, error) in &failed {
         context.say_error(&format!("outlive: stopping {id} failed: {error}"));

@@ -72,7 +72,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         [] => print(context, &waited.jobs)?,
         events => print_events(context, &waited.jobs, events)?,
     }
-    context.noted(waited.heard(&context.outlive));
+    context.noted(waited.receipt.told());
     if waited.out_of_time {
         context.say("outlive: out of time; what has not ended goes on");
         return Ok(Exit::OutOfTime);

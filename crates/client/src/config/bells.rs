@@ -5,14 +5,12 @@ use super::section::Section;
 use crate::doorbell::ON_END;
 use http::Uri;
 use outlive_core::Label;
+use outlive_core::defaults::{DOORBELL_TIMEOUT, WEBHOOK_TIMEOUT};
 use outlive_core::doorbell::{self, RingsOn};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Long enough for a slow receiver; a keeper waits for it.
-const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
-const TIMEOUT: Duration = Duration::from_millis(doorbell::DEFAULT_TIMEOUT_MS);
 const MAX_TIMEOUT: Duration = Duration::from_millis(doorbell::MAX_TIMEOUT_MS);
 /// What a webhook is given besides the time for its answer: to start, and to say why it failed.
 const MARGIN: Duration = Duration::from_secs(5);
@@ -31,7 +29,7 @@ impl Bell {
     /// When a keeper gives up on one ring.
     pub fn patience(&self) -> Duration {
         match self.kind {
-            Kind::Webhook(_) => (self.timeout + MARGIN).max(TIMEOUT),
+            Kind::Webhook(_) => (self.timeout + MARGIN).max(DOORBELL_TIMEOUT),
             Kind::Desktop | Kind::Command(_) => self.timeout,
         }
     }
@@ -144,7 +142,7 @@ fn bell(section: &mut Section<'_>, others: &[Bell]) -> Result<Bell, BadConfig> {
     })?;
     let mut timeout = match kind.as_str() {
         "webhook" => WEBHOOK_TIMEOUT,
-        _ => TIMEOUT,
+        _ => DOORBELL_TIMEOUT,
     };
     section.limited_duration("timeout", &mut timeout, MAX_TIMEOUT)?;
     Ok(Bell {

@@ -28,21 +28,21 @@ pub(crate) const MOST: usize = 128;
 
 /// An answer that is being given, for as long as this exists.
 #[derive(Clone, Debug)]
-pub struct Answering {
+pub struct Reservation {
     _journal: Arc<File>,
 }
 
-impl Answering {
+impl Reservation {
     /// The caller will be told of these kinds of events of this job. `None` where the caller is not the
     /// job's session: then the session is to be told besides. Also where nothing can be locked: then the
     /// session may be told twice, never not at all.
-    pub(crate) fn of(outlive: &Outlive, id: &JobId, kinds: &[Kind]) -> Option<Answering> {
+    pub(crate) fn of(outlive: &Outlive, id: &JobId, kinds: &[Kind]) -> Option<Reservation> {
         outlive.calling_session()?;
-        Answering::on(outlive, &outlive.read_spec(id).ok()?, kinds)
+        Reservation::on(outlive, &outlive.read_spec(id).ok()?, kinds)
     }
 
     /// The same for a job whose spec is at hand.
-    pub(crate) fn on(outlive: &Outlive, spec: &Spec, kinds: &[Kind]) -> Option<Answering> {
+    pub(crate) fn on(outlive: &Outlive, spec: &Spec, kinds: &[Kind]) -> Option<Reservation> {
         if outlive.only_looks() || outlive.calling_session()? != spec.session.as_ref()? {
             return None;
         }
@@ -55,7 +55,7 @@ impl Answering {
             )
             .ok()?;
         }
-        Some(Answering {
+        Some(Reservation {
             _journal: Arc::new(journal),
         })
     }

@@ -1,6 +1,7 @@
 //! Looking through the sources of an inbox for what is due.
 
-use super::{DropReason, Inbox, Item, Kind, Shown, Source, Taken};
+use super::delivery::{Found, Selection};
+use super::{DropReason, Inbox, Item, Kind, Source};
 use crate::error::Error;
 use crate::home::outlive::ids_in;
 use crate::home::relink;
@@ -8,7 +9,6 @@ use crate::hooks::{self, ConsumerHook as Hook};
 use crate::inbox::Origin;
 use crate::inbox::event::for_the_last_time;
 use crate::moment;
-use outlive_core::JobId;
 use outlive_core::breaker;
 use outlive_core::told::{BootMoment, Due, Told, age_ms};
 use std::collections::BTreeMap;
@@ -27,21 +27,24 @@ impl Inbox {
     /// Looks through every source and takes what is due.
     pub(super) fn look(
         &self,
-        shown: Shown,
-        most: usize,
+        selection: Selection,
         take: impl Fn(&Source, &mut Told, &[u64], &BootMoment) -> Result<Vec<u64>, Error>,
-    ) -> Result<Taken, Error> {
+    ) -> Result<Found, Error> {
         hooks::reach_consumer(Hook::Looking);
-        let mut taken = Taken::default();
-        let mut sources = self.sources(&mut taken)?;
+        let mut found = Found::default();
+        let mut sources = self.sources(&mut found)?;
         let when = moment::when()?;
         let mut due = Vec::new();
         for (source, told) in &sources {
-            due.push(self.due(source, told, shown, &when, &mut taken));
+            due.push(self.due(source, told, selection.skip_shown, &when, &mut found));
         }
         let mut events = Vec::new();
-        taken.more = due.iter().map(Vec::len).sum::<usize>().saturating_sub(most);
-        for (place, chosen) in oldest(due, most) {
+        found.more = due
+            .iter()
+            .map(Vec::len)
+            .sum::<usize>()
+            .saturating_sub(selection.limit);
+        for (place, chosen) in oldest(due, selection.limit) {
             let (source, told) = &mut sources[place];
             let seqs: Vec<u64> = chosen.keys().copied().collect();
             let seqs = match take(source, told, &seqs, &when) {
@@ -50,11 +53,11 @@ impl Inbox {
                 // the others.
                 Err(error) => {
                     let words = format!("has news that cannot be told now: {error}");
-                    taken.untold.push((source.id.clone(), words));
+                    found.unclaimable.push((source.id.clone(), words));
                     continue;
                 }
             };
-            taken.outrun |= seqs.len() < chosen.len();
+            found.outrun |= seqs.len() < chosen.len();
             let items = source.items().into_iter();
             for item in items.filter(|item| seqs.contains(&item.seq)) {
                 let DueItem { at, last, .. } = chosen[&item.seq];
@@ -65,15 +68,15 @@ impl Inbox {
                 };
                 events.push((at, event));
             }
-            taken.claimed.push((source.clone(), seqs));
+            found.taken.push((source.clone(), seqs));
         }
         events.sort_by(|(a, one), (b, other)| (a, &one.event).cmp(&(b, &other.event)));
-        taken.events = events.into_iter().map(|(_, event)| event).collect();
-        Ok(taken)
+        found.events = events.into_iter().map(|(_, event)| event).collect();
+        Ok(found)
     }
 
     /// Every source with something to tell, now or later. One that has nothing any more is let go of.
-    pub(super) fn sources(&self, taken: &mut Taken) -> Result<Vec<(Source, Told)>, Error> {
+    pub(super) fn sources(&self, found: &mut Found) -> Result<Vec<(Source, Told)>, Error> {
         // A power loss may have taken links away, and only this makes them again.
         let _ = relink::once_a_boot(&self.outlive);
         let directory = self.directory();
@@ -84,7 +87,7 @@ impl Inbox {
                 // Removed, or not made yet: a launcher links before it makes.
                 Ok(None) => continue,
                 Err(error) => {
-                    taken.cannot_read(id, &error);
+                    found.cannot_read(id, &error);
                     continue;
                 }
             };
@@ -95,18 +98,18 @@ impl Inbox {
             let told = match source.read_or_replace_told() {
                 Ok((told, words)) => {
                     let words = words.map(|words| (id.clone(), words));
-                    taken.unreadable.extend(words);
+                    found.unreadable.extend(words);
                     told
                 }
                 Err(error) => {
-                    taken.cannot_read(id, &error);
+                    found.cannot_read(id, &error);
                     continue;
                 }
             };
             if let Origin::Job { state, .. } = &source.origin
                 && !source.is_final()
             {
-                taken.running.push((id.clone(), state.seq));
+                found.running.push((id.clone(), state.seq));
             }
             if source.is_over(&told) {
                 source.let_go(&self.outlive);
@@ -117,7 +120,7 @@ impl Inbox {
             }
         }
         // Looked for first: even a removal of what is not there waits for a frozen disk.
-        if sources.is_empty() && taken.running.is_empty() && directory.is_dir() {
+        if sources.is_empty() && found.running.is_empty() && directory.is_dir() {
             // Whoever starts another job makes it again. What matched before is no matter any more.
             let _ = fs::remove_file(directory.join(breaker::LIST));
             let _ = fs::remove_dir(&directory);
@@ -130,9 +133,9 @@ impl Inbox {
         &self,
         source: &Source,
         told: &Told,
-        shown: Shown,
+        skip_shown: bool,
         when: &BootMoment,
-        taken: &mut Taken,
+        found: &mut Found,
     ) -> Vec<DueItem> {
         let mut due = Vec::new();
         // An end is of the moment it came, and what was found in the last of the output of a later one; and
@@ -141,7 +144,7 @@ impl Inbox {
         for item in source.items() {
             latest = item.at.wall_ms.max(latest);
             let is_for_later = item.kind == Kind::Ended && self.unended.contains(&source.id);
-            let was_shown = shown == Shown::LeaveOut && told.was_just_shown(item.seq, when);
+            let was_shown = skip_shown && told.was_just_shown(item.seq, when);
             if was_shown || is_for_later {
                 continue;
             }
@@ -149,13 +152,13 @@ impl Inbox {
                 Due::Now => None,
                 Due::GiveUp(why) => Some(why),
                 Due::Held { until } => {
-                    taken.look_again_at(until);
+                    found.look_again_at(until);
                     continue;
                 }
                 Due::Settled => continue,
             };
             match self.answered_until(source, &item, when) {
-                Some(until) => taken.look_again_at(until),
+                Some(until) => found.look_again_at(until),
                 None => due.push(DueItem {
                     seq: item.seq,
                     at: latest,
@@ -177,17 +180,6 @@ impl Inbox {
         let age = age_ms(&source.happened(item.at), when);
         let is_left = source.is_answered(&self.outlive, item.kind, age);
         is_left.then(|| when.at.boot_ms + (age / 2).clamp(50, 60_000))
-    }
-}
-
-impl Taken {
-    fn cannot_read(&mut self, id: JobId, error: &Error) {
-        self.unreadable
-            .push((id, format!("cannot be read: {error}")));
-    }
-
-    pub(super) fn look_again_at(&mut self, until: u64) {
-        self.lapses_at = Some(self.lapses_at.map_or(until, |at| at.min(until)));
     }
 }
 

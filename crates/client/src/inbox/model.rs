@@ -14,9 +14,8 @@
 
 mod schedule;
 
-use super::{EventId, Finish, Inbox, Rules, Shown, Source, Taken};
+use super::{Delivery, EventId, Inbox, Rules, Selection, Source};
 use crate::home::outlive::{Outlive, ids_in};
-use crate::hooks::{self, ConsumerHook};
 use crate::launch::{self, Named};
 use crate::moment::{self, ahead};
 use crate::random;
@@ -131,8 +130,8 @@ impl World {
         }
     }
 
-    fn tell(&self, taken: &Taken, session: &Label) {
-        for told in &taken.events {
+    fn tell(&self, delivery: &Delivery, session: &Label) {
+        for told in delivery.events() {
             // A poster that was killed could not say whose its post is; the post itself does.
             if let (Some(incarnation), Some(owner)) =
                 (&told.event.incarnation, told.data["goal"].as_str())
@@ -148,17 +147,14 @@ impl World {
     fn consume(&self, session: &str) {
         let (outlive, session) = (self.outlive(), label(session));
         let inbox = Inbox::with_rules(&outlive, session.clone(), RULES);
-        let Ok(taken) = inbox.claim(Shown::Tell, usize::MAX) else {
+        let Ok(claim) = inbox.claim(Selection::default()) else {
             return;
         };
-        let taken = inbox.confirm(taken);
-        self.tell(&taken, &session);
-        hooks::reach_consumer(ConsumerHook::Delivered);
-        if inbox.finish(&taken, Finish::Told).is_ok() {
-            taken
-                .ids()
-                .into_iter()
-                .for_each(|id| self.saw(Seen::Acked(id)));
+        let delivery = claim.confirm();
+        self.tell(&delivery, &session);
+        let ids = delivery.ids();
+        if delivery.told().is_ok() {
+            ids.into_iter().for_each(|id| self.saw(Seen::Acked(id)));
         }
     }
 
@@ -166,15 +162,14 @@ impl World {
     fn ack_late(&self, session: &str) {
         let (outlive, session) = (self.outlive(), label(session));
         let inbox = Inbox::with_rules(&outlive, session.clone(), RULES);
-        let Ok(taken) = inbox.claim(Shown::Tell, usize::MAX) else {
+        let Ok(claim) = inbox.claim(Selection::default()) else {
             return;
         };
-        let taken = inbox.confirm(taken);
-        self.tell(&taken, &session);
-        hooks::reach_consumer(ConsumerHook::Delivered);
-        let _ = inbox.finish(&taken, Finish::Delivered);
-        hooks::reach_consumer(ConsumerHook::Delivered);
-        for event in taken.ids() {
+        let delivery = claim.confirm();
+        self.tell(&delivery, &session);
+        let ids = delivery.ids();
+        let _ = delivery.delivered();
+        for event in ids {
             // It may have been told again, acked and pruned meanwhile: then there is no such event.
             if inbox.ack(std::slice::from_ref(&event)).is_ok() {
                 self.saw(Seen::Acked(event));

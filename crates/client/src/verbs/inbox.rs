@@ -1,8 +1,7 @@
 //! What a session has not been told yet: take it, wait for it, ack it.
 
 use crate::error::Error;
-use crate::hooks::{self, ConsumerHook};
-use crate::inbox::{Bell, EventId, Finish, Inbox, Shown, Taken};
+use crate::inbox::{Bell, Delivery, Inbox, Selection};
 use crate::jobs::connection::Connection;
 use crate::jobs::descriptors;
 use crate::jobs::presence::{self, Presence};
@@ -15,57 +14,9 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-/// Whether what is taken is claimed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Take {
-    /// Until the claim lapses nobody else is given it.
-    Claim,
-    /// It is only looked at.
-    Peek,
-}
-
-/// How to look at an inbox.
-#[derive(Clone, Copy, Debug)]
-pub struct How {
-    pub take: Take,
-    pub shown: Shown,
-    /// At most so many events at once.
-    pub most: usize,
-}
-
-impl Default for How {
-    fn default() -> How {
-        How {
-            take: Take::Claim,
-            shown: Shown::Tell,
-            most: usize::MAX,
-        }
-    }
-}
-
-/// What there is now, to be told at once: what is claimed is confirmed last thing.
-pub fn take(inbox: &Inbox, how: How) -> Result<Taken, Error> {
-    match how.take {
-        Take::Claim => Ok(inbox.confirm(inbox.claim(how.shown, how.most)?)),
-        Take::Peek => inbox.peek(how.shown, how.most),
-    }
-}
-
-/// Notes, once the face has said it all, what became of what was taken. Killed before that, it is told
-/// again.
-pub fn finish(inbox: &Inbox, taken: &Taken, finish: Finish) -> Result<(), Error> {
-    hooks::reach_consumer(ConsumerHook::Delivered);
-    inbox.finish(taken, finish)?;
-    hooks::reach_consumer(ConsumerHook::Acked);
-    Ok(())
-}
-
-/// Marks events as told that were delivered before.
-pub fn ack(inbox: &Inbox, events: &[EventId]) -> Result<(), Error> {
-    hooks::reach_consumer(ConsumerHook::Delivered);
-    inbox.ack(events)?;
-    hooks::reach_consumer(ConsumerHook::Acked);
-    Ok(())
+/// The events there are now, ready to be delivered: see [`Delivery`].
+pub fn take(inbox: &Inbox, selection: Selection) -> Result<Delivery, Error> {
+    Ok(inbox.claim(selection)?.confirm())
 }
 
 /// How long a job is waited for that is being started, or cannot be read, before the next look: nothing
@@ -136,34 +87,38 @@ impl<'a> Waiter<'a> {
 
     /// Waits until there is something, or this moment on the clock of `boot_ms` has come, or whoever
     /// was to receive it has gone.
-    pub fn next(&mut self, how: How, deadline: Option<u64>) -> Result<Taken, Error> {
+    pub fn next(&mut self, selection: Selection, deadline: Option<u64>) -> Result<Delivery, Error> {
         loop {
             self.bell.quiet();
-            let taken = take(self.inbox, how)?;
+            let delivery = take(self.inbox, selection)?;
             let out_of_time = deadline.is_some_and(|at| clock::boot_ms() >= at);
-            if !taken.events.is_empty() || out_of_time {
-                return Ok(taken);
+            if !delivery.is_empty() || out_of_time {
+                return Ok(delivery);
             }
-            self.sleep_until_news(&taken, deadline)?;
+            self.sleep_until_news(&delivery, deadline)?;
             if self.receiver_is_gone() {
-                return Ok(taken);
+                return Ok(delivery);
             }
         }
     }
 
     /// Waits until something may have changed since that look.
-    pub fn sleep_until_news(&mut self, taken: &Taken, deadline: Option<u64>) -> Result<(), Error> {
-        let retry = match self.connect(&taken.running)? {
+    pub fn sleep_until_news(
+        &mut self,
+        delivery: &Delivery,
+        deadline: Option<u64>,
+    ) -> Result<(), Error> {
+        let retry = match self.connect(delivery.running())? {
             Reached::SomeAreOver => return Ok(()),
             Reached::NotYet => Some(LONGEST_LAUNCH_MS),
             Reached::NotFromHere => Some(LOOK_ELSEWHERE.as_millis() as u64),
-            Reached::All if !taken.unreadable.is_empty() || !taken.untold.is_empty() => {
-                Some(LONGEST_UNREADABLE_MS)
-            }
+            Reached::All if delivery.problems().next().is_some() => Some(LONGEST_UNREADABLE_MS),
             Reached::All => None,
         };
         let retry = self.back_off(retry);
-        let until = [deadline, taken.lapses_at, retry].into_iter().flatten();
+        let until = [deadline, delivery.lapses_at(), retry]
+            .into_iter()
+            .flatten();
         self.sleep(until.min())
     }
 

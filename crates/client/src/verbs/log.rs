@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
-use crate::inbox::answering::Answering;
-use crate::inbox::told;
+use crate::inbox::Receipt;
+use crate::inbox::answering::Reservation;
 use crate::output::{
     Follow, Line, LinePattern, Look, Output, Piece, Reading, Searched, read_as, read_redacted,
 };
@@ -55,7 +55,7 @@ pub struct Log {
     job: Job,
     hides_secrets: bool,
     /// Nobody else tells the calling session of the end until this is dropped.
-    answering: Option<Answering>,
+    reserved: Option<Reservation>,
 }
 
 /// What a person would see on the job's terminal now.
@@ -85,7 +85,7 @@ pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
         range,
         job,
         hides_secrets: !outlive.shows_secrets(),
-        answering: None,
+        reserved: None,
     };
     if log.hides_secrets {
         // How a line begins may tell what is secret in it.
@@ -159,11 +159,9 @@ impl Log {
         Ok(Some(job).filter(|job| whole && job.has_ended()))
     }
 
-    /// Notes, once the face has printed all of it and [`Log::end`], that whoever read it was told.
-    pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
-        told::heard(outlive, &self.id, ToldBy::Log, |kind, _| {
-            kind == Kind::Ended
-        })
+    /// What an answer with all of it and [`Log::end`] tells.
+    pub fn receipt(&self, outlive: &Outlive) -> Receipt {
+        Receipt::nothing(outlive).telling(&self.id, ToldBy::Log, &[Kind::Ended], Vec::new())
     }
 
     /// The exact bytes, a stretch at a time, and what is missing of them. They may contain secrets, so this
@@ -325,7 +323,7 @@ impl Log {
 
     fn follow_exactly<'a>(&mut self, outlive: &'a Outlive) -> Result<Follow<'a>, Error> {
         if self.range.start == 0 {
-            self.answering = Answering::of(outlive, &self.id, &[Kind::Ended]);
+            self.reserved = Reservation::of(outlive, &self.id, &[Kind::Ended]);
         }
         Follow::exactly(outlive, &self.id, self.range.end)
     }

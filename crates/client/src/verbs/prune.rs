@@ -14,6 +14,7 @@ use crate::jobs::hold::{self, Removable};
 use crate::jobs::presence;
 use crate::moment;
 use crate::verbs::prune_posts::{prune_posts, sweep_inboxes};
+use outlive_core::defaults::PRUNE_AGE;
 use outlive_core::layout::{self, GONE, NEW};
 use outlive_core::told::{self as told_record, BootMoment, Rules};
 use outlive_core::{BootId, JobDir, JobId, Spec, doorbell, history, links, named};
@@ -26,8 +27,6 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What nothing else is asked for.
-pub const DEFAULT_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// A keeper that has recorded an end has little left to do; a suspended one is not waited for.
 const CLEARING_UP_TAKES: Duration = match cfg!(test) {
     false => Duration::from_secs(1),
@@ -182,7 +181,7 @@ fn disk_usage(directory: &Path) -> u64 {
 fn select(mut ended: Vec<Ended>, asked: &Prune) -> Vec<Ended> {
     ended.sort_by(|a, b| (b.ended_ms, &b.id).cmp(&(a.ended_ms, &a.id)));
     let nothing_else = asked.keep.is_none() && asked.max_size.is_none() && !asked.all;
-    let age = asked.older_than.or(nothing_else.then_some(DEFAULT_AGE));
+    let age = asked.older_than.or(nothing_else.then_some(PRUNE_AGE));
     let mut size = 0;
     let mut rank = 0;
     ended.retain(|job| {

@@ -1,12 +1,13 @@
 //! Remove posts that were told, with the jobs, and what killed posters and consumers left.
 
-use super::prune::{DEFAULT_AGE, Pass, Prune, Pruned, is_old, sweep_links};
+use super::prune::{Pass, Prune, Pruned, is_old, sweep_links};
 use crate::error::Error;
 use crate::home::outlive::{Outlive, ids_in};
 use crate::inbox::pruned_posts;
 use crate::inbox::told;
 use crate::inbox::{Item, Origin, Source, take_down_unheard};
 use crate::moment;
+use outlive_core::defaults::PRUNE_AGE;
 use outlive_core::layout::{GONE, NEW};
 use outlive_core::told::age_ms;
 use outlive_core::{JobId, links, named};
@@ -60,7 +61,7 @@ fn prune_post(
 
 fn is_asked_for(source: &Source, asked: &Prune) -> Result<bool, Error> {
     let nothing_else = asked.keep.is_none() && asked.max_size.is_none() && !asked.all;
-    let age = asked.older_than.or(nothing_else.then_some(DEFAULT_AGE));
+    let age = asked.older_than.or(nothing_else.then_some(PRUNE_AGE));
     let now = moment::when()?;
     let is_too_old = |item: &Item| {
         let ms = age_ms(&source.happened(item.at), &now);

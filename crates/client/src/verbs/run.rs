@@ -9,8 +9,8 @@ pub use request::{Command, Run};
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
-use crate::inbox::answering::Answering;
-use crate::inbox::told;
+use crate::inbox::Receipt;
+use crate::inbox::answering::Reservation;
 use crate::jobs::hold::Hold;
 use crate::jobs::job::{self, KeeperView, Sight};
 use crate::jobs::naming;
@@ -48,31 +48,22 @@ pub struct Started {
     pub already: bool,
     /// Until this is dropped it is not pruned, so that whoever started it can wait for its end.
     pub hold: Option<Hold>,
-    /// Until this is dropped nobody else tells its session of its end, so that whoever started it can.
-    pub answering: Option<Answering>,
+    /// To be told once the caller knows that the job could not be started. Until it is dropped nobody else
+    /// tells the session of the job's end, so that a caller that stays with the job can.
+    pub receipt: Receipt,
 }
 
 impl Started {
     /// Nothing was started: this one runs already.
-    fn already(job: Job, notes: Vec<String>) -> Started {
+    fn already(outlive: &Outlive, job: Job, notes: Vec<String>) -> Started {
         Started {
             pid: job.pid,
             job,
             notes,
             already: true,
             hold: None,
-            answering: None,
+            receipt: Receipt::nothing(outlive),
         }
-    }
-
-    /// Notes, once the face has said so, that whoever asked knows that it could not be started.
-    pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
-        if !matches!(self.job.outcome, Some(Outcome::NotStarted { .. })) {
-            return Ok(());
-        }
-        told::heard(outlive, &self.job.id, ToldBy::Asked, |kind, _| {
-            kind == Kind::Ended
-        })
     }
 }
 
@@ -86,13 +77,13 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         _alone,
     } = match prepare(outlive, asked)? {
         Prepared::New(new) => *new,
-        Prepared::Already(job, notes) => return Ok(Started::already(*job, notes)),
+        Prepared::Already(job, notes) => return Ok(Started::already(outlive, *job, notes)),
     };
     // Open from before the start: a job that ends at once may be pruned before it is looked at.
     let journal = outlive.job_dir(&spec.id).journal();
     let opened = layout::open(&journal).map_err(Error::io("cannot open", &journal))?;
     let hold = Hold::on(&outlive.job_dir(&spec.id));
-    let answering = Answering::on(outlive, &spec, &[Kind::Ended, Kind::Ready]);
+    let reserved = Reservation::on(outlive, &spec, &[Kind::Ended, Kind::Ready]);
     let (job, state) = match launch::start(outlive, &spec, lock, &variables) {
         Ok(Begun::Ready) => read_begun(outlive, &spec, opened)?,
         Ok(Begun::Died) => abandon(outlive, &spec, KEEPERS_DIED, opened)?,
@@ -100,13 +91,20 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     };
     let pid = state.phase.leader().map(|leader| leader.process.pid);
     notes.extend(spec::shell_hint(&spec, &job));
+    let tells: &[Kind] = match job.outcome {
+        Some(Outcome::NotStarted { .. }) => &[Kind::Ended],
+        _ => &[],
+    };
+    let receipt = Receipt::nothing(outlive)
+        .telling(&job.id, ToldBy::Asked, tells, Vec::new())
+        .reserving(reserved);
     Ok(Started {
         job,
         pid,
         notes,
         already: false,
         hold,
-        answering,
+        receipt,
     })
 }
 

@@ -2,10 +2,9 @@
 
 use crate::error::Error;
 use crate::home::outlive::{Caller, Outlive};
-use crate::inbox::Inbox;
+use crate::inbox::{Inbox, Receipt};
 use crate::verbs::list::{self, Filter, Which};
-use crate::verbs::stop::{self, Stop, Stopped};
-use crate::verbs::wait;
+use crate::verbs::stop::{self, Stop};
 use outlive_core::JobId;
 
 /// What becomes of what waits.
@@ -35,18 +34,9 @@ pub struct Ended {
     pub kept: usize,
     pub stopped: Vec<JobId>,
     pub still_running: Vec<JobId>,
-    /// Nobody else tells the session of their ends until this is dropped.
-    _answering: Vec<Stopped>,
-}
-
-impl Ended {
-    /// Notes, once the face has said which jobs were stopped, that the session need not be told of their
-    /// ends: whoever ends a session speaks for it.
-    pub fn heard(&self, inbox: &Inbox) -> Result<(), Error> {
-        let outlive = speaking_for(inbox);
-        let mut stopped = self.stopped.iter();
-        stopped.try_for_each(|id| wait::end_heard(&outlive, id))
-    }
+    /// To be told once the answer is out: whoever ends a session speaks for it, so it need not be told of the
+    /// ends of the jobs that were stopped.
+    pub receipts: Vec<Receipt>,
 }
 
 fn speaking_for(inbox: &Inbox) -> Outlive {
@@ -65,11 +55,12 @@ pub fn end(inbox: &Inbox, waiting: Waiting, running: &Running) -> Result<Ended, 
     let jobs = running_jobs(inbox)?;
     // Without the ends of those that are stopped now, which this answer tells.
     let waited = inbox.waiting()?;
-    let (stopped, still_running, answering) = match running {
+    let (stopped, still_running, receipts) = match running {
         Running::Leave => (Vec::new(), jobs, Vec::new()),
         Running::Stop(how) => {
-            let answering = stop::stop(&speaking_for(inbox), &jobs, how)?;
-            (jobs, Vec::new(), answering)
+            let stopped = stop::stop(&speaking_for(inbox), &jobs, how)?;
+            let receipts = stopped.into_iter().map(|stopped| stopped.receipt);
+            (jobs, Vec::new(), receipts.collect())
         }
     };
     let (dropped, kept) = match waiting {
@@ -84,7 +75,7 @@ pub fn end(inbox: &Inbox, waiting: Waiting, running: &Running) -> Result<Ended, 
         kept,
         stopped,
         still_running,
-        _answering: answering,
+        receipts,
     })
 }
 

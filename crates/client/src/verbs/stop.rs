@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
-use crate::inbox::answering::Answering;
-use crate::inbox::told;
+use crate::inbox::Receipt;
+use crate::inbox::answering::Reservation;
 use crate::jobs::connection::{Answer, Connection, PATIENCE};
 use crate::jobs::descriptors;
 use crate::jobs::presence;
@@ -30,17 +30,8 @@ pub struct Stop {
 pub struct Stopped {
     pub job: Job,
     pub what: What,
-    /// Nobody else tells the calling session of the ends until this is dropped.
-    _answering: Option<Answering>,
-}
-
-impl Stopped {
-    /// Notes, once the face has said so, that whoever asked knows how it ended, and that nothing of it is left.
-    pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
-        told::heard(outlive, &self.job.id, ToldBy::Asked, |kind, _| {
-            ANSWERED.contains(&kind)
-        })
-    }
+    /// To be told once the answer is out.
+    pub receipt: Receipt,
 }
 
 /// What the answer to a stop tells.
@@ -104,12 +95,12 @@ struct Asked {
     what: What,
     connection: Option<Connection>,
     request: Request,
-    answering: Option<Answering>,
+    reserved: Option<Reservation>,
 }
 
 impl Asked {
     fn of(outlive: &Outlive, id: &JobId, how: &Stop, reserves: bool) -> Result<Asked, Error> {
-        let answering = reserves.then(|| Answering::of(outlive, id, &ANSWERED));
+        let reserved = reserves.then(|| Reservation::of(outlive, id, &ANSWERED));
         let request = Request::Stop {
             grace_ms: how.grace.map(|grace| grace.as_millis() as u64),
             detail: how.detail.clone(),
@@ -120,7 +111,7 @@ impl Asked {
             what,
             connection,
             request,
-            answering: answering.flatten(),
+            reserved: reserved.flatten(),
         })
     }
 
@@ -129,7 +120,9 @@ impl Asked {
         Ok(Stopped {
             job: show::show(outlive, id)?,
             what: self.what,
-            _answering: self.answering,
+            receipt: Receipt::nothing(outlive)
+                .telling(id, ToldBy::Asked, &ANSWERED, Vec::new())
+                .reserving(self.reserved),
         })
     }
 }

@@ -3,9 +3,9 @@
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
-use crate::inbox::InboxEvent;
-use crate::inbox::answering::Answering;
+use crate::inbox::answering::Reservation;
 use crate::inbox::told;
+use crate::inbox::{InboxEvent, Receipt};
 use crate::jobs::connection::{Answer, Connection};
 use crate::jobs::descriptors;
 use crate::jobs::hold::Hold;
@@ -74,36 +74,8 @@ pub struct Waited {
     /// What came, where there is more to say of it.
     pub events: Vec<InboxEvent>,
     pub out_of_time: bool,
-    what: What,
-    /// Nobody else tells the calling session of this until it is dropped.
-    _answering: Vec<Answering>,
-}
-
-impl Waited {
-    /// Notes, once the face has said so, that whoever waited has been told of what came.
-    pub fn heard(&self, outlive: &Outlive) -> Result<(), Error> {
-        // Of a job without a session nobody is to be told.
-        let owned = |(job, _): &(&Job, _)| job.session.is_some();
-        for (job, met) in self.jobs.iter().zip(&self.met).filter(owned) {
-            let shown = |seq| {
-                let mut events = self.events.iter();
-                events.any(|event| event.job == job.id && event.event.seq == seq)
-            };
-            let is_news = |kind, seq| match kind {
-                Kind::Ended => job.has_ended(),
-                Kind::Ready => *met && self.what == What::Ready,
-                Kind::AwaitingInput => *met && self.what == What::Input,
-                _ => shown(seq),
-            };
-            told::heard(outlive, &job.id, ToldBy::Wait, is_news)?;
-        }
-        Ok(())
-    }
-}
-
-/// Notes that the caller has been told how a job ended, by other means than waiting.
-pub fn end_heard(outlive: &Outlive, id: &JobId) -> Result<(), Error> {
-    told::heard(outlive, id, ToldBy::Wait, |kind, _| kind == Kind::Ended)
+    /// To be told once the answer is out.
+    pub receipt: Receipt,
 }
 
 /// Waits.
@@ -117,7 +89,7 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
         .take(budget.reserved)
         .map(|id| Hold::on(&outlive.job_dir(id)))
         .collect();
-    let answering = reserve(outlive, ids, how.what);
+    let reserved = reserve(outlive, ids, how.what);
     let most = budget.connections;
     let mut watches: Vec<Watch> = Vec::new();
     for id in ids {
@@ -137,21 +109,49 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
     let jobs = show::show_all(outlive, ids, PATIENCE);
     let jobs = jobs.into_iter().collect::<Result<Vec<Job>, Error>>()?;
     let met = |watch: &Watch| matches!(watch, Watch::Met(_));
+    let met: Vec<bool> = watches.iter().map(met).collect();
+    let events: Vec<InboxEvent> = watches.into_iter().flat_map(Watch::events).collect();
+    let receipt = receipt(outlive, how.what, &jobs, &met, &events).reserving(reserved);
     Ok(Waited {
         jobs,
-        met: watches.iter().map(met).collect(),
-        events: watches.into_iter().flat_map(Watch::events).collect(),
+        met,
+        events,
         out_of_time,
-        what: how.what,
-        _answering: answering,
+        receipt,
     })
+}
+
+/// What the answer tells: of each job its end, what was waited for, and the events that are shown.
+fn receipt(
+    outlive: &Outlive,
+    what: What,
+    jobs: &[Job],
+    met: &[bool],
+    events: &[InboxEvent],
+) -> Receipt {
+    let mut receipt = Receipt::nothing(outlive);
+    // Of a job without a session nobody is to be told.
+    let owned = |(job, _): &(&Job, _)| job.session.is_some();
+    for (job, met) in jobs.iter().zip(met).filter(owned) {
+        let sign = match what {
+            What::Ready => Some(Kind::Ready),
+            What::Input => Some(Kind::AwaitingInput),
+            What::End | What::Match | What::Quiet => None,
+        };
+        let end = job.has_ended().then_some(Kind::Ended);
+        let kinds: Vec<Kind> = end.into_iter().chain(sign.filter(|_| *met)).collect();
+        let shown = events.iter().filter(|event| event.job == job.id);
+        let seqs = shown.map(|event| event.event.seq).collect();
+        receipt = receipt.telling(&job.id, ToldBy::Wait, &kinds, seqs);
+    }
+    receipt
 }
 
 /// Reserves what waiting would tell, for a caller that waits several times in a row: nobody else of its session
 /// tells it in between.
-pub fn reserve(outlive: &Outlive, ids: &[JobId], what: What) -> Vec<Answering> {
+pub fn reserve(outlive: &Outlive, ids: &[JobId], what: What) -> Vec<Reservation> {
     let ids = ids.iter().take(descriptors::budget(ids.len()).reserved);
-    ids.filter_map(|id| Answering::of(outlive, id, what.tells()))
+    ids.filter_map(|id| Reservation::of(outlive, id, what.tells()))
         .collect()
 }
 

@@ -7,8 +7,6 @@ use std::path::Path;
 
 /// The most characters in a text: agents accept this much from a hook without cutting it.
 pub const BUDGET: usize = 10_000;
-/// The most events in one text. Each of them gets at least its headline.
-pub const MAX_EVENTS: usize = 40;
 /// The most characters in a headline: all headlines fit, with room for their ids.
 const MAX_HEADLINE_CHARS: usize = 140;
 /// The room kept for the sentences around the events.
@@ -93,6 +91,7 @@ that you are told here, once, when jobs end."
 )]
 mod tests {
     use super::*;
+    use outlive::defaults::MAX_EVENTS_HOOK;
     use outlive::inbox::EventId;
     use outlive_core::JobId;
     use serde_json::Value;
@@ -130,12 +129,12 @@ mod tests {
     #[test]
     fn many_events_fit_the_budget_and_each_has_its_line() {
         let long = format!("Job {} ended.\n{}", "ä".repeat(300), "x\n".repeat(1000));
-        let events: Vec<InboxEvent> = (0..MAX_EVENTS as u64)
+        let events: Vec<InboxEvent> = (0..MAX_EVENTS_HOOK as u64)
             .map(|seq| event(seq, &long))
             .collect();
         let text = news(&events, 3, Path::new("/p"));
         assert!(text.chars().count() <= BUDGET, "{}", text.chars().count());
-        for seq in 0..MAX_EVENTS {
+        for seq in 0..MAX_EVENTS_HOOK {
             assert!(
                 text.contains(&format!("[1pzrj72dak:{seq}] Job ää")),
                 "{seq}"

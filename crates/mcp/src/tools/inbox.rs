@@ -1,11 +1,11 @@
 //! `inbox`: what the session has not been told, asked for.
 
 use super::{Hints, Verb};
-use crate::away;
 use crate::call::{Call, Come, seconds};
 use crate::reply::{Refused, Reply, without_nulls};
-use outlive::inbox::{EventId, Finish, InboxEvent, Taken};
-use outlive::verbs::inbox::{self, How, Waiter};
+use outlive::defaults::MAX_EVENTS_TAKEN;
+use outlive::inbox::{Delivery, EventId, InboxEvent, Selection};
+use outlive::verbs::inbox::{self, Waiter};
 use outlive::{agree, clock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,9 +13,6 @@ use serde_json::Value;
 use std::time::Duration;
 
 pub struct TakeInbox;
-
-/// So many at once fit a reply.
-const MOST: usize = 12;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -71,51 +68,49 @@ if you are interrupted while you act on it.";
         let acked = acked
             .collect::<Result<Vec<EventId>, _>>()
             .map_err(outlive::Error::from)?;
-        let acked = inbox::ack(inbox, &acked);
+        let acked = inbox.ack(&acked);
         let limit = seconds("wait_seconds", args.wait_seconds)?.unwrap_or(Duration::ZERO);
-        let taken = take(call, call.patience.within(Some(limit)))?;
-        let more = taken.more;
-        let mut text = text(&taken.events, more, args.hold);
+        let delivery = take(call, call.patience.within(Some(limit)))?;
+        let more = delivery.more();
+        let mut text = text(delivery.events(), more, args.hold);
         if let Err(error) = &acked {
             // Perhaps acked before, by a call whose answer was lost. The news is told all the same.
             text.push_str(&format!("\n\nNot everything was acked: {error}."));
         }
-        let events = taken.events.iter().map(serde_json::to_value);
+        let events = delivery.events().iter().map(serde_json::to_value);
         let events = events.map(|event| event.map(without_nulls));
         let events = events.collect::<Result<_, _>>()?;
         let mut reply = Reply::new(text, Answer { events, more });
-        if !taken.events.is_empty() {
-            let finish = if args.hold {
-                Finish::Delivered
-            } else {
-                Finish::Told
-            };
-            reply.told.notes.push(away::finish(call, taken, finish));
+        if !delivery.is_empty() {
+            reply = reply.then(move || match args.hold {
+                true => delivery.delivered(),
+                false => delivery.told(),
+            });
         }
         Ok(reply)
     }
 }
 
-fn take(call: &Call, limit: Duration) -> Result<Taken, outlive::Error> {
+fn take(call: &Call, limit: Duration) -> Result<Delivery, outlive::Error> {
     let inbox = &call.inbox;
-    let how = How {
-        most: MOST,
-        ..How::default()
+    let selection = Selection {
+        limit: MAX_EVENTS_TAKEN,
+        ..Selection::default()
     };
     if limit.is_zero() {
-        return inbox::take(inbox, how);
+        return inbox::take(inbox, selection);
     }
     let mut waiter = Waiter::new(inbox)?;
     call.patience
         .stretches(limit, "waiting for news", |stretch| {
             let deadline = clock::boot_ms() + stretch.as_millis() as u64;
-            let taken = waiter.next(how, Some(deadline))?;
-            let come = if taken.events.is_empty() {
+            let delivery = waiter.next(selection, Some(deadline))?;
+            let come = if delivery.is_empty() {
                 Come::NotYet
             } else {
                 Come::Yes
             };
-            Ok((taken, come))
+            Ok((delivery, come))
         })
 }
 

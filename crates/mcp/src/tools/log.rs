@@ -4,16 +4,13 @@ use super::{Hints, Verb};
 use crate::call::Call;
 use crate::reply::{Refused, Reply};
 use crate::words;
+use outlive::defaults::{LOG_LINES, MCP_LOG_BUDGET};
 use outlive::verbs::log::{self, Part};
 use outlive::{Cursor, JobId, LinePattern, Look, Reading, agree, count, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub struct Log;
-
-/// What a reply holds at most, in bytes of text.
-pub const BUDGET: usize = 32 * 1024;
-const DEFAULT_LINES: u64 = 200;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -108,7 +105,7 @@ fn screen(call: &Call, id: &JobId) -> Result<Reply<Answer>, Refused> {
 
 impl Args {
     fn part(&self) -> Result<Part, Refused> {
-        let lines = self.lines.unwrap_or(DEFAULT_LINES);
+        let lines = self.lines.unwrap_or(LOG_LINES);
         Ok(match (&self.cursor, self.offset) {
             (Some(_), Some(_)) => {
                 return Err(Refused::bad_input("give an offset or a cursor, not both"));
@@ -129,10 +126,10 @@ fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Ans
     let regex = LinePattern::new(pattern)
         .map_err(|error| Refused::bad_input(format!("{pattern:?} is not a pattern: {error}")))?;
     let part = log::log(&call.outlive, id, &args.part()?)?;
-    let most = args.lines.unwrap_or(DEFAULT_LINES) as usize;
+    let most = args.lines.unwrap_or(LOG_LINES) as usize;
     let found = part.matching(&regex, most, Reading::Plain)?;
     let mut lines = Vec::new();
-    let mut room = BUDGET;
+    let mut room = MCP_LOG_BUDGET;
     for line in found.iter().rev() {
         let bytes = line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes);
         let text = format!("{}: {}", line.number, String::from_utf8_lossy(bytes));
@@ -160,7 +157,7 @@ fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Ans
 fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> {
     let part = log::log(&call.outlive, id, &args.part()?)?;
     let mut log = part.text(Look::Plain(view::Options {
-        budget: BUDGET,
+        budget: MCP_LOG_BUDGET,
         ..view::Options::default()
     }))?;
     let shown = std::mem::take(&mut log.text);
@@ -205,7 +202,8 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
             let end = words::line(&job);
             reply.text.push_str(&format!("\n{end}"));
             reply.answer.end = Some(end);
-            Ok(reply.then(move |outlive| part.heard(outlive)))
+            let receipt = part.receipt(&call.outlive);
+            Ok(reply.then(move || receipt.told()))
         }
         _ => Ok(reply),
     }

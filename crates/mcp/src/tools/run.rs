@@ -6,8 +6,9 @@ use crate::call::{Call, seconds};
 use crate::identity;
 use crate::reply::{Refused, Reply, Said};
 use crate::words;
+use outlive::inbox::Receipt;
 use outlive::verbs::run::{self, Command, Started};
-use outlive::verbs::wait::{self as wait_verb, Until, What};
+use outlive::verbs::wait::{Until, What};
 use outlive::{Error, Input, Job, Label, Namesake, Notify, Pattern, Ready, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -125,6 +126,7 @@ Its exit code is never guessed: a job whose end nobody saw is said to be lost.";
 pub fn ended(call: &Call, job: &Job) -> Result<Said, Refused> {
     let glance = Glance::at(call, job)?;
     let id = job.id.clone();
+    let receipt = Receipt::of_end(&call.outlive, &id);
     let reply = Reply::new(
         words::glance(job, &glance),
         Answer {
@@ -133,10 +135,7 @@ pub fn ended(call: &Call, job: &Job) -> Result<Said, Refused> {
             notes: Vec::new(),
         },
     );
-    reply
-        .tells_ends([id.clone()])
-        .then(move |outlive| wait_verb::end_heard(outlive, &id))
-        .said()
+    reply.tells_ends([id]).then(move || receipt.told()).said()
 }
 
 /// Starts it. A call that is repeated finds the job it started before.
@@ -148,7 +147,7 @@ fn start(call: &Call, args: Args) -> Result<Started, Refused> {
             notes: vec!["this call was made before: nothing more was started".to_owned()],
             already: true,
             hold: None,
-            answering: None,
+            receipt: Receipt::nothing(&call.outlive),
         }),
         other => Ok(other?),
     }

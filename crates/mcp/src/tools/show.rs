@@ -66,8 +66,9 @@ end without asking, and `wait` blocks until then. For more of the output use `lo
         if !job.has_ended() {
             return Ok(reply.shows([&job]));
         }
-        Ok(reply.tells_ends([id]).then(move |outlive| {
-            show::seen(outlive, &job);
+        let outlive = call.outlive.clone();
+        Ok(reply.tells_ends([id]).then(move || {
+            show::seen(&outlive, &job);
             Ok(())
         }))
     }

@@ -63,10 +63,9 @@ has ended is no error.";
         let jobs = stopped.iter().map(|stopped| JobAnswer::of(&stopped.job));
         let jobs = jobs.collect::<Result<_, _>>()?;
         let reply = Reply::new(lines.join("\n"), Answer { jobs }).tells_all_ends(ids);
-        Ok(reply.then(move |outlive| {
-            stopped
-                .iter()
-                .try_for_each(|stopped| stopped.heard(outlive))
+        Ok(reply.then(move || {
+            let mut stopped = stopped.iter();
+            stopped.try_for_each(|stopped| stopped.receipt.told())
         }))
     }
 }

@@ -184,7 +184,5 @@ pub fn heard<A>(mut reply: Reply<A>, waited: Waited, what: What) -> Reply<A> {
     }
     let ended = waited.jobs.iter().filter(|job| job.has_ended());
     let ended: Vec<JobId> = ended.map(|job| job.id.clone()).collect();
-    reply
-        .tells_ends(ended)
-        .then(move |outlive| waited.heard(outlive))
+    reply.tells_ends(ended).then(move || waited.receipt.told())
 }

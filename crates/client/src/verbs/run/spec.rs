@@ -11,7 +11,7 @@ use crate::launch::shell;
 use crate::random;
 use crate::redact::redact;
 use outlive_api::job::Job;
-use outlive_core::bound;
+use outlive_core::defaults::{self, milliseconds};
 use outlive_core::os_text::OsText;
 use outlive_core::outcome::{NotStarted, Outcome};
 use outlive_core::ready::Ready;
@@ -24,10 +24,6 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// From asking a job to end to killing it.
-pub const DEFAULT_GRACE: Duration = Duration::from_secs(2);
 
 /// A request that can be executed.
 pub struct Specified {
@@ -69,9 +65,9 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
             .timeout
             .filter(|timeout| !timeout.is_zero())
             .map(milliseconds),
-        grace_ms: milliseconds(asked.grace.unwrap_or(DEFAULT_GRACE)),
+        grace_ms: milliseconds(asked.grace.unwrap_or(defaults::GRACE)),
         max_output: match asked.max_output {
-            None => Some(bound::DEFAULT),
+            None => Some(defaults::MAX_OUTPUT),
             Some(0) => None,
             Some(size) => Some(size),
         },
@@ -103,10 +99,6 @@ fn watch(patterns: Vec<Pattern>, limit: Option<u64>, config: &config::Watch) -> 
         spacing_ms: milliseconds(config.spacing),
         strikes: config.strikes,
     })
-}
-
-fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 pub fn make_id() -> Result<JobId, Error> {
@@ -301,6 +293,7 @@ fn awake(notes: &mut Vec<String>) -> Vec<OsText> {
 mod tests {
     use super::*;
     use std::fs;
+    use std::time::Duration;
 
     #[test]
     fn what_is_configured_holds_for_every_caller() {
@@ -330,8 +323,8 @@ mod tests {
         let spec = |asked| specify(&outlive, asked).unwrap().spec;
         let plain = spec(Run::shell("make"));
         assert_eq!((plain.watch, plain.timeout_ms), (None, None));
-        assert_eq!(plain.grace_ms, milliseconds(DEFAULT_GRACE));
-        assert_eq!(plain.max_output, Some(bound::DEFAULT));
+        assert_eq!(plain.grace_ms, milliseconds(defaults::GRACE));
+        assert_eq!(plain.max_output, Some(defaults::MAX_OUTPUT));
         let asked = spec(Run {
             timeout: Some(Duration::ZERO),
             max_output: Some(0),

@@ -1,0 +1,81 @@
+//! What an answer tells, to be noted once the answer is out.
+//!
+//! `wait`, `stop`, a `log` of the whole output and a failed `run` tell of an end as well as the inbox would.
+//! The note is made once the answer is out: a caller that is killed before that is told again rather than
+//! never. Until the receipt is dropped nobody else tells the same (see `answering.rs`).
+
+use super::answering::Reservation;
+use super::told;
+use crate::error::Error;
+use crate::home::outlive::Outlive;
+use outlive_core::JobId;
+use outlive_core::notice::Kind;
+use outlive_core::told::ToldBy;
+
+/// What an answer tells the session that calls.
+#[derive(Clone, Debug)]
+#[must_use = "call `told` once the answer is out"]
+pub struct Receipt {
+    outlive: Outlive,
+    answers: Vec<Answered>,
+    _reserved: Vec<Reservation>,
+}
+
+/// The events of one job that an answer tells.
+#[derive(Clone, Debug)]
+struct Answered {
+    job: JobId,
+    by: ToldBy,
+    /// All events of these kinds …
+    kinds: Vec<Kind>,
+    /// … and those with these numbers.
+    seqs: Vec<u64>,
+}
+
+impl Receipt {
+    /// An answer that tells nothing.
+    pub fn nothing(outlive: &Outlive) -> Receipt {
+        Receipt {
+            outlive: outlive.clone(),
+            answers: Vec::new(),
+            _reserved: Vec::new(),
+        }
+    }
+
+    /// Nobody else tells what is reserved until this is dropped.
+    pub(crate) fn reserving(mut self, reserved: impl IntoIterator<Item = Reservation>) -> Receipt {
+        self._reserved.extend(reserved);
+        self
+    }
+
+    /// It tells the events of these kinds, and those with these numbers.
+    pub(crate) fn telling(
+        mut self,
+        job: &JobId,
+        by: ToldBy,
+        kinds: &[Kind],
+        seqs: Vec<u64>,
+    ) -> Receipt {
+        self.answers.push(Answered {
+            job: job.clone(),
+            by,
+            kinds: kinds.to_vec(),
+            seqs,
+        });
+        self
+    }
+
+    /// An answer that tells how a job ended, by other means than waiting for it.
+    pub fn of_end(outlive: &Outlive, job: &JobId) -> Receipt {
+        Receipt::nothing(outlive).telling(job, ToldBy::Wait, &[Kind::Ended], Vec::new())
+    }
+
+    /// The answer is out: notes that the session that called has been told.
+    pub fn told(&self) -> Result<(), Error> {
+        self.answers.iter().try_for_each(|answered| {
+            told::heard(&self.outlive, &answered.job, answered.by, |kind, seq| {
+                answered.kinds.contains(&kind) || answered.seqs.contains(&seq)
+            })
+        })
+    }
+}
