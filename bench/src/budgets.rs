@@ -1,7 +1,7 @@
-//! What may not grow unnoticed: counts and sizes of the programs as they ship, whatever the machine.
+//! Budgets: counts and sizes of the release programs that may not grow unnoticed, on any machine.
 //!
-//! The numbers are in `bench/budgets.toml`. `cargo xtask budgets` builds the programs, says where they are
-//! in `OUTLIVE_PROGRAMS` and runs these tests; `cargo xtask test` does so too.
+//! The numbers are in `bench/budgets.toml`. `cargo xtask budgets` builds the programs, passes their
+//! directory in `OUTLIVE_PROGRAMS` and runs these tests. So does `cargo xtask test`.
 
 use crate::contender::{Contender, Outlive};
 use crate::processes::{activity, become_reaper, jobs_and_supervisors, memory, sweep, until};
@@ -21,10 +21,10 @@ const IDLE_JOBS: usize = 500;
 /// the event it waits for polls again: up to 5 calls more.
 const LAUNCHES: usize = 7;
 
-/// What a test starts it finds as its descendants, so no two tests start something at once.
+/// A test finds its processes as its descendants, so only one test may start processes at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// A home of its own, with the programs as they ship.
+/// A home of its own, with the release programs.
 pub struct World {
     pub outlive: Outlive,
     directory: tempfile::TempDir,
@@ -47,7 +47,7 @@ impl World {
         }
     }
 
-    /// One whose first job, which makes the home, is over.
+    /// A world whose first job, which creates the home, is over.
     fn lived_in() -> World {
         let world = World::new();
         world.outlive.ok(&["run", "--wait", "--", "true"]).unwrap();
@@ -93,17 +93,17 @@ fn a_launch_takes_no_more_system_calls_than_it_did() {
     assert_within("pair_system_calls", fewest(|(_, pair)| *pair));
 }
 
-/// System calls of the launcher, and of the pair.
+/// The system calls of the launcher, and of the two keepers.
 fn launch(world: &World, trace: &Path) -> (u64, u64) {
     let mut strace = Command::new("strace");
     strace.args(["-f", "-q", "-o"]).arg(trace);
     run_under(&mut strace, &world.outlive.command(&["run", "--", "true"]));
-    // It ends when everything that it follows has.
+    // It ends when everything that it follows has ended.
     crate::contender::output_of(&mut strace).unwrap();
     count(&fs::read_to_string(trace).unwrap())
 }
 
-/// Lets a tracer run this command, with its arguments and environment.
+/// Runs this command, with its arguments and environment, under a tracer.
 fn run_under(tracer: &mut Command, command: &Command) {
     tracer.arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
@@ -114,7 +114,7 @@ fn run_under(tracer: &mut Command, command: &Command) {
     }
 }
 
-/// Counts the calls in a trace, those of the job's own program left out.
+/// Counts the calls in a trace, without those of the job's own program.
 fn count(trace: &str) -> (u64, u64) {
     let (mut launcher, mut becoming, mut job) = (None, None, None);
     let (mut run, mut pair) = (0, 0);
@@ -128,7 +128,7 @@ fn count(trace: &str) -> (u64, u64) {
                 false => pair += 1,
             }
         }
-        // It is looked for along the path; what another process does meanwhile stands in between.
+        // The program is searched along the PATH, and calls of other processes may come in between.
         if call.starts_with("execve(") && call.contains("/true\"") {
             becoming = Some(pid);
         }
@@ -154,7 +154,7 @@ fn idle_pairs_take_no_more_memory_than_they_did_and_never_wake() {
     })
     .unwrap();
     let (_, keepers) = jobs_and_supervisors(&["sleep"]);
-    // Until the last of them has seen its launcher go.
+    // Wait until the last of them has noticed that its launcher is gone.
     let mut before = activity(&keepers);
     until("nothing happens any more", || {
         std::thread::sleep(Duration::from_millis(300));
@@ -168,7 +168,7 @@ fn idle_pairs_take_no_more_memory_than_they_did_and_never_wake() {
     assert_within("pair_pss_kb", taken.pss / IDLE_JOBS as u64);
     assert_within("pair_private_kb", taken.private_dirty / IDLE_JOBS as u64);
     let before = activity(&keepers);
-    // Not a wait for something: nothing is to happen in this time.
+    // This is not a wait for an event: nothing may happen in this time.
     std::thread::sleep(Duration::from_secs(3));
     let did = activity(&keepers).since(before);
     assert!(before.runs > 0, "the kernel tells nothing of its scheduler");

@@ -1,4 +1,4 @@
-//! One clock for the harness and the jobs it starts.
+//! One clock for the harness and the jobs that it starts.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Instant;
@@ -9,7 +9,7 @@ pub fn now_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// How long this took, in milliseconds, and what came of it.
+/// Returns how long this took in milliseconds, and its result.
 pub fn timed<T>(what: impl FnOnce() -> T) -> (f64, T) {
     let start = Instant::now();
     let made = what();

@@ -1,7 +1,8 @@
-//! Whoever is asked to run a job in the background: Outlive, its peers, and doing without.
+//! The contenders: programs that can run a job in the background. They are Outlive, its peers, and no
+//! supervisor at all.
 //!
-//! A contender has a directory of its own for as long as it takes part. What it cannot do it says, and
-//! that is what stands in the table.
+//! Each contender has a directory of its own while it takes part. If it cannot do something, it returns
+//! the reason, which is printed in the table.
 
 mod bare;
 mod conmon;
@@ -23,12 +24,12 @@ use std::thread;
 pub use self::conmon::runtime;
 pub use self::outlive::Outlive;
 
-/// How a contender comes by what its job writes.
+/// How a contender gets the output of its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// The job writes the file itself, and nobody stands in between.
+    /// The job writes the file itself; the supervisor is not involved.
     ByTheJob,
-    /// The supervisor takes it and writes it.
+    /// The supervisor reads the output and writes the file.
     BySupervisor,
 }
 
@@ -41,36 +42,36 @@ impl Output {
     }
 }
 
-/// Ends when the job has ended and the contender has said so.
+/// A process that ends when the job has ended and the contender has reported it.
 pub type Waiting = Box<dyn FnOnce() -> Result<(), Why>>;
 
 pub trait Contender {
     fn name(&self) -> &'static str;
 
-    /// Starts a job; returns, with the contender's own word for the job, when the contender does.
+    /// Starts a job. Returns the contender's own id of the job when the contender returns.
     fn start(&mut self, argv: &[&str]) -> Result<String, Why>;
 
-    /// Starts the same job so many times, as fast as it can.
+    /// Starts the same job this many times, as fast as it can.
     fn start_many(&mut self, argv: &[&str], count: usize) -> Result<(), Why> {
         (0..count).try_for_each(|_| self.start(argv).map(drop))
     }
 
-    /// Starts a job whose output is kept; the job begins to write a moment later.
+    /// Starts a job whose output is kept. The job begins to write a moment later.
     fn start_captured(&mut self, argv: &[&str]) -> Result<String, Why> {
         self.start(argv)
     }
 
-    /// Why the time `start` takes tells nothing.
+    /// Why the time of `start` is not comparable, if so.
     fn no_launch(&self) -> Option<&'static str> {
         None
     }
 
-    /// Who writes the job's output to its file.
+    /// Which process writes the job's output to its file.
     fn output(&self) -> Result<Output, Why> {
         Err("keeps no output".into())
     }
 
-    /// Begins to wait for a job.
+    /// Starts to wait for a job.
     fn wait(&mut self, _id: &str) -> Result<Waiting, Why> {
         Err("has nothing that waits".into())
     }
@@ -80,22 +81,22 @@ pub trait Contender {
         Err("has no list".into())
     }
 
-    /// Runs `true` so many times, so many at a time; returns when every end is recorded.
+    /// Runs `true` this many times, at most `width` at once. Returns when every end is recorded.
     fn storm(&mut self, _jobs: usize, _width: usize) -> Result<(), Why> {
         Err("runs no number of jobs side by side that it keeps the ends of".into())
     }
 }
 
-/// Sets a contender up in its directory.
+/// Prepares a contender in its directory.
 type Make = fn(&Bench, PathBuf) -> Result<Box<dyn Contender>, Why>;
 
-/// One that can be set up.
+/// A contender that can be prepared.
 pub struct Entry {
     pub name: &'static str,
     pub make: Make,
 }
 
-/// The floor comes first: ratios are to it.
+/// The baseline comes first: ratios refer to it.
 pub const ENTRIES: [Entry; 14] = [
     bare::SETSID,
     outlive::ENTRY,
@@ -113,14 +114,14 @@ pub const ENTRIES: [Entry; 14] = [
     pueue::ENTRY,
 ];
 
-/// Measured as the others are, but it is ours, and stands for what agents have built in.
+/// Measured like the others. We wrote it to represent the registries that agents have built in.
 pub const PYTHON: Entry = python::ENTRY;
 
 pub fn all() -> impl Iterator<Item = &'static Entry> {
     ENTRIES.iter().chain([&PYTHON])
 }
 
-/// Where a program is.
+/// The path of a program.
 pub fn program(name: &str) -> Result<PathBuf, Why> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -129,7 +130,7 @@ pub fn program(name: &str) -> Result<PathBuf, Why> {
         .ok_or_else(|| format!("{name} is not installed"))
 }
 
-/// Runs a command that must succeed, and gives what it prints.
+/// Runs a command that must succeed, and returns its output.
 pub fn output_of(command: &mut Command) -> Result<String, Why> {
     let output = command
         .stdin(Stdio::null())
@@ -146,7 +147,7 @@ pub fn output_of(command: &mut Command) -> Result<String, Why> {
     }
 }
 
-/// Begins a command whose end is what is waited for.
+/// Starts a command whose end will be awaited.
 pub fn waiting(command: &mut Command) -> Result<Waiting, Why> {
     let mut child = command
         .stdin(Stdio::null())
@@ -159,7 +160,7 @@ pub fn waiting(command: &mut Command) -> Result<Waiting, Why> {
     }))
 }
 
-/// Does something so many times, by so many hands.
+/// Does something this many times, in this many threads.
 pub fn by_hands(
     jobs: usize,
     width: usize,
@@ -186,12 +187,12 @@ fn script(path: &Path, argv: &[&str]) -> Result<(), Why> {
         .map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// As a shell takes it for one word.
+/// Quotes text so that a shell reads it as one word.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Makes a directory, with those above it.
+/// Creates a directory, with its parents.
 fn directory(path: PathBuf) -> Result<PathBuf, Why> {
     fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(path)

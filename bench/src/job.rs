@@ -1,7 +1,7 @@
-//! What the jobs of the harness do: `outlive-bench job …`.
+//! The jobs of the harness: `outlive-bench job …`.
 //!
-//! A job waits at a gate (a FIFO) until the harness lets it go on, and writes down the moments it knows
-//! best, so that what the harness itself takes is no part of what is measured.
+//! A job waits at a gate (a FIFO) until the harness releases it. It records the important moments
+//! itself, so that the harness's own time is not measured.
 
 use crate::Why;
 use crate::clock::now_ns;
@@ -17,10 +17,10 @@ fn gate(path: PathBuf) -> Result<Gate, Why> {
     Gate::at(path).map_err(|error| error.to_string())
 }
 
-/// What a writing job writes.
+/// The text that a writing job produces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Text {
-    /// Zeros, by `head -c`.
+    /// Zeros, written by `head -c`.
     Head,
     /// Lines of 110 bytes.
     Lines,
@@ -71,12 +71,12 @@ impl Text {
     }
 }
 
-/// Writes as a program does through its C library: in pieces of 4 KiB, which lines do not respect.
+/// Writes like a program that uses its C library: in pieces of 4 KiB, regardless of line ends.
 fn repeat(piece: &str, bytes: u64) -> std::io::Result<()> {
     const BUFFER: usize = 4096;
-    // A whole number of pieces and of buffers, so that it can be written round and round.
+    // A whole number of pieces and of buffers, so that the buffer can be repeated.
     let text = piece.repeat(BUFFER);
-    // Not through the standard library's buffer, which writes up to the end of a line and then the rest.
+    // Without the standard library's buffer, which writes up to the end of a line and then the rest.
     let mut out = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let mut left = bytes;
     for buffer in text.as_bytes().chunks(BUFFER).cycle() {
@@ -90,7 +90,8 @@ fn repeat(piece: &str, bytes: u64) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A job that writes so much when it is let, says how long that took, and stays until it may go.
+/// A job that writes this much after it is released, reports how long that took, and stays until a
+/// second release.
 pub struct Writer {
     pub begin: Gate,
     pub end: Gate,
@@ -124,7 +125,7 @@ impl Writer {
         words.map(str::to_owned).to_vec()
     }
 
-    /// Seconds it took, once it has written all.
+    /// The seconds it took; available after it has written everything.
     pub fn seconds(&self) -> Result<f64, Why> {
         until("the job has written all", || self.done.exists())?;
         let text = fs::read_to_string(&self.done).map_err(|error| error.to_string())?;
@@ -133,7 +134,7 @@ impl Writer {
     }
 }
 
-/// A job that ends when it is let, and says when.
+/// A job that ends when it is released, and reports when.
 pub struct Ender {
     pub gate: Gate,
     stamp: PathBuf,
@@ -190,7 +191,7 @@ fn write(text: &str, bytes: &str, begin: &str, done: &str, end: &str) -> std::io
     let start = now_ns();
     text.write(bytes)?;
     let took = now_ns() - start;
-    // Under its name only when it is whole.
+    // The file gets its name only when it is complete.
     let draft = format!("{done}.draft");
     fs::write(&draft, took.to_string())?;
     fs::rename(draft, done)?;
@@ -201,6 +202,6 @@ fn end(gate: &str, stamp: &str) -> std::io::Result<()> {
     let mut stamp = File::create(stamp)?;
     wait_at(gate.as_ref())?;
     stamp.write_all(now_ns().to_string().as_bytes())?;
-    // Nothing more is done: what follows is the kernel's.
+    // Do nothing more here: the rest is the kernel's work.
     std::process::exit(0);
 }

@@ -1,4 +1,4 @@
-//! What was measured on, and with what.
+//! Describes the machine and the versions of the programs.
 
 use crate::contender::output_of;
 use crate::run::Bench;
@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Command;
 use std::time::Instant;
 
-/// The Debian packages of the peers, whose versions are told.
+/// The Debian packages of the peers, whose versions are printed.
 const PACKAGES: [&str; 11] = [
     "util-linux",
     "daemonize",
@@ -55,7 +55,7 @@ pub fn describe(bench: &Bench) -> Vec<String> {
     lines
 }
 
-/// A launch makes seven, and most peers one.
+/// How long it takes to create a file. A launch of Outlive creates seven, and most peers create one.
 fn making_a_file(bench: &Bench) -> Option<String> {
     const FILES: u32 = 64;
     let directory = bench.directory().ok()?;
@@ -67,10 +67,11 @@ fn making_a_file(bench: &Bench) -> Option<String> {
     Some(format!("{} µs", each.as_micros()))
 }
 
-/// Whether the harness, and so whatever it starts, goes before ordinary processes.
+/// Whether the harness, and so everything that it starts, has priority over ordinary processes.
 fn is_real_time() -> bool {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // Counted from the third field of proc(5); the 41st is the policy, 0 being the ordinary one.
+    // The 41st field of proc(5) is the scheduling policy; 0 is the ordinary one. The index counts from
+    // the third field.
     let fields = stat.rsplit_once(") ").map(|(_, rest)| rest);
     let policy = fields.and_then(|rest| rest.split(' ').nth(41 - 3));
     matches!(policy, Some("1" | "2"))

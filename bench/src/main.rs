@@ -1,8 +1,8 @@
-//! Outlive measured against doing without, and against its peers, in the same run.
+//! Compares Outlive with its peers and with no supervisor, in one run.
 //!
-//! `cargo xtask bench` builds what is measured, installs the peers and runs this. One measure is one file
-//! in `measure`, one contender one in `contender`. What is read are the ratios: these machines are noisy,
-//! so contenders take turns, and each table has its floor.
+//! `cargo xtask bench` builds the programs, installs the peers and runs this. Each measure is one file
+//! in `measure`, each contender one in `contender`. Read the ratios: the machines are noisy, so
+//! contenders take turns, and each table has its own baseline.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,
@@ -35,10 +35,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// Why something could not be measured, in words for the table.
+/// Why something could not be measured, as text for the table.
 type Why = String;
 
-/// No measure takes this long, whatever the machine does besides.
+/// No measure takes this long, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
 
 const USAGE: &str = "\
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     match arguments.first().map(String::as_str) {
         Some("job") => return job::run(&arguments[1..]),
         Some("create") => return contender::runtime(&arguments),
-        // What else conmon asks of a runtime there is nothing to do for.
+        // conmon calls the runtime with other commands too, which need no work.
         Some("delete" | "kill" | "state") => return ExitCode::SUCCESS,
         _ => {}
     }
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
             println!("{USAGE}\n{}", measures());
             Ok(())
         }
-        _ => Asked::read(&arguments).and_then(|asked| bench(&asked)),
+        _ => Arguments::read(&arguments).and_then(|asked| bench(&asked)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
 }
 
 #[derive(Default)]
-struct Asked {
+struct Arguments {
     programs: PathBuf,
     out: PathBuf,
     pueue: Option<PathBuf>,
@@ -85,9 +85,9 @@ struct Asked {
     short: bool,
 }
 
-impl Asked {
-    fn read(arguments: &[String]) -> Result<Asked, Why> {
-        let mut asked = Asked::default();
+impl Arguments {
+    fn read(arguments: &[String]) -> Result<Arguments, Why> {
+        let mut asked = Arguments::default();
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(USAGE.to_owned());
@@ -114,9 +114,10 @@ fn measures() -> String {
     format!("the measures are\n{}", about.join("\n"))
 }
 
-/// Has ext4 put what is made in this directory all over the disk. Within five minutes of a file's removal
-/// it looks at what was removed whenever it makes one nearby: whatever comes after a measure with many jobs, or
-/// after a build, would make its files twenty times as slowly. Other filesystems do not know this.
+/// Makes ext4 spread the files of this directory over the disk. For five minutes after a file is
+/// removed, ext4 checks what was removed whenever it creates a file nearby. After a measure with many
+/// jobs, or after a build, creating files would be twenty times slower. Other filesystems do not have
+/// this problem.
 fn spread(directory: &Path) {
     let _ = Command::new("chattr")
         .arg("+T")
@@ -125,7 +126,7 @@ fn spread(directory: &Path) {
         .status();
 }
 
-fn bench(asked: &Asked) -> Result<(), Why> {
+fn bench(asked: &Arguments) -> Result<(), Why> {
     let said = |error: std::io::Error| error.to_string();
     let outlive = fs::canonicalize(asked.programs.join("outlive"))
         .map_err(|error| format!("{}/outlive: {error}", asked.programs.display()))?;

@@ -1,4 +1,4 @@
-//! The measures, one a file, in the order they are taken.
+//! The measures, one per file, in the order in which they run.
 
 mod capture;
 mod crowd;
@@ -69,7 +69,7 @@ pub const MEASURES: [Measure; 9] = [
     },
 ];
 
-/// A table of milliseconds: the median, the quartiles around it, and the ratio to the first row.
+/// A table of milliseconds: the median, the quartiles, and the ratio to the first row.
 fn times(title: &str, samples: &[Samples]) -> Table {
     let head = ["", "median ms", "25 %", "75 %", "x floor"];
     let mut table = Table::new(title, &head);

@@ -1,6 +1,7 @@
-//! How cost grows with the number of jobs, as one picture.
+//! Draws how cost grows with the number of jobs.
 //!
-//! A panel a measure, both axes logarithmic; a line a contender, named at its right end.
+//! There is one panel per measure, with logarithmic axes, and one line per contender, with its name at
+//! the right end.
 
 use crate::report::Growth;
 use std::fmt::Write;
@@ -9,7 +10,7 @@ const WIDTH: f64 = 1180.0;
 const PANEL: f64 = 340.0;
 const LEFT: f64 = 60.0;
 const RIGHT: f64 = 900.0;
-/// Between two names.
+/// The distance between two names.
 const LEADING: f64 = 17.0;
 const OURS: &str = "#c0392b";
 const COLOURS: [&str; 14] = [
@@ -42,7 +43,7 @@ pub fn svg(growth: &[Growth]) -> String {
     text
 }
 
-/// Where values of one panel lie on paper.
+/// Maps the values of one panel to positions in the picture.
 struct Paper {
     top: f64,
     bottom: f64,
@@ -137,7 +138,7 @@ fn axes(text: &mut String, paper: &Paper, what: &str, lines: &[&Growth]) {
     }
 }
 
-/// Names stand beside the ends of their lines, moved apart where those are close.
+/// Puts the names beside the ends of their lines, and moves them apart if they are too close.
 fn label(text: &mut String, paper: &Paper, mut ends: Vec<(f64, &str, &str)>) {
     ends.sort_by(|one, other| one.0.total_cmp(&other.0));
     let room = paper.bottom - LEADING * ends.len() as f64;

@@ -1,7 +1,7 @@
-//! What runs below the harness, and what the kernel tells of it.
+//! The processes below the harness, and what the kernel reports about them.
 //!
-//! The harness is a subreaper, so whatever a peer puts into the background stays its descendant: that is
-//! how supervisors are found whoever they are, and how nothing is left behind.
+//! The harness is a subreaper, so whatever a peer starts in the background stays its descendant. This
+//! finds all supervisors in the same way, and nothing is left behind.
 
 use crate::Why;
 use outlive_sys::process::own;
@@ -14,10 +14,10 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// What a peer is asked to do should be done within this; more means that it never will be.
+/// A peer should do everything within this time; otherwise it never will.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// From here on orphans below this process stay below it.
+/// From now on, orphans below this process stay its descendants.
 pub fn become_reaper() -> Result<(), Why> {
     tree::become_subreaper().map_err(|error| error.to_string())
 }
@@ -43,12 +43,12 @@ pub fn jobs_and_supervisors(programs: &[&str]) -> (Vec<i32>, Vec<i32>) {
     })
 }
 
-/// Takes the statuses of children that have ended.
+/// Reaps children that have ended.
 pub fn reap() {
     while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
 }
 
-/// Kills everything below this process. A standby may take over in between, so until there is nothing.
+/// Kills everything below this process, repeatedly, because a standby may take over in between.
 pub fn sweep() {
     while kill_descendants() > 0 {
         reap();
@@ -57,15 +57,15 @@ pub fn sweep() {
     reap();
 }
 
-/// Kills what is there now; returns how many that were.
+/// Kills the current descendants. Returns how many there were.
 fn kill_descendants() -> usize {
     let left = descendants();
     left.iter().for_each(|pid| kill(*pid, KILL));
     left.len()
 }
 
-/// Kills everything once this much time has passed, unless it is dropped before: a peer that hangs is a
-/// row that says so, and not the end of the run.
+/// Kills everything after this time, unless it is dropped first. So a peer that hangs becomes a row
+/// that says so, and does not stop the run.
 #[derive(Debug)]
 pub struct Watchdog {
     _leash: Sender<()>,
@@ -83,7 +83,7 @@ impl Watchdog {
     }
 }
 
-/// Waits until this is so.
+/// Waits until this is true.
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) -> Result<(), Why> {
     try_until_within(PATIENCE, what, || {
         reap();
@@ -91,10 +91,10 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) -> Result<(), Why> {
     })
 }
 
-/// Kilobytes that processes take, by the kernel's own account.
+/// The memory of processes in kilobytes, as the kernel counts it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
-    /// Shared pages counted by their share.
+    /// Shared pages count in proportion (PSS).
     pub pss: u64,
     pub private_dirty: u64,
 }
@@ -109,7 +109,7 @@ pub fn memory(pids: &[i32]) -> Memory {
     all
 }
 
-/// Kilobytes the kernel itself has in use: slabs, stacks and page tables, of everything on the machine.
+/// Kilobytes that the kernel uses on the whole machine: slabs, stacks and page tables.
 pub fn kernel_memory() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     ["Slab:", "KernelStack:", "PageTables:"]
@@ -118,7 +118,7 @@ pub fn kernel_memory() -> u64 {
         .sum()
 }
 
-/// The number behind a name at the beginning of a line.
+/// The number after a name at the beginning of a line.
 fn field(text: &str, name: &str) -> u64 {
     text.lines()
         .find_map(|line| line.strip_prefix(name))
@@ -126,13 +126,13 @@ fn field(text: &str, name: &str) -> u64 {
         .unwrap_or(0)
 }
 
-/// What processes did since they began.
+/// What processes did since they started.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Activity {
     pub processor_ns: u64,
-    /// How often one got a processor.
+    /// How often they were scheduled.
     pub runs: u64,
-    /// How often one gave it up.
+    /// How often they gave up the processor.
     pub switches: u64,
 }
 

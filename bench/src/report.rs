@@ -1,15 +1,15 @@
-//! What is written: tables as Markdown and as JSON, and which targets were met.
+//! Writes the report: tables as Markdown and as JSON, and which targets were met.
 
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
-/// How to repeat it and how to read it.
+/// How to repeat the run and how to read the report.
 const PREFACE: &str = include_str!("preface.md");
 
 #[derive(Clone, Debug)]
 pub enum Cell {
     Text(String),
-    /// A number, and how many places of it are shown.
+    /// A number, and how many decimal places are shown.
     Number(f64, usize),
 }
 
@@ -38,7 +38,7 @@ pub struct Table {
     pub title: String,
     pub head: Vec<&'static str>,
     pub rows: Vec<Vec<Cell>>,
-    /// Who has no row, and why.
+    /// The contenders without a row, and why.
     missing: Vec<(&'static str, String)>,
 }
 
@@ -60,7 +60,7 @@ impl Table {
         self.missing.push((name, why.replace('\n', " ")));
     }
 
-    /// The reasons why rows are missing, each with those it is true of.
+    /// The reasons for missing rows, each with the contenders that share it.
     fn reasons(&self) -> Vec<(&str, Vec<&str>)> {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for (name, why) in &self.missing {
@@ -115,7 +115,7 @@ pub fn not_measured(why: &str) -> String {
     format!("not measured: {}", why.replace('\n', " "))
 }
 
-/// One target, and what came of it.
+/// One target, and whether it was met.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     pub measure: &'static str,
@@ -124,7 +124,7 @@ pub struct Verdict {
     pub met: bool,
 }
 
-/// What one measure gave.
+/// The results of one measure.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     pub tables: Vec<Table>,
@@ -133,12 +133,12 @@ pub struct Measured {
     pub growth: Vec<Growth>,
 }
 
-/// How something of one contender grows with the number of jobs.
+/// How one cost of one contender grows with the number of jobs.
 #[derive(Clone, Debug)]
 pub struct Growth {
     pub what: &'static str,
     pub name: &'static str,
-    /// Jobs, and the cost with so many.
+    /// The number of jobs, and the cost.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -160,7 +160,7 @@ impl Measured {
     }
 }
 
-/// One measure in the report; an error where it failed as a whole.
+/// One measure in the report, or an error if it failed as a whole.
 #[derive(Debug)]
 pub struct Section {
     pub name: &'static str,

@@ -1,4 +1,4 @@
-//! One run of the harness: what it measures with, where, and how much of it.
+//! One run of the harness: its programs, directories and number of samples.
 
 use crate::Why;
 use crate::contender::{Contender, Entry};
@@ -11,21 +11,21 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub struct Bench {
     pub outlive: PathBuf,
-    /// Where `pueue` and `pueued` are.
+    /// The directory of `pueue` and `pueued`.
     pub pueue: Option<PathBuf>,
-    /// Empty, on a real disk, and removed in the end.
+    /// An empty directory on a real disk, which is removed at the end.
     pub work: PathBuf,
-    /// This program, which is also what its jobs run.
+    /// This program, which is also the program of its jobs.
     pub me: PathBuf,
     pub short: bool,
     pub taken: Cell<usize>,
 }
 
-/// What one contender gave: samples, or why there are none.
+/// The results of one contender: samples, or why there are none.
 pub type Samples = (&'static str, Result<Vec<f64>, Why>);
 
 impl Bench {
-    /// One number for the whole form and one for the short.
+    /// Selects a number for the full form or the short one.
     pub fn pick<T>(&self, whole: T, short: T) -> T {
         match self.short {
             true => short,
@@ -33,7 +33,7 @@ impl Bench {
         }
     }
 
-    /// A new empty directory with a short name: sockets are put into it.
+    /// A new empty directory with a short name, because sockets are created in it.
     pub fn directory(&self) -> Result<PathBuf, Why> {
         self.taken.set(self.taken.get() + 1);
         let path = self.work.join(self.taken.get().to_string());
@@ -45,18 +45,18 @@ impl Bench {
         (entry.make)(self, self.directory()?)
     }
 
-    /// Ends whatever was started and removes what it wrote.
+    /// Ends everything that was started and removes its files.
     pub fn clear(&self) {
         processes::sweep();
         let entries = fs::read_dir(&self.work).into_iter().flatten().flatten();
         for entry in entries {
-            // What is left is removed with the directory itself, and said there.
+            // What cannot be removed is removed with the whole directory later, which reports an error.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 
-    /// Takes one sample of each contender in turn, so many times, so that noise hits all alike. One that
-    /// fails is out, with its reason; one that takes very long has said enough.
+    /// Takes one sample of each contender in turn, this many times, so that noise affects all equally.
+    /// A contender that fails is out, with its reason. A contender that is very slow stops early.
     pub fn rounds(
         &self,
         between: Between,
@@ -87,15 +87,15 @@ impl Bench {
     }
 }
 
-/// What becomes of contenders between two samples.
+/// What happens to contenders between two samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Between {
-    /// They stay, with all that they have done.
+    /// They stay, with everything they have done.
     Kept,
-    /// They are set up anew: nothing of one sample is there in the next.
+    /// They are set up again: nothing of one sample exists in the next.
     Anew,
-    /// They are set up anew beside what they wrote, which is removed in the end: near thousands of files
-    /// that were just removed ext4 makes new ones slowly.
+    /// They are set up again beside their old files, which are removed at the end: ext4 creates files
+    /// slowly near thousands of files that were just removed.
     Beside,
 }
 

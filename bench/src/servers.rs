@@ -1,7 +1,8 @@
-//! Whether MCP servers as they ship bear large commands: a check of memory, found by luck that has a seed.
+//! Tests whether the released MCP servers survive large commands: a search for memory errors with
+//! random input from a seed.
 //!
-//! The programs that ship have another C library, another allocator and another optimisation than those that
-//! the other tests run. An allocator that corrupted its own lists was seen by none of them.
+//! The released programs use another C library, allocator and optimisation level than the programs of
+//! the other tests. None of those tests found an allocator that corrupted its own lists.
 
 use crate::budgets::World;
 use crate::processes::Watchdog;
@@ -11,16 +12,17 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// One in four died of what this is to find. With this many, nine of ten runs see it.
+/// One in four servers crashed from the error that this searches for. With this many, nine of ten runs
+/// find it.
 const SERVERS: u64 = 8;
 const RUNS: usize = 30;
-/// Bytes of a command. The kernel takes no argument of 128 KiB.
+/// The size of a command in bytes. The kernel refuses an argument of 128 KiB.
 const SIZES: std::ops::Range<u64> = 60_000..125_000;
-/// `jobs` lists all that run, and so many of those that ended.
+/// `jobs` lists all running jobs, and this many ended ones.
 const LISTED: usize = 20;
-/// A server that has not answered by then never will.
+/// A server that has not answered after this time never will.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Where a seed is given, to repeat a failure.
+/// Sets the seed, to repeat a failure.
 const SEED: &str = "OUTLIVE_SEED";
 
 #[test]
@@ -53,7 +55,7 @@ fn fresh_seed() -> u64 {
     now.as_micros() as u64
 }
 
-/// A whole conversation with one server; why it went wrong, if it did.
+/// A whole conversation with one server. Returns why it failed, if it did.
 fn converse(world: &World, number: u64, seed: u64) -> Result<(), String> {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let text = random.letters(2 * SIZES.end);
@@ -82,10 +84,11 @@ fn converse(world: &World, number: u64, seed: u64) -> Result<(), String> {
     }
 }
 
-/// Those that an answer tells of are at least so many, as far as there are, and each is one that was asked for.
+/// Checks that the answer lists at least this many jobs, if there are as many, and only jobs that were
+/// started.
 fn check_jobs(answer: &str, asked: &BTreeSet<String>, fewest: usize) -> Result<(), String> {
-    // One may be told of twice, as a job and as an end that is news. (Kept in order, not hashed: that would
-    // go through every byte.)
+    // A job may appear twice: as a job and as an ended job in the news. Sorted and not hashed, because
+    // hashing would read every byte.
     let told: BTreeSet<&str> = commands_in(answer).collect();
     if told.len() < fewest.min(asked.len()) {
         return Err(format!("{} of {} jobs", told.len(), asked.len()));
@@ -96,8 +99,8 @@ fn check_jobs(answer: &str, asked: &BTreeSet<String>, fewest: usize) -> Result<(
     }
 }
 
-/// The commands of the jobs in an answer. Found and not parsed: there are hundreds of megabytes of them, and
-/// none has a character that would be written in another way.
+/// The commands of the jobs in an answer. Searched and not parsed, because there are hundreds of
+/// megabytes of them, and no character in them needs escaping.
 fn commands_in(answer: &str) -> impl Iterator<Item = &str> {
     let behind = answer.split(r#""command":""#).skip(1);
     behind.map(|rest| rest.split('"').next().unwrap_or_default())
@@ -132,7 +135,7 @@ impl Server {
         said.map_err(|error| format!("it does not read: {error}"))
     }
 
-    /// Waits for the answer to this request, past what is not one.
+    /// Waits for the answer to this request, and skips other messages.
     fn ask(&mut self, method: &str, params: &str) -> Result<String, String> {
         self.asked += 1;
         let id = self.asked;
@@ -149,7 +152,7 @@ impl Server {
             if line.starts_with(&result) && line.ends_with("}\n") {
                 return Ok(line);
             }
-            // An error, or what nobody should say.
+            // An error, or an unexpected message.
             if !line.starts_with(r#"{"jsonrpc":"2.0","method":"#) {
                 let start: String = line.chars().take(300).collect();
                 return Err(format!("answer {id}: {start}"));
@@ -162,14 +165,14 @@ impl Server {
         self.ask("tools/call", &params)
     }
 
-    /// The client goes; how the server ends then.
+    /// The client closes the connection. Returns how the server ends.
     fn end(&mut self) -> std::process::ExitStatus {
         drop(self.input.take());
         self.child.wait().unwrap()
     }
 }
 
-/// Numbers that follow from a seed alone (xorshift).
+/// Random numbers from a seed (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -189,7 +192,7 @@ impl Random {
         bytes.map(|byte| char::from(b'a' + byte % 26)).collect()
     }
 
-    /// A command that does nothing, with much to say about it: a piece of this text.
+    /// A command that does nothing but is long: a piece of this text.
     fn command(&mut self, text: &str) -> String {
         let size = SIZES.start + self.below(SIZES.end - SIZES.start);
         let from = self.below(text.len() as u64 - size) as usize;

@@ -1,4 +1,4 @@
-//! Doing without a supervisor, and the tools that only put a command into the background.
+//! No supervisor, and the tools that only put a command into the background.
 
 use super::{Contender, Entry, Output, Waiting, by_hands, output_of, program, waiting};
 use crate::Why;
@@ -47,7 +47,7 @@ pub const DAEMONIZE: Entry = Entry {
     },
 };
 
-/// The command becomes nobody's; its output goes to a file it writes itself.
+/// The command belongs to no supervisor, and writes its output to a file itself.
 struct Bare {
     name: &'static str,
     dir: PathBuf,
@@ -106,7 +106,7 @@ impl Contender for Bare {
         Ok(Output::ByTheJob)
     }
 
-    /// The floor: what forking, executing and waiting cost anybody.
+    /// The baseline: what fork, exec and wait cost any program.
     fn storm(&mut self, jobs: usize, width: usize) -> Result<(), Why> {
         if self.name != SETSID.name {
             return Err("records no ends".into());
@@ -133,7 +133,7 @@ pub const NQ: Entry = Entry {
     },
 };
 
-/// A queue runs one job at a time, so each job has a queue of its own.
+/// A queue runs one job at a time, so each job gets its own queue.
 struct Nq {
     program: PathBuf,
     dir: PathBuf,

@@ -1,7 +1,7 @@
 //! conmon, which supervises one container each for podman and CRI-O.
 //!
-//! It starts what it keeps through a container runtime. Ours (`runtime`) only starts the command, which
-//! is less than any real one does. As podman does, we read the pid from its sync pipe.
+//! It starts its command through a container runtime. Our runtime (`runtime`) only starts the command,
+//! which is less than any real one does. Like podman, we read the process ID from its sync pipe.
 
 use super::{Contender, Entry, Output, by_hands, directory, program};
 use crate::Why;
@@ -27,7 +27,7 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
-/// How the runtime is told what to start: the words, with this between them.
+/// How the runtime gets its command: the words, with this separator.
 const JOB: &str = "OUTLIVE_BENCH_JOB";
 const BETWEEN: &str = "\x1f";
 
@@ -67,7 +67,8 @@ impl Conmon {
         BufReader::new(File::from(pids))
             .read_line(&mut line)
             .map_err(|error| error.to_string())?;
-        // `{"data": 123}` or `{ "exit_code": …}`, by version; a pid is a positive number.
+        // `{"data": 123}` or `{ "exit_code": …}`, depending on the version. A process ID is a positive
+        // number.
         let pid = line.chars().filter(|c| c.is_ascii_digit() || *c == '-');
         match pid.collect::<String>().parse::<i32>() {
             Ok(pid) if pid > 0 => Ok(id),
@@ -102,7 +103,7 @@ impl Conmon {
     }
 }
 
-/// What conmon runs: `create --bundle DIR --pid-file FILE ID`.
+/// The command line of the runtime: `create --bundle DIR --pid-file FILE ID`.
 pub fn runtime(arguments: &[String]) -> ExitCode {
     let pid_file = arguments
         .iter()

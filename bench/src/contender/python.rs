@@ -1,5 +1,6 @@
-//! A plain registry of jobs in Python with a thread that reads each job's output, as agents have them
-//! built in (`peers/registry.py`). It is asked over a pipe, so starting Python is not counted.
+//! A simple job registry in Python with one thread per job that reads its output, like those that
+//! agents have built in (`peers/registry.py`). It is controlled over a pipe, so the start of Python is
+//! not counted.
 
 use super::{Contender, Entry, Output, Waiting, program};
 use crate::Why;

@@ -1,4 +1,4 @@
-//! Service supervisors: they keep what directories say, each with a logger of its own.
+//! Service supervisors: they run what directories define, each with a logger.
 
 use super::{Contender, Entry, Output, directory, output_of, program, script};
 use crate::Why;
@@ -43,7 +43,7 @@ impl Contender for S6Scan {
     fn start_many(&mut self, argv: &[&str], count: usize) -> Result<(), Why> {
         for _ in 0..count {
             self.started += 1;
-            // Under a name that is not looked at until it is whole: a scan may be on its way.
+            // The directory gets its final name when it is complete, because a scan may be running.
             let draft = directory(self.scan.join(format!(".{}", self.started)))?;
             script(&draft.join("run"), argv)?;
             let log = directory(draft.join("log"))?;
@@ -51,7 +51,7 @@ impl Contender for S6Scan {
             fs::rename(&draft, self.scan.join(self.started.to_string()))
                 .map_err(|error| error.to_string())?;
         }
-        // It may have been begun a moment ago.
+        // A scan may have started a moment ago.
         until("s6-svscan listens", || {
             output_of(Command::new(&self.control).arg("-a").arg(&self.scan)).is_ok()
         })
@@ -109,7 +109,7 @@ impl Contender for Runit {
     }
 }
 
-/// Begins what stays until it is swept.
+/// Starts a process that stays until the sweep.
 pub fn background(command: &mut Command) -> Result<(), Why> {
     command
         .stdin(Stdio::null())

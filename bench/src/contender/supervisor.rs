@@ -1,4 +1,4 @@
-//! supervisord: one Python process that keeps what its configuration says.
+//! supervisord: one Python process that runs what its configuration defines.
 
 use super::{Contender, Entry, Output, directory, output_of, program, quoted};
 use crate::Why;
@@ -92,7 +92,7 @@ impl Contender for Supervisor {
     }
 
     fn list(&mut self) -> Result<(), Why> {
-        // Its exit status tells whether all of them run.
+        // Its exit status tells whether all programs run.
         Command::new(&self.control)
             .arg("-c")
             .arg(self.settings())

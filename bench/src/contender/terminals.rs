@@ -1,4 +1,4 @@
-//! Terminal multiplexers: a job is what runs in a terminal of theirs.
+//! Terminal multiplexers: a job is a command in one of their terminals.
 
 use super::{Contender, Entry, Output, Waiting, output_of, program, quoted, waiting};
 use crate::Why;
@@ -147,7 +147,7 @@ impl Contender for Tmux {
     }
 }
 
-/// Runs a command that leaves something behind, which must not hold a pipe of ours.
+/// Runs a command that leaves a process behind, which must not hold one of our pipes.
 fn silent(command: &mut Command) -> Result<(), Why> {
     let status = command
         .stdin(Stdio::null())

@@ -1,4 +1,4 @@
-//! Task spooler: a server that is told of jobs by the clients that run them.
+//! Task spooler: a server that learns of jobs from the clients that run them.
 
 use super::{Contender, Entry, Output, Waiting, output_of, program, waiting};
 use crate::Why;
@@ -62,7 +62,7 @@ impl Contender for Tsp {
         for _ in 0..jobs {
             last = self.start(&["true"])?;
         }
-        // Its ends come nearly in order; the last few are looked after by the list.
+        // Jobs end almost in order; the list checks the last few.
         self.wait(&last)?()?;
         until("all have ended", || {
             output_of(&mut self.command(&["-l"]))

@@ -1,4 +1,4 @@
-//! Taking what a job writes as fast as it can.
+//! Capturing a job's output at full speed.
 
 use crate::Why;
 use crate::contender::{self, Contender, Entry, Outlive};
@@ -9,10 +9,10 @@ use crate::run::{Bench, Between, median};
 use std::thread;
 use std::time::Duration;
 
-/// The programs that are the job; everything else that runs keeps it.
+/// The programs that are the job. All other processes keep it.
 const JOB: [&str; 2] = ["outlive-bench", "head"];
 
-/// Everything is kept, as the peers do; by default outlive keeps 64 MiB of it.
+/// Keeps everything, like the peers. By default, outlive keeps 64 MiB.
 static UNBOUNDED: Entry = Entry {
     name: "outlive, all of it kept",
     make: |bench, dir| {
@@ -26,14 +26,14 @@ static UNBOUNDED: Entry = Entry {
     },
 };
 
-/// What passed.
+/// What one round measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Captured {
     pub mb_per_s: f64,
     pub supervisor_s_per_gb: f64,
 }
 
-/// Has a job write so much.
+/// Makes a job write this much.
 pub fn capture(
     bench: &Bench,
     it: &mut dyn Contender,
@@ -48,7 +48,7 @@ pub fn capture(
     let before = activity(&jobs_and_supervisors(&JOB).1);
     writer.begin.let_one_go()?;
     let seconds = writer.seconds()?;
-    // What is left in pipes is taken within this.
+    // The rest in the pipes is read within this time.
     thread::sleep(Duration::from_millis(100));
     let spent = activity(&jobs_and_supervisors(&JOB).1).since(before);
     writer.end.let_one_go()?;
@@ -170,7 +170,7 @@ fn judge(measured: &mut Measured, text: Text, rates: &Rates, costs: &[(&str, f64
         format!("{cost:.2} s/GB"),
         cost <= 0.6,
     );
-    // Those that stand in between, as outlive does.
+    // The contenders that read the output themselves, as outlive does.
     let supervising = [
         "conmon",
         "s6 with s6-log",

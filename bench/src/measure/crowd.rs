@@ -1,4 +1,4 @@
-//! How cost grows with the number of jobs: memory, launching, listing; and what many idle jobs do.
+//! How cost grows with the number of jobs: memory, launching, listing, and the activity of idle jobs.
 
 use super::launch::SETTLING;
 use crate::Why;
@@ -15,26 +15,26 @@ use std::time::Duration;
 const STEPS: [usize; 4] = [1, 10, 100, 500];
 const JOB: [&str; 2] = ["sleep", "1000000"];
 
-/// What one contender costs with so many jobs.
+/// The costs of one contender with this many jobs.
 struct Step {
     jobs: usize,
-    /// Kilobytes a job, of all its supervisors.
+    /// Kilobytes per job, of all its supervisors.
     pss: f64,
     private_dirty: f64,
     processes: f64,
-    /// Kilobytes a job, of the kernel, the job's own included.
+    /// Kilobytes per job that the kernel uses, including for the job itself.
     kernel: f64,
     launch_ms: Option<f64>,
     list_ms: Option<f64>,
 }
 
-/// What all supervisors did while nothing happened.
+/// The activity of all supervisors while nothing happened.
 struct Idle {
     seconds: f64,
     runs: u64,
     switches: u64,
     processor_ms: f64,
-    /// System calls that returned, where they were traced.
+    /// The system calls that returned, if they were traced.
     calls: Option<usize>,
 }
 
@@ -176,7 +176,7 @@ fn idle(bench: &Bench, name: &str, supervisors: &[i32]) -> Result<Idle, Why> {
         _ => bench.pick(5, 3),
     };
     let before = activity(supervisors);
-    // Nothing is to happen in this time.
+    // Nothing may happen in this time.
     thread::sleep(Duration::from_secs(seconds));
     let did = activity(supervisors).since(before);
     let calls = match name {
@@ -192,7 +192,7 @@ fn idle(bench: &Bench, name: &str, supervisors: &[i32]) -> Result<Idle, Why> {
     })
 }
 
-/// How many system calls these processes return from in ten seconds.
+/// How many system calls of these processes return within ten seconds.
 fn traced_calls(bench: &Bench, pids: &[i32]) -> Result<usize, Why> {
     let trace = bench.directory()?.join("trace");
     let mut strace = Command::new(contender::program("strace")?);

@@ -1,4 +1,4 @@
-//! Launching: how long it takes to put `true` into the background.
+//! The time to put `true` into the background.
 
 use super::{floor, median_of, times};
 use crate::Why;
@@ -10,8 +10,8 @@ use crate::run::{Bench, Between};
 use std::thread;
 use std::time::Duration;
 
-/// What was started may have more to do after its launcher returned, such as recording the end; the next
-/// contender is not to pay for it.
+/// A contender may do more work after its launcher returned, such as recording the end. This pause
+/// keeps that work out of the next contender's time.
 pub const SETTLING: Duration = Duration::from_millis(10);
 
 pub fn take(bench: &Bench) -> Result<Measured, Why> {

@@ -1,4 +1,4 @@
-//! Listing what runs, while many ended jobs are kept.
+//! Listing running jobs while many ended jobs are kept.
 
 use crate::Why;
 use crate::clock::timed;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 const RUNNING: usize = 10;
 
-/// As long as a peer may take to come to so many ended jobs.
+/// How long a peer may take to create that many ended jobs.
 const PATIENCE: Duration = Duration::from_secs(150);
 
 pub fn take(bench: &Bench) -> Result<Measured, Why> {
@@ -69,7 +69,7 @@ pub fn take(bench: &Bench) -> Result<Measured, Why> {
     Ok(measured)
 }
 
-/// Starting the program, the running ones, and the default list.
+/// Starting the program, listing running jobs, and the default list.
 fn ours(bench: &Bench, ended: usize) -> Result<[f64; 3], Why> {
     let outlive = Outlive::new("outlive", &bench.outlive, bench.directory()?, &[]);
     keep_ended(&outlive, ended)?;
@@ -92,7 +92,7 @@ fn ours(bench: &Bench, ended: usize) -> Result<[f64; 3], Why> {
     Ok(samples.map(|samples| median(&samples)))
 }
 
-/// This many ended jobs, made fast: one job under many ids.
+/// Creates this many ended jobs quickly: one job under many ids.
 fn keep_ended(outlive: &Outlive, count: usize) -> Result<(), Why> {
     let made = || -> Result<(), Box<dyn std::error::Error>> {
         let model = outlive.ok(&["run", "--wait", "--json", "--", "true"])?;

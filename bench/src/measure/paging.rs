@@ -1,4 +1,4 @@
-//! Pages of a large log: what a page costs, as a multiple of starting the program.
+//! Reading pages of a large log: the cost of a page, as a multiple of starting the program.
 
 use crate::Why;
 use crate::clock::timed;
@@ -7,7 +7,7 @@ use crate::report::{Cell, Measured, Table};
 use crate::run::{Bench, median};
 use serde_json::Value;
 
-/// Bytes in a line, its end included.
+/// Bytes in a line, including its end.
 const LINE: u64 = 16;
 
 pub fn take(bench: &Bench) -> Result<Measured, Why> {
@@ -67,7 +67,7 @@ pub fn take(bench: &Bench) -> Result<Measured, Why> {
     Ok(measured)
 }
 
-/// The page is the right one.
+/// Checks that this is the right page.
 fn check(page: &str, middle: u64, lines: u64) -> Result<(), Why> {
     let page: Value = serde_json::from_str(page).map_err(|error| error.to_string())?;
     match page["from_line"] == middle && page["total_lines"] == lines {

@@ -1,7 +1,7 @@
-//! How fast text passes the parts that look at every byte of it, from memory.
+//! The speed of the parts that read every byte of text, from memory.
 //!
-//! Log text is made once and pushed through again and again, in chunks as a keeper reads them. The floor
-//! is memchr for a byte that is not there, over the same bytes in the same run.
+//! Log text is made once and processed again and again, in chunks as a keeper reads them. The baseline
+//! is memchr for a byte that does not occur, over the same bytes in the same run.
 
 use super::scanning;
 use crate::Why;
@@ -64,7 +64,7 @@ pub fn take(bench: &Bench) -> Result<Measured, Why> {
     Ok(measured)
 }
 
-/// Lines of a hundred bytes or so, no two alike.
+/// Lines of about a hundred bytes, all different.
 fn log_text(colour: [&str; 2]) -> Vec<u8> {
     let mut text = String::with_capacity(TEXT + 200);
     let [on, off] = colour;
@@ -91,7 +91,7 @@ pub fn rate(text: &[u8], rounds: usize, mut each: impl FnMut(&[u8])) -> f64 {
     rate_of_whole(text, rounds, |text| text.chunks(CHUNK).for_each(&mut each))
 }
 
-/// MB/s of the whole at once.
+/// MB/s for the whole text at once.
 fn rate_of_whole(text: &[u8], rounds: usize, mut each: impl FnMut(&[u8])) -> f64 {
     let start = Instant::now();
     for _ in 0..rounds {

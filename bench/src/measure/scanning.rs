@@ -1,4 +1,4 @@
-//! How fast an output is scanned for the patterns of a watch.
+//! The speed of scanning an output for the patterns of a watch.
 
 use super::rates::rate;
 use crate::Why;
@@ -7,7 +7,7 @@ use outlive_core::watch::Pattern;
 use outlive_keeper::watch::{Patterns, Scanner};
 use std::hint::black_box;
 
-/// Scans both texts for every case; gives the slowest rate as well.
+/// Scans both texts for every case. Also returns the lowest speed.
 pub fn table(texts: [(&str, &[u8]); 2], rounds: usize) -> Result<(Table, f64), Why> {
     let mut table = Table::new(
         "scanning for patterns, none of which is there unless it says so",

@@ -10,7 +10,7 @@ use crate::run::{Bench, Between, median};
 const JOBS: usize = 400;
 const WIDTH: usize = 4;
 
-/// Never more than so many at once, as with a queue: each launcher stays until its job has ended.
+/// Never more than this many at once, like a queue: each launcher stays until its job has ended.
 static STRICT: Entry = Entry {
     name: "outlive run --wait",
     make: |bench, dir| {

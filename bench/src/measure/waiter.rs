@@ -1,4 +1,4 @@
-//! From the end of the job to the end of whoever waits for it.
+//! The time from the end of a job to the end of the process that waits for it.
 
 use super::{median_of, times};
 use crate::Why;
@@ -12,7 +12,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-/// Until whoever waits sleeps: it has nothing else to do.
+/// The time until the waiting process sleeps; it has nothing else to do.
 const BEGINNING: Duration = Duration::from_millis(40);
 
 /// The kernel alone: the job is a child of the harness, which waits for it.

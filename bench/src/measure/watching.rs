@@ -1,7 +1,7 @@
-//! What a watch costs: the keeper's processor time for so much output, with and without one.
+//! The cost of a watch: the keeper's processor time for this much output, with and without a watch.
 //!
-//! Processor time is told and not the clock's, which on a shared machine tells of the others; the job
-//! waits for its keeper only where that is slower than the job itself.
+//! This is processor time. On a shared machine, elapsed time depends on other programs. The job waits
+//! for its keeper only if the keeper is slower than the job.
 
 use super::capture::capture;
 use crate::Why;
