@@ -6,7 +6,6 @@
 //! | [`commands`] | one verb, one file: its arguments, its call, its words |
 //! | [`context`] | what every command gets: the home, the session, where to print |
 //! | [`exit`] | exit codes |
-//! | [`lazily`] | verbs described to the parser only when they are named |
 //! | [`render`] | jobs as lines and tables |
 #![forbid(unsafe_code)]
 
@@ -15,7 +14,6 @@ mod commands;
 mod context;
 mod exit;
 mod json;
-mod lazily;
 mod render;
 
 use outlive::SignalMask;

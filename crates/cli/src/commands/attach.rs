@@ -9,15 +9,16 @@ use outlive::verbs::{log, show};
 use outlive::{Chunk, Error, Input, missing_line};
 use std::io::{self, Write};
 
-/// A terminal on the job; Ctrl-] leaves it running
+/// Connect your terminal to a job; Ctrl-] leaves the job running
 ///
-/// On a job without a terminal it shows the output and sends lines; Ctrl-D at the start of a line ends the input
-/// of a --stdin pipe job, and its output is still followed.
+/// Several terminals can be attached to one job. For a job without a terminal, `attach` shows the output and
+/// sends what you type line by line. Ctrl-D at the start of a line ends the input of a job that was started
+/// with --stdin pipe; its output is still shown.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Its id, the beginning of it, or its name
+    /// The job to attach to: its id, the beginning of its id, or its name
     id: String,
-    /// Only look: what is typed goes nowhere, and the job's terminal keeps its size
+    /// Only look: send nothing to the job, and leave the size of its terminal as it is
     #[arg(long)]
     read_only: bool,
 }

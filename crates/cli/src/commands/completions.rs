@@ -6,9 +6,12 @@ use crate::exit::{Exit, Failure};
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-/// Print a shell's completion script
+/// Print the completion script of a shell
+///
+/// For bash: outlive completions bash >~/.local/share/bash-completion/completions/outlive
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// The shell
     #[arg(value_enum)]
     shell: Shell,
 }

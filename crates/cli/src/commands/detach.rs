@@ -8,15 +8,18 @@ use outlive::verbs::run::{Command, Started};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Start a job whose output also appends to a file; print `PID <n> LOG <path>`
+/// Start a job that also appends its output to a file, and print `PID <n> LOG <path>`
+///
+/// For programs that expect a process id and a log file. Everything else is as with `outlive run`.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "outlive detach [OPTIONS] <LOGFILE> [--] <COMMAND> [ARG]...")]
 pub struct Args {
     #[command(flatten)]
     options: Options,
-    /// The file; its directory is made
+    /// File to append the output to; its directory is created
     #[arg(value_name = "LOGFILE")]
     log: PathBuf,
-    /// The command and its arguments
+    /// Command to run, with its arguments
     #[arg(value_name = "COMMAND", trailing_var_arg = true, required = true)]
     command: Vec<OsString>,
 }

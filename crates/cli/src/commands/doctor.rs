@@ -5,9 +5,9 @@ use crate::exit::{Exit, Failure};
 use outlive::api::reply::Verdict;
 use outlive::verbs::doctor;
 
-/// What this machine offers, and what follows
+/// Check what this machine supports, and say what that means for jobs
 ///
-/// Ends with 125 if jobs cannot be run here.
+/// Exits with 125 if jobs cannot run here.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

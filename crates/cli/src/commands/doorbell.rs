@@ -10,10 +10,11 @@ use outlive::config::{Bell, Config, Kind};
 use outlive_doorbell::{self as doorbell, MAX_EVENT};
 use std::io::{self, Read};
 
-/// What rings when jobs end, as configured
+/// List or test the doorbells: what is notified when jobs end
 ///
-/// Doorbells are the [[doorbell]] tables of config.toml in the home, else in the user's configuration
-/// directory. They ring for jobs started after they were written there.
+/// A doorbell is a webhook, a desktop notification or a command. Doorbells are the [[doorbell]] tables of
+/// config.toml in the home, else in your configuration directory. They ring for jobs that start after they
+/// were configured.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -22,17 +23,17 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Those there are
+    /// List the configured doorbells
     List,
-    /// Ring one with a made-up event, and say what came of it
+    /// Ring a doorbell with a sample event, and say whether that worked
     Test {
-        /// What it is called
+        /// Name of the doorbell
         name: String,
     },
     /// Ring one with the event on standard input; what keepers run
     #[command(hide = true)]
     Ring {
-        /// What it is called
+        /// Name of the doorbell
         name: String,
         /// Run this with a shell, whatever the configuration says
         #[arg(long)]

@@ -11,15 +11,15 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::process::{self, ExitCode};
 
-/// Serve an agent's hook: its JSON on standard input, news of its session as the answer
+/// Serve an agent's hook: read its JSON on standard input, answer with the news of its session
 ///
-/// `outlive setup` has agents call it. Whatever goes wrong is a line in `hook.log` in the home, and no
-/// news to the agent.
+/// Agents call this after `outlive setup`. If something goes wrong, it is written to `hook.log` in the home,
+/// and the agent gets no answer and exit code 0, so that it continues.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// session-start, user-prompt-submit, post-tool-use, stop, or wait (until there is news; exit 2)
+    /// The event: session-start, user-prompt-submit, post-tool-use, stop, or wait (wait for news, then exit with 2)
     event: String,
-    /// Whose form the answer has: claude-code, codex, gemini, cursor [default: told from its JSON]
+    /// Answer in the form of this agent: claude-code, codex, gemini, cursor [default: recognised by its JSON]
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
 }

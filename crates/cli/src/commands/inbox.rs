@@ -16,47 +16,56 @@ use std::num::NonZeroUsize;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// What this session has not been told yet: job ends, matches, readiness, posted work
+/// Show what this session has not been told yet: ends of jobs, matches, readiness, posted work
 ///
-/// What is printed is claimed: nobody else is given it for five minutes. Ack it by its id within that
-/// time, or it will be given again, under the same id. `--ack-all` acks what was delivered before, and
-/// prints and acks what is new.
+/// Each event that is printed is claimed: for five minutes nobody else gets it. Ack it by its id within
+/// that time; otherwise it is delivered again, with the same id. After the ack it is never delivered again.
+///
+/// `--ack-all` is the short way: it acks what was delivered before, prints what is new, and acks that too.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
-    /// Whose inbox [default: $OUTLIVE_SESSION, else the agent's own session]
+    /// Show the inbox of this session [default: $OUTLIVE_SESSION, else the agent's own session]
     #[arg(long, value_name = "KEY")]
     session: Option<String>,
-    /// If there is nothing, wait for something; at most this long (then 124)
+    /// If there is no event, wait for one. With DUR, wait at most that time, then exit with 124
     #[arg(long, value_name = "DUR", num_args = 0..=1, require_equals = true, value_parser = duration)]
     wait: Option<Option<Duration>>,
-    /// Print events as they come, one JSON object a line, until interrupted
+    /// Print events as they come, one JSON object per line, until interrupted
     #[arg(long, conflicts_with = "wait")]
     follow: bool,
-    /// Leave out ends that `show` has just shown; they stay
+    /// Leave out ends that `show` has just printed; they stay in the inbox
     #[arg(long)]
     skip_shown: bool,
-    /// Ack these events, and print nothing
+    /// Ack these events and print nothing
     #[arg(long, value_name = "EVENT", num_args = 1.., value_parser = EventId::parse, conflicts_with_all = ["wait", "follow", "ack_all", "peek"])]
     ack: Vec<EventId>,
-    /// Ack everything: what was delivered before, and, once it is printed, what is new
+    /// Ack what was delivered before; print what is new, and ack it once it is printed
     #[arg(long, conflicts_with = "peek")]
     ack_all: bool,
-    /// How long a claim holds [default: 5m]
+    /// How long nobody else gets the printed events [default: 5m]
     #[arg(long, value_name = "DUR", value_parser = positive_duration)]
     claim: Option<Duration>,
-    /// Look without claiming
+    /// Only look: claim nothing, ack nothing
     #[arg(long)]
     peek: bool,
-    /// At most this many events at once, the oldest first
+    /// Print at most N events, the oldest first
     #[arg(long, value_name = "N")]
     limit: Option<NonZeroUsize>,
-    /// How to print them
+    /// Print events as text or as JSON [default: text; with --follow or --json, json]
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Print them as this agent takes them from a hook, and ack them then: claude-code, codex, …
+    /// Print events in the form that this agent takes from a hook (claude-code, codex, …), and ack them
     #[arg(long, value_name = "AGENT", value_parser = Agent::parse, conflicts_with_all = ["follow", "format", "ack"])]
     hook: Option<Agent>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  outlive inbox --ack-all          print what is new, once
+  outlive inbox --wait=10m         wait for the next event
+  outlive inbox --ack EVENT        ack an event that was printed before
+  outlive inbox --session ci --follow";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {

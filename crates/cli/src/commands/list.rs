@@ -8,19 +8,19 @@ use clap::ValueEnum;
 use outlive::api::job::JobList;
 use outlive::verbs::list::{self, Filter, Which};
 
-/// Running jobs, then the newest ended ones
+/// List running jobs, then the jobs that ended last
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only those of this session
+    /// Show only jobs of this session
     #[arg(long, value_name = "KEY")]
     session: Option<String>,
-    /// Only those of this task
+    /// Show only jobs of this task
     #[arg(long, value_name = "KEY")]
     task: Option<String>,
-    /// Only those in this state
+    /// Show only jobs in this state
     #[arg(long, value_enum, default_value_t = State::All)]
     state: State,
-    /// At most this many ended ones; `all` for every one
+    /// Show at most N ended jobs; `all` shows every one
     #[arg(long, value_name = "N", default_value = "20", value_parser = limit)]
     limit: usize,
     #[command(flatten)]

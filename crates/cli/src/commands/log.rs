@@ -16,66 +16,76 @@ use printing::{Form, Printer, write};
 use std::io;
 use std::time::Duration;
 
-/// A job's output: the last 200 lines, or the part asked for
+/// Print the output of a job: the last 200 lines, or the part that you ask for
 ///
-/// Except with --grep, the time it takes depends on what it prints, not on the size of the output.
+/// The output is shown as text: colours and other escape sequences are removed, a progress bar is shown
+/// as it ended, and a very long line may lack its middle. --raw prints every byte as it is.
 ///
-/// The output is shown as text: colours and other escape sequences are left out, progress that overwrites
-/// itself is shown as it ended, and very long lines may lack their middle. If some of the output was not
-/// kept, stderr says how much, and a line in the text says where. --grep and --timestamps instead leave out
-/// the lines right before and after it that may have lost a part.
+/// If some of the output was not kept, stderr says how much, and a line in the text says where. --grep and
+/// --timestamps instead leave out the lines next to the gap, which may be incomplete.
 ///
-/// With --follow, a line is printed when it is finished. An unfinished line, such as a question, is printed
-/// when nothing has come for a moment.
+/// With --follow, a line is printed when it is complete. An incomplete line, such as a question, is printed
+/// when the job has written nothing more for a moment.
 ///
-/// If you read the whole output of an ended job, you have been told of its end. With --peek, --grep or
-/// --budget it does not count as told.
+/// If the job's own session reads its whole output after it has ended, the inbox does not report that end
+/// again. With --peek, --grep or --budget the inbox still reports it.
+///
+/// The time that `log` takes depends on what it prints, not on the size of the output, except with --grep.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
-    /// Its id, the beginning of it, or its name
+    /// The job to read: its id, the beginning of its id, or its name
     id: String,
-    /// Show the last N lines, or N lines from --offset on [default: 200; with --since, all]. With --grep,
+    /// Show the last N lines; with --offset, N lines from there on [default: 200; with --since, all]. With --grep,
     /// show the last N matches [default: all]
     #[arg(long, short = 'n', value_name = "N")]
     lines: Option<u64>,
     /// Start at this line, counted from 1
     #[arg(long, value_name = "LINE", conflicts_with_all = ["bytes", "cursor", "since"])]
     offset: Option<u64>,
-    /// Show exactly these bytes, counted from 0, without the byte at TO. Without TO, up to the end
+    /// Show exactly the bytes from FROM up to TO, without TO itself, counted from 0 [default for TO: the end]
     #[arg(long, value_name = "FROM[:TO]", value_parser = byte_range, conflicts_with_all = ["cursor", "since", "lines", "redact"])]
     bytes: Option<Bytes>,
-    /// Show what is new since an earlier `log --json`: pass its next_cursor
+    /// Show what is new since an earlier `log --json`: TOKEN is its next_cursor
     #[arg(long, value_name = "TOKEN", value_parser = Cursor::parse, conflicts_with_all = ["since", "lines"])]
     cursor: Option<Cursor>,
-    /// Show output from the last DUR, exact to about a second
+    /// Show output from the last DUR, to within about a second
     #[arg(long, value_name = "DUR", value_parser = duration)]
     since: Option<Duration>,
-    /// Show only lines that match this regular expression, as they are found. Searches the text as it is
-    /// shown; without --offset, --cursor or --since, all of it
+    /// Show only lines that match this regular expression. Searches the whole output as it is shown as text, or the
+    /// part that --offset, --cursor or --since selects
     #[arg(long, value_name = "RE", value_parser = LinePattern::new, conflicts_with_all = ["follow", "bytes"])]
     grep: Option<LinePattern>,
-    /// Show before each line when it came, exact to about a second; `-` if that is not known yet
+    /// Show before each line when it was written, to within about a second; `-` if that is not known yet
     #[arg(long, conflicts_with = "follow")]
     timestamps: bool,
-    /// Then show new output as it comes, until the job ends
+    /// Then print new output as it comes, until the job ends
     #[arg(long, short)]
     follow: bool,
-    /// Show what a person would see on the job's terminal now
+    /// Show the screen of the job's terminal as it is now
     #[arg(long, conflicts_with_all = ["bytes", "lines", "offset", "cursor", "since", "grep", "timestamps", "follow", "raw"])]
     screen: bool,
-    /// Show the bytes as they are, with nothing in place of what was not kept
+    /// Print the bytes as they are, and nothing in place of output that was not kept
     #[arg(long, conflicts_with = "redact")]
     raw: bool,
-    /// Show at most this much text: its beginning and its end, or only its end if that is all that fits, and a
-    /// line that says how much was left out
+    /// Show at most this much text: the beginning and the end, or only the end if no more fits, and a line that
+    /// says how much was left out
     #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with_all = ["raw", "bytes", "follow", "grep", "timestamps"])]
     budget: Option<u64>,
-    /// Only look: do not count as told of the end
+    /// Only look: the inbox still reports the end of the job
     #[arg(long)]
     peek: bool,
     #[command(flatten)]
     secrets: Secrets,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  outlive log build                        the last 200 lines
+  outlive log build --follow               and then new lines until the job ends
+  outlive log build --grep 'error|FAILED'  the lines that match
+  outlive log build --offset 1 -n 50       the first 50 lines
+  outlive log build --since 5m             what it wrote in the last 5 minutes";
 
 #[derive(Clone, Copy, Debug)]
 struct Bytes {

@@ -6,10 +6,10 @@ use crate::exit::{Exit, Failure};
 use clap::CommandFactory;
 use std::path::PathBuf;
 
-/// Print the manual page, or write one for every command into a directory
+/// Print the manual page, or write a page for every command into a directory
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Write outlive.1, outlive-run.1, … there
+    /// Write outlive.1, outlive-run.1, … into this directory
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

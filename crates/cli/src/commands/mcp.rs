@@ -9,35 +9,36 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Serve the verbs to an agent as MCP tools, over standard input and output or HTTP
+/// Serve the verbs to an agent as MCP tools, over standard input and output or over HTTP
 ///
-/// Ends when its input does; the jobs do not. An agent finds its jobs again by its session: the one given
-/// here, else the one its requests name (as Codex's do), else the one in the environment (as of Claude
-/// Code), else one that ends with this server.
+/// The server ends when its input ends; the jobs continue. An agent finds its jobs again by its session. That
+/// is the one given with --session, else the one that its requests name (Codex does), else the one in the
+/// environment (Claude Code sets it), else a new one that ends with this server.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Whose calls these are, whatever the client says
+    /// Serve this session, whatever the client says
     #[arg(long, value_name = "KEY")]
     session: Option<String>,
-    /// Show jobs of other sessions too, and let them be stopped
+    /// Let the client see and stop jobs of other sessions too
     #[arg(long)]
     all_sessions: bool,
-    /// How long the client waits for an answer: what waits answers by then [default: 45s]
+    /// How long the client waits for an answer; every call answers within this time [default: 45s]
     #[arg(long, value_name = "DUR", value_parser = duration)]
     patience: Option<Duration>,
-    /// Offer one more tool, `process`, with the actions that some harnesses teach their models
+    /// Offer one more tool, `process`, with the actions that some agents teach their models
     #[arg(long)]
     compat: bool,
-    /// Serve over HTTP at this address instead (127.0.0.1:0 takes a free port), until killed
+    /// Serve over HTTP at this address until killed; port 0 takes a free port (127.0.0.1:0)
     #[arg(long, value_name = "ADDR")]
     http: Option<SocketAddr>,
-    /// The token clients must send, in a file only you can read [default: a new one, said on stderr]
+    /// File that holds the token clients must send; only you may be able to read it [default: a new token, printed
+    /// on stderr]
     #[arg(long, value_name = "FILE", requires = "http")]
     token_file: Option<PathBuf>,
-    /// Let the address be one that other machines reach
+    /// Allow an address that other machines can reach
     #[arg(long, requires = "http")]
     allow_remote: bool,
-    /// A name of this machine that requests may be made to; repeatable
+    /// Accept requests that name this host; repeatable
     #[arg(long, value_name = "NAME", requires = "http")]
     allow_host: Vec<String>,
 }

@@ -50,7 +50,7 @@ pub struct Secrets {
     /// Leave out what looks like a credential
     #[arg(long, overrides_with = "no_redact")]
     pub redact: bool,
-    /// Leave it in (the default here)
+    /// Show credentials as they are (the default)
     #[arg(long)]
     no_redact: bool,
 }

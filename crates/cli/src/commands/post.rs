@@ -11,28 +11,30 @@ use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Put finished outside work (a delegation) into a session's inbox
+/// Put finished work from elsewhere (a delegation) into a session's inbox
 ///
-/// The file holds one JSON object, all of what is to be told: `goal`, `context`, `role`, `status` (`done`,
-/// `failed`, or a word of yours), `summary`, `result` or `output`, `error`, `duration_ms` or
-/// `duration_seconds`, and for a batch `results`, each with the same keys. Results are told in their order, or
-/// by their `task_index` (0, 1, …); `goals` lists what each task was to do. Other keys are told as they are;
-/// numbers named `…_ms`, `…_seconds` or `…_at` as times.
+/// The file holds one JSON object with everything that the session should be told. Known keys are `goal`,
+/// `context`, `role`, `status` (`done`, `failed`, or a word of your own), `summary`, `result` or `output`,
+/// `error`, and `duration_ms` or `duration_seconds`.
+///
+/// For a batch, `results` holds one such object per task, in order or numbered by `task_index` (0, 1, …), and
+/// `goals` says what each task had to do. Other keys are shown as they are; numbers whose key ends in `_ms`,
+/// `_seconds` or `_at` are shown as times.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Whose inbox [default: $OUTLIVE_SESSION, else the agent's own session]
+    /// Post to this session [default: $OUTLIVE_SESSION, else the agent's own session]
     #[arg(long, value_name = "KEY")]
     session: Option<String>,
-    /// The unit of work it belongs to
+    /// Task that the work belongs to
     #[arg(long, value_name = "KEY")]
     task: Option<String>,
-    /// What it is
+    /// What kind of event this is
     #[arg(long, value_enum, default_value_t = KindArg::Delegation)]
     kind: KindArg,
-    /// An id of your own; a second post with it is taken for the first
+    /// Choose the id. A second post with the same id changes nothing, so a post can be repeated safely
     #[arg(long)]
     id: Option<String>,
-    /// The JSON file (as in `--json FILE`), or - for standard input
+    /// File with the JSON object, or - for standard input
     #[arg(value_name = "FILE", default_value = "-")]
     file: PathBuf,
 }

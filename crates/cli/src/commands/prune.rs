@@ -10,25 +10,26 @@ use outlive::verbs::prune;
 use outlive::{agree, count};
 use std::time::Duration;
 
-/// Remove ended jobs: those that any of these options names; without one, those older than 7 days
+/// Remove ended jobs, by default those that ended more than 7 days ago
 ///
-/// Never removes a job that still has a running process. Keeps a job for up to 30 days if its session has
-/// not been told of its end or of another event. --force removes it all the same.
+/// Removes each job that at least one of the options selects. Never removes a job that still has a running
+/// process. Keeps a job for up to 30 days if its session has not been told of its end or of another event;
+/// --force removes it anyway.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Ended longer ago than this
+    /// Remove jobs that ended longer ago than this
     #[arg(long, value_name = "DUR", value_parser = duration)]
     older_than: Option<Duration>,
-    /// All but the newest N
+    /// Remove all but the newest N
     #[arg(long, value_name = "N")]
     keep: Option<usize>,
-    /// The oldest, until the rest takes no more than this
+    /// Remove the oldest jobs until the rest takes at most this much space
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_size: Option<u64>,
-    /// All that have ended
+    /// Remove all jobs that have ended
     #[arg(long)]
     all: bool,
-    /// Also remove jobs whose session has not been told, and directories that cannot be read
+    /// Also remove jobs whose session has not been told yet, and job directories that cannot be read
     #[arg(long)]
     force: bool,
 }

@@ -6,11 +6,12 @@ use outlive::Size;
 use outlive::api::reply::ResizeReply;
 use outlive::verbs::resize;
 
-/// Give a job's terminal another size
+/// Change the size of a job's terminal
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Its id, the beginning of it, or its name
+    /// The job to resize: its id, the beginning of its id, or its name
     id: String,
+    /// The new size, such as 40x120
     #[arg(value_name = "ROWSxCOLS", value_parser = Size::parse)]
     size: Size,
 }

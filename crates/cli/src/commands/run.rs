@@ -2,7 +2,6 @@
 
 mod foreground;
 mod options;
-pub mod plain;
 
 pub use options::Options;
 
@@ -17,36 +16,53 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-/// Start a job in the background; print its id and return
+/// Start a job in the background and print its id
 ///
-/// Returns once the command has been executed, or could not be (126, 127). The job has its own
-/// session: nothing that happens to this process, its group or its terminal reaches it. No `&`,
-/// `nohup`, `setsid` or redirection is needed.
+/// Returns as soon as the command runs. If the command was not found, the exit code is 127; if it cannot
+/// be executed, 126.
+///
+/// The job has a session of its own, so no signal to this process, its process group or its terminal
+/// reaches it. You do not need `&`, `nohup`, `setsid` or redirections: all output is kept, and
+/// `outlive log` prints it.
 #[derive(Debug, Default, clap::Args)]
+#[command(override_usage = USAGE, after_long_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     pub options: Options,
-    /// Run this string with a shell (bash, else sh)
+    /// Run this string with a shell: bash, or sh if there is no bash
     #[arg(long, value_name = "STRING", conflicts_with = "command")]
     shell: Option<String>,
-    /// Stay and follow the output, end with the job's code; with a duration, at most that long
+    /// Print the output until the job ends, and exit with its code. With DUR, return after at most that time
+    /// (exit code 124); the job continues
     #[arg(long, value_name = "DUR", num_args = 0..=1, require_equals = true, value_parser = duration)]
     wait: Option<Option<Duration>>,
-    /// The same as --wait
+    /// Same as --wait
     #[arg(long, conflicts_with = "wait")]
     follow: bool,
-    /// Return once it is ready (see --ready); at most this long, then 124
+    /// Return when the job is ready (see --ready). With DUR, return after at most that time (exit code 124); the
+    /// job continues
     #[arg(long, value_name = "DUR", num_args = 0..=1, require_equals = true, value_parser = duration, requires = "ready", conflicts_with_all = ["wait", "follow"])]
     wait_ready: Option<Option<Duration>>,
-    /// Become the job's keeper, for a batch script (`exec`) or as the first process of a container: TERM or INT stops
-    /// the job with its --grace, the output is copied to stdout, and the code is the job's own. If this process is
-    /// killed (SIGKILL), the job is stopped too. Its standard input is not passed on to the job
+    /// Stay in the foreground, for a batch script (`exec outlive run …`) or as the first process of a container
+    ///
+    /// TERM or INT stops the job with its --grace. The output is copied to stdout, and the exit code is the job's
+    /// own. If this process is killed (SIGKILL), the job is stopped too. Standard input is not passed to the job.
     #[arg(long, conflicts_with_all = ["wait", "follow", "wait_ready", "unless_running"])]
     foreground: bool,
-    /// The command and its arguments
+    /// Command to run, with its arguments
     #[arg(value_name = "COMMAND", trailing_var_arg = true)]
     command: Vec<OsString>,
 }
+
+const USAGE: &str = "outlive run [OPTIONS] [--] <COMMAND> [ARG]...
+       outlive run [OPTIONS] --shell <STRING>";
+
+const EXAMPLES: &str = "\
+Examples:
+  outlive run --name build -- cargo build
+  outlive run --shell 'make && make test' --wait=30s
+  outlive run --name web --ready port:8080 --wait-ready=60s -- npm start
+  outlive run --watch ERROR --timeout 2h -- ./train.sh";
 
 impl Args {
     /// What to say if the command cannot be started: `--wait 5s` makes `5s` the command.

@@ -13,34 +13,45 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileTypeExt;
 
-/// Write to a job's input: the text as it is, then keys, then its end
+/// Write to the standard input or the terminal of a job
 ///
-/// For jobs started with --stdin pipe or --pty. Arrives once, whole and in order, also when the job's
-/// keeper is replaced meanwhile.
+/// The job must have been started with --stdin pipe or --pty. The text is written as it is, then Enter, then
+/// the keys, then the end of the input. It arrives once, whole and in order, even if a keeper of the job is
+/// killed meanwhile.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 #[command(override_usage = "outlive send <ID> [TEXT] [OPTIONS]")]
 pub struct Args {
-    /// Its id, the beginning of it, or its name
+    /// The job to write to: its id, the beginning of its id, or its name
     id: String,
-    /// The text to send; `-` sends standard input. Without TEXT standard input is sent; with --enter,
-    /// --key or --eof only if it is a regular file, since a pipe may never end
+    /// Text to send; `-` sends standard input
+    ///
+    /// Without TEXT, standard input is sent. With --enter, --key or --eof it is sent only if it is a regular file,
+    /// because a pipe may never end.
     text: Option<OsString>,
-    /// Press Enter after it
+    /// Press Enter after the text
     #[arg(long)]
     enter: bool,
-    /// Press keys after it: C-c, Up, F5, M-x, Tab, Esc, …; repeatable
+    /// Press keys after that: C-c, Up, F5, M-x, Tab, Esc, …; repeatable
     #[arg(long, value_name = "NAME", num_args = 1.., value_parser = key)]
     key: Vec<Key>,
-    /// Send it as a bracketed paste if the program has asked for that
+    /// Send the text as a bracketed paste if the program has asked for that
     #[arg(long)]
     paste: bool,
-    /// Then end the input
+    /// Then end the job's input
     #[arg(long)]
     eof: bool,
-    /// A second send with this id writes nothing and says so, so a send can be repeated safely
+    /// Give this write an id. A second send with the same id writes nothing and says so, so a send can be repeated
+    /// safely
     #[arg(long, value_name = "ID", value_parser = write_id)]
     write_id: Option<WriteId>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  outlive send repl 'print(1+1)' --enter
+  outlive send menu --key Down Down Enter
+  outlive send filter --eof <data.txt";
 
 fn key(text: &str) -> Result<Key, String> {
     Key::parse(text).map_err(|error| {

@@ -9,7 +9,7 @@ use outlive::inbox::Inbox;
 use outlive::verbs::session::{self, Ended, Running, Waiting};
 use outlive::verbs::stop::Stop;
 
-/// Sessions: who asked
+/// Close a session
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -18,14 +18,14 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Close a session: what waits in its inbox is kept, or dropped if asked
+    /// Close a session: keep or drop the events in its inbox, and stop its jobs if asked
     End {
-        /// Its key
+        /// Key of the session
         key: String,
-        /// Drop what waits, and what jobs that still run will have to tell
+        /// Drop the events that wait, and those that its running jobs will still produce
         #[arg(long, conflicts_with = "keep")]
         drop: bool,
-        /// Keep what waits (the default)
+        /// Keep the events that wait (the default)
         #[arg(long)]
         keep: bool,
         /// Stop its running jobs too

@@ -9,26 +9,26 @@ use outlive_kit::verbs::setup::{self, Action, Change, Found, Places, Plan, Scope
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
-/// Plug Outlive into an agent: its MCP entry, its hooks, and a few lines of instructions
+/// Plug Outlive into an agent: add its MCP entry, its hooks and short instructions
 ///
-/// Without an agent, shows which are found here and what would be done. A file that outlive has not
-/// written to before is changed only after you agree; what was in it is kept beside it
-/// (`.outlive-backup`), and `--undo` gives it back.
+/// Without an agent, lists the agents that are found here and what setup would change. Setup asks before it
+/// changes a file that it has not written to before, and keeps a copy beside it (`.outlive-backup`).
+/// `--undo` restores that file.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// claude-code, codex, gemini, opencode, cursor
+    /// The agents: claude-code, codex, gemini, opencode, cursor
     #[arg(value_parser = Agent::parse)]
     agents: Vec<Agent>,
-    /// Set up this directory, for everyone who works there, and not the user
+    /// Set up this directory for everyone who works in it, instead of your own user
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// Take out what setup has put in, and nothing else (without an agent: of all of them)
+    /// Remove what setup has added, and nothing else; without an agent, for all agents
     #[arg(long)]
     undo: bool,
-    /// Show what would change, and change nothing
+    /// Print what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask
+    /// Do not ask before changing your files
     #[arg(long, short)]
     yes: bool,
 }

@@ -7,10 +7,12 @@ use crate::render;
 use outlive::api::job::JobView;
 use outlive::verbs::show;
 
-/// One job now: state, outcome, the end of its output; changes nothing
+/// Show one job: its state, its outcome and the last lines of its output
+///
+/// Nothing is changed: an end that `show` prints still waits in the inbox of the session.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Its id, the beginning of it, or its name
+    /// The job to show: its id, the beginning of its id, or its name
     id: String,
     #[command(flatten)]
     secrets: Secrets,

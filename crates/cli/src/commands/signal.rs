@@ -6,12 +6,12 @@ use outlive::api::reply::SignalReply;
 use outlive::verbs::signal::{self, Signaled};
 use outlive::{Signal, agree};
 
-/// Send one signal to every process of a job
+/// Send a signal to every process of a job
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Its id, the beginning of it, or its name
+    /// The job to signal: its id, the beginning of its id, or its name
     id: String,
-    /// A name such as USR1 or SIGINT, or a number
+    /// The signal: a name such as USR1 or SIGINT, or a number
     #[arg(value_parser = Signal::parse)]
     signal: Signal,
 }

@@ -10,16 +10,28 @@ use outlive::{Error, JobId};
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// Stop jobs, the whole tree of each: TERM, grace, KILL until none is left
+/// Stop jobs, each with its whole process tree
+///
+/// Sends TERM to every process of the job, waits for the grace time, then sends KILL until no process is
+/// left. This reaches processes that used setsid or a double fork, too. A job that has ended already may
+/// have left processes behind: `stop` ends those.
+///
+/// If one of the ids is wrong, no job is stopped.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
-    /// Ids, beginnings of ids, or names
+    /// The jobs: ids, beginnings of ids, or names
     #[arg(required = true)]
     ids: Vec<String>,
-    /// From TERM to KILL [default: the job's own, 2s]
+    /// How long to wait between TERM and KILL [default: the job's `run --grace`, else 2s]
     #[arg(long, value_name = "DUR", value_parser = duration)]
     grace: Option<Duration>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  outlive stop web
+  outlive stop web worker --grace 30s";
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let how = stop::Stop {

@@ -13,37 +13,53 @@ use outlive::verbs::wait::{self, Until, Waited, What};
 use outlive::{Job, JobId};
 use std::time::Duration;
 
-/// Block until jobs have ended; end with the job's own code
+/// Wait until jobs have ended, and exit with the job's own code
 ///
-/// With several jobs the code is that of the first, in the order given, that did not end with 0.
-/// Without any, waits for all running jobs of this session, or all there are outside a session.
-/// A job's own session that waited for it has been told of its end: its inbox does not tell it again.
-/// Set OUTLIVE_SESSION to say for which session you wait.
+/// With several jobs, the exit code is that of the first job, in the order given, that did not end with 0.
+/// Without an id, waits for all running jobs of this session; outside a session, for all running jobs.
+///
+/// If the job's own session waits for it, its inbox does not report that end again. Set OUTLIVE_SESSION to
+/// say for which session you wait.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
-    /// Ids, beginnings of ids, or names
+    /// The jobs: ids, beginnings of ids, or names
     ids: Vec<String>,
-    /// Until one of them has ended; the code is that job's
+    /// Wait until one of them has ended, and exit with its code
     #[arg(long, conflicts_with = "all")]
     any: bool,
-    /// Until all of them have ended (the default)
+    /// Wait until all of them have ended (the default)
     #[arg(long)]
     all: bool,
-    /// Wait for this, or for the job's end; if the job ends before `ready`, `match`, `quiet` or `input`, the exit code
-    /// is never 0. `match` and `quiet`: only events that nobody has been told of yet
+    /// Wait for this, or until the job ends
+    ///
+    /// The exit code is 0 if it has come. If the job ends before `ready`, `match`, `quiet` or `input`, the exit code is
+    /// never 0. `match` and `quiet` wait for an event that nobody has been told of yet.
     #[arg(long = "for", value_enum, default_value_t = For::End)]
     what: For,
-    /// At most this long (then 124, and the jobs are untouched)
+    /// Wait at most this long, then exit with 124; the jobs continue
     #[arg(long, value_name = "DUR", value_parser = duration)]
     timeout: Option<Duration>,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  outlive wait build && echo ok        until it has ended
+  outlive wait build --timeout 5m      for at most 5 minutes, then exit with 124
+  outlive wait --any api worker        until one of them has ended
+  outlive wait web --for ready         until it is ready (see `run --ready`)";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum For {
+    /// The job has ended
     End,
+    /// The job is ready, as `run --ready` says
     Ready,
+    /// The job printed a line that `run --watch` watches for
     Match,
+    /// The job wrote nothing for as long as `run --quiet-after` says
     Quiet,
+    /// The job waits for input
     Input,
 }
 

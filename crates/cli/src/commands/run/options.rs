@@ -16,104 +16,115 @@ use std::time::Duration;
 #[derive(Debug, Default, clap::Args)]
 #[command(group = ArgGroup::new("watched").multiple(true).args(["watch", "watch_regex", "watch_not", "watch_not_regex"]))]
 pub struct Options {
-    /// A name to call it by. Refused while another job of this session has it and runs
+    /// Give the job a name, which other commands take instead of its id. Fails if a running job of this session has
+    /// that name
     #[arg(long)]
     pub(super) name: Option<String>,
-    /// Stop the running job of that name first
+    /// If a running job of this session has the same name, stop it first
     #[arg(long, requires = "name")]
     replace: bool,
-    /// An id of your own; a second start with it is refused, so a start can be repeated safely
+    /// Choose the id. Fails if a job with this id exists, so a start can be repeated safely
     #[arg(long)]
     id: Option<String>,
-    /// Who asks [default: $OUTLIVE_SESSION, else the agent's own session]
+    /// Session that is told how the job ends [default: $OUTLIVE_SESSION, else the agent's own session]
     #[arg(long, value_name = "KEY")]
     pub(super) session: Option<String>,
-    /// The unit of work it belongs to
+    /// Task that the job belongs to; `list --task` selects by it
     #[arg(long, value_name = "KEY")]
     pub(super) task: Option<String>,
-    /// Where to run it [default: here]
+    /// Run the command in this directory [default: the current directory]
     #[arg(long, value_name = "DIR")]
     pub(super) cwd: Option<PathBuf>,
-    /// Give it a terminal of its own [default size: 30x120]
+    /// Give the job a terminal of its own [default size: 30x120]
     #[arg(long, value_name = "ROWSxCOLS", num_args = 0..=1, require_equals = true, value_parser = Size::parse, conflicts_with = "stdin")]
     pty: Option<Option<Size>>,
-    /// What it reads from: nothing, or what is sent to it
+    /// What the job reads on its standard input
     #[arg(long, value_enum, default_value_t = StdinArg::Null)]
     stdin: StdinArg,
-    /// Have programs talk plainly: no colours, pagers, editors or questions (unless --env says so)
+    /// Set variables that turn off colours, pagers, editors and questions in many programs (--env overrides them)
     #[arg(long)]
     plain: bool,
-    /// Add a variable to the environment, which is inherited; repeatable
+    /// Set an environment variable, beside those that the job inherits; repeatable
     #[arg(long, value_name = "K=V")]
     env: Vec<OsString>,
-    /// Stop it after this long, counted from when the command is executed [0: never]
+    /// Stop the job when its command has run for this long; 0 means no limit [default: 0]
     #[arg(long, value_name = "DUR", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
-    /// From TERM to KILL when it is stopped [default: 2s]
+    /// How long to wait between TERM and KILL when the job is stopped [default: 2s]
     #[arg(long, value_name = "DUR", value_parser = duration)]
     grace: Option<Duration>,
-    /// How much of its output is kept: the first quarter and the newest rest [default: 64M; 0: all]
+    /// Keep at most this much output: the beginning, up to a quarter of SIZE, and the newest output; 0 keeps all
+    /// [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = kept_size)]
     max_output: Option<u64>,
-    /// When its session is to be told
+    /// Which kind of end to report to the session
     #[arg(long, value_enum, default_value_t = NotifyArg::End)]
     notify: NotifyArg,
-    /// Tell of lines that hold this text, while it runs; repeatable
+    /// Report output lines that contain this text, while the job runs; repeatable
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     watch: Vec<String>,
-    /// Tell of lines in which this regular expression matches; repeatable
+    /// Report output lines that match this regular expression; repeatable
     #[arg(long, value_name = "RE")]
     watch_regex: Vec<String>,
     /// Do not report lines that contain TEXT. Without --watch, report every other line; repeatable
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     watch_not: Vec<String>,
-    /// The same for a regular expression
+    /// Do not report lines that match this regular expression; repeatable
     #[arg(long, value_name = "RE")]
     watch_not_regex: Vec<String>,
-    /// Watch for this many matches only (1: the first)
+    /// Stop watching after N matches
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "watched")]
     watch_limit: Option<u64>,
-    /// By what sign it is ready: line:REGEX, port:NUMBER or http:URL[=STATUS]
+    /// Report when the job is ready: when it prints a line (line:REGEX), listens on a port (port:NUMBER) or answers
+    /// over HTTP (http:URL[=STATUS])
     #[arg(long, value_name = "SIGN", value_parser = Ready::parse)]
     ready: Option<Ready>,
-    /// Tell when it has written nothing for this long, once a silence
+    /// Report when the job has written nothing for this long, once for each silence
     #[arg(long, value_name = "DUR", value_parser = positive_duration)]
     quiet_after: Option<Duration>,
-    /// Wait until no other job has this lock, and have it while it runs
+    /// Start the command when no other job holds this lock, and hold it while the command runs
     #[arg(long, value_name = "NAME")]
     lock: Option<String>,
-    /// If the session runs this command in this directory already, print that job instead
+    /// If this session already runs the same command in the same directory, print that job and start nothing
     #[arg(long)]
     unless_running: bool,
-    /// Run this with a shell once it has ended, the event as JSON on its standard input
+    /// Run this shell command when the job has ended, with the event as JSON on its standard input; retried if it
+    /// fails
     #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     on_end: Option<String>,
-    /// What becomes of processes that outlive the command [default: keep; with --foreground: stop]
+    /// What to do with processes that the command leaves behind [default: keep; with --foreground: stop]
     #[arg(long, value_enum)]
     pub(super) leftovers: Option<LeftoversArg>,
-    /// Hold off the machine's sleep while it runs (systemd-inhibit)
+    /// Keep the machine from going to sleep while the job runs (uses systemd-inhibit)
     #[arg(long)]
     keep_awake: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum NotifyArg {
+    /// Report every end
     #[default]
     End,
+    /// Report the end unless the job succeeded
     Failure,
+    /// Do not report the end
     Never,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum StdinArg {
+    /// No input; the job reads end of file at once
     #[default]
     Null,
+    /// What `outlive send` and `outlive attach` write
     Pipe,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum LeftoversArg {
+    /// Let them run, and show how many there are
     Keep,
+    /// Stop them when the command has ended
     Stop,
 }
 
