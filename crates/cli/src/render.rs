@@ -3,7 +3,7 @@
 use outlive::api::job::JobView;
 use outlive::units::show_size;
 use outlive::words::{self, cut, one_line};
-use outlive::{Job, agree, count, visible};
+use outlive::{Job, count, visible};
 
 /// One line about how a job is or ended.
 pub fn line(job: &Job) -> String {
@@ -71,10 +71,7 @@ pub fn details(view: &JobView) -> String {
             (None, _) => None,
         },
     );
-    let of_watch = |lines| {
-        let were = agree(lines, "was", "were");
-        format!("{} of its watch {were} told", count(lines, "line"))
-    };
+    let of_watch = |lines| format!("{} reported", count(lines, "line"));
     add("matches", job.matches.map(of_watch));
     add("ended", job.ended_at.map(|at| at.to_string()));
     add("asked by", job.ended_by_detail.clone());
@@ -94,7 +91,7 @@ pub fn details(view: &JobView) -> String {
     let dropped = words::dropped(&job.output);
     let missing = match job.output.complete {
         true => "",
-        false => ", what it wrote last may be missing",
+        false => ", the newest part may be missing",
     };
     rows.push((
         "output",

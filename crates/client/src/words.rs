@@ -131,12 +131,15 @@ pub fn dropped(output: &JobOutput) -> String {
     let mut text = String::new();
     if by_limit > 0 {
         text.push_str(&format!(
-            ", {} of it were dropped (--max-output)",
+            ", {} of it dropped (--max-output)",
             show_size(by_limit)
         ));
     }
     if failed > 0 {
-        text.push_str(&format!(", {} of it could not be kept", show_size(failed)));
+        text.push_str(&format!(
+            ", {} of it could not be stored",
+            show_size(failed)
+        ));
     }
     text
 }

@@ -64,7 +64,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     }
     drop(terminal);
     match over? {
-        Over::Left => context.say(&format!("outlive: left {id}, which goes on")),
+        Over::Left => context.say(&format!("outlive: left {id}; the job continues")),
         Over::Ended => context.say(&format!(
             "outlive: {}",
             render::line(&show::show(&context.outlive, &id)?)
@@ -130,7 +130,7 @@ fn heed(
         Happening::EndTyped => {
             if !read_only && attach.input == Input::Pipe {
                 still_watching(attach.end_input())?;
-                context.say("outlive: its input has ended; Ctrl-] leaves");
+                context.say("outlive: the input of the job has ended; Ctrl-] leaves");
             }
             Ok(None)
         }

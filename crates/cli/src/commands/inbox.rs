@@ -197,7 +197,7 @@ fn print(context: &Context, args: &Args, delivery: &Delivery) -> Result<(), Fail
         .find_map(|event| event.session.as_ref());
     if let (Some(session), false) = (session, args.ack_all || args.peek) {
         let command = ack_command(session, &delivery.ids());
-        context.say(&format!("outlive: once you have taken note: {command}"));
+        context.say(&format!("outlive: to ack: {command}"));
     }
     Ok(())
 }

@@ -56,7 +56,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let context = &context.with_secrets(&args.secrets);
     let listing = list::list(&context.outlive, &filter)?;
     for (id, error) in &listing.unreadable {
-        context.say(&format!("outlive: job {id} cannot be shown: {error}"));
+        context.say(&format!("outlive: cannot show job {id}: {error}"));
     }
     match context.json {
         true => context.print_json(&JobList { jobs: listing.jobs })?,

@@ -34,7 +34,7 @@ pub fn duration(text: &str) -> Result<Duration, units::BadUnit> {
 /// For clap: a duration that cannot be none.
 pub fn positive_duration(text: &str) -> Result<Duration, String> {
     match duration(text) {
-        Ok(time) if time.is_zero() => Err("it must be longer than no time".to_owned()),
+        Ok(time) if time.is_zero() => Err("it must be longer than 0".to_owned()),
         other => other.map_err(|error| error.to_string()),
     }
 }

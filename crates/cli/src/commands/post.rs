@@ -65,7 +65,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     };
     let (event, posted) = post::post(&context.outlive, asked)?;
     if posted == Posted::Already {
-        context.say("outlive: it was posted before; nothing was changed");
+        context.say("outlive: this was posted before; nothing was changed");
     }
     match context.json {
         true => context.print_json(&PostReply {
@@ -93,7 +93,7 @@ fn read(path: &Path) -> Result<Value, Failure> {
     };
     read.map_err(|error| bad(error.to_string()))?;
     if bytes.len() as u64 > LARGEST {
-        return Err(bad(format!("it has more than {LARGEST} bytes; post a summary")).into());
+        return Err(bad(format!("it is larger than {LARGEST} bytes; post a summary")).into());
     }
     match serde_json::from_slice(&bytes) {
         Ok(value @ Value::Object(_)) => Ok(value),

@@ -46,19 +46,19 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let untold = pruned.untold.len() as u64;
     if untold > 0 {
         context.say(&format!(
-            "outlive: kept {} of which nobody has been told yet (--force removes {})",
+            "outlive: kept {} whose session has not been told yet (--force removes {})",
             count(untold, "job"),
             agree(untold, "it", "them")
         ));
     }
     for id in &pruned.busy {
         context.say(&format!(
-            "outlive: kept {id}, whose keeper is still there; try again later"
+            "outlive: kept {id}: its keeper is still running; try again later"
         ));
     }
     for id in &pruned.ringing {
         context.say(&format!(
-            "outlive: kept {id}, whose doorbell is still being rung; `outlive stop {id}` gives it up"
+            "outlive: kept {id}: its doorbell is still being rung; `outlive stop {id}` ends that"
         ));
     }
     for (id, why) in &pruned.failed {
@@ -67,15 +67,15 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     for (path, why) in &pruned.left_behind {
         let path = path.display();
         context.say_error(&format!(
-            "outlive: a removed job left {path}, which could not be deleted: {why}; delete it by hand"
+            "outlive: cannot delete {path}, which belonged to a removed job: {why}; delete it by hand"
         ));
     }
     if let Some(why) = &pruned.unfinished {
-        context.say_error(&format!("outlive: not everything was tidied up: {why}"));
+        context.say_error(&format!("outlive: some remains were not cleaned up: {why}"));
     }
     for event in &pruned.dropped {
         context.say(&format!(
-            "outlive: nobody was told of the event {event}, and nobody will be: its job was removed"
+            "outlive: the event {event} was never delivered, and is gone with its job"
         ));
     }
     for (id, why) in &pruned.unreadable {
@@ -101,8 +101,8 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             unreadable: ids(&pruned.unreadable),
         })?,
         false => context.print(&format!(
-            "removed {}, {}",
-            pruned.removed.len(),
+            "removed {}, freed {}",
+            count(pruned.removed.len() as u64, "job"),
             show_size(pruned.freed_bytes)
         ))?,
     }

@@ -105,7 +105,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     }
     if started.already {
         context.say(&format!(
-            "outlive: {} runs this already; nothing was started",
+            "outlive: job {} already runs this command; nothing was started",
             job.id
         ));
     }
@@ -205,7 +205,7 @@ fn until_ready(context: &Context, job: &Job, limit: Option<Duration>) -> Result<
         (Some(true), _) => Exit::Success,
         (_, true) => {
             context.say(&format!(
-                "outlive: it ended before it was ready: {}",
+                "outlive: the job ended before it was ready: {}",
                 render::line(job)
             ));
             match Exit::of(job) {
@@ -214,7 +214,10 @@ fn until_ready(context: &Context, job: &Job, limit: Option<Duration>) -> Result<
             }
         }
         (_, false) => {
-            context.say("outlive: it is not ready yet, and goes on");
+            context.say(&format!(
+                "outlive: {} is not ready yet; it continues",
+                job.id
+            ));
             Exit::OutOfTime
         }
     };
@@ -245,7 +248,7 @@ fn follow(context: &Context, id: &JobId, limit: Option<Duration>) -> Result<bool
 /// Time is up and the job goes on. Its id is said on stderr: stdout has the output of the job.
 fn yielded(context: &Context, job: &Job) -> Result<Exit, Failure> {
     context.say(&format!(
-        "outlive: {} goes on in the background; `outlive wait {}` waits for it",
+        "outlive: {} continues in the background; `outlive wait {}` waits for it",
         job.id, job.id
     ));
     if context.json {

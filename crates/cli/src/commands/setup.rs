@@ -61,7 +61,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         if let Some(real) = &change.elsewhere {
             let (path, real) = (change.path.display(), real.display());
             context.say(&format!(
-                "outlive: note: {path} leads to {real}, which is changed"
+                "outlive: note: {path} leads to {real}, which setup changes"
             ));
         }
     }
@@ -86,7 +86,7 @@ fn agreed(plan: &Plan) -> Result<bool, Failure> {
     let mut err = io::stderr().lock();
     writeln!(
         err,
-        "These files are yours; what is in them stays, and a copy is kept:"
+        "These files are yours. Setup adds to them and keeps a copy of each beside it:"
     )?;
     for change in foreign {
         writeln!(err, "  {}{}", change.path.display(), link(change))?;

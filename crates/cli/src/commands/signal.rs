@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use outlive::api::reply::SignalReply;
 use outlive::verbs::signal::{self, Signaled};
-use outlive::{Signal, agree};
+use outlive::{Signal, agree, count};
 
 /// Send a signal to every process of a job
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,11 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             reached,
             denied,
         })?,
-        false => context.print(&format!("{id} {} to {reached}", args.signal))?,
+        false => context.print(&format!(
+            "{id} {} sent to {}",
+            args.signal,
+            count(reached.into(), "process")
+        ))?,
     }
     Ok(Exit::Success)
 }

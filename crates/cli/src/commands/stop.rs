@@ -47,11 +47,11 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         match one.what {
             What::TheJob => {}
             What::Leftovers => context.say(&format!(
-                "outlive: {} had ended; what it left behind was stopped",
+                "outlive: {} had already ended; the processes that it left behind were stopped",
                 one.job.id
             )),
             What::Doorbell => context.say(&format!(
-                "outlive: {} had ended; its doorbell was given up",
+                "outlive: {} had already ended; its doorbell is not rung again",
                 one.job.id
             )),
             What::AlreadyEnded => {

@@ -90,7 +90,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     }
     context.noted(waited.receipt.told());
     if waited.out_of_time {
-        context.say("outlive: out of time; what has not ended goes on");
+        context.say("outlive: time is up; jobs that have not ended continue");
         return Ok(Exit::OutOfTime);
     }
     Ok(match args.what {

@@ -201,7 +201,7 @@ impl Options {
 fn kept_size(text: &str) -> Result<u64, String> {
     match size(text).map_err(|error| error.to_string())? {
         few @ 1..bound::LEAST => Err(format!(
-            "{} is too little; at least {} bytes are kept, or 0 for all",
+            "{} is too small; give at least {} bytes, or 0 to keep all output",
             count(few, "byte"),
             bound::LEAST
         )),

@@ -19,7 +19,11 @@ fn leaving_is_said_the_job_goes_on_and_the_terminal_is_sane() {
     let person = Person::sits_down(&world);
     person.attaches("", &id, "up");
     person.leaves(&id);
-    assert!(person.sees().contains("goes on"), "{}", person.sees());
+    assert!(
+        person.sees().contains("the job continues"),
+        "{}",
+        person.sees()
+    );
     person.until_sees("code=0");
     person.has_a_sane_terminal();
     assert!(is_running(&world, &id));

@@ -71,7 +71,7 @@ fn control_d_ends_the_input_of_a_pipe_job_and_its_output_is_followed() {
     person.enters("one");
     until_output(&world, &id, "up\none\n");
     person.presses("C-d");
-    person.until_sees("its input has ended");
+    person.until_sees("the input of the job has ended");
     until_output(&world, &id, "up\none\nended\n");
     person.enters("two");
     let_go(&world);

@@ -145,10 +145,10 @@ fn a_job_whose_doorbell_is_rung_again_is_said_to_be_kept_for_it() {
     let pruned = world.outlive(&prune);
     assert_eq!(
         (pruned.code, pruned.stdout.as_str()),
-        (0, "removed 0, 0 B\n")
+        (0, "removed 0 jobs, freed 0 B\n")
     );
     let words = format!(
-        "outlive: kept {id}, whose doorbell is still being rung; `outlive stop {id}` gives it up\n"
+        "outlive: kept {id}: its doorbell is still being rung; `outlive stop {id}` ends that\n"
     );
     assert_eq!(pruned.stderr, words);
     let answer = world.json(&["prune", "--all", "--force", "--json"]);
@@ -159,7 +159,7 @@ fn a_job_whose_doorbell_is_rung_again_is_said_to_be_kept_for_it() {
 
     let stopped = world.outlive(&["stop", &id]);
     assert_eq!(stopped.code, 0, "{stopped:?}");
-    let words = format!("outlive: {id} had ended; its doorbell was given up\n");
+    let words = format!("outlive: {id} had already ended; its doorbell is not rung again\n");
     assert_eq!(stopped.stderr, words);
     assert_eq!(standing(&world, &id)["state"], "given_up");
     let answer = world.json(&["prune", "--all", "--force", "--json"]);

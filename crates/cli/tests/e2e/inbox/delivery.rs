@@ -235,7 +235,12 @@ fn the_hint_can_be_pasted() {
         let id = world.ok(&["run", &format!("--session={session}"), "--", "true"]);
         world.until_over(&id);
         let ran = world.outlive(&["inbox", &format!("--session={session}")]);
-        let hint = ran.stderr.split("note: outlive").nth(1).unwrap().trim_end();
+        let hint = ran
+            .stderr
+            .split("to ack: outlive")
+            .nth(1)
+            .unwrap()
+            .trim_end();
         let script = format!("'{}' {hint}", outlive_testkit::programs::outlive());
         let ran = Ran::of(&mut world.within("bash", ["-c", &script]));
         assert_eq!(ran.code, 0, "{script}: {ran:?}");

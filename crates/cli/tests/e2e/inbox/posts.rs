@@ -149,7 +149,7 @@ fn what_is_no_post_is_refused_and_leaves_nothing() {
         ("[1]", "is not a JSON object"),
         ("\"text\"", "is not a JSON object"),
         ("null", "is not a JSON object"),
-        (&large, "more than 4194304 bytes"),
+        (&large, "larger than 4194304 bytes"),
     ];
     for (text, reason) in cases {
         let ran = try_to_post(&world, text, &[]);

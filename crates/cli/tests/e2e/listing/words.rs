@@ -180,18 +180,18 @@ fn one_of_a_thing_is_not_said_to_be_several() {
     ]);
     world.wait(&id);
     let shown = world.ok(&["show", &id]);
-    assert!(shown.contains("1 line of its watch was told"), "{shown}");
+    assert!(shown.contains("1 line reported"), "{shown}");
     let ended = world.ok(&["session", "end", "s", "--drop"]);
     assert_eq!(
         ended,
         "1 event dropped, 0 kept; 0 jobs stopped, 0 still running"
     );
     let few = world.outlive(&["run", "--max-output", "1", "--", "true"]);
-    assert!(few.stderr.contains("1 byte is too little"), "{few:?}");
+    assert!(few.stderr.contains("1 byte is too small"), "{few:?}");
     world.ok(&["stop", &id]);
     let untold = world.ok(&["run", "--session", "s", "--", "true"]);
     world.until_over(&untold);
     let pruned = world.outlive(&["prune", "--all"]).stderr;
-    let kept = "outlive: kept 1 job of which nobody has been told yet (--force removes it)\n";
+    let kept = "outlive: kept 1 job whose session has not been told yet (--force removes it)\n";
     assert_eq!(pruned, kept);
 }

@@ -36,7 +36,7 @@ fn the_running_job_is_given_and_said_to_be() {
     assert_eq!(second["id"], id);
     assert_eq!(second["pid"], first["pid"]);
     assert_eq!(second["name"], Value::Null);
-    let words = format!("outlive: {id} runs this already; nothing was started\n");
+    let words = format!("outlive: job {id} already runs this command; nothing was started\n");
     assert_eq!(said, words);
     let plain = world.ok(&["run", "--unless-running", "--", "sleep", "60"]);
     assert_eq!(plain, id);
@@ -128,7 +128,7 @@ fn one_that_waits_for_its_lock_counts() {
         (third["id"].as_str(), third["state"].as_str()),
         (Some("mine"), Some("waiting"))
     );
-    assert!(said.contains("mine runs this already"), "{said}");
+    assert!(said.contains("mine already runs this command"), "{said}");
     assert_eq!(world.outlive(&["show", "other"]).code, 3);
     // A start that is repeated with its own id finds itself.
     assert_eq!(

@@ -141,7 +141,7 @@ fn the_answer_says_what_was_done() {
     assert_eq!(answer["unreadable"], json!([]));
     over(&world, &["--", "true"]);
     let said = world.ok(&["prune", "--all"]);
-    assert!(said.starts_with("removed 1, "), "{said}");
+    assert!(said.starts_with("removed 1 job, freed "), "{said}");
 }
 
 fn not_started(world: &World) -> String {

@@ -30,7 +30,7 @@ fn assert_exact_but_for_gaps(world: &World, id: &str, expected: &[u8]) {
     assert_eq!(job["output"]["bytes"], expected.len(), "{job}");
     assert_eq!(job["output"]["dropped_bytes"], dropped, "{job}");
     let shown = world.ok(&["show", id]);
-    let is_said = shown.contains(" of it could not be kept, ");
+    let is_said = shown.contains(" of it could not be stored, ");
     assert_eq!(is_said, dropped > 0, "{shown}");
     assert!(!shown.contains("--max-output"), "{shown}");
     assert!(dropped > 0, "{job}");

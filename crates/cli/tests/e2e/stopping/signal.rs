@@ -26,7 +26,7 @@ fn a_signal_reaches_the_leader_and_its_children() {
     });
     assert_eq!(
         world.ok(&["signal", &id, "usr1"]),
-        format!("{id} SIGUSR1 to 4")
+        format!("{id} SIGUSR1 sent to 4 processes")
     );
     until("all have heard again", || {
         count(&world, &id, "child") == 6 && count(&world, &id, "leader") == 2
@@ -42,7 +42,7 @@ fn a_signal_may_be_a_number_or_a_name_in_any_dress() {
     for (times, word) in (1..).zip(["12", "USR2", "SIGUSR2", "sigusr2"]) {
         assert_eq!(
             world.ok(&["signal", &id, word]),
-            format!("{id} SIGUSR2 to 1")
+            format!("{id} SIGUSR2 sent to 1 process")
         );
         until("it heard", || count(&world, &id, "heard") == times);
     }

@@ -126,7 +126,7 @@ fn run_wait_with_a_limit_yields_a_job_that_goes_on() {
     assert!(begun.elapsed() >= Duration::from_millis(300));
     assert_eq!(ran.code, 124, "{ran:?}");
     assert_eq!(ran.stdout, "");
-    assert!(ran.stderr.contains("job goes on"), "{ran:?}");
+    assert!(ran.stderr.contains("job continues"), "{ran:?}");
     let job = world.show("job");
     assert_eq!(job["state"], "running");
     assert!(is_alive(world.leader("job")));
