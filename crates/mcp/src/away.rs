@@ -1,7 +1,7 @@
-//! "While you were away": what the session has not been told yet is appended to whatever it asks.
+//! "While you were away": every reply ends with the events that the session has not been told yet.
 //!
-//! Events are claimed before the reply is made and acked once it is out (`delivery`), as with every
-//! other consumer of an inbox.
+//! Like every consumer of an inbox, it claims events before the reply is made and acks them after the
+//! reply is written (see `delivery`).
 
 use crate::call::Call;
 use crate::reply::Said;
@@ -10,7 +10,8 @@ use outlive::inbox::{Delivery, InboxEvent, Kind, Selection};
 use outlive::verbs::inbox;
 use outlive::{Error, JobId};
 
-/// Appends what waits. That it cannot be read withholds nothing: it stays, and is told later.
+/// Appends the waiting events. If they cannot be read, the reply goes out without them; a later one
+/// tells them.
 pub fn append(call: &Call, said: &mut Said) {
     let covers = std::mem::take(&mut said.told.covers);
     let running = std::mem::take(&mut said.told.running);
@@ -29,7 +30,7 @@ fn take(
     covers: &[(JobId, Kind)],
     running: Vec<JobId>,
 ) -> Result<Option<Delivery>, Error> {
-    // One reply does not say of a job that it runs and that it has ended.
+    // One reply must not say that a job runs and that it has ended.
     let inbox = call.inbox.clone().without_ends_of(running);
     let is_new = |event: &InboxEvent| {
         !covers
@@ -40,7 +41,7 @@ fn take(
         skip_shown: true,
         limit: MAX_EVENTS_BESIDE,
     };
-    // What the reply itself tells need not be claimed: others may be told of it if it never arrives.
+    // Do not claim what the reply itself tells: if it never arrives, others may still tell it.
     if !covers.is_empty() {
         let peeked = inbox.peek(selection)?.confirm();
         if !peeked.events().iter().any(is_new) {

@@ -1,4 +1,5 @@
-//! What a tool gets: the home on behalf of the session that calls, and how long it may take.
+//! The context of a tool call: the home on behalf of the calling session, and how long the call may
+//! take.
 
 use crate::glances::Glances;
 use crate::reply::Refused;
@@ -14,11 +15,11 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-/// Between two signs of life of a call that waits, unless the client's patience is less than four of
-/// these. Clients give up after a minute or so without one.
+/// The time between two progress messages of a waiting call, unless the client waits for less than four
+/// of these. Clients give up after about a minute without one.
 const PROGRESS: Duration = Duration::from_secs(10);
 
-/// Whose jobs a call may see.
+/// Which jobs a call may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     Session,
@@ -28,45 +29,45 @@ pub enum Scope {
 /// One call of a tool.
 #[derive(Debug)]
 pub struct Call {
-    /// On behalf of the session.
+    /// The home, on behalf of the session.
     pub outlive: Outlive,
     pub session: Label,
-    /// No later server will be of this session.
+    /// The session exists only as long as this server.
     pub is_made: bool,
     pub scope: Scope,
-    /// What tells this call from others, the same if the client repeats it.
+    /// Identifies this call. A client that repeats the call sends the same one.
     pub id: Option<String>,
-    /// Of the session.
+    /// The inbox of the session.
     pub inbox: Inbox,
     pub glances: Arc<Glances>,
     pub patience: Patience,
 }
 
-/// How long a call may take, and how it says that it goes on.
+/// How long a call may take, and how it reports progress.
 #[derive(Debug)]
 pub struct Patience {
     pub most: Duration,
-    /// The client wants none of the answer any more.
+    /// Cancelled when the client no longer wants the answer.
     pub cancelled: CancellationToken,
     pub progress: Option<Progress>,
 }
 
-/// Where a client wants to be told that its call goes on.
+/// Where a client wants progress messages.
 #[derive(Debug)]
 pub struct Progress {
     pub peer: Peer<RoleServer>,
     pub token: ProgressToken,
-    /// Of the server, for the threads that wait.
+    /// The server's runtime, for the threads that wait.
     pub runtime: Handle,
 }
 
 impl Call {
-    /// Finds the job that is meant, among those that this call may see. Another session's job is no job.
+    /// Finds a job among those that this call may see. A job of another session counts as missing.
     pub fn find(&self, text: &str) -> Result<JobId, Refused> {
         match (self.scope, self.outlive.find(text)) {
             (Scope::Everything, _) => Ok(self.outlive.find_of_any_session(text)?),
             (Scope::Session, Ok(id)) if self.is_own(&id)? => Ok(id),
-            // Another session's job may begin alike.
+            // The id of another session's job may begin with the same letters.
             (Scope::Session, _) => self.find_among_own(text),
         }
     }
@@ -116,25 +117,25 @@ impl Call {
 }
 
 impl Patience {
-    /// How long to wait if the caller wants to wait so long.
+    /// How long to wait if the caller wants to wait this long.
     pub fn within(&self, asked: Option<Duration>) -> Duration {
         asked.map_or(self.most, |asked| asked.min(self.most))
     }
 
-    /// Waits a stretch at a time, saying in between that it goes on, until `wait` brings something or
-    /// the time is up. `wait` is given how long a stretch is.
+    /// Waits in intervals and reports progress between them, until `wait` returns something or the time
+    /// is up. `wait` gets the length of an interval.
     pub fn stretches<T>(
         &self,
         limit: Duration,
         what: &str,
-        mut wait: impl FnMut(Duration) -> Result<(T, Come), Error>,
+        mut wait: impl FnMut(Duration) -> Result<(T, WaitResult), Error>,
     ) -> Result<T, Error> {
         let begun = Instant::now();
         loop {
             let left = limit.saturating_sub(begun.elapsed());
             let (brought, come) = wait(left.min(PROGRESS).min(self.most / 4))?;
             let is_over = begun.elapsed() >= limit || self.cancelled.is_cancelled();
-            if come == Come::Yes || is_over {
+            if come == WaitResult::Yes || is_over {
                 return Ok(brought);
             }
             self.say(begun.elapsed(), limit, what);
@@ -149,27 +150,27 @@ impl Patience {
         let param = ProgressNotificationParam::new(progress.token.clone(), elapsed.as_secs_f64())
             .with_total(limit.as_secs_f64())
             .with_message(message);
-        // A client that cannot be told has gone, which the server learns by itself.
+        // If this fails, the client is gone, which the server notices by itself.
         let _ = progress
             .runtime
             .block_on(progress.peer.notify_progress(param));
     }
 }
 
-/// Whether what was waited for has come.
+/// Whether the awaited event has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Come {
+pub enum WaitResult {
     Yes,
     NotYet,
 }
 
-/// A number of seconds from outside.
+/// Parses a number of seconds from outside.
 pub fn seconds(what: &str, asked: Option<f64>) -> Result<Option<Duration>, Refused> {
     let Some(seconds) = asked else {
         return Ok(None);
     };
     match Duration::try_from_secs_f64(seconds) {
-        // More would come round to a short time when it is counted in milliseconds.
+        // A larger number would overflow and become a short time in milliseconds.
         Ok(time) if time <= MAX_DURATION => Ok(Some(time)),
         _ => Err(Refused::bad_input(format!(
             "{what} is a number of seconds, at most ten thousand years of them, not {seconds}"
@@ -182,11 +183,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_beyond_all_deadlines_is_refused_and_never_becomes_a_short_one() {
+    fn a_time_that_is_too_long_is_refused_and_never_becomes_a_short_one() {
         let taken = |asked| seconds("timeout_seconds", Some(asked)).ok().flatten();
         assert_eq!(taken(1.5), Some(Duration::from_millis(1500)));
         assert_eq!(taken(0.0), Some(Duration::ZERO));
-        // In milliseconds this is 2^64 and a little.
+        // In milliseconds, this is a little more than 2^64.
         for bad in [18_446_744_073_709_552.0, 1e300, -1.0, f64::NAN] {
             assert_eq!(taken(bad), None, "{bad}");
         }

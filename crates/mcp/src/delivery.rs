@@ -1,7 +1,7 @@
-//! What is noted once a reply is out.
+//! Records what a reply told, after the reply has been written.
 //!
-//! A reply may tell of ends and other events. That they were told is noted when the reply has been
-//! written to the client, and not before: killed in between, the session is told again.
+//! A reply may report ends and other events. They are recorded as told only after the reply has been
+//! written to the client. If the server is killed before that, the session is told again.
 
 use outlive::Error;
 use rmcp::RoleServer;
@@ -15,10 +15,10 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-/// One thing to note once a reply is out.
+/// One thing to record after a reply is written.
 pub type Note = Box<dyn FnOnce() -> Result<(), Error> + Send>;
 
-/// Notes all of it. What cannot be written down is told again: no reason to fail what was asked.
+/// Records everything. If that fails, the session is told again; the request itself still succeeds.
 fn note_all(notes: Vec<Note>) {
     for note in notes {
         let _ = note();
@@ -28,13 +28,13 @@ fn note_all(notes: Vec<Note>) {
 /// The replies that are on their way.
 #[derive(Clone, Default)]
 pub struct Deliveries {
-    /// Those that are made, by the request that each answers.
+    /// The finished replies that are not being written yet, by their request.
     made: Arc<Mutex<HashMap<RequestId, Vec<Note>>>>,
-    /// How many are being written or noted.
+    /// The number of replies that are being written or recorded.
     underway: Arc<watch::Sender<usize>>,
 }
 
-/// One that is being written or noted, as long as this is there.
+/// One reply that is being written or recorded, for as long as this value exists.
 struct Underway(Arc<watch::Sender<usize>>);
 
 impl Drop for Underway {
@@ -52,14 +52,14 @@ impl fmt::Debug for Deliveries {
 impl Deliveries {
     pub fn add(&self, id: RequestId, notes: Vec<Note>) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        // One of the same id was cancelled, and never written.
+        // A call with the same id was cancelled and never answered.
         made.insert(id, notes);
     }
 
-    /// Waits until what replies told has been noted: a client that answers one at once is not to be told
-    /// the same again.
+    /// Waits until everything that earlier replies told is recorded. A client that answers a reply at
+    /// once must not be told the same again.
     pub async fn noted(&self) {
-        /// A client that does not read its replies is not waited for.
+        /// Do not wait longer for a client that does not read its replies.
         const LONGEST: Duration = Duration::from_secs(1);
         let mut underway = self.underway.subscribe();
         let _ = tokio::time::timeout(LONGEST, underway.wait_for(|count| *count == 0)).await;
@@ -70,7 +70,7 @@ impl Deliveries {
         made.remove(id).map(|notes| self.begin(notes))
     }
 
-    /// It is being written from now on.
+    /// The reply is being written from now on.
     pub fn begin(&self, notes: Vec<Note>) -> Begun {
         self.underway.send_modify(|count| *count += 1);
         Begun {
@@ -80,33 +80,33 @@ impl Deliveries {
     }
 }
 
-/// A reply that is being written. Dropped before it is [`Begun::done`], it never arrived.
+/// A reply that is being written. If it is dropped before [`Begun::done`], it did not arrive.
 pub struct Begun {
     notes: Vec<Note>,
     underway: Underway,
 }
 
 impl Begun {
-    /// It is out.
+    /// The reply has been written.
     pub async fn done(self) {
         let Begun { notes, underway } = self;
-        // It only fails if the server is being shut down; then all is told again.
+        // This fails only while the server shuts down. Then everything is told again.
         let _ = tokio::task::spawn_blocking(move || note_all(notes)).await;
         drop(underway);
     }
 }
 
-/// A line that was no message.
+/// A line that was not a message.
 #[derive(Debug)]
 pub struct Garbage {
     pub id: Option<RequestId>,
 }
 
-/// A transport that knows which of its messages are out, answers what was no message, and tells when the
-/// client has gone.
+/// A transport that knows which messages have been written, answers lines that are not messages, and
+/// reports when the client has gone.
 pub struct Noting<T> {
     pub inner: T,
-    /// One for each that was none.
+    /// One entry for each such line.
     pub garbage: mpsc::Receiver<Garbage>,
     pub deliveries: Deliveries,
     pub closed: CancellationToken,
@@ -143,7 +143,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Noting<T> {
             let message = match message {
                 Ok(message) => message,
                 Err(garbage) => {
-                    // Without an id where none can be read, as the protocol has it.
+                    // As the protocol requires, there is no id if none can be read.
                     let why = "not valid JSON (is every string valid UTF-8, without half of a surrogate pair?)";
                     let why = ErrorData::parse_error(why, None);
                     let _ = self

@@ -1,4 +1,4 @@
-//! For the fuzz targets alone: tools called with any arguments, and nothing started.
+//! For the fuzz targets only: calls tools with any arguments, and starts nothing.
 
 use crate::call::{Call, Patience, Scope};
 use crate::reply::Refused;
@@ -12,21 +12,21 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// A server without a wire.
+/// A server without a transport.
 #[derive(Debug)]
 pub struct Desk {
     call: Call,
     entries: Vec<Entry>,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub enum Answered {
     Said(String),
     Refused(String),
-    /// The arguments are not those of the tool.
+    /// The arguments do not match the tool's schema.
     BadParams(String),
-    /// The command that `run` would have started, and the times it was given.
+    /// The command that `run` would have started, and its times.
     WouldRun {
         timeout: Option<Duration>,
     },
@@ -60,7 +60,7 @@ impl Desk {
         })
     }
 
-    /// Calls the tool of this number, counted round and round.
+    /// Calls the tool with this number, modulo the number of tools.
     pub fn ask(&self, tool: usize, arguments: JsonObject) -> Answered {
         let entry = &self.entries[tool % self.entries.len()];
         let asked = match entry.tool.name.as_ref() {

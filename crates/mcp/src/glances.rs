@@ -1,15 +1,15 @@
-//! Who has looked at which job, and what was to be seen: to tell an agent that polls that there is
-//! nothing new. Only a courtesy, so it is kept in memory, and not for ever.
+//! Remembers who has looked at which job and what they saw, to tell an agent that polls that nothing is
+//! new. It is only a courtesy, so it stays in memory and is bounded.
 
 use outlive::{Job, JobId, JobState, Label};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// More than anybody looks at in turn.
-const MOST: usize = 256;
+/// More jobs than anybody looks at in turn.
+const MAX_LOOKS: usize = 256;
 
-/// What a look shows of a running job, but for the time.
+/// What a look shows of a running job, except the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Sight {
     state: JobState,
@@ -23,7 +23,7 @@ struct Sight {
 pub struct Glances(Mutex<HashMap<(Label, JobId), (Sight, Instant)>>);
 
 impl Glances {
-    /// Notes a look; says how long ago the last one was, if that showed the same of a job that runs.
+    /// Records a look. Returns the time since the last one, if the job runs and looked the same.
     pub fn look(&self, session: &Label, job: &Job) -> Option<Duration> {
         let sight = Sight {
             state: job.state,
@@ -33,7 +33,7 @@ impl Glances {
             awaiting_input: job.awaiting_input,
         };
         let mut glances = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if glances.len() >= MOST {
+        if glances.len() >= MAX_LOOKS {
             glances.clear();
         }
         let key = (session.clone(), job.id.clone());

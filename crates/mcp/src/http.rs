@@ -1,14 +1,15 @@
-//! Serving over HTTP (streamable HTTP): clients of 2026-07-28 one request at a time, older ones in sessions
-//! of the transport (`Mcp-Session-Id`), so that they can be told of what they subscribed to.
+//! Serves over streamable HTTP. Clients of 2026-07-28 send independent requests. Older clients have
+//! sessions of the transport (`Mcp-Session-Id`), which deliver their subscriptions.
 //!
-//! On this machine only, unless asked otherwise; with a token; refusing requests that name another host
-//! than this one, or that come from web pages of elsewhere: whoever can speak to this server can run commands.
+//! Whoever can talk to this server can run commands. So by default it accepts only this machine. It
+//! requires a token, and refuses requests that name another host or come from foreign web pages.
 //!
-//! What a reply told is noted when its last byte has been taken to be sent; when the client has gone
-//! before that, nothing is. (An older client that comes back for a reply it lost may so be told twice, with
-//! the same ids.)
+//! What a reply told is recorded after its last byte was passed on. If the client has gone before that,
+//! nothing is recorded. An older client that fetches a lost reply again may thus be told twice, with
+//! the same event ids.
 //!
-//! The sessions of the transport are kept in memory only, and are not whose calls these are.
+//! The sessions of the transport are only in memory. They do not decide which agent's session a call
+//! belongs to.
 
 use crate::delivery::{Begun, Deliveries};
 use crate::server::{Options, Server};
@@ -40,22 +41,23 @@ use tokio_util::sync::CancellationToken;
 /// The header that names a session.
 const SESSION: &str = "outlive-session";
 
-/// So long nothing has to be said in a session: a working day. After that it is begun anew where it is needed,
-/// but what was subscribed to is forgotten. One that its client never ends costs some fifty kilobytes until then.
+/// How long a transport session may be idle: a working day. After that it is created again when needed,
+/// but its subscriptions are forgotten. A session that its client never ends uses about fifty kilobytes
+/// until then.
 const IDLE: Duration = Duration::from_secs(8 * 3600);
 
-/// Where web pages may be from.
+/// The web pages that may connect.
 const ORIGINS: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
 
-/// Where to serve, and to whom.
+/// Where to serve, and for whom.
 #[derive(Clone, Debug)]
 pub struct Http {
     pub address: SocketAddr,
-    /// An address that other machines reach is meant.
+    /// The caller really wants an address that other machines can reach.
     pub allow_remote: bool,
-    /// Names of this machine that requests may use, besides its own address and those of loopback.
+    /// Host names that requests may use, in addition to its own address and those of loopback.
     pub hosts: Vec<String>,
-    /// Holds the token, readable by its owner only; else one is made.
+    /// The file with the token, readable only by its owner. Without one, a token is generated.
     pub token_file: Option<PathBuf>,
 }
 
@@ -63,7 +65,7 @@ pub struct Http {
 #[derive(Clone, Debug)]
 pub struct Listening {
     pub url: String,
-    /// If it was made now.
+    /// The token, if it was generated now.
     pub made_token: Option<String>,
 }
 
@@ -83,7 +85,7 @@ impl<H> Clone for Shared<H> {
     }
 }
 
-/// Serves until it is killed; tells when it has begun.
+/// Serves until the process is killed. Reports when it listens.
 pub fn serve_http(
     outlive: Outlive,
     options: Options,
@@ -93,7 +95,7 @@ pub fn serve_http(
     serve_http_within(outlive, options, http, |server| server, begun)
 }
 
-/// The same, with the server inside of another, which may add to what it offers.
+/// Like [`serve_http`], with the server inside another one that may add tools.
 pub fn serve_http_within<H: ServerHandler>(
     outlive: Outlive,
     options: Options,
@@ -137,7 +139,7 @@ pub fn serve_http_within<H: ServerHandler>(
     })
 }
 
-/// Whatever is made for each client's session, and for each request that is of none.
+/// The service, created for each client session and for each request without one.
 fn service<H: ServerHandler>(
     make: impl Fn() -> H + Send + Sync + 'static,
     http: &Http,
@@ -149,7 +151,7 @@ fn service<H: ServerHandler>(
         .chain(http.hosts.iter().cloned());
     let mut config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(hosts)
-        // Of web pages, only those of this machine are to speak to it, and with the token.
+        // Only web pages of this machine may connect, and only with the token.
         .with_allowed_origins(ORIGINS)
         .enforce_origin_validation();
     config.session_store = Some(Arc::new(Sessions::default()));
@@ -177,7 +179,7 @@ async fn handle<H: ServerHandler>(
     })
 }
 
-/// Compares all of it, however early it differs.
+/// Compares the whole token in constant time.
 fn is_allowed(headers: &HeaderMap, token: &str) -> bool {
     let given = headers.get(AUTHORIZATION).map(|value| value.as_bytes());
     let Some(given) = given.and_then(|value| value.strip_prefix(b"Bearer ")) else {
@@ -208,7 +210,7 @@ fn make_token() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// What is to be noted once the response to one HTTP request is out.
+/// What to record after the response to one HTTP request is written.
 #[derive(Clone, Default)]
 pub struct Slot(Arc<Mutex<Option<Begun>>>);
 
@@ -222,18 +224,18 @@ impl Slot {
     }
 }
 
-/// The slot of the HTTP request that a request came by, if it did.
+/// The slot of the HTTP request that carried this request, if any.
 pub fn slot(extensions: &Extensions) -> Option<&Slot> {
     extensions.get::<Parts>()?.extensions.get::<Slot>()
 }
 
-/// Which session that HTTP request names: for clients that send no other, but any header.
+/// The session that the HTTP request names, for clients that can only send a header.
 pub fn session(extensions: &Extensions) -> Option<&str> {
     let header = extensions.get::<Parts>()?.headers.get(SESSION)?;
     header.to_str().ok().filter(|key| !key.is_empty())
 }
 
-/// A body that notes when all of it has been taken to be sent.
+/// A body that records when all of it has been passed on.
 struct Noted {
     inner: Body,
     slot: Slot,
@@ -273,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_whole_token_opens() {
+    fn only_the_complete_token_is_accepted() {
         for (given, allowed) in [
             (Some("Bearer secret"), true),
             (Some("Bearer secre"), false),

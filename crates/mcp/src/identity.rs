@@ -1,24 +1,24 @@
-//! Who calls, and which call it is.
+//! Finds out which session calls, and identifies repeated calls.
 //!
-//! The session is the one the server was started for, else the one a request names, else the one of the
-//! server's environment, else one of this server alone. A session that was given when the server was
-//! started is not to be changed by a request: whoever gave it meant it.
+//! The session is the one that the server was started for, else the one in the request, else the one in
+//! the server's environment, else a session of this server alone. A request cannot override a session
+//! that was given at the start of the server.
 
 use outlive::{Error, JobId, Label, WriteId, clock};
 use serde_json::{Map, Value};
 
-/// What a request carries beside its parameters.
+/// The metadata of a request.
 pub type Meta = Map<String, Value>;
 
-/// Under which keys of `_meta` clients name their conversation, in the order to look: Codex sends the
-/// first two; the last is ours, for clients that have none.
+/// The keys of `_meta` under which clients name their conversation, in the order to look. Codex sends
+/// the first two; the last one is ours, for other clients.
 const SESSION_KEYS: [&str; 3] = ["threadId", "sessionId", "outlive/session"];
-/// Codex has them in here as well.
+/// Codex has them in this object too.
 const TURN: &str = "x-codex-turn-metadata";
 const TURN_KEYS: [&str; 2] = ["thread_id", "session_id"];
 const CALL_KEYS: [&str; 2] = ["callId", "outlive/call"];
 
-/// How the session of a server is found.
+/// How the session of a call is found.
 #[derive(Clone, Debug)]
 pub struct Sessions {
     given: Option<Label>,
@@ -27,10 +27,10 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// `surrounding` is what the environment says.
+    /// `surrounding` is the session in the environment.
     pub fn new(given: Option<Label>, surrounding: Option<&str>) -> Result<Sessions, Error> {
         let surrounding = surrounding.map(|key| label("the session in the environment,", key));
-        // Unique on this machine, which is as far as a home reaches.
+        // Unique on this machine, which is enough for one home.
         let made = format!("mcp-{}-{}", clock::wall_ms(), std::process::id());
         Ok(Sessions {
             given,
@@ -39,7 +39,7 @@ impl Sessions {
         })
     }
 
-    /// Whose call a request is; `header` is what the HTTP request it came by says.
+    /// The session of a request. `header` is the session that the HTTP request names.
     pub fn of(&self, meta: &Meta, header: Option<&str>) -> Result<Label, Error> {
         if let Some(given) = &self.given {
             return Ok(given.clone());
@@ -50,7 +50,7 @@ impl Sessions {
         }
     }
 
-    /// Whether this session ends with the server: no other server will be of it.
+    /// Whether this session exists only as long as the server.
     pub fn is_made(&self, session: &Label) -> bool {
         *session == self.made
     }
@@ -60,9 +60,9 @@ fn named(meta: &Meta) -> Option<&str> {
     text_of(meta, &SESSION_KEYS).or_else(|| text_of(meta.get(TURN)?.as_object()?, &TURN_KEYS))
 }
 
-/// What this call has in common with no other than itself repeated, if the client gives it an id. Some
-/// models count their calls from 0 with every answer, so the id alone does not tell: what is asked, and
-/// the turn and item that Codex names, do the rest.
+/// Identifies this call, so that a repeated call can be recognised; `None` if the client sends no id.
+/// Some models number their calls from 0 in every answer, so the id alone is not enough: the arguments,
+/// and the turn and item that Codex names, are part of it.
 pub fn call_id(meta: &Meta, arguments: &Meta) -> Option<String> {
     let id = text_of(meta, &CALL_KEYS)?;
     let turn = meta.get(TURN).and_then(Value::as_object);
@@ -86,7 +86,7 @@ fn label(what: &'static str, text: &str) -> Result<Label, Error> {
     })
 }
 
-/// The id of the job that a call starts, the same whenever it is made.
+/// The id of the job that a call starts. A repeated call gets the same id.
 pub fn job_id(session: &Label, call: &str) -> Result<JobId, Error> {
     Ok(JobId::parse(&format!("call-{}", digest(session, call)))?)
 }
@@ -96,12 +96,12 @@ pub fn write_id(session: &Label, call: &str) -> Result<WriteId, Error> {
     Ok(WriteId::parse(&format!("call-{}", digest(session, call)))?)
 }
 
-/// FNV-1a of both, 64 bits, written like the ids of jobs. Ids of calls are random or counted, not
-/// chosen to collide; 64 bits keep any two of a session apart, and are short enough to type.
+/// FNV-1a of both, 64 bits, written like a job id. Call ids are random or counted, not chosen to
+/// collide. So 64 bits tell apart all calls of a session, and are short enough to type.
 fn digest(session: &Label, call: &str) -> String {
     const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    // A label holds no control character, so this ends it.
+    // A label contains no control character, so this byte separates the two.
     for byte in session.as_str().bytes().chain([0]).chain(call.bytes()) {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_session_is_given_named_surrounding_or_made() {
+    fn the_session_comes_from_the_start_the_request_the_environment_or_the_server() {
         let codex = meta(json!({"threadId": "t", "sessionId": "s", "callId": "c"}));
         let turn = meta(json!({TURN: {"session_id": "s", "thread_id": "u"}}));
         let own = meta(json!({"outlive/session": "mine", "sessionId": ""}));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_cannot_be_one_is_refused_and_a_header_may_name_one() {
+    fn an_invalid_session_is_refused_and_a_header_may_name_one() {
         let sessions = Sessions::new(None, None).unwrap();
         let long = meta(json!({"threadId": "x".repeat(81)}));
         assert!(matches!(
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_call_has_the_same_id_and_no_other_has() {
+    fn only_a_repeated_call_gets_the_same_id() {
         let id = |session: &str, call: &str| job_id(&key(session), call).unwrap();
         assert_eq!(id("s", "call_1"), id("s", "call_1"));
         assert_eq!(id("s", "call_1").as_str(), "call-t86ntnqp1spj5");

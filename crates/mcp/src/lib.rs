@@ -3,26 +3,27 @@
 //! ```text
 //!   a request ─► identity: whose call is it ─► tools/: one verb, on a blocking thread ─► reply
 //!                                                          away: what the session has not been told ─┤
-//!   the reply is written ◄─ delivery: only then is it noted that all of it was told ◄────────────────┘
+//!   the reply is written ◄─ delivery: only then is it recorded that all of it was told ◄─────────────┘
 //! ```
-//! | module | owns |
+//!
+//! | module | contains |
 //! |---|---|
-//! | `server` | the handshake, the list of tools, one request from its arrival to its reply |
-//! | `identity` | which session calls; ids that a repeated call gives again |
-//! | `call` | what a tool gets: the home on behalf of its session, patience, progress |
-//! | `tools` | one tool, one file |
+//! | `server` | the handshake, the list of tools, and one request from its arrival to its reply |
+//! | `identity` | which session calls, and how a repeated call is recognised |
+//! | `call` | the context of a tool call: home, session, time limit, progress |
+//! | `tools` | one tool per file |
 //! | `resources` | the outputs of jobs, for user interfaces |
-//! | `tasks` | foreground calls that outlast the client's patience |
-//! | `subscriptions` | outputs that grow |
-//! | `away` | "while you were away": events appended to any reply |
-//! | `delivery` | what is noted once a reply is out |
-//! | `stdio`, `http` | the two ways to reach it |
-//! | `sessions` | the transport's sessions over HTTP, which older clients have |
-//! | `schema` | schemas that every client takes |
+//! | `tasks` | foreground calls that take longer than the client waits |
+//! | `subscriptions` | notifications about outputs that grow |
+//! | `away` | "while you were away": events at the end of any reply |
+//! | `delivery` | records what a reply told, after it was written |
+//! | `stdio`, `http` | the two transports |
+//! | `sessions` | the HTTP sessions of older clients |
+//! | `schema` | JSON Schemas that every client accepts |
 //! | `answer`, `words` | jobs as structured content, and as text |
 //!
-//! What it does not do: it keeps no jobs. A server that ends, however it ends, changes nothing about
-//! them, and the next one of the same session finds them.
+//! The server keeps no jobs. However a server ends, its jobs go on, and the next server of the same
+//! session finds them.
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -1,5 +1,5 @@
-//! What a tool says: text for those who read, the same as structured content for programs, and what is
-//! to be noted once it is out.
+//! The reply of a tool: text for readers, the same as structured content for programs, and what to
+//! record after it is written.
 
 use crate::delivery::Note;
 use outlive::inbox::{InboxEvent, Kind};
@@ -9,22 +9,22 @@ use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// What a tool answers.
+/// The answer of a tool.
 pub struct Reply<A> {
-    /// Complete by itself: some clients show nothing else.
+    /// Complete by itself, because some clients show nothing else.
     pub text: String,
     pub answer: A,
     pub told: ByTheWay,
 }
 
-/// What a reply tells besides what was asked for.
+/// What a reply tells in addition to the answer.
 #[derive(Default)]
 pub struct ByTheWay {
-    /// Events that need not be told once more beside it.
+    /// Events that the reply already tells, so they need not be appended.
     pub covers: Vec<(JobId, Kind)>,
-    /// Jobs that it says run: if they have ended since, the next reply tells.
+    /// Jobs that the reply shows as running. If they have ended since, the next reply says so.
     pub running: Vec<JobId>,
-    /// What to note once it is out.
+    /// What to record after the reply is written.
     pub notes: Vec<Note>,
 }
 
@@ -37,7 +37,7 @@ impl<A> Reply<A> {
         }
     }
 
-    /// It tells how these jobs ended.
+    /// The reply tells how these jobs ended.
     #[must_use]
     pub fn tells_ends(mut self, ids: impl IntoIterator<Item = JobId>) -> Reply<A> {
         let ends = ids.into_iter().map(|id| (id, Kind::Ended));
@@ -45,7 +45,7 @@ impl<A> Reply<A> {
         self
     }
 
-    /// The same, and that nothing of them is left.
+    /// The reply tells how these jobs ended, and that none of their processes is left.
     #[must_use]
     pub fn tells_all_ends(mut self, ids: Vec<JobId>) -> Reply<A> {
         let left = ids.iter().map(|id| (id.clone(), Kind::LingeringEnded));
@@ -53,7 +53,7 @@ impl<A> Reply<A> {
         self.tells_ends(ids)
     }
 
-    /// It shows these jobs as they were when they were looked at.
+    /// The reply shows these jobs as they were at one moment.
     #[must_use]
     pub fn shows<'a>(mut self, jobs: impl IntoIterator<Item = &'a Job>) -> Reply<A> {
         let running = jobs.into_iter().filter(|job| !job.has_ended());
@@ -61,7 +61,7 @@ impl<A> Reply<A> {
         self
     }
 
-    /// Once it is out, this is noted.
+    /// Records this after the reply is written.
     #[must_use]
     pub fn then(mut self, note: impl FnOnce() -> Result<(), Error> + Send + 'static) -> Reply<A> {
         self.told.notes.push(Box::new(note));
@@ -69,10 +69,10 @@ impl<A> Reply<A> {
     }
 }
 
-/// Why a tool did not do what was asked, with what to do about it.
+/// Why a tool refused the request, and what to do about it.
 #[derive(Debug)]
 pub struct Refused {
-    /// For programs.
+    /// The kind of error, for programs.
     pub kind: &'static str,
     pub text: String,
 }
@@ -109,7 +109,7 @@ impl From<Error> for Refused {
             _ => "failed",
         };
         let text = match &error {
-            // The hints of these speak of the command line.
+            // The hints of these errors are about the command line.
             Error::NoSuchJob(text) => {
                 format!("no job {text:?} in this session; the tool `jobs` lists those there are")
             }
@@ -144,11 +144,11 @@ impl From<serde_json::Error> for Refused {
     }
 }
 
-/// The answer of any tool, made ready for its events.
+/// The answer of any tool, ready for events to be appended.
 pub struct Said {
     pub text: String,
     pub content: Map<String, Value>,
-    /// Of what kind the refusal is, if it is one.
+    /// The kind of refusal, if it is one.
     pub refused: Option<&'static str>,
     pub told: ByTheWay,
 }
@@ -169,7 +169,7 @@ impl<A: Serialize> Reply<A> {
 }
 
 impl Said {
-    /// Appends what the session had not been told.
+    /// Appends the events that the session has not been told.
     pub fn append(&mut self, events: &[InboxEvent], more: usize) -> Result<(), Refused> {
         if events.is_empty() {
             return Ok(());
@@ -193,7 +193,7 @@ impl Said {
         Ok(())
     }
 
-    /// The result as JSON, as a task keeps it.
+    /// The result as JSON, for a task.
     pub fn content_of_result(&self) -> Result<Map<String, Value>, Refused> {
         let mut result = CallToolResult::success(vec![ContentBlock::text(self.text.clone())]);
         result.structured_content = Some(Value::Object(self.content.clone()));
@@ -210,7 +210,7 @@ impl Said {
             result.structured_content = Some(Value::Object(self.content));
             return result;
         };
-        // Structured content would have to be what the tool answers.
+        // A refusal has no structured content: that would have to match the tool's schema.
         let mut result = CallToolResult::error(text);
         let mut meta = MetaObject::new();
         meta.0.insert("outlive/refused".to_owned(), json!(kind));
@@ -219,7 +219,7 @@ impl Said {
     }
 }
 
-/// What is absent is left out.
+/// Removes members that are null.
 pub fn without_nulls(value: Value) -> Value {
     match value {
         Value::Array(values) => values.into_iter().map(without_nulls).collect(),

@@ -14,7 +14,7 @@ const TYPE: &str = "text/plain";
 
 /// How many ended jobs are listed.
 const ENDED: usize = 20;
-/// What is read of one at most, in bytes of text: its beginning and its end.
+/// The most bytes of text that are read of one output: its beginning and its end.
 const BUDGET: usize = 256 * 1024;
 
 pub fn template() -> ResourceTemplate {
@@ -41,7 +41,7 @@ fn resource(job: &Job) -> Resource {
     .with_size(job.output.bytes)
 }
 
-/// One of them.
+/// Reads one of them.
 pub fn read(call: &Call, uri: &str) -> Result<ResourceContents, Refused> {
     let id = job_of(uri).ok_or_else(|| Refused::no_such_job(uri))?;
     let whole = Part::Bytes { from: 0, to: None };
@@ -53,7 +53,7 @@ pub fn read(call: &Call, uri: &str) -> Result<ResourceContents, Refused> {
     Ok(ResourceContents::text(text.text, uri).with_mime_type(TYPE))
 }
 
-/// The job a resource is the output of.
+/// The job whose output this resource is.
 pub fn job_of(uri: &str) -> Option<&str> {
     let id = uri.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
     (!id.is_empty() && !id.contains('/')).then_some(id)

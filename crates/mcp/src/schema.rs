@@ -1,21 +1,21 @@
-//! Schemas that every client takes.
+//! JSON Schemas that every client accepts.
 //!
-//! Validators and model providers stumble over formats of integers, over `type: [x, "null"]` and over
-//! references. So none of these is made: what may be absent is left out, and what has a type of its own
-//! stands where it is used.
+//! Some validators and model providers reject integer formats, `type: [x, "null"]` and references. So
+//! these schemas use none of them: optional members are absent instead of null, and nested types are
+//! written inline.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// The schema of what a tool takes.
+/// The schema of a tool's arguments.
 pub fn input<T: JsonSchema>() -> Map<String, Value> {
     portable(SchemaSettings::draft2020_12().for_deserialize(), |g| {
         g.into_root_schema_for::<T>().to_value()
     })
 }
 
-/// The schema of what a tool answers, and of the events that may come with it.
+/// The schema of a tool's answer, and of the events that may come with it.
 pub fn output<T: JsonSchema>() -> Map<String, Value> {
     let mut schema = portable(SchemaSettings::draft2020_12().for_serialize(), |g| {
         g.into_root_schema_for::<T>().to_value()
@@ -68,7 +68,7 @@ fn portable(
     }
 }
 
-/// Takes out of a schema what somebody stumbles over.
+/// Removes everything from a schema that some clients reject.
 fn simplify(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(simplify),
@@ -90,7 +90,7 @@ fn simplify(value: &mut Value) {
     }
 }
 
-/// What may be null may as well be absent, which is how it is told.
+/// A member that may be null may also be absent, so the schema describes it as absent.
 fn without_null(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = schema.get_mut("type") {
         types.retain(|name| name != "null");
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_absent_has_one_type() {
+    fn an_optional_member_has_a_single_type() {
         let schema = Value::Object(input::<Sample>());
         assert_eq!(schema["properties"]["maybe"]["type"], "integer");
         assert_eq!(schema["properties"]["maybe"].get("format"), None);

@@ -30,20 +30,20 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-/// How to serve.
+/// The options of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whose calls these are, whatever the client says.
+    /// The session of all calls, whatever the client says.
     pub session: Option<Label>,
-    /// Show jobs of other sessions too.
+    /// Shows jobs of other sessions too.
     pub all_sessions: bool,
-    /// Offer the tool `process` as well.
+    /// Offers the tool `process` as well.
     pub compat: bool,
     /// How long the client waits for an answer.
     pub patience: Duration,
 }
 
-/// From the end of the input to giving up calls that still wait.
+/// The time between the end of the input and the end of calls that still wait.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 const INSTRUCTIONS: &str = "Outlive runs commands as jobs that outlive this conversation's turns, \
@@ -53,7 +53,7 @@ not poll: when a job ends, or prints what you asked to `watch` for, you are told
 next call, under \"While you were away\". If you have nothing else to do, call `wait`. After a context \
 loss or a restart, `jobs` lists what this session has started, running and ended.";
 
-/// The server: everything in it is shared, so that it may be made anew for each request.
+/// The server. Everything in it is shared, so that it can be cloned for each request.
 #[derive(Clone, Debug)]
 pub struct Server {
     outlive: Outlive,
@@ -76,7 +76,7 @@ impl Server {
         let surrounding = environment::session();
         let sessions = Sessions::new(options.session.clone(), surrounding.as_deref())?;
         Ok(Server {
-            // A model's provider reads along.
+            // The model's provider reads the answers too.
             outlive: outlive.hiding_secrets(),
             entries: Arc::new(tools::entries(options.compat)),
             options: Arc::new(options),
@@ -88,7 +88,7 @@ impl Server {
         })
     }
 
-    /// The same for another client: what one subscribes to is its own affair.
+    /// The same server for another client, with subscriptions of its own.
     pub(crate) fn for_a_client(&self) -> Server {
         Server {
             subscriptions: Arc::default(),
@@ -96,7 +96,7 @@ impl Server {
         }
     }
 
-    /// What the tool gets.
+    /// The context for the tool.
     fn call(
         &self,
         context: &RequestContext<RoleServer>,
@@ -131,7 +131,7 @@ impl Server {
         })
     }
 
-    /// Looks something up on a thread of its own.
+    /// Runs a lookup on a blocking thread.
     pub(crate) async fn look<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
@@ -151,8 +151,8 @@ impl Server {
             .map_err(failed)
     }
 
-    /// Calls the tool on a thread of its own. The thread of a call that nobody wants the answer of any
-    /// more goes on until its verb returns: no verb is left half done.
+    /// Calls the tool on a blocking thread. If the client cancels the call, the thread continues until
+    /// its verb returns, so no verb is left half done.
     async fn answer(
         &self,
         entry: Entry,
@@ -179,7 +179,7 @@ impl Server {
         Ok(result)
     }
 
-    /// Has this noted once the reply to the request is out.
+    /// Records this after the reply to the request is written.
     pub(crate) fn deliver(&self, context: &RequestContext<RoleServer>, notes: Vec<Note>) {
         match http::slot(&context.extensions) {
             Some(slot) => slot.add(self.deliveries.begin(notes)),
@@ -188,7 +188,7 @@ impl Server {
     }
 }
 
-/// Nobody hears this.
+/// An answer that the client will not read.
 fn unwanted() -> ErrorData {
     ErrorData::internal_error("the call was cancelled; what it started goes on", None)
 }
@@ -204,7 +204,7 @@ fn answer(entry: &Entry, call: &Call, arguments: JsonObject) -> Result<Answered,
             return Err(ErrorData::invalid_params(text, None));
         }
     };
-    // Nobody would hear of what is claimed once the call is cancelled.
+    // The call is cancelled, so do not claim events: nobody would read them.
     if entry.tells && !call.patience.cancelled.is_cancelled() {
         away::append(call, &mut said);
     }
@@ -256,7 +256,7 @@ impl ServerHandler for Server {
         let knows_tasks = knows_tasks.is_some_and(|client| client.supports_tasks());
         let mut entry = entry.clone();
         let as_task = knows_tasks && tasks::is_wanted(&entry.tool.name, &arguments);
-        // A task's first answer has no room for news.
+        // The first answer of a task has no room for events.
         entry.tells &= !as_task;
         let result = self.answer(entry, arguments, context).await?;
         match tasks::behind(&result).filter(|_| as_task) {
@@ -330,7 +330,7 @@ impl ServerHandler for Server {
         Ok(())
     }
 
-    /// There are none, and a method whose capability is not declared is to be unknown.
+    /// There are no prompts, and an undeclared capability must answer "method not found".
     async fn list_prompts(
         &self,
         _request: Option<PaginatedRequestParams>,
@@ -339,7 +339,7 @@ impl ServerHandler for Server {
         Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
     }
 
-    /// The same.
+    /// There are no completions either.
     async fn complete(
         &self,
         _request: CompleteRequestParams,

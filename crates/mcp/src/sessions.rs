@@ -1,8 +1,9 @@
-//! Sessions of the transport that this server does not know: it was started anew, or nothing was heard of them
-//! for long. Their clients would be told to begin again, and many do not; but nothing that matters is kept in
-//! such a session, so they are served as if they had begun here. Only one that its own client has ended is gone.
+//! Accepts HTTP sessions that this server does not know, because it was restarted or the session was
+//! idle for long. The protocol would make these clients start again, and many cannot. Nothing important
+//! is stored in a session, so they are served as if it had begun here. Only a session that its own
+//! client has ended is refused.
 //!
-//! What is lost with the server that knew it is what the client had subscribed to.
+//! The subscriptions of such a session are lost.
 
 use rmcp::model::{ClientCapabilities, Implementation, InitializeRequestParams, ProtocolVersion};
 use rmcp::transport::streamable_http_server::session::{
@@ -12,10 +13,10 @@ use std::collections::HashSet;
 use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Nobody asks for a session after so many others were ended.
-const MOST: usize = 4096;
+/// After this many other sessions have ended, nobody uses the oldest one again.
+const MAX_REMEMBERED: usize = 4096;
 
-/// Remembers which were ended.
+/// Remembers which sessions were ended.
 #[derive(Debug, Default)]
 pub struct Sessions(Mutex<HashSet<String>>);
 
@@ -26,7 +27,7 @@ impl Sessions {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a client of such a session said when it began, as far as anything depends on it.
+    /// The part of the client's initialization that anything depends on.
     fn state() -> SessionState {
         let client = Implementation::new("unknown", "");
         let params = InitializeRequestParams::new(ClientCapabilities::default(), client);
@@ -62,7 +63,7 @@ impl SessionStore for Sessions {
         Self: 'c,
     {
         let mut ended = self.ended();
-        if ended.len() >= MOST {
+        if ended.len() >= MAX_REMEMBERED {
             ended.clear();
         }
         ended.insert(id.to_owned());

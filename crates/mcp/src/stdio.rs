@@ -1,7 +1,8 @@
-//! Serving over standard input and output.
+//! Serves over standard input and output.
 //!
-//! Hosts forget their servers: when the input ends, so does the server. Nothing but the protocol is
-//! written to the output. What is no JSON is answered as such; the transport would pass it over.
+//! Hosts forget to stop their servers, so the server ends when its input ends. Only protocol messages
+//! are written to the output. A line that is not JSON gets an error reply; the transport would ignore
+//! it.
 
 use crate::delivery::{Deliveries, Garbage, Noting};
 use crate::server::{Options, Server};
@@ -16,7 +17,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// What is read at once, as a pipe gives it.
+/// The size of one read from a pipe.
 const PIPE: usize = 64 * 1024;
 
 /// Serves until the input ends.
@@ -25,7 +26,7 @@ pub fn serve(outlive: Outlive, options: Options) -> io::Result<()> {
         .enable_all()
         .build()?;
     let served = runtime.block_on(serve_stdio(outlive, options));
-    // Threads that still wait for a job, or read an input that nobody ends, are not waited for.
+    // Do not wait for threads that still wait for a job or for input.
     runtime.shutdown_background();
     served
 }
@@ -47,14 +48,14 @@ async fn serve_stdio(outlive: Outlive, options: Options) -> io::Result<()> {
     };
     match server.serve(transport).await {
         Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
-        // It had nothing to ask.
+        // The client closed the input without a request.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(io::Error::other(error)),
     }
 }
 
-/// Passes lines on, but for those that are no JSON: of each of these it only says that it came. Lines that
-/// are too long, and one that is cut off by the end, are for the transport to judge.
+/// Passes lines on, except those that are not JSON, which it only reports. The transport decides about
+/// lines that are too long, and about a last line without an end.
 async fn sieve(
     input: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
@@ -73,7 +74,7 @@ async fn sieve(
         let begins = is_whole;
         is_whole = line.ends_with(b"\n");
         if let Some(garbage) = garbage(&line).filter(|_| begins && is_whole) {
-            // Nobody hears it once the server ends.
+            // Once the server ends, nobody reads this.
             let _ = garbled.send(garbage).await;
             continue;
         }
@@ -81,8 +82,8 @@ async fn sieve(
     }
 }
 
-/// Of a line that is no JSON: the id of the request, where that much can be read. A string with half of a
-/// surrogate pair in it, or with bytes that are no UTF-8, spoils the request and not its id.
+/// For a line that is not JSON: the id of the request, if it can be read. Half of a surrogate pair, or
+/// invalid UTF-8, makes the request invalid but not its id.
 fn garbage(line: &[u8]) -> Option<Garbage> {
     #[derive(Deserialize)]
     struct Header {

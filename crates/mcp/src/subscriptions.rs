@@ -1,5 +1,5 @@
-//! Telling user interfaces that an output has grown: `resources/subscribe`, and `subscriptions/listen`
-//! since 2026-07-28. No agent is woken by these.
+//! Tells user interfaces that an output has grown: `resources/subscribe`, and `subscriptions/listen`
+//! since 2026-07-28. This wakes no agent.
 
 use crate::reply::Refused;
 use crate::resources;
@@ -14,19 +14,19 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// Between two notices of one output: what comes meanwhile is told by the next.
+/// The time between two notifications about one output. Later growth is reported by the next one.
 const SPACING: Duration = Duration::from_millis(250);
-/// Whoever follows looks up so often whether anybody still listens.
+/// How often a follower checks whether anybody still listens.
 const LOOK_UP: Duration = Duration::from_secs(5);
 
-/// What one client has subscribed to by `resources/subscribe`; it ends with the client's session.
+/// The subscriptions of one client with `resources/subscribe`. They end with the client's session.
 #[derive(Debug, Default)]
 pub struct Subscriptions {
     by_uri: Mutex<HashMap<String, CancellationToken>>,
 }
 
 impl Subscriptions {
-    /// A token that ends the subscription; `None` if there is one already.
+    /// Returns a token that ends the subscription, or `None` if it exists already.
     pub fn begin(&self, uri: &str, closed: &CancellationToken) -> Option<CancellationToken> {
         let mut by_uri = self.by_uri.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = by_uri.get(uri).is_none_or(CancellationToken::is_cancelled);
@@ -78,7 +78,7 @@ fn watch(
     let mut growth = Growth::after(outlive, id, size)?;
     while !over.is_cancelled() && !sender.is_closed() {
         let grown = growth.next_within(LOOK_UP)?;
-        // One that has not been taken yet tells of this as well.
+        // If a notification is still waiting to be read, it covers this change too.
         if grown != Grown::NotYet {
             let _ = sender.try_send(uri.to_owned());
         }
@@ -92,14 +92,14 @@ fn watch(
     Ok(())
 }
 
-/// Which of these are outputs of ours.
+/// Keeps the addresses that are outputs of our jobs.
 pub fn ours(uris: &[String]) -> Vec<String> {
     let is_ours = |uri: &&String| resources::job_of(uri).is_some();
     uris.iter().filter(is_ours).cloned().collect()
 }
 
 impl Server {
-    /// The job whose output a resource is, and the home on behalf of who asks.
+    /// The job of a resource, and the home on behalf of the caller.
     async fn resource(
         &self,
         context: &RequestContext<RoleServer>,
@@ -113,14 +113,14 @@ impl Server {
         .await
     }
 
-    /// Tells who listens, until nobody does.
+    /// Notifies a listener until it disconnects.
     pub(crate) async fn tell_listener(&self, context: SubscriptionContext) {
         let uris = context.accepted().resource_subscriptions.clone();
         let request = context.request_context();
         let over = request.ct.child_token();
         let mut followed = JoinSet::new();
         for uri in uris.unwrap_or_default() {
-            // One that is no job of this session never changes.
+            // A resource that is no job of this session never changes.
             let Ok((outlive, id)) = self.resource(request, &uri).await else {
                 continue;
             };
@@ -141,7 +141,7 @@ impl Server {
         over.cancel();
     }
 
-    /// Tells a client of the older revisions, beside what else it asks.
+    /// Notifies a client of the older revisions, between its other messages.
     pub(crate) async fn tell_subscriber(
         &self,
         uri: String,

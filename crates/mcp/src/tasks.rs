@@ -1,8 +1,8 @@
 //! Jobs as tasks of the extension `io.modelcontextprotocol/tasks`, for clients that declare it.
 //!
-//! A foreground `run` whose job is not over when the client's patience is becomes a task; its id is the
-//! job's. The job directory is what makes it durable: any later server of the session knows the task.
-//! A job that fails is a task that has completed: failing is what its result tells.
+//! A foreground `run` becomes a task if its job takes longer than the client waits. The task's id is
+//! the job's id. The job directory makes the task durable: any later server of the session knows it. A
+//! job that fails is a task that has completed, with a result that reports the failure.
 
 use crate::call::Call;
 use crate::delivery::Note;
@@ -19,18 +19,18 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
 
-/// What is said of a stop that was asked for in this way.
+/// The reason recorded for a stop that was requested in this way.
 const CANCELLED: &str = "tasks/cancel";
-/// Between two looks of a client that has nothing better to do.
+/// The suggested time between two polls of a client.
 const POLL_MS: u64 = 2000;
 
-/// Whether a call is to become a task if its job is not over in time: one that wants to stay with it.
+/// Whether a call becomes a task if its job takes too long: only a call that wants to wait for the job.
 pub fn is_wanted(tool: &str, arguments: &JsonObject) -> bool {
     let stays = arguments.get("wait_seconds").and_then(Value::as_f64);
     tool == "run" && stays.is_some_and(|seconds| seconds > 0.0)
 }
 
-/// The task that goes on behind an answer of `run`; none once its job has ended.
+/// The task that continues after an answer of `run`; `None` if the job has ended.
 pub fn behind(result: &CallToolResult) -> Option<Task> {
     let job = result.structured_content.as_ref()?.get("job")?;
     let text = |key: &str| job.get(key).and_then(Value::as_str);
@@ -45,7 +45,7 @@ pub fn behind(result: &CallToolResult) -> Option<Task> {
     )
 }
 
-/// A task now, and the answer that tells its end.
+/// The state of a task, and the answer if the task has ended.
 pub fn get(call: &Call, id: &str) -> Result<(DetailedTask, Option<crate::reply::Said>), Refused> {
     let id = call.find(id)?;
     let job = show::show(&call.outlive, &id)?;
@@ -72,7 +72,7 @@ fn is_cancelled(job: &Job) -> bool {
     job.ended_by_detail.as_deref() == Some(CANCELLED)
 }
 
-/// Stops the job of a task. Whoever cancels it knows of its end once that is answered.
+/// Stops the job of a task. The reply tells the caller about its end.
 pub fn cancel(call: &Call, id: &str) -> Result<Vec<Note>, Refused> {
     let id = call.find(id)?;
     let how = Stop {
@@ -87,13 +87,13 @@ pub fn cancel(call: &Call, id: &str) -> Result<Vec<Note>, Refused> {
     Ok(vec![told])
 }
 
-/// There is no such task, for whoever asks.
+/// The error for a task that does not exist for this caller.
 pub fn unknown(error: ErrorData) -> ErrorData {
     ErrorData::invalid_params(error.message, None)
 }
 
 impl Server {
-    /// A task now. Who is given its result has been told of its end.
+    /// The state of a task. A caller that gets its result has been told about its end.
     pub(crate) async fn task(
         &self,
         id: String,

@@ -4,7 +4,7 @@ use crate::answer::Glance;
 use outlive::Job;
 use outlive::words::{self, cut, one_line};
 
-/// One line about how a job is or ended, and what it runs. Secrets are left out.
+/// One line about a job's state or outcome, and its command. Contains no secrets.
 pub fn line(job: &Job) -> String {
     let name = job
         .name
@@ -18,7 +18,7 @@ pub fn state(job: &Job) -> String {
     format!("{}{}", words::state(job), words::readiness(job))
 }
 
-/// The command on one line, its middle left out where it is long.
+/// The command on one line, shortened in the middle if it is long.
 fn command(job: &Job) -> String {
     const MAX_COMMAND: usize = 160;
     cut(&one_line(&job.command), MAX_COMMAND)

@@ -1,7 +1,7 @@
-//! `inbox`: what the session has not been told, asked for.
+//! `inbox`: takes the events that the session has not been told.
 
 use super::{Hints, Verb};
-use crate::call::{Call, Come, seconds};
+use crate::call::{Call, WaitResult, seconds};
 use crate::reply::{Refused, Reply, without_nulls};
 use outlive::defaults::MAX_EVENTS_TAKEN;
 use outlive::inbox::{Delivery, EventId, InboxEvent, Selection};
@@ -74,7 +74,7 @@ if you are interrupted while you act on it.";
         let more = delivery.more();
         let mut text = text(delivery.events(), more, args.hold);
         if let Err(error) = &acked {
-            // Perhaps acked before, by a call whose answer was lost. The news is told all the same.
+            // An earlier call with a lost answer may have acked them. The news is told anyway.
             text.push_str(&format!("\n\nNot everything was acked: {error}."));
         }
         let events = delivery.events().iter().map(serde_json::to_value);
@@ -106,9 +106,9 @@ fn take(call: &Call, limit: Duration) -> Result<Delivery, outlive::Error> {
             let deadline = clock::boot_ms() + stretch.as_millis() as u64;
             let delivery = waiter.next(selection, Some(deadline))?;
             let come = if delivery.is_empty() {
-                Come::NotYet
+                WaitResult::NotYet
             } else {
-                Come::Yes
+                WaitResult::Yes
             };
             Ok((delivery, come))
         })

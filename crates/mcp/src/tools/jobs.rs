@@ -1,4 +1,4 @@
-//! `jobs`: what runs, and what ended last.
+//! `jobs`: lists running jobs and the newest ended ones.
 
 use super::{Hints, Verb};
 use crate::answer::JobAnswer;

@@ -1,4 +1,4 @@
-//! `log`: the output of a job, as text, without its secrets.
+//! `log`: reads the output of a job as text, without secrets.
 
 use super::{Hints, Verb};
 use crate::call::Call;

@@ -1,4 +1,4 @@
-//! The tools: each is one verb, in a file of its name.
+//! The tools. Each is one verb, in a file with its name.
 
 mod inbox;
 mod jobs;
@@ -25,10 +25,10 @@ pub trait Verb {
     type Answer: Serialize + JsonSchema;
     const NAME: &'static str;
     const TITLE: &'static str;
-    /// When to use it and what for; clients cut it at 2 KB.
+    /// When and for what to use it. Clients cut it at 2 KB.
     const DESCRIPTION: &'static str;
     const HINTS: Hints;
-    /// Whether what the session has not been told is appended to its reply.
+    /// Whether the reply ends with the events that the session has not been told.
     const TELLS: bool = true;
 
     fn call(call: &Call, args: Self::Args) -> Result<Reply<Self::Answer>, Refused>;
@@ -37,13 +37,13 @@ pub trait Verb {
 /// What a client may want to know before it allows a call.
 #[derive(Clone, Copy, Debug)]
 pub enum Hints {
-    /// It changes nothing.
+    /// Changes nothing.
     Reads,
-    /// It changes something, and nothing is lost by it.
+    /// Changes something, and destroys nothing.
     Adds,
-    /// It may change or end anything, again with every call.
+    /// May change or end anything, again with every call.
     Acts,
-    /// It ends something, and does no more when repeated.
+    /// Ends something; a repeated call changes nothing more.
     Ends,
 }
 
@@ -63,14 +63,14 @@ impl Hints {
     }
 }
 
-/// Why a call brought no reply.
+/// Why a call has no reply.
 #[derive(Debug)]
 pub enum Failed {
     Refused(Refused),
     BadParams(String),
 }
 
-/// A tool, and what it does.
+/// A tool and its function.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub tool: Tool,
@@ -95,7 +95,7 @@ fn entry<V: Verb>() -> Entry {
     }
 }
 
-/// Every tool there is.
+/// All tools.
 pub fn entries(compat: bool) -> Vec<Entry> {
     let mut entries = vec![
         entry::<run::Run>(),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_are_such_that_every_client_takes_them() {
+    fn every_client_accepts_the_schemas() {
         for entry in entries(true) {
             let tool = entry.tool;
             let output = tool.output_schema.as_ref().map(|schema| (**schema).clone());

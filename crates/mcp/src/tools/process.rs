@@ -39,7 +39,7 @@ enum Action {
     Close,
 }
 
-/// What the tool of the same verb answers.
+/// The answer of the tool for the same verb.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Answer(Map<String, Value>);

@@ -1,4 +1,4 @@
-//! `run`: start a job, and stay with it for a while if asked.
+//! `run`: starts a job, and waits for it if asked.
 
 use super::{Hints, Verb, wait};
 use crate::answer::Glance;
@@ -122,7 +122,7 @@ Its exit code is never guessed: a job whose end nobody saw is said to be lost.";
     }
 }
 
-/// What `run` would have answered had it stayed until the end.
+/// What `run` would have answered if it had waited until the end.
 pub fn ended(call: &Call, job: &Job) -> Result<Said, Refused> {
     let glance = Glance::at(call, job)?;
     let id = job.id.clone();
@@ -138,7 +138,7 @@ pub fn ended(call: &Call, job: &Job) -> Result<Said, Refused> {
     reply.tells_ends([id]).then(move || receipt.told()).said()
 }
 
-/// Starts it. A call that is repeated finds the job it started before.
+/// Starts the job. A repeated call finds the job that the first call started.
 fn start(call: &Call, args: Args) -> Result<Started, Refused> {
     match run::run(&call.outlive, request(call, args)?) {
         Err(Error::IdTaken(job)) if call.id.is_some() => Ok(Started {

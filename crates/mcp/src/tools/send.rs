@@ -1,4 +1,4 @@
-//! `send`: write to a job's input.
+//! `send`: writes to a job's input.
 
 use super::{Hints, Verb};
 use crate::call::Call;
@@ -64,7 +64,7 @@ program), or `wait` with `for: \"input\"` until it asks again.";
             .collect::<Result<Vec<Key>, _>>()
             .map_err(Refused::bad_input)?;
         let id = call.find(&args.id)?;
-        // A call that is repeated is not written twice.
+        // A repeated call does not write twice.
         let write_id = call.id.as_deref();
         let write_id = write_id.map(|call_id| identity::write_id(&call.session, call_id));
         let what = send::Send {

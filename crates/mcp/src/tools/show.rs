@@ -1,4 +1,4 @@
-//! `show`: one job now.
+//! `show`: shows one job.
 
 use super::{Hints, Verb};
 use crate::answer::Glance;

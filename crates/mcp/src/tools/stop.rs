@@ -1,4 +1,4 @@
-//! `stop`: the whole tree of a job.
+//! `stop`: stops all processes of jobs.
 
 use super::{Hints, Verb};
 use crate::answer::JobAnswer;

@@ -1,8 +1,8 @@
-//! `wait`: block until jobs have ended, within the client's patience.
+//! `wait`: waits until jobs have ended, for as long as the client waits.
 
 use super::{Hints, Verb};
 use crate::answer::Glance;
-use crate::call::{Call, Come, seconds};
+use crate::call::{Call, WaitResult, seconds};
 use crate::reply::{Refused, Reply};
 use crate::words;
 use outlive::inbox::Kind;
@@ -87,14 +87,14 @@ cancelled.";
     }
 }
 
-/// What this session runs, whatever else the call may see.
+/// The running jobs of this session, whatever else the call may see.
 fn running(call: &Call) -> Result<Vec<JobId>, Error> {
     let mut jobs = call.list(Which::Running, 0)?;
     jobs.retain(|job| job.session.as_ref() == Some(&call.session));
     Ok(jobs.into_iter().map(|job| job.id).collect())
 }
 
-/// Waits, at most so long.
+/// Waits at most this long.
 pub fn within(
     call: &Call,
     ids: &[JobId],
@@ -115,9 +115,9 @@ pub fn within(
         };
         let waited = wait::wait(&call.outlive, ids, how)?;
         let come = if waited.out_of_time {
-            Come::NotYet
+            WaitResult::NotYet
         } else {
-            Come::Yes
+            WaitResult::Yes
         };
         Ok((waited, come))
     })
@@ -168,8 +168,8 @@ fn cursors(jobs: &[Glance]) -> String {
         .join("; ")
 }
 
-/// The reply tells of ends, and of what it was waited for where that is all there is to say. A match or
-/// a silence is told by its event, which is appended to the reply as any other.
+/// The reply tells ends, and the awaited event if there is nothing more to say about it. A match or a
+/// silence is an event of its own, which is appended to the reply like any other.
 pub fn heard<A>(mut reply: Reply<A>, waited: Waited, what: What) -> Reply<A> {
     let kind = match what {
         What::Match | What::Quiet => return reply,
