@@ -23,7 +23,7 @@ fn a_job_runs_from_start_to_end() {
 
 /// `cargo run` builds no keeper, and a person may copy one program without the other.
 #[test]
-fn without_a_keeper_beside_it_outlive_is_its_own() {
+fn outlive_is_its_own_keeper_if_none_lies_beside_it() {
     let world = World::new();
     let alone = world.path("outlive");
     copy_program(outlive_testkit::programs::outlive(), &alone);
@@ -92,7 +92,7 @@ fn doctor_says_what_this_machine_offers() {
 }
 
 #[test]
-fn wrong_usage_is_2_and_names_the_fix() {
+fn wrong_usage_exits_2_and_names_the_fix() {
     let world = World::new();
     for (args, word) in [
         (&["run"][..], "give a command"),

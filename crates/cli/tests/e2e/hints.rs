@@ -9,7 +9,7 @@ fn says(world: &World, args: &[&str], code: i32, hint: &str) {
 }
 
 #[test]
-fn the_job_comes_before_its_keys() {
+fn send_with_keys_before_the_id_says_the_right_order() {
     let world = World::new();
     let hint = "`outlive send web --key C-c`";
     says(&world, &["send", "--key", "C-c", "web"], 2, hint);
@@ -18,7 +18,7 @@ fn the_job_comes_before_its_keys() {
 }
 
 #[test]
-fn a_duration_is_joined_to_wait_by_an_equals_sign() {
+fn run_wait_with_a_separate_duration_says_to_use_an_equals_sign() {
     let world = World::new();
     for args in [
         &["run", "--wait", "5s", "--", "true"][..],
@@ -33,7 +33,7 @@ fn a_duration_is_joined_to_wait_by_an_equals_sign() {
 }
 
 #[test]
-fn a_run_of_nothing_says_what_to_give() {
+fn run_without_a_command_says_what_to_give() {
     let world = World::new();
     let hint = "give a command, or --shell 'STRING'";
     says(&world, &["run"], 2, hint);

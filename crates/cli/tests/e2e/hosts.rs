@@ -107,7 +107,7 @@ fn a_job_that_runs_here_is_unreachable_from_there_and_not_lost() {
 }
 
 #[test]
-fn who_waits_there_learns_of_the_end_from_the_record() {
+fn a_wait_from_another_namespace_ends_with_the_record() {
     needs!(Root);
     let world = World::new();
     let id = sleeper(&world, &[]);
@@ -131,7 +131,7 @@ fn a_job_without_keepers_is_not_adopted_from_there() {
 }
 
 #[test]
-fn a_job_of_a_container_is_lost_when_that_has_ended_and_not_before() {
+fn a_job_of_a_container_is_lost_only_once_the_container_has_ended() {
     needs!(Root);
     let world = World::new();
     let container = Container::with_job(&world, "inside", "", "sleep 60");
@@ -148,7 +148,7 @@ fn a_job_of_a_container_is_lost_when_that_has_ended_and_not_before() {
 
 /// A terminal's job has not the feed open itself, so nobody can tell from here whether it runs.
 #[test]
-fn of_a_terminal_in_a_container_nothing_is_said_that_is_not_known() {
+fn a_terminal_job_of_an_ended_container_stays_unreachable() {
     needs!(Root);
     let world = World::new();
     let container = Container::with_job(&world, "inside", "--pty", "sleep 60");

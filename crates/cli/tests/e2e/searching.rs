@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 /// Every match, in order; or the last so many.
 #[test]
-fn every_match_is_shown_unless_a_number_is_asked_for() {
+fn grep_shows_every_match_unless_lines_limits_them() {
     let world = World::new();
     let id = world.shell("seq 1 5000");
     world.wait(&id);
@@ -89,7 +89,7 @@ fn a_search_ends_quietly_when_nobody_reads_on() {
 
 /// Terminals end lines with `\r\n`, and programs colour them.
 #[test]
-fn a_line_is_matched_to_its_shown_end() {
+fn a_line_is_matched_to_the_end_that_is_shown() {
     let world = World::new();
     let id = world.ok(&[
         "run",
@@ -109,7 +109,7 @@ fn a_line_is_matched_to_its_shown_end() {
 
 /// What is not kept cut a line in two; those behind it have their own numbers all the same.
 #[test]
-fn matches_behind_a_dropped_middle_have_their_numbers() {
+fn matches_after_a_dropped_middle_keep_their_line_numbers() {
     let world = World::new();
     let script = "seq -f 'line %06.0f' 20000";
     let id = world.ok(&["run", "--max-output", "128K", "--shell", script]);

@@ -243,7 +243,7 @@ fn a_program_that_is_its_own_keeper_leaves_too() {
 
 /// Such a job is started where its launcher is, once.
 #[test]
-fn a_systemd_that_refuses_is_no_reason_not_to_run() {
+fn a_job_runs_though_systemd_refuses_a_scope() {
     let Some(world) = world() else { return };
     let bin = world.path("bin");
     fs::create_dir(&bin).unwrap();
@@ -312,7 +312,7 @@ fn doctor_says_that_systemd_does_not_answer() {
 
 /// A real one whose bus refuses: systemd-run says why itself.
 #[test]
-fn doctor_tells_what_a_real_refusal_says() {
+fn doctor_repeats_the_reason_of_systemd() {
     let Some(world) = world() else { return };
     let said = doctor_with(
         &world,

@@ -33,7 +33,7 @@ fn suspended(world: &World, options: &[&str]) -> (String, i32) {
 }
 
 #[test]
-fn verbs_that_look_answer_with_what_is_known() {
+fn reading_verbs_answer_with_what_is_known() {
     for options in [&["--pty"][..], &["--stdin", "pipe"]] {
         let world = World::new();
         let (id, keeper) = suspended(&world, options);
@@ -65,7 +65,7 @@ fn verbs_that_look_answer_with_what_is_known() {
 }
 
 #[test]
-fn a_server_answers_beside_it() {
+fn an_mcp_server_answers_while_a_keeper_is_suspended() {
     let world = World::new();
     let (id, keeper) = suspended(&world, &["--pty", "--session", "s"]);
     let mut client = Client::of(&world, "s");
@@ -77,7 +77,7 @@ fn a_server_answers_beside_it() {
 }
 
 #[test]
-fn verbs_that_need_it_say_that_it_does_not_answer() {
+fn verbs_that_need_the_keeper_say_that_it_does_not_answer() {
     let world = World::new();
     let (id, keeper) = suspended(&world, &["--stdin", "pipe"]);
     for args in [
@@ -97,7 +97,7 @@ fn verbs_that_need_it_say_that_it_does_not_answer() {
 
 /// More of them than wait at a suspended keeper's door.
 #[test]
-fn however_many_have_asked_before() {
+fn a_suspended_keeper_is_reported_however_many_have_asked() {
     let world = World::new();
     let (id, keeper) = suspended(&world, &["--pty"]);
     let looks: Vec<_> = (0..140)
@@ -174,7 +174,7 @@ fn a_timeout_does_not_wait_for_the_journal() {
 
 /// Its leader has ended, which could not be recorded; its children run on.
 #[test]
-fn what_is_left_of_a_job_is_stopped_though_its_end_is_not_recorded() {
+fn lingering_processes_are_stopped_though_the_end_is_not_recorded() {
     let world = World::new();
     let child = world.path("child");
     let script = format!(

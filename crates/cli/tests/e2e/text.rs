@@ -1,12 +1,10 @@
-//! `log` as a reader wants it, and as it is.
+//! `log` as text for a reader, and as the bytes that were written.
 
-use outlive_testkit::gate::Gate;
-use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use serde_json::Value;
 
-/// A job that prints this, as `printf` understands it; over.
-fn printed(world: &World, format: &str) -> String {
+/// Runs a job that prints this format of `printf` to its end.
+pub fn printed(world: &World, format: &str) -> String {
     let id = world.ok(&["run", "--", "printf", format]);
     world.wait(&id);
     id
@@ -32,7 +30,7 @@ fn colours_and_progress_are_shown_as_they_ended() {
 }
 
 #[test]
-fn raw_bytes_are_always_to_be_had() {
+fn raw_prints_the_bytes_unchanged() {
     let world = World::new();
     let id = printed(&world, r"\033[31mred\033[0m\r\n");
     for options in [
@@ -124,7 +122,7 @@ fn a_small_budget_keeps_the_end() {
 
 /// Unless so many were asked for.
 #[test]
-fn the_last_lines_are_said_to_be_some_of_many() {
+fn log_says_how_many_lines_it_left_out() {
     let world = World::new();
     let [few, many] = ["seq 1 200", "seq 1 12345"].map(|script| world.shell(script));
     world.wait(&few);
@@ -164,233 +162,6 @@ fn a_very_long_line_is_shortened_and_says_by_how_much() {
     );
 }
 
-#[test]
-fn secrets_are_left_out_where_that_is_asked_for() {
-    let world = World::new();
-    let token = ["ghp", "_", &"a1B2".repeat(9)].concat();
-    let id = world.shell(&format!(
-        "echo token is {token}; echo API_TOKEN=s3cretvalue99; echo fine"
-    ));
-    world.wait(&id);
-    let shown = world.outlive(&["log", &id, "--redact"]).stdout;
-    assert!(
-        !shown.contains(&token) && !shown.contains("s3cretvalue99"),
-        "{shown}"
-    );
-    assert!(
-        shown.contains("[redacted:") && shown.ends_with("fine\n"),
-        "{shown}"
-    );
-    assert!(
-        world.outlive(&["log", &id]).stdout.contains(&token),
-        "it is the owner's own terminal"
-    );
-    assert!(
-        world
-            .outlive(&["log", &id, "--redact", "--no-redact"])
-            .stdout
-            .contains(&token)
-    );
-    assert!(
-        !world
-            .ok(&["log", &id, "--redact", "--grep", "TOKEN"])
-            .contains("s3cret")
-    );
-}
-
-#[test]
-fn secrets_of_commands_headers_and_files_are_left_out_and_code_is_not() {
-    let world = World::new();
-    let lines = [
-        (
-            "curl -u bob:hunter2 host",
-            "curl -u bob:[redacted:password] host",
-        ),
-        (
-            "machine h login u password hunter2",
-            "machine h login u password [redacted:password]",
-        ),
-        ("Cookie: sid=hunter2; a=b", "Cookie: [redacted:cookie]"),
-        (
-            "https://a1b2c3d4e5f6@host/x",
-            "https://[redacted:url-token]@host/x",
-        ),
-        (
-            "user=bob&password=hunter2&city=Rome",
-            "user=bob&password=[redacted:password]&city=Rome",
-        ),
-        ("self.token = token", "self.token = token"),
-        ("const token = await get()", "const token = await get()"),
-    ];
-    let (said, shown): (Vec<_>, Vec<_>) = lines.into_iter().unzip();
-    let program = format!("cat <<'EOF'\n{}\nEOF", said.join("\n"));
-    let id = world.shell(&program);
-    world.wait(&id);
-    let expected = format!("{}\n", shown.join("\n"));
-    assert_eq!(world.outlive(&["log", &id, "--redact"]).stdout, expected);
-
-    let id = world.ok(&["run", "--", "true", "sshpass", "-p", "correct horse", "ssh"]);
-    world.wait(id.trim());
-    for form in [
-        &["show", id.trim(), "--redact"][..],
-        &["list", "--redact", "--json"],
-    ] {
-        let shown = world.ok(form);
-        assert!(
-            !shown.contains("correct") && !shown.contains("horse"),
-            "{shown}"
-        );
-    }
-}
-
-#[test]
-fn a_line_is_searched_as_it_is_shown() {
-    let world = World::new();
-    let id = printed(&world, r"one\n\033[31mer\033[0mror 7\n 10%%\r100%% done\n");
-    let grep = |pattern: &str| world.outlive(&["log", &id, "--grep", pattern]).stdout;
-    assert_eq!(grep("^error [0-9]$"), "error 7\n");
-    assert_eq!(grep("^100%"), "100% done\n");
-    assert_eq!(grep("31m|10%\r"), "", "what is not shown is not found");
-    let json: Value = world.json(&["log", &id, "--grep", "done", "--json"]);
-    assert_eq!(
-        (&json["line"], &json["from_byte"], &json["text"]),
-        (&3.into(), &21.into(), &"100% done".into())
-    );
-    let timed = world.outlive(&["log", &id, "--timestamps"]).stdout;
-    let texts: Vec<&str> = timed
-        .lines()
-        .map(|l| l.split_once(' ').unwrap().1)
-        .collect();
-    assert_eq!(texts, ["one", "error 7", "100% done"]);
-}
-
-/// The lines of a private key have neither a name nor a shape of their own.
-#[test]
-fn a_key_is_not_found_line_by_line() {
-    let world = World::new();
-    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
-    let script = format!(
-        "echo '-----BEGIN PRIVATE KEY-----'; echo {body}; echo {body}; echo '-----END PRIVATE KEY-----'; echo MII"
-    );
-    let id = world.shell(&script);
-    world.wait(&id);
-    let grep = |options: &[&str]| {
-        let args = [&["log", &id, "--grep", "MII"], options].concat();
-        world.outlive(&args).stdout
-    };
-    assert_eq!(grep(&["--redact"]), "MII\n");
-    assert_eq!(grep(&[]).lines().count(), 3);
-}
-
-/// What a part begins with may be the middle of a secret.
-#[test]
-fn a_part_that_begins_within_a_key_shows_nothing_of_it() {
-    let world = World::new();
-    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n";
-    let key = format!(
-        "-----BEGIN PRIVATE KEY-----\n{}-----END PRIVATE KEY-----",
-        body.repeat(20)
-    );
-    let id = world.ok(&["run", "--", "printf", "%s\n", &key, "after"]);
-    world.wait(&id);
-    let part = |count: &str, options: &[&str]| {
-        let part = ["log", &id, "--redact", "--offset", "5", "--lines", count];
-        world.outlive(&[&part, options].concat()).stdout
-    };
-    assert_eq!(part("4", &[]), "");
-    assert_eq!(part("4", &["--timestamps"]), "");
-    assert_eq!(part("40", &[]), "after\n");
-    // These go on to the end.
-    assert_eq!(part("4", &["--grep", "."]), "after\n");
-    assert_eq!(part("4", &["--follow"]), "after\n");
-}
-
-#[test]
-fn a_secret_that_comes_in_two_parts_is_shown_in_neither() {
-    let world = World::new();
-    let gate = Gate::new(&world);
-    let halves = ["ghp_16C7e42F292c6912", "E7710c838347Ae178B4a"];
-    let rest = gate.then(&format!("echo {}; echo after", halves[1]));
-    let id = world.shell(&format!("echo one; printf 'it is {}'; {rest}", halves[0]));
-    until("its first half has come", || {
-        world.output(&id).ends_with(halves[0].as_bytes())
-    });
-    let look = |cursor: Option<&str>| -> Value {
-        let from = cursor.map_or(vec![], |cursor| vec!["--cursor", cursor]);
-        world.json(&[&["log", &id, "--redact", "--json"], &from[..]].concat())
-    };
-    let first = look(None);
-    assert_eq!(first["text"], "one\nit is ");
-    let cursor = first["next_cursor"].as_str().unwrap();
-    assert_eq!(look(Some(cursor))["text"], "", "nothing is new");
-    gate.open();
-    world.wait(&id);
-    let expected = "it is ghp_[redacted:github-token]\nafter\n";
-    assert_eq!(look(Some(cursor))["text"], expected);
-    let followed = ["log", &id, "--redact", "--follow", "--cursor", cursor];
-    assert_eq!(world.outlive(&followed).stdout, expected);
-}
-
-#[test]
-fn a_screen_is_shown_without_its_secrets_too() {
-    let world = World::new();
-    let id = world.ok(&[
-        "run",
-        // Too narrow for it: the terminal breaks it over rows.
-        "--pty=10x20",
-        "--shell",
-        "echo API_TOKEN=s3cretvalue99tail; exec sleep 60",
-    ]);
-    let screen = |options: &[&str]| {
-        let shown = [&["log", &id, "--screen"], options].concat();
-        world.outlive(&shown).stdout
-    };
-    until("it has come", || {
-        screen(&[]).contains("s3cretvalu\ne99tail")
-    });
-    for form in [&["--redact"][..], &["--redact", "--json"]] {
-        let shown = screen(form);
-        assert!(shown.contains("API_TOKEN=[redacted:"), "{shown}");
-        assert!(
-            !shown.contains("s3cret") && !shown.contains("e99tail"),
-            "{shown}"
-        );
-    }
-}
-
-/// Which is most often a question, or how far something has come.
-#[test]
-fn an_unfinished_line_that_tells_of_no_secret_is_shown_as_it_is() {
-    let world = World::new();
-    let id = world.shell("printf 'step 3/7'; exec sleep 60");
-    until("it has come", || world.output(&id) == b"step 3/7");
-    assert_eq!(world.outlive(&["log", &id, "--redact"]).stdout, "step 3/7");
-}
-
-#[test]
-fn show_and_list_leave_secrets_out_where_that_is_asked_for() {
-    let world = World::new();
-    let secret = "s3cret-Value-99";
-    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n";
-    let key = format!("-----BEGIN PRIVATE KEY-----\n{}", body.repeat(20));
-    let print = "printf '%s\n' \"API_TOKEN=$1\" \"$2\"";
-    // The option is `$0`.
-    let job = ["sh", "-c", print, "--password", secret, &key];
-    let id = world.ok(&[&["run", "--"], &job[..]].concat());
-    world.wait(&id);
-    for json in [&[][..], &["--json"]] {
-        let ask = |verb: &[&str], secrets: &[&str]| world.ok(&[verb, json, secrets].concat());
-        for verb in [&["show", &id][..], &["list"]] {
-            let shown = ask(verb, &["--redact"]);
-            assert!(!shown.contains(secret), "{shown}");
-            assert!(!shown.contains("MIIEv"), "{shown}");
-        }
-        assert!(ask(&["show", &id], &["--redact"]).contains("[redacted:"));
-        assert!(ask(&["show", &id], &[]).contains(secret), "the owner's own");
-        assert!(ask(&["show", &id], &["--redact", "--no-redact"]).contains("MIIEv"));
-    }
-}
-
 /// U+009B begins a control sequence where a terminal honours C1 controls.
 #[test]
 fn json_has_no_character_that_a_terminal_obeys() {
@@ -417,7 +188,7 @@ fn json_has_no_character_that_a_terminal_obeys() {
 
 /// What a glance leaves out of a long line and what it shows are the whole line.
 #[test]
-fn a_glance_counts_all_that_it_leaves_out_of_a_line() {
+fn a_preview_counts_what_it_leaves_out_of_a_line() {
     let world = World::new();
     for size in [3_000_usize, 300_000, 3_000_000] {
         let id = world.shell(&format!(
@@ -445,7 +216,7 @@ fn a_glance_counts_all_that_it_leaves_out_of_a_line() {
 
 /// Of progress that is written over only the last state is shown, however long it has gone on.
 #[test]
-fn a_glance_at_progress_shows_where_it_is() {
+fn a_preview_of_progress_shows_its_last_state() {
     let world = World::new();
     let id = world.shell("seq -f '%06.0f of it' 200000 | tr '\\n' '\\r'");
     world.wait(&id);

@@ -1,4 +1,4 @@
-//! The verbs as people expect them: names, codes, what is printed, and what is refused.
+//! The verbs as people expect them: codes, what is printed, and what is refused.
 
 use outlive_testkit::checks::{exited, signaled, until_output, until_wrote};
 use outlive_testkit::gate::Gate;
@@ -11,99 +11,13 @@ use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-fn named(world: &World, session: Option<&str>, name: &str) -> String {
-    let session = session.map_or(Vec::new(), |session| vec!["--session", session]);
-    sleeper(world, &[&["--name", name], &session[..]].concat())
-}
-
-fn error_of(ran: &Ran) -> Value {
+pub fn error_of(ran: &Ran) -> Value {
     let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
     answer["error"].clone()
 }
 
 #[test]
-fn a_name_means_the_job_that_runs() {
-    let world = World::new();
-    let first = over(&world, &["--name", "web", "--", "true"]);
-    let second = named(&world, None, "web");
-    assert_eq!(world.json(&["show", "web", "--json"])["id"], json!(second));
-    let refused = world.outlive(&["run", "--name", "web", "--json", "--", "true"]);
-    assert_eq!(refused.code, 125, "{refused:?}");
-    assert_eq!(error_of(&refused)["code"], "name_taken");
-    assert_eq!(error_of(&refused)["job"]["id"], json!(second));
-    world.ok(&["stop", "web"]);
-    assert_eq!(world.show(&first)["outcome"], exited(0));
-    // Now the newest of those that have ended.
-    assert_eq!(world.json(&["show", "web", "--json"])["id"], json!(second));
-}
-
-#[test]
-fn a_job_is_replaced_only_where_that_is_asked_for() {
-    let world = World::new();
-    let first = named(&world, None, "web");
-    let second = world.ok(&["run", "--name", "web", "--replace", "--", "sleep", "60"]);
-    let shown = world.show(&first);
-    assert_eq!(shown["outcome"], signaled("SIGTERM"));
-    assert_eq!(
-        shown["ended_by_detail"],
-        json!(format!("replaced by {second}"))
-    );
-    assert_eq!(world.show(&second)["state"], "running");
-    // Nobody has the name yet: there is nothing to replace.
-    world.ok(&["run", "--name", "other", "--replace", "--", "true"]);
-}
-
-#[test]
-fn names_of_sessions_are_their_own() {
-    let world = World::new();
-    let (mine, yours) = (
-        named(&world, Some("me"), "web"),
-        named(&world, Some("you"), "web"),
-    );
-    let nobodys = named(&world, None, "web");
-    for (session, id) in [("me", &mine), ("you", &yours)] {
-        let ran = world.as_session(session, &["show", "web", "--json"]);
-        let shown: Value = serde_json::from_str(&ran.stdout).unwrap();
-        assert_eq!(shown["id"], json!(id));
-    }
-    assert_eq!(world.json(&["show", "web", "--json"])["id"], json!(nobodys));
-    assert_eq!(world.as_session("third", &["stop", "web"]).code, 3);
-    world.ok(&["stop", &nobodys]);
-    world.ok(&["prune", "--all"]);
-    // Somebody outside every session is told what to ask for, and reaches nothing by the name.
-    let ran = world.outlive(&["stop", "web"]);
-    assert_eq!(ran.code, 3, "{ran:?}");
-    assert!(
-        ran.stderr.contains(&mine) && ran.stderr.contains(&yours),
-        "{ran:?}"
-    );
-    assert_eq!(world.show(&mine)["state"], "running");
-}
-
-#[test]
-fn of_many_who_want_one_name_one_gets_it() {
-    let world = World::new();
-    let starts: Vec<_> = (0..8)
-        .map(|_| {
-            let mut start = world.command(["run", "--name", "one", "--", "sleep", "60"]);
-            let piped = std::process::Stdio::piped;
-            start.stdout(piped()).stderr(piped()).spawn().unwrap()
-        })
-        .collect();
-    let codes: Vec<i32> = starts
-        .into_iter()
-        .map(|start| Ran::end_of(start).code)
-        .collect();
-    assert_eq!(
-        codes.iter().filter(|code| **code == 0).count(),
-        1,
-        "{codes:?}"
-    );
-    assert_eq!(world.listed(&["--state", "running"]).len(), 1);
-}
-
-#[test]
-fn a_yield_says_that_time_ran_out() {
+fn run_wait_with_a_limit_says_that_time_ran_out() {
     let world = World::new();
     let ran = world.outlive(&["run", "--wait=100ms", "--shell", "echo out; exec sleep 60"]);
     assert_eq!(ran.code, 124, "{ran:?}");
@@ -117,7 +31,7 @@ fn a_yield_says_that_time_ran_out() {
 }
 
 #[test]
-fn answers_of_wait_and_stop_are_lists_whatever_their_length() {
+fn wait_and_stop_always_answer_with_a_list() {
     let world = World::new();
     let (one, two) = (sleeper(&world, &[]), sleeper(&world, &[]));
     let answer = world.json(&["stop", &one, "--json"]);
@@ -130,7 +44,7 @@ fn answers_of_wait_and_stop_are_lists_whatever_their_length() {
 }
 
 #[test]
-fn errors_are_json_with_a_code_where_json_is_asked_for() {
+fn errors_are_json_with_a_code_if_json_was_asked_for() {
     let world = World::new();
     let id = world.ok(&["run", "--id", "mine", "--", "sleep", "60"]);
     for (args, exit, code) in [
@@ -209,7 +123,7 @@ fn many_jobs_are_waited_for_and_stopped_with_few_descriptors() {
 }
 
 #[test]
-fn what_is_only_looked_at_is_not_told() {
+fn peeking_at_a_log_does_not_count_as_told() {
     let world = World::new();
     let id = world.ok(&["run", "--session", "me", "--shell", "echo out; exit 3"]);
     world.until_over(&id);
@@ -222,7 +136,7 @@ fn what_is_only_looked_at_is_not_told() {
 }
 
 #[test]
-fn a_command_cannot_write_to_the_terminal_of_who_looks() {
+fn a_command_line_cannot_send_escape_sequences_to_the_terminal() {
     let world = World::new();
     let evil = "\u{1b}]0;title\u{7}\u{1b}[31m\u{9b}2J";
     let id = world.ok(&["run", "--session", "me", "--", "sh", "-c", "exit 3", evil]);
@@ -261,7 +175,7 @@ fn a_command_of_several_lines_is_shown_as_such() {
 }
 
 #[test]
-fn no_time_is_no_limit() {
+fn a_timeout_of_zero_is_no_limit() {
     let world = World::new();
     let gate = Gate::new(&world);
     let id = world.ok(&["run", "--timeout", "0", "--shell", &gate.then("exit 3")]);
@@ -271,7 +185,7 @@ fn no_time_is_no_limit() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn impossible_requests_are_refused_with_a_reason() {
     let world = World::new();
     let pipe = sleeper(&world, &["--stdin", "pipe"]);
     let ran = world.outlive(&["send", &pipe, "--key", "C-c"]);
@@ -338,7 +252,7 @@ fn a_home_that_others_may_write_to_is_refused() {
 }
 
 #[test]
-fn the_last_lines_of_the_last_while_are_shown() {
+fn since_with_lines_shows_the_last_lines_of_that_time() {
     let world = World::new();
     let id = over(&world, &["--shell", "seq 5"]);
     assert_eq!(
@@ -368,7 +282,7 @@ fn a_notice_shows_the_beginning_and_the_end_of_an_output() {
 
 /// The keepers get none of the limits that are meant for the job, which has them all.
 #[test]
-fn limits_are_the_jobs_and_not_its_keepers() {
+fn resource_limits_apply_to_the_job_and_not_to_its_keepers() {
     let world = World::new();
     let script = "ulimit -t; ulimit -f; exec sleep 60";
     let words = ["--cpu=100:200", "--fsize=9437184:18874368"];
@@ -387,44 +301,6 @@ fn limits_are_the_jobs_and_not_its_keepers() {
     }
 }
 
-/// The first start is slow to stop the job that has the name; then the second finds the first's job under it.
-#[test]
-fn a_start_that_is_repeated_does_not_replace_itself() {
-    let world = World::new();
-    let script = "trap '' TERM; echo up; exec sleep 60";
-    let old =
-        outlive_testkit::scripts::started(&world, &["--name", "web", "--grace", "700ms"], script);
-    let args = [
-        "run",
-        "--id",
-        "new",
-        "--name",
-        "web",
-        "--replace",
-        "--",
-        "sleep",
-        "60",
-    ];
-    let begin = || outlive_testkit::processes::begin(world.command(args));
-    let starts = [begin(), begin()];
-    let mut codes = starts.map(|start| Ran::end_of(start).code);
-    codes.sort();
-    assert_eq!(codes, [0, 125]);
-    assert_eq!(world.show(&old)["state"], "ended");
-    assert_eq!(world.show("new")["state"], "running");
-}
-
-#[test]
-fn a_name_is_free_once_its_job_was_lost() {
-    let world = World::new();
-    let old = named(&world, None, "web");
-    world.kill_both(&old);
-    kill(world.leader(&old), 9);
-    until("it is gone", || world.processes().is_empty());
-    let new = named(&world, None, "web");
-    assert_eq!(world.json(&["show", "web", "--json"])["id"], json!(new));
-}
-
 #[test]
 fn force_removes_nothing_that_runs() {
     let world = World::new();
@@ -438,7 +314,7 @@ fn force_removes_nothing_that_runs() {
 
 /// As after an error of the disk: what can be read and asked is, and a stop stops.
 #[test]
-fn jobs_of_a_read_only_home_are_shown_and_stopped() {
+fn jobs_of_a_read_only_home_can_be_shown_and_stopped() {
     needs!(Root);
     let world = World::new();
     let id = sleeper(&world, &[]);

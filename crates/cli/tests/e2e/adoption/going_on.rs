@@ -44,7 +44,7 @@ fn each_verb_adopts_a_job_that_nobody_keeps() {
 }
 
 #[test]
-fn an_adopted_job_has_a_pair_of_its_own_and_survives_its_keeper() {
+fn an_adopted_job_gets_a_new_keeper_and_standby() {
     let world = World::new();
     let id = unkept(&world, &format!("{WAITS} echo done; exit 7"));
     world.show(&id);
@@ -59,7 +59,7 @@ fn an_adopted_job_has_a_pair_of_its_own_and_survives_its_keeper() {
 }
 
 #[test]
-fn the_output_of_an_unkept_job_waits_and_is_then_complete() {
+fn an_unkept_job_loses_no_output() {
     let world = World::new();
     let id = unkept(&world, &format!("{WAITS} seq 1 300000; echo end; exit 7"));
     let_go(&world);
@@ -166,7 +166,7 @@ fn a_stop_of_an_adopted_job_reaches_every_descendant() {
 }
 
 #[test]
-fn a_job_that_ended_while_nobody_kept_it_is_lost_and_never_a_success() {
+fn an_unkept_job_that_ended_is_lost_and_never_a_success() {
     let world = World::new();
     let id = unkept(&world, &format!("{WAITS} exit 0"));
     let leader = leader(&world, &id);
@@ -196,7 +196,7 @@ const HOARDER: &str = "import ctypes, subprocess, sys\n\
 
 /// Where whoever inherits the leader does not wait for it, how it ended can still be seen, but not when.
 #[test]
-fn a_job_that_ended_while_nobody_kept_it_claims_no_duration() {
+fn an_unkept_job_that_ended_has_no_duration() {
     needs!(Python);
     let world = World::new();
     let script = format!("{WAITS} exit 7");
@@ -242,7 +242,7 @@ fn a_job_can_be_adopted_again_and_again() {
 }
 
 #[test]
-fn a_keeper_then_its_heir_and_its_new_standby_killed_leave_a_job_to_adopt() {
+fn killing_the_keeper_its_heir_and_the_new_standby_leaves_a_job_to_adopt() {
     let world = World::new();
     let id = start(&world, &format!("{WAITS} echo done; exit 7"));
     kill_for_good(world.pair(&id).keeper);

@@ -51,7 +51,7 @@ fn run_with_doomed_pair(world: &World, hook: &str, script: &str) -> Ran {
 }
 
 #[test]
-fn both_killed_at_any_hook_leave_a_job_that_goes_on_or_a_true_record() {
+fn killing_both_keepers_at_any_hook_leaves_a_running_job_or_a_true_record() {
     let name = |cell: &(&str, Fate)| format!("both killed at {}", cell.0);
     every(&FATES, name, |(hook, fate)| {
         let world = World::new();
@@ -122,7 +122,7 @@ fn at_every_hook_of_a_stop(check: impl Fn(&str) + Sync) {
 }
 
 #[test]
-fn both_killed_in_the_middle_of_a_stop_leave_a_stop_that_is_finished() {
+fn a_stop_is_finished_after_both_keepers_are_killed_during_it() {
     at_every_hook_of_a_stop(|hook| {
         let world = World::new();
         let script = "trap '' TERM; echo up; while :; do sleep 60; done";
@@ -139,7 +139,7 @@ fn both_killed_in_the_middle_of_a_stop_leave_a_stop_that_is_finished() {
 }
 
 #[test]
-fn both_killed_in_the_middle_of_a_timeout_leave_a_job_that_ends_by_it() {
+fn a_timeout_is_finished_after_both_keepers_are_killed_during_it() {
     at_every_hook_of_a_stop(|hook| {
         let world = World::new();
         let hooks = format!("OUTLIVE_HOOKS=keeper:{hook}=kill-both");
@@ -164,7 +164,7 @@ fn both_killed_in_the_middle_of_a_timeout_leave_a_job_that_ends_by_it() {
 }
 
 #[test]
-fn both_killed_as_a_lingering_job_closes_leave_nothing_behind() {
+fn killing_both_keepers_as_a_lingering_job_closes_leaves_nothing_behind() {
     let world = World::new();
     let ran = run_with_doomed_pair(&world, "Closed", "sleep 60 & echo main; exit 5");
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -178,7 +178,7 @@ fn both_killed_as_a_lingering_job_closes_leave_nothing_behind() {
 
 /// A keeper that has not yet written that it adopts, without its standby and whoever started it.
 #[test]
-fn an_adopting_keeper_left_alone_at_once_still_reaches_every_descendant() {
+fn an_adopting_keeper_that_is_killed_at_once_leaves_no_descendant_out_of_reach() {
     let world = World::new();
     let id = start(&world, "(setsid sleep 8 &) ; echo up; exec sleep 8");
     until_output(&world, &id, "up\n");

@@ -5,7 +5,7 @@ use outlive_testkit::scripts::{WAITS, let_go, start};
 use outlive_testkit::world::World;
 
 #[test]
-fn what_lingers_of_an_unkept_job_is_adopted_and_can_be_stopped() {
+fn lingering_processes_of_an_unkept_job_can_be_stopped() {
     let world = World::new();
     let id = start(
         &world,
@@ -29,7 +29,7 @@ fn what_lingers_of_an_unkept_job_is_adopted_and_can_be_stopped() {
 }
 
 #[test]
-fn what_lingers_of_an_adopted_job_ends_it_when_it_ends_by_itself() {
+fn an_adopted_job_closes_when_its_lingering_processes_end() {
     let world = World::new();
     let id = start(
         &world,

@@ -33,7 +33,7 @@ fn start_below(outer: &World, world: &World, script: &str) -> i32 {
 }
 
 #[test]
-fn a_leader_that_its_new_parent_has_not_let_go_is_told_exactly_and_never_guessed() {
+fn the_outcome_is_exact_while_the_new_parent_has_not_reaped_the_leader() {
     every(
         &[0, 7],
         |code| format!("exit {code}"),
@@ -61,7 +61,7 @@ fn a_leader_that_its_new_parent_has_not_let_go_is_told_exactly_and_never_guessed
 }
 
 #[test]
-fn an_adoption_leaves_jobs_alone_that_the_job_started() {
+fn an_adoption_does_not_touch_jobs_that_the_job_started() {
     let (outer, world) = (World::new(), World::new());
     start_below(&outer, &world, "exec sleep 60");
     outer.kill_both("outer");

@@ -37,7 +37,7 @@ fn many_verbs_at_once_adopt_a_job_once() {
 }
 
 #[test]
-fn both_killed_at_any_moment_of_a_fast_stream_lose_and_double_nothing() {
+fn killing_both_keepers_during_fast_output_loses_and_repeats_no_byte() {
     const KILLS: usize = 6;
     let mut streams: Vec<Vec<u64>> = (0..10).map(|_| places_in_the_stream(KILLS)).collect();
     streams.iter_mut().for_each(|places| places.sort_unstable());

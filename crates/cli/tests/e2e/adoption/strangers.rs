@@ -19,7 +19,7 @@ fn as_if_restarted(world: &World, id: &str) {
 }
 
 #[test]
-fn after_a_restart_a_running_job_is_lost_and_whoever_has_its_pid_is_left_alone() {
+fn after_a_restart_a_running_job_is_lost_and_its_pid_is_not_touched() {
     let world = World::new();
     let id = unkept(&world, "exec sleep 60");
     let leader = leader(&world, &id);
@@ -42,7 +42,7 @@ fn after_a_restart_a_running_job_is_lost_and_whoever_has_its_pid_is_left_alone()
 }
 
 #[test]
-fn after_a_restart_what_lingered_is_gone_and_whoever_has_its_pid_is_left_alone() {
+fn after_a_restart_lingering_processes_are_gone_and_their_pids_are_not_touched() {
     let world = World::new();
     let id = start(&world, "sleep 60 & exit 5");
     assert_eq!(world.outlive(&["wait", &id]).code, 5);
@@ -88,7 +88,7 @@ impl Drop for Bystander {
 
 /// The job's leader ended unseen, and its pid went to somebody else who started later.
 #[test]
-fn a_pid_that_went_to_another_process_is_not_taken_for_the_job() {
+fn a_reused_pid_is_not_mistaken_for_the_job() {
     let bystanders: [(&str, &[&str]); 2] = [
         ("a process", &["sleep", "600"]),
         ("a session leader", &["setsid", "sleep", "600"]),

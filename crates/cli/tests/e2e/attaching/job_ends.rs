@@ -8,7 +8,7 @@ use outlive_testkit::scripts::{ok, on_terminal};
 use outlive_testkit::world::World;
 
 #[test]
-fn the_end_of_the_job_ends_attach_and_is_said() {
+fn attach_ends_with_the_job_and_reports_its_end() {
     let world = World::new();
     let id = on_terminal(&world, ANSWERS);
     until_output(&world, &id, "up\r\n");
@@ -79,7 +79,7 @@ fn attaching_to_an_ended_job_shows_its_end_and_returns() {
 }
 
 #[test]
-fn attaching_to_nobody_says_so() {
+fn attaching_to_an_unknown_job_is_an_error() {
     let world = World::new();
     let ran = world.outlive(&["attach", "nobody"]);
     assert_eq!(ran.code, 3, "{ran:?}");

@@ -12,7 +12,7 @@ const HUP: i32 = 1;
 const TERM: i32 = 15;
 
 #[test]
-fn leaving_is_said_the_job_goes_on_and_the_terminal_is_sane() {
+fn leaving_attach_keeps_the_job_running_and_restores_the_terminal() {
     let world = World::new();
     let id = on_terminal(&world, ANSWERS);
     until_output(&world, &id, "up\r\n");
@@ -33,7 +33,7 @@ fn leaving_is_said_the_job_goes_on_and_the_terminal_is_sane() {
 }
 
 #[test]
-fn a_terminal_is_sane_after_a_program_that_took_all_of_it() {
+fn the_terminal_is_restored_after_a_full_screen_program() {
     let world = World::new();
     let modes = "\\033[?1049h\\033[?25l\\033[?1h\\033[?2004h\\033[?1000h\\033[?1006h\\033[31m";
     let script = format!("printf '{modes}painted'; exec sleep 100");
@@ -49,7 +49,7 @@ fn a_terminal_is_sane_after_a_program_that_took_all_of_it() {
 }
 
 #[test]
-fn a_terminal_is_sane_whatever_a_program_did_to_it_meanwhile() {
+fn the_terminal_is_restored_whatever_the_program_did_to_it() {
     let modes = [
         "\\033[?1049h\\033[?25l\\033[?1h\\033[?1003h",
         "\\033[3;9r",

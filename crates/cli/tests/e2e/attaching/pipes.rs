@@ -83,7 +83,7 @@ fn control_d_ends_the_input_of_a_pipe_job_and_its_output_is_followed() {
 }
 
 #[test]
-fn who_only_looks_does_not_end_the_input_and_can_leave_after_control_d() {
+fn a_read_only_viewer_does_not_end_the_input_with_control_d() {
     let world = World::new();
     let script = "echo up; while read -r line; do echo \"<$line>\"; done";
     let id = ok(&world, &["run", "--stdin", "pipe", "--shell", script]);

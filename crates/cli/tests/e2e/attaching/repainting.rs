@@ -57,7 +57,7 @@ fn attaching_repaints_what_is_there() {
 }
 
 #[test]
-fn a_scrolling_region_is_there_for_a_viewer_who_comes_later() {
+fn a_later_viewer_gets_the_scrolling_region() {
     let world = World::new();
     let paint = "printf '\\033[2J\\033[Htop\\033[5;1Hbottom\\033[2;4r\\033[4;1Hready'";
     let scroll = "printf '\\na\\nb\\nc\\nd'";

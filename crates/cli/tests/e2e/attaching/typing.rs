@@ -56,7 +56,7 @@ fn control_c_interrupts_the_job_s_program_and_not_the_client() {
 }
 
 #[test]
-fn what_is_typed_before_leaving_arrives_and_what_comes_after_does_not() {
+fn only_keys_typed_before_leaving_reach_the_job() {
     let world = World::new();
     let script = "stty raw -echo; printf ready; exec cat > \"$GO\"";
     let id = on_terminal(&world, script);

@@ -12,7 +12,7 @@ use std::io::Read;
 use std::process::Stdio;
 
 #[test]
-fn the_job_s_terminal_follows_the_size_of_the_viewer_s() {
+fn the_terminal_of_the_job_takes_the_size_of_the_viewer() {
     let world = World::new();
     let script = "trap 'stty size' WINCH; echo up; while :; do sleep 0.02; done";
     let id = on_terminal(&world, script);
@@ -35,7 +35,7 @@ fn the_job_s_terminal_follows_the_size_of_the_viewer_s() {
 }
 
 #[test]
-fn several_viewers_see_the_same_and_may_all_type() {
+fn several_viewers_see_the_same_output_and_can_all_type() {
     let world = World::new();
     let id = on_terminal(&world, ANSWERS);
     until_output(&world, &id, "up\r\n");
@@ -55,7 +55,7 @@ fn several_viewers_see_the_same_and_may_all_type() {
 }
 
 #[test]
-fn who_only_looks_changes_nothing() {
+fn a_read_only_viewer_changes_nothing() {
     let world = World::new();
     let id = on_terminal(&world, ANSWERS);
     until_output(&world, &id, "up\r\n");

@@ -8,7 +8,7 @@ use outlive_testkit::scripts::{WAITS, let_go};
 use outlive_testkit::world::World;
 
 #[test]
-fn who_computes_sleeps_or_waits_for_a_child_does_not_wait_for_input() {
+fn a_process_that_computes_sleeps_or_waits_for_a_child_does_not_wait_for_input() {
     for kind in [PIPE, PTY] {
         for script in [
             "echo ready; while :; do :; done",
@@ -25,7 +25,7 @@ fn who_computes_sleeps_or_waits_for_a_child_does_not_wait_for_input() {
 }
 
 #[test]
-fn no_prompt_is_taken_for_waiting() {
+fn a_printed_prompt_alone_does_not_count_as_waiting() {
     for kind in [PIPE, PTY] {
         let world = World::new();
         let id = shell(&world, kind, "printf 'ready\\nPassword: '; exec sleep 60");
@@ -35,7 +35,7 @@ fn no_prompt_is_taken_for_waiting() {
 }
 
 #[test]
-fn who_reads_something_else_does_not_wait_for_input() {
+fn a_process_that_reads_another_file_does_not_wait_for_input() {
     for kind in [PIPE, PTY] {
         for script in [
             "sleep 60 | (echo ready >&2; cat)",
@@ -51,7 +51,7 @@ fn who_reads_something_else_does_not_wait_for_input() {
 }
 
 #[test]
-fn who_polls_other_descriptors_does_not_wait_for_input() {
+fn a_process_that_polls_other_descriptors_does_not_wait_for_input() {
     needs!(Python);
     let world = World::new();
     let program = "import select, os, sys
@@ -74,7 +74,7 @@ fn a_job_without_input_never_waits_for_it() {
 }
 
 #[test]
-fn what_is_queued_is_not_waited_for() {
+fn a_job_with_unread_input_does_not_wait_for_input() {
     let world = World::new();
     let id = shell(&world, PIPE, &format!("read x; {WAITS}exec cat"));
     assert_awaits(&world, &id, "data");
@@ -102,12 +102,12 @@ fn each_answer_comes_before_the_next_wait(kind: &[&str]) {
 }
 
 #[test]
-fn a_pipe_job_is_not_said_to_wait_before_it_has_dealt_with_what_was_sent() {
+fn a_pipe_job_waits_for_input_only_after_it_has_read_what_was_sent() {
     each_answer_comes_before_the_next_wait(PIPE);
 }
 
 #[test]
-fn a_terminal_job_is_not_said_to_wait_before_it_has_dealt_with_what_was_sent() {
+fn a_terminal_job_waits_for_input_only_after_it_has_read_what_was_sent() {
     each_answer_comes_before_the_next_wait(PTY);
 }
 

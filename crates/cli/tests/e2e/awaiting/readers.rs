@@ -93,7 +93,7 @@ time.sleep(60)",
 }
 
 #[test]
-fn a_duplicate_of_its_input_is_its_input_too() {
+fn a_reader_of_a_duplicated_descriptor_waits_for_data() {
     needs!(Python);
     python_waits_for_data(
         "import os; fd = os.dup(0); os.close(0); assert os.read(fd, 9) == b'x\\n'",
@@ -129,7 +129,7 @@ fn a_reader_in_another_session_waits_for_data() {
 }
 
 #[test]
-fn show_and_list_say_so_in_words_too() {
+fn show_and_list_say_in_words_that_a_job_waits_for_input() {
     let world = World::new();
     let id = start(&world, PIPE, &["cat"]);
     assert_awaits(&world, &id, "data");

@@ -45,7 +45,7 @@ fn wait_for_input_notices_a_job_that_says_nothing() {
 }
 
 #[test]
-fn wait_for_input_that_runs_out_of_time_is_124_and_the_job_is_untouched() {
+fn wait_for_input_that_times_out_exits_124_and_leaves_the_job_alone() {
     let world = World::new();
     let id = shell(&world, PIPE, &format!("{WAITS}read x; exit 5"));
     let before = world.journal(&id).len();
@@ -59,7 +59,7 @@ fn wait_for_input_that_runs_out_of_time_is_124_and_the_job_is_untouched() {
 }
 
 #[test]
-fn wait_for_input_of_a_job_that_ends_first_is_a_failure() {
+fn wait_for_input_fails_if_the_job_ends_first() {
     for (kind, exit, expected) in [(PIPE, 0, 125), (PIPE, 7, 7), (PTY, 0, 125), (PTY, 7, 7)] {
         let world = World::new();
         let id = shell(&world, kind, &format!("{WAITS}exit {exit}"));
@@ -88,7 +88,7 @@ fn wait_for_input_goes_on_while_the_keeper_is_killed_and_replaced() {
 }
 
 #[test]
-fn a_job_that_waits_is_seen_to_by_the_next_keeper() {
+fn the_next_keeper_also_sees_that_the_job_waits() {
     let world = World::new();
     let id = start(&world, PIPE, &["cat"]);
     assert_awaits(&world, &id, "data");
@@ -97,7 +97,7 @@ fn a_job_that_waits_is_seen_to_by_the_next_keeper() {
 }
 
 #[test]
-fn many_who_wait_are_all_told() {
+fn every_one_of_many_waiters_is_told() {
     let world = World::new();
     let id = shell(&world, PIPE, &format!("{WAITS}read x"));
     let waiters: Vec<Child> = (0..8).map(|_| begin_wait(&world, &id)).collect();
@@ -124,7 +124,7 @@ fn wait_for(world: &World, how: &str, timeout: &str, ids: &[&str]) -> Ran {
 }
 
 #[test]
-fn of_several_jobs_any_or_all_can_be_waited_for() {
+fn wait_for_input_takes_several_jobs_with_any_or_all() {
     let world = World::new();
     let reads = start(&world, PIPE, &["cat"]);
     let reads_too = start(&world, PIPE, &["cat"]);
@@ -152,7 +152,7 @@ fn of_several_jobs_any_or_all_can_be_waited_for() {
 }
 
 #[test]
-fn any_of_several_is_no_success_when_one_ends_and_none_waits() {
+fn wait_any_for_input_fails_when_one_job_ends_and_none_waits() {
     let world = World::new();
     let sleeps = start(&world, PIPE, &["sleep", "60"]);
     let ended = start(&world, PIPE, &["true"]);
@@ -162,7 +162,7 @@ fn any_of_several_is_no_success_when_one_ends_and_none_waits() {
 }
 
 #[test]
-fn who_waits_for_something_else_is_not_told_of_input() {
+fn a_wait_for_something_else_does_not_return_for_input() {
     let world = World::new();
     let id = start(&world, PIPE, &["cat"]);
     assert_awaits(&world, &id, "data");

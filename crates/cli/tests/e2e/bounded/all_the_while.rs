@@ -34,7 +34,7 @@ fn watch(world: &World, id: &str, max: u64) -> u64 {
 }
 
 #[test]
-fn the_bound_holds_all_the_while() {
+fn the_output_never_grows_past_its_bound() {
     needs!(Root, Strace);
     every(
         &ALL,
@@ -60,7 +60,7 @@ fn the_bound_holds_all_the_while() {
 
 /// The least bound has the least strides: a page, and a pipe holds more than one.
 #[test]
-fn the_least_bound_holds_all_the_while() {
+fn the_smallest_bound_is_never_exceeded() {
     needs!(Root, Strace);
     every(
         &ALL,
@@ -77,7 +77,7 @@ fn the_least_bound_holds_all_the_while() {
 
 /// Whenever they come, and however much is there for them to take.
 #[test]
-fn heirs_keep_the_bound_too() {
+fn a_keeper_that_took_over_keeps_the_bound() {
     needs!(Strace);
     every(
         &[Ground::Here, Ground::HereWithoutHoles],
@@ -113,7 +113,7 @@ fn heirs_keep_the_bound_too() {
 
 /// Each dies as soon as it has taken something: the next gives back what that displaced before it takes.
 #[test]
-fn keepers_that_never_come_to_giving_back_keep_the_bound_too() {
+fn keepers_killed_before_they_free_space_keep_the_bound() {
     needs!(Strace);
     every(
         &[Ground::Here, Ground::HereWithoutHoles],

@@ -56,7 +56,7 @@ impl Cut {
 }
 
 #[test]
-fn half_a_line_is_not_found() {
+fn grep_does_not_match_half_a_line() {
     let cut = Cut::new();
     let rest = cut.rest();
     for reading in [&[][..], &["--raw"], &["--redact"]] {
@@ -91,7 +91,7 @@ fn half_a_line_is_not_found() {
 }
 
 #[test]
-fn half_a_line_is_shown_behind_what_says_so() {
+fn half_a_line_is_shown_after_a_note_about_the_gap() {
     let cut = Cut::new();
     let marked = |text: &str| {
         let (mark, text) = text.split_once(MARK).unwrap_or_else(|| panic!("{text:?}"));
@@ -128,7 +128,7 @@ fn half_a_line_is_shown_behind_what_says_so() {
 
 /// What a budget leaves out behind a gap is where it is said to be.
 #[test]
-fn what_is_left_out_behind_a_gap_is_found() {
+fn the_hint_of_a_budget_after_a_gap_shows_what_was_left_out() {
     let cut = Cut::new();
     let page = [
         "log", &cut.id, "--offset", "40000", "--lines", "3000", "--budget", "2K",

@@ -7,7 +7,7 @@ use outlive_testkit::processes::kill;
 use outlive_testkit::world::World;
 
 #[test]
-fn a_chatty_job_stays_within_its_bound_and_keeps_its_head_and_tail() {
+fn a_bounded_output_keeps_its_head_and_its_tail() {
     needs!(Root, Strace);
     every(
         &ALL,
@@ -26,7 +26,7 @@ fn a_chatty_job_stays_within_its_bound_and_keeps_its_head_and_tail() {
 
 /// Without a tracer's help: this kind has no holes.
 #[test]
-fn a_filesystem_that_has_no_holes_keeps_the_promise_another_way() {
+fn the_bound_holds_on_a_filesystem_without_holes() {
     needs!(Root, Strace);
     let place = Grounded::on_ramfs();
     let id = bounded(&place.world, "1M", &lines(1_000_000));
@@ -39,7 +39,7 @@ fn a_filesystem_that_has_no_holes_keeps_the_promise_another_way() {
 
 /// Nor does an output that fits make anything but its file.
 #[test]
-fn a_small_output_is_one_file_everywhere() {
+fn a_small_output_is_one_file_on_every_filesystem() {
     needs!(Root, Strace);
     let place = Grounded::on_ramfs();
     let id = bounded(&place.world, "1M", "head -c 262143 /dev/zero");
@@ -71,7 +71,7 @@ fn the_default_bound_is_64_mib_and_0_keeps_everything() {
 }
 
 #[test]
-fn keepers_killed_over_a_large_output_keep_the_bound_and_the_bytes() {
+fn keepers_killed_during_a_large_output_keep_the_bound_and_every_kept_byte() {
     needs!(Strace);
     every(
         &[Ground::Here, Ground::HereWithoutHoles],

@@ -54,7 +54,7 @@ fn assert_lines_keep_their_numbers(world: &World) {
 }
 
 #[test]
-fn what_is_missing_is_said_where_it_would_stand() {
+fn the_log_says_where_output_is_missing() {
     needs!(Strace);
     for ground in [Ground::Here, Ground::HereWithoutHoles] {
         let place = ground.world("");
@@ -86,7 +86,7 @@ fn assert_missing_is_said(world: &World) {
 
 /// Reading by cursor while it writes: nothing twice, nothing missed, and what was dropped is told.
 #[test]
-fn a_cursor_goes_on_where_it_was() {
+fn a_cursor_continues_across_the_gap() {
     let world = World::new();
     let go = world.path("go");
     let step = format!(
@@ -126,7 +126,7 @@ fn a_cursor_goes_on_where_it_was() {
 }
 
 #[test]
-fn lines_are_found_by_what_they_say_and_by_when_they_came() {
+fn lines_are_found_by_text_and_by_time() {
     let world = World::new();
     let id = world.shell("seq 1 5000; sleep 2.1; echo late");
     world.wait(&id);
@@ -153,7 +153,7 @@ fn lines_are_found_by_what_they_say_and_by_when_they_came() {
 
 /// Finding a page of a large output reads little of it.
 #[test]
-fn a_page_costs_what_it_returns() {
+fn a_page_reads_no_more_than_it_returns() {
     needs!(Strace);
     let world = World::new();
     let id = bounded(&world, "0", &lines(4_000_000));

@@ -20,7 +20,7 @@ fn size(place: &Grounded) -> u64 {
 /// The keepers that come later can punch holes, as none of those before them could, and go on as those
 /// did.
 #[test]
-fn keepers_killed_one_after_another_lose_and_double_nothing() {
+fn keepers_killed_one_after_another_lose_and_repeat_no_byte() {
     needs!(Strace);
     let place = without_holes();
     let count = 6_000_000;
@@ -51,7 +51,7 @@ fn let_part(place: &Grounded, part: u64) {
 }
 
 #[test]
-fn following_over_segments_brings_every_byte_once() {
+fn follow_prints_every_byte_once_across_segments() {
     needs!(Strace);
     let place = without_holes();
     let parts = 10;
@@ -77,7 +77,7 @@ fn following_over_segments_brings_every_byte_once() {
 
 /// By cursor, while what was read before is being dropped.
 #[test]
-fn a_cursor_goes_on_over_segments() {
+fn a_cursor_continues_across_segments() {
     needs!(Strace);
     let place = without_holes();
     let parts = 10;
@@ -137,7 +137,7 @@ fn the_log_of_a_detached_job_is_complete() {
 /// What a full disk cannot take is told; what it has taken is exact, and so is what comes when there is
 /// room again.
 #[test]
-fn a_full_disk_costs_what_it_cannot_take() {
+fn a_full_disk_loses_only_what_does_not_fit() {
     needs!(Root, Strace);
     let place = Ground::TmpfsWithoutHoles.world("1m");
     let world = &place.world;

@@ -290,7 +290,7 @@ fn the_jobs_of_an_older_home_are_read() {
 }
 
 #[test]
-fn what_an_older_home_has_not_told_is_told_once_and_acked() {
+fn untold_events_of_an_older_home_are_told_once_and_acked() {
     each_older_home(assert_untold_is_told);
 }
 

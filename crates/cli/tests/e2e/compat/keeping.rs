@@ -8,7 +8,7 @@ use serde_json::json;
 use std::fs;
 
 #[test]
-fn jobs_of_both_take_turns_at_one_lock() {
+fn jobs_of_both_releases_share_one_lock() {
     both_ways(|meeting| {
         let (host, guest) = (&meeting.host, &meeting.guest);
         let lock = ["--lock", "door"];
@@ -43,7 +43,7 @@ fn a_job_that_waits_for_its_lock_can_be_stopped() {
 }
 
 #[test]
-fn what_lingers_is_seen_and_stopped() {
+fn lingering_processes_of_the_other_release_are_seen_and_stopped() {
     both_ways(|meeting| {
         let id = meeting.host.start(&[], "sleep 60 & exit 5");
         assert_eq!(meeting.guest.wait(&id), 5);
@@ -126,7 +126,7 @@ fn a_job_without_keepers_is_adopted_and_its_outcome_is_exact() {
 }
 
 #[test]
-fn an_adopted_job_is_stopped_by_either() {
+fn either_release_can_stop_an_adopted_job() {
     let script = "(trap '' TERM; exec sleep 60) & echo before; exec sleep 60";
     adopted(&["--grace", "200ms"], script, |meeting, id| {
         meeting.host.ok(&["stop", id]);
@@ -164,7 +164,7 @@ fn the_log_of_a_detached_job_is_exact_after_an_adoption() {
 
 /// The first release does not know of it, and sees a stop.
 #[test]
-fn a_job_that_its_place_stops_is_seen_to_be_stopping() {
+fn a_job_that_its_container_stops_is_shown_as_stopping() {
     both_ways(|meeting| {
         if !meeting.host.knows("--foreground") {
             return;

@@ -53,7 +53,7 @@ fn output_is_followed_to_the_end() {
 }
 
 #[test]
-fn a_terminal_is_typed_at_resized_and_looked_at() {
+fn a_terminal_job_can_be_typed_to_resized_and_viewed() {
     both_ways(|meeting| {
         let (host, guest) = (&meeting.host, &meeting.guest);
         let script = "echo up; while read -r line; do echo \"<$line>\"; stty size; done; exit 4";
@@ -73,7 +73,7 @@ fn a_terminal_is_typed_at_resized_and_looked_at() {
 }
 
 #[test]
-fn a_pipe_is_written_to_once_and_ended() {
+fn a_pipe_job_gets_its_input_once_and_its_end() {
     both_ways(|meeting| {
         let (host, guest) = (&meeting.host, &meeting.guest);
         let id = host.ok(&["run", "--stdin", "pipe", "--", "cat"]);
@@ -96,7 +96,7 @@ fn a_pipe_is_written_to_once_and_ended() {
 }
 
 #[test]
-fn what_is_dropped_of_a_bounded_output_is_dropped_for_both() {
+fn both_releases_agree_on_what_was_dropped() {
     both_ways(|meeting| {
         let script = format!("seq 1 100000; echo up; {WAITS} seq 100001 150000");
         let id = meeting.host.start(&["--max-output", "64K"], &script);

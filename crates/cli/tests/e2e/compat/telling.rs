@@ -12,7 +12,7 @@ const SESSION: &str = "me";
 const NONE: [Value; 0] = [];
 
 #[test]
-fn signs_of_a_running_job_are_waited_for_and_told() {
+fn readiness_and_matches_of_the_other_release_are_waited_for_and_told() {
     both_ways(|meeting| {
         let (host, guest) = (&meeting.host, &meeting.guest);
         let options = [
@@ -76,7 +76,7 @@ fn a_job_that_left_processes_behind_is_told_and_closed() {
 }
 
 #[test]
-fn whoever_claims_and_acks_an_end_does_so_for_both() {
+fn a_claim_or_an_ack_counts_for_both_releases() {
     both_ways(|meeting| {
         let sides = [&meeting.host, &meeting.guest];
         for (teller, other) in [(sides[1], sides[0]), (sides[0], sides[1])] {
@@ -105,7 +105,7 @@ fn assert_nothing_waits(meeting: &Meeting) {
 }
 
 #[test]
-fn who_waits_for_an_inbox_is_woken_by_jobs_and_posts_of_the_other() {
+fn an_inbox_waiter_is_woken_by_jobs_and_posts_of_the_other_release() {
     both_ways(|meeting| {
         let (host, guest) = (&meeting.host, &meeting.guest);
         let wait = ["inbox", "--session", SESSION, "--wait=30s", "--json"];

@@ -88,7 +88,7 @@ fn the_machine_is_kept_awake_as_long_as_the_job_runs() {
 
 /// The script is one command, since a shell that forks may clear the mask that it was started with.
 #[test]
-fn what_keeps_awake_begins_with_no_signal_blocked() {
+fn the_inhibitor_starts_with_no_signal_blocked() {
     let world = World::new();
     let masks = world.path("masks");
     let path = fake_inhibit(
@@ -112,7 +112,7 @@ fn what_keeps_awake_begins_with_no_signal_blocked() {
 }
 
 #[test]
-fn the_machine_is_kept_awake_though_the_keeper_dies_and_no_longer_than_needed() {
+fn the_machine_stays_awake_across_a_takeover_and_no_longer_than_needed() {
     let world = World::new();
     let path = honest_inhibit(&world);
     let go = world.path("go");
@@ -125,7 +125,7 @@ fn the_machine_is_kept_awake_though_the_keeper_dies_and_no_longer_than_needed() 
 }
 
 #[test]
-fn a_stop_ends_what_keeps_awake_after_the_job_and_not_as_part_of_it() {
+fn a_stop_ends_the_inhibitor_after_the_job() {
     let world = World::new();
     let path = honest_inhibit(&world);
     keep_awake(&world, &path, "exec sleep 60");
@@ -150,7 +150,7 @@ fn a_job_runs_though_the_machine_cannot_be_kept_awake() {
 }
 
 #[test]
-fn where_nothing_can_keep_it_awake_that_is_said() {
+fn keep_awake_says_when_no_inhibitor_is_installed() {
     let world = World::new();
     let bin: PathBuf = world.path("only-bash");
     fs::create_dir(&bin).unwrap();
@@ -188,7 +188,7 @@ fn the_machine_is_kept_awake_when_both_keepers_have_been_replaced_after_the_end(
 
 /// There is a program to ask with, and nobody to ask.
 #[test]
-fn without_logind_that_is_said() {
+fn keep_awake_says_when_logind_is_not_running() {
     if outlive_sys::offers::systemd() {
         outlive_testkit::needs::not_run("it takes a machine that systemd does not manage");
         return;

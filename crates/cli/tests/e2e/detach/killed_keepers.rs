@@ -39,7 +39,7 @@ fn until_it_flows(log: &Path, bytes: u64) {
 }
 
 #[test]
-fn a_keeper_killed_while_output_flows_costs_the_log_nothing() {
+fn a_killed_keeper_loses_no_byte_of_the_log() {
     let world = World::new();
     let log = world.path("log");
     fs::write(&log, "before\n").unwrap();
@@ -51,7 +51,7 @@ fn a_keeper_killed_while_output_flows_costs_the_log_nothing() {
 }
 
 #[test]
-fn both_keepers_killed_while_output_flows_cost_the_log_nothing() {
+fn killing_both_keepers_loses_no_byte_of_the_log() {
     let world = World::new();
     let log = world.path("log");
     fs::write(&log, "before\n").unwrap();
@@ -65,7 +65,7 @@ fn both_keepers_killed_while_output_flows_cost_the_log_nothing() {
 }
 
 #[test]
-fn a_keeper_killed_between_the_output_and_the_log_costs_it_nothing() {
+fn a_keeper_killed_between_output_and_log_loses_no_byte() {
     for hook in [
         "Captured",
         "LeaderEnded",
@@ -95,7 +95,7 @@ fn a_keeper_killed_between_the_output_and_the_log_costs_it_nothing() {
 }
 
 #[test]
-fn others_who_append_while_the_keepers_are_dead_lose_and_cost_nothing() {
+fn other_writers_of_the_log_lose_nothing_while_the_keepers_are_dead() {
     let world = World::new();
     let (log, go) = (world.path("log"), world.path("go"));
     detach_in_two_parts(&world, "d", &log, &go, "echo second");

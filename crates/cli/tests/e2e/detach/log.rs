@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 #[test]
-fn it_prints_the_pid_and_the_log_and_returns() {
+fn detach_prints_the_pid_and_the_log_and_returns() {
     let world = World::new();
     let log = world.path("log");
     let pid = detach(&world, "d", &log, "echo hello; sleep 60");
@@ -23,7 +23,7 @@ fn it_prints_the_pid_and_the_log_and_returns() {
 }
 
 #[test]
-fn it_makes_the_directory_and_names_the_log_in_full() {
+fn detach_creates_the_directory_and_prints_the_full_path() {
     let world = World::new();
     let here = fs::canonicalize(world.path(".")).unwrap();
     let ran = Ran::of(
@@ -39,7 +39,7 @@ fn it_makes_the_directory_and_names_the_log_in_full() {
 }
 
 #[test]
-fn it_appends_and_records_the_end_as_for_any_job() {
+fn detach_appends_to_the_log_and_records_the_end() {
     let world = World::new();
     let log = world.path("log");
     fs::write(&log, "before, without an end").unwrap();
@@ -56,7 +56,7 @@ fn it_appends_and_records_the_end_as_for_any_job() {
 }
 
 #[test]
-fn what_lingers_still_reaches_the_log() {
+fn output_of_lingering_processes_reaches_the_log() {
     let world = World::new();
     let (log, go) = (world.path("log"), world.path("go"));
     let script = format!("({}; echo late) & echo early; exit 4", loop_until(&go));
@@ -72,7 +72,7 @@ fn what_lingers_still_reaches_the_log() {
 }
 
 #[test]
-fn what_others_append_meanwhile_is_kept_too() {
+fn text_that_others_append_to_the_log_is_kept() {
     let world = World::new();
     let (log, go) = (world.path("log"), world.path("go"));
     detach_in_two_parts(&world, "d", &log, &go, "echo second");
@@ -84,7 +84,7 @@ fn what_others_append_meanwhile_is_kept_too() {
 }
 
 #[test]
-fn a_log_emptied_meanwhile_does_not_hold_up_the_job() {
+fn a_log_that_is_truncated_does_not_block_the_job() {
     let world = World::new();
     let (log, go) = (world.path("log"), world.path("go"));
     detach_in_two_parts(&world, "d", &log, &go, "echo second; exit 2");
@@ -95,7 +95,7 @@ fn a_log_emptied_meanwhile_does_not_hold_up_the_job() {
 }
 
 #[test]
-fn a_program_that_cannot_start_is_said_so() {
+fn a_program_that_cannot_start_is_reported() {
     let world = World::new();
     let log = world.path("log");
     fs::write(&log, "before\n").unwrap();
@@ -166,7 +166,7 @@ fn stopped_launcher(world: &World, id: &str, log: &Path, hook: &str) -> Child {
 }
 
 #[test]
-fn of_two_that_race_for_a_log_none_is_silently_left_out() {
+fn of_two_jobs_that_race_for_a_log_the_loser_is_told() {
     let world = World::new();
     let log = world.path("log");
     let slow = stopped_launcher(&world, "slow", &log, "DirectoryMade");
@@ -184,7 +184,7 @@ fn of_two_that_race_for_a_log_none_is_silently_left_out() {
 }
 
 #[test]
-fn nowhere_is_a_log_that_any_number_of_jobs_share() {
+fn dev_null_can_be_the_log_of_many_jobs() {
     let world = World::new();
     let null = Path::new("/dev/null");
     detach(&world, "one", null, "echo one; sleep 60");

@@ -75,7 +75,7 @@ fn a_webhook_gets_the_whole_event_signed() {
 }
 
 #[test]
-fn a_webhook_that_refuses_is_seen_in_show() {
+fn show_reports_a_webhook_that_refuses() {
     let world = World::new();
     let (url, request) = web_server("500 Oh");
     configure(&world, &webhook(&url, ""));
@@ -118,7 +118,7 @@ fn a_later_configuration_does_not_change_a_command() {
 }
 
 #[test]
-fn one_for_failures_rings_for_those_only() {
+fn a_doorbell_for_failures_rings_only_for_failures() {
     let world = World::new();
     let heard = Heard::new(&world);
     configure(&world, &command_bell(&heard.command(), "on = \"failure\""));

@@ -52,7 +52,7 @@ const ENDS: [End; 7] = [
 ];
 
 #[test]
-fn every_end_is_heard_of_once() {
+fn on_end_runs_once_for_every_end() {
     let name = |end: &End| format!("{:?}", end.words);
     every(&ENDS, name, |end| {
         let world = World::new();
@@ -89,7 +89,7 @@ fn every_end_is_heard_of_once() {
 }
 
 #[test]
-fn it_has_the_environment_and_the_directory_of_the_job() {
+fn on_end_runs_in_the_directory_and_environment_of_the_job() {
     let world = World::new();
     let (there, said) = (world.path("there"), world.path("said"));
     fs::create_dir(&there).unwrap();
@@ -105,7 +105,7 @@ fn it_has_the_environment_and_the_directory_of_the_job() {
 
 /// It begins as other programs do, and what it leaves running is its own.
 #[test]
-fn it_is_a_process_like_any_other() {
+fn on_end_starts_with_default_signals_and_may_leave_processes() {
     let world = World::new();
     let (masks, left) = (world.path("masks"), world.path("left"));
     let bell = format!(
@@ -137,7 +137,7 @@ fn it_is_a_process_like_any_other() {
 
 /// A shell that becomes its last command passes on the signals that were blocked when it began.
 #[test]
-fn a_command_with_a_timeout_of_its_own_is_ended_by_it() {
+fn a_doorbell_command_is_ended_by_its_timeout() {
     let world = World::new();
     let bells = [
         ["--on-end", "exec timeout 0.1 sleep 60"],
@@ -158,7 +158,7 @@ fn a_command_with_a_timeout_of_its_own_is_ended_by_it() {
 }
 
 #[test]
-fn without_a_directory_it_still_rings() {
+fn on_end_runs_though_the_directory_is_gone() {
     let world = World::new();
     let (there, heard) = (world.path("there"), Heard::new(&world));
     fs::create_dir(&there).unwrap();

@@ -6,7 +6,7 @@ use outlive_testkit::world::World;
 use std::fs;
 
 #[test]
-fn a_failed_one_is_rung_again() {
+fn a_failed_doorbell_is_rung_again() {
     let world = World::new();
     let (heard, ready) = (Heard::new(&world), world.path("ready"));
     let bell = format!(
@@ -49,7 +49,7 @@ fn rung_at(world: &World, id: &str, attempt: usize) -> u64 {
 }
 
 #[test]
-fn one_that_cannot_be_run_has_failed() {
+fn a_doorbell_command_that_cannot_be_executed_has_failed() {
     let world = World::new();
     let bell = command_bell("exec /nowhere/at-all", "");
     configure(&world, &bell);
@@ -65,7 +65,7 @@ fn one_that_cannot_be_run_has_failed() {
 
 /// Of many, each stands for itself.
 #[test]
-fn one_that_fails_does_not_hold_up_the_others() {
+fn a_failing_doorbell_does_not_delay_the_others() {
     let world = World::new();
     let heard = Heard::new(&world);
     configure(&world, &command_bell("exit 1", ""));
@@ -136,7 +136,7 @@ fn a_stop_after_the_end_leaves_a_first_ring_alone() {
 
 /// Of such a job a doorbell is all that is left, and whoever meets it is told so.
 #[test]
-fn a_job_whose_doorbell_is_rung_again_is_said_to_be_kept_for_it() {
+fn prune_says_that_it_keeps_a_job_for_its_doorbell() {
     let world = World::new();
     let bell = "exit 4";
     let id = world.ok(&["run", "--on-end", bell, "--", "true"]);

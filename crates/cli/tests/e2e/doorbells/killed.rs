@@ -15,7 +15,7 @@ use std::path::Path;
 const STEPS: [&str; 4] = ["EndedRecorded", "Reaped", "Ringing", "Rang"];
 
 #[test]
-fn whoever_takes_over_rings() {
+fn the_keeper_that_takes_over_rings() {
     let cells: Vec<(&str, &str)> = STEPS
         .iter()
         .flat_map(|step| [(*step, "kill"), (*step, "kill-both")])
@@ -53,7 +53,7 @@ fn rung_by(path: &Path) -> Vec<i32> {
 
 /// The heir does not leave its predecessor's doorbell running beside its own.
 #[test]
-fn two_do_not_ring_at_once() {
+fn two_keepers_never_ring_at_once() {
     for both in [false, true] {
         let world = World::new();
         let (pids, fifo) = (world.path("pids"), world.path("fifo"));

@@ -63,7 +63,7 @@ fn a_webhook_is_tested_with_a_made_up_event() {
 }
 
 #[test]
-fn a_webhook_that_fails_is_said_to() {
+fn the_test_ring_reports_a_failing_webhook() {
     let world = World::new();
     let (url, request) = web_server("500 Oh");
     configure(&world, &webhook(&url, ""));
@@ -135,7 +135,7 @@ fn a_command_gets_the_event() {
 }
 
 #[test]
-fn what_is_no_event_does_not_ring() {
+fn text_that_is_not_an_event_does_not_ring() {
     let world = World::new();
     let bell = "[[doorbell]]\nname = \"x\"\nkind = \"command\"\ncommand = \"true\"\n";
     configure(&world, bell);
@@ -149,7 +149,7 @@ fn what_is_no_event_does_not_ring() {
 }
 
 #[test]
-fn they_are_listed_without_what_may_be_secret() {
+fn the_list_of_doorbells_shows_no_secret() {
     let world = World::new();
     assert_eq!(
         world.outlive(&["doorbell", "list"]).stderr,
@@ -194,7 +194,7 @@ fn the_configuration_is_found_and_checked() {
 }
 
 #[test]
-fn what_keepers_run_is_not_in_the_help() {
+fn the_internal_ring_command_is_not_in_the_help() {
     let world = World::new();
     let help = world.ok(&["doorbell", "--help"]);
     assert!(

@@ -39,7 +39,7 @@ impl Slow {
 }
 
 #[test]
-fn the_end_is_known_while_it_rings() {
+fn the_end_is_known_while_a_doorbell_rings() {
     let world = World::new();
     let slow = Slow::new(&world);
     let bell = slow.command();
@@ -73,7 +73,7 @@ fn the_end_is_known_while_it_rings() {
 
 /// What it hears of is on the disk before it rings.
 #[test]
-fn it_rings_after_the_end_is_recorded() {
+fn a_doorbell_rings_after_the_end_is_recorded() {
     let world = World::new();
     let said = world.path("said");
     let journal = world.job_dir("job").join("journal");
@@ -88,7 +88,7 @@ fn it_rings_after_the_end_is_recorded() {
 }
 
 #[test]
-fn the_inbox_does_not_wait_for_it() {
+fn the_inbox_does_not_wait_for_a_doorbell() {
     let world = World::new();
     let slow = Slow::new(&world);
     let bell = slow.command();
@@ -105,7 +105,7 @@ fn the_inbox_does_not_wait_for_it() {
 
 /// One that hangs is killed with all it started, and has failed.
 #[test]
-fn one_that_hangs_is_killed_with_its_group() {
+fn a_doorbell_that_hangs_is_killed_with_its_group() {
     let world = World::new();
     let pids = world.path("pids");
     let command = format!("sleep 60 & echo $$ $! > {}; wait", pids.display());

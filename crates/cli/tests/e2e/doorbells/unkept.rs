@@ -29,7 +29,7 @@ fn run(world: &World, heard: &Heard, hooks: &str, words: &[&str]) -> Ran {
 }
 
 #[test]
-fn of_a_job_whose_launcher_was_killed() {
+fn a_doorbell_rings_for_a_job_whose_launcher_was_killed() {
     let world = World::new();
     let heard = Heard::new(&world);
     let ran = run(&world, &heard, "launcher:Named=kill", &["--", "true"]);
@@ -41,7 +41,7 @@ fn of_a_job_whose_launcher_was_killed() {
 }
 
 #[test]
-fn of_a_job_of_another_boot() {
+fn a_doorbell_rings_for_a_job_of_another_boot() {
     const BEFORE: &str = "00000000-0000-0000-0000-000000000000";
     let world = World::new();
     let heard = Heard::new(&world);
@@ -62,7 +62,7 @@ fn of_a_job_of_another_boot() {
 
 /// Rung in part when the machine was restarted: the rest is rung after it.
 #[test]
-fn of_a_job_that_had_ended_before_a_restart() {
+fn a_doorbell_rings_for_a_job_that_ended_before_a_restart() {
     let world = World::new();
     let heard = Heard::new(&world);
     let hooks = "keeper:Ringing=kill-both";
@@ -84,7 +84,7 @@ fn of_a_job_that_had_ended_before_a_restart() {
 
 /// Where no keeper can be had at all, that is said, at once and of the doorbell too.
 #[test]
-fn of_a_job_that_no_keeper_can_be_started_for_they_are_given_up() {
+fn doorbells_are_given_up_for_a_job_that_no_keeper_can_be_started_for() {
     let world = World::new();
     let heard = Heard::new(&world);
     let args = ["run", "--id", "job", "--on-end", &heard.command()];

@@ -33,7 +33,7 @@ fn a_process_that_keeps_the_output_open_does_not_delay_the_end() {
 }
 
 #[test]
-fn what_a_lingering_process_writes_is_still_kept() {
+fn output_of_a_lingering_process_is_kept() {
     let world = World::new();
     let id = world.shell(&leaves_one_behind(&world));
     world.wait(&id);
@@ -46,7 +46,7 @@ fn what_a_lingering_process_writes_is_still_kept() {
 }
 
 #[test]
-fn stop_ends_what_lingers_and_the_end_stays_as_it_was() {
+fn stop_ends_lingering_processes_and_does_not_change_the_outcome() {
     let world = World::new();
     let id = world.shell(&leaves_one_behind(&world));
     let before = world.wait(&id);
@@ -109,7 +109,7 @@ struct Left {
 }
 
 #[test]
-fn leftovers_stop_ends_what_the_leader_leaves_behind() {
+fn leftovers_stop_ends_every_process_that_the_leader_leaves_behind() {
     let world = World::new();
     let Left { id, job, pid } = leaving(
         &world,
@@ -130,7 +130,7 @@ fn leftovers_stop_ends_what_the_leader_leaves_behind() {
 }
 
 #[test]
-fn leftovers_stop_kills_what_does_not_listen_after_the_grace() {
+fn leftovers_stop_kills_after_the_grace() {
     let world = World::new();
     let options = ["--leftovers", "stop", "--grace", "200ms"];
     let left = leaving(&world, options, "trap \"\" TERM;", "exec sleep 60", 0);

@@ -12,7 +12,7 @@ const CODES: [i32; 16] = [
 ];
 
 #[test]
-fn an_end_tells_outcome_cause_duration_and_output_and_the_journal_says_the_same() {
+fn the_end_has_outcome_cause_duration_and_output_as_in_the_journal() {
     let world = World::new();
     let id = world.shell("printf 12345; sleep 0.3; exit 3");
     world.wait(&id);
@@ -74,7 +74,7 @@ fn the_usage_counts_the_processor_time_and_the_peak_memory_of_the_job() {
 }
 
 #[test]
-fn every_exit_code_is_an_exit_whatever_number_it_is() {
+fn every_exit_code_is_recorded_as_an_exit() {
     let world = World::new();
     let ids: Vec<String> = CODES
         .iter()
@@ -156,7 +156,7 @@ fn twenty_megabytes_written_just_before_the_exit_are_all_there() {
 }
 
 #[test]
-fn what_fills_the_pipe_in_the_last_moment_is_kept() {
+fn output_left_in_the_pipe_at_the_exit_is_kept() {
     let world = World::new();
     // One write as large as the pipe, then the end: nothing may be left in it.
     let ids: Vec<String> = (0..20)

@@ -9,7 +9,7 @@ use outlive_testkit::world::World;
 const MUCH: usize = 200_000;
 
 #[test]
-fn what_is_written_to_an_output_that_was_closed_by_all_and_opened_again_is_kept() {
+fn output_written_through_a_reopened_descriptor_is_kept() {
     let world = World::new();
     let closed = world.path("closed");
     let script = format!(

@@ -76,20 +76,20 @@ fn output_and_journal_are_synced_before_the_waiter_is_told() {
 
 /// A power loss after that must not lose what was told, nor who else is to be told.
 #[test]
-fn all_it_takes_to_find_the_end_is_synced_before_the_waiter_is_told() {
+fn the_directories_of_the_job_are_synced_before_the_waiter_is_told() {
     needs!(Strace);
     assert_findable_before_the_end("", LONG);
 }
 
 /// It is over before its standby has begun.
 #[test]
-fn so_it_is_for_a_job_that_is_over_at_once() {
+fn a_job_that_ends_at_once_is_synced_before_the_waiter_is_told() {
     needs!(Strace);
     assert_findable_before_the_end("", "echo x");
 }
 
 #[test]
-fn so_it_is_by_the_keeper_if_the_standby_dies_over_it() {
+fn the_keeper_syncs_the_end_if_the_standby_dies_during_it() {
     needs!(Strace);
     assert_findable_before_the_end("standby:Syncs=kill", LONG);
 }
@@ -129,7 +129,7 @@ fn pid(call: &str) -> &str {
 }
 
 #[test]
-fn so_does_a_verb_that_finds_it_when_both_keepers_are_gone() {
+fn a_verb_syncs_the_end_it_finds_when_both_keepers_are_gone() {
     needs!(Strace);
     let world = World::new();
     let id = world.shell_with_hooks("keeper:EndedRecorded=stop", "exit 6");
@@ -147,7 +147,7 @@ fn so_does_a_verb_that_finds_it_when_both_keepers_are_gone() {
 
 /// Its keeper has written the end, and told nobody: it may not be on the disk.
 #[test]
-fn so_does_an_inbox_that_finds_it_before_its_keeper_tells() {
+fn an_inbox_syncs_the_end_it_finds_before_the_keeper_tells() {
     needs!(Strace);
     let world = World::new();
     for lingers in ["", "sleep 1000 & "] {

@@ -47,7 +47,7 @@ fn only_child(parent: i32) -> i32 {
 }
 
 #[test]
-fn it_ends_with_the_code_of_the_job() {
+fn as_the_first_process_it_exits_with_the_code_of_the_job() {
     needs!(Root);
     let world = World::new();
     let inner = command(&world, &[], "echo out; exit 3");
@@ -57,7 +57,7 @@ fn it_ends_with_the_code_of_the_job() {
 
 /// The first process of a namespace does not get signals that it does not listen to.
 #[test]
-fn it_hears_that_it_is_to_end() {
+fn as_the_first_process_it_stops_the_job_on_term() {
     needs!(Root);
     let world = World::new();
     let container = Container::start(&world, &[], SAVES);
@@ -69,7 +69,7 @@ fn it_hears_that_it_is_to_end() {
 }
 
 #[test]
-fn it_hears_so_after_its_keeper_was_killed() {
+fn as_the_first_process_it_stops_the_job_on_term_after_a_takeover() {
     needs!(Root);
     let world = World::new();
     let container = Container::start(&world, &[], SAVES);
@@ -85,7 +85,7 @@ fn it_hears_so_after_its_keeper_was_killed() {
 
 /// Orphans of a process that came in from outside, as `docker exec` does, belong to nobody else.
 #[test]
-fn orphans_are_let_go() {
+fn as_the_first_process_it_reaps_orphans() {
     needs!(Root);
     let world = World::new();
     let container = Container::start(&world, &[], SAVES);

@@ -44,7 +44,7 @@ fn ten_megabytes_are_copied_exactly() {
 }
 
 #[test]
-fn a_file_is_appended_to() {
+fn the_copy_appends_to_a_file() {
     let world = World::new();
     let path = world.path("slurm.out");
     fs::write(&path, "before\n").unwrap();
@@ -55,7 +55,7 @@ fn a_file_is_appended_to() {
 }
 
 #[test]
-fn a_reader_that_does_not_read_holds_up_nothing_but_the_copy() {
+fn a_reader_that_does_not_read_blocks_only_the_copy() {
     let world = World::new();
     let child = begin(command(&world, &[], &counts()));
     until("the job is there", || {
@@ -69,7 +69,7 @@ fn a_reader_that_does_not_read_holds_up_nothing_but_the_copy() {
 }
 
 #[test]
-fn asked_to_end_it_does_not_wait_for_such_a_reader() {
+fn a_stop_does_not_wait_for_a_reader_that_does_not_read() {
     let world = World::new();
     let mut child = begin(command(&world, &[], &counts()));
     until("the job is there", || {
@@ -92,7 +92,7 @@ fn asked_to_end_it_does_not_wait_for_such_a_reader() {
 }
 
 #[test]
-fn a_reader_that_has_gone_is_no_matter() {
+fn the_job_goes_on_when_the_reader_is_gone() {
     let world = World::new();
     let mut child = begin(command(&world, &[], &counts()));
     let mut first = [0; 2];
@@ -106,7 +106,7 @@ fn a_reader_that_has_gone_is_no_matter() {
 }
 
 #[test]
-fn a_full_disk_below_the_copy_is_no_matter() {
+fn the_job_goes_on_when_the_disk_of_the_copy_is_full() {
     let world = World::new();
     let full = File::options().write(true).open("/dev/full").unwrap();
     let ran = Ran::end_of(begin_to(full, command(&world, &[], &counts())));
@@ -117,7 +117,7 @@ fn a_full_disk_below_the_copy_is_no_matter() {
 
 /// Somebody who kills each of them.
 #[test]
-fn a_copy_that_is_given_up_is_said_to_be_so() {
+fn a_copy_that_is_given_up_is_reported() {
     const STARTS: usize = 16;
     let world = World::new();
     let child = started(&world, &[], SAVES);
@@ -172,7 +172,7 @@ fn a_copier_that_is_killed_is_replaced() {
 }
 
 #[test]
-fn what_was_not_kept_is_said_to_be_missing() {
+fn the_copy_says_what_was_not_kept() {
     let world = World::new();
     let child = begin(command(&world, &["--max-output", "1M"], &counts()));
     until("the job is there", || {
@@ -191,7 +191,7 @@ fn what_was_not_kept_is_said_to_be_missing() {
 }
 
 #[test]
-fn output_is_copied_as_it_comes() {
+fn output_is_copied_without_delay() {
     let world = World::new();
     let mut child = started(&world, &[], SLEEPS);
     let mut line = [0; 3];
@@ -207,7 +207,7 @@ fn output_is_copied_as_it_comes() {
 }
 
 #[test]
-fn no_standard_output_at_all_is_no_matter() {
+fn foreground_works_without_a_standard_output() {
     let world = World::new();
     let inner = command(&world, &[], "echo out; exit 3");
     let mut outer =

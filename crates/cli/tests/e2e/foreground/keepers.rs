@@ -20,7 +20,7 @@ fn take_over(world: &World, front: i32) {
 }
 
 #[test]
-fn after_a_takeover_the_code_is_still_the_jobs() {
+fn after_a_takeover_foreground_exits_with_the_code_of_the_job() {
     let world = World::new();
     let gate = Gate::new(&world);
     let script = format!("echo up; {}", gate.then("echo down; exit 6"));
@@ -51,7 +51,7 @@ fn after_a_takeover_the_job_can_still_save_its_work() {
 }
 
 #[test]
-fn a_stop_that_the_keeper_dies_over_is_carried_out() {
+fn a_stop_is_finished_when_the_keeper_dies_during_it() {
     for place in ["StopAsked", "StopWritten", "Terminated", "LeaderEnded"] {
         let world = World::new();
         let mut command = command(&world, &[], SAVES);
@@ -70,7 +70,7 @@ fn a_stop_that_the_keeper_dies_over_is_carried_out() {
 }
 
 #[test]
-fn a_keeper_killed_under_load_costs_the_copy_nothing() {
+fn a_keeper_killed_under_load_loses_no_byte_of_the_copy() {
     const LAST: u32 = 1_000_000;
     let world = World::new();
     let ran = Ran::of(
@@ -85,7 +85,7 @@ fn a_keeper_killed_under_load_costs_the_copy_nothing() {
 
 /// Everybody but the process in the foreground, one after the other.
 #[test]
-fn any_number_of_killed_partners_costs_the_copy_nothing() {
+fn killing_one_of_the_pair_again_and_again_loses_no_byte_of_the_copy() {
     let world = World::new();
     let script = "echo up; until [ -e \"$GO\" ]; do seq 1 500; done; exit 7";
     let mut command = command(&world, &["--max-output", "0"], script);
@@ -128,7 +128,7 @@ fn a_job_whose_foreground_is_killed_is_stopped() {
 }
 
 #[test]
-fn so_is_one_whose_foreground_was_its_keeper() {
+fn a_job_whose_foreground_took_over_and_is_killed_is_stopped() {
     let world = World::new();
     let mut child = started(&world, &[], SAVES);
     take_over(&world, child.id() as i32);
@@ -142,7 +142,7 @@ fn so_is_one_whose_foreground_was_its_keeper() {
 
 /// A shell may have started others before it became the process in the foreground.
 #[test]
-fn who_takes_over_leaves_its_callers_processes_alone() {
+fn a_takeover_does_not_touch_other_processes_of_the_caller() {
     let world = World::new();
     let gate = Gate::new(&world);
     let script = format!("echo up; {}", gate.then("exit 6"));

@@ -61,7 +61,7 @@ fn by_place(signal: &str, code: i32) -> (Value, Value, Value) {
 }
 
 #[test]
-fn it_ends_with_the_code_of_the_job() {
+fn foreground_exits_with_the_code_of_the_job() {
     for (script, code) in [("exit 0", 0), ("exit 3", 3), ("kill -9 $$", 137)] {
         let world = World::new();
         let ran = Ran::of(&mut command(&world, &[], script));
@@ -73,7 +73,7 @@ fn it_ends_with_the_code_of_the_job() {
 }
 
 #[test]
-fn what_cannot_be_started_has_the_codes_of_a_shell_and_a_reason() {
+fn a_command_that_cannot_start_exits_126_or_127_with_a_reason() {
     for (program, code, reason) in [
         ("/not/there", 127, "/not/there: command not found"),
         ("/dev/null", 126, "/dev/null cannot be executed"),
@@ -108,7 +108,7 @@ fn the_job_does_not_read_what_the_caller_reads() {
 }
 
 #[test]
-fn it_is_a_job_as_any_other_for_those_who_look() {
+fn other_verbs_see_a_foreground_job_as_any_other() {
     let world = World::new();
     let child = started(&world, &["--name", "web"], SAVES);
     assert_eq!(world.listed(&[]), ["job"]);
@@ -119,7 +119,7 @@ fn it_is_a_job_as_any_other_for_those_who_look() {
 }
 
 #[test]
-fn what_outlives_the_command_is_stopped_so_that_it_can_end() {
+fn processes_that_outlive_the_command_are_stopped() {
     let world = World::new();
     let ran = Ran::of(&mut command(&world, &[], "sleep 60 & exit 5"));
     assert_eq!(ran.code, 5, "{ran:?}");
@@ -127,7 +127,7 @@ fn what_outlives_the_command_is_stopped_so_that_it_can_end() {
 }
 
 #[test]
-fn what_is_to_be_kept_is_waited_for_until_it_is_asked_to_end() {
+fn with_leftovers_keep_it_waits_for_lingering_processes() {
     let world = World::new();
     let child = started(
         &world,
@@ -143,7 +143,7 @@ fn what_is_to_be_kept_is_waited_for_until_it_is_asked_to_end() {
 }
 
 #[test]
-fn that_it_was_out_of_time_is_said() {
+fn a_foreground_job_that_timed_out_says_so() {
     let world = World::new();
     let ran = Ran::of(&mut command(&world, &["--timeout", "1s"], SLEEPS));
     assert_eq!(ran.code, 143, "{ran:?}");
@@ -151,7 +151,7 @@ fn that_it_was_out_of_time_is_said() {
 }
 
 #[test]
-fn nothing_is_done_while_nothing_happens() {
+fn an_idle_foreground_makes_no_system_calls() {
     let world = World::new();
     let child = started(&world, &[], SLEEPS);
     let (keeper, front) = world.settled_pair("job");
@@ -164,7 +164,7 @@ fn nothing_is_done_while_nothing_happens() {
 }
 
 #[test]
-fn what_cannot_be_had_together_is_refused() {
+fn options_that_exclude_each_other_are_refused() {
     let world = World::new();
     for option in ["--wait", "--follow", "--unless-running", "--json"] {
         let ran = world.outlive(&["run", "--foreground", option, "--", "true"]);

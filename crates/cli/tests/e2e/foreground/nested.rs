@@ -79,7 +79,7 @@ fn the_outer_one_is_adopted_with_it() {
 
 /// There the process in the foreground has another number for itself than outside.
 #[test]
-fn so_can_it_be_from_outside_a_namespace() {
+fn the_outer_one_can_be_stopped_from_outside_a_namespace() {
     needs!(Root);
     let world = World::new();
     let namespace = "exec unshare --pid --fork --mount-proc";

@@ -29,7 +29,7 @@ fn the_job_can_save_its_work() {
 }
 
 #[test]
-fn a_deaf_job_is_killed_when_its_grace_is_over() {
+fn a_job_that_ignores_term_is_killed_after_its_grace() {
     let world = World::new();
     let child = started(&world, &["--grace", "300ms"], IGNORES);
     let asked = Instant::now();
@@ -69,7 +69,7 @@ fn a_time_limit_around_it_stops_the_job() {
 }
 
 #[test]
-fn what_is_said_of_it_names_the_process_that_was_asked_to_end() {
+fn the_record_names_the_process_that_got_the_signal() {
     let world = World::new();
     let child = started(&world, &["--session", "s"], SLEEPS);
     ask_to_end(&child, TERM);
@@ -85,7 +85,7 @@ fn what_is_said_of_it_names_the_process_that_was_asked_to_end() {
 }
 
 #[test]
-fn stopped_by_a_verb_it_ends_with_that_code() {
+fn foreground_exits_with_the_code_of_a_stop_by_another_verb() {
     let world = World::new();
     let child = started(&world, &[], SLEEPS);
     world.ok(&["stop", "job"]);
@@ -94,7 +94,7 @@ fn stopped_by_a_verb_it_ends_with_that_code() {
 }
 
 #[test]
-fn a_hangup_does_not_stop_it_nor_does_what_the_caller_has_ignored() {
+fn hup_and_signals_that_the_caller_ignores_do_not_stop_it() {
     let world = World::new();
     let inner = command(&world, &[], SAVES);
     let outer = behind("sh", ["-c", "trap '' INT; exec \"$@\"", "sh"], &inner);
@@ -109,7 +109,7 @@ fn a_hangup_does_not_stop_it_nor_does_what_the_caller_has_ignored() {
 
 /// What comes before there is a keeper is not lost, and leaves no job that nobody keeps.
 #[test]
-fn a_signal_before_the_start_is_heeded_after_it() {
+fn a_signal_before_the_start_takes_effect_after_it() {
     let world = World::new();
     let mut command = command(&world, &[], "exec sleep 60");
     let child = begin({
@@ -124,7 +124,7 @@ fn a_signal_before_the_start_is_heeded_after_it() {
 }
 
 #[test]
-fn one_that_waits_for_its_lock_gives_up() {
+fn a_signal_ends_a_foreground_job_that_waits_for_its_lock() {
     let world = World::new();
     let holder = sleeper(&world, &["--lock", "door"]);
     let child = begin(command(&world, &["--lock", "door"], "echo ran"));
@@ -141,7 +141,7 @@ fn one_that_waits_for_its_lock_gives_up() {
 
 /// A disk can take its time to make the job's names last.
 #[test]
-fn no_disk_holds_up_who_hears_of_it() {
+fn a_slow_disk_does_not_delay_a_signal() {
     let world = World::new();
     let mut command = command(&world, &[], SAVES);
     command.env("OUTLIVE_HOOKS", "standby:Syncs=stop");
@@ -155,7 +155,7 @@ fn no_disk_holds_up_who_hears_of_it() {
 }
 
 #[test]
-fn no_lack_of_descriptors_does() {
+fn too_few_descriptors_do_not_delay_a_signal() {
     let world = World::new();
     let mut child = started(&world, &[], SAVES);
     let front = child.id().to_string();

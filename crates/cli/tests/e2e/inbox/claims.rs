@@ -25,7 +25,7 @@ fn events(world: &World, count: usize) -> Vec<String> {
 }
 
 #[test]
-fn of_many_consumers_one_is_given_each_event() {
+fn each_event_goes_to_one_of_many_consumers() {
     let world = World::new();
     let events = events(&world, 8);
     let mut given = race(&world, &[]).concat();
@@ -35,7 +35,7 @@ fn of_many_consumers_one_is_given_each_event() {
 
 /// Whoever loses a race for the oldest goes on to the next.
 #[test]
-fn of_many_consumers_each_is_given_one_event() {
+fn many_consumers_get_one_event_each() {
     let world = World::new();
     let events = events(&world, 20);
     let given = race(&world, &["--limit", "1"]);
@@ -47,7 +47,7 @@ fn of_many_consumers_each_is_given_one_event() {
 
 /// A claim that is written while this one is on its way has come first.
 #[test]
-fn a_consumer_that_was_too_late_goes_on_to_what_is_left() {
+fn a_consumer_that_lost_a_race_takes_the_next_event() {
     let world = World::new();
     let first = end_event(&world, &ended(&world, "true"));
     let mut command = world.command(["inbox", "--session", ME, "--json", "--limit", "1"]);
@@ -63,7 +63,7 @@ fn a_consumer_that_was_too_late_goes_on_to_what_is_left() {
 }
 
 #[test]
-fn a_waiter_that_was_too_late_wakes_when_the_other_claim_lapses() {
+fn a_waiter_that_lost_a_race_wakes_when_the_claim_expires() {
     let world = World::new();
     let event = end_event(&world, &ended(&world, "true"));
     let mut command = world.command(["inbox", "--session", ME, "--json", "--wait"]);
@@ -84,7 +84,7 @@ fn a_waiter_that_was_too_late_wakes_when_the_other_claim_lapses() {
 }
 
 #[test]
-fn a_consumer_that_stands_still_holds_nobody_up() {
+fn a_suspended_consumer_blocks_nobody() {
     let world = World::new();
     let event = end_event(&world, &ended(&world, "true"));
     let own = [
@@ -115,7 +115,7 @@ fn a_consumer_that_stands_still_holds_nobody_up() {
 
 /// The other has acked it by then.
 #[test]
-fn a_consumer_that_stood_still_is_not_given_what_was_acked() {
+fn a_consumer_that_was_suspended_does_not_get_acked_events() {
     let world = World::new();
     ended(&world, "true");
     let own = ["inbox", "--session", ME, "--json", "--claim", "500ms"];
@@ -132,7 +132,7 @@ fn a_consumer_that_stood_still_is_not_given_what_was_acked() {
 
 /// Everything is acked that was delivered; what was only claimed was not.
 #[test]
-fn to_ack_all_is_to_ack_what_was_delivered() {
+fn ack_all_acks_what_was_delivered() {
     let world = World::new();
     let delivered = end_event(&world, &ended(&world, "true"));
     assert_eq!(event_ids(&inbox(&world, &[])), [delivered]);

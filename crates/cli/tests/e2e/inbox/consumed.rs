@@ -16,7 +16,7 @@ fn told_of(world: &World, id: &str) -> Value {
 }
 
 #[test]
-fn what_a_session_waits_for_it_is_not_told() {
+fn a_session_that_waited_for_a_job_is_not_told_of_it() {
     let cells = [
         &["wait"][..],
         &["wait", "--json"],
@@ -48,7 +48,7 @@ fn what_a_session_waits_for_it_is_not_told() {
 }
 
 #[test]
-fn whoever_stayed_with_a_job_is_not_told() {
+fn a_session_that_ran_a_job_with_wait_is_not_told() {
     let world = World::new();
     for stay in ["--wait", "--follow", "--wait=20s"] {
         let args = ["run", "--session", ME, stay, "--shell", "echo out; exit 4"];
@@ -58,7 +58,7 @@ fn whoever_stayed_with_a_job_is_not_told() {
 }
 
 #[test]
-fn whoever_yielded_is_told() {
+fn a_session_whose_run_wait_ran_out_of_time_is_told() {
     let world = World::new();
     let gate = outlive_testkit::gate::Gate::new(&world);
     let script = gate.then("exit 4");
@@ -71,7 +71,7 @@ fn whoever_yielded_is_told() {
 }
 
 #[test]
-fn whoever_waited_too_short_is_told() {
+fn a_session_whose_wait_timed_out_is_told() {
     let world = World::new();
     let gate = outlive_testkit::gate::Gate::new(&world);
     let id = world.ok(&["run", "--session", ME, "--shell", &gate.then("true")]);
@@ -82,7 +82,7 @@ fn whoever_waited_too_short_is_told() {
 }
 
 #[test]
-fn a_log_of_all_is_being_told() {
+fn reading_the_whole_log_counts_as_told() {
     let world = World::new();
     let id = ended(&world, "seq 5");
     world.ok(&["log", &id]);
@@ -92,7 +92,7 @@ fn a_log_of_all_is_being_told() {
 }
 
 #[test]
-fn a_log_of_less_than_all_is_not_being_told() {
+fn reading_part_of_the_log_does_not_count_as_told() {
     let world = World::new();
     let id = ended(&world, "seq 500");
     world.ok(&["log", &id]);
@@ -101,7 +101,7 @@ fn a_log_of_less_than_all_is_not_being_told() {
 }
 
 #[test]
-fn a_log_of_a_job_that_runs_is_not_being_told() {
+fn reading_the_log_of_a_running_job_does_not_count_as_told() {
     let world = World::new();
     let gate = outlive_testkit::gate::Gate::new(&world);
     let script = format!("echo out; {}", gate.then("true"));
@@ -114,7 +114,7 @@ fn a_log_of_a_job_that_runs_is_not_being_told() {
 }
 
 #[test]
-fn what_was_shown_is_still_told_unless_it_is_asked_to_be_left_out() {
+fn an_end_that_show_printed_is_told_unless_skip_shown_is_given() {
     let world = World::new();
     let (shown, not_shown) = (ended(&world, "true"), ended(&world, "true"));
     for _ in 0..2 {
@@ -128,7 +128,7 @@ fn what_was_shown_is_still_told_unless_it_is_asked_to_be_left_out() {
 }
 
 #[test]
-fn what_somebody_else_was_shown_is_not_left_out() {
+fn skip_shown_does_not_skip_what_another_session_was_shown() {
     let world = World::new();
     let id = ended(&world, "true");
     assert_eq!(world.as_session("other", &["show", &id]).code, 0);
@@ -138,7 +138,7 @@ fn what_somebody_else_was_shown_is_not_left_out() {
 }
 
 #[test]
-fn a_job_that_was_shown_while_it_ran_is_not_left_out() {
+fn skip_shown_does_not_skip_a_job_shown_while_it_ran() {
     let world = World::new();
     let gate = outlive_testkit::gate::Gate::new(&world);
     let id = world.ok(&["run", "--session", ME, "--shell", &gate.then("true")]);
@@ -150,7 +150,7 @@ fn a_job_that_was_shown_while_it_ran_is_not_left_out() {
 }
 
 #[test]
-fn what_another_session_waited_for_is_told() {
+fn a_wait_by_another_session_does_not_count_as_told() {
     let world = World::new();
     let id = ended(&world, "echo out; exit 3");
     assert_eq!(world.as_session("other", &["wait", &id]).code, 3);
@@ -161,7 +161,7 @@ fn what_another_session_waited_for_is_told() {
 }
 
 #[test]
-fn what_its_own_session_stopped_it_is_not_told() {
+fn a_session_is_not_told_of_its_own_stop() {
     let world = World::new();
     let id = sleeper(&world, &["--session", ME]);
     let ran = world.as_session(ME, &["stop", &id]);
@@ -172,7 +172,7 @@ fn what_its_own_session_stopped_it_is_not_told() {
 
 /// Whoever stops a job without saying who it is may be anybody, and is not put down as its session.
 #[test]
-fn what_nobody_known_stopped_its_session_is_told() {
+fn a_session_is_told_of_a_stop_by_nobody_known() {
     let world = World::new();
     let id = sleeper(&world, &["--session", ME]);
     world.ok(&["stop", &id]);
@@ -204,7 +204,7 @@ fn an_end_after_a_stop_that_was_not_answered_is_told() {
 }
 
 #[test]
-fn what_another_session_stopped_it_is_told() {
+fn a_session_is_told_of_a_stop_by_another_session() {
     let world = World::new();
     let id = sleeper(&world, &["--session", ME]);
     assert_eq!(world.as_session("other", &["stop", &id]).code, 0);
@@ -215,7 +215,7 @@ fn what_another_session_stopped_it_is_told() {
 }
 
 #[test]
-fn whom_a_job_is_to_notify() {
+fn notify_decides_which_ends_are_told() {
     let cells = [
         ("end", "true", 1),
         ("end", "false", 1),
@@ -247,7 +247,7 @@ fn whom_a_job_is_to_notify() {
 }
 
 #[test]
-fn a_job_of_no_session_is_nobodys_event() {
+fn a_job_without_a_session_is_told_to_nobody() {
     let world = World::new();
     let id = world.shell("true");
     world.until_over(&id);
@@ -257,7 +257,7 @@ fn a_job_of_no_session_is_nobodys_event() {
 }
 
 #[test]
-fn whoever_was_answered_that_a_job_could_not_start_is_not_told() {
+fn a_session_that_run_answered_not_started_is_not_told_again() {
     let world = World::new();
     assert_eq!(
         world
@@ -291,7 +291,7 @@ fn a_job_that_could_not_start_is_told_to_a_session_that_was_not_answered() {
 
 /// A job's own script may wait for another of the same session.
 #[test]
-fn what_a_job_of_the_session_waited_for_the_session_is_not_told() {
+fn a_wait_inside_a_job_of_the_session_counts_as_told() {
     let world = World::new();
     let first = ended(&world, "exit 5");
     let outlive = outlive_testkit::programs::outlive();

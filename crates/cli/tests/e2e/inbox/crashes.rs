@@ -24,7 +24,7 @@ fn killed_at(world: &World, hook: &str, options: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_consumer_is_killed_at_any_step() {
+fn a_consumer_killed_at_any_step_loses_and_repeats_nothing() {
     // Whether the event is out by then, and whether it is told again.
     let cells = [
         ("Looked", false, Some(1)),
@@ -53,7 +53,7 @@ fn a_consumer_is_killed_at_any_step() {
 }
 
 #[test]
-fn a_consumer_is_killed_as_it_acks() {
+fn a_consumer_killed_as_it_acks_loses_nothing() {
     for (hook, left) in [("Delivered", 1), ("Acked", 0)] {
         let world = World::new();
         let event = end_event(&world, &ended(&world, "true"));
@@ -67,7 +67,7 @@ fn a_consumer_is_killed_as_it_acks() {
 
 /// A batch is acked whole or event by event, but never lost.
 #[test]
-fn a_consumer_is_killed_in_the_middle_of_a_batch() {
+fn a_consumer_killed_within_a_batch_loses_nothing() {
     for hook in ["Claimed", "Delivered"] {
         let world = World::new();
         let mut events: Vec<String> = (0..4)
@@ -159,7 +159,7 @@ fn told(world: &World, cell: Cell) -> Value {
 }
 
 #[test]
-fn keepers_are_killed_at_any_step_of_the_end() {
+fn keepers_killed_at_any_step_of_the_end_have_it_told_once() {
     every(
         &cells(),
         |cell| format!("{cell:?}"),
@@ -186,7 +186,7 @@ fn keepers_are_killed_at_any_step_of_the_end() {
 
 /// What lingers ends after the end was told and acked.
 #[test]
-fn keepers_are_killed_as_what_lingered_is_over() {
+fn keepers_killed_as_lingering_ends_have_it_told_once() {
     for action in ["kill", "kill-both"] {
         let world = World::new();
         let cell = Cell {

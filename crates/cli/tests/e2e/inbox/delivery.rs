@@ -67,7 +67,7 @@ fn one_end_is_one_event() {
 }
 
 #[test]
-fn without_a_task_there_is_none() {
+fn an_event_of_a_job_without_a_task_has_no_task() {
     let world = World::new();
     ended(&world, "true");
     let event = only_event(&inbox(&world, &[]));
@@ -78,7 +78,7 @@ fn without_a_task_there_is_none() {
 }
 
 #[test]
-fn what_is_claimed_nobody_else_is_given() {
+fn a_claimed_event_is_given_to_nobody_else() {
     let world = World::new();
     let id = ended(&world, "true");
     assert_eq!(event_ids(&inbox(&world, &[])), [end_event(&world, &id)]);
@@ -87,7 +87,7 @@ fn what_is_claimed_nobody_else_is_given() {
 }
 
 #[test]
-fn a_claim_that_lapses_is_delivered_again_under_the_same_id_until_it_is_acked() {
+fn an_expired_claim_is_delivered_again_under_the_same_id_until_acked() {
     let world = World::new();
     let id = ended(&world, "true");
     let event = end_event(&world, &id);
@@ -152,7 +152,7 @@ fn only_an_event_of_the_session_can_be_acked() {
 }
 
 #[test]
-fn what_is_no_event_id_is_a_wrong_command_line() {
+fn a_malformed_event_id_is_wrong_usage() {
     let world = World::new();
     for wrong in ["", "x", "x:", ":1", "x:y", "../x:1", "x:-1", "x:1:"] {
         let ran = world.outlive(&["inbox", "--session", ME, "--ack", wrong]);
@@ -177,7 +177,7 @@ fn many_ends_come_as_one_batch_the_oldest_first() {
 }
 
 #[test]
-fn oldest_is_whatever_ended_first() {
+fn the_oldest_event_is_the_job_that_ended_first() {
     let world = World::new();
     let gate = world.path("gate");
     let script = outlive_testkit::scripts::loop_until(&gate);
@@ -190,7 +190,7 @@ fn oldest_is_whatever_ended_first() {
 }
 
 #[test]
-fn to_peek_changes_nothing() {
+fn peek_changes_nothing() {
     let world = World::new();
     let id = ended(&world, "true");
     for _ in 0..3 {
@@ -204,7 +204,7 @@ fn to_peek_changes_nothing() {
 }
 
 #[test]
-fn as_text_it_is_a_block_with_its_id_and_how_to_ack_it() {
+fn text_output_has_the_event_id_and_the_ack_command() {
     let world = World::new();
     let id = ended(&world, "echo hello");
     let event = end_event(&world, &id);
@@ -229,7 +229,7 @@ fn as_text_it_is_a_block_with_its_id_and_how_to_ack_it() {
 
 /// Every session key can be pasted into a shell.
 #[test]
-fn the_hint_can_be_pasted() {
+fn the_ack_command_can_be_pasted() {
     let world = World::new();
     for session in ["it's $(mine) & more", "-x", "--follow"] {
         let id = world.ok(&["run", &format!("--session={session}"), "--", "true"]);
@@ -295,7 +295,7 @@ fn offered_until_dropped(world: &World, options: &[&str]) -> (u64, Ran) {
 }
 
 #[test]
-fn after_eight_attempts_it_is_dropped_and_that_is_said_and_recorded() {
+fn after_eight_attempts_an_event_is_dropped_reported_and_recorded() {
     let world = World::new();
     let (offered, ran) = offered_until_dropped(&world, &["--claim", "250ms"]);
     assert_eq!(offered, 8);
@@ -308,7 +308,7 @@ fn after_eight_attempts_it_is_dropped_and_that_is_said_and_recorded() {
 }
 
 #[test]
-fn how_often_is_configured() {
+fn the_number_of_attempts_is_configurable() {
     let world = World::new();
     configure(&world, "[inbox]\nclaim = \"250ms\"\nattempts = 3\n");
     assert_eq!(offered_until_dropped(&world, &[]).0, 3);
@@ -316,7 +316,7 @@ fn how_often_is_configured() {
 }
 
 #[test]
-fn what_is_too_old_is_dropped_and_that_is_said_and_recorded() {
+fn an_event_that_is_too_old_is_dropped_reported_and_recorded() {
     let world = World::new();
     configure(&world, "[inbox]\nkeep = \"1ms\"\n");
     let event = end_event(&world, &ended(&world, "true"));

@@ -16,7 +16,7 @@ fn follower(world: &World, options: &[&str]) -> Consumer {
 }
 
 #[test]
-fn each_event_is_a_line_and_acked() {
+fn each_event_is_printed_as_a_line_and_acked() {
     let world = World::new();
     let before = ended(&world, "true");
     let mut follower = follower(&world, &["--ack-all"]);
@@ -36,7 +36,7 @@ fn each_event_is_a_line_and_acked() {
 }
 
 #[test]
-fn what_is_not_acked_comes_again() {
+fn an_event_that_was_not_acked_comes_again() {
     let world = World::new();
     let id = ended(&world, "true");
     let mut follower = follower(&world, &["--claim", "1s"]);
@@ -62,7 +62,7 @@ fn what_is_not_acked_comes_again() {
 }
 
 #[test]
-fn who_only_looks_sees_each_event_once() {
+fn follow_with_peek_prints_each_event_once() {
     let world = World::new();
     let first = ended(&world, "true");
     let mut follower = follower(&world, &["--peek"]);
@@ -84,7 +84,7 @@ fn who_only_looks_sees_each_event_once() {
 }
 
 #[test]
-fn as_text_each_event_is_a_block() {
+fn follow_as_text_prints_a_block_for_each_event() {
     let world = World::new();
     let id = ended(&world, "true");
     let mut command = world.command(["inbox", "--session", ME, "--follow", "--format", "text"]);
@@ -99,7 +99,7 @@ fn as_text_each_event_is_a_block() {
 
 /// What it would claim then nobody would read.
 #[test]
-fn who_is_not_read_any_more_takes_nothing() {
+fn a_follower_whose_reader_is_gone_claims_nothing() {
     for options in [&["--follow"][..], &["--follow", "--peek"], &["--wait"]] {
         let world = World::new();
         let own = ["inbox", "--session", ME, "--json"];

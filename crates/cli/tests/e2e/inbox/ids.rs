@@ -35,7 +35,7 @@ fn made(world: &World, script: &str) -> String {
 }
 
 #[test]
-fn whoever_is_refused_an_id_hears_nothing_of_the_job_that_has_it() {
+fn a_session_that_was_refused_an_id_is_not_told_of_its_job() {
     let world = World::new();
     let event = made(&world, "exit 3");
     assert_eq!(start(&world, THIEF, "true").code, 125);
@@ -85,7 +85,7 @@ fn a_late_ack_does_not_count_for_the_next_job_of_that_id() {
 
 /// It acks what it told by the file it had found, which is another job's by now.
 #[test]
-fn a_consumer_that_is_held_up_while_its_job_is_replaced_acks_nothing_else() {
+fn a_delayed_ack_does_not_count_for_the_job_that_replaced_its_own() {
     let world = World::new();
     made(&world, "true");
     let mut command = world.command(["inbox", "--session", ME, "--json", "--ack-all"]);
@@ -101,7 +101,7 @@ fn a_consumer_that_is_held_up_while_its_job_is_replaced_acks_nothing_else() {
 
 /// One of two jobs that it has told of is removed before it can ack.
 #[test]
-fn a_job_that_is_gone_keeps_no_other_from_being_acked() {
+fn a_removed_job_does_not_keep_others_from_being_acked() {
     let world = World::new();
     let gone = world.ok(&["run", "--session", ME, "--id", "a", "--", "true"]);
     world.until_over(&gone);
@@ -119,7 +119,7 @@ fn a_job_that_is_gone_keeps_no_other_from_being_acked() {
 }
 
 #[test]
-fn a_launcher_that_was_paused_while_its_links_were_swept_up_is_heard_of() {
+fn a_job_whose_links_were_swept_during_its_launch_is_told() {
     let world = World::new();
     world.ok(&["run", "--", "true"]);
     let mut launcher = world.command(["run", "--session", ME, "--id", "mine", "--", "false"]);
@@ -241,7 +241,7 @@ fn after_a_power_loss_the_inbox_finds_what_it_had() {
 
 /// One that was suspended past its claim would repeat what another has told since.
 #[test]
-fn a_consumer_that_is_held_up_past_its_claim_tells_nothing() {
+fn a_consumer_delayed_past_its_claim_delivers_nothing() {
     let world = World::new();
     let event = end_event(&world, &ended(&world, "true"));
     let args = ["inbox", "--session", ME, "--json", "--claim", "300ms"];
@@ -257,7 +257,7 @@ fn a_consumer_that_is_held_up_past_its_claim_tells_nothing() {
 
 /// The answer tells it; a consumer that looks meanwhile leaves it alone, and tells it if no answer comes.
 #[test]
-fn what_is_waited_for_nobody_else_tells_unless_the_waiter_dies() {
+fn the_inbox_leaves_an_end_to_its_waiter_unless_the_waiter_dies() {
     for dies in [false, true] {
         let world = World::new();
         let gate = outlive_testkit::gate::Gate::new(&world);
@@ -321,7 +321,7 @@ fn a_post_that_was_removed_by_force_before_it_was_told_may_be_posted_again() {
 
 /// Both looked, found the id free, and named what they had made.
 #[test]
-fn of_a_job_and_a_post_of_one_id_one_is_refused() {
+fn a_job_and_a_post_cannot_share_an_id() {
     let world = World::new();
     world.ok(&["run", "--", "true"]);
     let mut launcher = world.command(["run", "--session", THIEF, "--id", "mine", "--", "true"]);
@@ -387,7 +387,7 @@ fn a_session_that_was_dropped_gets_no_link_back() {
 
 /// Claims that lapse at once tell nothing; they must not keep anybody busy for ever either.
 #[test]
-fn claims_of_no_length_end() {
+fn a_claim_of_zero_length_expires() {
     let world = World::new();
     super::configure(&world, "[inbox]\nclaim = \"0.4ms\"\n");
     ended(&world, "true");

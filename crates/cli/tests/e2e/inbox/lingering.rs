@@ -45,7 +45,7 @@ fn told_once(world: &World, id: &str) -> Value {
 }
 
 #[test]
-fn what_ends_by_itself_is_told() {
+fn lingering_that_ends_by_itself_is_told() {
     for (count, said, wrote) in [
         (1, "the process it left behind has ended", "4 bytes were"),
         (
@@ -85,7 +85,7 @@ fn what_ends_by_itself_is_told() {
 }
 
 #[test]
-fn what_somebody_else_stopped_is_told() {
+fn lingering_that_somebody_else_stopped_is_told() {
     let world = World::new();
     let gate = Gate::new(&world);
     let id = told_of_its_end(&world, &gate, 2);
@@ -105,7 +105,7 @@ fn what_somebody_else_stopped_is_told() {
 
 /// The answer to a stop tells that nothing is left: of the whole job as of what it had left behind.
 #[test]
-fn whoever_stopped_it_is_not_told() {
+fn the_session_that_stopped_the_lingering_is_not_told() {
     let world = World::new();
     let gate = Gate::new(&world);
     let id = told_of_its_end(&world, &gate, 2);
@@ -134,7 +134,7 @@ fn whoever_stopped_it_is_not_told() {
 }
 
 #[test]
-fn only_who_is_told_of_any_end_is_told_of_this_one() {
+fn the_end_of_lingering_follows_notify() {
     let cells = [
         (&["--session", ME, "--notify", "failure"][..], 1),
         (&["--session", ME, "--notify", "never"], 0),
@@ -157,7 +157,7 @@ fn only_who_is_told_of_any_end_is_told_of_this_one() {
 }
 
 #[test]
-fn a_job_that_leaves_nothing_behind_says_nothing_of_it() {
+fn a_job_that_leaves_nothing_behind_has_no_lingering_event() {
     let world = World::new();
     let id = super::ended(&world, "true");
     assert_eq!(world.events(&id, "lingering_ended").len(), 0);
@@ -167,7 +167,7 @@ fn a_job_that_leaves_nothing_behind_says_nothing_of_it() {
 /// Whoever dies where, it is journaled once and told once; how they ended only a keeper knows that has kept the
 /// job since its end.
 #[test]
-fn it_is_told_once_though_a_keeper_is_killed_at_any_step() {
+fn the_end_of_lingering_is_told_once_though_a_keeper_is_killed_at_any_step() {
     let cells = [
         ("keeper:EndedRecorded", "unknown"),
         ("keeper:Reaped", "unknown"),
@@ -206,7 +206,7 @@ fn it_is_told_once_though_a_keeper_is_killed_at_any_step() {
 }
 
 #[test]
-fn what_ended_while_nobody_kept_the_job_is_said_to_be_gone_and_no_more() {
+fn lingering_that_ended_unkept_is_told_only_as_gone() {
     let world = World::new();
     let gate = Gate::new(&world);
     let id = told_of_its_end(&world, &gate, 1);
@@ -219,7 +219,7 @@ fn what_ended_while_nobody_kept_the_job_is_said_to_be_gone_and_no_more() {
 }
 
 #[test]
-fn after_a_restart_of_the_machine_it_is_said_to_be_gone_and_no_more() {
+fn after_a_restart_lingering_is_told_only_as_gone() {
     let world = World::new();
     let gate = Gate::new(&world);
     let id = told_of_its_end(&world, &gate, 1);

@@ -111,7 +111,7 @@ fn a_repeated_post_is_told_once() {
 }
 
 #[test]
-fn of_many_posts_of_one_id_at_once_one_is_told() {
+fn many_concurrent_posts_of_one_id_are_told_once() {
     let world = World::new();
     let file = world.path("post.json");
     fs::write(&file, "{}").unwrap();
@@ -139,7 +139,7 @@ fn of_many_posts_of_one_id_at_once_one_is_told() {
 }
 
 #[test]
-fn what_is_no_post_is_refused_and_leaves_nothing() {
+fn an_invalid_post_is_refused_and_leaves_nothing() {
     let world = World::new();
     let large = format!("{{\"x\":\"{}\"}}", "x".repeat(4 * 1024 * 1024));
     let cases = [
@@ -189,7 +189,7 @@ fn a_post_cannot_have_a_jobs_id() {
 
 /// Every shape that `post --help` speaks of, and what a session reads of it.
 #[test]
-fn a_post_stands_alone() {
+fn each_shape_of_post_has_its_own_text() {
     for (data, expected) in shapes() {
         let world = World::new();
         post(&world, &data, &["--id", "d1"]);
@@ -312,7 +312,7 @@ fn escape_sequences_do_not_reach_the_text_of_a_post() {
 }
 
 #[test]
-fn a_poster_that_is_killed_leaves_all_of_it_or_nothing() {
+fn a_killed_poster_leaves_the_whole_post_or_nothing() {
     let cells = [("Written", 0), ("Named", 0), ("Linked", 1)];
     every(
         &cells,
@@ -337,7 +337,7 @@ fn a_poster_that_is_killed_leaves_all_of_it_or_nothing() {
 }
 
 #[test]
-fn posts_of_other_sessions_are_theirs() {
+fn a_session_gets_only_its_own_posts() {
     let world = World::new();
     let event = post(&world, &json!({}), &[]);
     let ran = world.outlive(&["inbox", "--session", "other", "--ack", &event]);

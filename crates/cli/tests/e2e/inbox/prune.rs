@@ -17,7 +17,7 @@ fn posts(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn posts_that_were_told_are_removed() {
+fn prune_removes_posts_that_were_told() {
     let world = World::new();
     let told = post(&world, &json!({}), &["--id", "told"]);
     ack(&world, &told);
@@ -37,7 +37,7 @@ fn posts_that_were_told_are_removed() {
 }
 
 #[test]
-fn posts_are_removed_by_age() {
+fn prune_removes_posts_by_age() {
     let world = World::new();
     for id in ["one", "two"] {
         let event = post(&world, &json!({}), &["--id", id]);
@@ -54,7 +54,7 @@ fn posts_are_removed_by_age() {
 }
 
 #[test]
-fn an_untold_post_is_removed_by_force_alone() {
+fn prune_removes_an_untold_post_only_with_force() {
     let world = World::new();
     post(&world, &json!({}), &["--id", "untold"]);
     let ran = world.outlive(&["prune", "--all"]);
@@ -66,7 +66,7 @@ fn an_untold_post_is_removed_by_force_alone() {
 }
 
 #[test]
-fn what_the_killed_left_is_swept_up() {
+fn prune_removes_what_killed_posters_left() {
     let world = World::new();
     let file = world.path("post.json");
     fs::write(&file, "{}").unwrap();
@@ -102,7 +102,7 @@ fn what_the_killed_left_is_swept_up() {
 }
 
 #[test]
-fn a_damaged_post_is_kept_unless_forced() {
+fn prune_keeps_a_damaged_post_unless_forced() {
     let world = World::new();
     let sound = post(&world, &json!({}), &["--id", "sound"]);
     post(&world, &json!({}), &["--id", "damaged"]);

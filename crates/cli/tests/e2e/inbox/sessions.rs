@@ -34,7 +34,7 @@ fn odd_keys() -> Vec<String> {
 }
 
 #[test]
-fn each_session_hears_what_is_its_own() {
+fn a_session_is_told_only_of_its_own_jobs() {
     let world = World::new();
     let expected: Vec<(String, String)> = odd_keys()
         .into_iter()
@@ -61,7 +61,7 @@ fn each_session_hears_what_is_its_own() {
 }
 
 #[test]
-fn each_session_waits_for_what_is_its_own() {
+fn a_session_waits_only_for_its_own_jobs() {
     let world = World::new();
     for key in odd_keys() {
         let key_is = format!("--session={key}");
@@ -75,7 +75,7 @@ fn each_session_waits_for_what_is_its_own() {
 }
 
 #[test]
-fn keys_that_cannot_be_are_refused() {
+fn invalid_session_keys_are_refused() {
     let world = World::new();
     for key in ["", "a\nb", "\u{1b}[0m", &"k".repeat(81), &"日".repeat(27)] {
         for args in [&["inbox"][..], &["post", "-"], &["run", "--", "true"]] {
@@ -135,7 +135,7 @@ fn full(world: &World) -> (String, String, String) {
 }
 
 #[test]
-fn an_ended_session_keeps_what_waits() {
+fn ending_a_session_keeps_its_untold_events() {
     let world = World::new();
     let (over, posted, running) = full(&world);
     for options in [&[][..], &["--keep"]] {
@@ -161,7 +161,7 @@ fn an_ended_session_keeps_what_waits() {
 }
 
 #[test]
-fn a_session_that_is_dropped_hears_nothing_of_it_any_more() {
+fn a_dropped_session_is_not_told() {
     let world = World::new();
     let (over, posted, running) = full(&world);
     ended_of(&world, "other", "true");
@@ -238,7 +238,7 @@ fn the_jobs_of_a_session_are_stopped_with_it() {
 }
 
 #[test]
-fn to_end_a_session_that_nobody_knows_is_an_error() {
+fn ending_an_unknown_session_is_an_error() {
     let world = World::new();
     for options in [&[][..], &["--drop"], &["--stop"]] {
         let ran = world.outlive(&[&["session", "end", "x"], options].concat());

@@ -30,7 +30,7 @@ fn shown_output(block: &str) -> &str {
 }
 
 #[test]
-fn each_way_to_end_is_said() {
+fn the_text_names_each_way_to_end() {
     let cells = [
         ("exit 0", "succeeded (exit code 0) after ", ""),
         ("exit 3", "failed with exit code 3 after ", ""),
@@ -105,7 +105,7 @@ fn a_successful_job_is_one_plain_block() {
 }
 
 #[test]
-fn a_job_that_ran_out_of_time_is_said_to() {
+fn the_text_says_that_a_job_timed_out() {
     let world = World::new();
     world.ok(&[
         "run",
@@ -127,7 +127,7 @@ fn a_job_that_ran_out_of_time_is_said_to() {
 }
 
 #[test]
-fn who_stopped_it_is_said() {
+fn the_text_says_who_stopped_a_job() {
     let world = World::new();
     let id = sleeper(&world, &["--session", ME]);
     let mut stop = world.command(["stop", &id]);
@@ -137,7 +137,7 @@ fn who_stopped_it_is_said() {
 }
 
 #[test]
-fn a_job_that_could_not_be_started_is_said_why() {
+fn the_text_says_why_a_job_could_not_start() {
     let world = World::new();
     let mut run = world.command(["run", "--session", ME, "--", "/no/such/program"]);
     assert_eq!(Ran::of(run.env("OUTLIVE_SESSION", "other")).code, 127);
@@ -149,7 +149,7 @@ fn a_job_that_could_not_be_started_is_said_why() {
 }
 
 #[test]
-fn an_outcome_that_nobody_knows_is_said_to_be_unknown() {
+fn the_text_says_that_an_outcome_is_unknown() {
     let world = World::new();
     let id = sleeper(&world, &["--session", ME]);
     let leader = leader(&world, &id);
@@ -171,7 +171,7 @@ fn an_outcome_that_nobody_knows_is_said_to_be_unknown() {
 
 /// The machine was restarted meanwhile, as far as the record can tell.
 #[test]
-fn a_job_that_was_lost_is_said_to_be() {
+fn the_text_says_that_a_job_was_lost() {
     let world = World::new();
     let id = sleeper(&world, &["--session", ME]);
     let leader = leader(&world, &id);
@@ -190,7 +190,7 @@ fn a_job_that_was_lost_is_said_to_be() {
 }
 
 #[test]
-fn what_still_runs_is_said() {
+fn the_text_says_what_still_runs() {
     let world = World::new();
     let id = world.ok(&["run", "--session", ME, "--shell", "sleep 60 & exit 0"]);
     let block = block(&world);
@@ -249,7 +249,7 @@ fn a_line_that_is_too_long_is_shown_by_its_end() {
 
 /// Most of what was read is colours, and the first of it begins in the middle of one.
 #[test]
-fn colours_take_no_room_and_leave_no_trace() {
+fn escape_sequences_do_not_count_and_are_removed() {
     let world = World::new();
     let colours = "\\033[38;5;196m".repeat(41);
     ended(
@@ -285,7 +285,7 @@ fn secrets_are_left_out_of_text_and_data() {
 
 /// A key that begins above what fits, and a token that the cut goes through.
 #[test]
-fn secrets_that_are_cut_are_left_out_too() {
+fn secrets_that_are_cut_off_are_redacted_too() {
     let world = World::new();
     let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
     let script = format!(

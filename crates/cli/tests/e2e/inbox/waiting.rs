@@ -24,7 +24,7 @@ fn waiter(world: &World, options: &[&str]) -> Consumer {
 }
 
 #[test]
-fn what_waits_already_is_given_at_once() {
+fn pending_events_are_returned_at_once() {
     let world = World::new();
     let id = ended(&world, "true");
     held_job(&world);
@@ -74,7 +74,7 @@ fn a_post_wakes_every_waiter_and_one_of_them_gets_it() {
 }
 
 #[test]
-fn a_claim_that_lapses_wakes_a_waiter() {
+fn an_expired_claim_wakes_a_waiter() {
     let world = World::new();
     let id = ended(&world, "true");
     inbox(&world, &["--claim", "1500ms"]);
@@ -85,7 +85,7 @@ fn a_claim_that_lapses_wakes_a_waiter() {
 }
 
 #[test]
-fn when_time_is_up_nothing_has_changed() {
+fn a_wait_that_times_out_changes_nothing() {
     let world = World::new();
     let id = held_job(&world);
     let ran = world.outlive(&["inbox", "--session", ME, "--json", "--wait=100ms"]);
@@ -178,7 +178,7 @@ fn a_waiter_survives_the_keeper_of_what_it_waits_for() {
 
 /// Nobody else asks: the waiter itself has to see to it that the job is kept.
 #[test]
-fn a_waiter_has_a_job_adopted_whose_keepers_were_both_killed() {
+fn a_waiter_adopts_a_job_whose_keepers_were_both_killed() {
     let world = World::new();
     let id = held_job(&world);
     let waiter = waiter(&world, &[]);
@@ -193,7 +193,7 @@ fn a_waiter_has_a_job_adopted_whose_keepers_were_both_killed() {
 }
 
 #[test]
-fn a_look_has_a_job_adopted_whose_keepers_were_both_killed() {
+fn inbox_without_wait_adopts_a_job_whose_keepers_were_both_killed() {
     let world = World::new();
     let id = held_job(&world);
     world.kill_both(&id);
@@ -208,7 +208,7 @@ fn a_look_has_a_job_adopted_whose_keepers_were_both_killed() {
 
 /// A launcher that stands still between naming the job and starting its keeper.
 #[test]
-fn a_job_that_is_stuck_in_its_launch_holds_up_no_waiter() {
+fn a_stuck_launch_blocks_no_waiter() {
     let world = World::new();
     let mut launcher = world.command(["run", "--session", ME, "--id", "stuck", "--", "true"]);
     launcher.env("OUTLIVE_HOOKS", "launcher:Named=stop");
@@ -242,7 +242,7 @@ fn a_launcher_that_is_killed_wakes_a_waiter() {
 
 /// What was given up while it waited is said as well.
 #[test]
-fn a_waiter_says_what_was_dropped_meanwhile() {
+fn a_waiter_reports_events_that_were_dropped() {
     let world = World::new();
     let id = ended(&world, "true");
     inbox(&world, &["--claim", "1s"]);

@@ -17,7 +17,7 @@ fn logs(world: &World, lines: &mut usize, why: &str) {
 }
 
 #[test]
-fn what_is_no_call_is_silent_and_logged() {
+fn input_that_is_not_a_hook_call_is_silent_and_logged() {
     let world = World::new();
     let mut lines = 0;
     for (event, agent, said, why) in [

@@ -6,7 +6,7 @@ use outlive_testkit::world::World;
 const SAID: &str = r#"{"session_id":"s","cwd":"/","hook_event_name":"X"}"#;
 
 #[test]
-fn context_at_the_start_a_prompt_and_after_a_tool() {
+fn hooks_give_context_at_the_start_at_a_prompt_and_after_a_tool() {
     for (agent, event, name) in [
         ("claude-code", "session-start", "SessionStart"),
         ("claude-code", "user-prompt-submit", "UserPromptSubmit"),
@@ -34,7 +34,7 @@ fn context_at_the_start_a_prompt_and_after_a_tool() {
 }
 
 #[test]
-fn a_turn_goes_on_only_for_news() {
+fn a_stop_hook_continues_the_turn_only_for_news() {
     for (agent, key, decision) in [
         ("claude-code", "reason", Some("block")),
         ("codex", "reason", Some("block")),
@@ -56,7 +56,7 @@ fn a_turn_goes_on_only_for_news() {
 }
 
 #[test]
-fn a_turn_that_goes_on_already_may_end() {
+fn a_stop_hook_does_not_continue_a_turn_twice() {
     for (agent, said) in [
         (
             "claude-code",
@@ -77,7 +77,7 @@ fn a_turn_that_goes_on_already_may_end() {
 
 /// Shells of Gemini CLI and Cursor do not know which conversation they are of.
 #[test]
-fn an_agent_whose_shells_do_not_know_it_is_told_its_session() {
+fn the_start_hook_tells_the_session_where_shells_do_not_know_it() {
     let world = World::new();
     let said = r#"{"conversation_id":"conv 1"}"#;
     let ran = call(&world, "sessionStart", "cursor", said);
@@ -97,7 +97,7 @@ fn an_agent_whose_shells_do_not_know_it_is_told_its_session() {
 }
 
 #[test]
-fn what_all_shells_have_counts_more_than_the_agents_own() {
+fn outlive_session_counts_more_than_the_session_of_the_agent() {
     let world = World::new();
     let id = ended_job(&world, "all", "true");
     ended_job(&world, "s", "true");
@@ -110,7 +110,7 @@ fn what_all_shells_have_counts_more_than_the_agents_own() {
 
 /// Of a helper's context nothing comes back but its answer.
 #[test]
-fn a_helper_of_the_agent_is_not_told_in_its_place() {
+fn a_subagent_is_not_told_in_place_of_its_agent() {
     let world = World::new();
     let id = ended_job(&world, "s", "true");
     let helper = r#"{"session_id":"s","agent_id":"a1","agent_type":"Explore"}"#;
@@ -126,7 +126,7 @@ fn a_helper_of_the_agent_is_not_told_in_its_place() {
 
 /// What the agent has looked at itself is not repeated right after.
 #[test]
-fn after_a_tool_what_was_just_shown_is_left_out() {
+fn the_tool_hook_leaves_out_what_was_just_shown() {
     let world = World::new();
     let id = ended_job(&world, "s", "true");
     assert_eq!(world.as_session("s", &["show", &id]).code, 0);
@@ -166,7 +166,7 @@ fn many_ends_are_one_short_text_without_secrets() {
 }
 
 #[test]
-fn the_inbox_has_the_same_form() {
+fn inbox_hook_prints_the_same_as_the_hook() {
     let world = World::new();
     let id = ended_job(&world, "s", "exit 4");
     let args = ["inbox", "--session", "s", "--hook", "gemini"];

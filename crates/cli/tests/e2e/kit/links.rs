@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 #[test]
-fn a_link_is_followed_and_said_and_stays_a_link() {
+fn setup_writes_through_a_link_and_says_so() {
     let world = World::new();
     let real = world.path("dotfiles/settings.json");
     write(&real, "{\"a\": 1}\n");
@@ -26,7 +26,7 @@ fn a_link_is_followed_and_said_and_stays_a_link() {
 }
 
 #[test]
-fn a_linked_directory_is_said_too() {
+fn setup_reports_a_linked_directory() {
     let world = World::new();
     let real = world.path("dotfiles/codex");
     fs::create_dir_all(&real).unwrap();

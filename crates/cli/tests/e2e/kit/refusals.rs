@@ -6,7 +6,7 @@ use outlive_testkit::world::World;
 use std::fs;
 
 #[test]
-fn without_a_terminal_it_asks_for_yes() {
+fn setup_without_a_terminal_asks_for_yes() {
     let world = World::new();
     let path = user(&world).join(".codex/config.toml");
     write(&path, "model = \"x\"\n");
@@ -21,7 +21,7 @@ fn without_a_terminal_it_asks_for_yes() {
 }
 
 #[test]
-fn a_file_that_does_not_parse_is_left_alone_with_all_others() {
+fn setup_writes_nothing_if_one_file_does_not_parse() {
     for (agent, path, text, line) in [
         (
             "claude-code",
@@ -65,7 +65,7 @@ fn a_file_that_does_not_parse_is_left_alone_with_all_others() {
 }
 
 #[test]
-fn what_is_no_text_or_no_file_is_left_alone() {
+fn setup_does_not_touch_what_is_not_a_text_file() {
     let world = World::new();
     let path = user(&world).join(".codex/AGENTS.md");
     write(&path, "");
@@ -96,7 +96,7 @@ fn an_unknown_agent_or_project_is_wrong_usage() {
 
 /// At a terminal a person is asked, and may say no.
 #[test]
-fn a_person_is_asked() {
+fn setup_asks_a_person_at_a_terminal() {
     for (answer, is_changed) in [("y", true), ("n", false), ("", false)] {
         let world = World::new();
         let path = user(&world).join(".codex/config.toml");

@@ -50,7 +50,7 @@ fn json(path: PathBuf) -> Value {
 }
 
 #[test]
-fn a_new_user_is_set_up_and_is_as_before() {
+fn setup_and_undo_leave_a_new_user_as_before() {
     for agent in AGENTS {
         let world = World::new();
         let before = tree(&user(&world));
@@ -74,7 +74,7 @@ fn a_new_user_is_set_up_and_is_as_before() {
 }
 
 #[test]
-fn what_a_user_has_stays_and_comes_back_byte_for_byte() {
+fn setup_and_undo_keep_the_files_of_a_user_byte_for_byte() {
     for agent in AGENTS {
         let world = World::new();
         give(&user(&world));
@@ -103,7 +103,7 @@ fn what_a_user_has_stays_and_comes_back_byte_for_byte() {
 }
 
 #[test]
-fn all_of_them_in_one_project() {
+fn all_agents_can_be_set_up_in_one_project() {
     let world = World::new();
     let project = world.path("project");
     write(&project.join("AGENTS.md"), "Mine.\n");
@@ -171,7 +171,7 @@ fn each_agent_has_its_entry_and_its_hooks() {
 
 /// Somebody goes on working in the files between setup and undo.
 #[test]
-fn what_was_written_meanwhile_stays() {
+fn undo_keeps_what_was_written_after_setup() {
     let world = World::new();
     give(&user(&world));
     setup(&world, &["claude-code", "--yes"]);
@@ -188,7 +188,7 @@ fn what_was_written_meanwhile_stays() {
 }
 
 #[test]
-fn undoing_what_was_never_done_is_no_error() {
+fn undo_without_setup_is_no_error() {
     let world = World::new();
     give(&user(&world));
     let before = tree(&user(&world));
@@ -215,7 +215,7 @@ fn a_dry_run_shows_and_writes_nothing() {
 }
 
 #[test]
-fn without_an_agent_it_lists_them() {
+fn setup_without_an_agent_lists_the_agents() {
     let world = World::new();
     write(&user(&world).join(".codex/config.toml"), "");
     let before = tree(&user(&world));

@@ -21,7 +21,7 @@ fn claims(world: &World, duration: &str) {
 }
 
 #[test]
-fn one_that_is_killed_before_its_ack_is_told_again() {
+fn a_hook_killed_before_its_ack_tells_again() {
     for at in ["Claimed", "Delivered"] {
         let world = World::new();
         short_claims(&world);
@@ -41,7 +41,7 @@ fn one_that_is_killed_before_its_ack_is_told_again() {
 }
 
 #[test]
-fn one_that_is_killed_after_its_ack_is_not() {
+fn a_hook_killed_after_its_ack_does_not_tell_again() {
     let world = World::new();
     short_claims(&world);
     let id = ended_job(&world, "s", "true");
@@ -54,7 +54,7 @@ fn one_that_is_killed_after_its_ack_is_not() {
 }
 
 #[test]
-fn of_many_at_once_one_tells() {
+fn one_of_many_concurrent_hooks_tells() {
     let world = World::new();
     // Those that wait do so until a claim of the others would have lapsed.
     claims(&world, "5s");
@@ -79,7 +79,7 @@ fn of_many_at_once_one_tells() {
 
 /// An answer that nobody read was none.
 #[test]
-fn what_could_not_be_written_is_told_again() {
+fn an_event_that_could_not_be_printed_is_told_again() {
     let world = World::new();
     short_claims(&world);
     let id = ended_job(&world, "s", "true");

@@ -46,7 +46,7 @@ fn an_idle_agent_is_woken_once() {
 
 /// An agent that waits in its shell is told there, and not by its hook as well.
 #[test]
-fn what_the_agent_waits_for_itself_its_hook_does_not_tell() {
+fn the_waking_hook_does_not_tell_what_the_agent_waits_for() {
     for round in 0..6 {
         let world = World::new();
         let gate = outlive_testkit::gate::Gate::new(&world);
@@ -65,7 +65,7 @@ fn what_the_agent_waits_for_itself_its_hook_does_not_tell() {
 }
 
 #[test]
-fn nothing_to_wait_for_is_no_waiting() {
+fn the_waking_hook_ends_if_there_is_nothing_to_wait_for() {
     let world = World::new();
     assert!(is_silent(&call(&world, "wait", "claude-code", SAID)));
     let id = ended_job(&world, "s", "true");
@@ -77,7 +77,7 @@ fn nothing_to_wait_for_is_no_waiting() {
 
 /// A waiter whose agent is gone must not take the news.
 #[test]
-fn it_ends_with_the_agent() {
+fn the_waking_hook_ends_with_the_agent() {
     let world = World::new();
     world.ok(&["run", "--session", "s", "--", "sleep", "1000"]);
     let mut waiting = start(&mut hook(&world, "wait", "claude-code"), SAID);

@@ -27,7 +27,7 @@ fn the_job_has_a_session_and_a_group_of_its_own_and_no_terminal() {
 }
 
 #[test]
-fn standard_input_is_at_its_end_whatever_the_launcher_has() {
+fn the_job_reads_end_of_file_whatever_input_the_launcher_has() {
     let world = World::new();
     let mut launcher = world
         .command([

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::fs;
 
 #[test]
-fn a_missing_program_is_127_and_recorded() {
+fn a_missing_program_exits_127_and_is_recorded() {
     let world = World::new();
     let ran = world.outlive(&[
         "run",
@@ -26,7 +26,7 @@ fn a_missing_program_is_127_and_recorded() {
 }
 
 #[test]
-fn a_missing_program_is_127_for_whoever_stays_and_in_json() {
+fn a_missing_program_exits_127_with_wait_and_in_json() {
     let world = World::new();
     let ran = world.outlive(&["run", "--wait", "--id", "w", "--", "/no/such/program"]);
     assert_not_started(&world, &ran, "w", 127, "/no/such/program");
@@ -38,7 +38,7 @@ fn a_missing_program_is_127_for_whoever_stays_and_in_json() {
 }
 
 #[test]
-fn a_program_that_is_not_executable_is_126() {
+fn a_program_that_is_not_executable_exits_126() {
     let world = World::new();
     let plain = file(&world, "plain", "#!/bin/sh\necho no\n", 0o644);
     let plain = plain.to_str().unwrap();
@@ -49,7 +49,7 @@ fn a_program_that_is_not_executable_is_126() {
 }
 
 #[test]
-fn one_found_on_the_path_that_is_not_executable_is_126() {
+fn a_program_on_the_path_that_is_not_executable_exits_126() {
     let world = World::new();
     fs::create_dir(world.path("bin")).unwrap();
     file(&world, "bin/odd-name", "#!/bin/sh\necho no\n", 0o644);
@@ -63,7 +63,7 @@ fn one_found_on_the_path_that_is_not_executable_is_126() {
 }
 
 #[test]
-fn a_script_whose_interpreter_is_missing_is_126() {
+fn a_script_whose_interpreter_is_missing_exits_126() {
     let world = World::new();
     let script = file(&world, "script", "#!/no/such/interpreter\n", 0o755);
     let ran = world.outlive(&["run", "--id", "s", "--", script.to_str().unwrap()]);
@@ -71,7 +71,7 @@ fn a_script_whose_interpreter_is_missing_is_126() {
 }
 
 #[test]
-fn a_script_without_an_interpreter_line_is_the_shells() {
+fn a_script_without_an_interpreter_line_is_run_by_the_shell() {
     let world = World::new();
     let script = file(
         &world,
@@ -92,7 +92,7 @@ fn a_script_without_an_interpreter_line_is_the_shells() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_named() {
+fn a_missing_directory_is_named() {
     let world = World::new();
     let missing = world.path("not-there");
     let missing = missing.to_str().unwrap();
@@ -105,7 +105,7 @@ fn a_directory_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_job_runs_where_it_was_asked_to() {
+fn a_job_runs_in_the_directory_of_cwd() {
     let world = World::new();
     fs::create_dir_all(world.path("a/b")).unwrap();
     let here = fs::canonicalize(world.path("a")).unwrap();

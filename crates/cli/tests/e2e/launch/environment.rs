@@ -72,7 +72,7 @@ fn secrets_in_the_environment_are_in_no_file_and_no_argv() {
 }
 
 #[test]
-fn secrets_of_a_job_that_could_not_start_are_nowhere_either() {
+fn secrets_of_a_job_that_could_not_start_are_in_no_file() {
     let world = World::new();
     let given = "--env=GIVEN=s3cr3t-given";
     let ran = world.outlive(&["run", "--id", "s", given, "--", "/no/such/program"]);
@@ -82,7 +82,7 @@ fn secrets_of_a_job_that_could_not_start_are_nowhere_either() {
 }
 
 #[test]
-fn the_environment_is_inherited_with_what_was_given_on_top() {
+fn env_adds_to_the_inherited_environment() {
     let world = World::new();
     let script = "printf '%s|' \"$A\" \"$B\" \"$C\" \"${D-unset}\"";
     let ran = Ran::of(
@@ -95,7 +95,7 @@ fn the_environment_is_inherited_with_what_was_given_on_top() {
 }
 
 #[test]
-fn python_is_told_not_to_hold_its_output_back_unless_it_was_told_otherwise() {
+fn python_output_is_unbuffered_unless_the_caller_set_it() {
     let world = World::new();
     let value = |inherited: Option<&str>, given: &[&str]| {
         let mut command = world.command(["run", "--wait"]);
@@ -130,7 +130,7 @@ fn a_job_knows_its_own_id() {
 }
 
 #[test]
-fn everything_below_the_home_is_its_owners_alone() {
+fn files_of_the_home_are_readable_by_their_owner_only() {
     let world = World::new();
     let id = world.ok(&["run", "--name", "n", "--session", "s", "--", "true"]);
     world.wait(&id);

@@ -41,7 +41,7 @@ fn a_taken_id_is_refused_with_the_state_of_its_job() {
 }
 
 #[test]
-fn of_fifty_launches_with_one_id_exactly_one_wins() {
+fn one_of_fifty_launches_with_one_id_wins() {
     let world = World::new();
     let ran_once = world.path("ran-once");
     let script = format!("echo ran >> {}; exit 8", ran_once.display());

@@ -99,7 +99,7 @@ fn a_job_whose_launcher_was_killed_is_listed_though_nobody_asked_for_it_before()
 }
 
 #[test]
-fn a_launcher_killed_once_its_keeper_is_there_is_not_needed_any_more() {
+fn a_launcher_killed_after_its_keeper_started_is_not_missed() {
     let world = World::new();
     assert_eq!(launch_with_hook(&world, "k", "KeeperSpawned").code, 137);
     assert_eq!(world.listed(&[]), ["k"]);
@@ -132,7 +132,7 @@ fn a_job_whose_launcher_is_only_slow_is_not_taken_for_abandoned() {
 }
 
 #[test]
-fn a_launcher_killed_at_any_moment_leaves_nothing_half() {
+fn a_launcher_killed_at_any_moment_leaves_a_whole_job_or_none() {
     let world = World::new();
     for number in 0..40 {
         let mut launcher = world

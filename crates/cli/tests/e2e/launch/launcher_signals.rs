@@ -141,7 +141,7 @@ fn on_a_terminal(world: &World, id: &str, end: impl FnOnce(&mut Child)) {
 }
 
 #[test]
-fn a_terminal_that_hangs_up_takes_nothing_with_it() {
+fn a_hangup_of_the_launchers_terminal_does_not_reach_the_job() {
     let world = World::new();
     on_a_terminal(&world, "hangup", |terminal| {
         terminal.kill().unwrap();

@@ -42,7 +42,7 @@ fn a_job_started_inside_a_job_outlives_its_stop() {
 }
 
 #[test]
-fn a_job_started_inside_a_job_is_none_of_its_leftovers() {
+fn a_job_started_inside_a_job_does_not_count_as_leftover() {
     let world = World::new();
     let go = nest(&world, "exit 0");
     let outer = world.wait("outer");

@@ -38,7 +38,7 @@ fn assert_runs_as_given(world: &World, script: &str) {
 }
 
 #[test]
-fn shell_strings_break_nothing_but_themselves() {
+fn shell_strings_run_as_bash_runs_them() {
     let world = World::new();
     for script in [
         "exit 4",
@@ -102,7 +102,7 @@ fn a_string_runs_in_sh_where_there_is_no_bash() {
 }
 
 #[test]
-fn a_trailing_ampersand_is_left_out_and_said_to_be() {
+fn a_trailing_ampersand_is_removed_with_a_note() {
     let world = World::new();
     for script in [
         "exit 6 &",
@@ -141,7 +141,7 @@ fn a_backgrounded_server_is_the_job_itself() {
 }
 
 #[test]
-fn ampersands_that_background_nothing_stay() {
+fn other_ampersands_are_kept() {
     let world = World::new();
     for script in [
         "true &&\n(exit 5)",

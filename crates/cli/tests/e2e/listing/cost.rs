@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::Write;
 
 #[test]
-fn listing_costs_what_it_shows_with_ten_thousand_ended_jobs_as_with_ten() {
+fn listing_costs_the_same_with_ten_thousand_ended_jobs_as_with_ten() {
     needs!(Strace);
     let few = World::new();
     let many = World::new();

@@ -39,7 +39,7 @@ fn a_name_means_the_newest_job_that_has_it() {
 
 /// Two conversations may give the same name; each means its own job by it.
 #[test]
-fn a_name_is_the_callers_own_job_where_it_has_one() {
+fn a_name_means_the_job_of_the_callers_session_first() {
     let world = World::new();
     let start = |session: &str, id: &str| {
         world.ok(&[
@@ -92,7 +92,7 @@ fn a_name_of_an_ended_job_of_a_session_leads_to_its_id() {
 
 /// What is said to show all jobs does so, however many have ended.
 #[test]
-fn who_finds_no_job_is_told_how_to_see_all() {
+fn no_such_job_says_how_to_list_all() {
     let world = World::new();
     let ran = world.outlive(&["show", "none"]);
     let words = "`outlive list --limit all` shows every job";

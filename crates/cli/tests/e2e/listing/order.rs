@@ -57,7 +57,7 @@ fn twenty_ended_jobs_are_shown_unless_asked_otherwise() {
 }
 
 #[test]
-fn a_job_that_lingers_takes_no_newer_ones_place() {
+fn a_lingering_job_does_not_displace_a_newer_one() {
     let world = World::new();
     let lingering = world.shell("setsid sleep 60 & exit 0");
     world.wait(&lingering);
@@ -69,7 +69,7 @@ fn a_job_that_lingers_takes_no_newer_ones_place() {
 }
 
 #[test]
-fn an_end_noted_late_is_no_newer_for_that() {
+fn an_end_that_was_noted_late_keeps_its_place() {
     let world = World::new();
     let go = world.path("go");
     let first = world.shell_with_hooks("keeper:EndedRecorded=stop", &loop_until(&go));

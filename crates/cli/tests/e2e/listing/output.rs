@@ -46,7 +46,7 @@ fn loud<'a>(args: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn a_reader_that_has_read_enough_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     let world = World::new();
     fabricate(&world, 50);
     for args in [
@@ -70,7 +70,7 @@ fn into_closed_pipe(world: &World, args: &[&str]) -> Ran {
 }
 
 #[test]
-fn the_first_line_can_be_had_alone() {
+fn list_piped_to_head_prints_the_first_line() {
     let world = World::new();
     fabricate(&world, 30);
     let script = format!("{} list | head -1", outlive_testkit::programs::outlive());

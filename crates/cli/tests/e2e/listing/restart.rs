@@ -53,7 +53,7 @@ fn what_a_power_loss_took_from_live_and_ended_is_listed_after_the_restart() {
 }
 
 #[test]
-fn jobs_are_looked_through_once_a_boot() {
+fn all_jobs_are_scanned_once_per_boot() {
     let world = World::new();
     ended(&world, &[]);
     forget_all(&world);
@@ -89,7 +89,7 @@ fn a_job_that_cannot_be_linked_again_is_listed_all_the_same() {
 
 /// What a power loss just after the start may leave of a journal: nothing, zeros, or its first line.
 #[test]
-fn a_reset_just_after_the_start_is_told_as_a_restart() {
+fn a_reset_just_after_the_start_is_recorded_as_a_restart() {
     for left in ["nothing", "zeros", "first line"] {
         let world = World::new();
         let id = sleeper(&world, &[]);

@@ -79,7 +79,7 @@ fn every_job_in_json_has_every_key_of_the_interface() {
 }
 
 #[test]
-fn list_and_show_say_the_same_of_a_job() {
+fn list_and_show_agree_about_a_job() {
     let world = World::new();
     let id = ended(&world, &["--name", "n"]);
     let mut shown = world.show(&id);
@@ -133,7 +133,7 @@ fn an_empty_home_lists_no_jobs_and_no_errors() {
 }
 
 #[test]
-fn looking_at_a_home_that_is_not_there_makes_nothing() {
+fn list_does_not_create_a_missing_home() {
     let world = World::new();
     let elsewhere = world.path("elsewhere");
     let home = elsewhere.to_str().unwrap();
@@ -152,7 +152,7 @@ fn looking_at_a_home_that_is_not_there_makes_nothing() {
 }
 
 #[test]
-fn home_and_the_environment_choose_the_home() {
+fn the_home_comes_from_home_or_the_environment() {
     let world = World::new();
     let id = ended(&world, &[]);
     let other = world.path("other");
@@ -164,7 +164,7 @@ fn home_and_the_environment_choose_the_home() {
 }
 
 #[test]
-fn one_of_a_thing_is_not_said_to_be_several() {
+fn counts_of_one_are_in_the_singular() {
     let world = World::new();
     let script = "echo hit; sleep 60 & exit 0";
     let id = world.ok(&[

@@ -22,7 +22,7 @@ fn until_it_waits_for_the_process(world: &World, id: &str) {
 }
 
 #[test]
-fn one_of_them_still_holds_it() {
+fn one_killed_keeper_does_not_release_the_lock() {
     let world = World::new();
     let first = holder(&world);
     let second = waiter(&world, &first, &[], "true");
@@ -36,7 +36,7 @@ fn one_of_them_still_holds_it() {
 }
 
 #[test]
-fn without_both_it_is_held_as_long_as_its_process_runs() {
+fn without_keepers_the_lock_is_held_while_the_process_runs() {
     let world = World::new();
     let book = Book::new(&world);
     let first = noting_holder(&world, &book);
@@ -77,7 +77,7 @@ fn a_stopped_waiter_does_not_let_others_in() {
 
 /// A fresh pair of the first one does not take the lock, or its name, from whoever has it by now.
 #[test]
-fn an_adopted_holder_lets_go_of_nothing_that_is_not_its_own() {
+fn an_adopted_holder_releases_only_its_own_lock() {
     let world = World::new();
     let book = Book::new(&world);
     let first = noting_holder(&world, &book);

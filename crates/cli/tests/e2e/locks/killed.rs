@@ -11,7 +11,7 @@ use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 
 #[test]
-fn its_standby_goes_on_waiting_and_starts_it_once() {
+fn the_standby_goes_on_waiting_and_starts_the_job_once() {
     let world = World::new();
     let first = holder(&world);
     let second = waiter(&world, &first, &[], "echo ran");
@@ -32,7 +32,7 @@ fn its_standby_goes_on_waiting_and_starts_it_once() {
 }
 
 #[test]
-fn without_a_standby_it_goes_on() {
+fn a_keeper_without_standby_goes_on_waiting() {
     let world = World::new();
     let first = holder(&world);
     let second = waiter(&world, &first, &[], "echo ran");
@@ -44,7 +44,7 @@ fn without_a_standby_it_goes_on() {
 }
 
 #[test]
-fn one_that_lost_both_was_not_started_and_does_not_have_the_lock() {
+fn a_waiting_job_that_lost_both_keepers_is_not_started() {
     let world = World::new();
     let first = holder(&world);
     let second = waiter(&world, &first, &[], "echo ran");
@@ -99,7 +99,7 @@ fn a_keeper_killed_at_any_step_of_its_start_loses_nothing() {
 
 /// And with both killed it ran once or not at all, and the lock is not stuck.
 #[test]
-fn both_killed_at_any_step_of_its_start_leave_the_lock_free() {
+fn killing_both_keepers_at_any_step_of_the_start_frees_the_lock() {
     let name = |step: &&str| (*step).to_owned();
     every(&STEPS, name, |step| {
         let world = World::new();

@@ -36,7 +36,7 @@ fn a_lock_may_have_any_name() {
 }
 
 #[test]
-fn a_name_that_cannot_be_is_refused_and_nothing_is_started() {
+fn an_invalid_lock_name_is_refused_and_nothing_is_started() {
     let world = World::new();
     let too_long = "x".repeat(81);
     for name in ["", "a\nb", &too_long] {
@@ -49,7 +49,7 @@ fn a_name_that_cannot_be_is_refused_and_nothing_is_started() {
 
 /// Two homes are two worlds.
 #[test]
-fn a_lock_is_of_its_home() {
+fn a_lock_belongs_to_one_home() {
     let (one, other) = (World::new(), World::new());
     let first = holder(&one);
     let second = holder(&other);

@@ -21,7 +21,7 @@ fn assert_stopped(world: &World, job: &Value) {
 }
 
 #[test]
-fn it_is_not_started_and_the_holder_does_not_notice() {
+fn a_stopped_waiting_job_is_not_started_and_does_not_disturb_the_holder() {
     let world = World::new();
     let first = holder(&world);
     let second = waiter(&world, &first, &[], "true");
@@ -42,7 +42,7 @@ fn it_is_not_started_and_the_holder_does_not_notice() {
 
 /// A stopped one that is still kept, for its doorbell, does not have the lock after all.
 #[test]
-fn it_does_not_get_the_lock_afterwards() {
+fn a_stopped_waiting_job_does_not_get_the_lock_afterwards() {
     let world = World::new();
     let first = holder(&world);
     let fifo = world.path("fifo");
@@ -60,7 +60,7 @@ fn it_does_not_get_the_lock_afterwards() {
 
 /// What was asked is in the journal: no later keeper starts it.
 #[test]
-fn it_stays_stopped_whoever_dies_over_it() {
+fn a_stopped_waiting_job_stays_stopped_though_keepers_are_killed() {
     for both in [false, true] {
         let world = World::new();
         let first = holder(&world);
@@ -85,7 +85,7 @@ fn it_stays_stopped_whoever_dies_over_it() {
 }
 
 #[test]
-fn a_stop_of_both_ends_both() {
+fn stopping_the_holder_and_the_waiter_ends_both() {
     let world = World::new();
     let first = holder(&world);
     let second = waiter(&world, &first, &[], "exec sleep 60");

@@ -71,7 +71,7 @@ fn the_next_one_starts_when_the_first_has_ended() {
 }
 
 #[test]
-fn other_locks_and_jobs_without_one_are_not_held_up() {
+fn jobs_with_another_lock_or_none_do_not_wait() {
     let world = World::new();
     let first = holder(&world);
     let waits = waiter(&world, &first, &[], "true");
@@ -107,7 +107,7 @@ fn the_output_of_a_job_that_waited_is_kept_as_it_comes() {
 
 /// What nobody asked for costs nothing.
 #[test]
-fn a_job_without_a_lock_has_no_more_than_before() {
+fn a_job_without_a_lock_has_no_extra_process_or_file() {
     let world = World::new();
     let id = outlive_testkit::scripts::sleeper(&world, &[]);
     world.ok(&["signal", &id, "CONT"]);

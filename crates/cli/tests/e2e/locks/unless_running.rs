@@ -24,7 +24,7 @@ fn asked(world: &World, options: &[&str]) -> (Value, String) {
 }
 
 #[test]
-fn the_running_job_is_given_and_said_to_be() {
+fn unless_running_prints_the_running_job_and_says_so() {
     let world = World::new();
     let (first, said) = asked(&world, &[]);
     assert_eq!(
@@ -44,7 +44,7 @@ fn the_running_job_is_given_and_said_to_be() {
 }
 
 #[test]
-fn what_is_not_the_same_is_started() {
+fn unless_running_starts_a_command_that_differs() {
     let world = World::new();
     let elsewhere = world.path("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
@@ -89,7 +89,7 @@ fn arguments_are_compared_by_their_bytes() {
 }
 
 #[test]
-fn one_that_has_ended_does_not_count() {
+fn unless_running_ignores_jobs_that_have_ended() {
     let world = World::new();
     let first = sleeper(&world, &[]);
     world.ok(&["stop", &first]);
@@ -104,7 +104,7 @@ fn one_that_has_ended_does_not_count() {
 }
 
 #[test]
-fn of_twenty_at_once_one_is_started() {
+fn one_of_twenty_concurrent_starts_starts_the_job() {
     let world = World::new();
     let ids: BTreeSet<String> = thread::scope(|scope| {
         let start = || asked(&world, &[]).0["id"].as_str().unwrap().to_owned();
@@ -117,7 +117,7 @@ fn of_twenty_at_once_one_is_started() {
 }
 
 #[test]
-fn one_that_waits_for_its_lock_counts() {
+fn unless_running_counts_a_job_that_waits_for_its_lock() {
     let world = World::new();
     let first = holder(&world);
     let (second, _) = asked(&world, &["--lock", "x", "--id", "mine"]);
@@ -158,7 +158,7 @@ fn an_id_that_another_job_has_is_refused_all_the_same() {
 
 /// With `--wait` whoever asks ends as the running job does.
 #[test]
-fn whoever_waits_waits_for_the_running_job() {
+fn unless_running_with_wait_waits_for_the_running_job() {
     let world = World::new();
     let script = format!("{}exit 4", outlive_testkit::scripts::WAITS);
     let args = ["run", "--unless-running", "--shell", &script];

@@ -10,7 +10,7 @@ use outlive_testkit::world::World;
 use serde_json::Value;
 
 #[test]
-fn a_waiting_job_is_said_to_wait_and_for_whom() {
+fn a_waiting_job_names_the_lock_and_its_holder() {
     let world = World::new();
     let first = holder(&world);
     let second = waiter(&world, &first, &[], "true");
@@ -57,7 +57,7 @@ fn the_verbs_work_on_a_waiting_job() {
 }
 
 #[test]
-fn its_end_is_in_the_inbox() {
+fn the_end_of_a_waiting_job_is_in_the_inbox() {
     let world = World::new();
     let first = holder(&world);
     let second = waiter(&world, &first, &["--session", "s"], "true");
@@ -68,7 +68,7 @@ fn its_end_is_in_the_inbox() {
 }
 
 #[test]
-fn run_wait_waits_through() {
+fn run_wait_waits_for_the_lock_and_the_job() {
     let world = World::new();
     let first = holder(&world);
     let args = ["run", "--lock", "x", "--id", "second", "--wait"];
@@ -87,7 +87,7 @@ fn run_wait_waits_through() {
 }
 
 #[test]
-fn run_wait_yields_while_it_waits() {
+fn run_wait_with_a_limit_returns_while_the_job_waits() {
     let world = World::new();
     let first = holder(&world);
     let args = ["run", "--lock", "x", "--json", "--wait=50ms", "--", "true"];
@@ -99,7 +99,7 @@ fn run_wait_yields_while_it_waits() {
 }
 
 #[test]
-fn its_time_counts_from_its_start() {
+fn the_timeout_of_a_waiting_job_counts_from_its_start() {
     const TIME_MS: u64 = 300;
     let world = World::new();
     let first = holder(&world);

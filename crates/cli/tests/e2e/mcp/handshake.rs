@@ -50,7 +50,7 @@ fn clients_that_only_discover_are_served() {
 }
 
 #[test]
-fn what_is_not_offered_is_no_method() {
+fn an_unsupported_method_is_refused() {
     let world = World::new();
     let mut client = Client::of(&world, "s");
     let argument = json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": "v"}});
@@ -122,7 +122,7 @@ fn a_request_with_a_broken_string_is_refused_under_its_id() {
 }
 
 #[test]
-fn nonsense_on_the_wire_is_answered_and_survived() {
+fn malformed_messages_are_answered_and_survived() {
     let world = World::new();
     let mut client = Client::silent(&world, &["--session", "s"]);
     client.write_line("nor is this JSON");

@@ -281,7 +281,7 @@ fn each_client_of_an_older_revision_has_its_own_subscriptions_over_http() {
 }
 
 #[test]
-fn who_has_no_token_names_another_host_or_is_a_page_of_elsewhere_is_refused() {
+fn a_request_without_token_with_another_host_or_origin_is_refused() {
     let world = World::new();
     let server = Server::start(&world);
     let params = json!({"name": "run", "arguments": {"command": "true"}, "_meta": stateless()});

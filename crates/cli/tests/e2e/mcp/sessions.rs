@@ -5,7 +5,7 @@ use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
 #[test]
-fn another_sessions_job_is_no_job() {
+fn a_job_of_another_session_is_not_found() {
     let world = World::new();
     let mut mine = Client::of(&world, "mine");
     let mut other = Client::of(&world, "other");

@@ -61,7 +61,7 @@ fn older_clients_subscribe_to_an_output() {
 }
 
 #[test]
-fn who_has_unsubscribed_is_told_nothing() {
+fn a_client_that_unsubscribed_is_not_notified() {
     let world = World::new();
     let mut client = Client::of(&world, "s");
     let (uri, id) = begin(&world, &mut client);

@@ -72,7 +72,7 @@ fn a_foreground_run_that_takes_longer_becomes_a_task_and_any_later_server_knows_
 }
 
 #[test]
-fn what_ends_in_time_or_runs_in_the_background_is_no_task() {
+fn a_run_that_ends_in_time_or_is_in_the_background_is_no_task() {
     let world = World::new();
     let mut client = client(&world, "s");
     let short = client.ok("run", json!({"command": "exit 4", "wait_seconds": 20}));
@@ -98,7 +98,7 @@ fn a_cancelled_task_is_a_stopped_job() {
 }
 
 #[test]
-fn another_sessions_task_is_none_and_who_does_not_know_tasks_gets_none() {
+fn tasks_are_hidden_from_other_sessions_and_from_clients_without_tasks() {
     let world = World::new();
     let mut mine = client(&world, "mine");
     let id = begin(&world, &mut mine)["taskId"].clone();

@@ -96,7 +96,7 @@ fn a_server_killed_at_any_step_of_telling_tells_again_unless_it_was_noted() {
 }
 
 #[test]
-fn what_a_reply_tells_by_itself_is_not_told_beside_it() {
+fn news_that_a_reply_contains_is_not_added_to_it() {
     let world = World::new();
     let mut client = Client::of(&world, "s");
     for (command, tool) in [("true", "wait"), ("false", "stop")] {
@@ -145,7 +145,7 @@ fn the_inbox_is_taken_and_acked() {
 }
 
 #[test]
-fn a_refusal_tells_too() {
+fn a_refused_call_delivers_news_too() {
     let world = World::new();
     let mut client = Client::of(&world, "s");
     let id = run_then(&world, &mut client, "exit 9", json!({}));

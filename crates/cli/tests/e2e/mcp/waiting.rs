@@ -27,7 +27,7 @@ fn wait_answers_within_the_clients_patience_and_says_that_it_goes_on() {
 }
 
 #[test]
-fn who_waits_is_told_that_it_goes_on() {
+fn a_waiting_client_gets_progress() {
     let world = World::new();
     let mut client = Client::with(&world, &["--session", "s", "--patience", "2s"]);
     let id = client.run("sleep 600");
@@ -48,7 +48,7 @@ fn who_waits_is_told_that_it_goes_on() {
 }
 
 #[test]
-fn a_cancelled_wait_is_no_longer_waited_for_and_the_job_goes_on() {
+fn cancelling_a_wait_leaves_the_job_running() {
     let world = World::new();
     let mut client = Client::of(&world, "s");
     let id = client.run("sleep 600");
@@ -64,7 +64,7 @@ fn a_cancelled_wait_is_no_longer_waited_for_and_the_job_goes_on() {
 }
 
 #[test]
-fn looking_again_without_news_says_so() {
+fn a_repeated_look_without_news_says_so() {
     let world = World::new();
     let mut client = Client::of(&world, "s");
     let id = client.run("sleep 600");

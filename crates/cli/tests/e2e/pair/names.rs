@@ -34,7 +34,7 @@ fn a_keeper_waits_for_no_disk_while_its_job_runs() {
 
 /// Both listen, and a connection that nobody takes would last as long as one of them.
 #[test]
-fn who_comes_at_the_very_end_is_not_left_to_a_standby_that_is_held_up() {
+fn a_client_that_comes_at_the_end_does_not_wait_for_a_slow_standby() {
     let world = World::new();
     let hooks = "standby:Syncs=stop,keeper:Drained=stop";
     let script = format!("{}; exit 7", loop_until(&go(&world)));
@@ -52,7 +52,7 @@ fn who_comes_at_the_very_end_is_not_left_to_a_standby_that_is_held_up() {
 }
 
 #[test]
-fn a_standby_that_is_killed_over_it_takes_nothing_along() {
+fn a_standby_killed_at_the_end_removes_nothing() {
     let world = World::new();
     let (id, standby) = waiter(&world, "kill");
     until("the standby is gone", || !is_alive(standby));

@@ -83,12 +83,12 @@ fn a_job_outlives_every_one_of_its_keepers() {
 }
 
 #[test]
-fn so_does_one_on_a_terminal() {
+fn a_job_on_a_terminal_outlives_every_one_of_its_keepers() {
     survives_killing_in_turn(&["--pty"]);
 }
 
 #[test]
-fn so_does_one_that_is_written_to() {
+fn a_job_with_input_outlives_every_one_of_its_keepers() {
     survives_killing_in_turn(&["--stdin", "pipe"]);
 }
 
@@ -110,7 +110,7 @@ fn input_goes_on_and_ends_after_both_first_keepers_are_gone() {
 }
 
 #[test]
-fn a_tree_is_stopped_whole_by_a_keeper_that_is_no_ancestor_of_it() {
+fn a_keeper_that_is_no_ancestor_of_the_job_stops_its_whole_tree() {
     let world = World::new();
     let script =
         "(setsid sleep 1000 & setsid sleep 1000 &) ; sleep 1000 & echo up; exec sleep 1000";
@@ -132,7 +132,7 @@ fn a_tree_is_stopped_whole_by_a_keeper_that_is_no_ancestor_of_it() {
 
 /// The end was recorded by a keeper that is gone; what lingers is not its heir's child.
 #[test]
-fn what_lingers_is_kept_by_a_keeper_that_is_no_ancestor_of_it() {
+fn a_keeper_that_is_no_ancestor_of_the_job_keeps_its_lingering_processes() {
     let world = World::new();
     let script = format!("({WAITS} echo late) & exit 3");
     let args = ["run", "--id", "job", "--shell", &script];

@@ -56,7 +56,7 @@ pub fn places_in_the_stream(count: usize) -> Vec<u64> {
 }
 
 #[test]
-fn a_keeper_killed_at_any_moment_of_a_fast_stream_loses_and_doubles_nothing() {
+fn a_keeper_killed_during_fast_output_loses_and_repeats_no_byte() {
     every(
         &places_in_the_stream(30),
         |at| format!("killed at byte {at}"),
@@ -73,7 +73,7 @@ fn a_keeper_killed_at_any_moment_of_a_fast_stream_loses_and_doubles_nothing() {
 }
 
 #[test]
-fn a_standby_killed_at_any_moment_of_a_fast_stream_changes_nothing() {
+fn a_standby_killed_during_fast_output_changes_nothing() {
     every(
         &places_in_the_stream(8),
         |at| format!("killed at byte {at}"),

@@ -119,7 +119,7 @@ fn a_standby_is_replaced_though_its_keeper_meets_another_failure_with_it() {
 
 /// The gate is made before the standby that must know it.
 #[test]
-fn a_job_whose_turn_has_come_is_started_though_its_second_keeper_is_killed_over_it() {
+fn a_job_that_got_its_lock_is_started_though_its_second_keeper_is_killed() {
     let world = World::new();
     let first = started(&world, &["--lock", "one"], "echo up; exec sleep 1000");
     let mut run = world.command(["run", "--id", "job", "--lock", "one", "--", "echo", "ran"]);

@@ -7,7 +7,7 @@ use outlive_testkit::world::World;
 use serde_json::json;
 
 #[test]
-fn by_age_from_the_end() {
+fn older_than_removes_by_age() {
     let world = World::new();
     let old = ended_ago(&world, 3 * 60 * 60 * 1000);
     let young = ended_ago(&world, 60 * 60 * 1000);
@@ -33,7 +33,7 @@ fn age_counts_from_the_end_and_not_from_the_start() {
 }
 
 #[test]
-fn without_a_word_those_older_than_seven_days_go() {
+fn without_options_prune_removes_jobs_older_than_seven_days() {
     let world = World::new();
     let eight = ended_ago(&world, 8 * DAY_MS);
     let six = ended_ago(&world, 6 * DAY_MS);
@@ -42,7 +42,7 @@ fn without_a_word_those_older_than_seven_days_go() {
 }
 
 #[test]
-fn by_count_the_newest_ends_stay() {
+fn keep_keeps_the_jobs_that_ended_last() {
     let world = World::new();
     // Ended in another order than started.
     let ids: Vec<String> = [3, 1, 4, 2]
@@ -63,7 +63,7 @@ fn by_count_the_newest_ends_stay() {
 }
 
 #[test]
-fn by_size_the_oldest_go_until_the_rest_fits() {
+fn max_size_removes_the_oldest_until_the_rest_fits() {
     let world = World::new();
     let ids: Vec<String> = (0..4)
         .map(|_| {
@@ -84,7 +84,7 @@ fn by_size_the_oldest_go_until_the_rest_fits() {
 }
 
 #[test]
-fn all_is_all_that_has_ended() {
+fn all_removes_every_ended_job() {
     let world = World::new();
     let running = sleeper(&world, &[]);
     let mut ended: Vec<String> = (0..3).map(|_| over(&world, &["--", "true"])).collect();
@@ -102,7 +102,7 @@ fn all_is_all_that_has_ended() {
 }
 
 #[test]
-fn what_any_option_names_goes() {
+fn a_job_that_any_option_names_is_removed() {
     let world = World::new();
     let old = ended_ago(&world, 3 * DAY_MS);
     let middle = ended_ago(&world, 2 * DAY_MS);
@@ -115,7 +115,7 @@ fn what_any_option_names_goes() {
 }
 
 #[test]
-fn wrong_words_remove_nothing() {
+fn wrong_usage_removes_nothing() {
     let world = World::new();
     let id = over(&world, &["--", "true"]);
     for args in [
@@ -131,7 +131,7 @@ fn wrong_words_remove_nothing() {
 }
 
 #[test]
-fn the_answer_says_what_was_done() {
+fn the_answer_lists_what_was_removed_and_why_not() {
     let world = World::new();
     let id = over(&world, &["--", "true"]);
     let answer = world.json(&["prune", "--all", "--json"]);

@@ -166,7 +166,7 @@ fn slowed(command: &Command, trace: &Path, paths: &[PathBuf], inject: &str) -> C
 }
 
 #[test]
-fn several_pruners_at_once_are_all_content() {
+fn several_concurrent_pruners_all_succeed() {
     let world = World::new();
     let mut ids: Vec<String> = (0..40).map(|_| world.ok(&["run", "--", "true"])).collect();
     for id in &ids {

@@ -74,7 +74,7 @@ fn the_ends_of_a_day_go_once_all_its_jobs_are_gone() {
 }
 
 #[test]
-fn what_pruners_left_half_removed_is_swept() {
+fn half_removed_jobs_of_killed_pruners_are_removed() {
     let world = World::new();
     let gone = world.home().join("jobs/.gone-abc-0001");
     over(&world, &["--", "true"]);
@@ -85,7 +85,7 @@ fn what_pruners_left_half_removed_is_swept() {
 }
 
 #[test]
-fn what_dead_launchers_left_is_swept_once_it_is_old() {
+fn half_made_jobs_of_killed_launchers_are_removed_once_they_are_old() {
     let world = World::new();
     over(&world, &["--", "true"]);
     let make = |name: &str| {
@@ -151,7 +151,7 @@ fn now_ms() -> u64 {
 }
 
 #[test]
-fn links_that_have_long_led_nowhere_are_removed_everywhere() {
+fn old_dangling_links_are_removed() {
     let world = World::new();
     let kept = world.ok(&["run", "--session", "s", "--", "true"]);
     assert_eq!(world.as_session("s", &["wait", &kept]).code, 0);
@@ -176,7 +176,7 @@ fn links_that_have_long_led_nowhere_are_removed_everywhere() {
 
 /// A job may put anything in the place of its links.
 #[test]
-fn what_a_job_made_of_its_live_link_keeps_nothing_from_being_pruned() {
+fn a_job_that_replaced_its_live_link_blocks_no_prune() {
     let world = World::new();
     let link = world.home().join("live/evil");
     let script = format!("rm -f {0}; mkdir -p {0}/x", link.display());
@@ -192,7 +192,7 @@ fn what_a_job_made_of_its_live_link_keeps_nothing_from_being_pruned() {
 }
 
 #[test]
-fn one_job_that_cannot_be_renamed_keeps_no_other_from_being_removed() {
+fn a_job_that_cannot_be_removed_blocks_no_other() {
     let world = World::new();
     let ids = ["a", "b", "c"].map(|id| over(&world, &["--id", id, "--", "true"]));
     let prune = world.command(["prune", "--all", "--json"]);

@@ -8,7 +8,7 @@ use serde_json::json;
 use std::fs;
 
 #[test]
-fn a_running_job_stays_whatever_is_asked() {
+fn no_option_removes_a_running_job() {
     let world = World::new();
     let id = sleeper(&world, &["--name", "dev", "--session", "s"]);
     for args in [
@@ -25,7 +25,7 @@ fn a_running_job_stays_whatever_is_asked() {
 }
 
 #[test]
-fn a_job_of_which_something_lingers_stays() {
+fn a_job_with_lingering_processes_is_not_removed() {
     let world = World::new();
     let id = world.shell("setsid sleep 60 & exit 0");
     world.wait(&id);
@@ -56,7 +56,7 @@ fn a_running_job_whose_spec_is_damaged_stays_even_when_forced() {
 }
 
 #[test]
-fn a_job_whose_keepers_were_killed_is_not_taken_for_ended() {
+fn a_job_without_keepers_is_not_removed() {
     let world = World::new();
     let id = sleeper(&world, &[]);
     let leader = world.leader(&id);

@@ -38,7 +38,7 @@ fn a_match_that_nobody_was_told_keeps_its_job_if_a_session_may_come() {
 }
 
 #[test]
-fn looking_at_a_job_is_not_being_told() {
+fn show_does_not_count_as_told() {
     let world = World::new();
     let id = untold(&world, &[]);
     world.show(&id);
@@ -48,7 +48,7 @@ fn looking_at_a_job_is_not_being_told() {
 }
 
 #[test]
-fn whoever_waited_was_told() {
+fn a_wait_counts_as_told() {
     let world = World::new();
     let id = untold(&world, &[]);
     world.ok(&["wait", &id]);
@@ -62,7 +62,7 @@ fn whoever_waited_was_told() {
 }
 
 #[test]
-fn whoever_ran_out_of_time_was_not_told() {
+fn a_wait_that_timed_out_does_not_count_as_told() {
     let world = World::new();
     let gate = world.path("gate");
     let script = loop_until(&gate);
@@ -74,7 +74,7 @@ fn whoever_ran_out_of_time_was_not_told() {
 }
 
 #[test]
-fn whoever_stopped_a_job_or_stayed_with_it_was_told() {
+fn a_stop_or_a_run_wait_counts_as_told() {
     let world = World::new();
     let stopped = sleeper(&world, &["--session", "s"]);
     assert_eq!(world.as_session("s", &["stop", &stopped]).code, 0);
@@ -103,7 +103,7 @@ fn a_session_that_never_wants_to_be_told_does_not_keep_its_jobs() {
 }
 
 #[test]
-fn an_untold_job_does_not_keep_others() {
+fn an_untold_job_does_not_keep_others_from_being_removed() {
     let world = World::new();
     let kept = untold(&world, &[]);
     let gone = over(&world, &["--", "true"]);

@@ -28,7 +28,7 @@ fn found(told: &Ran, check: &str) -> Value {
 }
 
 #[test]
-fn too_few_open_files_are_foreseen() {
+fn doctor_reports_too_few_open_files() {
     let world = World::new();
     let told = Ran::of(&mut limited(&world, "ulimit -n 10", &["doctor", "--json"]));
     assert_eq!(told.code, 125, "{told:?}");
@@ -42,7 +42,7 @@ fn too_few_open_files_are_foreseen() {
 }
 
 #[test]
-fn files_that_may_not_grow_are_foreseen() {
+fn doctor_reports_a_limit_on_file_sizes() {
     let world = World::new();
     // Root may lift the limit, unless it lacks that capability.
     let drop = ["--bounding-set=-sys_resource", "--inh-caps=-sys_resource"];
@@ -60,7 +60,7 @@ fn files_that_may_not_grow_are_foreseen() {
 
 /// The limits of the calling process are looked at, and stay what they were.
 #[test]
-fn a_limit_that_keepers_lift_is_good() {
+fn doctor_accepts_a_limit_that_keepers_can_raise() {
     let world = World::new();
     let limit = "ulimit -S -n 10; ulimit -S -f 1";
     let told = Ran::of(&mut limited(&world, limit, &["doctor", "--json"]));
@@ -69,7 +69,7 @@ fn a_limit_that_keepers_lift_is_good() {
 }
 
 #[test]
-fn a_configuration_that_is_refused_is_foreseen() {
+fn doctor_reports_a_bad_configuration() {
     let world = World::new();
     let told = world.outlive(&["doctor", "--json"]);
     let check = found(&told, "configuration");

@@ -246,7 +246,7 @@ fn a_link_that_another_user_put_in_the_place_of_the_home_is_refused() {
 
 /// A directory that cannot be emptied, say.
 #[test]
-fn a_job_that_cannot_be_removed_keeps_no_other_from_being_removed_and_is_said() {
+fn a_job_that_cannot_be_removed_is_reported_and_blocks_no_other() {
     needs!(Root);
     let world = World::new();
     let user = User::settled(&world);

@@ -9,7 +9,7 @@ use outlive_testkit::world::World;
 
 /// It stays open until then, and a process left behind is not left waiting for what cannot come.
 #[test]
-fn the_input_ends_with_the_job_for_those_left_behind() {
+fn lingering_readers_see_the_end_of_input_when_the_job_ends() {
     let world = World::new();
     let id = reader(&world, "(cat; echo end) <&0 & exit 3");
     assert_eq!(world.wait(&id)["exit_code"], 3);
@@ -95,13 +95,13 @@ fn sent_over_a_killed_keeper(args: &[&str]) -> Ran {
 }
 
 #[test]
-fn an_end_that_came_to_pass_is_no_error_though_its_keeper_was_killed() {
+fn an_eof_that_was_delivered_is_no_error_though_the_keeper_was_killed() {
     let ran = sent_over_a_killed_keeper(&["--eof"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
 }
 
 #[test]
-fn what_nobody_can_tell_was_delivered_is_not_said_to_be_refused() {
+fn an_eof_of_unknown_fate_is_not_reported_as_refused() {
     let ran = sent_over_a_killed_keeper(&["last words", "--eof"]);
     assert!(refusal(&ran).contains("it may have been"), "{ran:?}");
 }

@@ -55,7 +55,7 @@ fn a_write_id_is_known_to_the_next_keeper() {
 }
 
 #[test]
-fn no_write_id_is_taken_for_a_piece_of_another_write() {
+fn a_write_id_never_matches_part_of_another_write() {
     let world = World::new();
     let id = reader(&world, "exec cat");
     let block = vec![b'B'; 400_000];
@@ -112,7 +112,7 @@ fn a_repeated_write_says_that_it_was_one() {
 
 /// A write whose client was killed in the middle is completed by its repetition, which so has written something.
 #[test]
-fn a_repetition_that_completes_a_write_is_none() {
+fn completing_a_half_delivered_write_is_not_reported_as_a_repetition() {
     let world = World::new();
     let id = reader(&world, &format!("{WAITS}exec sha256sum"));
     let bytes = letters(3 * ROOM);

@@ -35,7 +35,7 @@ fn a_signal_reaches_the_leader_and_its_children() {
 }
 
 #[test]
-fn a_signal_may_be_a_number_or_a_name_in_any_dress() {
+fn a_signal_may_be_a_number_or_a_name_in_any_spelling() {
     let world = World::new();
     let script = "trap 'echo heard' USR2; echo up; while :; do read -u 9; done";
     let id = started(&world, &[], &with_silence(&world, script));

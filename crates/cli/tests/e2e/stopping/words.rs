@@ -93,7 +93,7 @@ fn one_unknown_job_among_those_to_stop_stops_none() {
 }
 
 #[test]
-fn wrong_words_to_stop_are_wrong_usage_and_change_nothing() {
+fn a_malformed_stop_is_wrong_usage_and_changes_nothing() {
     let world = World::new();
     let id = world.ok(&["run", "--", "sleep", "60"]);
     for args in [

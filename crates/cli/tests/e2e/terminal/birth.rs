@@ -16,7 +16,7 @@ fn written_by(world: &World, args: &[&str]) -> String {
 }
 
 #[test]
-fn a_terminal_has_the_asked_size_and_a_default_one() {
+fn a_terminal_has_the_size_that_was_asked_for_or_the_default() {
     for (pty, size) in [
         ("--pty", "30 120"),
         ("--pty=24x80", "24 80"),
@@ -119,7 +119,7 @@ fn plain_makes_programs_talk_plainly() {
 }
 
 #[test]
-fn plain_gives_way_to_what_is_asked_and_is_never_forced() {
+fn plain_does_not_override_env() {
     let world = World::new();
     let more = ["--plain", "--env", "PAGER=less", "--env", "GIT_EDITOR=vi"];
     assert_eq!(

@@ -60,7 +60,7 @@ fn a_stop_ends_everything_on_and_off_the_terminal() {
 }
 
 #[test]
-fn what_outlives_the_job_on_its_terminal_lingers_and_can_be_stopped() {
+fn processes_that_stay_on_the_terminal_linger_and_can_be_stopped() {
     let world = World::new();
     let script = "trap '' HUP; sleep 100 & echo main; exit 5";
     let id = on_terminal(&world, script);

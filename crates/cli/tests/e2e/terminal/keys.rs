@@ -126,7 +126,7 @@ fn unknown_keys_are_refused_with_a_hint_and_nothing_is_sent() {
 }
 
 #[test]
-fn a_send_that_cannot_be_is_refused_clearly() {
+fn an_impossible_send_is_refused_with_a_reason() {
     let world = World::new();
     let ended = ok(&world, &["run", "--pty", "--", "true"]);
     world.wait(&ended);

@@ -39,7 +39,7 @@ fn long_lines_are_not_cut() {
 }
 
 #[test]
-fn whatever_reads_it_a_long_line_is_whole() {
+fn every_reader_gets_a_long_line_whole() {
     needs!(Python);
     let python = "/usr/bin/python3 -c \"print('len', len(input()))\"";
     for reader in [

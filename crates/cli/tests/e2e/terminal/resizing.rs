@@ -41,7 +41,7 @@ fn a_resize_outlives_the_keeper_and_works_after_it() {
 }
 
 #[test]
-fn a_resize_that_cannot_be_is_refused_clearly() {
+fn an_impossible_resize_is_refused_with_a_reason() {
     let world = World::new();
     let plain = world.ok(&["run", "--", "sleep", "100"]);
     let ended = ok(&world, &["run", "--pty", "--", "true"]);

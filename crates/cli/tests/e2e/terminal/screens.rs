@@ -57,7 +57,7 @@ fn the_screen_shows_what_a_person_would_see() {
 }
 
 #[test]
-fn rows_of_the_screen_are_rows_also_where_a_line_is_wrapped() {
+fn a_wrapped_line_takes_several_rows_of_the_screen() {
     assert_eq!(
         shown_after("3x10", "0123456789abc"),
         ("0123456789\nabc".to_owned(), 1, 3)

@@ -3,7 +3,7 @@
 use outlive_testkit::world::World;
 
 #[test]
-fn a_job_is_found_by_id_name_or_unique_beginning_and_else_is_3() {
+fn a_job_is_found_by_id_name_or_unique_beginning_or_the_code_is_3() {
     let world = World::new();
     world.ok(&["run", "--id", "alpha1", "--name", "first", "--", "true"]);
     world.ok(&["run", "--id", "alpha2", "--", "true"]);
@@ -41,7 +41,7 @@ fn a_name_means_the_newest_job_that_has_it() {
 }
 
 #[test]
-fn one_unknown_job_among_several_is_3_and_nothing_is_waited_for_or_stopped() {
+fn one_unknown_job_among_several_exits_3_and_does_nothing() {
     let world = World::new();
     let id = world.ok(&["run", "--", "sleep", "60"]);
     assert_eq!(world.outlive(&["wait", &id, "nobody"]).code, 3);
@@ -50,7 +50,7 @@ fn one_unknown_job_among_several_is_3_and_nothing_is_waited_for_or_stopped() {
 }
 
 #[test]
-fn what_was_not_asked_for_is_not_waited_for() {
+fn waiting_for_a_sign_that_was_not_set_up_is_refused() {
     let world = World::new();
     let id = world.ok(&["run", "--", "sleep", "60"]);
     for (what, option) in [
@@ -66,7 +66,7 @@ fn what_was_not_asked_for_is_not_waited_for() {
 }
 
 #[test]
-fn what_would_match_or_ring_at_nothing_is_refused() {
+fn empty_values_of_watch_on_end_and_quiet_after_are_refused() {
     let world = World::new();
     for options in [
         ["--watch", ""],

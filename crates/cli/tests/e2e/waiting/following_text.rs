@@ -36,7 +36,7 @@ fn follow(world: &World, id: &str, options: &[&str]) -> Follower {
 }
 
 #[test]
-fn a_question_is_printed_and_its_line_gone_on_with() {
+fn follow_prints_a_question_and_continues_its_line() {
     let world = World::new();
     let id = echo(&world);
     let mut log = follow(&world, &id, &[]);
@@ -52,7 +52,7 @@ fn a_question_is_printed_and_its_line_gone_on_with() {
 }
 
 #[test]
-fn nobody_wakes_up_once_a_question_is_printed() {
+fn a_follower_sleeps_after_it_printed_a_question() {
     needs!(Strace);
     let world = World::new();
     let id = echo(&world);
@@ -69,7 +69,7 @@ fn nobody_wakes_up_once_a_question_is_printed() {
 }
 
 #[test]
-fn a_bar_that_was_seen_ends_on_a_line_of_its_own() {
+fn a_printed_progress_bar_ends_on_its_own_line() {
     let world = World::new();
     let id = echo(&world);
     let mut log = follow(&world, &id, &[]);
@@ -81,7 +81,7 @@ fn a_bar_that_was_seen_ends_on_a_line_of_its_own() {
 }
 
 #[test]
-fn a_bar_that_moves_is_printed_as_it_ended() {
+fn a_moving_progress_bar_is_printed_in_its_last_state() {
     let world = World::new();
     let bar = "for n in $(seq 1 300); do printf '\\r%d of 300 \\033[K' $n; done; printf '\\rall\\033[K\\n'";
     let id = start(&world, &format!("echo up; {WAITS} {bar}; echo after"));
@@ -99,7 +99,7 @@ fn a_bar_that_moves_is_printed_as_it_ended() {
 }
 
 #[test]
-fn colours_and_characters_that_are_cut_are_whole() {
+fn escape_sequences_and_characters_split_across_reads_are_kept_whole() {
     let world = World::new();
     let id = start(
         &world,
@@ -110,7 +110,7 @@ fn colours_and_characters_that_are_cut_are_whole() {
 }
 
 #[test]
-fn each_line_is_one_object() {
+fn follow_in_json_prints_one_object_for_each_line() {
     let world = World::new();
     let id = echo(&world);
     let mut log = follow(&world, &id, &["--json"]);
@@ -126,7 +126,7 @@ fn each_line_is_one_object() {
 }
 
 #[test]
-fn what_is_missing_is_said_where_it_stands() {
+fn follow_says_where_output_is_missing() {
     let world = World::new();
     let id = world.ok(&[
         "run",
@@ -158,7 +158,7 @@ fn what_is_missing_is_said_where_it_stands() {
 }
 
 #[test]
-fn secrets_in_pieces_are_left_out() {
+fn follow_redacts_secrets_that_come_in_pieces() {
     let world = World::new();
     let token = ["ghp", "_", &"a1B2".repeat(9)].concat();
     let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n";

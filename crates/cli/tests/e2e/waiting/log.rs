@@ -30,7 +30,7 @@ fn log_gives_exactly_the_bytes_or_lines_asked_for() {
 }
 
 #[test]
-fn log_gives_bytes_that_are_no_text_as_they_are() {
+fn raw_log_prints_bytes_that_are_no_text_unchanged() {
     let world = World::new();
     let id = world.shell(r"printf '\377\000\001\n\033[0m\r\n'");
     world.wait(&id);

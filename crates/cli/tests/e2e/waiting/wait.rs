@@ -92,7 +92,7 @@ fn wait_for_any_returns_with_the_first_that_ends_and_leaves_the_others() {
 }
 
 #[test]
-fn wait_that_runs_out_of_time_is_124_and_the_job_is_untouched() {
+fn wait_that_times_out_exits_124_and_leaves_the_job_alone() {
     let world = World::new();
     let id = world.ok(&["run", "--", "sleep", "60"]);
     let before = (world.leader(&id), world.journal(&id).len());
@@ -109,7 +109,7 @@ fn wait_that_runs_out_of_time_is_124_and_the_job_is_untouched() {
 }
 
 #[test]
-fn wait_for_one_of_several_that_runs_out_of_time_is_124() {
+fn wait_any_that_times_out_exits_124() {
     let world = World::new();
     world.ok(&["run", "--id", "quick", "--", "true"]);
     world.ok(&["run", "--id", "long", "--", "sleep", "60"]);
@@ -125,7 +125,7 @@ fn wait_for_one_of_several_that_runs_out_of_time_is_124() {
 }
 
 #[test]
-fn wait_without_ids_waits_for_all_that_runs() {
+fn wait_without_ids_waits_for_all_running_jobs() {
     let world = World::new();
     assert_eq!(world.outlive(&["wait"]).code, 0);
     world.ok(&["run", "--id", "failed", "--wait", "--shell", "exit 0"]);
@@ -161,7 +161,7 @@ fn wait_goes_on_while_keepers_are_killed_and_replaced() {
 }
 
 #[test]
-fn many_who_wait_survive_the_death_of_both_and_adopt_once() {
+fn many_waiters_survive_the_death_of_both_keepers_and_adopt_once() {
     let world = World::new();
     let id = start(&world, &format!("{WAITS} exit 7"));
     let waits: Vec<Child> = (0..10)

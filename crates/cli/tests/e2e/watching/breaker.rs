@@ -46,7 +46,7 @@ fn sum(events: &[Value], key: &str) -> u64 {
 }
 
 #[test]
-fn too_much_of_a_session_is_followed_by_silence_and_its_count() {
+fn too_many_matches_of_a_session_are_counted_instead_of_told() {
     let world = world(TIGHT);
     let gate = Gate::new(&world);
     let ids: Vec<String> = (0..8)
@@ -148,7 +148,7 @@ fn another_session_is_not_silenced() {
 }
 
 #[test]
-fn jobs_of_no_session_share_nothing() {
+fn jobs_without_a_session_do_not_share_a_limit() {
     let world = world(TIGHT);
     let script = "for n in 1 2 3 4 5 6; do echo match; done";
     let id = world.ok(&["run", "--watch", "match", "--shell", script]);
@@ -242,7 +242,7 @@ fn kill_once_told(world: &World, id: &str, kind: &str) {
 }
 
 #[test]
-fn the_end_of_a_silence_is_told_once_though_the_keeper_dies_of_it() {
+fn the_end_of_a_silence_is_told_once_though_the_keeper_is_killed() {
     let world = world(TIGHT);
     let id = eight_and_one(&world, "keeper:Noticed=stop");
     kill_once_told(&world, &id, "watch_resumed");
@@ -253,7 +253,7 @@ fn the_end_of_a_silence_is_told_once_though_the_keeper_dies_of_it() {
 
 /// The match that ends the silence is told with that, or neither is.
 #[test]
-fn a_match_that_ends_a_silence_is_told_once_though_the_keeper_dies_of_it() {
+fn a_match_that_ends_a_silence_is_told_once_though_the_keeper_is_killed() {
     let world = world(TIGHT);
     // Its own keeper is not there to say that the silence is over: it stands still meanwhile.
     let id = eight_and_one(&world, "keeper:Noticed=stop");

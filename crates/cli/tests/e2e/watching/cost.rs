@@ -69,7 +69,7 @@ fn calls(world: &World, options: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_job_without_a_watch_has_nothing_of_it() {
+fn a_job_without_a_watch_has_no_file_of_matches() {
     needs!(Strace);
     let world = World::new();
     let plain = calls(&world, &[]);

@@ -21,7 +21,7 @@ fn moments(world: &World, id: &str, kind: &str) -> Vec<u64> {
 }
 
 #[test]
-fn what_comes_within_a_spacing_is_counted_and_told_after_it() {
+fn matches_within_a_spacing_are_counted_and_told_after_it() {
     let world = world(SPACED);
     // It writes no more, and goes on: what was counted is told by itself.
     let id = run(
@@ -51,7 +51,7 @@ fn what_comes_within_a_spacing_is_counted_and_told_after_it() {
 }
 
 #[test]
-fn a_job_that_is_seldom_busy_is_told_of_for_ever() {
+fn a_watch_with_rare_bursts_is_never_turned_off() {
     let world = world(SPACED);
     // Each match is in a spacing of its own, and none of these is busy.
     let id = run(
@@ -64,7 +64,7 @@ fn a_job_that_is_seldom_busy_is_told_of_for_ever() {
 }
 
 #[test]
-fn told_and_counted_is_all_that_was_seen() {
+fn told_and_counted_matches_add_up_to_all() {
     let world = world("[watch]\nspacing = \"40ms\"\nstrikes = 1000\n[breaker]\nmost = 100000\n");
     let id = run(
         &world,

@@ -103,7 +103,7 @@ fn both_streams_are_watched() {
 }
 
 #[test]
-fn where_a_match_is_in_the_output_is_told() {
+fn a_match_tells_its_offset_in_the_output() {
     let world = world(EVERY_MATCH);
     let id = run(
         &world,
@@ -118,7 +118,7 @@ fn where_a_match_is_in_the_output_is_told() {
 }
 
 #[test]
-fn a_limit_of_one_tells_of_the_first_only() {
+fn a_watch_limit_of_one_tells_only_the_first_match() {
     let world = world(EVERY_MATCH);
     let options = ["--watch", "n", "--watch-limit", "1"];
     assert_eq!(
@@ -128,7 +128,7 @@ fn a_limit_of_one_tells_of_the_first_only() {
 }
 
 #[test]
-fn a_limit_tells_of_so_many() {
+fn a_watch_limit_tells_that_many_matches() {
     let world = world(EVERY_MATCH);
     let options = ["--watch", "n", "--watch-limit", "7"];
     let expected: Vec<String> = (1..=7).map(|n| format!("n {n}")).collect();

@@ -12,7 +12,7 @@ fn assert_told(options: &[&str], expected: &[&str]) {
 }
 
 #[test]
-fn lines_that_hold_a_text() {
+fn watch_tells_lines_that_contain_the_text() {
     assert_told(
         &["--watch", "ERROR"],
         &["ERROR two", "ERROR three (ignored)"],
@@ -26,7 +26,7 @@ fn a_text_is_no_regular_expression() {
 }
 
 #[test]
-fn lines_in_which_a_regular_expression_matches() {
+fn watch_regex_tells_lines_that_match() {
     assert_told(&["--watch-regex", "a.b$"], &["WARN a.b", "WARN axb"]);
     assert_told(
         &["--watch-regex", "^(panic|INFO l)"],
@@ -35,7 +35,7 @@ fn lines_in_which_a_regular_expression_matches() {
 }
 
 #[test]
-fn any_of_several_texts_and_expressions() {
+fn watch_tells_lines_that_match_any_of_several_patterns() {
     let options = [
         "--watch",
         "four",
@@ -71,7 +71,7 @@ fn a_line_in_which_several_match_is_told_once() {
 }
 
 #[test]
-fn not_those_that_hold_another_text() {
+fn watch_not_leaves_out_lines_that_contain_the_text() {
     assert_told(
         &["--watch", "ERROR", "--watch-not", "(ignored)"],
         &["ERROR two"],
@@ -83,7 +83,7 @@ fn not_those_that_hold_another_text() {
 }
 
 #[test]
-fn without_another_pattern_all_lines_but_those() {
+fn watch_not_alone_tells_all_other_lines() {
     assert_told(
         &["--watch-not", "R"],
         &["INFO one", "panic: four", "INFO last"],
@@ -104,7 +104,7 @@ fn an_empty_line_is_a_line() {
 }
 
 #[test]
-fn characters_beyond_ascii_are_known() {
+fn patterns_may_have_characters_beyond_ascii() {
     let world = world(EVERY_MATCH);
     let script = "printf 'Gr\\303\\274n\\nGRÜN\\ngr\\374n\\n'";
     assert_eq!(
@@ -162,7 +162,7 @@ fn a_limit_without_a_watch_is_refused() {
 }
 
 #[test]
-fn the_numbers_are_those_of_the_design_unless_configured() {
+fn the_default_limits_hold_unless_configured() {
     let spec = |world: &World| {
         let id = run(world, &["--watch", "x"], "true");
         world.wait(&id);

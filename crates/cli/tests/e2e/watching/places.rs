@@ -57,7 +57,7 @@ fn kills_at(hooks: &'static [&'static str], taken_over: bool) {
 }
 
 #[test]
-fn a_keeper_killed_while_it_notices_misses_and_repeats_nothing() {
+fn a_keeper_killed_at_a_match_misses_and_repeats_no_match() {
     kills_at(
         &[
             "keeper:Noticed=kill",
@@ -71,13 +71,13 @@ fn a_keeper_killed_while_it_notices_misses_and_repeats_nothing() {
 }
 
 #[test]
-fn without_a_kill_it_is_the_same() {
+fn without_a_kill_every_match_is_told_once() {
     kills_at(&["keeper:Nowhere=kill"], false);
 }
 
 /// Whoever comes next is killed at the same step: each tells of one more, or of none.
 #[test]
-fn heirs_killed_too_miss_and_repeat_nothing() {
+fn killing_each_keeper_that_takes_over_misses_and_repeats_no_match() {
     let cells = [
         "keeper:Noticed=kill-both",
         "keeper:Noticed=kill,heir:Noticed=kill",
@@ -119,7 +119,7 @@ fn random(below: u64) -> u64 {
 }
 
 #[test]
-fn a_keeper_killed_at_random_misses_and_repeats_nothing() {
+fn a_keeper_killed_at_random_misses_and_repeats_no_match() {
     let rounds: Vec<usize> = (0..20).collect();
     every(
         &rounds,
@@ -138,7 +138,7 @@ fn a_keeper_killed_at_random_misses_and_repeats_nothing() {
 }
 
 #[test]
-fn pairs_killed_again_and_again_miss_and_repeat_nothing() {
+fn killing_both_keepers_again_and_again_misses_and_repeats_no_match() {
     let rounds: Vec<usize> = (0..6).collect();
     every(
         &rounds,
@@ -164,7 +164,7 @@ fn pairs_killed_again_and_again_miss_and_repeat_nothing() {
 
 /// The end is of the moment it came; what was found in the last of the output is noted after that.
 #[test]
-fn what_was_found_before_the_end_is_told_before_it() {
+fn a_match_before_the_end_is_told_before_the_end() {
     let world = world("");
     let script = "echo match 1; echo match 2; exit 3";
     let id = start(&world, "keeper:Drained=stop", script);

@@ -44,7 +44,7 @@ fn assert_becomes_ready(world: &World, id: &str) {
 }
 
 #[test]
-fn a_keeper_killed_while_it_looks_is_followed_by_one_that_looks() {
+fn the_next_keeper_probes_when_one_is_killed_while_probing() {
     let world = World::new();
     let (id, probe) = begin(&world);
     kill_for_good(world.pair(&id).keeper);
@@ -58,7 +58,7 @@ fn a_keeper_killed_while_it_looks_is_followed_by_one_that_looks() {
 }
 
 #[test]
-fn a_fresh_pair_looks_too() {
+fn an_adopting_keeper_probes_too() {
     let world = World::new();
     let (id, probe) = begin(&world);
     world.kill_both(&id);
@@ -73,7 +73,7 @@ fn a_fresh_pair_looks_too() {
 
 /// One of our processes too, that anybody may kill.
 #[test]
-fn a_killed_looker_is_followed_by_another() {
+fn a_killed_probe_is_replaced() {
     let world = World::new();
     let (id, probe) = begin(&world);
     kill_for_good(probe);
@@ -85,7 +85,7 @@ fn a_killed_looker_is_followed_by_another() {
 
 /// The server was up before its new keeper looked for the first time.
 #[test]
-fn a_server_that_came_up_unseen_is_seen_by_the_next() {
+fn the_next_keeper_sees_a_server_that_came_up_meanwhile() {
     let world = World::new();
     let (id, _) = begin(&world);
     world.kill_both(&id);
@@ -98,7 +98,7 @@ fn a_server_that_came_up_unseen_is_seen_by_the_next() {
 }
 
 #[test]
-fn nobody_looks_at_a_job_that_has_ended_though_something_of_it_lingers() {
+fn an_ended_job_is_not_probed_though_processes_linger() {
     let world = World::new();
     let port = free_port();
     let id = run(

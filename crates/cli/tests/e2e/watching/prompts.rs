@@ -82,7 +82,7 @@ fn the_next_prompt_is_told_too() {
 }
 
 #[test]
-fn whoever_talks_to_it_is_not_told_that_it_listens() {
+fn a_session_that_sends_input_is_not_told_of_the_prompt() {
     let world = World::new();
     let id = run(&world, PIPE, "while read -r line; do echo got $line; done");
     // Before its first prompt is told, or after it; from then on it is being talked to.
@@ -97,7 +97,7 @@ fn whoever_talks_to_it_is_not_told_that_it_listens() {
 }
 
 #[test]
-fn a_job_of_no_session_is_not_looked_at() {
+fn a_job_without_a_session_is_not_checked_for_prompts() {
     let world = World::new();
     for kind in [PIPE, PTY] {
         let id = world.ok(&[&["run"], kind, &["--", "cat"]].concat());
@@ -139,7 +139,7 @@ fn a_prompt_is_told_once_though_its_keepers_die() {
 }
 
 #[test]
-fn a_prompt_is_told_by_an_heir_where_the_keeper_did_not_come_to_it() {
+fn the_next_keeper_tells_a_prompt_that_the_first_did_not() {
     let world = World::new();
     let id = run(&world, PIPE, "read -r line; exec sleep 60");
     kill_for_good(world.pair(&id).keeper);

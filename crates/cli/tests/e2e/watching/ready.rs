@@ -53,7 +53,7 @@ fn assert_is_not_ready(world: &World, id: &str) {
 }
 
 #[test]
-fn a_line_tells_that_it_is_ready() {
+fn a_job_is_ready_when_its_line_appears() {
     let world = world("[watch]\nstill = \"100ms\"\n");
     let script = format!("echo not listening yet; {WAITS} echo Listening on 80; exec sleep 60");
     let id = run(&world, &["--ready", "line:^Listening on \\d+$"], &script);
@@ -66,7 +66,7 @@ fn a_line_tells_that_it_is_ready() {
 }
 
 #[test]
-fn an_unfinished_line_tells_it_too() {
+fn an_unfinished_line_can_be_the_sign_of_readiness() {
     let world = world("[watch]\nstill = \"100ms\"\n");
     let id = run(
         &world,
@@ -77,7 +77,7 @@ fn an_unfinished_line_tells_it_too() {
 }
 
 #[test]
-fn a_port_tells_it() {
+fn a_job_is_ready_when_it_listens_on_its_port() {
     needs!(Python);
     let world = World::new();
     let port = free_port();
@@ -107,7 +107,7 @@ fn a_port_that_was_taken_before_counts_once_the_job_listens() {
 }
 
 #[test]
-fn a_web_server_tells_it() {
+fn a_job_is_ready_when_its_web_server_answers() {
     needs!(Python);
     let world = World::new();
     let port = free_port();
@@ -172,7 +172,7 @@ fn proxy(well: Receiver<()>) -> (String, JoinHandle<()>) {
 }
 
 #[test]
-fn a_web_server_must_answer_as_it_should() {
+fn a_web_server_that_answers_another_status_is_not_ready() {
     needs!(Python);
     let world = World::new();
     let (wrong, port) = (free_port(), free_port());
@@ -192,7 +192,7 @@ fn a_web_server_must_answer_as_it_should() {
 }
 
 #[test]
-fn its_session_hears_of_it_once() {
+fn readiness_is_told_once() {
     let world = World::new();
     let id = run(
         &world,
@@ -264,7 +264,7 @@ fn run_waits_no_longer_than_it_is_asked_to() {
 }
 
 #[test]
-fn what_is_no_sign_is_refused() {
+fn an_invalid_sign_of_readiness_is_refused() {
     let world = World::new();
     for bad in [
         "",
@@ -290,7 +290,7 @@ fn what_is_no_sign_is_refused() {
 
 /// Who is told of the end is told that it never was of use.
 #[test]
-fn an_end_that_came_first_says_so_in_the_inbox() {
+fn the_inbox_says_that_a_job_ended_before_it_was_ready() {
     let world = World::new();
     let run = |id: &str, script: &str| {
         let asked = ["--session", "s", "--ready", "line:^up", "--id", id];
