@@ -105,7 +105,7 @@ pub fn serve_http_within<H: ServerHandler>(
 ) -> io::Result<()> {
     if !http.address.ip().is_loopback() && !http.allow_remote {
         return Err(io::Error::other(format!(
-            "{} can be reached from other machines, and who reaches it can run commands; pass --allow-remote if that is meant",
+            "other machines can reach {}, and anyone who has the token can run commands; pass --allow-remote if you want that",
             http.address
         )));
     }

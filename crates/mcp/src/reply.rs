@@ -111,13 +111,15 @@ impl From<Error> for Refused {
         let text = match &error {
             // The hints of these errors are about the command line.
             Error::NoSuchJob(text) => {
-                format!("no job {text:?} in this session; the tool `jobs` lists those there are")
+                format!("this session has no job {text:?}; the tool `jobs` lists its jobs")
             }
             Error::NoSuchEvent(text) => {
-                format!("no event {text:?} of this session; the tool `inbox` gives what waits")
+                format!(
+                    "this session has no event {text:?}; the tool `inbox` delivers the events that wait"
+                )
             }
             Error::NoTerminal(id) => format!(
-                "job {id} has no terminal, so it has no screen; start it with `pty: true` to give it one"
+                "job {id} has no terminal, so it has no screen; a job started with `pty: true` has one"
             ),
             Error::NoCommand => "there is no command to run".to_owned(),
             other => other.to_string(),
@@ -181,7 +183,7 @@ impl Said {
         }
         if more > 0 {
             self.text.push_str(&format!(
-                "\n{more} more {}; the tool `inbox` gives {}.",
+                "\n{more} more {}; the tool `inbox` delivers {}.",
                 agree(more as u64, "waits", "wait"),
                 agree(more as u64, "it", "them")
             ));

@@ -20,7 +20,9 @@ const BUDGET: usize = 256 * 1024;
 pub fn template() -> ResourceTemplate {
     ResourceTemplate::new(format!("{PREFIX}{{id}}{SUFFIX}"), "output")
         .with_title("The output of a job")
-        .with_description("As text, without credentials; id is a job's id or name")
+        .with_description(
+            "The output as text, without credentials; id is the id or the name of a job",
+        )
         .with_mime_type(TYPE)
 }
 

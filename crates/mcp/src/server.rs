@@ -46,12 +46,11 @@ pub struct Options {
 /// The time between the end of the input and the end of calls that still wait.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-const INSTRUCTIONS: &str = "Outlive runs commands as jobs that outlive this conversation's turns, \
-this server and the agent itself. Use `run` for anything that may take longer than a few seconds, runs \
-as a server, or needs to be talked to; it needs no `&`, `nohup`, `setsid`, redirection or `sleep`. Do \
-not poll: when a job ends, or prints what you asked to `watch` for, you are told in the reply to your \
-next call, under \"While you were away\". If you have nothing else to do, call `wait`. After a context \
-loss or a restart, `jobs` lists what this session has started, running and ended.";
+const INSTRUCTIONS: &str = "Outlive runs commands as jobs that survive the end of a turn, of this \
+server and of the agent. Use `run` for anything that may take longer than a few seconds, runs as a server, or asks \
+questions. It needs no `&`, `nohup`, `setsid`, redirection or `sleep`. Do not poll: when a job ends, or prints what \
+you asked to `watch` for, the reply to your next call tells you, under \"While you were away\". If you have nothing \
+else to do, call `wait`. After a context loss or a restart, `jobs` lists the jobs of this session, running and ended.";
 
 /// The server. Everything in it is shared, so that it can be cloned for each request.
 #[derive(Clone, Debug)]
@@ -190,7 +189,10 @@ impl Server {
 
 /// An answer that the client will not read.
 fn unwanted() -> ErrorData {
-    ErrorData::internal_error("the call was cancelled; what it started goes on", None)
+    ErrorData::internal_error(
+        "the call was cancelled; jobs that it started continue",
+        None,
+    )
 }
 
 type Answered = (CallToolResult, Vec<Note>);

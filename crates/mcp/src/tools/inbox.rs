@@ -17,22 +17,22 @@ pub struct TakeInbox;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// Events to ack first, by id: those taken before with `hold`
+    /// Ids of events to ack first: those that you took before with `hold`
     #[serde(default)]
     ack: Vec<String>,
-    /// Do not ack what is taken now: it comes again in five minutes unless it is acked by id
+    /// Do not ack what is taken now: it is delivered again after five minutes unless you ack it by its id
     #[serde(default)]
     hold: bool,
-    /// If there is nothing, wait for something, at most this long (default: 0)
+    /// If there is no event, wait for one at most this long (default: 0)
     wait_seconds: Option<f64>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer {
-    /// What had not been told, the oldest first
+    /// The events, the oldest first
     #[schemars(with = "Vec<EventAnswer>")]
     events: Vec<Value>,
-    /// How many more wait
+    /// How many more events wait
     more: usize,
 }
 
@@ -54,11 +54,12 @@ impl Verb for TakeInbox {
     type Answer = Answer;
     const NAME: &'static str = "inbox";
     const TITLE: &'static str = "Take what is new";
-    const DESCRIPTION: &'static str = "Take what this session has not been told yet: ends of jobs, \
-watched lines, readiness, questions, finished delegations. Each is told once.\n\
-You seldom need it: what is new is appended to the reply of every other tool. Use it to wait for whatever \
-comes first of many jobs (`wait_seconds`), or, with `hold` and `ack`, to make sure that nothing is lost \
-if you are interrupted while you act on it.";
+    const DESCRIPTION: &'static str = "\
+Take what this session has not been told yet: ends of jobs, watched lines, readiness, questions, finished \
+delegations. Each is delivered once.\n\
+You seldom need this tool: the reply of every other tool ends with what is new. Use it to wait for the first \
+event of many jobs (`wait_seconds`), or, with `hold` and `ack`, to make sure that nothing is lost if you are \
+interrupted while you act on it.";
     const HINTS: Hints = Hints::Adds;
     const TELLS: bool = false;
 
@@ -75,7 +76,7 @@ if you are interrupted while you act on it.";
         let mut text = text(delivery.events(), more, args.hold);
         if let Err(error) = &acked {
             // An earlier call with a lost answer may have acked them. The news is told anyway.
-            text.push_str(&format!("\n\nNot everything was acked: {error}."));
+            text.push_str(&format!("\n\nNot every event was acked: {error}."));
         }
         let events = delivery.events().iter().map(serde_json::to_value);
         let events = events.map(|event| event.map(without_nulls));
@@ -116,7 +117,7 @@ fn take(call: &Call, limit: Duration) -> Result<Delivery, outlive::Error> {
 
 fn text(events: &[InboxEvent], more: usize, hold: bool) -> String {
     if events.is_empty() {
-        return "Nothing new.".to_owned();
+        return "No new events.".to_owned();
     }
     let blocks = events
         .iter()
@@ -127,7 +128,7 @@ fn text(events: &[InboxEvent], more: usize, hold: bool) -> String {
         text.push_str(&format!("\n\n{more} more {wait}."));
     }
     if hold {
-        text.push_str("\n\nAck them by their ids once you have acted on them, or they come again.");
+        text.push_str("\n\nAck them by their ids when you have acted on them; otherwise they are delivered again.");
     }
     text
 }

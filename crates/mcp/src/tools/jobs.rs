@@ -14,9 +14,9 @@ pub struct Jobs;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// Only those in this state (default: all)
+    /// Show only jobs in this state (default: all)
     state: Option<State>,
-    /// At most this many ended ones (default: 20)
+    /// Show at most this many ended jobs (default: 20)
     limit: Option<usize>,
 }
 
@@ -30,7 +30,7 @@ enum State {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer {
-    /// Running ones first, then ended ones, the newest end first
+    /// Running jobs first, then ended jobs, the newest end first
     jobs: Vec<JobAnswer>,
 }
 
@@ -39,11 +39,12 @@ impl Verb for Jobs {
     type Answer = Answer;
     const NAME: &'static str = "jobs";
     const TITLE: &'static str = "List jobs";
-    const DESCRIPTION: &'static str = "List the jobs of this session: those that run, then the newest \
-that ended, with state, exit code, duration and command.\n\
-Use it to find your jobs again after a context loss, a compaction or a restart: jobs go on without you, \
-and none is forgotten. Do not use it to poll for an end: you are told of ends without asking, and `wait` \
-waits for one.";
+    const DESCRIPTION: &'static str = "\
+List the jobs of this session, first those that run, then those that ended last, with state, exit code, \
+duration and command.\n\
+Use it to find your jobs again after a context loss, a compaction or a restart: jobs continue without you, \
+and none is lost from this list. Do not poll with it: you are told when a job has ended, and `wait` waits \
+for that.";
     const HINTS: Hints = Hints::Reads;
 
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
@@ -70,7 +71,7 @@ fn none(call: &Call) -> String {
         (Scope::Session, false) => format!("This session ({}) has no jobs.", call.session),
         (Scope::Session, true) => format!(
             "This session ({}) has no jobs. Nothing told this server which conversation it serves, so \
-the session began with it; jobs of earlier ones are seen by `outlive list`.",
+its session began when it started. In a shell, `outlive list` also shows jobs of earlier sessions.",
             call.session
         ),
     }

@@ -15,17 +15,17 @@ pub struct Log;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// The job's id, the beginning of it, or its name
+    /// The job: its id, the beginning of its id, or its name
     pub id: String,
-    /// How many lines (default: 200); without `offset`, the last ones
+    /// How many lines (default: 200): from `offset` on, or the last ones without it
     pub lines: Option<u64>,
-    /// From this line on, counted from 1
+    /// The first line to show, counted from 1
     pub offset: Option<u64>,
-    /// What is new since: the `next_cursor` of an earlier `log`, or the `cursor` of a `wait`
+    /// Show what is new since then: the `next_cursor` of an earlier `log`, or the `cursor` of a `wait`
     pub cursor: Option<String>,
-    /// Only lines in which this regular expression matches, the last ones, with their numbers
+    /// Show the last lines that match this regular expression, with their numbers
     pub grep: Option<String>,
-    /// What a person would see on its terminal now (for jobs with `pty`)
+    /// Show the screen of the job's terminal as it is now (for jobs with `pty`)
     #[serde(default)]
     pub screen: bool,
 }
@@ -79,13 +79,14 @@ impl Verb for Log {
     type Answer = Answer;
     const NAME: &'static str = "log";
     const TITLE: &'static str = "Read a job's output";
-    const DESCRIPTION: &'static str = "Read the output (stdout and stderr) of a job, while it runs or \
-after it ended: the last 200 lines, or `lines` from line `offset` on, or what is new since a `cursor`, or \
-the lines that match `grep`, or what its terminal shows now (`screen`).\n\
-Text only, at most 32 KiB: escape sequences are gone, progress bars are shown as they ended, credentials \
-are left out, and of what does not fit the middle is left out and said. To find something in a long output \
-use `grep`, then `offset` around the line. Do not read it again and again to see whether the job has \
-ended: you are told, or call `wait`.";
+    const DESCRIPTION: &'static str = "\
+Read the output (stdout and stderr) of a job, while it runs or after it has ended: the last 200 lines, or \
+`lines` lines from line `offset` on, or what is new since a `cursor`, or the lines that match `grep`, or the \
+screen of its terminal (`screen`).\n\
+The reply is text of at most 32 KiB. Escape sequences and credentials are removed, a progress bar is shown \
+as it ended, and if the text does not fit, a line says how much of its middle was left out. To find \
+something in a long output use `grep`, then `offset` around that line. Do not read again and again to see \
+whether the job has ended: you will be told, or call `wait`.";
     const HINTS: Hints = Hints::Reads;
 
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
@@ -108,7 +109,9 @@ impl Args {
         let lines = self.lines.unwrap_or(LOG_LINES);
         Ok(match (&self.cursor, self.offset) {
             (Some(_), Some(_)) => {
-                return Err(Refused::bad_input("give an offset or a cursor, not both"));
+                return Err(Refused::bad_input(
+                    "give either an offset or a cursor, not both",
+                ));
             }
             (Some(cursor), None) => Part::After(Cursor::parse(cursor).map_err(|_| {
                 Refused::bad_input(format!(
@@ -163,8 +166,8 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
     let shown = std::mem::take(&mut log.text);
     let next_cursor = log.next_cursor;
     let mut text = match shown.is_empty() {
-        true if log.total_bytes == 0 => "It has written nothing yet.".to_owned(),
-        true => "Nothing new.".to_owned(),
+        true if log.total_bytes == 0 => "The job has written nothing yet.".to_owned(),
+        true => "No new output.".to_owned(),
         false => shown.clone(),
     };
     let mut about = format!(
@@ -173,7 +176,7 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
     );
     if let Some(from) = log.omitted_from_line {
         about.push_str(&format!(
-            "; {} from line {from} on left out, to be read with `offset`",
+            "; {} from line {from} on left out: read them with `offset`",
             count(log.omitted_lines, "line")
         ));
     }

@@ -14,13 +14,13 @@ pub struct Process;
 pub struct Args {
     /// What to do
     action: Action,
-    /// The job's id; needed for all but list
+    /// The id of the job; every action except list needs it
     session_id: Option<String>,
-    /// What to write, for write and submit
+    /// Text to write, for write and submit
     data: Option<String>,
     /// How long to wait at most, in seconds, for wait
     timeout: Option<f64>,
-    /// Lines to pass over, for log (default: show the last ones)
+    /// How many lines to skip, for log (default: show the last ones)
     offset: Option<u64>,
     /// How many lines, for log (default: 200)
     limit: Option<u64>,
@@ -49,12 +49,13 @@ impl Verb for Process {
     type Answer = Answer;
     const NAME: &'static str = "process";
     const TITLE: &'static str = "Manage background processes";
-    const DESCRIPTION: &'static str = "Manage the jobs that `run` started; `session_id` is a job's id. \
-Actions: list (all of this session), poll (one, now), log (its output: `offset`, `limit`), wait (until it \
-has ended, at most `timeout` seconds; then it goes on), kill (with all its processes), write (`data` to its \
-input, as it is), submit (`data` and Enter), close (end its input).\n\
-You need not poll: you are told of the end of a job in the reply to a later call. write, submit and close \
-are for jobs started with `stdin: true` or `pty: true`.";
+    const DESCRIPTION: &'static str = "\
+Manage the jobs that `run` started; `session_id` is the id of a job.\n\
+Actions: list (all jobs of this session), poll (show one job now), log (its output: `offset`, `limit`), wait \
+(until it has ended, at most `timeout` seconds; the job continues), kill (stop it with all its processes), \
+write (`data` to its input, as it is), submit (`data` and Enter), close (end its input).\n\
+You need not poll: the reply to a later call tells you when a job has ended. write, submit and close are for \
+jobs started with `stdin: true` or `pty: true`.";
     const HINTS: Hints = Hints::Acts;
 
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
@@ -63,7 +64,7 @@ are for jobs started with `stdin: true` or `pty: true`.";
         }
         let id = args
             .session_id
-            .ok_or_else(|| Refused::bad_input("this action needs a session_id, the id of a job"))?;
+            .ok_or_else(|| Refused::bad_input("this action needs session_id, the id of a job"))?;
         let send = |text: Option<String>, enter: bool, eof: bool| {
             let args = send::Args {
                 id: id.clone(),

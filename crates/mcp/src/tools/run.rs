@@ -21,42 +21,43 @@ pub struct Run;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// The command, a string for a shell (bash, else sh)
+    /// The command: a string for a shell (bash, or sh if there is no bash)
     command: String,
-    /// Stay with it for at most this long and return its end if it comes; else it goes on in the
-    /// background (default: 0, return at once). With `ready`: stay until it is ready
+    /// Wait at most this long for the end of the job, or with `ready` until it is ready; then it continues in the
+    /// background (default: 0, return at once)
     wait_seconds: Option<f64>,
-    /// A name to call it by. Refused while another job of this session has it and runs
+    /// Give the job a name, which other tools take instead of its id. Fails if a running job of this session has
+    /// that name
     name: Option<String>,
-    /// Stop the running job of that name first
+    /// If a running job of this session has the same name, stop it first
     #[serde(default)]
     replace: bool,
-    /// Where to run it (default: where this server runs)
+    /// Directory to run it in (default: the directory of this server)
     cwd: Option<PathBuf>,
     /// Variables to add to the environment
     #[serde(default)]
     env: BTreeMap<String, String>,
-    /// Give it a terminal, for REPLs, prompts and full-screen programs
+    /// Give the job a terminal, for REPLs, prompts and full-screen programs
     #[serde(default)]
     pty: bool,
-    /// Leave its standard input open for `send` (default: it is at its end)
+    /// Keep its standard input open for `send` (default: the job reads end of file at once)
     #[serde(default)]
     stdin: bool,
-    /// Stop it after this long (default: never)
+    /// Stop the job when it has run for this long (default: never)
     timeout_seconds: Option<f64>,
-    /// Be told of lines of its output that hold one of these texts, while it runs
+    /// Report output lines that contain one of these texts, while the job runs
     #[serde(default)]
     watch: Vec<String>,
-    /// The same for regular expressions
+    /// Report output lines that match one of these regular expressions
     #[serde(default)]
     watch_regex: Vec<String>,
-    /// By what sign it is ready, to be told: line:REGEX, port:NUMBER or http:URL
+    /// Report when the job prints a line (line:REGEX), listens on a port (port:NUMBER) or answers over HTTP (http:URL)
     ready: Option<String>,
-    /// When to be told that it ended (default: end)
+    /// Which kind of end to report: every end, only a failure, or none (default: end)
     notify: Option<NotifyArg>,
-    /// Wait until no other job has this lock, and have it while it runs
+    /// Start the command when no other job holds this lock, and hold it while the command runs
     lock: Option<String>,
-    /// If this session runs the same command in the same directory already, return that job
+    /// If this session already runs the same command in the same directory, return that job and start nothing
     #[serde(default)]
     unless_running: bool,
 }
@@ -72,9 +73,9 @@ enum NotifyArg {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer {
     job: Glance,
-    /// Nothing was started: this job was there already
+    /// Nothing was started: this job existed before
     already: bool,
-    /// What to know about it
+    /// Notes about the start
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -84,20 +85,21 @@ impl Verb for Run {
     type Answer = Answer;
     const NAME: &'static str = "run";
     const TITLE: &'static str = "Run a command as a job";
-    const DESCRIPTION: &'static str = "Start a command as a job that survives this turn, this server \
-and a restart of the agent. Returns at once with the job's id.\n\
-Use it for builds, tests, training, downloads, servers, watchers, REPLs: for anything that may take \
-longer than a few seconds. Do not add `&`, `nohup`, `setsid`, `disown` or redirections: every job runs in \
-the background, and all its output is kept (`log`).\n\
-- Need the result now, and it is probably short: `wait_seconds: 30` stays with it; what takes longer goes \
-on, and you get its id.\n\
-- Long: do something else. Do not poll and do not `sleep`: you are told of its end in the reply to a later \
-call, and `wait` blocks until then if there is nothing else to do.\n\
-- A server: `ready: \"port:8080\"` with `wait_seconds` returns when it can be used.\n\
-- News before the end: `watch: [\"ERROR\"]` tells of such lines as they come.\n\
-- Something that asks questions: `pty: true`, then `send`.\n\
-- One at a time: `lock: \"name\"`. Perhaps running already: `unless_running: true`.\n\
-Its exit code is never guessed: a job whose end nobody saw is said to be lost.";
+    const DESCRIPTION: &'static str = "\
+Start a command as a job. The job survives this turn, this server and a restart of the agent. Returns at \
+once with the id of the job.\n\
+Use it for builds, tests, training, downloads, servers, watchers, REPLs: for anything that may take longer \
+than a few seconds. Do not add `&`, `nohup`, `setsid`, `disown` or redirections: every job runs in the \
+background, and `log` has all its output.\n\
+- You need the result now, and it is probably short: with `wait_seconds: 30` this call waits for it. A job \
+that takes longer continues, and you get its id.\n\
+- It takes long: do something else. Do not poll and do not `sleep`: the reply to a later call tells you when \
+it has ended. If you have nothing else to do, call `wait`.\n\
+- It is a server: with `ready: \"port:8080\"` and `wait_seconds` this call returns when the server can be used.\n\
+- You want news before the end: `watch: [\"ERROR\"]` reports such lines as they come.\n\
+- It asks questions: `pty: true`, then `send`.\n\
+- Only one at a time: `lock: \"name\"`. It may already run: `unless_running: true`.\n\
+The exit code is never guessed: if nobody saw the end of a job, its outcome is `lost`.";
     const HINTS: Hints = Hints::Acts;
 
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
@@ -116,7 +118,7 @@ Its exit code is never guessed: a job whose end nobody saw is said to be lost.";
         let job = waited.jobs.first().unwrap_or(&started.job).clone();
         let mut reply = reply(call, &job, &started)?;
         if let (What::Ready, true) = (what, waited.out_of_time) {
-            reply.text.push_str("\nNote: it is not ready yet.");
+            reply.text.push_str("\nNote: the job is not ready yet.");
         }
         Ok(wait::heard(reply, waited, what))
     }
@@ -144,7 +146,7 @@ fn start(call: &Call, args: Args) -> Result<Started, Refused> {
         Err(Error::IdTaken(job)) if call.id.is_some() => Ok(Started {
             pid: job.pid,
             job: *job,
-            notes: vec!["this call was made before: nothing more was started".to_owned()],
+            notes: vec!["this call was made before; nothing was started again".to_owned()],
             already: true,
             hold: None,
             receipt: Receipt::nothing(&call.outlive),
@@ -212,11 +214,11 @@ fn reply(call: &Call, job: &Job, started: &Started) -> Result<Reply<Answer>, Ref
     let glance = Glance::at(call, job)?;
     let mut notes = started.notes.clone();
     if started.already && notes.is_empty() {
-        notes.push("it runs already: nothing was started".to_owned());
+        notes.push("this session already runs this command; nothing was started".to_owned());
     }
     if !job.has_ended() {
         notes.push(format!(
-            "it goes on in the background as {}; you will be told when it ends, do not poll",
+            "it continues in the background as {}; you will be told when it ends, do not poll",
             job.id
         ));
     }

@@ -14,17 +14,17 @@ pub struct Send;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// The job's id, the beginning of it, or its name
+    /// The job: its id, the beginning of its id, or its name
     pub id: String,
-    /// What to write, as it is
+    /// Text to write, as it is
     pub text: Option<String>,
     /// Press Enter after the text
     #[serde(default)]
     pub enter: bool,
-    /// Keys to press after that: C-c, C-d, Up, Down, Tab, Esc, F5, M-x, …
+    /// Press keys after that: C-c, C-d, Up, Down, Tab, Esc, F5, M-x, …
     #[serde(default)]
     pub keys: Vec<String>,
-    /// Then end the input
+    /// Then end the input of the job
     #[serde(default)]
     pub eof: bool,
 }
@@ -32,9 +32,9 @@ pub struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer {
     id: String,
-    /// Whether this call had been made before, so that nothing was written now; null where that is not known
+    /// Whether this call was made before, so that nothing was written now; null if that is not known
     repeated: Option<bool>,
-    /// What may come of it otherwise than expected
+    /// Notes about what may not be as expected
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -44,12 +44,12 @@ impl Verb for Send {
     type Answer = Answer;
     const NAME: &'static str = "send";
     const TITLE: &'static str = "Write to a job";
-    const DESCRIPTION: &'static str = "Write to the standard input or the terminal of a job that was \
-started with `stdin: true` or `pty: true`: answer a question, type a command into a REPL, press keys, or \
-end the input.\n\
-`text` is written as it is; set `enter` to finish the line. Order: text, Enter, keys, end of input. It \
-arrives once and whole. To see what came of it call `log` (with `screen: true` for a full-screen \
-program), or `wait` with `for: \"input\"` until it asks again.";
+    const DESCRIPTION: &'static str = "\
+Write to the standard input or the terminal of a job that was started with `stdin: true` or `pty: true`: \
+answer a question, type a command into a REPL, press keys, or end the input.\n\
+`text` is written as it is; set `enter` to finish the line. The order is text, Enter, keys, end of input. It \
+arrives once and whole. To see the effect call `log` (with `screen: true` for a full-screen program), or \
+`wait` with `for: \"input\"` until the job asks again.";
     const HINTS: Hints = Hints::Acts;
 
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
@@ -77,7 +77,7 @@ program), or `wait` with `for: \"input\"` until it asks again.";
         };
         let send::Sent { repeated, notes } = send::send(&call.outlive, &id, &what)?;
         let mut said = match repeated {
-            Some(true) => format!("Not sent to {id} again: this call had been made before."),
+            Some(true) => format!("Not sent to {id} again: this call was made before."),
             Some(false) | None => format!("Sent to {id}."),
         };
         for note in notes.iter().filter(|_| repeated != Some(true)) {

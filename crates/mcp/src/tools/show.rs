@@ -14,14 +14,14 @@ pub struct Show;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// The job's id, the beginning of it, or its name
+    /// The job: its id, the beginning of its id, or its name
     pub id: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer {
     job: Glance,
-    /// Nothing is new since the last look
+    /// Nothing has changed since the last call
     unchanged: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
@@ -32,10 +32,11 @@ impl Verb for Show {
     type Answer = Answer;
     const NAME: &'static str = "show";
     const TITLE: &'static str = "Show a job";
-    const DESCRIPTION: &'static str = "Show one job as it is now: state, exit code, duration, whether \
-it waits for input, and the last lines of its output.\n\
-Use it for one look. Do not call it again and again to see whether a job has ended: you are told of its \
-end without asking, and `wait` blocks until then. For more of the output use `log`.";
+    const DESCRIPTION: &'static str = "\
+Show one job as it is now: state, exit code, duration, whether it waits for input, and the last lines of its \
+output.\n\
+Use it for one look. Do not call it again and again to see whether a job has ended: the reply to a later call \
+tells you, or `wait` waits for it.";
     const HINTS: Hints = Hints::Reads;
 
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
@@ -46,8 +47,8 @@ end without asking, and `wait` blocks until then. For more of the output use `lo
         let last = call.glances.look(&call.session, &job);
         let note = last.map(|ago| {
             format!(
-                "Nothing new since you looked {} s ago. Looking again does not make it faster: call \
-`wait` if you need its end now, or do something else; you will be told when it ends.",
+                "Nothing has changed since you looked {} s ago. If you need the end of the job now, call \
+`wait`; otherwise do something else, and you will be told when it ends.",
                 ago.as_secs()
             )
         });

@@ -17,7 +17,7 @@ pub struct Stop;
 pub struct Args {
     /// The jobs: ids, beginnings of ids, or names
     pub ids: Vec<String>,
-    /// From TERM to KILL (default: what the job was started with, mostly 2)
+    /// How long to wait between TERM and KILL (default: as the job was started, usually 2)
     pub grace_seconds: Option<f64>,
 }
 
@@ -31,16 +31,17 @@ impl Verb for Stop {
     type Answer = Answer;
     const NAME: &'static str = "stop";
     const TITLE: &'static str = "Stop jobs";
-    const DESCRIPTION: &'static str = "Stop jobs with all their processes, also those that detached \
-themselves or linger after the end: TERM, a grace period, then KILL. Returns when nothing of them is \
-left, with how each ended.\n\
-Use it instead of `kill` or `pkill`, which miss children or hit the wrong process. Stopping a job that \
-has ended is no error.";
+    const DESCRIPTION: &'static str = "\
+Stop jobs, each with all its processes: also those that detached themselves, and those that an ended job \
+left behind. Sends TERM, waits for the grace time, then sends KILL. Returns when no process is left, and says \
+how each job ended.\n\
+Use it instead of `kill` or `pkill`, which miss children or hit the wrong process. It is not an error to stop \
+a job that has ended.";
     const HINTS: Hints = Hints::Ends;
 
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
         if args.ids.is_empty() {
-            return Err(Refused::bad_input("name the jobs to stop"));
+            return Err(Refused::bad_input("give the ids of the jobs to stop"));
         }
         let how = stop::Stop {
             grace: seconds("grace_seconds", args.grace_seconds)?,
@@ -53,9 +54,11 @@ has ended is no error.";
             .map(|stopped| {
                 let what = match stopped.what {
                     What::TheJob => "",
-                    What::Leftovers => " (it had ended; what it had left behind was stopped)",
-                    What::Doorbell => " (it had ended; its doorbell was given up)",
-                    What::AlreadyEnded => " (it had ended already)",
+                    What::Leftovers => {
+                        " (it had already ended; the processes that it left behind were stopped)"
+                    }
+                    What::Doorbell => " (it had already ended; its doorbell is not rung again)",
+                    What::AlreadyEnded => " (it had already ended)",
                 };
                 format!("{}{what}", words::line(&stopped.job))
             })

@@ -18,16 +18,16 @@ pub struct Wait;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// The jobs: ids, beginnings of ids, or names (default: all of this session that run)
+    /// The jobs: ids, beginnings of ids, or names (default: all running jobs of this session)
     #[serde(default)]
     pub ids: Vec<String>,
-    /// Return when this has come of one of them (default: of all)
+    /// Return when one of the jobs is there (default: all of them)
     #[serde(default)]
     pub any: bool,
-    /// What to wait for; the end of the job ends waiting for anything else too (default: end)
+    /// What to wait for (default: end). If the job ends, waiting for anything else ends too
     #[serde(rename = "for")]
     pub what: Option<For>,
-    /// At most this long; never longer than this client waits for an answer (mostly 45)
+    /// Wait at most this long; never longer than this client waits for an answer (usually 45)
     pub timeout_seconds: Option<f64>,
 }
 
@@ -43,9 +43,9 @@ pub enum For {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer {
-    /// In the order asked for
+    /// In the order of `ids`
     jobs: Vec<Glance>,
-    /// It has not come yet; the jobs go on
+    /// It has not come yet; the jobs continue
     still_running: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
@@ -56,14 +56,14 @@ impl Verb for Wait {
     type Answer = Answer;
     const NAME: &'static str = "wait";
     const TITLE: &'static str = "Wait for jobs";
-    const DESCRIPTION: &'static str = "Wait until jobs have ended, and return how, with the last lines \
-of their output. With `for`: until a job is `ready`, printed a line it was told to watch for (`match`), \
-has been silent (`quiet`), or waits for `input`.\n\
-Use it when you cannot go on without the result. If you can, do that instead: you are told of the end in \
-the reply to a later call. It blocks without polling and costs nothing; never write `sleep` loops.\n\
-It answers before this client loses patience, after about 45 s, with \"still running\" if it must: that \
-is no error. Call it again, or do something else. Jobs are not touched by waiting, nor when it is \
-cancelled.";
+    const DESCRIPTION: &'static str = "\
+Wait until jobs have ended, and return how each ended, with the last lines of its output. With `for`: wait \
+until a job is `ready`, printed a line that it is watched for (`match`), was silent (`quiet`), or waits for \
+`input`.\n\
+Use it when you cannot continue without the result. If you can continue, do so: the reply to a later call \
+tells you when the job has ended. Waiting does not poll and costs nothing; never write `sleep` loops.\n\
+It returns before this client gives up, after about 45 s, and then says \"still running\". That is not an \
+error: call it again, or do something else. Waiting does not change the jobs, and neither does cancelling it.";
     const HINTS: Hints = Hints::Reads;
 
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
@@ -139,10 +139,12 @@ fn reply(
         .collect::<Vec<_>>()
         .join("\n\n");
     let note = match (still_running, waited.jobs.is_empty()) {
-        (_, true) => Some("No job of this session runs: there is nothing to wait for.".to_owned()),
+        (_, true) => {
+            Some("This session has no running job, so there is nothing to wait for.".to_owned())
+        }
         (true, false) => Some(format!(
-            "Still running after {} s of waiting; that is no error. Call `wait` again to go on waiting, or \
-do something else: you will be told when it ends. New output: `log` with {}.",
+            "Still running after {} s of waiting. That is not an error: call `wait` again, or do something \
+else and you will be told when it ends. For new output call `log` with {}.",
             limit.as_secs(),
             cursors(&jobs)
         )),
