@@ -1,4 +1,4 @@
-//! Command lines that are nearly right: what is said tells how to write them.
+//! Command lines that are nearly right: the error says how to write them.
 
 use outlive_testkit::world::World;
 

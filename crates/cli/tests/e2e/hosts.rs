@@ -1,5 +1,5 @@
-//! One home seen from two PID namespaces, as a container sees that of its machine: neither judges the jobs of the
-//! other.
+//! One home seen from two PID namespaces, as a container and its machine see it: neither concludes anything about
+//! the jobs of the other.
 
 use outlive_testkit::checks::{exited, until_output};
 use outlive_testkit::gate::Gate;

@@ -1,4 +1,4 @@
-//! `log --grep`: what matches in what is shown, as it is found.
+//! `log --grep`.
 
 use outlive_testkit::ran::Ran;
 use outlive_testkit::world::World;

@@ -1,4 +1,4 @@
-//! A keeper that is suspended, or cannot write: every verb answers all the same, and a stop stops.
+//! A keeper that is suspended or cannot write: every verb still answers, and a stop still stops the job.
 
 use crate::mcp::client::Client;
 use outlive_sys::clock;

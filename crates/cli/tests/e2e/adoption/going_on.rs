@@ -1,4 +1,4 @@
-//! A job that nobody keeps goes on, is adopted, and ends exactly.
+//! A job that nobody keeps goes on, is adopted, and its record is exact.
 
 use super::{leader, unkept, until_pipe_is_full};
 use outlive_sys::{process, tree};

@@ -1,4 +1,4 @@
-//! Both killed at any hook, or whoever adopts left alone at one.
+//! Both keepers are killed at each hook, or the adopting keeper is killed at one.
 
 use super::{keepers, running};
 use outlive_sys::process;

@@ -1,4 +1,4 @@
-//! Adoption: with both keepers killed the job goes on, and the next verb looks after it.
+//! Adoption: after both keepers were killed the job goes on, and the next verb starts a new keeper.
 
 mod going_on;
 mod hooks;

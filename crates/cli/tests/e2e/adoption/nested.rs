@@ -1,4 +1,4 @@
-//! Jobs below the keeper of another.
+//! Adoption of jobs that run below another job.
 
 use super::leader;
 use outlive_sys::process;

@@ -1,4 +1,4 @@
-//! Many who adopt at once, and kills at any moment.
+//! Many concurrent adoptions, and kills at any moment.
 
 use super::{keepers, unkept};
 use crate::pair::{assert_whole_stream, places_in_the_stream, start_stream, stream_to};

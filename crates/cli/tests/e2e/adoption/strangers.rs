@@ -1,4 +1,4 @@
-//! Processes of another boot, or that have a pid of the job, are left alone.
+//! Processes of another boot, or with a reused pid, are not touched.
 
 use super::{keepers, leader, rewrite, running, unkept};
 use outlive_sys::process;

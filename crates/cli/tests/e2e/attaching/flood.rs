@@ -1,4 +1,4 @@
-//! Keys are heard in the middle of a flood of output.
+//! Keys work in the middle of a flood of output.
 
 use super::person::Person;
 use super::{halt, is_running};

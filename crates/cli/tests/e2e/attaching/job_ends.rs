@@ -1,4 +1,4 @@
-//! The end of the job is the end of `attach`.
+//! `attach` ends when the job ends.
 
 use super::person::Person;
 use super::{ANSWERS, halt};

@@ -1,4 +1,4 @@
-//! Leaving, whether asked to or not: the job goes on and the terminal is sane.
+//! Leaving `attach`, in every way: the job goes on and the terminal is restored.
 
 use super::person::Person;
 use super::{ANSWERS, is_running};

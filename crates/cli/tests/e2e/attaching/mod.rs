@@ -1,4 +1,4 @@
-//! `attach`: a person at a terminal, scripted under tmux.
+//! `attach`: a person at a terminal, simulated with tmux.
 
 mod flood;
 mod job_ends;

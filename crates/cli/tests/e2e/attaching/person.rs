@@ -1,4 +1,4 @@
-//! Somebody who uses a terminal.
+//! A simulated person at a terminal.
 
 use outlive_sys::{process, tree};
 use outlive_testkit::environment::give_environment;

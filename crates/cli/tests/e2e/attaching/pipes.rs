@@ -1,4 +1,4 @@
-//! Jobs without a terminal.
+//! `attach` on jobs without a terminal.
 
 use super::is_running;
 use super::person::Person;

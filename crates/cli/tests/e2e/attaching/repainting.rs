@@ -1,4 +1,4 @@
-//! Whoever attaches sees what is there.
+//! A viewer who attaches sees the current screen.
 
 use super::person::Person;
 use outlive_testkit::checks::until_wrote;

@@ -1,4 +1,4 @@
-//! What is typed goes to the job as it is.
+//! Typed keys reach the job unchanged.
 
 use super::person::Person;
 use super::{ANSWERS, is_running};

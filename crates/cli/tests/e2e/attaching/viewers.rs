@@ -1,4 +1,4 @@
-//! Viewers: the size of their terminals, several of them, those who only look.
+//! Viewers: the sizes of their terminals, several at once, read-only ones.
 
 use super::person::Person;
 use super::{ANSWERS, is_running};

@@ -1,4 +1,4 @@
-//! The keepers of a job that waits sleep.
+//! The keepers of a job that waits for input sleep.
 
 use super::{PIPE, PTY, assert_does_not_await, begin_wait, start, wait_for_input};
 use outlive_testkit::processes::sleeps_for_good;

@@ -1,4 +1,4 @@
-//! Whether a job waits for input, learned from the kernel.
+//! `awaiting_input`: whether a job waits for input, as the kernel shows it.
 
 mod idle;
 mod others;

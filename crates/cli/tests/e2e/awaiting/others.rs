@@ -1,4 +1,4 @@
-//! Whoever does something else does not wait for input.
+//! Processes that do not read their input do not wait for it.
 
 use super::{
     PIPE, PTY, assert_awaits, assert_does_not_await, shell, start, until_ready, wait_for_input,

@@ -1,4 +1,4 @@
-//! Whoever reads its input, by whatever call, waits for data.
+//! A process that reads its input, by any system call, waits for data.
 
 use super::{PIPE, assert_awaits, shell, start};
 use outlive_testkit::checks::until_output;

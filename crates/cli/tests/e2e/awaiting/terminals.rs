@@ -1,4 +1,4 @@
-//! On a terminal: lines, passwords, keys.
+//! Readers at a terminal: they wait for a line, a password or keys.
 
 use super::{PTY, assert_awaits, assert_does_not_await, shell, start, until_ready};
 use outlive_testkit::world::World;

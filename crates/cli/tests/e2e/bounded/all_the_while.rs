@@ -1,4 +1,4 @@
-//! The bound and a step is the most that is on the disk, whenever one looks.
+//! At every moment, an output takes at most its bound and one step on the disk.
 
 use super::ground::{ALL, Ground};
 use super::{MIB, is_segmented, most, on_disk};

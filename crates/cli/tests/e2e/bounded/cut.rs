@@ -1,4 +1,4 @@
-//! Lines that lost a part to a dropped middle: they are never taken for whole ones.
+//! A line that lost a part to the dropped middle is never treated as a whole line.
 
 use super::bounded;
 use outlive_testkit::world::World;

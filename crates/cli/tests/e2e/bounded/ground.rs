@@ -1,4 +1,4 @@
-//! Where an output may lie.
+//! The filesystems on which the tests of bounded outputs run.
 
 use outlive_testkit::processes::{KILL, kill};
 use outlive_testkit::trace::strace;

@@ -1,4 +1,4 @@
-//! What is kept is exact.
+//! What is kept of a bounded output is exact.
 
 use super::ground::{ALL, Ground, Grounded};
 use super::{MIB, assert_kept, bounded, is_segmented, lines, most, on_disk};

@@ -1,4 +1,4 @@
-//! Outputs of any size: bounded on disk, exact where they are kept.
+//! `--max-output`: the output is bounded on disk, and what is kept is exact.
 
 mod all_the_while;
 mod cut;

@@ -1,4 +1,4 @@
-//! Finding lines and pages in what is kept.
+//! Lines and pages of an output whose middle was dropped.
 
 use super::ground::Ground;
 use super::{MIB, bounded, expected, line, lines};

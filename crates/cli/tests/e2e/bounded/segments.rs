@@ -1,4 +1,4 @@
-//! Outputs that lie in segments: killed over, followed, copied, and cut short by a full disk.
+//! Outputs stored in segments: with killed keepers, while following, with a copy, on a full disk.
 
 use super::ground::{Ground, Grounded};
 use super::{MIB, assert_kept, expected, is_segmented, line, lines, stored};

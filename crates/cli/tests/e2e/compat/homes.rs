@@ -1,4 +1,4 @@
-//! A home with ended jobs of every kind, which `compat/home.sh` makes: read by another release.
+//! A home with ended jobs of every kind (made by `compat/home.sh`), read by another release.
 
 use super::releases::{self, Release};
 use super::{Side, assert_same_as_far_as_known, own_outlive};

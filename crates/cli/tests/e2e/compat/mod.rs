@@ -1,5 +1,5 @@
-//! Programs of different releases in one home: a newer one meets what an older one made, and the other way
-//! round. The older programs and their homes are in `compat/` at the root of the repository.
+//! Programs of different releases in one home, in both directions. The older programs and their homes are in
+//! `compat/` at the root of the repository.
 
 mod homes;
 mod keeping;

@@ -1,4 +1,4 @@
-//! Running jobs of one release, seen and talked to by another.
+//! Running jobs of one release, used with the verbs of another.
 
 use super::both_ways;
 use outlive_testkit::checks::{exited, signaled, until_output, until_wrote};

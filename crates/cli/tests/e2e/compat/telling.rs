@@ -1,4 +1,4 @@
-//! What one release's jobs have to tell, told by another: each event once, whoever tells and acks it.
+//! Events of jobs of one release, told by another: each once, whichever release tells and acks it.
 
 use super::{Meeting, bare, both_ways};
 use outlive_testkit::processes::{begin, until_blocked};

@@ -1,4 +1,4 @@
-//! Keeping the machine awake.
+//! `--keep-awake`.
 
 use super::{read, take_over, until_closed};
 use outlive_testkit::processes::{NONE_BLOCKED, is_alive, kill_for_good, pid_in};

@@ -1,4 +1,4 @@
-//! Keepers that die meanwhile.
+//! Killed keepers lose no byte of the log.
 
 use super::{append, detach, detach_in_two_parts, read, take_over, until_closed};
 use outlive_testkit::ran::Ran;

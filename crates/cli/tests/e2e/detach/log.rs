@@ -1,4 +1,4 @@
-//! What reaches the log, and which logs are refused.
+//! What reaches the log of `detach`, and which logs are refused.
 
 use super::{append, detach, detach_in_two_parts, read, until_closed};
 use outlive_testkit::checks::exited;

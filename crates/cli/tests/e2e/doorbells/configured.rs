@@ -1,4 +1,4 @@
-//! Doorbells of the configuration, rung by a real job's end.
+//! Doorbells of the configuration, rung by the end of a real job.
 
 use super::{Heard, command_bell, configure, end_of, until_stands, web_server, webhook};
 use outlive_testkit::ran::Ran;

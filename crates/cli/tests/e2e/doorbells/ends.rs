@@ -1,4 +1,4 @@
-//! `--on-end` hears of every kind of end, once.
+//! `--on-end` runs once for every kind of end.
 
 use super::{Heard, command_bell, configure, end_of, standing, until_stands};
 use outlive_testkit::checks::every;

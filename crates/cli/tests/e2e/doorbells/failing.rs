@@ -1,4 +1,4 @@
-//! A doorbell that fails is rung again, and how it failed can be seen.
+//! A doorbell that fails is rung again, and `show` tells how it failed.
 
 use super::{Heard, command_bell, configure, standing, until_stands};
 use outlive_testkit::waiting::until;

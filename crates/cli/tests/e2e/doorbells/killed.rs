@@ -1,4 +1,4 @@
-//! Keepers killed while they ring: it is rung at least once, and that is recorded.
+//! Keepers killed while a doorbell rings: it rings at least once, and that is recorded.
 
 use super::{Heard, standing, until_stands};
 use outlive_testkit::checks::{every, keepings};

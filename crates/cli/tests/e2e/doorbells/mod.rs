@@ -1,4 +1,4 @@
-//! Doorbells: what is run when a job has ended.
+//! Doorbells: commands and webhooks that ring when a job has ended.
 
 mod configured;
 mod ends;

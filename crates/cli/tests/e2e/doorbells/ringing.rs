@@ -1,4 +1,4 @@
-//! What is configured, and ringing it by hand.
+//! The configured doorbells, and ringing them by hand.
 
 use super::{configure, web_server, webhook};
 use outlive_testkit::ran::Ran;

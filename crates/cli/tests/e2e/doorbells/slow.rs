@@ -1,4 +1,4 @@
-//! A slow doorbell is in nobody's way.
+//! A slow doorbell delays nobody.
 
 use super::{command_bell, configure, standing, until_stands};
 use outlive_testkit::gate::make_fifo;

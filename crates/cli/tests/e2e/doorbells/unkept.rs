@@ -1,4 +1,4 @@
-//! Ends that no keeper saw are heard of too, once somebody finds out.
+//! Doorbells ring for ends that no keeper saw, once somebody finds out.
 
 use super::{Heard, end_of, until_stands};
 use crate::adoption::rewrite;

@@ -1,4 +1,4 @@
-//! What outlives the leader.
+//! Processes that outlive their job's command.
 
 use super::{linked, only_end};
 use outlive_testkit::checks::{exited, until_output};

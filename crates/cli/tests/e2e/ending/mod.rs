@@ -1,4 +1,4 @@
-//! The end: recorded once, exactly, whatever races.
+//! The end of a job: exact, and recorded once whatever races.
 
 mod leftovers;
 mod once;

@@ -1,4 +1,4 @@
-//! Once, whatever races.
+//! A job ends once, though stops, timeouts and its own exit race.
 
 use super::only_end;
 use outlive_testkit::checks::{exited, signaled};

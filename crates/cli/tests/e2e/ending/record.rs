@@ -1,4 +1,4 @@
-//! What an end tells.
+//! What the record of an end contains.
 
 use super::{is_there, linked, only_end};
 use outlive_testkit::checks::{exited, signaled, until_output};

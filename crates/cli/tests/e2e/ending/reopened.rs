@@ -1,4 +1,4 @@
-//! A job whose output nobody has open any more may open it again, by its name.
+//! A job may reopen its output by name after every process closed it.
 
 use outlive_testkit::processes::until_blocked;
 use outlive_testkit::scripts::{go, let_go, loop_until};

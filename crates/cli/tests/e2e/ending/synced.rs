@@ -1,4 +1,4 @@
-//! On the disk before anyone is told.
+//! The end is synced to disk before anybody is told.
 
 use super::only_end;
 use outlive_testkit::gate::Gate;

@@ -1,4 +1,4 @@
-//! As the first process of a PID namespace, as a container starts it. Needs root.
+//! `run --foreground` as the first process of a PID namespace, as a container starts it. Needs root.
 
 use super::{SAVES, TERM, by_place, command, until_up};
 use outlive_sys::tree;

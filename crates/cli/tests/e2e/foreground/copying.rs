@@ -1,4 +1,4 @@
-//! The copy of the output on standard output.
+//! The copy of the output on the standard output of `run --foreground`.
 
 use super::{SAVES, SLEEPS, TERM, ask_to_end, command, started};
 use outlive_sys::tree;

@@ -1,5 +1,5 @@
-//! `run --foreground`: the process that an engine started stops the job when it is asked to, copies its output and
-//! ends with its code.
+//! `run --foreground`: the process that an engine started stops the job on TERM, copies its output and exits with
+//! its code.
 
 mod container;
 mod copying;

@@ -1,5 +1,5 @@
-//! In the foreground of another job. Any other job that is started from inside a job outlives it; this one has its
-//! place there, and goes with it.
+//! `run --foreground` inside another job. Other jobs that are started inside a job outlive it; this one belongs to
+//! it and ends with it.
 
 use super::SAVES;
 use outlive_testkit::checks::until_wrote;

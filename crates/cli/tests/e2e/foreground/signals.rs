@@ -1,4 +1,4 @@
-//! What is asked of the process in the foreground.
+//! Signals to the process in the foreground.
 
 use super::{SAVES, SLEEPS, TERM, ask_to_end, by_place, command, ended, started};
 use outlive_testkit::checks::{assert_nothing_is_left, until_wrote};

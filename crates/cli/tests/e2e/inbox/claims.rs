@@ -1,4 +1,4 @@
-//! Two consumers never hold the same claim, and one that is gone holds nobody up.
+//! Two consumers never hold the same claim, and a killed consumer blocks nobody.
 
 use super::{
     Consumer, ME, ack, assert_nothing_waits, end_event, ended, event_ids, inbox, only_event,

@@ -1,4 +1,4 @@
-//! What a session learns by a verb of its own it is not told again; what others learn, it is.
+//! A session is not told again what it learned by a verb of its own. What others learned counts as untold.
 
 use super::{ME, assert_nothing_waits, end_event, ended, event_ids, inbox, only_event, waiting};
 use outlive_testkit::checks::every;

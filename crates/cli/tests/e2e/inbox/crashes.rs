@@ -1,5 +1,5 @@
-//! Whoever is killed, at whatever step: what happened is told, under one id, until it is acked, and
-//! never after.
+//! Killed at any step, consumers and keepers lose no event: it is told under one id until it is acked, and never
+//! after.
 
 use super::{
     Consumer, ME, ack, assert_nothing_waits, end_event, ended, event_ids, inbox, only_event,

@@ -1,4 +1,4 @@
-//! One event, one delivery: what is printed, and what becomes of it then.
+//! One event: what the inbox prints, and what happens to it afterwards.
 
 use super::{
     ME, ack, assert_nothing_waits, configure, end_event, ended, ended_of, event_ids, inbox,

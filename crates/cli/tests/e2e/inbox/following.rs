@@ -1,4 +1,4 @@
-//! `--follow` prints one JSON line an event, for as long as it is let.
+//! `inbox --follow` prints one JSON line for each event until it is interrupted.
 
 use super::{
     Consumer, ME, ack, assert_nothing_waits, end_event, ended, inbox, only_event, post, waiting,

@@ -1,5 +1,5 @@
-//! An id means one job at a time: nobody hears of another session's, and a later job of the same id is
-//! another one.
+//! An id means one job at a time: a session is not told of another session's job, and a later job of the same id is
+//! a different job.
 
 use super::{
     Consumer, ME, ack, assert_nothing_waits, end_event, ended, event_ids, inbox, inbox_of,

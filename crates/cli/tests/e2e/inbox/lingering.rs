@@ -1,4 +1,4 @@
-//! The end of what a job left behind is told, once.
+//! The end of lingering processes is told once.
 
 use super::{ME, ack, assert_nothing_waits, end_event, event_ids, inbox, only_event, waiting};
 use crate::adoption::rewrite;

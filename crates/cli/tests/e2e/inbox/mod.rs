@@ -1,4 +1,4 @@
-//! What a session has not been told: claimed, delivered, acked, once.
+//! The inbox: what a session has not been told is claimed, delivered and acked once.
 
 mod claims;
 mod consumed;

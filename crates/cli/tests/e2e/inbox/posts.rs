@@ -1,4 +1,4 @@
-//! Work that was done elsewhere is told through the same inbox, whole and once.
+//! `post`: an event from outside is told through the inbox, whole and once.
 
 use super::{
     ME, ack, assert_nothing_waits, ended, event_ids, inbox, inbox_of, only_event, post,

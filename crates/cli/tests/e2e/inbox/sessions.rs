@@ -1,4 +1,4 @@
-//! Sessions hear what is theirs, whatever they are called, and can be closed.
+//! Each session is told of its own jobs, whatever its key, and can be ended.
 
 use super::{
     Consumer, ME, assert_nothing_waits, end_event, ended, ended_of, event_ids, inbox, inbox_of,

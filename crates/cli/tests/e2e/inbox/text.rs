@@ -1,4 +1,4 @@
-//! The block that an agent reads.
+//! The text of an event, which an agent reads.
 
 use super::{ME, ended, inbox, only_event};
 use crate::adoption::leader;

@@ -1,4 +1,4 @@
-//! `--wait` blocks without polling, and wakes for whatever can bring an event.
+//! `inbox --wait` blocks without polling, and wakes for everything that can bring an event.
 
 use super::{Consumer, ME, ack, end_event, ended, event_ids, inbox, only_event, post, waiting};
 use crate::adoption::keepers;

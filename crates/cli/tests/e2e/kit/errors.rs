@@ -1,4 +1,4 @@
-//! Whatever goes wrong in a hook, the agent goes on, and `hook.log` says why.
+//! If a hook fails, the agent is not disturbed, and `hook.log` has the reason.
 
 use super::{call, ended_job, hook, is_silent, log, start};
 use outlive_testkit::ran::Ran;

@@ -1,4 +1,4 @@
-//! Each agent is told at each occasion, in its own form.
+//! What the hooks of each agent print, and when.
 
 use super::{call, ended_job, is_silent, json};
 use outlive_testkit::world::World;

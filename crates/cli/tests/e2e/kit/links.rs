@@ -1,4 +1,4 @@
-//! Links in the way of a file.
+//! `setup` and symbolic links.
 
 use super::{setup, user, write};
 use outlive_testkit::world::World;

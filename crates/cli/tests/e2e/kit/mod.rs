@@ -1,4 +1,4 @@
-//! The kit: hooks of agents, and setting agents up.
+//! Plugging into agents: `hook` and `setup`.
 
 mod errors;
 mod hooks;

@@ -1,4 +1,4 @@
-//! What setup does not do.
+//! What `setup` refuses, and what it leaves alone.
 
 use super::{setup, tree, user, write};
 use outlive_testkit::environment::behind;

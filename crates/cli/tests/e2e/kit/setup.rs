@@ -1,4 +1,4 @@
-//! Setting each agent up, and taking it out again.
+//! `setup` and `setup --undo` for each agent.
 
 use super::{AGENTS, setup, tree, user, write};
 use outlive_testkit::world::World;

@@ -1,4 +1,4 @@
-//! Each event is told exactly once, whoever is killed at it.
+//! A hook tells each event exactly once, also if it is killed.
 
 use super::{call, ended_job, hook, is_silent, start};
 use outlive_testkit::ran::Ran;

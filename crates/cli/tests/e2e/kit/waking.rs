@@ -1,4 +1,4 @@
-//! `hook wait`: beside an idle agent, until there is news.
+//! `hook wait` runs beside an idle agent and ends when there is news.
 
 use super::{call, ended_job, hook, is_silent, start};
 use outlive_testkit::processes::{begin, is_alive, until_blocked};

@@ -1,4 +1,4 @@
-//! What a job is born into.
+//! What a job starts with: session, signals, descriptors, standard input.
 
 use super::{GROUP, SESSION, TTY, file, from_bash, stat_field, text};
 use outlive_testkit::environment::behind;

@@ -1,4 +1,4 @@
-//! What cannot be started, and where jobs run that can.
+//! Commands that cannot start, and the directory in which a job runs.
 
 use super::{assert_not_started, file, text};
 use crate::adoption::leader;

@@ -1,4 +1,4 @@
-//! The environment of a job, and who may read what is kept of it.
+//! The environment of a job, and who may read what is stored.
 
 use super::assert_not_started;
 use outlive_testkit::checks::until_output;

@@ -1,4 +1,4 @@
-//! Ids: taken ones, racing ones, bad ones.
+//! `--id`: taken, racing and malformed ids.
 
 use super::text;
 use outlive_testkit::checks::exited;

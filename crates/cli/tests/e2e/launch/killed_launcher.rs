@@ -1,4 +1,4 @@
-//! A launcher killed on the way.
+//! A launcher that is killed during the launch.
 
 use super::text;
 use outlive_testkit::checks::exited;

@@ -1,4 +1,4 @@
-//! Signals to whoever launched a job.
+//! Signals to the launcher of a job do not reach the job.
 
 use super::{GROUP, TTY, everyone, stat_field, text, with_outlive};
 use outlive_sys::{process, tree};

@@ -1,4 +1,4 @@
-//! Launching: what returns when, and what the job is born into.
+//! Launching: what `run` returns, when, and what the job starts with.
 
 mod birth;
 mod cannot_start;

@@ -1,4 +1,4 @@
-//! Strings for a shell.
+//! `run --shell`.
 
 use super::text;
 use outlive_testkit::checks::until_output;

@@ -1,4 +1,4 @@
-//! What it costs.
+//! The cost of `list` depends on what it shows, not on how many jobs there are.
 
 use super::{day, ended};
 use outlive_testkit::ran::Ran;

@@ -1,4 +1,4 @@
-//! Damaged jobs, and a damaged history.
+//! `list` with damaged jobs and a damaged history.
 
 use super::{assert_lists, day, ended};
 use outlive_testkit::checks::exited;

@@ -1,4 +1,4 @@
-//! Finding one job.
+//! Finding one job by id, by the beginning of an id, or by name.
 
 use super::ended;
 use outlive_testkit::ran::Ran;

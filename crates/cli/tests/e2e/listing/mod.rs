@@ -1,4 +1,4 @@
-//! `list` costs what it shows; damaged jobs harm no others.
+//! `list`: its order, its cost, its words, and damaged jobs, which do not hide others.
 
 mod cost;
 mod damage;

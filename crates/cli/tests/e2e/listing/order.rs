@@ -1,4 +1,4 @@
-//! Which jobs, in which order.
+//! Which jobs `list` shows, and in which order.
 
 use super::{assert_lists, ended, fabricate};
 use outlive_testkit::processes::{CONT, kill};

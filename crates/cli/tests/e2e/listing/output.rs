@@ -1,4 +1,4 @@
-//! Quiet, closed pipes, completions and the manual.
+//! `--quiet`, closed pipes, completions and the manual.
 
 use super::{ended, fabricate};
 use outlive_testkit::ran::Ran;

@@ -1,4 +1,4 @@
-//! Neither `live` nor `ended` is synced; after a restart both are made whole from the jobs.
+//! `live` and `ended` are not synced to disk. After a restart, the next verb rebuilds both from the jobs.
 
 use super::ended;
 use crate::adoption::rewrite;

@@ -1,4 +1,4 @@
-//! What it says of a job, and of a home.
+//! What `list` and `show` print about a job and about a home.
 
 use super::ended;
 use outlive_testkit::ran::Ran;

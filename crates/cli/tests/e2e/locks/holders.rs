@@ -1,4 +1,4 @@
-//! The keepers of the job that has the lock, killed.
+//! Killed keepers of the job that holds the lock.
 
 use super::{Book, assert_ran_after, assert_waits, errand, errands, holder, locked, waiter};
 use outlive_testkit::checks::keepings;

@@ -1,4 +1,4 @@
-//! Waiting costs nothing but the processes that wait.
+//! A job that waits for its lock costs only the processes that wait.
 
 use super::{errand, errands, holder, waiter};
 use outlive_testkit::checks::{every, keepings};

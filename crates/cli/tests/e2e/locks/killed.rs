@@ -1,4 +1,4 @@
-//! The keepers of a job that waits, killed.
+//! Killed keepers of a job that waits for its lock.
 
 use super::{
     Book, assert_ran_after, assert_waits, errand, errands, holder, locked, waiter,

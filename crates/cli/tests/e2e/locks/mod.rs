@@ -1,4 +1,4 @@
-//! Named locks: one job at a time, the others wait; and `--unless-running`.
+//! `--lock`: one job at a time, the others wait. And `--unless-running`.
 
 mod holders;
 mod idle;

@@ -1,4 +1,4 @@
-//! What a lock may be called.
+//! The names of locks.
 
 use super::holder;
 use outlive_testkit::scripts::{WAITS, let_go, ok};

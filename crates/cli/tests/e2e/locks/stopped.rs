@@ -1,4 +1,4 @@
-//! Stopping a job that waits.
+//! Stopping a job that waits for its lock.
 
 use super::{assert_ran_after, assert_waits, errand, errands, holder, waiter, waiter_with_hooks};
 use outlive_testkit::checks::{keepings, signaled};

@@ -1,4 +1,4 @@
-//! One after the other, and nobody is forgotten.
+//! Jobs with one lock run one after the other, and each gets its turn.
 
 use super::{Book, assert_ran_after, holder, locked, waiter};
 use outlive_testkit::checks::{assert_nothing_is_left, assert_same_bytes, every};

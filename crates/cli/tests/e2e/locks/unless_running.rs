@@ -1,4 +1,4 @@
-//! `--unless-running`: the job that does it already will do.
+//! `--unless-running`: a job that already runs the command is used instead.
 
 use super::{assert_waits, holder};
 use outlive_testkit::ran::Ran;

@@ -1,4 +1,4 @@
-//! Every verb has an answer about a job that waits.
+//! Every verb works on a job that waits for its lock.
 
 use super::{assert_ran_after, assert_waits, holder, waiter};
 use outlive_sys::clock;

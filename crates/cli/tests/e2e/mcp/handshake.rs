@@ -1,4 +1,4 @@
-//! Both eras of the protocol, and the end of the input.
+//! Both revisions of the handshake, and the end of the input.
 
 use super::client::{Client, stateless};
 use outlive_testkit::world::World;

@@ -1,4 +1,4 @@
-//! Over HTTP: a token, the right host, no web pages of elsewhere; and the same tools.
+//! MCP over HTTP: the token, the allowed hosts and origins, and the same tools.
 
 use super::client::{ends_in, stateless};
 use outlive_testkit::ran::Ran;

@@ -1,4 +1,4 @@
-//! The MCP server: an agent's jobs outlive it, and each end is told once, whoever was killed.
+//! The MCP server: jobs outlive it, and each end is told once, whichever server was killed.
 
 pub mod client;
 mod codex;

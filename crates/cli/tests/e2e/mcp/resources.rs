@@ -1,4 +1,4 @@
-//! Outputs as resources, for user interfaces.
+//! Outputs as MCP resources.
 
 use super::client::Client;
 use outlive_testkit::world::World;

@@ -1,4 +1,4 @@
-//! Sessions are separate, and a repeated call starts nothing more.
+//! Sessions are separate, and a repeated call starts no second job.
 
 use super::client::{Client, text_of};
 use outlive_testkit::world::World;

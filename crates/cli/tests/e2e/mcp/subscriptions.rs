@@ -1,4 +1,4 @@
-//! Outputs that grow, for user interfaces that want to know.
+//! Subscriptions to outputs that grow.
 
 use super::client::{Client, stateless};
 use outlive_testkit::waiting::until;

@@ -1,4 +1,4 @@
-//! Jobs as tasks, for clients that know the extension.
+//! Jobs as tasks, for clients that know the tasks extension.
 
 use super::client::{Client, ends_in, stateless};
 use outlive_testkit::waiting::until;

@@ -1,4 +1,4 @@
-//! Each end is told once, through the death of any server.
+//! Each end is told once, though any server may be killed.
 
 use super::client::{Client, ends_in, text_of};
 use outlive_testkit::processes::{CONT, is_stopped, kill, until_stopped};

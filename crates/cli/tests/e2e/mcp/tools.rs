@@ -1,4 +1,4 @@
-//! What the tools show: text within a budget, and no secrets.
+//! What the tools show: text within a budget, without secrets.
 
 use super::client::{Client, text_of};
 use outlive_testkit::world::World;

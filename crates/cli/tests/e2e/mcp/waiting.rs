@@ -1,4 +1,4 @@
-//! Waiting within the client's patience: progress, cancelling, and no polling.
+//! Waiting within the patience of the client: progress and cancelling, without polling.
 
 use super::client::{Client, text_of};
 use outlive_testkit::world::World;

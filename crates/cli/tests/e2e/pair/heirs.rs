@@ -1,4 +1,4 @@
-//! A heir finishes what the keeper began.
+//! The keeper that takes over finishes what the last one began.
 
 use outlive_testkit::checks::{assert_nothing_is_left, every, exited, keepings};
 use outlive_testkit::processes::{CONT, KILL, STOP, begin, is_alive, kill, until_stopped};

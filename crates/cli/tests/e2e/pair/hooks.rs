@@ -1,4 +1,4 @@
-//! Either of the pair killed at any hook.
+//! The keeper or its standby is killed at each hook.
 
 use super::kinds::{Cell, HOOKS, cells};
 use outlive_sys::process;

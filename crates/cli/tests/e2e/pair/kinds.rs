@@ -1,4 +1,4 @@
-//! Every kind of job at every hook of a keeper.
+//! The kinds of jobs whose keeper is killed at each hook.
 
 use outlive_testkit::checks::{
     assert_nothing_is_left, assert_same_bytes, exited, signaled, until_output,

@@ -1,4 +1,4 @@
-//! The pair: killing the keeper or its standby at any instant loses nothing.
+//! A keeper and its standby: killing either at any moment loses nothing.
 
 mod heirs;
 mod hooks;

@@ -1,4 +1,4 @@
-//! A job's names are made to last by the standby, and nobody waits for it.
+//! The standby syncs the directories of a job to disk, so that no client has to wait for that.
 
 use outlive_testkit::checks::{assert_nothing_is_left, keepings};
 use outlive_testkit::processes::{CONT, begin, is_alive, kill, until_blocked, until_stopped};

@@ -1,4 +1,4 @@
-//! Whoever is left of the pair makes itself a new partner.
+//! When one of the pair is killed, the other makes a new partner.
 
 use outlive_testkit::checks::{assert_nothing_is_left, exited, keepings};
 use outlive_testkit::processes::{KILL, is_alive, kill, kill_for_good};

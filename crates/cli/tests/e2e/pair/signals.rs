@@ -1,4 +1,4 @@
-//! Signals to the pair, and what a launcher does with its own.
+//! Signals to the keeper and its standby, and launchers that ignore signals.
 
 use outlive_testkit::checks::{assert_nothing_is_left, keepings};
 use outlive_testkit::environment::behind;

@@ -1,4 +1,4 @@
-//! Either of the pair killed at any moment of a fast stream.
+//! The keeper or its standby is killed during fast output.
 
 use outlive_testkit::checks::{
     assert_nothing_is_left, assert_same_bytes, every, keepings, until_output,

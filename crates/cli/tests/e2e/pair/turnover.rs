@@ -1,4 +1,5 @@
-//! A pair of which both have been replaced: what only the first two had by right is still there.
+//! After both the keeper and the standby were replaced, their replacements can do everything that the first two
+//! could.
 
 use outlive_sys::{process, tree};
 use outlive_testkit::checks::{assert_nothing_is_left, exited, until_output};

@@ -1,4 +1,4 @@
-//! By age, count and size.
+//! `prune` by age, count and size.
 
 use super::{DAY_MS, ended_ago, removed, set_wall, touch};
 use outlive_testkit::records::names_in;

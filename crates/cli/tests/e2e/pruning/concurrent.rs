@@ -1,4 +1,4 @@
-//! While others start, run and prune.
+//! `prune` while others start, run and prune.
 
 use super::{removed, texts, touch};
 use outlive_testkit::processes::{CONT, STOP, begin, kill, until_stopped};

@@ -1,4 +1,4 @@
-//! What goes with a job, and what others left behind.
+//! What `prune` removes besides jobs: links, and what killed programs left.
 
 use super::{DAY_MS, ended_ago, removed, texts, touch};
 use outlive_testkit::ran::Ran;

@@ -1,4 +1,4 @@
-//! Never what runs.
+//! `prune` never removes a job of which something runs.
 
 use super::{DAY_MS, removed, set_wall};
 use outlive_testkit::processes::is_alive;

@@ -1,4 +1,4 @@
-//! Never what nobody was told.
+//! `prune` keeps jobs whose session has not been told of their end.
 
 use super::{removed, untold};
 use outlive_testkit::scripts::{loop_until, over, sleeper};

@@ -1,4 +1,4 @@
-//! Few descriptors.
+//! A low limit on file descriptors.
 
 use super::{assert_calm, assert_whole_or_refused, limited};
 use outlive_testkit::processes::{INT, begin, is_alive, kill};

@@ -1,4 +1,4 @@
-//! Small filesystems for a home.
+//! Small filesystems for the home of a test.
 
 use outlive_testkit::processes::{KILL, kill};
 use outlive_testkit::ran::Ran;

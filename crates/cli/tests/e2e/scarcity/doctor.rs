@@ -1,4 +1,4 @@
-//! Where `run` refuses every job, `doctor` says why beforehand.
+//! If `run` would refuse every job, `doctor` says why.
 
 use super::limited;
 use outlive_testkit::environment::behind;

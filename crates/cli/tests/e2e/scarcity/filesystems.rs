@@ -1,4 +1,4 @@
-//! Other filesystems, and limits on what may be written to them.
+//! Other filesystems, limits on file sizes, and small stacks.
 
 use super::disk::on_each_kind;
 use super::{LINE, assert_ended_exactly, expected, limited, lines};

@@ -1,4 +1,4 @@
-//! Directories that were never finished, and a damaged history.
+//! Job directories that were never finished, and a damaged history.
 
 use super::damage::{assert_unharmed, run_every_verb_on};
 use super::{assert_whole_or_refused, leaders};

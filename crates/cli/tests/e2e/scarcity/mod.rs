@@ -1,7 +1,6 @@
 //! Full disks, no descriptors, no processes, damaged files: a clear error or a repaired state.
 //!
-//! These tests mount small filesystems and become other users, so they run as root; where that is
-//! not to be had they fail, and say so.
+//! Many of these tests mount small filesystems or become other users, so they need root.
 
 mod damage;
 mod descriptors;

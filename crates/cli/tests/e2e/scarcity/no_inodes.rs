@@ -1,4 +1,4 @@
-//! Disks on which no file can be made any more.
+//! Disks that have no inodes left.
 
 use super::disk::Disk;
 use super::{assert_clear_error, assert_ended_exactly, assert_settled};

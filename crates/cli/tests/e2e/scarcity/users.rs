@@ -1,4 +1,4 @@
-//! Few processes, and homes that are not the own.
+//! A limit on processes, and homes that belong to another user or cannot be written.
 
 use super::{assert_clear_error, assert_whole_or_refused, leaders};
 use outlive_sys::tree;

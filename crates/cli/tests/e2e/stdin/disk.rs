@@ -1,4 +1,4 @@
-//! What is on disk, and what is left there.
+//! Input is not written to disk, and no FIFO is left behind.
 
 use super::{assert_no_fifo, end_input, reader};
 use outlive_testkit::checks::assert_nothing_is_left;

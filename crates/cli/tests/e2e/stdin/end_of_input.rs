@@ -1,4 +1,4 @@
-//! The end of the input.
+//! `send --eof`, also across killed keepers.
 
 use super::{ROOM, letters, reader, reader_with_hooks, refusal, send_bytes, sum};
 use outlive_testkit::checks::{assert_nothing_is_left, assert_same_bytes, keepings, until_output};

@@ -1,4 +1,4 @@
-//! What the next keeper does with what the last one took.
+//! What the next keeper does with the input that the last one accepted.
 
 use super::{
     ROOM, begin_send, end_input, letters, reader, reader_with_hooks, send_bytes, stopped,

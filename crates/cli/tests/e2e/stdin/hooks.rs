@@ -1,4 +1,4 @@
-//! Either of the pair killed at any hook.
+//! The keeper or its standby is killed at each hook while input is sent.
 
 use super::{assert_no_fifo, reader_with_hooks, stopped};
 use outlive_sys::process;

@@ -1,4 +1,4 @@
-//! Either of the pair killed at random.
+//! Input arrives once and in order while the keeper or its standby is killed at random.
 
 use super::{begin_send, end_input, random, reader};
 use outlive_testkit::checks::{assert_same_bytes, every};

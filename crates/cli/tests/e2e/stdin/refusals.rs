@@ -1,4 +1,4 @@
-//! A `send` that cannot be is refused clearly.
+//! A `send` that cannot succeed is refused with a reason.
 
 use super::{ROOM, begin_send, letters, reader, refusal, send_bytes, until_it_waits};
 use outlive_testkit::checks::{assert_nothing_is_left, assert_same_bytes, until_output};

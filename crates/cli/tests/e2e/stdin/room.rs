@@ -1,4 +1,4 @@
-//! Writes that are more than a job has room for.
+//! Writes that are larger than the room that the pipe of the job has.
 
 use super::{
     PPOLL, ROOM, begin_send, end_input, letters, noise, reader, sum, system_call_of, until_it_waits,

@@ -1,4 +1,4 @@
-//! What is sent is read as it is.
+//! The job reads exactly what was sent.
 
 use super::{end_input, noise, reader, send_bytes, sum};
 use outlive_testkit::checks::{assert_nothing_is_left, assert_same_bytes, until_output};

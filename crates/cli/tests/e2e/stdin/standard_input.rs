@@ -1,4 +1,4 @@
-//! What `send` does with its own standard input: it is sent, or refused, and never thrown away.
+//! `send` with its own standard input: it sends it or refuses, and never drops it.
 
 use super::{begin_send, end_input, noise, reader, sum};
 use outlive_testkit::processes::begin;

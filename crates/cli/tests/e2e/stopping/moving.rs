@@ -1,5 +1,5 @@
-//! Processes that move up while the keeper looks for them: their parent dies after the keeper has read its own
-//! children, and before it reads the parent's.
+//! Processes whose parent changes while the keeper looks for them: their parent ends after the keeper has read the
+//! list of its own children, and before it reads the parent's.
 
 use super::{stopped, with_silence};
 use outlive_testkit::checks::{exited, signaled, until_output};

@@ -1,4 +1,4 @@
-//! Nobody else hears of a stop or a signal.
+//! A stop or a signal reaches no process of another job.
 
 use super::{stopped, with_silence};
 use outlive_testkit::processes::is_alive;

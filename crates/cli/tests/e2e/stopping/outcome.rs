@@ -1,4 +1,4 @@
-//! How a stopped job ends.
+//! The outcome of a stopped job.
 
 use super::{grace_taken, stopped, with_silence};
 use outlive_testkit::checks::{exited, signaled};

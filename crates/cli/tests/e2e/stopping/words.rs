@@ -1,4 +1,4 @@
-//! Ended jobs, several jobs, wrong words.
+//! `stop` of ended jobs and of several jobs, its text, and wrong usage.
 
 use outlive_testkit::checks::signaled;
 use outlive_testkit::processes::is_alive;

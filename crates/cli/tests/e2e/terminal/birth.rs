@@ -1,4 +1,4 @@
-//! What a job on a terminal is born into.
+//! The terminal that a job gets: its size, its session and `TERM`.
 
 use super::standing;
 use outlive_testkit::checks::until_output;

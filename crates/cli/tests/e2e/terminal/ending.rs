@@ -1,4 +1,4 @@
-//! The end of a job on a terminal, and what it wrote before.
+//! The end of a job on a terminal, and its last output.
 
 use super::as_shown;
 use outlive_testkit::checks::{

@@ -1,4 +1,4 @@
-//! Both keepers are killed, and the terminal goes with them.
+//! When both keepers are killed, their terminal hangs up.
 
 use outlive_testkit::checks::{assert_nothing_is_left, until_file, until_output};
 use outlive_testkit::processes::is_alive;

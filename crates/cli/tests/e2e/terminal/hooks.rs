@@ -1,4 +1,4 @@
-//! A keeper killed at any hook.
+//! A keeper of a job on a terminal is killed at each hook.
 
 use outlive_testkit::checks::{assert_nothing_is_left, every, keepings, until_output};
 use outlive_testkit::ran::Ran;

@@ -1,4 +1,4 @@
-//! Keys and pastes.
+//! `send --key` and `send --paste`.
 
 use outlive_testkit::checks::{until_file, until_wrote};
 use outlive_testkit::scripts::{go, ok, on_terminal};

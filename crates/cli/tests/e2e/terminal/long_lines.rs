@@ -1,4 +1,4 @@
-//! Lines longer than a terminal takes at once.
+//! Lines longer than the 4095 bytes that a terminal accepts at once.
 
 use outlive_testkit::checks::{until_file, until_output, until_wrote};
 use outlive_testkit::processes::kill_for_good;

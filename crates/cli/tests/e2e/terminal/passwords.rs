@@ -1,4 +1,4 @@
-//! What is typed stays secret.
+//! A typed password is neither shown nor stored.
 
 use outlive_testkit::checks::{until_output, until_wrote};
 use outlive_testkit::processes::kill_for_good;

@@ -1,4 +1,4 @@
-//! Programs that talk with a person.
+//! Interactive programs: shells, pagers, editors.
 
 use super::{screen, until_in_front};
 use outlive_testkit::checks::{until_output, until_wrote};

@@ -1,4 +1,4 @@
-//! Either of the pair killed at any moment of a fast stream.
+//! The keeper or its standby of a job on a terminal is killed during fast output.
 
 use super::as_shown;
 use crate::pair::{places_in_the_stream, stream_to};

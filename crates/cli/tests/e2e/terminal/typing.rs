@@ -1,4 +1,4 @@
-//! What is typed arrives once, whole and in order.
+//! Typed text arrives once, whole and in order.
 
 use super::as_shown;
 use outlive_testkit::checks::{

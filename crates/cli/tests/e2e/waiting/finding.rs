@@ -1,4 +1,4 @@
-//! Which job is meant.
+//! Which job a verb means, and requests that make no sense.
 
 use outlive_testkit::world::World;
 

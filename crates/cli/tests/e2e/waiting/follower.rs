@@ -1,4 +1,4 @@
-//! Whoever follows an output.
+//! A `log --follow` in the background.
 
 use outlive_testkit::processes::{begin, until_blocked};
 use std::io::{BufRead, BufReader, Read};

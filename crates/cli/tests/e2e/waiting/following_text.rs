@@ -1,4 +1,4 @@
-//! `log --follow` as text: lines as they are finished, questions as they are asked.
+//! `log --follow` as text: finished lines, questions, progress bars.
 
 use super::follower::Follower;
 use outlive_testkit::checks::until_output;

@@ -1,4 +1,4 @@
-//! Whoever waits or keeps sleeps, and does not poll.
+//! Waiters and idle keepers sleep; they do not poll.
 
 use outlive_testkit::checks::every;
 use outlive_testkit::processes::sleeps_for_good;

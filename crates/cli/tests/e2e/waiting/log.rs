@@ -1,4 +1,4 @@
-//! What `log` prints of what there is.
+//! `log --raw`: exactly the bytes or lines that were asked for.
 
 use outlive_testkit::checks::assert_same_bytes;
 use outlive_testkit::world::World;

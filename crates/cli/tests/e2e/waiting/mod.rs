@@ -1,4 +1,4 @@
-//! Waiting and following: they return with the truth, however often keepers are replaced.
+//! Waiting and following: both are exact, however often keepers are replaced.
 
 mod finding;
 mod follower;

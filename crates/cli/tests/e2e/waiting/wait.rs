@@ -1,4 +1,4 @@
-//! `wait` ends with the truth.
+//! `wait`: its exit codes, its time-out, and killed keepers.
 
 use outlive_testkit::checks::{assert_nothing_is_left, every, keepings};
 use outlive_testkit::processes::{begin, is_alive, kill_for_good, until_blocked};

@@ -1,4 +1,4 @@
-//! The breaker across the jobs of a session.
+//! The limit on matches across all jobs of a session.
 
 use super::{SESSION, inbox, world};
 use outlive_testkit::checks::{every, keepings};

@@ -1,4 +1,4 @@
-//! What is not asked for costs nothing, and what is asked for costs nothing while nothing happens.
+//! What watching costs: nothing without a watch, and nothing while nothing is written.
 
 use super::{EVERY_MATCH, run, world};
 use outlive_testkit::checks::until_output;

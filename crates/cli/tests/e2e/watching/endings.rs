@@ -1,4 +1,4 @@
-//! Jobs that end before they are ready.
+//! Waiting for readiness, a match or silence of a job that ends first.
 
 use super::ready::free_port;
 use super::{inbox_of, run, world};

@@ -1,4 +1,4 @@
-//! Matches in very much output.
+//! Matches in very large outputs.
 
 use super::{EVERY_MATCH, run, told, told_of, world};
 

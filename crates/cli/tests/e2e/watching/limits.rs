@@ -1,4 +1,4 @@
-//! How often one job speaks up, and when its watch turns itself off.
+//! The limit on matches of one job, and when its watch turns itself off.
 
 use super::{SESSION, inbox, inbox_of, matches, run, world};
 use outlive_testkit::scripts::{WAITS, let_go};

@@ -1,4 +1,4 @@
-//! What a line is, however it is written.
+//! What counts as a line, however it is written.
 
 use super::{EVERY_MATCH, matches, run, told, told_of, world};
 use outlive_testkit::checks::until_output;

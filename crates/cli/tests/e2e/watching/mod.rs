@@ -1,4 +1,4 @@
-//! What a job shows of itself while it runs: matches, readiness, silence, prompts.
+//! What a job reports while it runs: matches, readiness, silence, prompts.
 
 mod breaker;
 mod cost;

@@ -1,4 +1,4 @@
-//! Which lines are told of.
+//! Which lines `--watch` and its variants tell.
 
 use super::{EVERY_MATCH, run, told, told_of, world};
 use outlive_testkit::world::World;

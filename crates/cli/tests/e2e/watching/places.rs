@@ -1,4 +1,4 @@
-//! A watch keeps its place: no match is missed or told twice, whoever is killed.
+//! No match is missed or told twice, whichever keeper is killed.
 
 use super::{EVERY_MATCH, SESSION, inbox_of, matches, world};
 use outlive_testkit::checks::{every, keepings};

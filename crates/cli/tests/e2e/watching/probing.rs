@@ -1,4 +1,4 @@
-//! Looking whether a job is ready, through the deaths of whoever looks.
+//! Probing ports and URLs for readiness, also when keepers and probes are killed.
 
 use super::ready::{free_port, server};
 use super::{inbox_of, run};

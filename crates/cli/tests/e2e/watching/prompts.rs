@@ -1,4 +1,4 @@
-//! A session hears that its job waits for input.
+//! A session is told that its job waits for input.
 
 use super::{SESSION, inbox_of, run};
 use outlive_testkit::checks::{keepings, until_wrote};

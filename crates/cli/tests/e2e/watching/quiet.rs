@@ -1,4 +1,4 @@
-//! Silence is told once, until the job writes again.
+//! `--quiet-after`: a silence is told once, until the job writes again.
 
 use super::{EVERY_MATCH, SESSION, inbox_of, run, world};
 use outlive_testkit::checks::{keepings, until_output};

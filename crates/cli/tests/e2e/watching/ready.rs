@@ -1,4 +1,4 @@
-//! When a job is ready, and who hears of it.
+//! `--ready`: when a job is ready, and who is told.
 
 use super::{SESSION, inbox_of, run, world};
 use outlive_testkit::processes::{begin, until_blocked};

@@ -1,4 +1,4 @@
-//! Lines that have no end yet.
+//! Matches in lines that are not finished yet.
 
 use super::{EVERY_MATCH, run, told, told_of, world};
 use outlive_testkit::checks::until_output;
