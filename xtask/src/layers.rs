@@ -98,7 +98,7 @@ const LAYERS: [Layer; 14] = [
     // A user interface calls verbs. It does not access the job directories.
     Layer {
         name: "outlive-mcp",
-        inside: &["outlive"],
+        inside: &["outlive", "outlive-api"],
         outside: Some(&[
             "axum",
             "http-body",

@@ -25,6 +25,8 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+#[cfg(feature = "schema")]
+pub mod brief;
 pub mod defaults;
 pub mod event;
 pub mod event_data;
@@ -41,6 +43,8 @@ pub mod os_text;
 pub mod outcome;
 pub mod ready;
 pub mod reply;
+#[cfg(feature = "schema")]
+pub mod schemas;
 pub mod setup;
 pub mod signal;
 pub mod terminal;

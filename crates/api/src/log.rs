@@ -56,6 +56,18 @@ pub struct LogPage {
     pub id: JobId,
     /// The text.
     pub text: String,
+    /// Where the part is in the whole output.
+    #[serde(flatten)]
+    pub position: LogPosition,
+    /// What was left out of the part.
+    #[serde(flatten)]
+    pub omitted: Omitted,
+}
+
+/// Where a part of an output is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LogPosition {
     /// The first line shown.
     pub from_line: u64,
     /// The last line shown.
@@ -72,20 +84,30 @@ pub struct LogPage {
     #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
     pub total_bytes: u64,
     /// How many bytes of the whole output were not kept.
-    #[cfg_attr(feature = "schema", schemars(extend("x-brief-default" = 0)))]
+    #[serde(default)]
     pub dropped_bytes: u64,
-    /// How many lines of this part were left out because the text would be too long.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub omitted_lines: u64,
-    /// The first of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub omitted_from_line: Option<u64>,
     /// Which bytes of the whole output were not kept: each `[from, to]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
     pub dropped_ranges: Vec<[u64; 2]>,
     /// Passed with a later request, it reads what came after this part.
     pub next_cursor: Cursor,
+}
+
+/// Lines of a part that were left out because the text would be too long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Omitted {
+    /// How many lines were left out because the text would be too long.
+    #[serde(default, rename = "omitted_lines", skip_serializing_if = "is_zero")]
+    pub lines: u64,
+    /// The first of them.
+    #[serde(
+        default,
+        rename = "omitted_from_line",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub from_line: Option<u64>,
 }
 
 fn is_zero(count: &u64) -> bool {

@@ -21,6 +21,7 @@ pub enum Outcome {
         /// That signal.
         signal: Signal,
         /// The kernel dumped its memory.
+        #[serde(default)]
         core_dumped: bool,
     },
     /// The command never ran.
@@ -28,6 +29,7 @@ pub enum Outcome {
         /// Why, in words.
         reason: String,
         /// Why, for programs.
+        #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
         cause: NotStarted,
     },
     /// It has ended, but nobody can know how.

@@ -21,7 +21,7 @@ pub(crate) use search::Searched;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::view::{self, View, Viewed};
-use outlive_api::log::{Cursor, LogPage};
+use outlive_api::log::{Cursor, LogPage, LogPosition, Omitted};
 use outlive_core::bound::Bound;
 use outlive_core::index::Index;
 use outlive_core::layout;
@@ -222,23 +222,27 @@ impl Output {
         Ok(LogPage {
             id: id.clone(),
             text: viewed.text,
-            from_line,
-            to_line,
-            total_lines,
-            from_byte: range.start,
-            to_byte: range.end,
-            total_bytes: self.size,
-            dropped_bytes: self.dropped_bytes(),
-            omitted_lines: viewed.omitted_lines,
-            omitted_from_line: viewed
-                .omitted_from_line
-                .map(|line| from_line + (line - 1).saturating_sub(said_lines as u64)),
-            dropped_ranges: self
-                .missing
-                .iter()
-                .map(|range| [range.start, range.end])
-                .collect(),
-            next_cursor: Cursor(range.end),
+            position: LogPosition {
+                from_line,
+                to_line,
+                total_lines,
+                from_byte: range.start,
+                to_byte: range.end,
+                total_bytes: self.size,
+                dropped_bytes: self.dropped_bytes(),
+                dropped_ranges: self
+                    .missing
+                    .iter()
+                    .map(|range| [range.start, range.end])
+                    .collect(),
+                next_cursor: Cursor(range.end),
+            },
+            omitted: Omitted {
+                lines: viewed.omitted_lines,
+                from_line: viewed
+                    .omitted_from_line
+                    .map(|line| from_line + (line - 1).saturating_sub(said_lines as u64)),
+            },
         })
     }
 }

@@ -5,7 +5,9 @@ use crate::delivery::Note;
 use outlive::inbox::{InboxEvent, Kind};
 use outlive::redact::redact;
 use outlive::{Error, Job, JobId, agree};
+use outlive_api::brief;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -155,9 +157,9 @@ pub struct Said {
     pub told: ByTheWay,
 }
 
-impl<A: Serialize> Reply<A> {
+impl<A: Serialize + JsonSchema> Reply<A> {
     pub fn said(self) -> Result<Said, Refused> {
-        let content = match serde_json::to_value(self.answer)? {
+        let content = match brief::value(&self.answer)? {
             Value::Object(content) => content,
             _ => Map::new(),
         };
@@ -188,10 +190,8 @@ impl Said {
                 agree(more as u64, "it", "them")
             ));
         }
-        self.content.insert(
-            "events".to_owned(),
-            without_nulls(serde_json::to_value(events)?),
-        );
+        self.content
+            .insert("events".to_owned(), brief::value(&events)?);
         Ok(())
     }
 
@@ -218,19 +218,5 @@ impl Said {
         meta.0.insert("outlive/refused".to_owned(), json!(kind));
         result.meta = Some(meta);
         result
-    }
-}
-
-/// Removes members that are null.
-pub fn without_nulls(value: Value) -> Value {
-    match value {
-        Value::Array(values) => values.into_iter().map(without_nulls).collect(),
-        Value::Object(entries) => {
-            let present = entries.into_iter().filter(|(_, value)| !value.is_null());
-            present
-                .map(|(key, value)| (key, without_nulls(value)))
-                .collect()
-        }
-        other => other,
     }
 }

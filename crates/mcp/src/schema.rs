@@ -4,61 +4,40 @@
 //! these schemas use none of them: optional members are absent instead of null, and nested types are
 //! written inline.
 
+use outlive_api::brief;
+use outlive_api::event::Event;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 /// The schema of a tool's arguments.
 pub fn input<T: JsonSchema>() -> Map<String, Value> {
-    portable(SchemaSettings::draft2020_12().for_deserialize(), |g| {
-        g.into_root_schema_for::<T>().to_value()
-    })
+    let mut settings = SchemaSettings::draft2020_12().for_deserialize();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    let generator = settings.into_generator();
+    portable(generator.into_root_schema_for::<T>().to_value())
 }
 
 /// The schema of a tool's answer, and of the events that may come with it.
 pub fn output<T: JsonSchema>() -> Map<String, Value> {
-    let mut schema = portable(SchemaSettings::draft2020_12().for_serialize(), |g| {
-        g.into_root_schema_for::<T>().to_value()
-    });
+    let mut schema = portable(brief::schema::<T>());
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
     if let Some(properties) = properties.as_object_mut() {
-        properties.entry("events").or_insert_with(events);
+        properties.entry("events").or_insert_with(|| {
+            json!({
+                "type": "array",
+                "description": "What this session had not been told yet, each once",
+                "items": portable(brief::schema::<Event>()),
+            })
+        });
     }
     schema
 }
 
-/// The schema of events.
-fn events() -> Value {
-    json!({
-        "type": "array",
-        "description": "What this session had not been told yet, each once",
-        "items": {
-            "type": "object",
-            "properties": {
-                "event": {"type": "string", "description": "Its id"},
-                "kind": {"type": "string"},
-                "job": {"type": "string"},
-                "session": {"type": "string"},
-                "task": {"type": "string"},
-                "at": {"type": "string"},
-                "attempt": {"type": "integer"},
-                "data": {"type": "object"},
-                "text": {"type": "string", "description": "What to read"},
-            },
-            "required": ["event", "kind", "job", "text"],
-        },
-    })
-}
-
-fn portable(
-    mut settings: SchemaSettings,
-    generate: impl FnOnce(schemars::SchemaGenerator) -> Value,
-) -> Map<String, Value> {
-    settings.inline_subschemas = true;
-    settings.meta_schema = None;
-    let mut value = generate(settings.into_generator());
-    simplify(&mut value);
-    match value {
+fn portable(mut schema: Value) -> Map<String, Value> {
+    simplify(&mut schema);
+    match schema {
         Value::Object(mut schema) => {
             schema.remove("title");
             schema.entry("type").or_insert_with(|| json!("object"));
@@ -73,7 +52,8 @@ fn simplify(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(simplify),
         Value::Object(schema) => {
-            without_null(schema);
+            brief::remove_null(schema);
+            name_values(schema);
             let is_number = matches!(
                 schema.get("type").and_then(Value::as_str),
                 Some("integer" | "number")
@@ -90,31 +70,16 @@ fn simplify(value: &mut Value) {
     }
 }
 
-/// A member that may be null may also be absent, so the schema describes it as absent.
-fn without_null(schema: &mut Map<String, Value>) {
-    if let Some(Value::Array(types)) = schema.get_mut("type") {
-        types.retain(|name| name != "null");
-        if let [only] = types.as_slice() {
-            let only = only.clone();
-            schema.insert("type".to_owned(), only);
-        }
-    }
-    if let Some(Value::Array(values)) = schema.get_mut("enum") {
-        values.retain(|value| !value.is_null());
-    }
-    let Some(Value::Array(choices)) = schema.get("anyOf") else {
+/// A choice of texts is an `enum`, which every client knows.
+fn name_values(schema: &mut Map<String, Value>) {
+    let Some(Value::Array(choices)) = schema.get("oneOf") else {
         return;
     };
-    let some: Vec<Value> = choices
-        .iter()
-        .filter(|choice| choice["type"] != "null")
-        .cloned()
-        .collect();
-    if let [Value::Object(only)] = some.as_slice() {
-        schema.remove("anyOf");
-        for (key, value) in only {
-            schema.entry(key).or_insert_with(|| value.clone());
-        }
+    let values = choices.iter().map(|choice| choice.get("const").cloned());
+    if let Some(values) = values.collect::<Option<Vec<Value>>>() {
+        schema.remove("oneOf");
+        schema.insert("type".to_owned(), json!("string"));
+        schema.insert("enum".to_owned(), Value::Array(values));
     }
 }
 

@@ -230,15 +230,15 @@ fn screen(context: &Context, id: &JobId) -> Result<Exit, Failure> {
 
 fn print_text(context: &Context, args: &Args, log: &Log) -> Result<(), Failure> {
     let text = log.text(args.look())?;
-    if !context.json && args.is_default_part() && text.from_line > 1 {
+    if !context.json && args.is_default_part() && text.position.from_line > 1 {
         context.say(&format!(
             "outlive: showing the last {} of {}; --lines N shows more",
-            text.to_line + 1 - text.from_line,
-            count(text.total_lines, "line")
+            text.position.to_line + 1 - text.position.from_line,
+            count(text.position.total_lines, "line")
         ));
     }
-    if let Some(from) = text.omitted_from_line {
-        let (id, omitted) = (&text.id, text.omitted_lines);
+    if let Some(from) = text.omitted.from_line {
+        let (id, omitted) = (&text.id, text.omitted.lines);
         context.say(&format!(
             "outlive: {} {} left out; `outlive log {id} --offset {from} --lines {omitted}` shows {}",
             count(omitted, "line"),

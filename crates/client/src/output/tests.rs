@@ -60,10 +60,10 @@ proptest! {
         let id = JobId::parse("x").expect("valid");
         let log = output(bytes, Vec::new(), spacing).text(&id, from as u64..to as u64, Look::Raw).expect("read");
         prop_assert_eq!(&log.text, &text[from..to]);
-        prop_assert_eq!(log.total_lines, line_of(bytes, bytes.len() - 1));
+        prop_assert_eq!(log.position.total_lines, line_of(bytes, bytes.len() - 1));
         if from < to {
-            prop_assert_eq!(log.from_line, line_of(bytes, from));
-            prop_assert_eq!(log.to_line, line_of(bytes, to - 1));
+            prop_assert_eq!(log.position.from_line, line_of(bytes, from));
+            prop_assert_eq!(log.position.to_line, line_of(bytes, to - 1));
         }
     }
 

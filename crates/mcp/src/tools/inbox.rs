@@ -2,14 +2,14 @@
 
 use super::{Hints, Verb};
 use crate::call::{Call, WaitResult, seconds};
-use crate::reply::{Refused, Reply, without_nulls};
+use crate::reply::{Refused, Reply};
+use outlive::api::event::Event;
 use outlive::defaults::MAX_EVENTS_TAKEN;
 use outlive::inbox::{Delivery, EventId, InboxEvent, Selection};
 use outlive::verbs::inbox::{self, Waiter};
 use outlive::{agree, clock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::time::Duration;
 
 pub struct TakeInbox;
@@ -30,23 +30,9 @@ pub struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer {
     /// The events, the oldest first
-    #[schemars(with = "Vec<EventAnswer>")]
-    events: Vec<Value>,
+    events: Vec<Event>,
     /// How many more events wait
     more: usize,
-}
-
-/// An event, as a schema.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "events are told as the inbox gives them")]
-struct EventAnswer {
-    /// Its id
-    event: String,
-    kind: String,
-    job: String,
-    at: String,
-    /// What to read
-    text: String,
 }
 
 impl Verb for TakeInbox {
@@ -78,9 +64,7 @@ interrupted while you act on it.";
             // An earlier call with a lost answer may have acked them. The news is told anyway.
             text.push_str(&format!("\n\nNot every event was acked: {error}."));
         }
-        let events = delivery.events().iter().map(serde_json::to_value);
-        let events = events.map(|event| event.map(without_nulls));
-        let events = events.collect::<Result<_, _>>()?;
+        let events = delivery.events().to_vec();
         let mut reply = Reply::new(text, Answer { events, more });
         if !delivery.is_empty() {
             reply = reply.then(move || match args.hold {

@@ -1,13 +1,13 @@
 //! `jobs`: lists running jobs and the newest ended ones.
 
 use super::{Hints, Verb};
-use crate::answer::JobAnswer;
 use crate::call::{Call, Scope};
 use crate::reply::{Refused, Reply};
 use crate::words;
+use outlive::api::job::JobList;
 use outlive::verbs::list::Which;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 pub struct Jobs;
 
@@ -28,15 +28,9 @@ enum State {
     All,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Answer {
-    /// Running jobs first, then ended jobs, the newest end first
-    jobs: Vec<JobAnswer>,
-}
-
 impl Verb for Jobs {
     type Args = Args;
-    type Answer = Answer;
+    type Answer = JobList;
     const NAME: &'static str = "jobs";
     const TITLE: &'static str = "List jobs";
     const DESCRIPTION: &'static str = "\
@@ -47,7 +41,7 @@ and none is lost from this list. Do not poll with it: you are told when a job ha
 for that.";
     const HINTS: Hints = Hints::Reads;
 
-    fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
+    fn call(call: &Call, args: Args) -> Result<Reply<JobList>, Refused> {
         let state = match args.state.unwrap_or(State::All) {
             State::Running => Which::Running,
             State::Ended => Which::Ended,
@@ -58,9 +52,7 @@ for that.";
             true => none(call),
             false => jobs.iter().map(words::line).collect::<Vec<_>>().join("\n"),
         };
-        let answer = Answer {
-            jobs: JobAnswer::all(&jobs)?,
-        };
+        let answer = JobList { jobs: jobs.clone() };
         Ok(Reply::new(text, answer).shows(&jobs))
     }
 }

@@ -4,6 +4,7 @@ use super::{Hints, Verb};
 use crate::call::Call;
 use crate::reply::{Refused, Reply};
 use crate::words;
+use outlive::api::log::{LogPage, LogPosition, Omitted};
 use outlive::defaults::{LOG_LINES, MCP_LOG_BUDGET};
 use outlive::verbs::log::{self, Part};
 use outlive::{Cursor, JobId, LinePattern, Look, Reading, agree, count, view};
@@ -32,44 +33,25 @@ pub struct Args {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer {
-    id: String,
+    id: JobId,
     text: String,
     /// How the job ended, where this is all of its output
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<String>,
-    /// The first line shown, counted from 1
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from_line: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    to_line: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    total_lines: Option<u64>,
-    /// Lines of this part that did not fit, and the first of them
-    #[serde(skip_serializing_if = "Option::is_none")]
-    omitted_lines: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    omitted_from_line: Option<u64>,
-    /// Bytes of the whole output that were not kept
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dropped_bytes: Option<u64>,
-    /// Pass it as `cursor` to read what comes after
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
+    #[serde(flatten)]
+    position: Option<LogPosition>,
+    #[serde(flatten)]
+    omitted: Omitted,
 }
 
 impl Answer {
     fn new(id: &JobId, text: String) -> Answer {
         Answer {
-            id: id.to_string(),
+            id: id.clone(),
             text,
             end: None,
-            from_line: None,
-            to_line: None,
-            total_lines: None,
-            omitted_lines: None,
-            omitted_from_line: None,
-            dropped_bytes: None,
-            next_cursor: None,
+            position: None,
+            omitted: Omitted::default(),
         }
     }
 }
@@ -150,7 +132,7 @@ fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Ans
     }
     let mut answer = Answer::new(id, shown.clone());
     if omitted > 0 {
-        answer.omitted_lines = Some(omitted as u64);
+        answer.omitted.lines = omitted as u64;
         let matches = agree(omitted as u64, "match", "matches");
         shown.push_str(&format!("\n({omitted} earlier {matches} did not fit)"));
     }
@@ -164,43 +146,25 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
         ..view::Options::default()
     }))?;
     let shown = std::mem::take(&mut log.text);
-    let next_cursor = log.next_cursor;
+    let LogPage {
+        position, omitted, ..
+    } = log;
     let mut text = match shown.is_empty() {
-        true if log.total_bytes == 0 => "The job has written nothing yet.".to_owned(),
+        true if position.total_bytes == 0 => "The job has written nothing yet.".to_owned(),
         true => "No new output.".to_owned(),
         false => shown.clone(),
     };
-    let mut about = format!(
-        "\n[lines {} to {} of {}",
-        log.from_line, log.to_line, log.total_lines
-    );
-    if let Some(from) = log.omitted_from_line {
-        about.push_str(&format!(
-            "; {} from line {from} on left out: read them with `offset`",
-            count(log.omitted_lines, "line")
-        ));
-    }
-    if log.dropped_bytes > 0 {
-        let (dropped, were) = (log.dropped_bytes, agree(log.dropped_bytes, "was", "were"));
-        about.push_str(&format!("; {} {were} not kept", count(dropped, "byte")));
-    }
-    about.push_str(&format!("; next cursor {next_cursor}]"));
-    text.push_str(&about);
+    text.push_str(&about(&position, omitted));
     let reply = Reply::new(
         text,
         Answer {
-            from_line: Some(log.from_line),
-            to_line: Some(log.to_line),
-            total_lines: Some(log.total_lines),
-            omitted_lines: Some(log.omitted_lines).filter(|count| *count > 0),
-            omitted_from_line: log.omitted_from_line,
-            dropped_bytes: Some(log.dropped_bytes).filter(|count| *count > 0),
-            next_cursor: Some(next_cursor.to_string()),
+            position: Some(position),
+            omitted,
             ..Answer::new(id, shown)
         },
     );
     match part.end(&call.outlive, false)? {
-        Some(job) if log.omitted_lines == 0 => {
+        Some(job) if omitted.lines == 0 => {
             let mut reply = reply.tells_ends([id.clone()]);
             let end = words::line(&job);
             reply.text.push_str(&format!("\n{end}"));
@@ -210,4 +174,28 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
         }
         _ => Ok(reply),
     }
+}
+
+/// Where a part is in the output, and what was left out of it.
+fn about(position: &LogPosition, omitted: Omitted) -> String {
+    let mut about = format!(
+        "\n[lines {} to {} of {}",
+        position.from_line, position.to_line, position.total_lines
+    );
+    if let Some(from) = omitted.from_line {
+        about.push_str(&format!(
+            "; {} from line {from} on left out: read them with `offset`",
+            count(omitted.lines, "line")
+        ));
+    }
+    if position.dropped_bytes > 0 {
+        let dropped = position.dropped_bytes;
+        about.push_str(&format!(
+            "; {} {} not kept",
+            count(dropped, "byte"),
+            agree(dropped, "was", "were")
+        ));
+    }
+    about.push_str(&format!("; next cursor {}]", position.next_cursor));
+    about
 }

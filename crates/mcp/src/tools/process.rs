@@ -108,7 +108,7 @@ jobs started with `stdin: true` or `pty: true`.";
     }
 }
 
-fn renamed<A: Serialize>(reply: Reply<A>) -> Result<Reply<Answer>, Refused> {
+fn renamed<A: Serialize + JsonSchema>(reply: Reply<A>) -> Result<Reply<Answer>, Refused> {
     let said = reply.said()?;
     Ok(Reply {
         text: said.text,

@@ -1,14 +1,14 @@
 //! `stop`: stops all processes of jobs.
 
 use super::{Hints, Verb};
-use crate::answer::JobAnswer;
 use crate::call::{Call, seconds};
 use crate::reply::{Refused, Reply};
 use crate::words;
 use outlive::JobId;
+use outlive::api::reply::StopReply;
 use outlive::verbs::stop::{self, What};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 pub struct Stop;
 
@@ -21,14 +21,9 @@ pub struct Args {
     pub grace_seconds: Option<f64>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Answer {
-    jobs: Vec<JobAnswer>,
-}
-
 impl Verb for Stop {
     type Args = Args;
-    type Answer = Answer;
+    type Answer = StopReply;
     const NAME: &'static str = "stop";
     const TITLE: &'static str = "Stop jobs";
     const DESCRIPTION: &'static str = "\
@@ -39,7 +34,7 @@ Use it instead of `kill` or `pkill`, which miss children or hit the wrong proces
 a job that has ended.";
     const HINTS: Hints = Hints::Ends;
 
-    fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
+    fn call(call: &Call, args: Args) -> Result<Reply<StopReply>, Refused> {
         if args.ids.is_empty() {
             return Err(Refused::bad_input("give the ids of the jobs to stop"));
         }
@@ -63,9 +58,12 @@ a job that has ended.";
                 format!("{}{what}", words::line(&stopped.job))
             })
             .collect();
-        let jobs = stopped.iter().map(|stopped| JobAnswer::of(&stopped.job));
-        let jobs = jobs.collect::<Result<_, _>>()?;
-        let reply = Reply::new(lines.join("\n"), Answer { jobs }).tells_all_ends(ids);
+        let jobs = stopped.iter().map(|stopped| stopped.job.clone());
+        let answer = StopReply {
+            jobs: jobs.collect(),
+            failed: Vec::new(),
+        };
+        let reply = Reply::new(lines.join("\n"), answer).tells_all_ends(ids);
         Ok(reply.then(move || {
             let mut stopped = stopped.iter();
             stopped.try_for_each(|stopped| stopped.receipt.told())

@@ -1,0 +1,137 @@
+//! The JSON Schemas that are checked in as `docs/api`, and the page that lists them.
+
+use crate::event::{Event, EventKind, Events};
+use crate::failure::{ErrorCode, ErrorReply};
+use crate::job::{Job, JobList, JobView};
+use crate::log::{LogLine, LogPage, LogPiece, Screen};
+use crate::setup::{SetupList, SetupPlan};
+use crate::{event_data, reply};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+use std::fmt::Write;
+
+/// One schema.
+#[derive(Debug)]
+pub struct NamedSchema {
+    /// The name of its file, without `.schema.json`.
+    pub name: &'static str,
+    /// The JSON Schema.
+    pub schema: Value,
+}
+
+/// The schemas of everything that Outlive answers.
+pub fn replies() -> Vec<NamedSchema> {
+    vec![
+        reply::<Job>("job"),
+        reply::<JobView>("job_view"),
+        reply::<JobList>("job_list"),
+        reply::<LogPage>("log_page"),
+        reply::<LogLine>("log_line"),
+        reply::<LogPiece>("log_piece"),
+        reply::<Screen>("screen"),
+        reply::<reply::WaitReply>("wait_reply"),
+        reply::<reply::StopReply>("stop_reply"),
+        reply::<reply::SignalReply>("signal_reply"),
+        reply::<reply::SendReply>("send_reply"),
+        reply::<reply::ResizeReply>("resize_reply"),
+        reply::<reply::PostReply>("post_reply"),
+        reply::<reply::PruneReply>("prune_reply"),
+        reply::<reply::SessionEndReply>("session_end_reply"),
+        reply::<reply::DoctorReply>("doctor_reply"),
+        reply::<reply::DoorbellList>("doorbell_list"),
+        reply::<reply::DoorbellTestReply>("doorbell_test_reply"),
+        reply::<SetupPlan>("setup_plan"),
+        reply::<SetupList>("setup_list"),
+        reply::<ErrorReply>("error"),
+    ]
+}
+
+/// The schemas of events, and of the data of each kind of event.
+pub fn events() -> Vec<NamedSchema> {
+    vec![
+        reply::<Event>("event"),
+        reply::<Events>("events"),
+        data::<event_data::Ended>("event_data_ended", EventKind::Ended),
+        data::<event_data::LingeringEnded>("event_data_lingering_ended", EventKind::LingeringEnded),
+        data::<event_data::Matched>("event_data_matched", EventKind::Matched),
+        data::<event_data::WatchDisabled>("event_data_watch_disabled", EventKind::WatchDisabled),
+        data::<event_data::WatchOverflow>("event_data_watch_overflow", EventKind::WatchOverflow),
+        data::<event_data::WatchResumed>("event_data_watch_resumed", EventKind::WatchResumed),
+        data::<event_data::Quiet>("event_data_quiet", EventKind::Quiet),
+        data::<event_data::AwaitingInput>("event_data_awaiting_input", EventKind::AwaitingInput),
+        data::<event_data::Ready>("event_data_ready", EventKind::Ready),
+    ]
+}
+
+/// The data of a job's event of this kind.
+fn data<D: JsonSchema>(name: &'static str, kind: EventKind) -> NamedSchema {
+    let mut named = reply::<event_data::OfJob<D>>(name);
+    let kind = serde_json::to_value(kind).unwrap_or_default();
+    let kind = kind.as_str().unwrap_or_default();
+    named.schema["title"] = name.into();
+    named.schema["description"] = format!("The data of an event of the kind `{kind}`.").into();
+    named
+}
+
+fn reply<T: JsonSchema>(name: &'static str) -> NamedSchema {
+    schema_of::<T>(name, SchemaSettings::draft2020_12().for_serialize())
+}
+
+fn schema_of<T: JsonSchema>(name: &'static str, settings: SchemaSettings) -> NamedSchema {
+    let generator = settings.into_generator();
+    NamedSchema {
+        name,
+        schema: generator.into_root_schema_for::<T>().to_value(),
+    }
+}
+
+/// The page that lists the schemas, the kinds of events and the codes of errors.
+pub fn readme() -> String {
+    let mut page = String::from(
+        "# The contract\n\n\
+         These files are generated from the types in `crates/api`. A test compares them with the types.\n\
+         Rewrite them with `UPDATE_SCHEMAS=1 cargo test -p outlive-api --test schemas`.\n\n\
+         `x-programs-only` marks a field that models do not get over MCP. They do not get nulls and default \
+         values either.\n",
+    );
+    files(&mut page, "Replies", &replies());
+    files(&mut page, "Events", &events());
+    variants::<EventKind>(&mut page, "Kinds of events", "kind");
+    variants::<ErrorCode>(&mut page, "Codes of errors", "code");
+    page
+}
+
+fn files(page: &mut String, title: &str, schemas: &[NamedSchema]) {
+    table(page, title, "file");
+    for NamedSchema { name, schema } in schemas {
+        let what = description(schema);
+        row(page, &format!("[{name}]({name}.schema.json)"), &what);
+    }
+}
+
+/// The variants of an enum, with their documentation.
+fn variants<T: JsonSchema>(page: &mut String, title: &str, column: &str) {
+    table(page, title, column);
+    let NamedSchema { schema, .. } = reply::<T>("");
+    for variant in schema["oneOf"].as_array().into_iter().flatten() {
+        let name = variant["const"].as_str().unwrap_or_default();
+        row(page, &format!("`{name}`"), &description(variant));
+    }
+}
+
+fn table(page: &mut String, title: &str, column: &str) {
+    write!(page, "\n## {title}\n\n| {column} | meaning |\n|---|---|\n")
+        .expect("a string takes what is written");
+}
+
+fn row(page: &mut String, name: &str, meaning: &str) {
+    writeln!(page, "| {name} | {meaning} |").expect("a string takes what is written");
+}
+
+/// The first paragraph of the documentation, on one line.
+fn description(schema: &Value) -> String {
+    let text = schema["description"].as_str().unwrap_or_default();
+    let first = text.split("\n\n").next().unwrap_or_default();
+    first.replace('\n', " ")
+}
