@@ -1,7 +1,7 @@
-//! SIGKILL at each system call of a client that stops, sends, waits, takes, acks or prunes.
+//! SIGKILL at each system call of a client that stops, sends, waits, claims, acks or prunes.
 //!
-//! A verb that was killed may have done what it should or not; asked again it does, and by then nothing
-//! has been done twice.
+//! A verb that was killed may or may not have had its effect. Repeated, it has its effect, and nothing
+//! has happened twice.
 
 use crate::calls::Fault;
 use crate::invariants::{self, Allowed, Heard};

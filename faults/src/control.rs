@@ -1,4 +1,4 @@
-//! The row without a fault: what the checks find where nothing was broken would be their own mistake.
+//! The row without a fault. A loss here is a mistake of the checks themselves.
 
 use crate::invariants::{self, Allowed};
 use crate::job::KINDS;

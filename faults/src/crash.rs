@@ -2,9 +2,9 @@
 //!
 //! A file or directory (a **node**) is known by its inode. What it held after each step that changed
 //! anything is recorded, and when it was synced. If the power fails after a step, each node by itself
-//! holds one of the things it held since it was last synced, or, never synced, what it was born with:
-//! nothing. A directory's entries are its content: a file whose directory was not synced may be
-//! missing, and a name may lead to a file that is still empty.
+//! has one of the contents that it had since its last sync. A node that was never synced may also be empty.
+//! The entries of a directory are its content: a file whose directory was not synced may be missing, and a
+//! name may lead to a file that is still empty.
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

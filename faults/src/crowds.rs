@@ -1,4 +1,4 @@
-//! Crowds: many jobs, many clients of one, many that have ended, many launches while others are removed.
+//! Crowds: many jobs, many clients of one job, many ended jobs, many launches during removals.
 
 use crate::invariants::nothing_is_left;
 use crate::row::{Context, Row, Tried};

@@ -1,7 +1,7 @@
 //! Disks that are full, read-only, gone or frozen while jobs run on them.
 //!
-//! Each case has a filesystem of its own, in a file (`image.rs`). A job that ends or is stopped meanwhile ends then,
-//! not when the disk takes it; and its end is recorded, with its own time, as soon as it can be.
+//! Each case has a filesystem of its own, in a file (`image.rs`). A job that ends or is stopped meanwhile ends at
+//! once and does not wait for the disk. Its end is recorded, with the right time, as soon as that is possible.
 
 mod image;
 

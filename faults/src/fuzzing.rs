@@ -1,8 +1,8 @@
-//! Every decoder of outside bytes: the kept inputs again, then new ones.
+//! Every decoder of outside bytes: first the stored inputs, then new ones.
 //!
-//! In the short form the targets are called by a program of theirs, `outlive-fuzz`, with the kept inputs
-//! and with some that a seed makes of them. In the long form libFuzzer looks for others, a bounded time;
-//! its targets take minutes to build.
+//! In the short form the program `outlive-fuzz` calls the targets with the stored inputs and with variants
+//! that a seed makes of them. In the long form libFuzzer searches for new inputs for a limited time; its
+//! targets take minutes to build.
 
 mod mutants;
 

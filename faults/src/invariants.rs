@@ -1,4 +1,4 @@
-//! What must be so after any fault.
+//! What must hold after any fault.
 
 use crate::job::{self, ID, Kind, SESSION};
 use outlive_testkit::ran::Ran;

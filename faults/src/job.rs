@@ -1,4 +1,4 @@
-//! The jobs that faults happen to, and what they must come to.
+//! The jobs that faults happen to, and how each must end.
 
 use outlive_testkit::ran::Ran;
 use outlive_testkit::waiting::try_until;

@@ -7,22 +7,21 @@
 //! | module | owns |
 //! |---|---|
 //! | [`row`] | what a row is, which of its cases are tried, and the table |
-//! | [`random`] | what follows from a seed |
-//! | [`world`] | a home of its own for each case |
-//! | [`job`] | the jobs that faults happen to, and what they must come to |
-//! | [`invariants`] | what must be so after any fault |
+//! | [`random`] | numbers that depend only on a seed |
+//! | [`job`] | the jobs that faults happen to, and how each must end |
+//! | [`invariants`] | what must hold after any fault |
 //! | [`control`] | the row without a fault |
-//! | [`syscalls`], [`errors`] | a process killed, or an error met, at each of its system calls |
-//! | [`clients`] | a client killed over its verb |
-//! | [`power`] | the power failing at any moment |
-//! | [`recorder`], [`crash`] | what a job does to files, and what may be left of it |
-//! | [`strike`] | one such case |
-//! | [`plan`], [`tracer`] | the process that does it, and how it is told what |
-//! | [`calls`], [`subject`] | system calls, and what each can meet |
+//! | [`syscalls`], [`errors`] | a process killed, or an error injected, at each of its system calls |
+//! | [`clients`] | a client killed during its verb |
+//! | [`power`] | a power loss at any moment |
+//! | [`recorder`], [`crash`] | what a job does to files, and what may be left on the disk |
+//! | [`strike`] | one case of a fault at a system call |
+//! | [`plan`], [`tracer`] | the process that injects the fault, and its plan |
+//! | [`calls`], [`subject`] | system calls, and which faults each can meet |
 //! | [`disks`] | disks that are full, read-only, failing or frozen |
 //! | [`refused`] | system calls that are refused |
-//! | [`neighbours`] | jobs, clocks and pids that turn against us |
-//! | [`crowds`] | many of everything |
+//! | [`neighbours`] | hostile jobs, clocks that jump, pids that are reused |
+//! | [`crowds`] | many jobs, many clients |
 //! | [`rights`] | other users, and names from outside |
 //! | [`fuzzing`] | decoders of outside bytes |
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! What is to be done at which system call of which process, and running a launch under it.
+//! The plan of a case: which fault, at which system call of which process. And running a launch under it.
 
 use crate::calls::Fault;
 use outlive_testkit::ran::Ran;

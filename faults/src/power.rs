@@ -1,8 +1,8 @@
-//! The power failing at any moment of a job, of an ack and of a prune.
+//! A power loss at any moment of a job, of an ack and of a prune.
 //!
-//! What is done to files is recorded once; then each way the disk may look afterwards ([`crate::crash`])
-//! is made in a home of its own, with another boot id in its files, since the machine was started
-//! again. There every verb must work, and nothing of what was told before may be missing or otherwise.
+//! All changes to files are recorded once. Then each possible state of the disk ([`crate::crash`]) is made in
+//! a home of its own, with another boot id in its files, because the machine was restarted. There every verb
+//! must work, and nothing that was told before may be missing or different.
 
 mod asked;
 pub mod held;

@@ -1,4 +1,4 @@
-//! Numbers that follow from a seed alone (xorshift, which is random enough to sample by).
+//! Numbers that depend only on a seed (xorshift, which is random enough to sample by).
 
 #[derive(Clone, Debug)]
 pub struct Random(u64);

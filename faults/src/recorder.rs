@@ -1,6 +1,6 @@
-//! Recording what a home holds after each system call that may change it, and what is synced when.
+//! Records what a home contains after each system call that may change it, and what is synced when.
 //!
-//! The traced process stands still meanwhile, so at most one call of each other process is seen early.
+//! The traced process is suspended meanwhile, so at most one call of each other process is seen too early.
 
 use crate::calls;
 use crate::crash::{Content, Node, Recording, Step, Tree};

@@ -1,5 +1,5 @@
-//! System calls that are refused, as older kernels and sandboxes do it: everything works without the call, or the
-//! start is refused with its name and nothing has run.
+//! System calls that are refused, as older kernels and sandboxes refuse them. Either everything works without the
+//! call, or the start is refused with the name of the call and nothing has run.
 
 use crate::invariants::{self, Allowed, same};
 use crate::job::{self, ID, KINDS, Kind, TREE};

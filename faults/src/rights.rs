@@ -1,10 +1,10 @@
-//! Other people's rights: what another user of the machine can do to a home, and what a name can do to it.
+//! Other users: what they can do to a home, and what a malicious name can do.
 //!
 //! | module | owns |
 //! |---|---|
 //! | `others` | another user who tries everything on a running job |
 //! | `planted` | what another user puts where the home will be |
-//! | `names` | ids from outside, by every verb and by MCP |
+//! | `names` | ids from outside, given to every verb and to MCP |
 
 mod names;
 mod others;

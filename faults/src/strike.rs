@@ -1,4 +1,4 @@
-//! One job of which one process is struck by a fault at one of its system calls.
+//! One case: a fault at one system call of one process of a launch.
 
 use crate::calls::Fault;
 use crate::invariants::{self, Allowed};

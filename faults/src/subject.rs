@@ -1,7 +1,7 @@
-//! What a system call of a process that stands still is about, and so which faults it can really meet.
+//! What file or path a system call is about, and so which faults it can really meet.
 //!
-//! A full or broken disk is the disk that the home is on; a signal interrupts what can sleep, and nobody
-//! sleeps over a file.
+//! A full or broken disk affects only calls on the home. A signal interrupts only calls that can sleep, and
+//! calls on regular files do not.
 
 use crate::calls::{self, Argument, Fault};
 use outlive_sys::trace::Call;

@@ -1,7 +1,7 @@
 //! SIGKILL at each system call of launcher, standby and keeper, and of both keepers at once.
 //!
-//! A process is killed as it enters the call, which is then not made: so between any two calls, and
-//! before the first, there is one case. What is in the middle of a call is the kernel's to keep whole.
+//! A process is killed as it enters the call, before the call has any effect. So there is one case before
+//! the first call and one between any two calls. The kernel ensures that a call itself is not half done.
 
 use crate::calls::Fault;
 use crate::plan::Role;

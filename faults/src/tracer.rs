@@ -1,12 +1,13 @@
-//! The process that traces a launch and everything of it, and does what was planned at one system call.
+//! The process that traces a launch and everything it starts, and injects the planned fault at one system call.
 //!
 //! `outlive-faults --trace ROLE N FAULT OUT RECORD PROGRAM ARG…`: runs the program with its output in
-//! files called `OUT` and more, records in the directory `RECORD` (`-`: not at all) what it does to files, prints `struck CALL` at the fault, `launched CODE` when it has ended, and a last line in JSON when nothing
-//! of it is left that is traced. It is a process of its own, because only one with a single thread may
-//! fork, and whoever traces must wait for all of its children.
+//! files that begin with `OUT`, and records in the directory `RECORD` what it does to files (`-`: nowhere).
+//! It prints `struck CALL` at the fault, `launched CODE` when the program has ended, and one line of JSON
+//! when no traced process is left. It is a separate process, because only a process with a single thread
+//! may fork, and a tracer must wait for all of its children.
 //!
 //! ```text
-//!  launcher ─fork─► standby ─fork─► keeper ─fork─► the job, which is let go
+//!  launcher ─fork─► standby ─fork─► keeper ─fork─► the job, which is no longer traced
 //! ```
 
 use crate::calls::{self, Fault};

@@ -1,7 +1,7 @@
-//! Every way the disk may look after a step: each node by itself holds one of the things it may hold.
+//! Every state in which the disk may be after a step: each node independently has one of its possible contents.
 //!
-//! A node that no name leads to makes no difference, so what is chosen is chosen from the root down, and
-//! each way is another disk. Where there are too many, some are drawn.
+//! A node that no name leads to makes no difference. So contents are chosen from the root down, and every
+//! choice gives a different disk. If there are too many, a random sample is taken.
 
 use super::{Content, Node, Recording, Tree, name_of};
 use crate::random::Random;

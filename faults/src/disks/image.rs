@@ -1,4 +1,4 @@
-//! A disk of its own for a case's home: a file with a filesystem in it.
+//! A disk for the home of one case: a filesystem in a file.
 
 use outlive_sys::file;
 use outlive_testkit::processes::{KILL, kill};

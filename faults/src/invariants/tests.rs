@@ -1,4 +1,4 @@
-//! That each invariant fails where it should: homes made by hand, right but for one thing.
+//! Shows that each invariant can fail: homes made by hand, correct but for one thing.
 
 use super::*;
 use crate::row::Context;

@@ -1,4 +1,4 @@
-//! Somebody who kills one of the pair every second, whichever it is, while the job writes or is talked to.
+//! One of the pair is killed every second, whichever it is, while the job writes or reads.
 
 use super::{ended, output_of, pair, until_written, write};
 use crate::invariants::{deliver, kinds, nothing_is_left, same};

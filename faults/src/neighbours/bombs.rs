@@ -1,4 +1,4 @@
-//! Jobs that fork without end, inside a limit that holds keepers and all.
+//! Jobs that fork without end, inside a limit that also includes their keepers.
 
 use super::{bystander_is_unharmed, is_clear, start_bystander, until_written};
 use crate::invariants::nothing_is_left;

@@ -1,4 +1,4 @@
-//! A wall clock that jumps: ours alone, which debug builds read through `OUTLIVE_WALL_JUMP`.
+//! A wall clock that jumps. Only our programs see it: debug builds read it through `OUTLIVE_WALL_JUMP`.
 
 use super::write;
 use crate::row::{Context, Row, Tried};

@@ -1,4 +1,4 @@
-//! Keepers and consumers that are suspended and go on again.
+//! Keepers and consumers that are suspended and continued.
 
 use super::{ended, pair, until_written};
 use crate::invariants::{self, Allowed};

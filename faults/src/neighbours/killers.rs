@@ -1,4 +1,4 @@
-//! Jobs that kill whom they can find: their parent, its parent, their own group, all that bear their mark.
+//! Jobs that kill every process they can find: their parent, its parent, their own group, all that have their mark.
 
 use super::{bystander_is_unharmed, ended, output_of, start_bystander};
 use crate::invariants::nothing_is_left;

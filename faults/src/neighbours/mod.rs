@@ -1,16 +1,16 @@
-//! Hostile neighbours: jobs that turn against their own keepers and records, and a world that does.
+//! Hostile neighbours: jobs that attack their own keepers and records, and a machine that misbehaves.
 //!
 //! | module | owns |
 //! |---|---|
-//! | `killers` | jobs that kill whom they can find |
-//! | `vandals` | jobs that spoil the files of their own directory |
-//! | `talkers` | output of the worst kind, and descriptors used against their purpose |
+//! | `killers` | jobs that kill every process they can find |
+//! | `vandals` | jobs that damage the files of their own directory |
+//! | `talkers` | the most difficult kinds of output, and descriptors used against their purpose |
 //! | `bombs` | jobs that fork without end |
-//! | `strangers` | pids that went to somebody else |
+//! | `strangers` | pids that were reused |
 //! | `namespaces` | the same home seen from another PID namespace |
 //! | `clocks` | a wall clock that jumps |
 //! | `frozen` | keepers and consumers that are suspended |
-//! | `attrition` | somebody who kills one of the pair again and again |
+//! | `attrition` | one of the pair is killed again and again |
 
 mod attrition;
 mod bombs;

@@ -1,4 +1,4 @@
-//! Two PID namespaces on one home, as a container and its machine have it.
+//! Two PID namespaces with one home, as a container and its machine have it.
 
 use crate::invariants::{self, Allowed};
 use crate::job::{ID, KINDS};

@@ -1,5 +1,5 @@
-//! Pids that went to somebody else: in a pid namespace of its own the kernel can be told which pid to
-//! give next, so that a stranger really has the pid of a leader, a keeper or a standby.
+//! Pids that were reused. In a PID namespace of its own, the kernel can be told which pid to assign next, so that
+//! another process really gets the pid of a leader, a keeper or a standby.
 
 use crate::row::{Context, Row, Tried};
 use outlive_sys::filter;

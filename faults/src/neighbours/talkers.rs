@@ -1,4 +1,4 @@
-//! Output of the worst kind, and descriptors used against their purpose.
+//! The most difficult kinds of output, and descriptors used against their purpose.
 
 use super::{bystander_is_unharmed, ended, is_clear, output_of, start_bystander};
 use crate::invariants::nothing_is_left;

@@ -1,7 +1,7 @@
-//! Jobs that spoil the files of their own directory, of which they are as much the owner as we are.
+//! Jobs that damage the files of their own directory, which belong to the same user.
 //!
-//! What can be promised then: other jobs are unharmed, every verb answers or says what is wrong, nothing
-//! is left running, the directory can be removed, and what is not known is not told as a success.
+//! The promise then: other jobs are not affected, every verb answers or says what is wrong, nothing is left
+//! running, the directory can be removed, and an unknown outcome is never reported as a success.
 
 use super::{bystander_is_unharmed, is_clear, start_bystander, until_written, write};
 use crate::row::{Context, Row, Tried};

@@ -1,7 +1,7 @@
-//! What every verb says of a home: asked by the programs, or by the library that they are made of.
+//! What every verb says about a home. Either the programs are asked, or the library that they are made of.
 //!
-//! A program takes longer to be started than to answer, and there are tens of thousands of disks: the
-//! library is asked of most of them, the programs of some.
+//! Starting a program takes longer than its answer, and there are tens of thousands of disk states. So the
+//! library is asked about most of them, and the programs about some.
 
 use crate::invariants::same;
 use crate::job::{ID, OTHER, SESSION};

@@ -1,4 +1,4 @@
-//! What must be so after a power loss, whatever is left.
+//! What must hold after a power loss, whatever is left on the disk.
 
 use super::Moment;
 use super::asked::{self, Answers, Shown, Whom};

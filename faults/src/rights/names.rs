@@ -1,4 +1,4 @@
-//! Ids from outside: by every verb, and by every tool of the MCP server.
+//! Ids from outside, given to every verb and to every tool of the MCP server.
 
 use crate::row::{Context, Row, Tried};
 use outlive_testkit::processes::{KILL, kill};

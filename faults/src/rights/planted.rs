@@ -1,4 +1,4 @@
-//! What another user puts where the home will be, in a directory that everybody may write to.
+//! Files that another user puts where the home will be, in a directory that everybody may write to.
 
 use super::{User, public_programs, set_mode};
 use crate::row::{Context, Row, Tried};
