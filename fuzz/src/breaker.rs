@@ -2,9 +2,9 @@
 //! same verdicts, and trimming it changes no later verdict.
 
 use crate::read;
-use outlive_core::JobId;
 use outlive_core::breaker::{self, Breaker, BreakerRules, Entry, Verdict, Wish};
 use outlive_core::process::BootId;
+use outlive_core::{BootTime, JobId};
 
 pub fn check(bytes: &[u8]) {
     let Some((now, cut, list)) = read::<(u64, u16, &[u8])>(bytes) else {
@@ -28,13 +28,14 @@ pub fn check(bytes: &[u8]) {
     }
     assert_eq!(pieces, whole);
 
+    let now = BootTime::from_ms(now);
     // Keepers number their own entries and append entries of the present time, so only such lists are
     // trimmed.
     let needless = breaker::trimmed(list, &boot, rules, now);
     assert!(needless <= list.len());
     let entry = Entry {
         boot: boot.clone(),
-        at_ms: now,
+        at: now,
         job: JobId::parse("nobody-else").expect("valid"),
         seq: 1,
         wish: Wish::Match,
@@ -45,9 +46,8 @@ pub fn check(bytes: &[u8]) {
         breaker.take(list, &boot, |_, _| {});
         breaker.apply(&entry)
     };
-    let is_past = |entry: &Entry| {
-        entry.at_ms <= now && entry.job != JobId::parse("nobody-else").expect("valid")
-    };
+    let is_past =
+        |entry: &Entry| entry.at <= now && entry.job != JobId::parse("nobody-else").expect("valid");
     let mut all_past = true;
     Breaker::new(rules).take(list, &boot, |entry, _| all_past &= is_past(&entry));
     if all_past && verdict(list) != verdict(&list[needless..]) {

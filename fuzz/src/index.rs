@@ -1,6 +1,7 @@
 //! The index accepts arbitrary bytes. Its marks are in order, and each lookup finds the nearest mark.
 
 use crate::read;
+use outlive_core::WallTime;
 use outlive_core::index::Index;
 
 pub fn check(bytes: &[u8]) {
@@ -17,6 +18,6 @@ pub fn check(bytes: &[u8]) {
         assert!(mark.offset >= probe);
     }
     assert!(index.before_offset(probe).offset <= index.last().offset);
-    index.before_time(probe);
+    index.before_time(WallTime::from_ms(probe));
     index.time_of(probe);
 }

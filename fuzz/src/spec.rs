@@ -5,6 +5,7 @@ use crate::read;
 use outlive_core::Spec;
 use outlive_core::doorbell::MAX_TIMEOUT_MS;
 use outlive_core::post::Post;
+use std::time::Duration;
 
 pub fn check(bytes: &[u8]) {
     let Some((size, bytes)) = read::<(u64, &[u8])>(bytes) else {
@@ -18,7 +19,7 @@ pub fn check(bytes: &[u8]) {
         assert!(dropped.start <= dropped.end && dropped.end <= size.max(dropped.start));
         for bell in &spec.doorbells {
             assert!(
-                bell.time_ms() <= MAX_TIMEOUT_MS,
+                bell.time_limit() <= Duration::from_millis(MAX_TIMEOUT_MS),
                 "a keeper would stay for ever"
             );
         }

@@ -5,11 +5,12 @@ use crate::read;
 use outlive_core::event::Moment;
 use outlive_core::process::BootId;
 use outlive_core::told::{BootMoment, Due, Line, Note, Rules, Told};
+use outlive_core::{BootTime, Millis, WallTime};
 
 fn at(boot_ms: u64) -> BootMoment {
     let at = Moment {
-        wall_ms: boot_ms,
-        boot_ms,
+        wall: WallTime::from_ms(boot_ms),
+        boot: BootTime::from_ms(boot_ms),
     };
     BootMoment {
         boot: BootId("b".to_owned()),
@@ -24,7 +25,7 @@ fn claim(by: &str, boot_ms: u64, seq: u64) -> Line {
         seqs: vec![seq],
         note: Note::Claimed {
             by: by.to_owned(),
-            for_ms: 1000,
+            length: Millis(1000),
             most: u32::MAX,
         },
     }

@@ -83,9 +83,9 @@ impl Inbox {
     /// The same as the ledger knows it.
     pub fn rules(&self) -> Rules {
         Rules {
-            claim_ms: self.claim.as_millis() as u64,
+            claim: self.claim,
             attempts: self.attempts,
-            keep_ms: self.keep.as_millis() as u64,
+            keep: self.keep,
         }
     }
 }

@@ -29,7 +29,7 @@ pub use event::{BadEventId, EventId, InboxEvent, ack_command, last_words};
 pub use receipt::Receipt;
 pub use source::{Item, Origin, Source, What};
 
-use delivery::{Found, LOOK_AGAIN_MS};
+use delivery::{Found, LOOK_AGAIN};
 
 use crate::error::Error;
 use crate::home::outlive::{Outlive, ids_in};
@@ -79,7 +79,7 @@ impl Inbox {
     /// Claims hold for this long, whatever is configured.
     #[must_use]
     pub fn claiming_for(mut self, claim: Duration) -> Inbox {
-        self.rules.claim_ms = claim.as_millis() as u64;
+        self.rules.claim = claim;
         self
     }
 
@@ -87,7 +87,7 @@ impl Inbox {
     /// so that one that is killed does not hold the events back.
     #[must_use]
     pub fn claiming_for_at_most(mut self, claim: Duration) -> Inbox {
-        self.rules.claim_ms = self.rules.claim_ms.min(claim.as_millis() as u64);
+        self.rules.claim = self.rules.claim.min(claim);
         self
     }
 
@@ -120,7 +120,7 @@ impl Inbox {
             // Whoever was outrun looks again: there may be more, and the other's claim will lapse.
             let is_outrun = found.outrun && found.events.is_empty();
             if is_outrun && tries == MAX_TRIES {
-                found.look_again_at(moment::now().boot_ms + LOOK_AGAIN_MS);
+                found.look_again_at(moment::now().boot + LOOK_AGAIN);
             }
             if !is_outrun || tries == MAX_TRIES {
                 return Ok(Claim {
@@ -155,7 +155,7 @@ impl Inbox {
             seqs.to_vec(),
             Note::Claimed {
                 by: by.to_owned(),
-                for_ms: self.rules.claim_ms,
+                length: self.rules.claim.into(),
                 most: u32::MAX,
             },
         )?;

@@ -12,6 +12,7 @@
 //! reads the job directory, so any process may make it.
 #![forbid(unsafe_code)]
 
+pub mod clock;
 pub mod config;
 pub mod doorbell;
 pub mod environment;
@@ -50,7 +51,6 @@ pub use outlive_core::{
     Input, JobId, Label, Leftovers, Notify, Outcome, Size, bound, signal::Signal, units,
 };
 pub use outlive_sys::capture::bytes_ready;
-pub use outlive_sys::clock;
 pub use outlive_sys::process::limits::{fail_at_file_size, has_small_stack};
 pub use outlive_sys::process::own::{SignalMask, block_all_signals};
 pub use output::{

@@ -1,17 +1,18 @@
 //! The current time, on both clocks.
 
+use crate::clock;
 use crate::error::Error;
 use crate::jobs::whereabouts;
 use outlive_core::BootId;
 use outlive_core::event::Moment;
 use outlive_core::told::BootMoment;
-use outlive_sys::clock;
+use std::time::Duration;
 
 pub fn now() -> Moment {
-    let ahead_ms = ahead_ms();
+    let ahead = Duration::from_millis(ahead_ms());
     Moment {
-        wall_ms: clock::wall_ms() + ahead_ms,
-        boot_ms: clock::boot_ms() + ahead_ms,
+        wall: clock::wall() + ahead,
+        boot: clock::boot() + ahead,
     }
 }
 

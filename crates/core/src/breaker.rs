@@ -18,11 +18,14 @@
 //! clock before they append, so times in the list may go back a little. An earlier time is replaced by
 //! the latest one so far.
 
+use crate::clocks::BootTime;
 use crate::defaults::{self, milliseconds};
 use crate::id::JobId;
 use crate::process::BootId;
+use outlive_api::time::Millis;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 /// The list's file name inside a session's inbox. No job id begins with a dot.
 pub const LIST: &str = ".matches";
@@ -51,8 +54,8 @@ impl Default for BreakerRules {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     pub boot: BootId,
-    /// Milliseconds since boot.
-    pub at_ms: u64,
+    #[serde(rename = "at_ms")]
+    pub at: BootTime,
     pub job: JobId,
     /// Counts the job's entries: 1, 2, 3, …
     pub seq: u64,
@@ -93,7 +96,7 @@ pub enum Verdict {
 pub struct Breaker {
     rules: BreakerRules,
     /// The latest time so far.
-    now_ms: u64,
+    now: BootTime,
     /// The number of the newest entry of each job.
     newest: BTreeMap<JobId, u64>,
     phase: Phase,
@@ -102,9 +105,9 @@ pub struct Breaker {
 #[derive(Clone, Debug)]
 enum Phase {
     /// When matches were admitted, within the last window.
-    Flowing(VecDeque<u64>),
+    Flowing(VecDeque<BootTime>),
     Silent {
-        until_ms: u64,
+        until: BootTime,
         silenced: u64,
     },
 }
@@ -122,7 +125,7 @@ impl Breaker {
     pub fn new(rules: BreakerRules) -> Breaker {
         Breaker {
             rules,
-            now_ms: 0,
+            now: BootTime::default(),
             newest: BTreeMap::new(),
             phase: Phase::Flowing(VecDeque::new()),
         }
@@ -144,7 +147,7 @@ impl Breaker {
             return None;
         }
         *newest = entry.seq;
-        self.now_ms = self.now_ms.max(entry.at_ms);
+        self.now = self.now.max(entry.at);
         Some(match entry.wish {
             Wish::Match => self.take_match(entry.matches),
             Wish::Resumed => self.take_resumed(),
@@ -152,15 +155,15 @@ impl Breaker {
     }
 
     /// When the silence ends, if there is one. From then on a keeper may report its end.
-    pub fn silent_until(&self) -> Option<u64> {
+    pub fn silent_until(&self) -> Option<BootTime> {
         match self.phase {
             Phase::Flowing(_) => None,
-            Phase::Silent { until_ms, .. } => Some(until_ms),
+            Phase::Silent { until, .. } => Some(until),
         }
     }
 
     fn take_match(&mut self, matches: u64) -> Verdict {
-        let now = self.now_ms;
+        let now = self.now;
         self.forget_before(now);
         match &mut self.phase {
             Phase::Flowing(admitted) if admitted.len() < self.rules.most => {
@@ -169,12 +172,12 @@ impl Breaker {
             }
             Phase::Flowing(_) => {
                 self.phase = Phase::Silent {
-                    until_ms: now.saturating_add(self.rules.silence_ms),
+                    until: now + Millis(self.rules.silence_ms),
                     silenced: matches,
                 };
                 Verdict::Trips
             }
-            Phase::Silent { until_ms, silenced } if now < *until_ms => {
+            Phase::Silent { until, silenced } if now < *until => {
                 *silenced = silenced.saturating_add(matches);
                 Verdict::Silenced
             }
@@ -188,7 +191,7 @@ impl Breaker {
 
     fn take_resumed(&mut self) -> Verdict {
         match self.phase {
-            Phase::Silent { until_ms, silenced } if self.now_ms >= until_ms => {
+            Phase::Silent { until, silenced } if self.now >= until => {
                 self.phase = Phase::Flowing(VecDeque::new());
                 Verdict::Resumes { silenced }
             }
@@ -197,25 +200,21 @@ impl Breaker {
     }
 
     /// Forgets matches that were admitted more than a window ago.
-    fn forget_before(&mut self, now: u64) {
+    fn forget_before(&mut self, now: BootTime) {
+        let window = Duration::from_millis(self.rules.window_ms);
         if let Phase::Flowing(admitted) = &mut self.phase {
-            while admitted
-                .front()
-                .is_some_and(|at| now - at >= self.rules.window_ms)
-            {
+            while admitted.front().is_some_and(|at| now.since(*at) >= window) {
                 admitted.pop_front();
             }
         }
     }
 
     /// Whether an entry at this time would meet the breaker in its initial state.
-    fn is_fresh_at(&self, at_ms: u64) -> bool {
+    fn is_fresh_at(&self, at: BootTime) -> bool {
+        let window = Duration::from_millis(self.rules.window_ms);
         match &self.phase {
             Phase::Flowing(admitted) => {
-                at_ms >= self.now_ms
-                    && admitted
-                        .back()
-                        .is_none_or(|last| at_ms - last >= self.rules.window_ms)
+                at >= self.now && admitted.back().is_none_or(|last| at.since(*last) >= window)
             }
             Phase::Silent { .. } => false,
         }
@@ -224,7 +223,7 @@ impl Breaker {
 
 /// How many bytes at the start of the list can be removed without changing the verdict on any later
 /// entry. The caller must prevent others from appending while it removes them.
-pub fn trimmed(list: &[u8], boot: &BootId, rules: BreakerRules, now_ms: u64) -> usize {
+pub fn trimmed(list: &[u8], boot: &BootId, rules: BreakerRules, now: BootTime) -> usize {
     let mut breaker = Breaker::new(rules);
     // The offsets where the list may be cut. Never cut between an entry and its repeat: the repeat
     // would then count.
@@ -232,7 +231,7 @@ pub fn trimmed(list: &[u8], boot: &BootId, rules: BreakerRules, now_ms: u64) -> 
     let mut repeated = Vec::new();
     let mut offsets: BTreeMap<JobId, usize> = BTreeMap::new();
     for (at, entry) in entries(list, boot) {
-        if breaker.is_fresh_at(entry.at_ms) {
+        if breaker.is_fresh_at(entry.at) {
             cuts.push(at);
         }
         match (breaker.apply(&entry), offsets.get(&entry.job)) {
@@ -242,7 +241,7 @@ pub fn trimmed(list: &[u8], boot: &BootId, rules: BreakerRules, now_ms: u64) -> 
         }
     }
     // A slow keeper may still append an entry with a slightly earlier time.
-    let soonest = now_ms.saturating_sub(rules.silence_ms);
+    let soonest = now - Duration::from_millis(rules.silence_ms);
     if breaker.is_fresh_at(soonest) {
         cuts.push(list.len());
     }

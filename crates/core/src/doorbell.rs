@@ -8,11 +8,13 @@
 //! attempt 1 ──fails──► 1 s ──► 2 ──fails──► 5 s ──► 3 … 10 min ──► 6 ──fails──► given up
 //! ```
 
+use crate::clocks::BootTime;
 use crate::defaults::{DOORBELL_TIMEOUT, milliseconds};
 use crate::os_text::OsText;
 use crate::state::State;
 pub use outlive_api::notify::RingsOn;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// A command that a keeper runs when the job has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,21 +41,20 @@ fn is_default(timeout_ms: &u64) -> bool {
 }
 
 impl Doorbell {
-    /// How long one ring may take, in milliseconds.
-    pub fn time_ms(&self) -> u64 {
-        self.timeout_ms.min(MAX_TIMEOUT_MS)
+    /// How long one ring may take.
+    pub fn time_limit(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms.min(MAX_TIMEOUT_MS))
     }
 }
 
-/// The pause before each attempt, in milliseconds. They reach a receiver that restarts within seconds,
+/// The pause before each attempt, in seconds. They reach a receiver that restarts within seconds,
 /// and one that is deployed again within minutes. After that, the event still waits in the inbox.
-const WAITS_MS: [u64; 6] = [0, 1_000, 5_000, 30_000, 120_000, 600_000];
+const WAITS: [u64; 6] = [0, 1, 5, 30, 120, 600];
 
-/// When to retry after this many failed attempts, on the clock of `failed_at_boot_ms`. Returns `None`
-/// after the last attempt.
-pub fn next_try(failed_attempts: u32, failed_at_boot_ms: u64) -> Option<u64> {
-    let wait = WAITS_MS.get(usize::try_from(failed_attempts).ok()?)?;
-    Some(failed_at_boot_ms.saturating_add(*wait))
+/// When to retry after this many failed attempts, or `None` after the last attempt.
+pub fn next_try(failed_attempts: u32, failed_at: BootTime) -> Option<BootTime> {
+    let wait = WAITS.get(usize::try_from(failed_attempts).ok()?)?;
+    Some(failed_at + Duration::from_secs(*wait))
 }
 
 /// The state of a doorbell.
@@ -64,15 +65,15 @@ pub enum RingState {
     GivenUp {
         failure: String,
     },
-    /// It will ring then, in milliseconds since boot. Holds the last failure, if any.
+    /// It will ring then. Holds the last failure, if any.
     Waiting {
-        at: u64,
+        at: BootTime,
         failure: Option<String>,
     },
 }
 
 /// The state of an ended job's doorbell; `None` if it does not ring for this outcome.
-pub fn standing(state: &State, bell: &Doorbell, now: u64) -> Option<RingState> {
+pub fn standing(state: &State, bell: &Doorbell, now: BootTime) -> Option<RingState> {
     let outcome = &state.end()?.outcome;
     if !bell.on.rings_for(outcome) {
         return None;
@@ -91,7 +92,7 @@ pub fn standing(state: &State, bell: &Doorbell, now: u64) -> Option<RingState> {
         Some(last) => match &last.failure {
             None => RingState::Rung,
             // A moment in the future belongs to another boot.
-            Some(failure) => match next_try(failed, last.at.boot_ms.min(now)) {
+            Some(failure) => match next_try(failed, last.at.boot.min(now)) {
                 Some(at) => RingState::Waiting {
                     at,
                     failure: Some(failure.clone()),
@@ -114,13 +115,13 @@ pub fn standing(state: &State, bell: &Doorbell, now: u64) -> Option<RingState> {
 const UNKEPT: &str = "no keeper could be started to ring it";
 
 /// Whether one of these doorbells of an ended job still has to ring.
-pub fn any_waits(state: &State, bells: &[Doorbell], now: u64) -> bool {
+pub fn any_waits(state: &State, bells: &[Doorbell], now: BootTime) -> bool {
     let waits = |bell| matches!(standing(state, bell, now), Some(RingState::Waiting { .. }));
     bells.iter().any(waits)
 }
 
 /// Whether ringing doorbells is all that is left to do for an ended job.
-pub fn only_rings(state: &State, bells: &[Doorbell], now: u64) -> bool {
+pub fn only_rings(state: &State, bells: &[Doorbell], now: BootTime) -> bool {
     state.lingering() == 0 && any_waits(state, bells, now)
 }
 
@@ -131,19 +132,20 @@ mod tests {
 
     #[test]
     fn six_attempts_then_given_up() {
-        let mut now = 1_000;
+        let mut now = BootTime::from_ms(1_000);
         let mut waited = Vec::new();
         for failed in 0.. {
             let Some(next) = next_try(failed, now) else {
                 break;
             };
-            waited.push((next - now) / 1000);
+            waited.push(next.since(now).as_secs());
             now = next;
         }
         assert_eq!(waited, [0, 1, 5, 30, 120, 600]);
-        assert_eq!(next_try(6, 0), None);
-        assert_eq!(next_try(u32::MAX, 0), None);
-        assert_eq!(next_try(5, u64::MAX), Some(u64::MAX));
+        assert_eq!(next_try(6, BootTime::default()), None);
+        assert_eq!(next_try(u32::MAX, BootTime::default()), None);
+        let last = BootTime::from_ms(u64::MAX);
+        assert_eq!(next_try(5, last), Some(last));
     }
 
     #[test]
@@ -172,10 +174,10 @@ mod tests {
         let bell: Doorbell = serde_json::from_str(json).expect("it is one");
         assert_eq!(bell.on, RingsOn::Failure);
         assert_eq!(serde_json::to_string(&bell).expect("encodes"), json);
-        assert_eq!(bell.time_ms(), milliseconds(DOORBELL_TIMEOUT));
+        assert_eq!(bell.time_limit(), DOORBELL_TIMEOUT);
         let json = r#"{"name":"slow","argv":["x"],"on":"end","timeout_ms":9999999999}"#;
         let bell: Doorbell = serde_json::from_str(json).expect("it is one");
-        assert_eq!(bell.time_ms(), MAX_TIMEOUT_MS);
+        assert_eq!(bell.time_limit(), Duration::from_millis(MAX_TIMEOUT_MS));
         assert_eq!(serde_json::to_string(&bell).expect("encodes"), json);
     }
 }

@@ -17,6 +17,7 @@
 //! The holder of the job's lock does all this: the keeper, or a client that settles a job without a
 //! keeper. If it is killed in between, the next holder continues, because each step can be repeated.
 
+use crate::clocks::WallTime;
 use crate::event::{Event, Moment};
 use crate::history::{self, Entry};
 use crate::journal::JournalWriter;
@@ -105,12 +106,12 @@ fn sync_names(job: &JobDir, spec: Option<&Spec>) -> io::Result<()> {
 
 /// Lets `list` and the session's inbox find the end. If this fails, the live link stays and the next
 /// process that reads it tries again.
-pub fn note(job: &JobDir, spec: Option<&Spec>, ended_ms: u64) -> io::Result<()> {
+pub fn note(job: &JobDir, spec: Option<&Spec>, ended: WallTime) -> io::Result<()> {
     if let Some(spec) = spec {
         relink(job, spec)?;
     }
     let (home, id) = job.place()?;
-    history::append(&home, &Entry { ended_ms, id })
+    history::append(&home, &Entry { ended, id })
 }
 
 /// Removes the job from the running jobs, with its feed and control socket.
@@ -137,6 +138,6 @@ pub fn settle(
         end,
         Remaining::Nothing,
     )?;
-    note(job, spec, at.wall_ms)?;
+    note(job, spec, at.wall)?;
     retire(job)
 }

@@ -1,5 +1,6 @@
 //! The events of a job: each is one line of its journal.
 
+use crate::clocks::{BootTime, WallTime};
 use crate::control::InputKind;
 use crate::host::Host;
 use crate::label::Label;
@@ -28,16 +29,18 @@ pub struct Record {
 /// When something happened, on two clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
-    /// Wall clock in Unix milliseconds. For people only; no decision uses it.
-    pub wall_ms: u64,
-    /// Milliseconds since boot, including suspended time. Used for durations and deadlines.
-    pub boot_ms: u64,
+    /// For people only; no decision uses it.
+    #[serde(rename = "wall_ms")]
+    pub wall: WallTime,
+    /// For durations and deadlines.
+    #[serde(rename = "boot_ms")]
+    pub boot: BootTime,
 }
 
 impl Moment {
     /// The same as the interface writes it.
     pub fn timestamp(self) -> Timestamp {
-        Timestamp::from_unix_ms(self.wall_ms)
+        self.wall.into()
     }
 }
 

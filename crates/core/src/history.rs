@@ -5,6 +5,7 @@
 //! jobs. A job stays linked in `live/` until its line is here, so no end is missing from both. Neither
 //! is synced. If a power loss takes both, the next boot makes the link again.
 
+use crate::clocks::WallTime;
 use crate::id::JobId;
 use crate::layout::{self, Home};
 use std::fs;
@@ -16,15 +17,15 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// One job's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    pub ended_ms: u64,
+    pub ended: WallTime,
     pub id: JobId,
 }
 
 /// Records an end. The caller removes the job's live link afterwards.
 pub fn append(home: &Home, entry: &Entry) -> io::Result<()> {
-    let path = home.ended().join((entry.ended_ms / DAY_MS).to_string());
+    let path = home.ended().join((entry.ended.ms() / DAY_MS).to_string());
     // The leading newline limits the damage of a line cut short by a full disk to that line.
-    let line = format!("\n{} {}\n", entry.ended_ms, entry.id);
+    let line = format!("\n{} {}\n", entry.ended.ms(), entry.id);
     layout::open_to_append(&path)?.write_all(line.as_bytes())
 }
 
@@ -38,7 +39,7 @@ pub fn newest(home: &Home) -> io::Result<impl Iterator<Item = Entry> + use<>> {
         .flat_map(|text| {
             // A keeper that took over from a dead one may record an end late.
             let mut entries: Vec<Entry> = lines(&text).collect();
-            entries.sort_by_key(|entry| std::cmp::Reverse(entry.ended_ms));
+            entries.sort_by_key(|entry| std::cmp::Reverse(entry.ended));
             entries
         }))
 }
@@ -68,9 +69,9 @@ fn lines(text: &[u8]) -> impl Iterator<Item = Entry> + '_ {
 
 fn parse(line: &[u8]) -> Option<Entry> {
     let line = str::from_utf8(line).ok()?;
-    let (ended_ms, id) = line.split_once(' ')?;
+    let (ended, id) = line.split_once(' ')?;
     Some(Entry {
-        ended_ms: ended_ms.parse().ok()?,
+        ended: WallTime::from_ms(ended.parse().ok()?),
         id: JobId::parse(id).ok()?,
     })
 }
@@ -107,7 +108,7 @@ mod tests {
         let home = Home::at(dir.path().to_owned());
         fs::create_dir(home.ended()).expect("made");
         let entry = |ended_ms: u64| Entry {
-            ended_ms,
+            ended: WallTime::from_ms(ended_ms),
             id: JobId::parse(&format!("j{ended_ms}")).expect("valid"),
         };
         for ms in [5, 6, DAY_MS + 1, 3 * DAY_MS, 3 * DAY_MS + 4] {
@@ -121,14 +122,14 @@ mod tests {
             .expect("written");
         let all: Vec<u64> = newest(&home)
             .expect("read")
-            .map(|entry| entry.ended_ms)
+            .map(|entry| entry.ended.ms())
             .collect();
         assert_eq!(all, [3 * DAY_MS + 4, 3 * DAY_MS, DAY_MS + 1, 6, 5]);
 
         forget_days(&home, |id| id.as_str() == "j6").expect("forgotten");
         let left: Vec<u64> = newest(&home)
             .expect("read")
-            .map(|entry| entry.ended_ms)
+            .map(|entry| entry.ended.ms())
             .collect();
         assert_eq!(left, [3 * DAY_MS + 4, 3 * DAY_MS, 6, 5]);
     }

@@ -5,10 +5,13 @@
 //! slow. A binary search over the marks and a scan of at most one spacing then find any line or time.
 //! Keepers only append; readers ignore an incomplete last mark.
 
+use crate::clocks::WallTime;
+use std::time::Duration;
+
 /// Scanning this many bytes takes a fraction of a millisecond.
 pub const SPACING: u64 = 1024 * 1024;
 /// The time between marks while output is slow.
-pub const INTERVAL_MS: u64 = 1000;
+pub const INTERVAL: Duration = Duration::from_secs(1);
 const BYTES: usize = 24;
 
 /// One entry of the index.
@@ -17,14 +20,14 @@ pub struct Mark {
     pub offset: u64,
     /// Newlines before the offset.
     pub newlines: u64,
-    /// The time at which the output reached the offset, in Unix milliseconds.
-    pub wall_ms: u64,
+    /// The time at which the output reached the offset.
+    pub at: WallTime,
 }
 
 impl Mark {
     pub fn encode(&self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
-        for (index, number) in [self.offset, self.newlines, self.wall_ms]
+        for (index, number) in [self.offset, self.newlines, self.at.ms()]
             .into_iter()
             .enumerate()
         {
@@ -42,7 +45,7 @@ impl Mark {
         Some(Mark {
             offset: number(0)?,
             newlines: number(1)?,
-            wall_ms: number(2)?,
+            at: WallTime::from_ms(number(2)?),
         })
     }
 }
@@ -94,14 +97,14 @@ impl Index {
     }
 
     /// The last mark that is not later than this time.
-    pub fn before_time(&self, wall_ms: u64) -> Mark {
-        self.before(|mark| mark.wall_ms <= wall_ms)
+    pub fn before_time(&self, time: WallTime) -> Mark {
+        self.before(|mark| mark.at <= time)
     }
 
-    /// The time by which the byte at this offset had been written; 0 if not known yet.
-    pub fn time_of(&self, offset: u64) -> u64 {
+    /// The time by which the byte at this offset had been written, if that is known yet.
+    pub fn time_of(&self, offset: u64) -> Option<WallTime> {
         let index = self.marks.partition_point(|mark| mark.offset <= offset);
-        self.marks.get(index).map_or(0, |mark| mark.wall_ms)
+        self.marks.get(index).map(|mark| mark.at)
     }
 
     fn before(&self, holds: impl Fn(&Mark) -> bool) -> Mark {
@@ -126,7 +129,7 @@ mod tests {
                     mark = Mark {
                         offset: mark.offset + bytes,
                         newlines: mark.newlines + lines.min(bytes),
-                        wall_ms: mark.wall_ms + ms,
+                        at: mark.at + Duration::from_millis(ms),
                     };
                     mark
                 })
@@ -144,7 +147,8 @@ mod tests {
             let by = |holds: &dyn Fn(&&Mark) -> bool| marks.iter().rfind(|mark| holds(mark)).copied().unwrap_or_default();
             prop_assert_eq!(index.before_offset(probe), by(&|mark| mark.offset <= probe));
             prop_assert_eq!(index.before_line(probe), by(&|mark| mark.newlines <= probe));
-            prop_assert_eq!(index.before_time(probe), by(&|mark| mark.wall_ms <= probe));
+            let time = WallTime::from_ms(probe);
+            prop_assert_eq!(index.before_time(time), by(&|mark| mark.at <= time));
         }
 
         #[test]

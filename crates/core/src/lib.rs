@@ -37,6 +37,7 @@
 pub mod bound;
 pub mod breaker;
 pub mod by_line;
+pub mod clocks;
 pub mod control;
 pub mod doorbell;
 pub mod ending;
@@ -63,6 +64,7 @@ pub mod words;
 
 pub use outlive_api::{defaults, event_id, id, incarnation, label, os_text, ready, signal, time};
 
+pub use clocks::{BootTime, WallTime};
 pub use control::{Reply, Request};
 pub use doorbell::Doorbell;
 pub use event::{Event, Record};

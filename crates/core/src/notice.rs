@@ -96,6 +96,7 @@ pub fn is_end_told(spec: &Spec, end: &End, promised: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clocks::{BootTime, WallTime};
     use crate::outcome::Outcome;
     use crate::process::BootId;
 
@@ -111,8 +112,8 @@ mod tests {
         let mut bytes = Vec::new();
         for (seq, event) in (1..).zip(events) {
             let at = Moment {
-                wall_ms: 1,
-                boot_ms: 1,
+                wall: WallTime::from_ms(1),
+                boot: BootTime::from_ms(1),
             };
             let record = Record {
                 v: 1,

@@ -9,12 +9,14 @@
 //! ```
 //! An event that does not fit the phase changes nothing. So the first `ended` wins every race.
 
+use crate::clocks::BootTime;
 use crate::event::{Event, Keeping, Moment, Record, StopCause, StopRequest};
 use crate::host::Host;
 use crate::label::Label;
 use crate::outcome::{End, EndedBy};
 use crate::process::{BootId, ProcRef};
 use crate::spec::Size;
+use outlive_api::time::Millis;
 use std::ops::Range;
 
 mod phase;
@@ -97,8 +99,8 @@ pub struct Stop {
     pub detail: Option<String>,
     /// The session that requested it.
     pub session: Option<Label>,
-    /// When the remaining processes will be killed, in milliseconds since boot.
-    pub kill_at: u64,
+    /// When the remaining processes will be killed.
+    pub kill_at: BootTime,
 }
 
 impl Stop {
@@ -107,7 +109,7 @@ impl Stop {
             by: asked.by,
             detail: asked.detail.clone(),
             session: asked.session.clone(),
-            kill_at: at.boot_ms.saturating_add(asked.grace_ms),
+            kill_at: at.boot + Millis(asked.grace_ms),
         }
     }
 }

@@ -19,38 +19,41 @@
 //! consumer held a valid claim before that line. After appending a claim, a consumer reads the file
 //! again to see whether its claim counts. A consumer that is killed or suspended never blocks others.
 
-use crate::defaults::{self, milliseconds};
+use crate::clocks::BootTime;
+use crate::defaults;
 use crate::event::Moment;
 use crate::incarnation::Incarnation;
 use crate::layout;
 use crate::process::BootId;
+use outlive_api::time::Millis;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// How long a claim lasts, and how often an event is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// A claim expires if it is not acked within this time.
-    pub claim_ms: u64,
+    pub claim: Duration,
     /// The event is dropped after this many deliveries without an ack.
     pub attempts: u32,
     /// An event that was delivered but not acked is dropped when it is older than this.
-    pub keep_ms: u64,
+    pub keep: Duration,
 }
 
 /// How long it counts that a session was shown an end. It should count until the agent's current turn
 /// ends, but nobody reports that moment; five minutes is longer than the pause between two checks in
 /// most turns.
-pub const SHOWN_MS: u64 = 5 * 60 * 1000;
+pub const SHOWN: Duration = Duration::from_secs(5 * 60);
 
 impl Default for Rules {
     fn default() -> Rules {
         Rules {
-            claim_ms: milliseconds(defaults::INBOX_CLAIM),
+            claim: defaults::INBOX_CLAIM,
             attempts: defaults::INBOX_ATTEMPTS,
-            keep_ms: milliseconds(defaults::INBOX_KEEP),
+            keep: defaults::INBOX_KEEP,
         }
     }
 }
@@ -86,7 +89,8 @@ pub enum Note {
     /// did not count for events that had been claimed `most` times before.
     Claimed {
         by: String,
-        for_ms: u64,
+        #[serde(rename = "for_ms")]
+        length: Millis,
         #[serde(default = "u32::max_value", skip_serializing_if = "is_any")]
         most: u32,
     },
@@ -147,7 +151,7 @@ pub struct Claim {
     pub by: String,
     boot: BootId,
     /// In milliseconds since that boot started.
-    pub until: u64,
+    pub until: BootTime,
 }
 
 /// The final state of an event.
@@ -161,9 +165,9 @@ pub enum Settled {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
     Now,
-    /// Another consumer has claimed it until then, in milliseconds since this boot started.
+    /// Another consumer has claimed it until then.
     Held {
-        until: u64,
+        until: BootTime,
     },
     /// It must be dropped.
     GiveUp(DropReason),
@@ -172,7 +176,7 @@ pub enum Due {
 
 impl Claim {
     fn holds(&self, when: &BootMoment) -> bool {
-        self.boot == when.boot && when.at.boot_ms < self.until
+        self.boot == when.boot && when.at.boot < self.until
     }
 }
 
@@ -208,8 +212,8 @@ impl Told {
         for seq in &line.seqs {
             let delivery = self.events.entry(*seq).or_default();
             match &line.note {
-                Note::Claimed { by, for_ms, most } if delivery.attempts < *most => {
-                    delivery.claim(by, *for_ms, &line.when);
+                Note::Claimed { by, length, most } if delivery.attempts < *most => {
+                    delivery.claim(by, *length, &line.when);
                 }
                 Note::Claimed { .. } => {}
                 Note::Told { how } => delivery.settle(Settled::Told(*how)),
@@ -255,17 +259,17 @@ impl Told {
             (None, None) if delivery.deliveries >= rules.attempts => {
                 Due::GiveUp(DropReason::Attempts)
             }
-            (None, None) if delivery.deliveries > 0 && age_ms(happened, when) > rules.keep_ms => {
+            (None, None) if delivery.deliveries > 0 && age(happened, when) > rules.keep => {
                 Due::GiveUp(DropReason::Age)
             }
             (None, None) => Due::Now,
         }
     }
 
-    /// Whether the session saw this event in passing less than [`SHOWN_MS`] ago.
+    /// Whether the session saw this event in passing less than [`SHOWN`] ago.
     pub fn was_just_shown(&self, seq: u64, when: &BootMoment) -> bool {
         let shown = self.of(seq).and_then(|delivery| delivery.shown.as_ref());
-        shown.is_some_and(|shown| age_ms(shown, when) <= SHOWN_MS)
+        shown.is_some_and(|shown| age(shown, when) <= SHOWN)
     }
 
     /// Whether a session may still ask for this event, so that its job must not be pruned.
@@ -276,28 +280,27 @@ impl Told {
         when: &BootMoment,
         rules: &Rules,
     ) -> bool {
-        !self.is_settled(seq)
-            && age_ms(happened, when) <= rules.keep_ms.max(milliseconds(defaults::KEEP_UNTOLD))
+        !self.is_settled(seq) && age(happened, when) <= rules.keep.max(defaults::KEEP_UNTOLD)
     }
 }
 
 /// How long ago something happened. Uses the wall clock only across a restart.
-pub fn age_ms(happened: &BootMoment, now: &BootMoment) -> u64 {
+pub fn age(happened: &BootMoment, now: &BootMoment) -> Duration {
     match happened.boot == now.boot {
-        true => now.at.boot_ms.saturating_sub(happened.at.boot_ms),
-        false => now.at.wall_ms.saturating_sub(happened.at.wall_ms),
+        true => now.at.boot.since(happened.at.boot),
+        false => now.at.wall.since(happened.at.wall),
     }
 }
 
 impl Delivery {
-    fn claim(&mut self, by: &str, for_ms: u64, when: &BootMoment) {
+    fn claim(&mut self, by: &str, length: Millis, when: &BootMoment) {
         let held = self.claim.as_ref().is_some_and(|claim| claim.holds(when));
         if self.settled.is_none() && !held {
             self.attempts += 1;
             self.claim = Some(Claim {
                 by: by.to_owned(),
                 boot: when.boot.clone(),
-                until: when.at.boot_ms.saturating_add(for_ms),
+                until: when.at.boot + length,
             });
         }
     }

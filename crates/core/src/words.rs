@@ -66,7 +66,9 @@ pub fn of_job<D>(spec: &Spec, data: D) -> OfJob<D> {
 /// How long after the job's end the lingering processes ended, if a keeper saw it.
 fn after_end(state: &State, ended: &LingeringEnded) -> Option<u64> {
     let (left, job) = (state.lingering_ended?, state.ended_at()?);
-    ended.seen.then(|| left.boot_ms.saturating_sub(job.boot_ms))
+    ended
+        .seen
+        .then(|| Millis::from(left.boot.since(job.boot)).0)
 }
 
 fn since_end(state: &State, ended: &LingeringEnded) -> u64 {

@@ -20,9 +20,11 @@
 //! | `signs` | watched lines, readiness, silence, prompts |
 //! | `errands` | processes that work for the keeper: doorbells, waiting for a lock |
 //! | `tree` | which processes are the job's |
+//! | `clock` | the time |
 //! | `hooks` | where tests can stop or kill a keeper |
 #![forbid(unsafe_code)]
 
+mod clock;
 mod errands;
 mod hooks;
 mod input;

@@ -83,7 +83,7 @@ impl Call {
 
     fn find_among_own(&self, text: &str) -> Result<JobId, Refused> {
         let mut own = self.list(list::Which::All, usize::MAX)?;
-        own.sort_by(|a, b| b.started_at.cmp(&a.started_at));
+        own.sort_by_key(|job| std::cmp::Reverse(job.started_at));
         let is_called = |job: &&Job| job.name.as_ref().is_some_and(|name| name.as_str() == text);
         if let Some(named) = own.iter().find(is_called) {
             return Ok(named.id.clone());

@@ -31,7 +31,7 @@ impl Sessions {
     pub fn new(given: Option<Label>, surrounding: Option<&str>) -> Result<Sessions, Error> {
         let surrounding = surrounding.map(|key| label("the session in the environment,", key));
         // Unique on this machine, which is enough for one home.
-        let made = format!("mcp-{}-{}", clock::wall_ms(), std::process::id());
+        let made = format!("mcp-{}-{}", clock::wall().ms(), std::process::id());
         Ok(Sessions {
             given,
             surrounding: surrounding.transpose()?,

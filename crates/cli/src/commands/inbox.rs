@@ -94,7 +94,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let delivery = match args.wait {
         None => inbox::take(&inbox, args.selection())?,
         Some(limit) => {
-            let deadline = limit.map(|limit| clock::boot_ms() + limit.as_millis() as u64);
+            let deadline = limit.map(|limit| clock::boot() + limit);
             let stdout = io::stdout();
             let mut waiter = Waiter::new(&inbox)?.for_receiver(stdout.as_fd());
             let delivery = waiter.next(args.selection(), deadline)?;

@@ -9,7 +9,7 @@
 use crate::error::Error;
 use crate::home::outlive::{Outlive, ids_in};
 use crate::moment;
-use outlive_core::{BootId, JobId, history, layout, links};
+use outlive_core::{BootId, JobId, WallTime, history, layout, links};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, Write};
@@ -27,16 +27,16 @@ pub fn once_a_boot(outlive: &Outlive) -> Result<Vec<JobId>, Error> {
     // In this order, since a job that ends meanwhile is noted before its link is removed.
     let mut jobs = outlive.all_ids()?;
     let live: HashSet<JobId> = ids_in(&home.live())?.into_iter().collect();
-    let mut ended: HashMap<JobId, u64> = HashMap::new();
+    let mut ended: HashMap<JobId, WallTime> = HashMap::new();
     for entry in history::newest(home).map_err(Error::io("cannot read", home.ended()))? {
         let at = ended.entry(entry.id).or_default();
-        *at = entry.ended_ms.max(*at);
+        *at = entry.ended.max(*at);
     }
     // An end is noted after it was synced, and before that its links were. But an earlier job of the same
     // id may have ended, been noted and pruned.
     let is_noted = |id: &JobId| {
         let at = ended.get(id);
-        at.is_some_and(|at| made_ms(outlive, id).is_none_or(|made| made <= *at))
+        at.is_some_and(|at| made_at(outlive, id).is_none_or(|made| made <= *at))
     };
     jobs.retain(|id| live.contains(id) || !is_noted(id));
     jobs.retain(|id| relink(outlive, id).is_err());
@@ -50,11 +50,11 @@ pub fn once_a_boot(outlive: &Outlive) -> Result<Vec<JobId>, Error> {
 }
 
 /// When a job was made, in Unix milliseconds.
-fn made_ms(outlive: &Outlive, id: &JobId) -> Option<u64> {
+fn made_at(outlive: &Outlive, id: &JobId) -> Option<WallTime> {
     let spec = fs::metadata(outlive.job_dir(id).spec());
     let made = spec.and_then(|spec| spec.modified()).ok()?;
     let since = made.duration_since(UNIX_EPOCH).ok()?;
-    Some(since.as_millis() as u64)
+    Some(WallTime::default() + since)
 }
 
 fn relink(outlive: &Outlive, id: &JobId) -> io::Result<()> {

@@ -7,7 +7,7 @@
 //!
 //! Which byte it is tells the kind of event and the process that will answer. The kernel releases the lock
 //! when the process dies, so a killed verb holds nothing back. A suspended one holds an event back for
-//! [`PATIENCE_MS`] at most. Any other holds it back for as long as it takes: a wait for several jobs answers
+//! [`PATIENCE`] at most. Any other holds it back for as long as it takes: a wait for several jobs answers
 //! when the last of them has ended.
 
 use crate::home::outlive::Outlive;
@@ -18,9 +18,10 @@ use outlive_sys::{lock, process};
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How long after an event the reservation of a suspended process counts.
-pub(crate) const PATIENCE_MS: u64 = 30_000;
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How many jobs one request reserves events of. Each costs a file descriptor, and the request needs more of
 /// them to reach the keepers.
@@ -62,13 +63,13 @@ impl Reservation {
 }
 
 /// Whether somebody's answer is about to tell an event of this kind that happened so long ago.
-pub(crate) fn is_answered(job: &JobDir, kind: Kind, age_ms: u64) -> bool {
+pub(crate) fn is_answered(job: &JobDir, kind: Kind, age: Duration) -> bool {
     let range = bytes(kind);
     let holders = layout::open(&job.journal())
         .and_then(|journal| lock::taken_bytes(&journal, range.clone()))
         .unwrap_or_default();
     let mut pids = holders.iter().map(|at| at - range.start);
-    pids.any(|pid| age_ms < PATIENCE_MS || is_at_work(pid))
+    pids.any(|pid| age < PATIENCE || is_at_work(pid))
 }
 
 /// Whether a process runs and is not suspended. One that cannot be seen (in another PID namespace) may be.
@@ -109,9 +110,8 @@ mod tests {
     use std::io;
     use std::process::{Command, Stdio};
     use std::thread;
-    use std::time::Duration;
 
-    const HOUR_MS: u64 = 60 * 60 * 1000;
+    const HOUR: Duration = Duration::from_secs(60 * 60);
 
     /// A wait for several jobs answers when the last has ended, however long that takes.
     #[test]
@@ -123,23 +123,33 @@ mod tests {
         let pid = u64::from(child.id());
         // As the child would.
         let reserve = |journal: &File| lock::share_byte(journal, bytes(Kind::Ended).start + pid);
-        assert!(!is_answered(&job, Kind::Ended, 0));
+        assert!(!is_answered(&job, Kind::Ended, Duration::ZERO));
         assert!(reserve(&journal)?);
-        assert!(is_answered(&job, Kind::Ended, HOUR_MS));
-        assert!(!is_answered(&job, Kind::Ready, 0), "another kind");
+        assert!(is_answered(&job, Kind::Ended, HOUR));
+        assert!(
+            !is_answered(&job, Kind::Ready, Duration::ZERO),
+            "another kind"
+        );
         signal(pid, "STOP");
         while !process::stat(pid as i32).is_some_and(|stat| stat.is_stopped()) {
             thread::sleep(Duration::from_millis(1));
         }
-        assert!(is_answered(&job, Kind::Ended, PATIENCE_MS - 1));
-        assert!(!is_answered(&job, Kind::Ended, PATIENCE_MS));
+        assert!(is_answered(
+            &job,
+            Kind::Ended,
+            PATIENCE - Duration::from_millis(1)
+        ));
+        assert!(!is_answered(&job, Kind::Ended, PATIENCE));
         signal(pid, "CONT");
         while process::stat(pid as i32).is_none_or(|stat| stat.is_stopped()) {
             thread::sleep(Duration::from_millis(1));
         }
-        assert!(is_answered(&job, Kind::Ended, HOUR_MS));
+        assert!(is_answered(&job, Kind::Ended, HOUR));
         drop(journal);
-        assert!(!is_answered(&job, Kind::Ended, 0), "it is gone");
+        assert!(
+            !is_answered(&job, Kind::Ended, Duration::ZERO),
+            "it is gone"
+        );
         child.kill()?;
         child.wait().map(drop)
     }

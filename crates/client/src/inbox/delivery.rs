@@ -14,11 +14,12 @@ use super::{Inbox, all_of};
 use crate::error::Error;
 use crate::hooks::{self, ConsumerHook as Hook};
 use crate::moment;
-use outlive_core::JobId;
 use outlive_core::told::{DropReason, Durable, Note, ToldBy};
+use outlive_core::{BootTime, JobId};
+use std::time::Duration;
 
 /// From losing a claim to the next look, so that claims of no length do not keep anybody busy.
-pub(super) const LOOK_AGAIN_MS: u64 = 20;
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Which events to take, and how many at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +44,7 @@ impl Default for Selection {
 pub(super) struct Found {
     pub events: Vec<InboxEvent>,
     /// When to look again because another consumer's claim lapses, in milliseconds since boot.
-    pub lapses_at: Option<u64>,
+    pub lapses_at: Option<BootTime>,
     /// The jobs that may have more to tell, and how far each had come.
     pub running: Vec<(JobId, u64)>,
     /// How many more events are due.
@@ -64,7 +65,7 @@ impl Found {
             .push((id, format!("cannot be read: {error}")));
     }
 
-    pub fn look_again_at(&mut self, until: u64) {
+    pub fn look_again_at(&mut self, until: BootTime) {
         self.lapses_at = Some(self.lapses_at.map_or(until, |at| at.min(until)));
     }
 
@@ -121,7 +122,7 @@ impl Claim {
         });
         if found.events.len() < before {
             // It may be due again, or be told by somebody else: the next look finds out.
-            found.look_again_at(moment::now().boot_ms + LOOK_AGAIN_MS);
+            found.look_again_at(moment::now().boot + LOOK_AGAIN);
         }
         Delivery { inbox, found }
     }
@@ -199,7 +200,7 @@ impl Delivery {
         &self.inbox
     }
 
-    pub(crate) fn lapses_at(&self) -> Option<u64> {
+    pub(crate) fn lapses_at(&self) -> Option<BootTime> {
         self.found.lapses_at
     }
 

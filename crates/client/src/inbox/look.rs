@@ -10,16 +10,18 @@ use crate::inbox::Origin;
 use crate::inbox::event::for_the_last_time;
 use crate::moment;
 use outlive_core::breaker;
-use outlive_core::told::{BootMoment, Due, Told, age_ms};
+use outlive_core::told::{BootMoment, Due, Told, age};
+use outlive_core::{BootTime, WallTime};
 use std::collections::BTreeMap;
 use std::fs;
+use std::time::Duration;
 
 /// One event that may be told now.
 #[derive(Clone, Copy, Debug)]
 struct DueItem {
     seq: u64,
     /// By which it is ordered among others.
-    at: u64,
+    at: WallTime,
     last: Option<DropReason>,
 }
 
@@ -140,9 +142,9 @@ impl Inbox {
         let mut due = Vec::new();
         // An end is of the moment it came, and what was found in the last of the output of a later one; and
         // a wall clock may be set back. What was journaled later is not told earlier.
-        let mut latest = 0;
+        let mut latest = WallTime::default();
         for item in source.items() {
-            latest = item.at.wall_ms.max(latest);
+            latest = item.at.wall.max(latest);
             let is_for_later = item.kind == Kind::Ended && self.unended.contains(&source.id);
             let was_shown = skip_shown && told.was_just_shown(item.seq, when);
             if was_shown || is_for_later {
@@ -176,10 +178,12 @@ impl Inbox {
         source: &Source,
         item: &Item<'_>,
         when: &BootMoment,
-    ) -> Option<u64> {
-        let age = age_ms(&source.happened(item.at), when);
+    ) -> Option<BootTime> {
+        let age = age(&source.happened(item.at), when);
         let is_left = source.is_answered(&self.outlive, item.kind, age);
-        is_left.then(|| when.at.boot_ms + (age / 2).clamp(50, 60_000))
+        is_left.then(|| {
+            when.at.boot + (age / 2).clamp(Duration::from_millis(50), Duration::from_secs(60))
+        })
     }
 }
 

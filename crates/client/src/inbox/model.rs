@@ -28,11 +28,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 const RULES: Rules = Rules {
-    claim_ms: 60_000,
+    claim: Duration::from_secs(60),
     attempts: 8,
-    keep_ms: 48 * 60 * 60 * 1000,
+    keep: Duration::from_secs(48 * 60 * 60),
 };
 
 /// One thing that was seen from outside.
@@ -91,7 +92,8 @@ impl World {
     }
 
     fn lapse(&self) {
-        self.clock.fetch_add(RULES.claim_ms + 1, Ordering::SeqCst);
+        self.clock
+            .fetch_add(RULES.claim.as_millis() as u64 + 1, Ordering::SeqCst);
     }
 
     fn outlive(&self) -> Outlive {

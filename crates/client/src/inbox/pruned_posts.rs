@@ -7,9 +7,9 @@
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::moment;
-use outlive_core::layout;
 use outlive_core::post::Post;
 use outlive_core::{Incarnation, JobId, Label};
+use outlive_core::{WallTime, layout};
 use outlive_sys::lock;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, Metadata};
@@ -29,7 +29,8 @@ pub struct Pruned {
     pub incarnation: Option<Incarnation>,
     pub session: Label,
     /// When it was posted, in Unix milliseconds.
-    pub posted_ms: u64,
+    #[serde(rename = "posted_ms")]
+    pub posted: WallTime,
 }
 
 fn path(outlive: &Outlive) -> PathBuf {
@@ -60,7 +61,7 @@ pub fn remember(outlive: &Outlive, post: &Post) -> Result<(), Error> {
         id: post.id.clone(),
         incarnation: post.incarnation.clone(),
         session: post.session.clone(),
-        posted_ms: post.at.wall_ms,
+        posted: post.at.wall,
     };
     let write = || {
         let mut file = alone_with(&path)?;
@@ -73,9 +74,8 @@ pub fn remember(outlive: &Outlive, post: &Post) -> Result<(), Error> {
 
 /// Leaves out what nobody will post again.
 pub fn forget_old(outlive: &Outlive) -> Result<(), Error> {
-    let remembered = REMEMBERED.as_millis() as u64;
-    let oldest = moment::now().wall_ms.saturating_sub(remembered);
-    let is_old = |one: &Pruned| one.posted_ms < oldest;
+    let oldest = moment::now().wall - REMEMBERED;
+    let is_old = |one: &Pruned| one.posted < oldest;
     if !all(outlive)?.iter().any(is_old) {
         return Ok(());
     }

@@ -18,6 +18,7 @@ use outlive_core::{BootId, Event, Incarnation, JobId, Label, Spec, State};
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// A job or a post, with what it has to tell.
 #[derive(Clone, Debug)]
@@ -284,9 +285,9 @@ impl Source {
     }
 
     /// Whether the answer to somebody's request is about to tell this.
-    pub fn is_answered(&self, outlive: &Outlive, kind: Kind, age_ms: u64) -> bool {
+    pub fn is_answered(&self, outlive: &Outlive, kind: Kind, age: Duration) -> bool {
         match self.origin {
-            Origin::Job { .. } => answering::is_answered(&outlive.job_dir(&self.id), kind, age_ms),
+            Origin::Job { .. } => answering::is_answered(&outlive.job_dir(&self.id), kind, age),
             Origin::Post(_) => false,
         }
     }

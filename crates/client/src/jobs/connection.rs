@@ -1,10 +1,10 @@
 //! A connection to a keeper.
 
+use crate::clock;
 use crate::error::Error;
 use outlive_core::control::{Reply, Request};
 use outlive_core::layout::CONTROL;
-use outlive_core::{JobDir, JobId};
-use outlive_sys::clock;
+use outlive_core::{BootTime, JobDir, JobId};
 use outlive_sys::control::{Read, Stream};
 use outlive_sys::poll::{self, Interest};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -77,7 +77,7 @@ impl Connection {
     }
 
     /// Waits for the answer until this moment, in milliseconds since boot. Returns `None` if none came.
-    pub fn receive_until(&mut self, id: &JobId, until: u64) -> Result<Option<Answer>, Error> {
+    pub fn receive_until(&mut self, id: &JobId, until: BootTime) -> Result<Option<Answer>, Error> {
         while !self.has_line() {
             if !self.wait_until(until)? {
                 return Ok(None);
@@ -97,16 +97,16 @@ impl Connection {
     }
 
     /// Whether there is something to read before this moment.
-    fn wait_until(&self, until: u64) -> Result<bool, Error> {
+    fn wait_until(&self, until: BootTime) -> Result<bool, Error> {
         loop {
-            let limit = Duration::from_millis(until.saturating_sub(clock::boot_ms()));
+            let limit = until.since(clock::boot());
             let ready = poll::wait(&[(self.as_fd(), Interest::Readable)], Some(limit))
                 .map_err(Error::io("cannot wait for", "a keeper"))?;
             if ready == [true] {
                 return Ok(true);
             }
             // Otherwise this process was suspended and resumed.
-            if clock::boot_ms() >= until {
+            if clock::boot() >= until {
                 return Ok(false);
             }
         }

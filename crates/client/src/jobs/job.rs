@@ -1,5 +1,6 @@
 //! Builds the [`Job`] of the interface from what was asked, what has happened and what its keeper sees.
 
+use crate::clock;
 use crate::home::outlive::Outlive;
 use crate::jobs::whereabouts::{self, Elsewhere};
 use crate::redact::{redact, redact_argv};
@@ -13,7 +14,7 @@ use outlive_core::event::Moment;
 use outlive_core::outcome::Outcome;
 use outlive_core::state::Tail;
 use outlive_core::{Input, JobDir, JobId, Millis, Phase, Spec, State, output};
-use outlive_sys::{clock, lock, process};
+use outlive_sys::{lock, process};
 use std::fs::File;
 use std::io::Read;
 
@@ -199,7 +200,7 @@ fn waiting_for(dir: &JobDir, spec: &Spec, state: &State) -> Option<WaitingFor> {
 }
 
 fn doorbell_status(state: &State, bell: &Doorbell) -> Option<DoorbellStatus> {
-    let (rang, failure) = match doorbell::standing(state, bell, clock::boot_ms())? {
+    let (rang, failure) = match doorbell::standing(state, bell, clock::boot())? {
         RingState::Rung => (DoorbellState::Rung, None),
         RingState::Waiting { failure, .. } => (DoorbellState::Waiting, failure),
         RingState::GivenUp { failure } => (DoorbellState::GivenUp, Some(failure)),
@@ -228,7 +229,7 @@ fn is_suspended(state: &State) -> bool {
 /// How long it has run, if that was in this boot.
 fn running_for(state: &State, since: Moment) -> Option<Millis> {
     let same_boot = state.boot.as_ref() == Some(&whereabouts::here().ok()?.boot);
-    same_boot.then(|| Millis(clock::boot_ms().saturating_sub(since.boot_ms)))
+    same_boot.then(|| clock::boot().since(since.boot).into())
 }
 
 #[cfg(test)]

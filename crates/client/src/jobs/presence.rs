@@ -16,6 +16,7 @@
 mod asking;
 mod recovery;
 
+use crate::clock;
 use crate::environment;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
@@ -23,7 +24,7 @@ use crate::jobs::connection::{Connection, PATIENCE};
 use crate::jobs::whereabouts::{self, Elsewhere, Whereabouts};
 use outlive_core::{JobDir, JobId, ProcRef, State, ending, layout, named};
 use outlive_sys::lock::{self, Locked};
-use outlive_sys::{capture, clock, process, tree};
+use outlive_sys::{capture, process, tree};
 use recovery::recover;
 use std::fs::File;
 use std::io;
@@ -134,7 +135,7 @@ fn clear_up(outlive: &Outlive, id: &JobId, state: &State) -> io::Result<()> {
         return Ok(());
     }
     if let Some(at) = state.ended_at() {
-        ending::note(&job, job.read_spec().ok().as_ref(), at.wall_ms)?;
+        ending::note(&job, job.read_spec().ok().as_ref(), at.wall)?;
     }
     ending::retire(&job)
 }
@@ -157,7 +158,7 @@ pub fn reach_within(
     let job = outlive.job_dir(id);
     // After a keeper takes the lock, it needs a moment before it listens, and sends no notification.
     // This takes about a millisecond; a minute means that something is very wrong.
-    let begun = clock::boot_ms();
+    let begun = clock::boot();
     loop {
         let (presence, state) = meet(outlive, id)?;
         match presence {
@@ -176,11 +177,11 @@ pub fn reach_within(
         }
         // The journal names this keeper, so its socket existed. Either the job deleted the socket or
         // the keeper is exiting.
-        let patience_ms = match keeper_lives(&state) {
-            true => 1_000,
-            false => 60_000,
+        let limit = match keeper_lives(&state) {
+            true => Duration::from_secs(1),
+            false => Duration::from_secs(60),
         };
-        if clock::boot_ms() > begun + patience_ms {
+        if clock::boot() > begun + limit {
             return Err(Error::NoAnswer(id.clone()));
         }
         thread::sleep(SHORT_PAUSE);

@@ -3,12 +3,13 @@
 //! Everything that deals with a job asks here first. A job on another host is left alone: nobody
 //! recovers it, connects to its socket or checks its process IDs, which mean other processes here.
 
+use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use outlive_core::host::{Disk, Here, Host, HostRelation};
-use outlive_core::{BootId, Input, JobDir, Spec, State, layout};
+use outlive_core::{BootId, BootTime, Input, JobDir, Spec, State, WallTime, layout};
 use outlive_sys::offers::host;
-use outlive_sys::{capture, clock, lock};
+use outlive_sys::{capture, lock};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
@@ -98,9 +99,10 @@ fn disk(outlive: &Outlive) -> Disk {
 /// Whether the journal was last written before this machine started. Uses the wall clock, which is good
 /// enough for a message when nothing else tells.
 pub fn is_from_before_boot(outlive: &Outlive, job: &JobDir) -> bool {
-    let started = clock::wall_ms().saturating_sub(clock::boot_ms());
+    let started = clock::wall() - clock::boot().since(BootTime::default());
     let written = fs::symlink_metadata(job.journal()).map(|found| found.mtime());
-    let written = written.map(|seconds| u64::try_from(seconds).unwrap_or(0) * 1000);
+    let written =
+        written.map(|seconds| WallTime::from_ms(u64::try_from(seconds).unwrap_or(0) * 1000));
     disk(outlive) == Disk::Own && written.is_ok_and(|written| written < started)
 }
 

@@ -1,6 +1,7 @@
 //! Follows an output while the job writes it.
 
 use super::{Output, Piece};
+use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::jobs::connection::Connection;
@@ -8,8 +9,7 @@ use crate::jobs::hold::Hold;
 use crate::jobs::presence::{self, Presence};
 use crate::verbs::wait::LOOK_ELSEWHERE;
 use outlive_core::control::Request;
-use outlive_core::{JobId, Spec, State};
-use outlive_sys::clock;
+use outlive_core::{BootTime, JobId, Spec, State};
 use outlive_sys::poll::{self, Interest};
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -21,8 +21,7 @@ pub struct Follow<'a> {
     outlive: &'a Outlive,
     spec: Spec,
     position: u64,
-    /// In milliseconds since boot.
-    deadline: Option<u64>,
+    deadline: Option<BootTime>,
     /// Prevents pruning of the output that is still to be read.
     _hold: Option<Hold>,
 }
@@ -130,7 +129,7 @@ impl<'a> Follow<'a> {
                 Presence::Elsewhere(_) => {
                     let look = after(LOOK_ELSEWHERE);
                     sleep_until(until.map_or(look, |until| until.min(look)))?;
-                    until.is_none_or(|until| clock::boot_ms() < until)
+                    until.is_none_or(|until| clock::boot() < until)
                 }
                 Presence::Kept | Presence::Over => match self.arm(&state)? {
                     Some(mut connection) => {
@@ -145,7 +144,7 @@ impl<'a> Follow<'a> {
                 },
             };
             if !has_news {
-                let is_over = self.deadline.is_some_and(|at| at <= clock::boot_ms());
+                let is_over = self.deadline.is_some_and(|at| at <= clock::boot());
                 return Ok(is_over.then_some(Chunk::OutOfTime));
             }
         }
@@ -185,28 +184,28 @@ impl<'a> Follow<'a> {
     }
 }
 
-/// The moment this long from now, in milliseconds since boot.
-fn after(limit: Duration) -> u64 {
-    clock::boot_ms().saturating_add(limit.as_millis() as u64)
+/// The time this long from now.
+fn after(limit: Duration) -> BootTime {
+    clock::boot() + limit
 }
 
-fn sleep_until(at: u64) -> Result<(), Error> {
-    let limit = Duration::from_millis(at.saturating_sub(clock::boot_ms()));
+fn sleep_until(at: BootTime) -> Result<(), Error> {
+    let limit = at.since(clock::boot());
     let slept = poll::wait(&[], Some(limit)).map(drop);
     slept.map_err(Error::io("cannot wait for", "more output"))
 }
 
 /// Whether an answer arrived before the deadline.
-fn wait_until(connection: &Connection, deadline: Option<u64>) -> Result<bool, Error> {
+fn wait_until(connection: &Connection, deadline: Option<BootTime>) -> Result<bool, Error> {
     loop {
-        let limit = deadline.map(|at| Duration::from_millis(at.saturating_sub(clock::boot_ms())));
+        let limit = deadline.map(|at| at.since(clock::boot()));
         let ready = poll::wait(&[(connection.as_fd(), Interest::Readable)], limit)
             .map_err(Error::io("cannot wait for", "a keeper"))?;
         if ready == [true] {
             return Ok(true);
         }
         // Otherwise this process was suspended and resumed.
-        if deadline.is_some_and(|at| at <= clock::boot_ms()) {
+        if deadline.is_some_and(|at| at <= clock::boot()) {
             return Ok(false);
         }
     }

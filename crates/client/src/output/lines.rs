@@ -2,6 +2,7 @@
 
 use super::{CHUNK, Output, Piece};
 use memchr::{memchr_iter, memrchr_iter};
+use outlive_core::WallTime;
 use std::io;
 use std::ops::Range;
 
@@ -123,8 +124,8 @@ impl Output {
     }
 
     /// The offset of the first line that came since this time, to the second.
-    pub fn since(&self, wall_ms: u64) -> io::Result<u64> {
-        let offset = self.index().before_time(wall_ms).offset.min(self.size);
+    pub fn since(&self, time: WallTime) -> io::Result<u64> {
+        let offset = self.index().before_time(time).offset.min(self.size);
         let begins_line = offset == 0 || self.read(offset - 1, 1)? == b"\n";
         match begins_line {
             true => Ok(offset),
@@ -132,12 +133,9 @@ impl Output {
         }
     }
 
-    /// When the byte at this offset was written, in Unix milliseconds; `None` if not known yet.
-    pub fn time_of(&self, offset: u64) -> Option<u64> {
-        match self.index().time_of(offset) {
-            0 => None,
-            wall_ms => Some(wall_ms),
-        }
+    /// When the byte at this offset was written, if that is known yet.
+    pub fn time_of(&self, offset: u64) -> Option<WallTime> {
+        self.index().time_of(offset)
     }
 }
 

@@ -1,5 +1,6 @@
 use super::blocks::Sizes;
 use super::*;
+use outlive_core::WallTime;
 use outlive_core::index::Mark;
 use proptest::prelude::*;
 use std::os::unix::fs::FileExt;
@@ -15,7 +16,7 @@ fn output(bytes: &[u8], missing: Vec<Range<u64>>, spacing: usize) -> Output {
     let mark = |end: usize| Mark {
         offset: end as u64,
         newlines: newlines(&bytes[..end]),
-        wall_ms: end as u64,
+        at: WallTime::from_ms(end as u64),
     };
     let marks: Vec<u8> = (spacing..=bytes.len())
         .step_by(spacing)

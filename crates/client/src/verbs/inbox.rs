@@ -1,14 +1,14 @@
 //! What a session has not been told yet: take it, wait for it, ack it.
 
+use crate::clock;
 use crate::error::Error;
 use crate::inbox::{Bell, Delivery, Inbox, Selection};
 use crate::jobs::connection::Connection;
 use crate::jobs::descriptors;
 use crate::jobs::presence::{self, Presence};
 use crate::verbs::wait::LOOK_ELSEWHERE;
-use outlive_core::JobId;
 use outlive_core::control::Request;
-use outlive_sys::clock;
+use outlive_core::{BootTime, JobId};
 use outlive_sys::poll::{self, Interest};
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -21,9 +21,9 @@ pub fn take(inbox: &Inbox, selection: Selection) -> Result<Delivery, Error> {
 
 /// How long a job is waited for that is being started, or cannot be read, before the next look: nothing
 /// tells when that changes. Twice as long each time, up to a limit.
-const MOMENT_MS: u64 = 1;
-const LONGEST_LAUNCH_MS: u64 = 1000;
-const LONGEST_UNREADABLE_MS: u64 = 30_000;
+const SHORTEST_PAUSE_MS: u64 = 1;
+const LONGEST_LAUNCH: Duration = Duration::from_secs(1);
+const LONGEST_UNREADABLE: Duration = Duration::from_secs(30);
 /// How long a keeper may take to take a connection. One that does not is tried again.
 const CONNECTING: Duration = Duration::from_millis(100);
 
@@ -85,13 +85,17 @@ impl<'a> Waiter<'a> {
         matches!(self.receiver, Receiver::Gone)
     }
 
-    /// Waits until there is something, or this moment on the clock of `boot_ms` has come, or whoever
+    /// Waits until there is something, or this time has come, or whoever
     /// was to receive it has gone.
-    pub fn next(&mut self, selection: Selection, deadline: Option<u64>) -> Result<Delivery, Error> {
+    pub fn next(
+        &mut self,
+        selection: Selection,
+        deadline: Option<BootTime>,
+    ) -> Result<Delivery, Error> {
         loop {
             self.bell.quiet();
             let delivery = take(self.inbox, selection)?;
-            let out_of_time = deadline.is_some_and(|at| clock::boot_ms() >= at);
+            let out_of_time = deadline.is_some_and(|at| clock::boot() >= at);
             if !delivery.is_empty() || out_of_time {
                 return Ok(delivery);
             }
@@ -106,13 +110,13 @@ impl<'a> Waiter<'a> {
     pub fn sleep_until_news(
         &mut self,
         delivery: &Delivery,
-        deadline: Option<u64>,
+        deadline: Option<BootTime>,
     ) -> Result<(), Error> {
         let retry = match self.connect(delivery.running())? {
             Reached::SomeAreOver => return Ok(()),
-            Reached::NotYet => Some(LONGEST_LAUNCH_MS),
-            Reached::NotFromHere => Some(LOOK_ELSEWHERE.as_millis() as u64),
-            Reached::All if delivery.problems().next().is_some() => Some(LONGEST_UNREADABLE_MS),
+            Reached::NotYet => Some(LONGEST_LAUNCH),
+            Reached::NotFromHere => Some(LOOK_ELSEWHERE),
+            Reached::All if delivery.problems().next().is_some() => Some(LONGEST_UNREADABLE),
             Reached::All => None,
         };
         let retry = self.back_off(retry);
@@ -123,14 +127,15 @@ impl<'a> Waiter<'a> {
     }
 
     /// When to look again, where nothing but time can tell.
-    fn back_off(&mut self, longest: Option<u64>) -> Option<u64> {
+    fn back_off(&mut self, longest: Option<Duration>) -> Option<BootTime> {
         let Some(longest) = longest else {
             self.tries = 0;
             return None;
         };
-        let ms = MOMENT_MS.checked_shl(self.tries).unwrap_or(longest);
+        let pause = SHORTEST_PAUSE_MS.checked_shl(self.tries);
+        let pause = pause.map_or(longest, Duration::from_millis);
         self.tries = (self.tries + 1).min(u64::BITS - 1);
-        Some(clock::boot_ms() + ms.min(longest))
+        Some(clock::boot() + pause.min(longest))
     }
 
     /// Has every keeper tell when there is news after what was read.
@@ -180,8 +185,8 @@ impl<'a> Waiter<'a> {
     }
 
     /// Sleeps until the bell rings or a keeper says something, which needs to be asked again then.
-    fn sleep(&mut self, until: Option<u64>) -> Result<(), Error> {
-        let limit = until.map(|at| Duration::from_millis(at.saturating_sub(clock::boot_ms())));
+    fn sleep(&mut self, until: Option<BootTime>) -> Result<(), Error> {
+        let limit = until.map(|at| at.since(clock::boot()));
         let (ids, mut on): (Vec<JobId>, Vec<_>) = self
             .keepers
             .iter()

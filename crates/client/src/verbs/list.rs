@@ -95,7 +95,7 @@ pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
             from_history += 1;
         }
     }
-    ended.sort_by(|a, b| b.ended_at.cmp(&a.ended_at));
+    ended.sort_by_key(|job| std::cmp::Reverse(job.ended_at));
     ended.truncate(filter.limit);
     listing.jobs.append(&mut ended);
     Ok(listing)

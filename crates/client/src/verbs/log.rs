@@ -1,5 +1,6 @@
 //! The output of a job.
 
+use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::inbox::Receipt;
@@ -16,7 +17,6 @@ use outlive_api::log::{Cursor, LogPage, Screen};
 use outlive_core::notice::Kind;
 use outlive_core::told::ToldBy;
 use outlive_core::{JobId, Timestamp};
-use outlive_sys::clock;
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
@@ -111,7 +111,7 @@ fn find(output: &Output, part: &Part) -> io::Result<Range<u64>> {
         }
         Part::After(Cursor(from)) => (*from).min(size)..size,
         Part::Since { age, lines } => {
-            let moment = clock::wall_ms().saturating_sub(age.as_millis() as u64);
+            let moment = clock::wall() - *age;
             let from = output.since(moment)?;
             match lines {
                 Some(lines) => from.max(output.tail(*lines)?)..size,
@@ -299,9 +299,7 @@ impl Log {
 
     /// When a line was written.
     pub fn time_of(&self, line: &Line) -> Option<Timestamp> {
-        self.output
-            .time_of(line.offset)
-            .map(Timestamp::from_unix_ms)
+        self.output.time_of(line.offset).map(Timestamp::from)
     }
 
     /// What comes after it, as it comes. Where it began with the first byte, the end is told with it.

@@ -1,5 +1,6 @@
 //! Put a piece of work that was done elsewhere into a session's inbox.
 
+use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::{Outlive, make_private};
 use crate::hooks::{self, PosterHook};
@@ -11,7 +12,7 @@ use outlive_core::layout::{self, GONE, NEW, PRIVATE, PostDir};
 use outlive_core::notice::Kind;
 use outlive_core::post::{self, Post};
 use outlive_core::{JobId, Label, links};
-use outlive_sys::{clock, file};
+use outlive_sys::file;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -42,7 +43,7 @@ pub fn post(outlive: &Outlive, asked: Asked) -> Result<(EventId, Posted), Error>
     make_private(&outlive.home().posts())?;
     let id = match asked.id {
         Some(id) => id,
-        None => JobId::make(clock::wall_ms(), random::number()?),
+        None => JobId::make(clock::wall().ms(), random::number()?),
     };
     if outlive.job_dir(&id).path().exists() {
         return Err(Error::PostIdTaken(id));

@@ -5,6 +5,7 @@
 //! the links that bear its id go, while nobody else can have that id: from the moment it is renamed, they may
 //! be another job's.
 
+use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::{Outlive, ids_in};
 use crate::hooks::{self, PrunerHook as Hook};
@@ -17,8 +18,7 @@ use crate::verbs::prune_posts::{prune_posts, sweep_inboxes};
 use outlive_core::defaults::PRUNE_AGE;
 use outlive_core::layout::{self, GONE, NEW};
 use outlive_core::told::{self as told_record, BootMoment, Rules};
-use outlive_core::{BootId, JobDir, JobId, Spec, doorbell, history, links, named};
-use outlive_sys::clock;
+use outlive_core::{BootId, JobDir, JobId, Spec, WallTime, doorbell, history, links, named};
 use outlive_sys::lock::{self, Lock, Locked};
 use std::fs;
 use std::io;
@@ -82,8 +82,8 @@ pub struct Pruned {
 struct Ended {
     id: JobId,
     spec: Spec,
-    ended_ms: u64,
-    age_ms: u64,
+    ended: WallTime,
+    age: Duration,
     bytes: u64,
     /// A doorbell of it is still to be rung, and nothing else is left of it.
     rings: bool,
@@ -145,15 +145,15 @@ fn read(outlive: &Outlive, id: &JobId, now: &BootMoment) -> Result<Option<Ended>
     let dir = outlive.job_dir(id);
     let spec = outlive.read_spec(id)?;
     let (_, state) = presence::meet(outlive, id)?;
-    let rings = doorbell::only_rings(&state, &spec.doorbells, clock::boot_ms());
+    let rings = doorbell::only_rings(&state, &spec.doorbells, clock::boot());
     match state.ended_at() {
         Some(at) if state.is_final() || rings => {
             let boot = state.boot.unwrap_or_else(|| BootId(String::new()));
             Ok(Some(Ended {
                 id: id.clone(),
                 spec,
-                ended_ms: at.wall_ms,
-                age_ms: told_record::age_ms(&BootMoment { boot, at }, now),
+                ended: at.wall,
+                age: told_record::age(&BootMoment { boot, at }, now),
                 bytes: disk_usage(dir.path()),
                 rings,
             }))
@@ -179,7 +179,7 @@ fn disk_usage(directory: &Path) -> u64 {
 
 /// Those to remove, oldest end first.
 fn select(mut ended: Vec<Ended>, asked: &Prune) -> Vec<Ended> {
-    ended.sort_by(|a, b| (b.ended_ms, &b.id).cmp(&(a.ended_ms, &a.id)));
+    ended.sort_by(|a, b| (b.ended, &b.id).cmp(&(a.ended, &a.id)));
     let nothing_else = asked.keep.is_none() && asked.max_size.is_none() && !asked.all;
     let age = asked.older_than.or(nothing_else.then_some(PRUNE_AGE));
     let mut size = 0;
@@ -187,7 +187,7 @@ fn select(mut ended: Vec<Ended>, asked: &Prune) -> Vec<Ended> {
     ended.retain(|job| {
         size += job.bytes;
         rank += 1;
-        let too_old = age.is_some_and(|age| u128::from(job.age_ms) > age.as_millis());
+        let too_old = age.is_some_and(|age| job.age > age);
         let too_many = asked.keep.is_some_and(|keep| rank > keep);
         let too_large = asked.max_size.is_some_and(|most| size > most);
         asked.all || too_old || too_many || too_large
@@ -394,8 +394,8 @@ mod tests {
         Ended {
             id,
             spec: serde_json::from_value(spec).expect("a spec"),
-            ended_ms,
-            age_ms: 500 - ended_ms,
+            ended: WallTime::from_ms(ended_ms),
+            age: Duration::from_millis(500 - ended_ms),
             bytes,
             rings: false,
         }
@@ -405,7 +405,7 @@ mod tests {
         let jobs = vec![job(100, 10), job(300, 10), job(200, 10), job(400, 10)];
         select(jobs, &asked)
             .into_iter()
-            .map(|job| job.ended_ms)
+            .map(|job| job.ended.ms())
             .collect()
     }
 

@@ -9,7 +9,7 @@ use crate::inbox::{Item, Origin, Source, take_down_unheard};
 use crate::moment;
 use outlive_core::defaults::PRUNE_AGE;
 use outlive_core::layout::{GONE, NEW};
-use outlive_core::told::age_ms;
+use outlive_core::told as told_record;
 use outlive_core::{JobId, links, named};
 use std::fs;
 use std::io;
@@ -61,11 +61,11 @@ fn prune_post(
 
 fn is_asked_for(source: &Source, asked: &Prune) -> Result<bool, Error> {
     let nothing_else = asked.keep.is_none() && asked.max_size.is_none() && !asked.all;
-    let age = asked.older_than.or(nothing_else.then_some(PRUNE_AGE));
+    let limit = asked.older_than.or(nothing_else.then_some(PRUNE_AGE));
     let now = moment::when()?;
     let is_too_old = |item: &Item| {
-        let ms = age_ms(&source.happened(item.at), &now);
-        age.is_some_and(|age| u128::from(ms) > age.as_millis())
+        let age = told_record::age(&source.happened(item.at), &now);
+        limit.is_some_and(|limit| age > limit)
     };
     Ok(asked.all || source.items().iter().all(is_too_old))
 }

@@ -1,5 +1,6 @@
 //! One job now. Changes nothing about it, except that a job nobody looks after is looked after.
 
+use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::inbox::told;
@@ -11,8 +12,7 @@ use crate::output::{Look, Output};
 use crate::redact::redact;
 use crate::view;
 use outlive_api::job::Job;
-use outlive_core::{Input, JobId, Spec, State};
-use outlive_sys::clock;
+use outlive_core::{BootTime, Input, JobId, Spec, State};
 use std::io;
 use std::ops::Range;
 use std::time::Duration;
@@ -141,29 +141,28 @@ pub fn show_all(outlive: &Outlive, ids: &[JobId], patience: Duration) -> Vec<Res
     let at_once = descriptors::budget(ids.len())
         .connections
         .min(ASKED_AT_ONCE);
-    let until = clock::boot_ms() + patience.as_millis() as u64;
+    let until = clock::boot() + patience;
     ids.chunks(at_once)
         .flat_map(|ids| show_some(outlive, ids, until))
         .collect()
 }
 
 /// What keepers that are asked late get all the same: those that are not suspended answer sooner.
-const AT_LEAST_MS: u64 = 20;
+const AT_LEAST: Duration = Duration::from_millis(20);
 
 /// Each costs a file descriptor while it is asked.
 const ASKED_AT_ONCE: usize = 128;
 
-fn show_some(outlive: &Outlive, ids: &[JobId], until: u64) -> Vec<Result<Job, Error>> {
+fn show_some(outlive: &Outlive, ids: &[JobId], until: BootTime) -> Vec<Result<Job, Error>> {
     let ask = |id: &JobId| {
         let record = Record::read(outlive, id)?;
         let asked = record.is_worth_asking();
-        let left = until.saturating_sub(clock::boot_ms()).max(AT_LEAST_MS);
-        let asked =
-            asked.then(|| presence::PendingLook::of(outlive, id, Duration::from_millis(left)));
+        let left = until.since(clock::boot()).max(AT_LEAST);
+        let asked = asked.then(|| presence::PendingLook::of(outlive, id, left));
         Ok((record, asked))
     };
     let asked: Vec<Result<_, Error>> = ids.iter().map(ask).collect();
-    let until = until.max(clock::boot_ms() + AT_LEAST_MS);
+    let until = until.max(clock::boot() + AT_LEAST);
     let answers = ids.iter().zip(asked).map(|(id, asked)| {
         let (record, asked) = asked?;
         let sight = match asked {

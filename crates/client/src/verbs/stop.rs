@@ -1,5 +1,6 @@
 //! Stop jobs: TERM, grace, KILL, the whole tree of each.
 
+use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::inbox::Receipt;
@@ -13,7 +14,6 @@ use outlive_core::control::Request;
 use outlive_core::notice::Kind;
 use outlive_core::told::ToldBy;
 use outlive_core::{JobId, State, doorbell};
-use outlive_sys::clock;
 use std::time::Duration;
 
 /// How to stop.
@@ -157,7 +157,7 @@ fn ask(
 
 fn only_rings(outlive: &Outlive, id: &JobId, state: &State) -> bool {
     let spec = outlive.read_spec(id);
-    spec.is_ok_and(|spec| doorbell::only_rings(state, &spec.doorbells, clock::boot_ms()))
+    spec.is_ok_and(|spec| doorbell::only_rings(state, &spec.doorbells, clock::boot()))
 }
 
 fn finish(

@@ -1,6 +1,7 @@
 //! Block until jobs have ended, without polling: each keeper rings when there is news of its job,
 //! and the journal tells what.
 
+use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::inbox::answering::Reservation;
@@ -15,8 +16,7 @@ use outlive_api::job::Job;
 use outlive_core::control::{Reply, Request};
 use outlive_core::notice::Kind;
 use outlive_core::told::ToldBy;
-use outlive_core::{JobId, Spec, State};
-use outlive_sys::clock;
+use outlive_core::{BootTime, JobId, Spec, State};
 use outlive_sys::poll::{self, Interest};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -80,9 +80,7 @@ pub struct Waited {
 
 /// Waits.
 pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error> {
-    let deadline = how
-        .timeout
-        .map(|timeout| clock::boot_ms().saturating_add(timeout.as_millis() as u64));
+    let deadline = how.timeout.map(|timeout| clock::boot() + timeout);
     let budget = descriptors::budget(ids.len());
     let _holds: Vec<Option<Hold>> = ids
         .iter()
@@ -99,7 +97,7 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
     let mut out_of_time = false;
     while !is_enough(&watches, how.until) && !out_of_time {
         let ready = sleep(&watches, deadline)?;
-        out_of_time = deadline.is_some_and(|at| clock::boot_ms() >= at);
+        out_of_time = deadline.is_some_and(|at| clock::boot() >= at);
         for place in ready {
             let room = Room::beside(&watches, most);
             watches[place] = watches[place].look(outlive, &ids[place], how.what, room)?;
@@ -314,7 +312,7 @@ fn is_enough(watches: &[Watch], until: Until) -> bool {
 }
 
 /// The places of those there may be news of; none once the time is up.
-fn sleep(watches: &[Watch], deadline: Option<u64>) -> Result<Vec<usize>, Error> {
+fn sleep(watches: &[Watch], deadline: Option<BootTime>) -> Result<Vec<usize>, Error> {
     let armed: Vec<(usize, &Connection)> = watches
         .iter()
         .enumerate()
@@ -332,15 +330,15 @@ fn sleep(watches: &[Watch], deadline: Option<u64>) -> Result<Vec<usize>, Error> 
         })
         .collect();
     let pause = unarmed.iter().map(|(_, pause)| pause).min();
-    let look = pause.map(|pause| clock::boot_ms() + pause.as_millis() as u64);
+    let look = pause.map(|pause| clock::boot() + *pause);
     let on: Vec<_> = armed
         .iter()
         .map(|(_, connection)| (connection.as_fd(), Interest::Readable))
         .collect();
-    let is_past = |at: Option<u64>| at.is_some_and(|at| clock::boot_ms() >= at);
+    let is_past = |at: Option<BootTime>| at.is_some_and(|at| clock::boot() >= at);
     loop {
         let until = deadline.into_iter().chain(look).min();
-        let limit = until.map(|at| Duration::from_millis(at.saturating_sub(clock::boot_ms())));
+        let limit = until.map(|at| at.since(clock::boot()));
         let ready = poll::wait(&on, limit).map_err(Error::io("cannot wait for", "the keepers"))?;
         let mut ready: Vec<usize> = armed
             .iter()

@@ -8,7 +8,7 @@ fn boot() -> BootId {
 fn entry(at_ms: u64, job: &str, seq: u64, wish: Wish) -> Entry {
     Entry {
         boot: boot(),
-        at_ms,
+        at: BootTime::from_ms(at_ms),
         job: JobId::parse(job).expect("an id"),
         seq,
         wish,
@@ -87,7 +87,10 @@ fn a_flood_trips_the_breaker_and_the_first_match_after_the_silence_resumes() {
         .collect();
     let expected: Vec<_> = table.iter().map(|(_, _, verdict)| Some(*verdict)).collect();
     assert_eq!(verdicts(&entries, SMALL), expected);
-    assert_eq!(fold(&encode(&entries[..6])).silent_until(), Some(40));
+    assert_eq!(
+        fold(&encode(&entries[..6])).silent_until(),
+        Some(BootTime::from_ms(40))
+    );
     assert_eq!(fold(&encode(&entries)).silent_until(), None);
 }
 
@@ -129,7 +132,7 @@ fn trimming_a_list_does_not_make_a_late_repeat_count_as_new() {
         entry(0, "a", 1, Wish::Match),
         entry(51, "b", 2, Wish::Match),
     ]);
-    let rest = trimmed(&list, &boot(), SMALL, 52);
+    let rest = trimmed(&list, &boot(), SMALL, BootTime::from_ms(52));
     let next = entry(52, "c", 1, Wish::Match);
     assert_eq!(
         fold(&list[rest..]).apply(&next),
@@ -137,7 +140,10 @@ fn trimming_a_list_does_not_make_a_late_repeat_count_as_new() {
         "cut at {rest}"
     );
     // If an entry and its repeat are both cut off, nothing is counted twice.
-    assert_eq!(trimmed(&list, &boot(), SMALL, 1000), list.len());
+    assert_eq!(
+        trimmed(&list, &boot(), SMALL, BootTime::from_ms(1000)),
+        list.len()
+    );
 }
 
 #[test]
@@ -197,7 +203,8 @@ fn model(entries: &[Entry], rules: BreakerRules) -> Vec<Option<Verdict>> {
             continue;
         }
         let at = entry
-            .at_ms
+            .at
+            .ms()
             .max(verdicts.iter().map(|(at, _)| *at).max().unwrap_or(0));
         let since_resumed = verdicts
             .iter()
@@ -243,7 +250,7 @@ proptest! {
         let verdicts = verdicts(&entries, SMALL);
         let mut now = 0;
         let told: Vec<u64> = entries.iter().zip(&verdicts).filter_map(|(entry, verdict)| {
-            now = now.max(if verdict.is_some() { entry.at_ms } else { 0 });
+            now = now.max(if verdict.is_some() { entry.at.ms() } else { 0 });
             let told = matches!(verdict, Some(Verdict::Admitted | Verdict::Resumes { .. }));
             (told && entry.wish == Wish::Match).then_some(now)
         }).collect();
@@ -271,9 +278,9 @@ proptest! {
         let entries: Vec<Entry> = (1..).zip(entries).map(|(seq, entry)| Entry { seq, ..entry }).collect();
         let cut = cut.min(entries.len());
         let list = encode(&entries[..cut]);
-        let now = entries[..cut].iter().map(|entry| entry.at_ms).max().unwrap_or(0) + later;
-        let rest = trimmed(&list, &boot(), SMALL, now);
-        let next = entries[cut..].iter().map(|entry| Entry { at_ms: entry.at_ms + later, ..entry.clone() });
+        let now = entries[..cut].iter().map(|entry| entry.at.ms()).max().unwrap_or(0) + later;
+        let rest = trimmed(&list, &boot(), SMALL, BootTime::from_ms(now));
+        let next = entries[cut..].iter().map(|entry| Entry { at: entry.at + Millis(later), ..entry.clone() });
         let next: Vec<u8> = next.flat_map(|entry| entry.encode()).collect();
         let whole = [&list[..], &next].concat();
         for (_, entry) in self::entries(&whole[rest..], &boot()) {
@@ -294,6 +301,6 @@ proptest! {
     #[test]
     fn reading_an_arbitrary_list_never_panics(list: Vec<u8>, now: u64) {
         fold(&list);
-        prop_assert!(trimmed(&list, &boot(), SMALL, now) <= list.len());
+        prop_assert!(trimmed(&list, &boot(), SMALL, BootTime::from_ms(now)) <= list.len());
     }
 }

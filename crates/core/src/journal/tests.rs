@@ -1,11 +1,12 @@
 use super::*;
+use crate::clocks::{BootTime, WallTime};
 use crate::outcome::{End, EndedBy, Outcome};
 use crate::process::{BootId, ProcRef};
 use proptest::prelude::*;
 
 const AT: Moment = Moment {
-    wall_ms: 5,
-    boot_ms: 5,
+    wall: WallTime::from_ms(5),
+    boot: BootTime::from_ms(5),
 };
 
 fn life() -> Vec<Event> {

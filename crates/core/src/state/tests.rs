@@ -1,4 +1,5 @@
 use super::*;
+use crate::clocks::WallTime;
 use crate::outcome::Outcome;
 use proptest::prelude::*;
 
@@ -119,7 +120,7 @@ fn the_end_of_lingering_processes_counts_once() {
         (Ignored, 0),
     ];
     assert_eq!(taken, expected);
-    assert_eq!(state.lingering_ended.map(|at| at.wall_ms), Some(3));
+    assert_eq!(state.lingering_ended.map(|at| at.wall.ms()), Some(3));
 }
 
 fn matched(count: u64) -> Event {
@@ -159,8 +160,8 @@ fn records(events: &[Event]) -> Vec<Record> {
             v: 1,
             seq: place as u64 + 1,
             at: Moment {
-                wall_ms: place as u64,
-                boot_ms: place as u64,
+                wall: WallTime::from_ms(place as u64),
+                boot: BootTime::from_ms(place as u64),
             },
             event: event.clone(),
         })

@@ -1,10 +1,11 @@
 use super::*;
+use crate::clocks::WallTime;
 use proptest::prelude::*;
 
 const RULES: Rules = Rules {
-    claim_ms: 100,
+    claim: Duration::from_millis(100),
     attempts: 4,
-    keep_ms: 5000,
+    keep: Duration::from_millis(5000),
 };
 const EVENTS: [u64; 3] = [3, 7, 9];
 
@@ -12,8 +13,8 @@ fn at(boot: u32, ms: u64) -> BootMoment {
     BootMoment {
         boot: BootId(boot.to_string()),
         at: Moment {
-            wall_ms: ms,
-            boot_ms: ms,
+            wall: WallTime::from_ms(ms),
+            boot: BootTime::from_ms(ms),
         },
     }
 }
@@ -25,7 +26,7 @@ fn claimed(by: &str, ms: u64) -> Line {
         seqs: vec![1],
         note: Note::Claimed {
             by: by.to_owned(),
-            for_ms: 100,
+            length: Millis(100),
             most: RULES.attempts,
         },
     }
@@ -85,14 +86,14 @@ fn expired_claims_never_drop_an_event() {
     let claims = (0..50).map(|n| Line {
         note: Note::Claimed {
             by: "killed".to_owned(),
-            for_ms: 100,
+            length: Millis(100),
             most: u32::MAX,
         },
         ..claimed("killed", 200 * n)
     });
     let mut lines: Vec<Line> = claims.collect();
     let rules = Rules {
-        keep_ms: 1_000_000,
+        keep: Duration::from_millis(1_000_000),
         ..RULES
     };
     let due = |lines: &[Line]| told_after(lines).due(1, &at(1, 0), &at(1, 20_000), &rules);
@@ -130,7 +131,7 @@ fn a_line_about_another_job_with_the_same_id_does_not_count() {
 
 #[test]
 fn an_event_that_was_never_delivered_is_not_dropped_for_its_age() {
-    let (happened, weekend) = (at(1, 0), at(1, RULES.keep_ms * 10));
+    let (happened, weekend) = (at(1, 0), at(1, RULES.keep.as_millis() as u64 * 10));
     let due = |lines: &[Line]| told_after(lines).due(1, &happened, &weekend, &RULES);
     assert_eq!(due(&[]), Due::Now);
     assert_eq!(due(&[claimed("a", 10)]), Due::Now, "a claim is no delivery");
@@ -149,7 +150,7 @@ fn a_shown_event_counts_as_shown_for_a_while() {
     };
     let told = told_after(&[shown]);
     assert!(told.was_just_shown(1, &at(1, 20)));
-    assert!(!told.was_just_shown(1, &at(1, 20 + SHOWN_MS)));
+    assert!(!told.was_just_shown(1, &at(1, 20 + SHOWN.as_millis() as u64)));
     assert!(!told.was_just_shown(2, &at(1, 20)));
 }
 
@@ -258,13 +259,13 @@ impl World {
             Consumer::Looked { when, due } => {
                 self.claims += 1;
                 let by = format!("{who}-{}", self.claims);
-                let for_ms = RULES.claim_ms;
+                let length = Millis::from(RULES.claim);
                 self.note(
                     when,
                     due,
                     Note::Claimed {
                         by: by.clone(),
-                        for_ms,
+                        length,
                         most: u32::MAX,
                     },
                 );

@@ -1,12 +1,13 @@
 //! Starting processes that work for the keeper, and handling their results.
 
+use crate::clock;
 use crate::errands::errand::{Errand, Task, Time, own_program};
 use crate::supervise::keeper::Keeper;
 use crate::supervise::kept_job::KeptJob;
 use crate::supervise::timing::Paused;
+use outlive_core::BootTime;
 use outlive_core::event::Event;
 use outlive_core::ready::Ready;
-use outlive_sys::clock;
 use outlive_sys::process::{self, Status};
 use std::fs::File;
 use std::io;
@@ -88,7 +89,7 @@ impl Errands {
     }
 
     /// When the next process has used up its time.
-    pub fn end_at(&self) -> Option<u64> {
+    pub fn end_at(&self) -> Option<BootTime> {
         let ends = self.at_work.iter().filter_map(|errand| match errand.time {
             Time::Until(at) => Some(at),
             Time::AsItTakes | Time::Up => None,
@@ -98,7 +99,7 @@ impl Errands {
 
     /// Kills the processes that have used up their time.
     pub fn end_late(&mut self) {
-        let now = clock::boot_ms();
+        let now = clock::now();
         for errand in &mut self.at_work {
             if matches!(errand.time, Time::Until(at) if at <= now) {
                 errand.time = Time::Up;

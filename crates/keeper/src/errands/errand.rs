@@ -5,8 +5,8 @@
 //! program itself end with the keeper that started them; its successor starts its own.
 
 use crate::MARK;
-use outlive_core::JobDir;
 use outlive_core::signal::Signal;
+use outlive_core::{BootTime, JobDir};
 use outlive_sys::process::own;
 use outlive_sys::process::{self, PidFd};
 use outlive_sys::{file, spawn, tree};
@@ -55,8 +55,7 @@ pub struct Errand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Time {
     AsItTakes,
-    /// In milliseconds since boot.
-    Until(u64),
+    Until(BootTime),
     /// It was ended because it took too long.
     Up,
 }

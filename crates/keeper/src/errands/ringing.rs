@@ -4,6 +4,7 @@
 //! input, and what came of it is journaled; a failed one is tried again later. The job is closed when
 //! none is left to ring. Killed over it, the next keeper rings again what the journal does not tell of.
 
+use crate::clock;
 use crate::errands::dispatch::Errands;
 use crate::errands::errand::{Errand, Task, Time};
 use crate::hooks::Hook;
@@ -13,19 +14,21 @@ use crate::supervise::stopping::Stop;
 use outlive_core::doorbell::{self, Doorbell, RingState};
 use outlive_core::event::Event;
 use outlive_core::outcome::Outcome;
-use outlive_core::{State, words};
+use outlive_core::units::show_duration;
+use outlive_core::{BootTime, State, words};
+use outlive_sys::file;
 use outlive_sys::process::Status;
-use outlive_sys::{clock, file};
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::process::Command;
+use std::time::Duration;
 
 impl Errands {
     /// Rings the doorbells that are due.
     pub fn ring(&mut self, job: &mut KeptJob, stop: &Stop) -> io::Result<()> {
         self.write_rings(job)?;
-        let now = clock::boot_ms();
+        let now = clock::now();
         for number in 0..job.spec().doorbells.len() {
             let is_due = rings_at(job, stop, number).is_some_and(|at| at <= now);
             if self.is_ringing(job, number) || !is_due {
@@ -33,8 +36,8 @@ impl Errands {
             }
             match start_ringing(job, number) {
                 Ok(mut errand) => {
-                    let time = job.spec().doorbells[number].time_ms();
-                    errand.time = Time::Until(now.saturating_add(time));
+                    let limit = job.spec().doorbells[number].time_limit();
+                    errand.time = Time::Until(now + limit);
                     self.at_work.push(errand);
                     job.reach(Hook::Ringing);
                 }
@@ -58,7 +61,7 @@ impl Errands {
     }
 
     /// When one is to be rung that is not being rung.
-    pub fn next_ring(&self, job: &KeptJob, stop: &Stop) -> Option<u64> {
+    pub fn next_ring(&self, job: &KeptJob, stop: &Stop) -> Option<BootTime> {
         let bells = 0..job.spec().doorbells.len();
         bells
             .filter(|number| !self.is_ringing(job, *number))
@@ -90,8 +93,8 @@ impl Errands {
             Status::Exited { code } => Some(format!("ended with {code}")),
             Status::Signaled { .. } if errand.time == Time::Up => {
                 let bell = job.spec().doorbells.get(number);
-                let time = words::duration(bell.map_or(0, Doorbell::time_ms));
-                Some(format!("took longer than {time}, and was killed"))
+                let limit = show_duration(bell.map_or(Duration::ZERO, Doorbell::time_limit));
+                Some(format!("took longer than {limit}, and was killed"))
             }
             Status::Signaled { signal, .. } => Some(format!("was ended by signal {signal}")),
         };
@@ -142,7 +145,7 @@ impl Keeper<'_> {
 }
 
 /// When a doorbell is to be rung next, if it is.
-fn rings_at(job: &KeptJob, stop: &Stop, number: usize) -> Option<u64> {
+fn rings_at(job: &KeptJob, stop: &Stop, number: usize) -> Option<BootTime> {
     match standing(job.state(), job.spec().doorbells.get(number)?) {
         Some(RingState::Waiting { failure, .. })
             if stop.gives_up_doorbells() && failure.is_some() =>
@@ -199,5 +202,5 @@ fn event(job: &KeptJob) -> io::Result<File> {
 }
 
 fn standing(state: &State, bell: &Doorbell) -> Option<RingState> {
-    doorbell::standing(state, bell, clock::boot_ms())
+    doorbell::standing(state, bell, clock::now())
 }

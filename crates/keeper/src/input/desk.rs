@@ -1,5 +1,6 @@
 //! Serving writes: in turn, each once, as fast as the job takes them.
 
+use crate::clock;
 use crate::hooks::Hook;
 use crate::input::channel::Channel;
 use crate::input::spool::{Last, Writes};
@@ -7,21 +8,23 @@ use crate::input::typing::{Line, STRETCH};
 use crate::signs::awaiting;
 use crate::supervise::clients::{ClientId, Written};
 use crate::supervise::keeper::Keeper;
+use outlive_core::BootTime;
 use outlive_core::control::{InputKind, Reply, Write};
 use outlive_core::event::Event;
 use outlive_core::spec::Size;
-use outlive_sys::{clock, terminal};
+use outlive_sys::terminal;
 use std::collections::VecDeque;
 use std::io;
+use std::time::Duration;
 
 /// A writer is answered once no more than this waits for the job to read it.
 const ROOM: u64 = 1024 * 1024;
 /// While somebody waits for the job to wait for input, it is looked at after each sign of life, and
 /// then less and less often: the kernel tells what a process is blocked in, but not when.
-const FIRST_LOOK_MS: u64 = 20;
-const LONGEST_LOOK_MS: u64 = 1000;
+const FIRST_LOOK: Duration = Duration::from_millis(20);
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
 /// How long the client of a dead keeper has to go on with its write before others may.
-const RETURN_MS: u64 = 5000;
+const RETURN: Duration = Duration::from_secs(5);
 
 /// What the acting keeper knows of the job's input.
 #[derive(Debug, Default)]
@@ -33,8 +36,8 @@ pub struct Desk {
     queue: VecDeque<(ClientId, Write)>,
     /// Accepted and not yet taken by the job.
     pending: u64,
-    look_gap: u64,
-    pub look_at: Option<u64>,
+    look_gap: Duration,
+    pub look_at: Option<BootTime>,
 }
 
 /// Whose turn it is to write.
@@ -45,7 +48,7 @@ enum Turn {
     /// Its write has more pieces to come.
     Client(ClientId),
     /// A write with this token has, whose client was another keeper's; until then it is waited for.
-    Absent { token: String, until: u64 },
+    Absent { token: String, until: BootTime },
 }
 
 impl Desk {
@@ -66,7 +69,7 @@ impl Desk {
         let turn = match &writes.unfinished {
             Some(token) => Turn::Absent {
                 token: token.clone(),
-                until: clock::boot_ms() + RETURN_MS,
+                until: clock::now() + RETURN,
             },
             None => Turn::Anybody,
         };
@@ -80,7 +83,7 @@ impl Desk {
     }
 
     /// When somebody who does not come back is no longer waited for.
-    pub fn turn_ends_at(&self) -> Option<u64> {
+    pub fn turn_ends_at(&self) -> Option<BootTime> {
         match self.turn {
             Turn::Absent { until, .. } => Some(until),
             Turn::Anybody | Turn::Client(_) => None,
@@ -204,7 +207,7 @@ impl Keeper<'_> {
     pub fn serve_queue(&mut self) -> io::Result<()> {
         match &self.desk.turn {
             Turn::Client(holder) if self.clients.is_there(*holder) => return Ok(()),
-            Turn::Absent { until, .. } if clock::boot_ms() < *until => {
+            Turn::Absent { until, .. } if clock::now() < *until => {
                 return self.serve_returned();
             }
             Turn::Client(_) | Turn::Absent { .. } | Turn::Anybody => self.desk.turn = Turn::Anybody,
@@ -274,8 +277,8 @@ impl Keeper<'_> {
     /// There was a sign of life: whoever waits for a prompt may soon have one.
     pub fn look_soon(&mut self) {
         if self.clients.is_input_awaited() {
-            self.desk.look_gap = FIRST_LOOK_MS;
-            self.desk.look_at = Some(clock::boot_ms() + FIRST_LOOK_MS);
+            self.desk.look_gap = FIRST_LOOK;
+            self.desk.look_at = Some(clock::now() + FIRST_LOOK);
         }
     }
 
@@ -295,8 +298,8 @@ impl Keeper<'_> {
         match awaiting {
             Ok(Some(awaiting)) => self.clients.tell_input(&Reply::InputAwaited { awaiting }),
             Ok(None) | Err(_) => {
-                self.desk.look_gap = (self.desk.look_gap * 2).clamp(FIRST_LOOK_MS, LONGEST_LOOK_MS);
-                self.desk.look_at = Some(clock::boot_ms() + self.desk.look_gap);
+                self.desk.look_gap = (self.desk.look_gap * 2).clamp(FIRST_LOOK, LONGEST_LOOK);
+                self.desk.look_at = Some(clock::now() + self.desk.look_gap);
             }
         }
         Ok(())

@@ -13,7 +13,7 @@ use crate::input::channel::Terminal;
 use crate::output::flow::{Flow, LARGEST_FEED};
 use crate::output::store::Store;
 use outlive_core::event::Event;
-use outlive_core::{JobDir, OutputFiles, Spec, State};
+use outlive_core::{BootTime, JobDir, OutputFiles, Spec, State};
 use outlive_sys::capture::{self, Moved};
 use std::fs::File;
 use std::io;
@@ -91,12 +91,12 @@ impl Capture {
     }
 
     /// When [`Capture::tick`] is to be called.
-    pub fn due_at(&self) -> Option<u64> {
+    pub fn due_at(&self) -> Option<BootTime> {
         self.flow.due_at()
     }
 
     /// Looks whether a stream of output is over.
-    pub fn tick(&mut self, source: Source<'_>, now: u64) {
+    pub fn tick(&mut self, source: Source<'_>, now: BootTime) {
         self.flow.tick(source.feed, now);
     }
 

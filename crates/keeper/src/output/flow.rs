@@ -11,7 +11,9 @@
 //! cheapest there are. But what a user may have in pipes is bounded for all of its programs, so a feed is
 //! wide only while output comes in a stream.
 
-use outlive_sys::{capture, clock};
+use crate::clock;
+use outlive_core::BootTime;
+use outlive_sys::capture;
 use std::fs::File;
 use std::thread;
 use std::time::Duration;
@@ -32,7 +34,7 @@ const WORTH_A_MOVE: usize = 8;
 const NAP: Duration = Duration::from_micros(150);
 /// After so long without output a stream is over. One that waits for its disk, or for the processor, has
 /// shorter breaks.
-const BREAK_MS: u64 = 1000;
+const BREAK: Duration = Duration::from_secs(1);
 
 /// What is known of the writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +55,7 @@ pub struct Wide {
     /// What it held before.
     made: usize,
     /// Once it has been dry: when it is looked whether more has come.
-    look_at: Option<u64>,
+    look_at: Option<BootTime>,
     /// Whether more has come since.
     flows: bool,
 }
@@ -79,14 +81,14 @@ impl Flow {
     /// There is nothing more now.
     pub fn ran_dry(&mut self) {
         match self {
-            Flow::Fast(wide) if wide.look_at.is_none() => wide.look_again(clock::boot_ms()),
+            Flow::Fast(wide) if wide.look_at.is_none() => wide.look_again(clock::now()),
             Flow::Fast(_) => {}
             Flow::Slow { .. } | Flow::Refused => *self = Flow::NEW,
         }
     }
 
     /// When [`Flow::tick`] is to be called.
-    pub fn due_at(&self) -> Option<u64> {
+    pub fn due_at(&self) -> Option<BootTime> {
         match self {
             Flow::Fast(wide) => wide.look_at,
             Flow::Slow { .. } | Flow::Refused => None,
@@ -94,7 +96,7 @@ impl Flow {
     }
 
     /// Makes a feed as it was in which nothing has come for a while.
-    pub fn tick(&mut self, feed: &File, now: u64) {
+    pub fn tick(&mut self, feed: &File, now: BootTime) {
         if let Flow::Fast(wide) = self
             && wide.look_at.is_some_and(|at| at <= now)
         {
@@ -121,8 +123,8 @@ impl Wide {
         })
     }
 
-    fn look_again(&mut self, now: u64) {
-        self.look_at = Some(now + BREAK_MS);
+    fn look_again(&mut self, now: BootTime) {
+        self.look_at = Some(now + BREAK);
         self.flows = false;
     }
 }
@@ -162,7 +164,7 @@ mod tests {
         flow.tick(&feed, at);
         assert!(width(&feed) > made, "more has come");
         let at = flow.due_at().expect("it is looked again");
-        flow.tick(&feed, at - 1);
+        flow.tick(&feed, at - Duration::from_millis(1));
         assert!(width(&feed) > made, "it is too early");
         flow.tick(&feed, at);
         assert_eq!((width(&feed), flow), (made, Flow::NEW));
@@ -187,7 +189,7 @@ mod tests {
         let wide = width(&feed);
         flow.ran_dry();
         writer.write_all(&vec![0; wide]).expect("room for all");
-        flow.tick(&feed, u64::MAX / 2);
+        flow.tick(&feed, BootTime::from_ms(u64::MAX / 2));
         assert_eq!(width(&feed), wide);
         assert!(flow.due_at().is_some(), "and is looked at again");
     }
@@ -202,7 +204,7 @@ mod tests {
         }
         assert!(matches!(flow, Flow::Fast(_)), "what there is is used");
         flow.ran_dry();
-        flow.tick(&feed, u64::MAX / 2);
+        flow.tick(&feed, BootTime::from_ms(u64::MAX / 2));
         assert_eq!((width(&feed), flow), (LARGEST_FEED, Flow::NEW));
     }
 }

@@ -3,11 +3,11 @@
 //! The marks are a help for readers, not the truth: one that cannot be written is not missed by the
 //! job, and a reader that finds too few scans further.
 
-use crate::supervise::ledger;
+use crate::clock;
 use outlive_core::event::Moment;
-use outlive_core::index::{INTERVAL_MS, Index, Mark, SPACING};
+use outlive_core::index::{INTERVAL, Index, Mark, SPACING};
 use outlive_core::layout;
-use outlive_core::{JobDir, OutputFiles};
+use outlive_core::{BootTime, JobDir, OutputFiles};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -27,8 +27,8 @@ pub struct Indexing {
     last: Mark,
     /// How far the output had come when last looked at, and when that was.
     seen: (u64, Moment),
-    /// When the last mark was made, in milliseconds since boot.
-    marked: u64,
+    /// When the last mark was made.
+    marked: BootTime,
 }
 
 impl Indexing {
@@ -45,8 +45,8 @@ impl Indexing {
             file: None,
             length: index.length(),
             last: index.last(),
-            seen: (0, ledger::now()),
-            marked: 0,
+            seen: (0, clock::moment()),
+            marked: BootTime::default(),
         })
     }
 
@@ -59,10 +59,10 @@ impl Indexing {
         dropped: u64,
         ended: bool,
     ) -> io::Result<()> {
-        let now = ledger::now();
+        let now = clock::moment();
         let (before, came) = self.seen;
         // After a lull, what came before it is marked with its own time.
-        if before > self.last.offset && now.boot_ms.saturating_sub(came.boot_ms) >= INTERVAL_MS {
+        if before > self.last.offset && now.boot.since(came.boot) >= INTERVAL {
             self.mark(output, before, came)?;
         }
         // Marks are missing for this much only where somebody took them away, or made the output longer
@@ -73,7 +73,7 @@ impl Indexing {
         while size >= self.last.offset + SPACING {
             self.mark(output, self.last.offset + SPACING, now)?;
         }
-        let slow = now.boot_ms.saturating_sub(self.marked) >= INTERVAL_MS;
+        let slow = now.boot.since(self.marked) >= INTERVAL;
         if size > self.last.offset && (slow || ended || dropped > self.last.offset) {
             self.mark(output, size, now)?;
         }
@@ -87,7 +87,7 @@ impl Indexing {
             offset,
             newlines: self.last.newlines + newlines,
             // Readers search by time: where the clock was set back, time stands still until it is as late.
-            wall_ms: at.wall_ms.max(self.last.wall_ms),
+            at: at.wall.max(self.last.at),
         };
         let file = match self.file.take() {
             Some(file) => file,
@@ -98,7 +98,7 @@ impl Indexing {
             .write_all_at(&mark.encode(), self.length)?;
         self.length += mark.encode().len() as u64;
         self.last = mark;
-        self.marked = at.boot_ms;
+        self.marked = at.boot;
         Ok(())
     }
 }

@@ -4,17 +4,20 @@
 //! opened again (`shared.rs`) and a pidfd of the leader. Linux 6.15 and later report the leader's exit status through
 //! that pidfd, although the standby is not its parent.
 
+use crate::clock;
 use crate::hooks::Hook;
 use crate::start::findable::Finding;
 use crate::start::leader::Leader;
 use crate::start::tools;
 use crate::supervise::keeper::Keeper;
 use crate::tree::members::Tree;
+use outlive_core::BootTime;
 use outlive_core::event::Event;
 use outlive_sys::child::{self, Forked};
+use outlive_sys::process;
 use outlive_sys::process::own;
-use outlive_sys::{clock, process};
 use std::io;
+use std::time::Duration;
 
 /// The other process of the pair, as the keeper at work knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +27,12 @@ pub enum Company {
     /// A process that this one has forked.
     Child {
         pid: i32,
-        since_ms: u64,
+        since: BootTime,
         /// It has a descriptor of the leader: there was one when it was forked.
         knows_leader: bool,
     },
-    /// There is none. The next one is made at this time (milliseconds since boot).
-    Alone { until_ms: u64 },
+    /// There is none. The next one is made at this time.
+    Alone { until: BootTime },
 }
 
 /// Which process this is after a standby was made, or was not.
@@ -48,28 +51,28 @@ pub enum Which {
 /// Something may kill every one of them as soon as it begins, and would else have the pair fork as fast as it can.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Haste {
-    /// How many in a row lived less than [`YOUNG_MS`].
+    /// How many in a row lived less than [`YOUNG`].
     young: u32,
 }
 
-const YOUNG_MS: u64 = 1000;
+const YOUNG: Duration = Duration::from_secs(1);
 /// The first few are replaced at once: whoever kills both on purpose does so quickly.
 const AT_ONCE: u32 = 3;
-const FIRST_PAUSE_MS: u64 = 125;
+const FIRST_PAUSE: Duration = Duration::from_millis(125);
 /// Verbs wait for a keeper some seconds: one that takes over after this pause still answers them.
-const LONGEST_PAUSE_MS: u64 = 1000;
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Haste {
     /// One has died after having lived this long: says how long to wait before the next begins.
-    pub fn after(&mut self, lived_ms: u64) -> u64 {
-        if lived_ms >= YOUNG_MS {
+    pub fn after(&mut self, lived: Duration) -> Duration {
+        if lived >= YOUNG {
             self.young = 0;
-            return 0;
+            return Duration::ZERO;
         }
         self.young = self.young.saturating_add(1);
         match self.young.checked_sub(AT_ONCE) {
-            None | Some(0) => 0,
-            Some(more) => (FIRST_PAUSE_MS << more.min(16)).min(LONGEST_PAUSE_MS),
+            None | Some(0) => Duration::ZERO,
+            Some(more) => (FIRST_PAUSE * (1 << more.min(16))).min(LONGEST_PAUSE),
         }
     }
 }
@@ -87,12 +90,14 @@ impl Company {
     /// None could be made just now.
     pub fn alone_for_a_while() -> Company {
         Company::Alone {
-            until_ms: clock::boot_ms() + FIRST_PAUSE_MS,
+            until: clock::now() + FIRST_PAUSE,
         }
     }
 
     /// Nobody yet.
-    pub const NOBODY: Company = Company::Alone { until_ms: 0 };
+    pub const NOBODY: Company = Company::Alone {
+        until: BootTime::from_ms(0),
+    };
 
     pub fn pid(self) -> Option<i32> {
         match self {
@@ -110,9 +115,9 @@ impl Company {
     }
 
     /// When another standby is to be made.
-    pub fn due_at(self) -> Option<u64> {
+    pub fn due_at(self) -> Option<BootTime> {
         match self {
-            Company::Alone { until_ms } => Some(until_ms),
+            Company::Alone { until } => Some(until),
             Company::Parent(_) | Company::Child { .. } => None,
         }
     }
@@ -142,7 +147,7 @@ impl Pair {
     }
 
     /// When another standby is to be made.
-    pub fn due_at(&self) -> Option<u64> {
+    pub fn due_at(&self) -> Option<BootTime> {
         self.company.due_at()
     }
 
@@ -174,14 +179,13 @@ impl Pair {
         match self.company {
             Company::Child {
                 pid: standby,
-                since_ms,
+                since,
                 ..
             } if standby == pid => {
                 process::reap_child(pid)?;
-                let now = clock::boot_ms();
-                let pause_ms = self.haste.after(now.saturating_sub(since_ms));
-                let until_ms = now + pause_ms;
-                self.set(Company::Alone { until_ms }, tree);
+                let now = clock::now();
+                let until = now + self.haste.after(now.since(since));
+                self.set(Company::Alone { until }, tree);
                 Ok(true)
             }
             _ => Ok(false),
@@ -192,7 +196,7 @@ impl Pair {
     /// it could not learn how the leader ends.
     fn needs_standby(&self, has_leader: bool) -> bool {
         match self.company {
-            Company::Alone { until_ms } => until_ms <= clock::boot_ms(),
+            Company::Alone { until } => until <= clock::now(),
             Company::Child {
                 pid,
                 knows_leader: false,
@@ -206,10 +210,9 @@ impl Pair {
     }
 
     /// No process or memory could be had for a standby. This counts as if it had died at once.
-    fn could_not_fork(&mut self, now: u64, tree: &mut Tree) {
-        let pause_ms = self.haste.after(0).max(FIRST_PAUSE_MS);
-        let until_ms = now + pause_ms;
-        self.set(Company::Alone { until_ms }, tree);
+    fn could_not_fork(&mut self, now: BootTime, tree: &mut Tree) {
+        let until = now + self.haste.after(Duration::ZERO).max(FIRST_PAUSE);
+        self.set(Company::Alone { until }, tree);
     }
 }
 
@@ -220,7 +223,7 @@ impl Keeper<'_> {
         if !self.pair.needs_standby(has_leader) {
             return Which::Keeper;
         }
-        let now = clock::boot_ms();
+        let now = clock::now();
         let keeper = own::pid();
         let forked = child::fork_here();
         let tree = &mut self.processes.tree;
@@ -234,7 +237,7 @@ impl Keeper<'_> {
         };
         let standby = Company::Child {
             pid,
-            since_ms: now,
+            since: now,
             knows_leader: has_leader,
         };
         self.pair.set(standby, tree);
@@ -267,7 +270,8 @@ mod tests {
     #[test]
     fn those_that_die_young_are_replaced_more_and_more_slowly() {
         let mut haste = Haste::default();
-        let pauses: Vec<u64> = (0..12).map(|_| haste.after(YOUNG_MS - 1)).collect();
+        let lived = YOUNG - Duration::from_millis(1);
+        let pauses: Vec<u128> = (0..12).map(|_| haste.after(lived).as_millis()).collect();
         assert_eq!(
             pauses,
             [0, 0, 0, 250, 500, 1000, 1000, 1000, 1000, 1000, 1000, 1000]
@@ -277,15 +281,15 @@ mod tests {
     #[test]
     fn one_that_lived_long_is_replaced_at_once_and_the_count_begins_anew() {
         let mut haste = Haste::default();
-        let last = (0..9).map(|_| haste.after(0)).last();
-        assert_eq!(last, Some(LONGEST_PAUSE_MS));
-        assert_eq!(haste.after(YOUNG_MS), 0);
-        assert_eq!(haste.after(0), 0);
+        let last = (0..9).map(|_| haste.after(Duration::ZERO)).last();
+        assert_eq!(last, Some(LONGEST_PAUSE));
+        assert_eq!(haste.after(YOUNG), Duration::ZERO);
+        assert_eq!(haste.after(Duration::ZERO), Duration::ZERO);
     }
 
     #[test]
     fn a_count_of_any_size_has_a_pause() {
         let mut haste = Haste { young: u32::MAX };
-        assert_eq!(haste.after(0), LONGEST_PAUSE_MS);
+        assert_eq!(haste.after(Duration::ZERO), LONGEST_PAUSE);
     }
 }

@@ -1,5 +1,6 @@
 //! What a keeper needs and its heir could not make again: opened before the pair is two.
 
+use crate::clock;
 use crate::errands::keep_awake::KeepAwake;
 use crate::errands::lock_wait::Turn;
 use crate::input::channel::Channel;
@@ -9,17 +10,16 @@ use crate::pair::company::Haste;
 use crate::pair::front::Front;
 use outlive_core::layout::{self, CONTROL};
 use outlive_core::limits::{self, Files};
-use outlive_core::{Input, JobDir, Phase, ProcRef, Spec};
+use outlive_core::{BootTime, Input, JobDir, Phase, ProcRef, Spec};
+use outlive_sys::capture;
 use outlive_sys::child::{self, Gate, GateInside};
 use outlive_sys::control::Listener;
 use outlive_sys::process::{Limits, PidFd};
-use outlive_sys::{capture, clock};
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
 
 /// With the fewest files a keeper works with, this many clients at once have room.
 const FEWEST_CLIENTS: usize = 8;
@@ -49,8 +49,8 @@ pub struct Shared {
     /// The job's processes do not descend from this one, though nobody has adopted the job: it was a child of the
     /// keeper that it took over from.
     pub orphaned: bool,
-    /// When the keeper at work began (boot time), and how many before it died young.
-    pub begun_ms: u64,
+    /// When the keeper at work began, and how many before it died young.
+    pub begun: BootTime,
     pub haste: Haste,
     /// Which file the pair has locked.
     lock: FileId,
@@ -108,7 +108,7 @@ impl Shared {
             limits,
             leader: None,
             orphaned: false,
-            begun_ms: clock::boot_ms(),
+            begun: clock::now(),
             haste: Haste::default(),
             lock,
         };
@@ -123,8 +123,8 @@ impl Shared {
 
     /// Before this process takes over: waits where keepers have died one after the other.
     pub fn pause_before_taking_over(&mut self) {
-        let lived_ms = clock::boot_ms().saturating_sub(self.begun_ms);
-        thread::sleep(Duration::from_millis(self.haste.after(lived_ms)));
+        let lived = clock::now().since(self.begun);
+        thread::sleep(self.haste.after(lived));
     }
 
     /// Where the job's output comes from.

@@ -1,8 +1,8 @@
 //! This job's share in the breaker of its session: see [`outlive_core::breaker`].
 
 use outlive_core::breaker::{self, Breaker, BreakerRules, Entry, Verdict, Wish};
-use outlive_core::layout;
 use outlive_core::{BootId, JobDir, JobId, Spec};
+use outlive_core::{BootTime, layout};
 use outlive_sys::offers;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ pub struct Resume {
     /// How often this job has asked.
     asked: u64,
     /// Something of this job was silenced, and that ends then.
-    silent_until: Option<u64>,
+    silent_until: Option<BootTime>,
 }
 
 /// What becomes of a match.
@@ -84,7 +84,7 @@ impl Share {
     }
 
     /// Whether so many matches are told of.
-    pub fn ask(&mut self, now: u64, matches: u64) -> Told {
+    pub fn ask(&mut self, now: BootTime, matches: u64) -> Told {
         match self.wish(Wish::Match, matches, now) {
             // A list that cannot be written is no reason to keep silent.
             Ok(Some(Verdict::Admitted)) | Ok(None) | Err(_) => Told::Yes,
@@ -100,12 +100,12 @@ impl Share {
     }
 
     /// When this job may say that the silence is over.
-    pub fn due_at(&self) -> Option<u64> {
+    pub fn due_at(&self) -> Option<BootTime> {
         self.resume.silent_until
     }
 
     /// How many were silenced, where it is to be said and no other job was first.
-    pub fn tick(&mut self, now: u64) -> Option<u64> {
+    pub fn tick(&mut self, now: BootTime) -> Option<u64> {
         if self.resume.silent_until.is_none_or(|at| now < at) {
             return None;
         }
@@ -116,11 +116,11 @@ impl Share {
         }
     }
 
-    fn wish(&mut self, wish: Wish, matches: u64, now: u64) -> io::Result<Option<Verdict>> {
+    fn wish(&mut self, wish: Wish, matches: u64, now: BootTime) -> io::Result<Option<Verdict>> {
         self.resume.asked += 1;
         let entry = Entry {
             boot: self.boot.clone(),
-            at_ms: now,
+            at: now,
             job: self.job.clone(),
             seq: self.resume.asked,
             wish,
@@ -171,7 +171,7 @@ impl Share {
 
     /// Lets go of what no longer matters. An entry that comes in between may be lost, and then one match
     /// too many is told.
-    fn shorten(&mut self, list: &File, now: u64) -> io::Result<()> {
+    fn shorten(&mut self, list: &File, now: BootTime) -> io::Result<()> {
         let Some(read) = self.read.as_mut().filter(|read| read.to > read.large) else {
             return Ok(());
         };

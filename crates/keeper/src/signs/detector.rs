@@ -19,7 +19,7 @@ use outlive_core::control::InputKind;
 use outlive_core::event::{Event, Matched};
 use outlive_core::ready::Ready;
 use outlive_core::watch::Pattern;
-use outlive_core::{Input, JobDir, OutputFiles, Spec, State};
+use outlive_core::{BootTime, Input, JobDir, Millis, OutputFiles, Spec, State};
 use serde_json::Value;
 use std::io;
 use std::ops::Range;
@@ -37,8 +37,8 @@ pub struct Signs {
     pub prompt: Option<Prompt>,
     breaker: Option<breaker::Share>,
     /// How long an unfinished line must be still, and when that will be.
-    still_ms: u64,
-    still_at: Option<u64>,
+    still: Millis,
+    still_at: Option<BootTime>,
     progress: Progress,
     resume: Resume,
     unwritten: Unwritten,
@@ -63,7 +63,7 @@ impl Signs {
         spec: &Spec,
         state: &State,
         size: u64,
-        now: u64,
+        now: BootTime,
     ) -> io::Result<Option<Box<Signs>>> {
         let asked = spec.watch.is_some() || matches!(spec.ready, Some(Ready::Line(_)));
         if state.end().is_some() || !(asked || talks(spec) || spec.quiet_after_ms.is_some()) {
@@ -74,7 +74,13 @@ impl Signs {
 
     /// Kept out of line: most jobs are not watched, and the stack frame that this takes is larger than a page.
     #[inline(never)]
-    fn of(job: &JobDir, spec: &Spec, state: &State, size: u64, now: u64) -> io::Result<Box<Signs>> {
+    fn of(
+        job: &JobDir,
+        spec: &Spec,
+        state: &State,
+        size: u64,
+        now: BootTime,
+    ) -> io::Result<Box<Signs>> {
         let progress = Progress::open(job)?;
         let resume = progress.newer(&state.signs.resume);
         let compiled = |patterns: &[Pattern]| {
@@ -101,10 +107,10 @@ impl Signs {
             ready,
             silence: spec
                 .quiet_after_ms
-                .map(|after| Silence::begin(after, now, resume.silence == Some(size))),
+                .map(|after| Silence::begin(Millis(after), now, resume.silence == Some(size))),
             prompt: talks(spec).then(|| Prompt::begin(now, resume.prompt)),
             breaker: breaker::Share::of(job, spec, resume.breaker),
-            still_ms: spec.still_ms,
+            still: Millis(spec.still_ms),
             still_at: None,
             progress,
             resume,
@@ -118,7 +124,7 @@ impl Signs {
         output: &OutputFiles,
         size: u64,
         spec: &Spec,
-        now: u64,
+        now: BootTime,
     ) -> io::Result<()> {
         let dropped = spec.dropped(size);
         self.skip(&dropped);
@@ -146,7 +152,7 @@ impl Signs {
             self.scan(at, &buffer[..read], now);
             at += read as u64;
         }
-        self.still_at = self.is_begun().then_some(now + self.still_ms);
+        self.still_at = self.is_begun().then_some(now + self.still);
         Ok(())
     }
 
@@ -179,7 +185,7 @@ impl Signs {
             || self.ready.as_ref().is_some_and(begun)
     }
 
-    fn scan(&mut self, at: u64, bytes: &[u8], now: u64) {
+    fn scan(&mut self, at: u64, bytes: &[u8], now: BootTime) {
         let new = |scanner: &Scanner| {
             let skipped = scanner.end().saturating_sub(at).min(bytes.len() as u64);
             skipped as usize
@@ -213,7 +219,7 @@ impl Signs {
     }
 
     /// The output has been still: an unfinished line is looked at as it is.
-    fn look_at_begun(&mut self, now: u64) {
+    fn look_at_begun(&mut self, now: BootTime) {
         let mut found = Vec::new();
         if let Some(Watching { scanner, limit }) = &mut self.watch {
             scanner.still(&mut |hit| {
@@ -233,7 +239,7 @@ impl Signs {
     }
 
     /// The job has been started: what went before was neither silence nor a prompt.
-    pub fn begin(&mut self, now: u64) {
+    pub fn begin(&mut self, now: BootTime) {
         if let Some(silence) = &mut self.silence {
             silence.is_broken(now);
         }
@@ -243,7 +249,7 @@ impl Signs {
     }
 
     /// Says what is due now; `size` is how far the output has come.
-    pub fn tick(&mut self, now: u64, size: u64) {
+    pub fn tick(&mut self, now: BootTime, size: u64) {
         if self.still_at.is_some_and(|at| at <= now) {
             self.still_at = None;
             self.look_at_begun(now);
@@ -259,7 +265,8 @@ impl Signs {
             let event = Event::WatchResumed { silenced, resume };
             self.unwritten.put(vec![event]);
         }
-        if let Some(after_ms) = self.silence.as_mut().and_then(|silence| silence.tick(now)) {
+        if let Some(Millis(after_ms)) = self.silence.as_mut().and_then(|silence| silence.tick(now))
+        {
             self.resume.silence = Some(size);
             let resume = self.mark();
             self.unwritten.put(vec![Event::Quiet { after_ms, resume }]);
@@ -280,7 +287,7 @@ impl Signs {
     }
 
     /// When something is due next.
-    pub fn due_at(&self) -> Option<u64> {
+    pub fn due_at(&self) -> Option<BootTime> {
         let limit = self.watch.as_ref().and_then(|watch| watch.limit.due_at());
         let silence = self.silence.as_ref().and_then(Silence::due_at);
         let breaker = self.breaker.as_ref().and_then(breaker::Share::due_at);
@@ -292,7 +299,7 @@ impl Signs {
     }
 
     /// The job has ended: what was seen and not told is told now.
-    pub fn finish(&mut self, now: u64) {
+    pub fn finish(&mut self, now: BootTime) {
         self.look_at_begun(now);
         if let Some(Watching { scanner, limit }) = &mut self.watch
             && let Some(event) = limit.finish()
@@ -303,7 +310,7 @@ impl Signs {
     }
 
     /// Has an event of the watch journaled, if the session's other watches leave room for it.
-    fn tell(&mut self, event: limit::Event, place: Place, state: limit::State, now: u64) {
+    fn tell(&mut self, event: limit::Event, place: Place, state: limit::State, now: BootTime) {
         let seen = state.seen;
         if state.is_over() {
             self.watch = None;

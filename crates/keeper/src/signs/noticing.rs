@@ -1,13 +1,14 @@
 //! Looking for signs (watched lines, readiness, silence, prompts) as output comes and time passes, and writing
 //! those found to the journal.
 
+use crate::clock;
 use crate::hooks::Hook;
 use crate::output::capture::Capture;
 use crate::signs::detector::Signs;
 use crate::supervise::keeper::Keeper;
 use crate::supervise::kept_job::KeptJob;
+use outlive_core::BootTime;
 use outlive_core::control::InputKind;
-use outlive_sys::clock;
 use std::io;
 
 /// What a keeper looks for in the job.
@@ -30,7 +31,7 @@ impl Noticing {
         let Some(signs) = &mut self.signs else {
             return;
         };
-        let now = clock::boot_ms();
+        let now = clock::now();
         if size > self.seen {
             self.seen = size;
             if let Some(silence) = &mut signs.silence {
@@ -48,17 +49,17 @@ impl Noticing {
     /// The job, which had waited for its lock, has been started.
     pub fn begin(&mut self) {
         if let Some(signs) = &mut self.signs {
-            signs.begin(clock::boot_ms());
+            signs.begin(clock::now());
         }
     }
 
     /// When something is due.
-    pub fn due_at(&self) -> Option<u64> {
+    pub fn due_at(&self) -> Option<BootTime> {
         self.signs.as_deref().and_then(Signs::due_at)
     }
 
     /// Handles what depends on time alone. Says whether anything is looked for.
-    fn tick(&mut self, now: u64, size: u64) -> bool {
+    fn tick(&mut self, now: BootTime, size: u64) -> bool {
         match &mut self.signs {
             Some(signs) => {
                 signs.tick(now, size);
@@ -68,7 +69,7 @@ impl Noticing {
         }
     }
 
-    fn is_prompt_due(&self, now: u64) -> bool {
+    fn is_prompt_due(&self, now: BootTime) -> bool {
         let prompt = self.signs.as_ref().and_then(|signs| signs.prompt.as_ref());
         prompt
             .and_then(|prompt| prompt.look_at())
@@ -86,14 +87,14 @@ impl Noticing {
         if let Some(signs) = &mut self.signs
             && let Some(prompt) = &mut signs.prompt
         {
-            prompt.is_talked_to(clock::boot_ms());
+            prompt.is_talked_to(clock::now());
         }
     }
 
     /// The job has ended: signs that are not in the journal yet go there before the end does.
     pub fn finish(&mut self, job: &mut KeptJob) {
         if let Some(signs) = &mut self.signs {
-            signs.finish(clock::boot_ms());
+            signs.finish(clock::now());
         }
         self.journal(job);
         self.signs = None;
@@ -118,7 +119,7 @@ impl Noticing {
 impl Keeper<'_> {
     /// Handles the signs that depend on time. A job that waits for its lock is not silent: it has not begun.
     pub(crate) fn notice_time(&mut self) -> io::Result<()> {
-        let now = clock::boot_ms();
+        let now = clock::now();
         let size = self.output.capture.size();
         if self.is_waiting() || !self.signs.tick(now, size) {
             return Ok(());
@@ -133,7 +134,7 @@ impl Keeper<'_> {
     }
 
     /// When a sign is due.
-    pub(crate) fn signs_due_at(&self) -> Option<u64> {
+    pub(crate) fn signs_due_at(&self) -> Option<BootTime> {
         match self.is_waiting() {
             true => None,
             false => self.signs.due_at(),

@@ -3,55 +3,58 @@
 //! The kernel tells what a process is blocked in, but not when it begins to be. So the job is looked at
 //! a moment after each sign of life, and a few times more, and then no more until the next one.
 
+use outlive_core::{BootTime, Millis};
+use std::time::Duration;
+
 /// After a sign of life.
-const LOOKS_MS: [u64; 4] = [300, 1_000, 5_000, 30_000];
+const LOOKS: [Millis; 4] = [Millis(300), Millis(1_000), Millis(5_000), Millis(30_000)];
 /// Whoever has just written to the job is talking to it, and need not be told that it listens.
-const TALKING_MS: u64 = 15_000;
+const TALKING: Duration = Duration::from_secs(15);
 
 /// Looking for one job's prompts.
 #[derive(Clone, Copy, Debug)]
 pub struct Prompt {
     /// How often it has been looked since the last sign of life, and when that was.
     looks: usize,
-    alive: u64,
+    alive: BootTime,
     /// Until then somebody is talking to it.
-    talking: u64,
+    talking: BootTime,
     /// How far output and input had come when a prompt was told.
     told: Option<(u64, u64)>,
 }
 
 impl Prompt {
-    pub fn begin(now: u64, told: Option<(u64, u64)>) -> Prompt {
+    pub fn begin(now: BootTime, told: Option<(u64, u64)>) -> Prompt {
         Prompt {
             looks: 0,
             alive: now,
-            talking: 0,
+            talking: BootTime::default(),
             told,
         }
     }
 
     /// The job has written something, or was started.
-    pub fn is_alive(&mut self, now: u64) {
+    pub fn is_alive(&mut self, now: BootTime) {
         self.looks = 0;
         self.alive = now;
     }
 
     /// Somebody has written to it.
-    pub fn is_talked_to(&mut self, now: u64) {
-        self.talking = now + TALKING_MS;
+    pub fn is_talked_to(&mut self, now: BootTime) {
+        self.talking = now + TALKING;
         self.is_alive(now);
     }
 
-    pub fn look_at(&self) -> Option<u64> {
-        let after = LOOKS_MS.get(self.looks)?;
-        Some((self.alive + after).max(self.talking))
+    pub fn look_at(&self) -> Option<BootTime> {
+        let after = LOOKS.get(self.looks)?;
+        Some((self.alive + *after).max(self.talking))
     }
 
     /// It was looked at, and waits or not; says whether that is news, with how far output and input
     /// have come.
     pub fn looked(&mut self, awaits: bool, size: u64, accepted: u64) -> bool {
         self.looks = match awaits {
-            true => LOOKS_MS.len(),
+            true => LOOKS.len(),
             false => self.looks + 1,
         };
         let new = awaits && self.told != Some((size, accepted));
@@ -70,24 +73,28 @@ impl Prompt {
 mod tests {
     use super::*;
 
+    fn at(ms: u64) -> BootTime {
+        BootTime::from_ms(ms)
+    }
+
     #[test]
     fn a_prompt_is_told_once_and_looked_for_a_few_times() {
-        let mut prompt = Prompt::begin(1000, None);
-        assert_eq!(prompt.look_at(), Some(1300));
+        let mut prompt = Prompt::begin(at(1000), None);
+        assert_eq!(prompt.look_at(), Some(at(1300)));
         assert!(!prompt.looked(false, 5, 0));
-        assert_eq!(prompt.look_at(), Some(2000));
+        assert_eq!(prompt.look_at(), Some(at(2000)));
         assert!(prompt.looked(true, 5, 0));
         assert_eq!(
             prompt.look_at(),
             None,
             "nothing more to find until it lives again"
         );
-        prompt.is_alive(4000);
+        prompt.is_alive(at(4000));
         assert!(!prompt.looked(true, 5, 0), "the same prompt");
-        prompt.is_alive(5000);
+        prompt.is_alive(at(5000));
         assert!(prompt.looked(true, 9, 0), "another");
         for _ in 0..4 {
-            prompt.is_alive(6000);
+            prompt.is_alive(at(6000));
         }
         for _ in 0..4 {
             prompt.looked(false, 9, 0);
@@ -97,9 +104,9 @@ mod tests {
 
     #[test]
     fn whoever_talks_to_it_is_left_in_peace() {
-        let mut prompt = Prompt::begin(0, None);
-        prompt.is_talked_to(1000);
-        prompt.is_alive(1001);
-        assert_eq!(prompt.look_at(), Some(16_000));
+        let mut prompt = Prompt::begin(at(0), None);
+        prompt.is_talked_to(at(1000));
+        prompt.is_alive(at(1001));
+        assert_eq!(prompt.look_at(), Some(at(16_000)));
     }
 }

@@ -1,37 +1,39 @@
 //! Silence: told once, until the job writes again.
 
+use outlive_core::{BootTime, Millis};
+
 /// How long a job has written nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Silence {
-    after_ms: u64,
-    since: u64,
+    after: Millis,
+    since: BootTime,
     told: bool,
 }
 
 impl Silence {
-    pub fn begin(after_ms: u64, now: u64, told: bool) -> Silence {
+    pub fn begin(after: Millis, now: BootTime, told: bool) -> Silence {
         Silence {
-            after_ms,
+            after,
             since: now,
             told,
         }
     }
 
     /// It has written something.
-    pub fn is_broken(&mut self, now: u64) {
+    pub fn is_broken(&mut self, now: BootTime) {
         self.since = now;
         self.told = false;
     }
 
-    pub fn due_at(&self) -> Option<u64> {
-        (!self.told).then_some(self.since.saturating_add(self.after_ms))
+    pub fn due_at(&self) -> Option<BootTime> {
+        (!self.told).then_some(self.since + self.after)
     }
 
     /// How long it has lasted, where that is to be told now.
-    pub fn tick(&mut self, now: u64) -> Option<u64> {
+    pub fn tick(&mut self, now: BootTime) -> Option<Millis> {
         let due = self.due_at().is_some_and(|at| at <= now);
         self.told |= due;
-        due.then_some(self.after_ms)
+        due.then_some(self.after)
     }
 }
 
@@ -41,13 +43,14 @@ mod tests {
 
     #[test]
     fn each_silence_is_told_once() {
-        let mut silence = Silence::begin(100, 0, false);
-        assert_eq!(silence.tick(99), None);
-        assert_eq!(silence.tick(100), Some(100));
-        assert_eq!((silence.tick(500), silence.due_at()), (None, None));
-        silence.is_broken(600);
-        assert_eq!(silence.due_at(), Some(700));
-        assert!(silence.tick(700).is_some());
-        assert_eq!(Silence::begin(100, 0, true).due_at(), None);
+        let at = BootTime::from_ms;
+        let mut silence = Silence::begin(Millis(100), at(0), false);
+        assert_eq!(silence.tick(at(99)), None);
+        assert_eq!(silence.tick(at(100)), Some(Millis(100)));
+        assert_eq!((silence.tick(at(500)), silence.due_at()), (None, None));
+        silence.is_broken(at(600));
+        assert_eq!(silence.due_at(), Some(at(700)));
+        assert!(silence.tick(at(700)).is_some());
+        assert_eq!(Silence::begin(Millis(100), at(0), true).due_at(), None);
     }
 }

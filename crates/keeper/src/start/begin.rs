@@ -8,6 +8,7 @@
 //! ```
 //! The leader is forked first, and makes itself ready while this process opens what a keeper needs.
 
+use crate::clock;
 use crate::errands::lock_wait::{Now, Turn};
 use crate::hooks::{Hook, Role};
 use crate::pair::company::Company;
@@ -18,13 +19,12 @@ use crate::start::leader::{self, Leader};
 use crate::start::tools::{self, Tools};
 use crate::supervise::keeper::Keeper;
 use crate::supervise::kept_job::KeptJob;
-use crate::supervise::ledger::{Ledger, now};
+use crate::supervise::ledger::Ledger;
 use outlive_core::ending;
 use outlive_core::event::{Event, Keeping};
 use outlive_core::outcome::End;
 use outlive_core::{JobDir, Phase, ProcRef};
 use outlive_sys::child::{self, GateInside};
-use outlive_sys::clock;
 use outlive_sys::process::{self, PidFd};
 use std::io;
 
@@ -60,7 +60,7 @@ pub fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box
         finding,
     } = beginning;
     if role == Role::Heir {
-        shared.begun_ms = clock::boot_ms();
+        shared.begun = clock::now();
     }
     let held = shared.leader.take();
     role.reach(Hook::Begun);
@@ -185,7 +185,9 @@ fn finish_start(job: &mut KeptJob, leader: ProcRef) -> io::Result<Leader> {
             }
             let found = find_leader(None, &job.ledger, Some(leader))?;
             if found.awaited().is_some() {
-                job.ledger.journal().append(now(), &[Event::Started])?;
+                job.ledger
+                    .journal()
+                    .append(clock::moment(), &[Event::Started])?;
             }
             Ok(found)
         }
@@ -204,7 +206,9 @@ fn pass_gate(job: &mut KeptJob) -> io::Result<Leader> {
         // The gate closes also when a leader is killed at it.
         Ok(()) if has_died_first(&leader, process) => Ok(Leader::NotStarted(gate::killed_first())),
         Ok(()) => {
-            job.ledger.journal().append(now(), &[Event::Started])?;
+            job.ledger
+                .journal()
+                .append(clock::moment(), &[Event::Started])?;
             leader
         }
     }
@@ -240,5 +244,5 @@ pub fn give_up(job: &JobDir, error: &io::Error) -> io::Result<()> {
     }
     let end = End::unseen(gate::failed("cannot supervise", error), 0, 0);
     let spec = job.read_spec().ok();
-    ending::settle(job, spec.as_ref(), ledger.journal(), now(), end)
+    ending::settle(job, spec.as_ref(), ledger.journal(), clock::moment(), end)
 }

@@ -1,5 +1,6 @@
 //! What a keeper begins with.
 
+use crate::clock;
 use crate::input::desk::Desk;
 use crate::output::capture::Capture;
 use crate::output::indexing::Indexing;
@@ -9,8 +10,8 @@ use crate::signs::detector::Signs;
 use crate::supervise::kept_job::KeptJob;
 use outlive_core::event::{Event, Keeping};
 use outlive_core::{Phase, ProcRef, State};
+use outlive_sys::process;
 use outlive_sys::process::own::{self, Bell};
-use outlive_sys::{clock, process};
 use std::io;
 
 /// What a keeper cannot do without, made before there is a job that would have to do without it.
@@ -34,7 +35,7 @@ impl Tools {
             &shared.spec,
             state,
             capture.size(),
-            clock::boot_ms(),
+            clock::now(),
         );
         let signs = match signs {
             // A job that runs already is kept all the same.

@@ -1,11 +1,11 @@
 //! The job's end as this keeper knows it: noticing it, and recording it once.
 
+use crate::clock;
 use crate::hooks::Hook;
 use crate::output::capture::Feed;
 use crate::start::leader::Leader;
 use crate::supervise::ending::{Exited, Noted, Recorded};
 use crate::supervise::keeper::Keeper;
-use crate::supervise::ledger::now;
 use crate::supervise::tail::Tail;
 use outlive_core::event::Moment;
 use std::io;
@@ -153,7 +153,7 @@ impl Keeper<'_> {
         };
         // If it could not be recorded at once, it ended when that was first tried.
         let exited = Exited {
-            at: self.end.see(now),
+            at: self.end.see(clock::moment),
             rings: self.has_doorbells_for(&ended.outcome),
             ended,
         };

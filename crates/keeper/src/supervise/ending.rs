@@ -5,12 +5,13 @@
 //! ```
 //! Nothing is told before it is synced, and nothing is synced before it is complete.
 
+use crate::clock;
 use crate::hooks::Hook;
 use crate::output::capture::{Capture, Feed};
 use crate::output::taking::Output;
 use crate::start::leader::{EndMoment, Ended};
 use crate::supervise::kept_job::KeptJob;
-use crate::supervise::ledger::now;
+use outlive_core::Millis;
 use outlive_core::ending::{self, Findable, Remaining};
 use outlive_core::event::{Event, Moment};
 use outlive_core::outcome::{End, Outcome};
@@ -87,7 +88,7 @@ impl Synced {
             (_, EndMoment::Seen) => state
                 .phase
                 .leader()
-                .map(|leader| at.boot_ms.saturating_sub(leader.since.boot_ms)),
+                .map(|leader| Millis::from(at.boot.since(leader.since.boot)).0),
         };
         let after = match (lingering, capture.feed()) {
             (Some(0), Feed::Ended) if !rings => Remaining::Nothing,
@@ -121,7 +122,7 @@ impl Recorded {
     /// mend.
     pub fn publish(&self, job: &KeptJob) -> io::Result<Noted> {
         let (directory, spec) = job.shared.asked();
-        ending::note(directory, Some(spec), self.at.wall_ms)?;
+        ending::note(directory, Some(spec), self.at.wall)?;
         job.reach(Hook::Noted);
         if job.is_closed() {
             ending::retire(directory)?;
@@ -144,12 +145,12 @@ pub fn close(job: &mut KeptJob, output: &mut Output, noted: Option<Noted>) -> io
         dropped_bytes,
         output_complete: output.is_complete(),
     };
-    job.ledger.journal().append(now(), &[closed])?;
+    job.ledger.journal().append(clock::moment(), &[closed])?;
     job.ledger.journal().sync()?;
     job.reach(Hook::Closed);
     let (directory, spec) = job.shared.asked();
     if let (None, Some(at)) = (noted, job.state().ended_at()) {
-        ending::note(directory, Some(spec), at.wall_ms)?;
+        ending::note(directory, Some(spec), at.wall)?;
     }
     ending::retire(directory)?;
     job.reach(Hook::Retired);

@@ -12,24 +12,25 @@
 
 use crate::tree::members::{self, Member, Members, Tree};
 use crate::tree::walk::Sure;
-use outlive_core::ProcRef;
 use outlive_core::signal::Signal;
+use outlive_core::{BootTime, ProcRef};
 use outlive_sys::process::{self, Delivered};
 use std::collections::HashSet;
 use std::io;
+use std::time::Duration;
 
 /// A stop under way.
 #[derive(Debug)]
 pub struct Escalation {
     step: Step,
-    begun_ms: u64,
+    begun: BootTime,
     /// Another process has asked the tree to end.
     asked_before: bool,
     /// The job has a terminal.
     on_terminal: bool,
     /// When it was last looked at.
-    looked_ms: u64,
-    rest_until: u64,
+    looked: BootTime,
+    rest_until: BootTime,
     /// Sent this step's signal.
     sent: HashSet<ProcRef>,
     denied: HashSet<ProcRef>,
@@ -37,7 +38,7 @@ pub struct Escalation {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    Asking { kill_at: u64 },
+    Asking { kill_at: BootTime },
     Killing,
 }
 
@@ -51,72 +52,72 @@ pub enum Progress {
 /// The kernel counts start times in hundredths of a second, whatever its own clock does.
 const MS_PER_TICK: u64 = 10;
 
-const LOOK_AGAIN_MS: u64 = 500;
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
-const REST_MS: u64 = 20;
+const REST: Duration = Duration::from_millis(20);
 
 /// Thirty lines of processes, each of which forks and ends every two milliseconds, are caught within a few.
 const SWEEPS: usize = 32;
 
 impl Escalation {
     /// Processes still there at `kill_at` (boot time) will be killed.
-    pub fn begin(now: u64, kill_at: u64, on_terminal: bool) -> Escalation {
+    pub fn begin(now: BootTime, kill_at: BootTime, on_terminal: bool) -> Escalation {
         Escalation {
             on_terminal,
             step: Step::Asking { kill_at },
-            begun_ms: now,
+            begun: now,
             asked_before: false,
-            looked_ms: now,
+            looked: now,
             rest_until: now,
             sent: HashSet::new(),
             denied: HashSet::new(),
         }
     }
 
-    /// The same, but another process has asked the tree to end at `asked_ms`, and nobody is asked twice.
-    pub fn asked_before(asked_ms: u64, kill_at: u64) -> Escalation {
+    /// The same, but another process has asked the tree to end at `asked`, and nobody is asked twice.
+    pub fn asked_before(asked: BootTime, kill_at: BootTime) -> Escalation {
         Escalation {
             asked_before: true,
-            ..Escalation::begin(asked_ms, kill_at, false)
+            ..Escalation::begin(asked, kill_at, false)
         }
     }
 
     /// A second request may only hurry things.
-    pub fn hurry(&mut self, kill_at: u64) {
+    pub fn hurry(&mut self, kill_at: BootTime) {
         if let Step::Asking { kill_at: current } = &mut self.step {
             *current = kill_at.min(*current);
         }
     }
 
     /// When it wants to be looked at again, if nothing else happens.
-    pub fn deadline(&self) -> Option<u64> {
+    pub fn deadline(&self) -> Option<BootTime> {
         match self.step {
-            _ if self.rest_until > self.looked_ms => Some(self.rest_until),
+            _ if self.rest_until > self.looked => Some(self.rest_until),
             Step::Asking { kill_at } => Some(kill_at),
             // A process that cannot be reached may be the parent of one that was killed; then nobody tells
             // when that one has ended.
-            Step::Killing if !self.denied.is_empty() => Some(self.looked_ms + LOOK_AGAIN_MS),
+            Step::Killing if !self.denied.is_empty() => Some(self.looked + LOOK_AGAIN),
             Step::Killing => None,
         }
     }
 
     /// Whether there is no use in looking before [`Escalation::deadline`]: the tree changes faster than it can be
     /// looked through, and the keeper had better let go of what has ended meanwhile.
-    pub fn rests(&self, now: u64) -> bool {
+    pub fn rests(&self, now: BootTime) -> bool {
         now < self.rest_until
     }
 
     /// Does what is due at `now` (boot time).
     ///
     /// Ended children of the keeper that are in `spare` are left to it.
-    pub fn advance(&mut self, tree: &Tree, now: u64, spare: &[i32]) -> io::Result<Progress> {
+    pub fn advance(&mut self, tree: &Tree, now: BootTime, spare: &[i32]) -> io::Result<Progress> {
         if let Step::Asking { kill_at } = self.step
             && kill_at <= now
         {
             self.step = Step::Killing;
             self.sent.clear();
         }
-        self.looked_ms = now;
+        self.looked = now;
         if self.step == Step::Killing && tree.is_own() {
             // Those that are found more than once are slow to end, and waited for below.
             for _ in 0..SWEEPS {
@@ -135,7 +136,7 @@ impl Escalation {
                 (false, _) if self.signal_new(&list)? && !self.may_rest(tree, round) => {}
                 (false, Sure::Yes) => return Ok(Progress::UnderWay),
                 (false, Sure::No) => {
-                    self.rest_until = now + REST_MS;
+                    self.rest_until = now + REST;
                     return Ok(Progress::UnderWay);
                 }
             }
@@ -173,7 +174,7 @@ impl Escalation {
 
     /// What a process starts after having been asked to end is how it ends: it has until the KILL.
     fn is_cleaning_up(&self, member: &Member) -> bool {
-        let since_asked = member.process.started >= self.begun_ms / MS_PER_TICK;
+        let since_asked = member.process.started >= self.begun.ms() / MS_PER_TICK;
         matches!(self.step, Step::Asking { .. }) && since_asked
     }
 

@@ -6,25 +6,25 @@
 //! done: a millisecond later, mostly. A guard that is not called off stops the job itself. It also notes when the leader
 //! ended, which the keeper cannot see meanwhile.
 
+use crate::clock;
 use crate::start::leader::Leader;
 use crate::supervise::escalation::{Escalation, Progress};
 use crate::supervise::keeper::Keeper;
-use crate::supervise::ledger::now;
 use crate::tree::members::Tree;
-use outlive_core::Input;
 use outlive_core::event::Moment;
+use outlive_core::{BootTime, Input, WallTime};
 use outlive_sys::poll::Interest;
 use outlive_sys::process::own;
 use outlive_sys::process::{self, PidFd};
-use outlive_sys::{capture, child, clock};
+use outlive_sys::{capture, child};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::thread;
 use std::time::Duration;
 
 /// How long a disk may take before it counts as one that holds up its writers; with a short grace, less.
-const HESITATION_MS: u64 = 1000;
-const LEAST_HESITATION_MS: u64 = 200;
+const HESITATION: Duration = Duration::from_secs(1);
+const LEAST_HESITATION: Duration = Duration::from_millis(200);
 
 /// How often a guard at work looks whether anything is left: it is not told when a process ends.
 const LOOK: Duration = Duration::from_millis(20);
@@ -38,10 +38,10 @@ pub struct Guard {
 }
 
 impl Guard {
-    fn set(tree: &Tree, leader: &Leader, grace_ms: u64, on_terminal: bool) -> io::Result<Guard> {
+    fn set(tree: &Tree, leader: &Leader, grace: Duration, on_terminal: bool) -> io::Result<Guard> {
         let (note, to_note) = capture::new_pipe()?;
         let keeper = own::pid();
-        let kill_at = clock::boot_ms().saturating_add(grace_ms);
+        let kill_at = clock::now() + grace;
         let pid = child::fork(|| {
             if own::die_with_parent(keeper).is_err() {
                 return 1;
@@ -54,7 +54,7 @@ impl Guard {
                 }),
                 has_ended: false,
             };
-            watch.hesitate(grace_ms);
+            watch.hesitate(grace);
             watch.stop(tree, kill_at, on_terminal);
             0
         })?;
@@ -68,15 +68,15 @@ impl Guard {
         // Each record is written at once, and nobody writes any more.
         let mut record = [0; RECORD];
         while self.note.read_exact(&mut record).is_ok() {
-            let (wall_ms, boot_ms) = record[1..].split_at(8);
+            let (wall, boot) = record[1..].split_at(8);
             let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
             let at = Moment {
-                wall_ms: number(wall_ms),
-                boot_ms: number(boot_ms),
+                wall: WallTime::from_ms(number(wall)),
+                boot: BootTime::from_ms(number(boot)),
             };
             match record[0] {
                 ENDED => noted.ended = Some(at),
-                _ => noted.asked_ms = Some(at.boot_ms),
+                _ => noted.asked_at = Some(at.boot),
             }
         }
         noted
@@ -88,8 +88,8 @@ impl Guard {
 struct GuardReport {
     /// When it saw the leader end.
     ended: Option<Moment>,
-    /// When it asked the tree to end (boot time).
-    asked_ms: Option<u64>,
+    /// When it asked the tree to end.
+    asked_at: Option<BootTime>,
 }
 
 /// A record is a letter and two times.
@@ -98,8 +98,8 @@ const ENDED: u8 = b'e';
 const ASKED: u8 = b'a';
 
 fn write_record(mut to: &File, what: u8) {
-    let at = now();
-    let times = [at.wall_ms.to_le_bytes(), at.boot_ms.to_le_bytes()].concat();
+    let at = clock::moment();
+    let times = [at.wall.ms().to_le_bytes(), at.boot.ms().to_le_bytes()].concat();
     let _ = to.write_all(&[&[what], times.as_slice()].concat());
 }
 
@@ -127,19 +127,19 @@ impl Watch<'_> {
         }
     }
 
-    fn hesitate(&mut self, grace_ms: u64) {
-        let most = HESITATION_MS.min(grace_ms / 2).max(LEAST_HESITATION_MS);
-        let until = clock::boot_ms() + most;
-        while clock::boot_ms() < until {
-            self.wait(Duration::from_millis(until - clock::boot_ms().min(until)));
+    fn hesitate(&mut self, grace: Duration) {
+        let most = HESITATION.min(grace / 2).max(LEAST_HESITATION);
+        let until = clock::now() + most;
+        while clock::now() < until {
+            self.wait(until.since(clock::now()));
         }
     }
 
-    fn stop(&mut self, tree: &Tree, kill_at: u64, on_terminal: bool) {
+    fn stop(&mut self, tree: &Tree, kill_at: BootTime, on_terminal: bool) {
         write_record(self.to_note, ASKED);
-        let mut escalation = Escalation::begin(clock::boot_ms(), kill_at, on_terminal);
+        let mut escalation = Escalation::begin(clock::now(), kill_at, on_terminal);
         loop {
-            match escalation.advance(tree, clock::boot_ms(), &[]) {
+            match escalation.advance(tree, clock::now(), &[]) {
                 Ok(Progress::Done) if self.has_ended || self.leader.is_none() => return,
                 // Where the tree cannot be listed now, it is tried again.
                 Ok(_) | Err(_) => self.wait(LOOK),
@@ -150,24 +150,24 @@ impl Watch<'_> {
 
 impl Keeper<'_> {
     /// Sets a guard if there is something to stop. A system that has no process to spare is no reason not to stop.
-    pub(crate) fn set_guard(&mut self, grace_ms: u64) -> Option<Guard> {
+    pub(crate) fn set_guard(&mut self, grace: Duration) -> Option<Guard> {
         if !self.job.is_running() || self.stop.is_under_way() {
             return None;
         }
         let on_terminal = matches!(self.job.spec().input, Input::Pty(_));
-        let guard = Guard::set(&self.processes.tree, &self.leader, grace_ms, on_terminal).ok();
+        let guard = Guard::set(&self.processes.tree, &self.leader, grace, on_terminal).ok();
         self.processes.tree.guard = guard.as_ref().map(|guard| guard.pid);
         guard
     }
 
     /// The disk has taken what was to be written, or refused it. Says when the guard asked the tree to end, if it did
     /// (boot time).
-    pub(crate) fn call_off(&mut self, guard: Option<Guard>) -> Option<u64> {
+    pub(crate) fn call_off(&mut self, guard: Option<Guard>) -> Option<BootTime> {
         self.processes.tree.guard = None;
         let noted = guard.map(Guard::call_off)?;
         if let Some(at) = noted.ended {
             self.end.see(|| at);
         }
-        noted.asked_ms
+        noted.asked_at
     }
 }

@@ -6,6 +6,7 @@
 //! A [`Keeper`] consists of parts that own their data. Work that needs several parts is done by methods of the keeper,
 //! each in the module of the part that it is about.
 
+use crate::clock;
 use crate::errands::dispatch::Errands;
 use crate::errands::errand;
 use crate::hooks::Hook;
@@ -20,16 +21,14 @@ use crate::supervise::clients::Clients;
 use crate::supervise::end::End;
 use crate::supervise::ending::Recorded;
 use crate::supervise::kept_job::KeptJob;
-use crate::supervise::ledger::now;
 use crate::supervise::stopping::Stop;
 use crate::supervise::timing::{Alarm, Pause, Paused};
 use crate::supervise::wake::Wake;
 use crate::tree::host;
 use crate::tree::members::Tree;
 use crate::tree::observed::Observed;
-use outlive_core::Phase;
 use outlive_core::event::Keeping;
-use outlive_sys::clock;
+use outlive_core::{BootTime, Phase};
 use outlive_sys::process;
 use outlive_sys::process::own::Bell;
 use std::io;
@@ -142,7 +141,7 @@ impl<'a> Keeper<'a> {
             let wakes = self.sleep()?;
             if wakes.contains(&Wake::LeaderEnded) {
                 // The time is taken now, before a slow disk can delay it.
-                self.end.see(now);
+                self.end.see(clock::moment);
             }
             for wake in wakes {
                 let paused = match wake {
@@ -253,7 +252,7 @@ impl<'a> Keeper<'a> {
     }
 
     fn deadline(&mut self) -> io::Result<()> {
-        let now = clock::boot_ms();
+        let now = clock::now();
         // If the end cannot be recorded, everything else is done all the same.
         let recorded = match self.pause.end() {
             true => self.process_ended(),
@@ -274,7 +273,7 @@ impl<'a> Keeper<'a> {
         recorded
     }
 
-    fn poll_processes(&mut self, now: u64) -> io::Result<()> {
+    fn poll_processes(&mut self, now: BootTime) -> io::Result<()> {
         if !self.processes.is_poll_due(now) {
             return Ok(());
         }

@@ -3,10 +3,11 @@
 //! A full disk must not swallow an outcome. So space is reserved when a keeper begins, and only the
 //! end may use the last of it: every other event makes sure that the room is still there.
 
-use outlive_core::event::{Event, Moment};
+use crate::clock;
+use outlive_core::event::Event;
 use outlive_core::journal::WriterError;
 use outlive_core::{JobDir, JournalWriter, State};
-use outlive_sys::{clock, file};
+use outlive_sys::file;
 use std::io;
 
 /// Room for the longest end with its reasons, twice over.
@@ -17,13 +18,6 @@ const ROOM: u64 = 4096;
 pub struct Ledger {
     journal: JournalWriter,
     reserved: u64,
-}
-
-pub fn now() -> Moment {
-    Moment {
-        wall_ms: clock::wall_ms(),
-        boot_ms: clock::boot_ms(),
-    }
 }
 
 impl Ledger {
@@ -52,7 +46,7 @@ impl Ledger {
             Err(error) if file::is_full(&error) => return Err(error),
             _ => {}
         }
-        self.journal.append(now(), events)
+        self.journal.append(clock::moment(), events)
     }
 
     fn make_room(&mut self) -> io::Result<()> {

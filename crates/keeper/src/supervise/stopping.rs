@@ -7,14 +7,13 @@
 //! A request is journaled before the first signal. If the disk refuses it, the job is stopped all the same, and the
 //! request is journaled before the end is.
 
+use crate::clock;
 use crate::hooks::Hook;
 use crate::supervise::escalation::Escalation;
 use crate::supervise::keeper::Keeper;
-use crate::supervise::ledger::now;
 use outlive_core::event::{Event, Moment, StopCause, StopRequest};
 use outlive_core::outcome::EndedBy;
-use outlive_core::{Input, Leftovers, Phase};
-use outlive_sys::clock;
+use outlive_core::{BootTime, Input, Leftovers, Millis, Phase};
 use std::io;
 
 /// How far stopping the job has come.
@@ -65,7 +64,7 @@ impl Stop {
     }
 
     /// When the stop under way is to be advanced.
-    pub fn deadline(&self) -> Option<u64> {
+    pub fn deadline(&self) -> Option<BootTime> {
         match self {
             Stop::UnderWay(stop) => stop.escalation.deadline(),
             Stop::None | Stop::Requested { .. } | Stop::Over { .. } => None,
@@ -149,16 +148,11 @@ impl Stop {
 
 impl Keeper<'_> {
     /// When a running job reaches its timeout.
-    pub(crate) fn timeout_at(&self) -> Option<u64> {
+    pub(crate) fn timeout_at(&self) -> Option<BootTime> {
         match &self.job.state().phase {
             // It is being stopped, though that could not be journaled.
             Phase::Running(_) if self.stop.is_unwritten() => None,
-            Phase::Running(leader) => Some(
-                leader
-                    .since
-                    .boot_ms
-                    .saturating_add(self.job.spec().timeout_ms?),
-            ),
+            Phase::Running(leader) => Some(leader.since.boot + Millis(self.job.spec().timeout_ms?)),
             _ => None,
         }
     }
@@ -175,9 +169,9 @@ impl Keeper<'_> {
 
     pub(crate) fn stop(&mut self, request: StopRequest) -> io::Result<()> {
         // The grace period begins now, however long it takes to write the request down.
-        let at = now();
-        let kill_at = at.boot_ms.saturating_add(request.grace_ms);
-        let guard = self.set_guard(request.grace_ms);
+        let at = clock::moment();
+        let kill_at = at.boot + Millis(request.grace_ms);
+        let guard = self.set_guard(Millis(request.grace_ms).into());
         // A job that ended before it was asked to has ended by itself. An end that cannot be recorded does not
         // keep anything from being stopped.
         let recorded = self.look_at_leader();
@@ -217,11 +211,11 @@ impl Keeper<'_> {
         }
     }
 
-    /// Begins to end the job's processes, or goes on from the time at which a guard asked them to end (boot time).
+    /// Begins to end the job's processes, or goes on from the time at which a guard asked them to end.
     fn escalate(
         &mut self,
-        kill_at: u64,
-        asked_by_guard: Option<u64>,
+        kill_at: BootTime,
+        asked_by_guard: Option<BootTime>,
         doorbells: Doorbells,
     ) -> io::Result<()> {
         match (&mut self.stop, asked_by_guard) {
@@ -231,12 +225,12 @@ impl Keeper<'_> {
                     stop.doorbells = doorbells;
                 }
             }
-            (stop, Some(asked_ms)) => {
-                stop.begin(Escalation::asked_before(asked_ms, kill_at), doorbells);
+            (stop, Some(asked_at)) => {
+                stop.begin(Escalation::asked_before(asked_at, kill_at), doorbells);
             }
             (stop, None) => {
                 let on_terminal = matches!(self.job.spec().input, Input::Pty(_));
-                let escalation = Escalation::begin(clock::boot_ms(), kill_at, on_terminal);
+                let escalation = Escalation::begin(clock::now(), kill_at, on_terminal);
                 stop.begin(escalation, doorbells);
             }
         }
@@ -246,7 +240,7 @@ impl Keeper<'_> {
     }
 
     /// Goes on with a stop that a predecessor journaled.
-    pub(crate) fn resume_stop(&mut self, kill_at: u64) -> io::Result<()> {
+    pub(crate) fn resume_stop(&mut self, kill_at: BootTime) -> io::Result<()> {
         self.escalate(kill_at, None, Doorbells::Retried)
     }
 
@@ -271,7 +265,7 @@ impl Keeper<'_> {
 
     fn stop_tree(&mut self) -> io::Result<()> {
         if !self.job.is_closed() {
-            let kill_at = clock::boot_ms().saturating_add(self.job.spec().grace_ms);
+            let kill_at = clock::now() + Millis(self.job.spec().grace_ms);
             self.escalate(kill_at, None, Doorbells::Retried)?;
         }
         Ok(())

@@ -1,15 +1,14 @@
 //! What is left of a job once its leader has ended, and closing it when nothing is.
 
+use crate::clock;
 use crate::hooks::Hook;
 use crate::output::capture::Feed;
 use crate::supervise::end::KeptSince;
 use crate::supervise::ending;
 use crate::supervise::escalation::Progress;
 use crate::supervise::keeper::Keeper;
-use crate::supervise::ledger::now;
 use outlive_core::event::{Event, LingeringEnded};
 use outlive_core::outcome::EndedBy;
-use outlive_sys::clock;
 use std::io;
 
 /// What is known of the processes that may outlive the leader.
@@ -84,7 +83,10 @@ impl Keeper<'_> {
             seen: kept != KeptSince::Unseen,
             output_bytes: self.output.capture.size(),
         });
-        self.job.ledger.journal().append(now(), &[ended])?;
+        self.job
+            .ledger
+            .journal()
+            .append(clock::moment(), &[ended])?;
         self.job.ledger.journal().sync()?;
         self.job.reach(Hook::LingeringEnded);
         Ok(())
@@ -94,11 +96,11 @@ impl Keeper<'_> {
         let ended = self.job.has_ended();
         let spare = self.unreaped();
         if let Some(escalation) = self.stop.escalation() {
-            if escalation.rests(clock::boot_ms()) {
+            if escalation.rests(clock::now()) {
                 return Ok(Tail::Lingering);
             }
             let tree = &self.processes.tree;
-            let progress = escalation.advance(tree, clock::boot_ms(), &spare)?;
+            let progress = escalation.advance(tree, clock::now(), &spare)?;
             // A client that is told of the stop must be able to see the end, so the end comes first.
             if progress == Progress::Done && ended {
                 self.stop.complete();

@@ -1,6 +1,8 @@
 //! When a keeper acts again by itself: the timer it sleeps on, and the pause after a failure.
 
-use outlive_sys::clock::{self, Timer};
+use crate::clock;
+use outlive_core::BootTime;
+use outlive_sys::clock::Timer;
 use std::io;
 use std::time::Duration;
 
@@ -12,8 +14,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) enum Pause {
     #[default]
     None,
-    /// Until this time (milliseconds since boot).
-    Until { at: u64, from: Paused },
+    Until {
+        at: BootTime,
+        from: Paused,
+    },
 }
 
 /// What a keeper does not do during a pause.
@@ -30,7 +34,7 @@ impl Pause {
     /// Begins a pause. If there is one already, everything that either of them names is paused, and it ends no
     /// later than it would have.
     pub fn begin(&mut self, from: Paused) {
-        let new = clock::boot_ms() + PAUSE.as_millis() as u64;
+        let new = clock::now() + PAUSE;
         *self = match *self {
             Pause::None => Pause::Until { at: new, from },
             Pause::Until { at, from: old } => Pause::Until {
@@ -58,16 +62,14 @@ impl Pause {
 
     /// There is a pause, and its time has come.
     pub fn is_over(self) -> bool {
-        matches!(self, Pause::Until { at, .. } if clock::boot_ms() >= at)
+        matches!(self, Pause::Until { at, .. } if clock::now() >= at)
     }
 
     /// How long the pause still lasts, if there is one.
     pub fn left(self) -> Option<Duration> {
         match self {
             Pause::None => None,
-            Pause::Until { at, .. } => {
-                Some(Duration::from_millis(at.saturating_sub(clock::boot_ms())))
-            }
+            Pause::Until { at, .. } => Some(at.since(clock::now())),
         }
     }
 
@@ -85,13 +87,13 @@ pub(crate) enum Alarm {
     Made {
         timer: Timer,
         /// When it goes off, if it is set.
-        at: Option<u64>,
+        at: Option<BootTime>,
     },
 }
 
 impl Alarm {
     /// Sets the timer, or clears it.
-    pub fn set(&mut self, next: Option<u64>) -> io::Result<()> {
+    pub fn set(&mut self, next: Option<BootTime>) -> io::Result<()> {
         if next == self.at() {
             return Ok(());
         }
@@ -102,13 +104,13 @@ impl Alarm {
             };
         }
         if let Alarm::Made { timer, at } = self {
-            next.map_or_else(|| timer.clear(), |next| timer.set(next))?;
+            next.map_or_else(|| timer.clear(), |next| timer.set(next.ms()))?;
             *at = next;
         }
         Ok(())
     }
 
-    fn at(&self) -> Option<u64> {
+    fn at(&self) -> Option<BootTime> {
         match self {
             Alarm::NeverSet => None,
             Alarm::Made { at, .. } => *at,

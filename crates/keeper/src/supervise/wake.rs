@@ -1,13 +1,13 @@
 //! What a keeper sleeps on.
 
+use crate::clock;
 use crate::output::capture::Feed;
 use crate::supervise::clients::ClientId;
 use crate::supervise::keeper::Keeper;
-use outlive_sys::clock;
+use outlive_core::BootTime;
 use outlive_sys::poll::{self, Interest};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Duration;
 
 /// Why a keeper woke. They are handled in this order: an end that has happened comes before a stop
 /// that is asked for, and output before both.
@@ -62,7 +62,7 @@ impl Keeper<'_> {
             self.add_clients(&mut sources);
         }
         // The pause needs no descriptor: there may be too few of them.
-        let left = |at: u64| Duration::from_millis(at.saturating_sub(clock::boot_ms()));
+        let left = |at: BootTime| at.since(clock::now());
         let limit = untimed.map(left).into_iter().chain(self.pause.left()).min();
         let ready = poll::wait(&sources.on, limit)?;
         let mut woken: Vec<Wake> = sources
@@ -71,7 +71,7 @@ impl Keeper<'_> {
             .zip(ready)
             .filter_map(|(wake, ready)| ready.then_some(wake))
             .collect();
-        let is_due = untimed.is_some_and(|at| at <= clock::boot_ms());
+        let is_due = untimed.is_some_and(|at| at <= clock::now());
         if is_due || self.pause.is_over() {
             woken.push(Wake::Deadline);
         }
@@ -122,7 +122,7 @@ impl Keeper<'_> {
     }
 
     /// When the next thing is due, if anything is.
-    fn next_due(&self) -> Option<u64> {
+    fn next_due(&self) -> Option<BootTime> {
         [
             self.timeout_at(),
             self.stop.deadline(),

@@ -3,10 +3,11 @@
 //! The kernel reports the end of a child, and of a process whose pidfd the keeper sleeps on. All other processes are
 //! polled (`polling.rs`).
 
+use crate::clock;
 use crate::start::leader::Leader;
 use crate::tree::members::{Member, Tree};
 use crate::tree::polling::Polling;
-use outlive_sys::clock;
+use outlive_core::BootTime;
 use std::os::fd::BorrowedFd;
 
 /// At most this many processes are watched. More are found when one of the watched ones has ended.
@@ -54,18 +55,18 @@ impl Observed {
                 .any(|member| member.pidfd.bell().is_none());
         self.polling = match (unreported, self.polling) {
             (true, Some(polling)) => Some(polling),
-            (true, None) => Some(Polling::begin(clock::boot_ms())),
+            (true, None) => Some(Polling::begin(clock::now())),
             (false, _) => None,
         };
     }
 
     /// When the processes are to be polled.
-    pub fn poll_at(&self) -> Option<u64> {
+    pub fn poll_at(&self) -> Option<BootTime> {
         self.polling.map(|polling| polling.at)
     }
 
     /// Whether it is time to poll. If so, the next time is set.
-    pub fn is_poll_due(&mut self, now: u64) -> bool {
+    pub fn is_poll_due(&mut self, now: BootTime) -> bool {
         match self.polling {
             Some(polling) if polling.at <= now => {
                 self.polling = Some(polling.go_on(now));

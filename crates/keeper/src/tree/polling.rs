@@ -3,30 +3,32 @@
 //! This is needed only on kernels without pidfds, and there only for processes that are not children of this keeper:
 //! those of an adopted job, or of a job whose keeper was a child of the one before it.
 
+use outlive_core::BootTime;
+use std::time::Duration;
+
 /// When the processes are looked at next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Polling {
-    /// In milliseconds since boot.
-    pub at: u64,
-    pause_ms: u64,
+    pub at: BootTime,
+    pause: Duration,
 }
 
-const FIRST_PAUSE_MS: u64 = 10;
-const LONGEST_PAUSE_MS: u64 = 1000;
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Polling {
-    pub fn begin(now: u64) -> Polling {
+    pub fn begin(now: BootTime) -> Polling {
         Polling {
-            at: now + FIRST_PAUSE_MS,
-            pause_ms: FIRST_PAUSE_MS,
+            at: now + FIRST_PAUSE,
+            pause: FIRST_PAUSE,
         }
     }
 
-    pub fn go_on(self, now: u64) -> Polling {
-        let pause_ms = LONGEST_PAUSE_MS.min(self.pause_ms * 2);
+    pub fn go_on(self, now: BootTime) -> Polling {
+        let pause = LONGEST_PAUSE.min(self.pause * 2);
         Polling {
-            at: now + pause_ms,
-            pause_ms,
+            at: now + pause,
+            pause,
         }
     }
 }
@@ -37,12 +39,12 @@ mod tests {
 
     #[test]
     fn pauses_grow_up_to_a_second() {
-        let mut polling = Polling::begin(0);
+        let mut polling = Polling::begin(BootTime::default());
         let mut pauses = Vec::new();
         for _ in 0..9 {
             let now = polling.at;
             polling = polling.go_on(now);
-            pauses.push(polling.at - now);
+            pauses.push(polling.at.since(now).as_millis());
         }
         assert_eq!(pauses, [20, 40, 80, 160, 320, 640, 1000, 1000, 1000]);
     }

@@ -88,7 +88,7 @@ fn take(call: &Call, limit: Duration) -> Result<Delivery, outlive::Error> {
     let mut waiter = Waiter::new(inbox)?;
     call.patience
         .stretches(limit, "waiting for news", |stretch| {
-            let deadline = clock::boot_ms() + stretch.as_millis() as u64;
+            let deadline = clock::boot() + stretch;
             let delivery = waiter.next(selection, Some(deadline))?;
             let come = if delivery.is_empty() {
                 WaitResult::NotYet

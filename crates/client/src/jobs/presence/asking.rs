@@ -1,13 +1,13 @@
 //! Asks a keeper and waits for its answer, without waiting for ever for a suspended keeper.
 
 use super::reach_within;
+use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::jobs::connection::{Answer, Connection, PATIENCE};
 use crate::jobs::job::KeeperView;
-use outlive_core::JobId;
 use outlive_core::control::{Reply, Request};
-use outlive_sys::clock;
+use outlive_core::{BootTime, JobId};
 use std::time::Duration;
 
 /// The result of asking a keeper what it sees.
@@ -22,7 +22,7 @@ pub enum LookResult {
 /// Asks the job's keeper what it sees of the job now.
 pub fn look(outlive: &Outlive, id: &JobId, patience: Duration) -> Result<LookResult, Error> {
     let asked = PendingLook::of(outlive, id, patience)?;
-    asked.answer(outlive, id, clock::boot_ms() + patience.as_millis() as u64)
+    asked.answer(outlive, id, clock::boot() + patience)
 }
 
 /// A question that was sent to a keeper. Many can be sent before the first answer is awaited.
@@ -39,7 +39,12 @@ impl PendingLook {
     }
 
     /// Waits for the answer until this moment, in milliseconds since boot.
-    pub fn answer(self, outlive: &Outlive, id: &JobId, until: u64) -> Result<LookResult, Error> {
+    pub fn answer(
+        self,
+        outlive: &Outlive,
+        id: &JobId,
+        until: BootTime,
+    ) -> Result<LookResult, Error> {
         let Some(mut connection) = self.0 else {
             return Ok(LookResult::Seen(KeeperView::default()));
         };
@@ -55,7 +60,7 @@ impl PendingLook {
             })),
             Some(Answer::Reply(_)) => Err(Error::NoAnswer(id.clone())),
             // Another keeper has taken over, or the job is over.
-            Some(Answer::KeeperGone) if clock::boot_ms() < until => {
+            Some(Answer::KeeperGone) if clock::boot() < until => {
                 PendingLook::of(outlive, id, PATIENCE)?.answer(outlive, id, until)
             }
             Some(Answer::KeeperGone) | None => Ok(LookResult::Silent),
@@ -80,7 +85,7 @@ pub fn ask(
 pub fn answer(outlive: &Outlive, id: &JobId, connection: &mut Connection) -> Result<Answer, Error> {
     let mut pause = SIGN_OF_LIFE;
     loop {
-        let until = clock::boot_ms() + pause.as_millis() as u64;
+        let until = clock::boot() + pause;
         if let Some(answer) = connection.receive_until(id, until)? {
             return Ok(answer);
         }

@@ -1,6 +1,7 @@
 //! Recovers a job that has no keeper: starts new keepers, or records how the job ended.
 
 use super::{SHORT_PAUSE, open_lock};
+use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::jobs::whereabouts::{self, Gone};
@@ -10,7 +11,6 @@ use outlive_core::ending::{self, Remaining};
 use outlive_core::event::{Event, LingeringEnded, Moment};
 use outlive_core::outcome::{End, EndedBy, NotStarted, Outcome};
 use outlive_core::{JobDir, JobId, JournalWriter, Phase, Spec, State, doorbell, output, words};
-use outlive_sys::clock;
 use outlive_sys::lock::{self, Lock, Locked};
 use std::io;
 use std::thread;
@@ -70,7 +70,7 @@ fn remedy(state: &State, spec: Option<&Spec>, damaged: bool, gone: Option<Gone>)
 }
 
 fn is_to_ring(state: &State, spec: Option<&Spec>) -> bool {
-    spec.is_some_and(|spec| doorbell::any_waits(state, &spec.doorbells, clock::boot_ms()))
+    spec.is_some_and(|spec| doorbell::any_waits(state, &spec.doorbells, clock::boot()))
 }
 
 /// Adopts the job or records its end. The caller holds the lock, so only one process does this.
@@ -131,7 +131,7 @@ fn settle(
     }
     let findable = ending::make_findable(job, spec);
     ending::record(findable, journal, at, end, Remaining::Lingering)?;
-    ending::note(job, spec, at.wall_ms)?;
+    ending::note(job, spec, at.wall)?;
     Ok(Remaining::Lingering)
 }
 

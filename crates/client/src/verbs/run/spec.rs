@@ -2,6 +2,7 @@
 //! refusing what could not be executed.
 
 use super::{Command, Run};
+use crate::clock;
 use crate::config;
 use crate::doorbell;
 use crate::environment;
@@ -17,7 +18,6 @@ use outlive_core::outcome::{NotStarted, Outcome};
 use outlive_core::ready::Ready;
 use outlive_core::watch::{Pattern, Watch};
 use outlive_core::{Input, JobId, Spec, spec};
-use outlive_sys::clock;
 use outlive_sys::offers;
 use std::borrow::Cow;
 use std::env;
@@ -102,7 +102,7 @@ fn watch(patterns: Vec<Pattern>, limit: Option<u64>, config: &config::Watch) -> 
 }
 
 pub fn make_id() -> Result<JobId, Error> {
-    Ok(JobId::make(clock::wall_ms(), random::number()?))
+    Ok(JobId::make(clock::wall().ms(), random::number()?))
 }
 
 /// What to write instead, for somebody who gave a whole command line as the name of a program.

@@ -13,11 +13,11 @@
 //! after so many busy ones in a row the watch turns itself off. With a limit it is over after that
 //! many matches, and all of them are told.
 //!
-//! There is no clock here: each moment is given, in milliseconds since boot. The whole state is a
+//! There is no clock here: each time is given. The whole state is a
 //! small value that is journaled, so that another keeper goes on with it.
 
-use outlive_core::Watch;
 use outlive_core::watch::Match;
+use outlive_core::{BootTime, Millis, Watch};
 use serde::{Deserialize, Serialize};
 
 /// The limiter of one watch.
@@ -29,7 +29,7 @@ pub struct Limit {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rules {
-    spacing_ms: u64,
+    spacing: Millis,
     strikes: u32,
     limit: Option<u64>,
 }
@@ -54,7 +54,8 @@ pub enum Phase {
     /// Something was told less than a spacing ago, or more is to be told after it.
     Spacing {
         /// When it is over.
-        until_ms: u64,
+        #[serde(rename = "until_ms")]
+        until: BootTime,
         /// What came since, and is to be told then.
         waiting: Option<Waiting>,
     },
@@ -103,7 +104,7 @@ impl Limit {
     pub fn resume(watch: &Watch, state: State) -> Limit {
         Limit {
             rules: Rules {
-                spacing_ms: watch.spacing_ms,
+                spacing: Millis(watch.spacing_ms),
                 strikes: watch.strikes,
                 limit: watch.limit,
             },
@@ -121,19 +122,19 @@ impl Limit {
     }
 
     /// When [`Limit::tick`] is to be called, at the latest.
-    pub fn due_at(&self) -> Option<u64> {
+    pub fn due_at(&self) -> Option<BootTime> {
         match &self.state.phase {
             Phase::Spacing {
-                until_ms,
+                until,
                 waiting: Some(_),
-            } => Some(*until_ms),
+            } => Some(*until),
             _ => None,
         }
     }
 
     /// Takes a match. One that comes when no more is wanted is passed over.
-    pub fn matched(&mut self, now_ms: u64, found: impl FnOnce() -> Match) -> Option<Event> {
-        let told = self.tick(now_ms);
+    pub fn matched(&mut self, now: BootTime, found: impl FnOnce() -> Match) -> Option<Event> {
+        let told = self.tick(now);
         if !self.wants_more() {
             return told;
         }
@@ -148,16 +149,16 @@ impl Limit {
                 told
             }
             // A spacing that was over unbusy has told nothing just now.
-            _ => Some(self.tell(now_ms, 1, found())),
+            _ => Some(self.tell(now, 1, found())),
         }
     }
 
     /// Says what has become due.
-    pub fn tick(&mut self, now_ms: u64) -> Option<Event> {
-        let Phase::Spacing { until_ms, waiting } = &mut self.state.phase else {
+    pub fn tick(&mut self, now: BootTime) -> Option<Event> {
+        let Phase::Spacing { until, waiting } = &mut self.state.phase else {
             return None;
         };
-        if now_ms < *until_ms {
+        if now < *until {
             return None;
         }
         let Some(Waiting { count, last }) = waiting.take() else {
@@ -171,7 +172,7 @@ impl Limit {
             self.state.phase = Phase::Off;
             return Some(Event::Disabled { untold: count });
         }
-        Some(self.tell(now_ms, count, last))
+        Some(self.tell(now, count, last))
     }
 
     /// Nothing more will come: says what is not told yet, however recent the last event is.
@@ -190,12 +191,12 @@ impl Limit {
         }
     }
 
-    fn tell(&mut self, now_ms: u64, count: u64, last: Match) -> Event {
+    fn tell(&mut self, now: BootTime, count: u64, last: Match) -> Event {
         let over = self.is_reached();
         self.state.phase = match over {
             true => Phase::Over,
             false => Phase::Spacing {
-                until_ms: now_ms.saturating_add(self.rules.spacing_ms),
+                until: now + self.rules.spacing,
                 waiting: None,
             },
         };

@@ -1,13 +1,13 @@
 use super::*;
 use outlive_core::event::Record;
-use outlive_core::{BootId, ProcRef};
+use outlive_core::{BootId, BootTime, ProcRef, WallTime};
 
 fn state(events: &[Event]) -> State {
     let mut state = State::default();
     for (seq, event) in (1..).zip(events) {
         let at = Moment {
-            wall_ms: 1,
-            boot_ms: 1,
+            wall: WallTime::from_ms(1),
+            boot: BootTime::from_ms(1),
         };
         state.apply(&Record {
             v: 1,

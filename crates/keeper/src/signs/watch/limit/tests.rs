@@ -20,22 +20,26 @@ fn watch(spacing_ms: u64, strikes: u32, limit: Option<u64>) -> Watch {
     }
 }
 
+fn at(ms: u64) -> BootTime {
+    BootTime::from_ms(ms)
+}
+
 /// What a keeper would tell that wakes when it is to, for matches at these moments, and when.
 fn told(watch: &Watch, matches: &[u64], until: u64) -> Vec<(u64, Event)> {
     let mut limit = Limit::new(watch);
     let mut told = Vec::new();
     let mut wake = |limit: &mut Limit, before: u64| {
-        while let Some(due) = limit.due_at().filter(|due| *due <= before) {
-            told.extend(limit.tick(due).map(|event| (due, event)));
+        while let Some(due) = limit.due_at().filter(|due| *due <= at(before)) {
+            told.extend(limit.tick(due).map(|event| (due.ms(), event)));
         }
     };
     let mut events = Vec::new();
-    for (number, at) in matches.iter().enumerate() {
-        wake(&mut limit, *at);
+    for (number, came) in matches.iter().enumerate() {
+        wake(&mut limit, *came);
         events.extend(
             limit
-                .matched(*at, || numbered(number as u64))
-                .map(|event| (*at, event)),
+                .matched(at(*came), || numbered(number as u64))
+                .map(|event| (*came, event)),
         );
     }
     wake(&mut limit, until);
@@ -183,26 +187,26 @@ fn the_table() {
 #[test]
 fn a_late_keeper_tells_the_count_and_begins_a_spacing_then() {
     let mut limit = Limit::new(&watch(100, 3, None));
-    assert!(limit.matched(0, || numbered(0)).is_some());
-    assert_eq!(limit.matched(10, || numbered(1)), None);
-    assert_eq!(limit.due_at(), Some(100));
-    assert_eq!(limit.tick(99), None);
-    assert_eq!(limit.matched(250, || numbered(2)), Some(matched(1, 1)));
-    assert_eq!(limit.due_at(), Some(350));
-    assert_eq!(limit.tick(350), Some(matched(1, 2)));
+    assert!(limit.matched(at(0), || numbered(0)).is_some());
+    assert_eq!(limit.matched(at(10), || numbered(1)), None);
+    assert_eq!(limit.due_at(), Some(at(100)));
+    assert_eq!(limit.tick(at(99)), None);
+    assert_eq!(limit.matched(at(250), || numbered(2)), Some(matched(1, 1)));
+    assert_eq!(limit.due_at(), Some(at(350)));
+    assert_eq!(limit.tick(at(350)), Some(matched(1, 2)));
 }
 
 #[test]
 fn what_waits_is_told_at_the_end() {
     let mut limit = Limit::new(&watch(100, 3, Some(3)));
-    limit.matched(0, || numbered(0));
-    limit.matched(1, || numbered(1));
+    limit.matched(at(0), || numbered(0));
+    limit.matched(at(1), || numbered(1));
     assert_eq!(limit.clone().finish(), Some(matched(1, 1)));
-    limit.matched(2, || numbered(2));
+    limit.matched(at(2), || numbered(2));
     assert!(!limit.wants_more());
     assert_eq!(limit.finish(), Some(last_matched(2, 2)));
     assert_eq!(limit.finish(), None);
-    assert_eq!(limit.matched(500, || numbered(3)), None);
+    assert_eq!(limit.matched(at(500), || numbered(3)), None);
 }
 
 #[test]
@@ -213,8 +217,8 @@ fn what_is_journaled_is_read_for_ever() {
         serde_json::to_string(limit.state()).expect("written"),
         written
     );
-    limit.matched(5, || numbered(0));
-    limit.matched(6, || numbered(1));
+    limit.matched(at(5), || numbered(0));
+    limit.matched(at(6), || numbered(1));
     let written = r#"{"seen":2,"strikes":0,"phase":{"spacing":{"until_ms":105,"waiting":{"count":1,"last":{"offset":1,"end":1,"pattern":0,"text":""}}}}}"#;
     assert_eq!(
         serde_json::to_string(limit.state()).expect("written"),
@@ -255,11 +259,11 @@ proptest! {
             let event = match step {
                 Step::Match => {
                     let before = limit.state().seen;
-                    let event = limit.matched(now, || numbered(seen));
+                    let event = limit.matched(at(now), || numbered(seen));
                     seen += limit.state().seen - before;
                     event
                 }
-                Step::Tick => limit.tick(now),
+                Step::Tick => limit.tick(at(now)),
                 Step::TakenOver => {
                     let journaled = serde_json::to_string(limit.state()).expect("written");
                     limit = Limit::resume(&watch, serde_json::from_str(&journaled).expect("read"));
@@ -297,8 +301,8 @@ proptest! {
             now += later;
             many = Limit::resume(&watch, many.state().clone());
             let both = match step {
-                Step::Match => [&mut one, &mut many].map(|limit| limit.matched(now, || numbered(now))),
-                Step::Tick | Step::TakenOver => [&mut one, &mut many].map(|limit| limit.tick(now)),
+                Step::Match => [&mut one, &mut many].map(|limit| limit.matched(at(now), || numbered(now))),
+                Step::Tick | Step::TakenOver => [&mut one, &mut many].map(|limit| limit.tick(at(now))),
             };
             prop_assert_eq!(&both[0], &both[1]);
         }
