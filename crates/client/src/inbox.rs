@@ -1,17 +1,17 @@
-//! What a session has not been told yet.
+//! The events that a session has not been told yet.
 //!
 //! ```text
 //!   inbox/<key>/<id> ─► a job's journal (or a post) ─► its events ─┐
 //!                       its `told` file: claims, acks ─────────────┴─► what is due
 //! ```
-//! The inbox holds no events, only links to where they are; a link is there from before the job has its
-//! name until nothing more can come of it and all has been told. So there is no step between "it
-//! happened" and "it is to be told" at which anybody could be killed.
+//!
+//! The inbox stores no events, only links to jobs and posts. A link is made before the job gets its
+//! name, and stays until the job has ended and everything was told. An event in a journal is thus
+//! always found: nobody can be killed between "it happened" and "it must be told".
 //!
 //! Every consumer takes the same steps: see [`Delivery`].
 
 pub(crate) mod answering;
-mod bell;
 mod delivery;
 mod event;
 mod look;
@@ -22,12 +22,13 @@ pub(crate) mod receipt;
 mod source;
 mod text;
 pub(crate) mod told;
+mod wake_up;
 
-pub use bell::{Bell, ring, take_down_unheard};
 pub use delivery::{Claim, Delivery, Selection};
 pub use event::{BadEventId, EventId, InboxEvent, ack_command, last_words};
 pub use receipt::Receipt;
-pub use source::{Item, Origin, Source, What};
+pub use source::{Item, ItemContent, Origin, Source};
+pub use wake_up::{WakeUp, remove_unread, wake};
 
 use delivery::{Found, LOOK_AGAIN};
 
@@ -47,21 +48,21 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// So often in a row somebody else is let go first. More is a sign of claims that lapse at once.
+/// The number of claims that may be lost in a row. More means that claims expire at once.
 const MAX_TRIES: u32 = 50;
 
-/// One session's inbox.
+/// The inbox of one session.
 #[derive(Clone, Debug)]
 pub struct Inbox {
     outlive: Outlive,
     session: Label,
     rules: Rules,
-    /// Jobs whose ends are for a later look.
+    /// The jobs whose ends are left for later.
     unended: Vec<JobId>,
 }
 
 impl Inbox {
-    /// The inbox of a session, with the rules that the user has configured.
+    /// The inbox of a session, with the rules from the user's configuration.
     pub fn open(outlive: &Outlive, session: Label) -> Result<Inbox, Error> {
         let rules = outlive.config()?.inbox.rules();
         Ok(Inbox::with_rules(outlive, session, rules))
@@ -76,22 +77,22 @@ impl Inbox {
         }
     }
 
-    /// Claims hold for this long, whatever is configured.
+    /// Sets how long claims last, whatever the configuration says.
     #[must_use]
     pub fn claiming_for(mut self, claim: Duration) -> Inbox {
         self.rules.claim = claim;
         self
     }
 
-    /// Claims hold for this long, or shorter where that is configured: for a consumer that delivers at once,
-    /// so that one that is killed does not hold the events back.
+    /// Limits how long claims last, unless the configuration sets a shorter time. Use it for a consumer
+    /// that delivers at once, so that one that is killed does not hold events back for long.
     #[must_use]
     pub fn claiming_for_at_most(mut self, claim: Duration) -> Inbox {
         self.rules.claim = self.rules.claim.min(claim);
         self
     }
 
-    /// Leaves out the ends of these jobs, which stay as they are: for a caller that has just said that they run.
+    /// Leaves the ends of these jobs for later, for a caller that has just said that they run.
     #[must_use]
     pub fn without_ends_of(mut self, jobs: Vec<JobId>) -> Inbox {
         self.unended = jobs;
@@ -106,8 +107,8 @@ impl Inbox {
         &self.session
     }
 
-    /// Claims the events that are due: until the claim lapses nobody else is given them. For a caller that
-    /// only looks, others may be given them meanwhile.
+    /// Claims the events that are due. Nobody else gets them until the claim expires. For a caller that
+    /// only looks, nothing is claimed.
     pub fn claim(&self, selection: Selection) -> Result<Claim, Error> {
         if self.outlive.only_looks() {
             return self.peek(selection);
@@ -117,7 +118,8 @@ impl Inbox {
             let mut found = self.look(selection, |source, told, seqs, when| {
                 self.try_to_claim(source, told, seqs, when, &by)
             })?;
-            // Whoever was outrun looks again: there may be more, and the other's claim will lapse.
+            // Another consumer was faster. Look again: there may be more events, and the other claim
+            // will expire.
             let is_outrun = found.outrun && found.events.is_empty();
             if is_outrun && tries == MAX_TRIES {
                 found.look_again_at(moment::now().boot + LOOK_AGAIN);
@@ -133,7 +135,7 @@ impl Inbox {
         unreachable!("it returns after a few tries")
     }
 
-    /// Looks without claiming.
+    /// Returns the events without claiming them.
     pub fn peek(&self, selection: Selection) -> Result<Claim, Error> {
         Ok(Claim {
             inbox: self.clone(),
@@ -142,7 +144,7 @@ impl Inbox {
         })
     }
 
-    /// Of these events, those that are now claimed by `by` and nobody else.
+    /// Returns those of these events that `by` has now claimed.
     fn try_to_claim(
         &self,
         source: &Source,
@@ -163,13 +165,13 @@ impl Inbox {
         hooks::reach_consumer(Hook::Looked);
         source.append(&line, Durable::No)?;
         hooks::reach_consumer(Hook::Claimed);
-        // Others may have been first; the order of the lines decides.
+        // Another consumer may have been faster; the order of the lines decides.
         *told = source.read_told()?;
         self.still_claimed(source, told, seqs, by)
     }
 
-    /// Those of a source that are claimed by `by` now. An answer that was begun before the claim was made
-    /// tells them instead.
+    /// Returns the events of a source whose claim by `by` is still valid. If an answer was reserved
+    /// before the claim, the answer tells the event instead.
     fn still_claimed(
         &self,
         source: &Source,
@@ -177,7 +179,7 @@ impl Inbox {
         seqs: &[u64],
         by: &str,
     ) -> Result<Vec<u64>, Error> {
-        // If the job was pruned meanwhile and its id used again, the claim is in the new job's file.
+        // If the job was pruned and its id used again, the claim is in the file of the new job.
         if !source.is_there(&self.outlive) {
             return Ok(Vec::new());
         }
@@ -191,8 +193,8 @@ impl Inbox {
         Ok(mine.map(|item| item.seq).collect())
     }
 
-    /// Marks these as told, each for itself. That some were already is no error; of those that are not
-    /// this session's events the first is said once the others are acked.
+    /// Marks each of these events as told. An event that was told before is no error. If some are not
+    /// events of this session, the others are acked first, and then the first wrong one is reported.
     pub fn ack(&self, events: &[EventId]) -> Result<(), Error> {
         self.refuse_looking()?;
         hooks::reach_consumer(Hook::Delivered);
@@ -210,7 +212,8 @@ impl Inbox {
 
     fn settle(&self, events: &[EventId]) -> Result<(), Error> {
         let mut failed = None;
-        // Those of one job are one step: killed over it, all of them are acked or none.
+        // The events of one job are one step: if the process is killed, either all or none of them are
+        // acked.
         let mut by_source: BTreeMap<&JobId, (Source, Vec<u64>)> = BTreeMap::new();
         for event in events {
             match self.find(event) {
@@ -228,8 +231,8 @@ impl Inbox {
         failed.map_or(settled, Err)
     }
 
-    /// Acks everything that has been delivered and not been acked. Returns the jobs and posts that could not
-    /// be read, and what to say of each.
+    /// Acks every event that was delivered and not acked. Returns the jobs and posts that could not be
+    /// read, with a message for each.
     pub fn ack_delivered(&self) -> Result<Vec<(JobId, String)>, Error> {
         self.refuse_looking()?;
         let mut found = Found::default();
@@ -239,16 +242,16 @@ impl Inbox {
         self.settle(&delivered).map(|()| found.unreadable)
     }
 
-    /// How much waits to be told.
+    /// The number of events that wait to be told.
     pub fn waiting(&self) -> Result<usize, Error> {
         Ok(self.untold(&mut Found::default(), |_, _| true)?.len())
     }
 
-    /// Gives up everything that waits or will, because the session is over.
+    /// Drops everything that waits, now and later, because the session is over.
     pub fn close(&self) -> Result<(), Error> {
         self.refuse_looking()?;
         let ids = ids_in(&self.directory())?;
-        // One that cannot be read has nothing to tell.
+        // A job or post that cannot be read has nothing to tell.
         let sources = ids
             .iter()
             .filter_map(|id| Source::read(&self.outlive, id).ok()?);
@@ -293,7 +296,8 @@ impl Inbox {
             .ok_or_else(|| Error::NoSuchEvent(event.to_string()))
     }
 
-    /// Removes a link that leads to another session's job or post: whoever made it was refused the id.
+    /// Removes a link to another session's job or post. It was made by a process that was refused the
+    /// id.
     fn unlink_stranger(&self, source: &Source) {
         let is_other = |owner: &links::Owner| owner.session.as_ref() != Some(&self.session);
         let (home, kind) = (self.outlive.home(), source.link_kind());
@@ -301,7 +305,7 @@ impl Inbox {
     }
 }
 
-/// Takes every step, whatever becomes of the others; the first error is returned.
+/// Runs every step, even if others fail. Returns the first error.
 fn all_of(steps: impl Iterator<Item = Result<(), Error>>) -> Result<(), Error> {
     let mut failed = None;
     for error in steps.filter_map(Result::err) {
@@ -310,7 +314,7 @@ fn all_of(steps: impl Iterator<Item = Result<(), Error>>) -> Result<(), Error> {
     failed.map_or(Ok(()), Err)
 }
 
-/// The particulars and the text of a job's end, whether or not a session is told of it; `None` if there is
+/// The data and the text of a job's end, whether or not a session is told about it; `None` if there is
 /// no such event.
 pub fn end_of(outlive: &Outlive, event: &EventId) -> Option<(Value, String)> {
     let spec = outlive.read_spec(&event.source).ok()?;

@@ -75,7 +75,7 @@ pub fn make(outlive: &Outlive, spec: &Spec) -> Result<Named, Error> {
         replace_link(&target, &outlive.home().name(name), &spec.id)?;
     }
     if let Some(session) = &spec.session {
-        inbox::ring(outlive, session);
+        inbox::wake(outlive, session);
     }
     Ok(Named::Yes(lock))
 }

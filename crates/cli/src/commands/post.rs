@@ -49,7 +49,7 @@ const LARGEST: u64 = 4 * 1024 * 1024;
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let session = context.session(args.session.as_deref())?;
-    let asked = post::Asked {
+    let asked = post::NewPost {
         session: session.ok_or(outlive::Error::NoSession)?,
         task: label("the task", args.task.as_deref())?,
         kind: match args.kind {

@@ -192,7 +192,7 @@ fn stay_with(context: &Context, job: &Job, limit: Option<Duration>) -> Result<Ex
 /// Prints the job once it is ready, or says why it is not.
 fn until_ready(context: &Context, job: &Job, limit: Option<Duration>) -> Result<Exit, Failure> {
     let how = wait::Wait {
-        what: wait::What::Ready,
+        what: wait::WaitFor::Ready,
         timeout: limit,
         ..wait::Wait::default()
     };

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
 use outlive::api::reply::{StopFailure, StopReply};
-use outlive::verbs::stop::{self, Stopped, Stops, What};
+use outlive::verbs::stop::{self, Stopped, StoppedPart, Stops};
 use outlive::{Error, JobId};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -45,16 +45,16 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let Stops { stopped, failed } = stop::stop_all(&context.outlive, &ids, &how);
     for one in &stopped {
         match one.what {
-            What::TheJob => {}
-            What::Leftovers => context.say(&format!(
+            StoppedPart::TheJob => {}
+            StoppedPart::Leftovers => context.say(&format!(
                 "outlive: {} had already ended; the processes that it left behind were stopped",
                 one.job.id
             )),
-            What::Doorbell => context.say(&format!(
+            StoppedPart::Doorbell => context.say(&format!(
                 "outlive: {} had already ended; its doorbell is not rung again",
                 one.job.id
             )),
-            What::AlreadyEnded => {
+            StoppedPart::AlreadyEnded => {
                 context.say(&format!("outlive: {} had already ended", one.job.id))
             }
         }

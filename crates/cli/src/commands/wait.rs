@@ -9,7 +9,7 @@ use outlive::api::job::JobList;
 use outlive::api::reply::WaitReply;
 use outlive::inbox::InboxEvent;
 use outlive::verbs::list::{self, Filter, Which};
-use outlive::verbs::wait::{self, Until, Waited, What};
+use outlive::verbs::wait::{self, Until, WaitFor, Waited};
 use outlive::{Job, JobId};
 use std::time::Duration;
 
@@ -74,11 +74,11 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         &ids,
         wait::Wait {
             what: match args.what {
-                For::End => What::End,
-                For::Ready => What::Ready,
-                For::Match => What::Match,
-                For::Quiet => What::Quiet,
-                For::Input => What::Input,
+                For::End => WaitFor::End,
+                For::Ready => WaitFor::Ready,
+                For::Match => WaitFor::Match,
+                For::Quiet => WaitFor::Quiet,
+                For::Input => WaitFor::Input,
             },
             until,
             timeout: args.timeout,

@@ -1,13 +1,13 @@
-//! Reserving an event for the answer to a request, so that a session is not told twice.
+//! Reserves an event for the answer to a request, so that a session is not told twice.
 //!
 //! A session that waits for a job, or stops it, learns of the end from the answer. A hook or an MCP reply
 //! of the same session sees the end at the same moment and would tell it too. To prevent that, the verb
 //! takes a shared lock on one byte of the job's journal. It takes the lock before the event can happen and
 //! releases it after the answer is recorded in `told`. A consumer of the inbox skips an event that is locked.
 //!
-//! Which byte it is tells the kind of event and the process that will answer. The kernel releases the lock
-//! when the process dies, so a killed verb holds nothing back. A suspended one holds an event back for
-//! [`PATIENCE`] at most. Any other holds it back for as long as it takes: a wait for several jobs answers
+//! The byte encodes the kind of event and the process that will answer. The kernel releases the lock
+//! when the process dies, so a killed verb holds nothing back. A suspended verb holds an event back for
+//! at most [`PATIENCE`]. Any other verb may hold it back for longer: a wait for several jobs answers
 //! when the last of them has ended.
 
 use crate::home::outlive::Outlive;
@@ -23,26 +23,26 @@ use std::time::Duration;
 /// How long after an event the reservation of a suspended process counts.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How many jobs one request reserves events of. Each costs a file descriptor, and the request needs more of
-/// them to reach the keepers.
-pub(crate) const MOST: usize = 128;
+/// The most jobs whose events one request reserves. Each reservation needs a file descriptor, and the
+/// request needs more of them for its connections.
+pub(crate) const MAX_RESERVED_JOBS: usize = 128;
 
-/// An answer that is being given, for as long as this exists.
+/// A reservation, held while this value exists.
 #[derive(Clone, Debug)]
 pub struct Reservation {
     _journal: Arc<File>,
 }
 
 impl Reservation {
-    /// The caller will be told of these kinds of events of this job. `None` where the caller is not the
-    /// job's session: then the session is to be told besides. Also where nothing can be locked: then the
-    /// session may be told twice, never not at all.
+    /// Reserves these kinds of events of this job for the caller. Returns `None` if the caller is not
+    /// the job's session: the session must then be told separately. Also returns `None` if locks do not
+    /// work: then the session may be told twice, but never not at all.
     pub(crate) fn of(outlive: &Outlive, id: &JobId, kinds: &[Kind]) -> Option<Reservation> {
         outlive.calling_session()?;
         Reservation::on(outlive, &outlive.read_spec(id).ok()?, kinds)
     }
 
-    /// The same for a job whose spec is at hand.
+    /// Like [`Answering::of`], for a job whose spec is already known.
     pub(crate) fn on(outlive: &Outlive, spec: &Spec, kinds: &[Kind]) -> Option<Reservation> {
         if outlive.only_looks() || outlive.calling_session()? != spec.session.as_ref()? {
             return None;
@@ -62,7 +62,7 @@ impl Reservation {
     }
 }
 
-/// Whether somebody's answer is about to tell an event of this kind that happened so long ago.
+/// Whether the answer of another process will tell this kind of event, which happened this long ago.
 pub(crate) fn is_answered(job: &JobDir, kind: Kind, age: Duration) -> bool {
     let range = bytes(kind);
     let holders = layout::open(&job.journal())
@@ -72,16 +72,17 @@ pub(crate) fn is_answered(job: &JobDir, kind: Kind, age: Duration) -> bool {
     pids.any(|pid| age < PATIENCE || is_at_work(pid))
 }
 
-/// Whether a process runs and is not suspended. One that cannot be seen (in another PID namespace) may be.
+/// Whether a process runs and is not suspended. An invisible process, in another PID namespace, counts
+/// as not running.
 fn is_at_work(pid: u64) -> bool {
     let pid = i32::try_from(pid).unwrap_or_default();
     process::stat(pid).is_some_and(|stat| !stat.is_zombie() && !stat.is_stopped())
 }
 
-/// More than there are process numbers.
+/// More than there are process IDs.
 const PIDS: u64 = 1 << 32;
 
-/// The bytes for this kind of event: one for each process number. Only the locks count; a journal is never so
+/// The bytes for this kind of event: one for each process ID. Only the locks matter; no journal is that
 /// long.
 fn bytes(kind: Kind) -> Range<u64> {
     let first = PIDS * (1 + number(kind));
@@ -113,15 +114,15 @@ mod tests {
 
     const HOUR: Duration = Duration::from_secs(60 * 60);
 
-    /// A wait for several jobs answers when the last has ended, however long that takes.
+    /// A wait for several jobs answers when the last one has ended, however long that takes.
     #[test]
-    fn only_a_suspended_process_loses_what_it_reserved() -> io::Result<()> {
+    fn only_a_suspended_process_loses_its_reservation() -> io::Result<()> {
         let world = tempfile::tempdir()?;
         let job = JobDir::at(world.path().to_owned());
         let journal = File::create_new(job.journal())?;
         let mut child = spawn::start(Command::new("cat").stdin(Stdio::piped()))?;
         let pid = u64::from(child.id());
-        // As the child would.
+        // This simulates the child's lock.
         let reserve = |journal: &File| lock::share_byte(journal, bytes(Kind::Ended).start + pid);
         assert!(!is_answered(&job, Kind::Ended, Duration::ZERO));
         assert!(reserve(&journal)?);

@@ -1,12 +1,12 @@
-//! Delivering events: claim, confirm, tell.
+//! Delivers events in three steps: claim, confirm, record.
 //!
 //! ```text
 //!  Inbox::claim ──► Claim ──confirm──► Delivery ──told──────► told
 //!                     │                   ├──delivered──► waits for an ack by its ids
 //!                     └──────dropped──────┴──────────────► due again when the claim lapses
 //! ```
-//! Every consumer (CLI, hooks, MCP) takes these steps. The events can only be had from a confirmed claim,
-//! and a consumer that is killed anywhere leaves a claim that lapses.
+//! Every consumer (CLI, hooks, MCP) takes these steps. Only a confirmed claim gives access to the
+//! events. A consumer that is killed at any point leaves a claim that expires.
 
 use super::event::{EventId, InboxEvent};
 use super::source::Source;
@@ -18,13 +18,13 @@ use outlive_core::told::{DropReason, Durable, Note, ToldBy};
 use outlive_core::{BootTime, JobId};
 use std::time::Duration;
 
-/// From losing a claim to the next look, so that claims of no length do not keep anybody busy.
+/// The pause after a lost claim, so that claims that expire at once keep nobody busy.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Which events to take, and how many at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// Leave out an end that its session saw a moment ago. It stays.
+    /// Leave out ends that the session has just seen. They stay in the inbox.
     pub skip_shown: bool,
     /// At most this many, the oldest first.
     pub limit: usize,
@@ -39,23 +39,23 @@ impl Default for Selection {
     }
 }
 
-/// What a look through the sources of an inbox found.
+/// The result of reading the sources of an inbox.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub events: Vec<InboxEvent>,
-    /// When to look again because another consumer's claim lapses, in milliseconds since boot.
+    /// When another consumer's claim expires, in milliseconds since boot.
     pub lapses_at: Option<BootTime>,
-    /// The jobs that may have more to tell, and how far each had come.
+    /// The jobs that may have more to tell, and the last event that was read of each.
     pub running: Vec<(JobId, u64)>,
     /// How many more events are due.
     pub more: usize,
-    /// What could not be read, and what to say of it.
+    /// What could not be read, with a message.
     pub unreadable: Vec<(JobId, String)>,
-    /// What has events that could not be claimed, on a full disk for example, and what to say of it.
+    /// What could not be claimed, for example on a full disk, with a message.
     pub unclaimable: Vec<(JobId, String)>,
     /// The events that were taken from each source.
     pub taken: Vec<(Source, Vec<u64>)>,
-    /// Another consumer was first with some of what was due.
+    /// Another consumer has claimed some of the due events.
     pub outrun: bool,
 }
 
@@ -69,7 +69,7 @@ impl Found {
         self.lapses_at = Some(self.lapses_at.map_or(until, |at| at.min(until)));
     }
 
-    /// Keeps the events for which this holds, and their claims.
+    /// Keeps the events for which `wanted` returns true, and their claims.
     fn retain(&mut self, mut wanted: impl FnMut(&InboxEvent) -> bool) {
         self.events.retain(&mut wanted);
         let events = &self.events;
@@ -83,19 +83,19 @@ impl Found {
     }
 }
 
-/// Events that are claimed for one consumer: until the claim lapses nobody else is given them.
+/// Events that are claimed for one consumer. Until the claim expires, nobody else gets them.
 #[derive(Debug)]
 #[must_use = "confirm it just before its events go out"]
 pub struct Claim {
     pub(super) inbox: Inbox,
-    /// The name it was claimed by; nothing if it was only looked at.
+    /// The name of the claim; empty if nothing was claimed.
     pub(super) by: Option<String>,
     pub(super) found: Found,
 }
 
 impl Claim {
-    /// To be called just before the events go out: drops those that are not claimed any more. A consumer
-    /// that was suspended for longer than its claim would tell what another has told since.
+    /// Call this just before the events are printed: it drops events whose claim has expired. A
+    /// consumer that was suspended for long would otherwise repeat what another one has told since.
     pub fn confirm(self) -> Delivery {
         let Claim {
             inbox,
@@ -110,7 +110,7 @@ impl Claim {
         for (source, seqs) in &mut found.taken {
             let told = source.read_told();
             let still = told.and_then(|told| inbox.still_claimed(source, &told, seqs, &by));
-            // What cannot be looked up is told later, when it can.
+            // What cannot be checked now is told later.
             *seqs = still.unwrap_or_default();
         }
         let taken = &found.taken;
@@ -121,15 +121,15 @@ impl Claim {
                 .any(|(source, seqs)| seqs.iter().any(|seq| source.event(*seq) == event.event))
         });
         if found.events.len() < before {
-            // It may be due again, or be told by somebody else: the next look finds out.
+            // The event may be due again, or told by another consumer; the next look finds out.
             found.look_again_at(moment::now().boot + LOOK_AGAIN);
         }
         Delivery { inbox, found }
     }
 }
 
-/// Events that go out now. Without [`Delivery::told`] or [`Delivery::delivered`] they are told again when
-/// the claim lapses.
+/// Events to print now. Without [`Delivery::told`] or [`Delivery::delivered`], they are told again
+/// after the claim has expired.
 #[derive(Debug)]
 #[must_use = "call `told` or `delivered` once its events are out"]
 pub struct Delivery {
@@ -173,29 +173,30 @@ impl Delivery {
         events.filter_map(|event| Some((&event.event, event.last?)))
     }
 
-    /// Jobs and posts whose events could not be read or claimed, and what to say of each.
+    /// The jobs and posts whose events could not be read or claimed, with a message for each.
     pub fn problems(&self) -> impl Iterator<Item = &(JobId, String)> {
         self.found.unreadable.iter().chain(&self.found.unclaimable)
     }
 
-    /// Whether there are events that could not be claimed, on a full disk for example.
+    /// Whether some events could not be claimed, for example on a full disk.
     pub fn is_held_back(&self) -> bool {
         !self.found.unclaimable.is_empty()
     }
 
-    /// Whether no job of the session runs and no claim of another consumer can lapse, so that waiting
-    /// for more events is pointless.
+    /// Whether waiting for more events is pointless: no job of the session runs, and no other
+    /// consumer's claim can expire.
     pub fn nothing_can_come(&self) -> bool {
         self.found.running.is_empty() && self.found.lapses_at.is_none()
     }
 
-    /// Only the events for which this holds. The others stay claimed until that lapses.
+    /// Keeps only the events for which `wanted` returns true. The others stay claimed until the claim
+    /// expires.
     pub fn only(mut self, wanted: impl FnMut(&InboxEvent) -> bool) -> Delivery {
         self.found.retain(wanted);
         self
     }
 
-    /// The inbox it is from.
+    /// The inbox that the events come from.
     pub fn inbox(&self) -> &Inbox {
         &self.inbox
     }
@@ -208,7 +209,7 @@ impl Delivery {
         &self.found.running
     }
 
-    /// The events are out, and the session has read them: acknowledges them.
+    /// Records that the session has read the events.
     pub fn told(self) -> Result<(), Error> {
         let told_by = ToldBy::Inbox;
         self.note(|source, seqs| {
@@ -216,8 +217,8 @@ impl Delivery {
         })
     }
 
-    /// The events are out; whoever reads them acknowledges them by their ids. Those that were delivered for
-    /// the last time are given up.
+    /// Records that the events were printed. Their reader acks them by their ids. Events that were
+    /// printed for the last time are dropped.
     pub fn delivered(self) -> Result<(), Error> {
         self.note(|source, seqs| {
             let line = source.line(seqs.to_vec(), Note::Delivered)?;
@@ -232,7 +233,7 @@ impl Delivery {
     fn note(&self, note: impl Fn(&Source, &[u64]) -> Result<(), Error>) -> Result<(), Error> {
         hooks::reach_consumer(Hook::Delivered);
         let taken = self.found.taken.iter().filter(|(_, seqs)| !seqs.is_empty());
-        // One job that was removed meanwhile keeps nobody from noting what became of the others.
+        // If one job was removed meanwhile, the others are still recorded.
         all_of(taken.map(|(source, seqs)| note(source, seqs)))?;
         hooks::reach_consumer(Hook::Acked);
         Ok(())

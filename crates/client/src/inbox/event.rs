@@ -1,10 +1,10 @@
-//! Events as the interface has them.
+//! Events as the interface shows them.
 
 pub use outlive_api::event::{DropReason, Event as InboxEvent};
 use outlive_core::Label;
 pub use outlive_core::event_id::{BadEventId, EventId};
 
-/// Says in its text that it is not told again.
+/// Adds to the text that the event is not told again.
 pub(crate) fn for_the_last_time(mut event: InboxEvent, why: DropReason) -> InboxEvent {
     event.last = Some(why);
     event.text.push_str("\n(");
@@ -23,10 +23,10 @@ pub fn last_words(why: DropReason) -> String {
     format!("this is told for the last time: {why}")
 }
 
-/// The command that acks these, ready for a shell.
+/// The command that acks these events, quoted for a shell.
 pub fn ack_command(session: &Label, events: &[EventId]) -> String {
     let session = match session.as_str() {
-        // Else it would be taken for an option.
+        // Otherwise it would look like an option.
         key if key.starts_with('-') => quote(&format!("--session={key}")),
         key => format!("--session {}", quote(key)),
     };
@@ -35,6 +35,6 @@ pub fn ack_command(session: &Label, events: &[EventId]) -> String {
 }
 
 fn quote(word: &str) -> String {
-    // No label has what cannot be quoted.
+    // A label contains no character that cannot be quoted.
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), |quoted| quoted.into_owned())
 }

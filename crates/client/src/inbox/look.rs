@@ -1,4 +1,4 @@
-//! Looking through the sources of an inbox for what is due.
+//! Reads the sources of an inbox and finds the events that are due.
 
 use super::delivery::{Found, Selection};
 use super::{DropReason, Inbox, Item, Kind, Source};
@@ -20,13 +20,13 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 struct DueItem {
     seq: u64,
-    /// By which it is ordered among others.
+    /// The time by which events are sorted.
     at: WallTime,
     last: Option<DropReason>,
 }
 
 impl Inbox {
-    /// Looks through every source and takes what is due.
+    /// Reads every source and takes the due events.
     pub(super) fn look(
         &self,
         selection: Selection,
@@ -51,8 +51,8 @@ impl Inbox {
             let seqs: Vec<u64> = chosen.keys().copied().collect();
             let seqs = match take(source, told, &seqs, &when) {
                 Ok(seqs) => seqs,
-                // One that was removed just now, or cannot be written to, keeps nobody from hearing of
-                // the others.
+                // A job that was just removed, or cannot be written to, must not hide the events of the
+                // others.
                 Err(error) => {
                     let words = format!("has news that cannot be told now: {error}");
                     found.unclaimable.push((source.id.clone(), words));
@@ -77,16 +77,17 @@ impl Inbox {
         Ok(found)
     }
 
-    /// Every source with something to tell, now or later. One that has nothing any more is let go of.
+    /// Every source with something to tell, now or later. Removes links to sources that have nothing
+    /// more to tell.
     pub(super) fn sources(&self, found: &mut Found) -> Result<Vec<(Source, Told)>, Error> {
-        // A power loss may have taken links away, and only this makes them again.
+        // A power loss may have removed links, and only this restores them.
         let _ = relink::once_a_boot(&self.outlive);
         let directory = self.directory();
         let mut sources = Vec::new();
         for id in ids_in(&directory)? {
             let source = match Source::read(&self.outlive, &id) {
                 Ok(Some(source)) => source,
-                // Removed, or not made yet: a launcher links before it makes.
+                // It was removed, or does not exist yet: a launcher makes the link first.
                 Ok(None) => continue,
                 Err(error) => {
                     found.cannot_read(id, &error);
@@ -121,16 +122,17 @@ impl Inbox {
                 sources.push((source, told));
             }
         }
-        // Looked for first: even a removal of what is not there waits for a frozen disk.
+        // Check first: even removing a missing file blocks on a frozen disk.
         if sources.is_empty() && found.running.is_empty() && directory.is_dir() {
-            // Whoever starts another job makes it again. What matched before is no matter any more.
+            // The next job makes the directory again. Earlier matches no longer matter to the circuit
+            // breaker.
             let _ = fs::remove_file(directory.join(breaker::LIST));
             let _ = fs::remove_dir(&directory);
         }
         Ok(sources)
     }
 
-    /// What of a source may be told now.
+    /// The events of a source that may be told now.
     fn due(
         &self,
         source: &Source,
@@ -140,8 +142,8 @@ impl Inbox {
         found: &mut Found,
     ) -> Vec<DueItem> {
         let mut due = Vec::new();
-        // An end is of the moment it came, and what was found in the last of the output of a later one; and
-        // a wall clock may be set back. What was journaled later is not told earlier.
+        // An event that is later in the journal is never told earlier. Its time may still be earlier: a
+        // match may be found in old output after a later event, and a wall clock may be set back.
         let mut latest = WallTime::default();
         for item in source.items() {
             latest = item.at.wall.max(latest);
@@ -171,8 +173,8 @@ impl Inbox {
         due
     }
 
-    /// Until when an event is left to somebody whose request is being answered with it: a moment that
-    /// grows, so that it is told soon if that somebody was killed.
+    /// If another process is about to tell this event in an answer: when to check again. The interval
+    /// grows with the event's age, so a killed process delays the event only a little.
     pub(super) fn answered_until(
         &self,
         source: &Source,
@@ -187,7 +189,7 @@ impl Inbox {
     }
 }
 
-/// The oldest `most` of what is due, by the place of their source.
+/// The oldest `most` due events, by the index of their source.
 fn oldest(due: Vec<Vec<DueItem>>, most: usize) -> BTreeMap<usize, BTreeMap<u64, DueItem>> {
     let places = due.into_iter().enumerate();
     let mut all: Vec<(usize, DueItem)> = places

@@ -1,16 +1,17 @@
-//! A model check of telling: the real functions on a real directory, in every order.
+//! A model check of telling events: the real functions on a real directory, in every order.
 //!
-//! | story | what could go wrong in it |
+//! | story | what could go wrong |
 //! |---|---|
-//! | two consumers | both tell, or neither |
-//! | a refused start | another session hears of a job, or its owner does not |
-//! | an id used again | a late ack counts for the new job, whose link goes with the old one's |
-//! | a paused launcher | its links are swept up |
-//! | a post made twice | it is told twice, or to one session for another |
+//! | two consumers | both tell an event, or neither |
+//! | a refused start | another session learns of a job, or its owner does not |
+//! | an id used again | a late ack counts for the new job, or the new job's link is removed with the old one's |
+//! | a paused launcher | its links are removed |
+//! | a post made twice | it is told twice, or to the wrong session |
 //!
-//! What must hold after each run, whoever died and whatever lapsed: each event of a job that was started
-//! has been told to its session at least once, and never after it was acked; nobody was told of another
-//! session's job; nothing was dropped unsaid. Where nobody died and no claim lapsed: exactly once.
+//! After each run, whichever actors died and whichever claims expired: each event of a started job was
+//! told to its session at least once, and never after its ack. Nobody was told about another session's
+//! job. Nothing was dropped without a report. If no actor died and no claim expired: each event was
+//! told exactly once.
 
 mod schedule;
 
@@ -19,7 +20,7 @@ use crate::home::outlive::{Outlive, ids_in};
 use crate::launch::{self, Named};
 use crate::moment::{self, ahead};
 use crate::random;
-use crate::verbs::post::{self, Asked};
+use crate::verbs::post::{self, NewPost};
 use crate::verbs::prune::{self, Prune};
 use outlive_core::notice::Kind;
 use outlive_core::{Incarnation, JobId, Label, Spec};
@@ -36,11 +37,11 @@ const RULES: Rules = Rules {
     keep: Duration::from_secs(48 * 60 * 60),
 };
 
-/// One thing that was seen from outside.
+/// Something that is visible from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Seen {
-    /// `run` or `post` said that it is there.
-    Made(Incarnation),
+    /// `run` or `post` reported success.
+    Created(Incarnation),
     Told {
         event: EventId,
         session: Label,
@@ -52,10 +53,10 @@ enum Seen {
 struct World {
     directory: tempfile::TempDir,
     clock: Arc<AtomicU64>,
-    /// Whose each job and post is.
+    /// The session of each job and post.
     owners: Mutex<HashMap<Incarnation, Label>>,
     seen: Mutex<Vec<Seen>>,
-    /// All that is posted is one post.
+    /// Everything that is posted is one post.
     one_post: bool,
 }
 
@@ -69,7 +70,7 @@ fn job() -> JobId {
 
 impl World {
     fn new() -> World {
-        // Every run makes a home and syncs in it: in memory that costs nothing.
+        // Every run makes a home and syncs it, which is fast in memory.
         let memory = Path::new("/dev/shm");
         let directory = match memory.is_dir() {
             true => tempfile::tempdir_in(memory),
@@ -116,7 +117,7 @@ impl World {
         owners.insert(incarnation.clone(), session.clone());
     }
 
-    /// Starts a job that ends as soon as somebody looks at it, since nobody keeps it.
+    /// Starts a job that ends as soon as somebody reads it, since it has no keeper.
     fn start(&self, session: &str) {
         let session = label(session);
         let incarnation = random::incarnation().expect("random bits");
@@ -128,13 +129,14 @@ impl World {
         .expect("a spec");
         self.own(&incarnation, &session);
         if let Named::Yes(_lock) = launch::make(&self.outlive(), &spec).expect("made or refused") {
-            self.saw(Seen::Made(incarnation));
+            self.saw(Seen::Created(incarnation));
         }
     }
 
     fn tell(&self, delivery: &Delivery, session: &Label) {
         for told in delivery.events() {
-            // A poster that was killed could not say whose its post is; the post itself does.
+            // A poster that was killed could not report the session of its post, but the post contains
+            // it.
             if let (Some(incarnation), Some(owner)) =
                 (&told.event.incarnation, told.data["goal"].as_str())
             {
@@ -145,7 +147,7 @@ impl World {
         }
     }
 
-    /// Tells a session what is new, and acks it.
+    /// Tells a session its new events, and acks them.
     fn consume(&self, session: &str) {
         let (outlive, session) = (self.outlive(), label(session));
         let inbox = Inbox::with_rules(&outlive, session.clone(), RULES);
@@ -160,7 +162,7 @@ impl World {
         }
     }
 
-    /// Acks, under the ids it was given, what it was told before.
+    /// Acks events by the ids that were printed earlier.
     fn ack_late(&self, session: &str) {
         let (outlive, session) = (self.outlive(), label(session));
         let inbox = Inbox::with_rules(&outlive, session.clone(), RULES);
@@ -172,7 +174,7 @@ impl World {
         let ids = delivery.ids();
         let _ = delivery.delivered();
         for event in ids {
-            // It may have been told again, acked and pruned meanwhile: then there is no such event.
+            // Meanwhile it may have been told again, acked and pruned; then there is no such event.
             if inbox.ack(std::slice::from_ref(&event)).is_ok() {
                 self.saw(Seen::Acked(event));
             }
@@ -195,7 +197,7 @@ impl World {
     }
 
     fn post(&self, session: &str) {
-        let asked = Asked {
+        let asked = NewPost {
             session: label(session),
             task: None,
             kind: Kind::Delegation,
@@ -205,11 +207,11 @@ impl World {
         if let Ok((event, _)) = post::post(&self.outlive(), asked) {
             let incarnation = event.incarnation.expect("every post has one");
             self.own(&incarnation, &label(session));
-            self.saw(Seen::Made(incarnation));
+            self.saw(Seen::Created(incarnation));
         }
     }
 
-    /// Everybody who was at it is done or dead: whoever comes now is told all the rest.
+    /// All actors are done or dead. The next consumer gets everything that is left.
     fn settle(&self) {
         for _ in 0..3 {
             self.lapse();
@@ -249,7 +251,7 @@ impl World {
                         return Err(format!("{event} was told {} times", told(event)));
                     }
                 }
-                Seen::Made(incarnation) => {
+                Seen::Created(incarnation) => {
                     let is_it = |seen: &Seen| matches!(seen, Seen::Told { event, .. } if event.incarnation.as_ref() == Some(incarnation));
                     if !seen.iter().any(is_it) {
                         return Err(format!(
@@ -267,7 +269,7 @@ impl World {
         self.check_links()
     }
 
-    /// What is all told is in no inbox, and no inbox has another session's.
+    /// Nothing that was told is in an inbox, and no inbox contains another session's job.
     fn check_links(&self) -> Result<(), String> {
         let outlive = self.outlive();
         for session in ["s", "t"] {
@@ -295,7 +297,7 @@ fn story(begin: fn() -> World, actors: &'static [Actor<World>]) -> Story<World> 
 
 fn holds(story: &Story<World>, limits: Limits) {
     match explore(story, limits) {
-        // Fewer would mean that the places where actors stop are gone.
+        // Fewer runs would mean that the steps at which actors pause are gone.
         Ok(runs) => assert!(runs > 100, "{runs} runs"),
         Err(why) => panic!("{why}"),
     }
@@ -350,7 +352,7 @@ fn a_refused_start_takes_nothing_from_the_owner() {
 }
 
 #[test]
-fn an_id_used_again_is_another_job() {
+fn a_reused_id_is_another_job() {
     let actors: &[Actor<World>] = &[
         ("consumer", |world| world.consume("s")),
         ("pruner", World::prune),
@@ -377,7 +379,7 @@ const LATE_ACK: &[Actor<World>] = &[
 /// `cargo test -p outlive model -- --ignored`: about an hour on two cores.
 #[test]
 #[ignore = "every interleaving with one more switch takes an hour"]
-fn the_same_with_one_more_deviation() {
+fn the_stories_hold_with_one_more_deviation() {
     let more = |deviations| Limits {
         deviations,
         ..LIMITS
@@ -387,7 +389,7 @@ fn the_same_with_one_more_deviation() {
 }
 
 #[test]
-fn a_pruner_removes_no_link_of_the_next_job() {
+fn a_pruner_never_removes_a_link_of_the_next_job() {
     let actors: &[Actor<World>] = &[
         ("pruner", World::prune),
         ("launcher", |world| world.start("t")),
@@ -403,7 +405,7 @@ fn a_pruner_removes_no_link_of_the_next_job() {
 }
 
 #[test]
-fn a_paused_launcher_is_found_when_it_goes_on() {
+fn the_job_of_a_paused_launcher_is_found_when_it_continues() {
     let actors: &[Actor<World>] = &[
         ("launcher", |world| world.start("s")),
         ("sweeper", World::prune),
@@ -426,7 +428,7 @@ fn a_post_made_twice_is_told_once() {
         ..World::new()
     };
     holds(&story(begin, actors), LIMITS);
-    // The second poster has looked when the first one's post is told and pruned.
+    // The second poster has checked before the first one's post is told and pruned.
     let late: &[Actor<World>] = &[
         ("late poster", |world| world.post("s")),
         ("poster", |world| world.post("s")),

@@ -1,8 +1,7 @@
-//! The ids of posts that were told and pruned, so that a poster that tries once more is not taken for a
-//! new one.
+//! The ids of posts that were told and pruned, so that a repeated post is recognised.
 //!
-//! `posts/.pruned` has one JSON line for each. A pruner adds a post before it removes it; lines older than
-//! [`REMEMBERED`] are left out when somebody prunes.
+//! `posts/.pruned` has one JSON line for each. A pruner adds a post before it removes it. Pruning drops
+//! lines that are older than [`REMEMBERED`].
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
@@ -18,7 +17,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A poster that was interrupted tries again within hours; three months are plenty.
+/// An interrupted poster tries again within hours; three months are plenty.
 const REMEMBERED: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
 /// One post that was pruned.
@@ -37,7 +36,7 @@ fn path(outlive: &Outlive) -> PathBuf {
     outlive.home().posts().join(".pruned")
 }
 
-/// The post of this id that was pruned.
+/// The pruned post with this id.
 pub fn find(outlive: &Outlive, id: &JobId) -> Result<Option<Pruned>, Error> {
     Ok(all(outlive)?.into_iter().find(|pruned| pruned.id == *id))
 }
@@ -54,7 +53,7 @@ fn all(outlive: &Outlive) -> Result<Vec<Pruned>, Error> {
         .collect())
 }
 
-/// To be called before a post is removed.
+/// Call this before a post is removed.
 pub fn remember(outlive: &Outlive, post: &Post) -> Result<(), Error> {
     let path = path(outlive);
     let pruned = Pruned {
@@ -65,14 +64,14 @@ pub fn remember(outlive: &Outlive, post: &Post) -> Result<(), Error> {
     };
     let write = || {
         let mut file = alone_with(&path)?;
-        // It begins with a newline too, so that a line torn by a full disk spoils only itself.
+        // The leading newline limits the damage of a line cut short by a full disk to that line.
         file.write_all(format!("\n{}\n", serde_json::to_string(&pruned)?).as_bytes())?;
         layout::sync(&file)
     };
     write().map_err(Error::io("cannot write", &path))
 }
 
-/// Leaves out what nobody will post again.
+/// Drops lines that are so old that nobody posts them again.
 pub fn forget_old(outlive: &Outlive) -> Result<(), Error> {
     let oldest = moment::now().wall - REMEMBERED;
     let is_old = |one: &Pruned| one.posted < oldest;
@@ -97,8 +96,8 @@ pub fn forget_old(outlive: &Outlive) -> Result<(), Error> {
     replace().map_err(failed())
 }
 
-/// The file, to be written by nobody else until it is closed. Another pruner may have replaced it before
-/// it was locked; then the new one is wanted.
+/// Opens the file and locks it for writing. Another pruner may have replaced it before it was locked;
+/// then the new file is opened.
 fn alone_with(path: &Path) -> io::Result<File> {
     loop {
         let file = layout::open_to_append(path)?;

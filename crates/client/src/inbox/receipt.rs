@@ -1,8 +1,9 @@
-//! What an answer tells, to be noted once the answer is out.
+//! Records what an answer told, after the answer was printed.
 //!
-//! `wait`, `stop`, a `log` of the whole output and a failed `run` tell of an end as well as the inbox would.
-//! The note is made once the answer is out: a caller that is killed before that is told again rather than
-//! never. Until the receipt is dropped nobody else tells the same (see `answering.rs`).
+//! `wait`, `stop`, a `log` of the whole output and a failed `run` report an end as well as the inbox
+//! would. It is recorded after the answer is printed: if the process is killed before that, the session
+//! is told again instead of never. Until the receipt is dropped, nobody else tells the same (see
+//! `answering.rs`).
 
 use super::answering::Reservation;
 use super::told;
@@ -12,7 +13,7 @@ use outlive_core::JobId;
 use outlive_core::notice::Kind;
 use outlive_core::told::ToldBy;
 
-/// What an answer tells the session that calls.
+/// The events that an answer tells the calling session.
 #[derive(Clone, Debug)]
 #[must_use = "call `told` once the answer is out"]
 pub struct Receipt {
@@ -28,7 +29,7 @@ struct Answered {
     by: ToldBy,
     /// All events of these kinds …
     kinds: Vec<Kind>,
-    /// … and those with these numbers.
+    /// … and the events with these sequence numbers.
     seqs: Vec<u64>,
 }
 
@@ -42,13 +43,13 @@ impl Receipt {
         }
     }
 
-    /// Nobody else tells what is reserved until this is dropped.
+    /// Nobody else tells the reserved events until this is dropped.
     pub(crate) fn reserving(mut self, reserved: impl IntoIterator<Item = Reservation>) -> Receipt {
         self._reserved.extend(reserved);
         self
     }
 
-    /// It tells the events of these kinds, and those with these numbers.
+    /// The answer tells the events of these kinds and the events with these sequence numbers.
     pub(crate) fn telling(
         mut self,
         job: &JobId,
@@ -65,12 +66,12 @@ impl Receipt {
         self
     }
 
-    /// An answer that tells how a job ended, by other means than waiting for it.
+    /// The answer tells how a job ended, other than by waiting for it.
     pub fn of_end(outlive: &Outlive, job: &JobId) -> Receipt {
         Receipt::nothing(outlive).telling(job, ToldBy::Wait, &[Kind::Ended], Vec::new())
     }
 
-    /// The answer is out: notes that the session that called has been told.
+    /// Call this after the answer is printed: records that the calling session was told.
     pub fn told(&self) -> Result<(), Error> {
         self.answers.iter().try_for_each(|answered| {
             told::heard(&self.outlive, &answered.job, answered.by, |kind, seq| {

@@ -1,4 +1,4 @@
-//! Where events come from: a job's journal, or a post.
+//! The sources of events: a job's journal, or a post.
 
 use super::event::{EventId, InboxEvent};
 use super::text;
@@ -20,11 +20,11 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A job or a post, with what it has to tell.
+/// A job or a post, with its events.
 #[derive(Clone, Debug)]
 pub struct Source {
     pub id: JobId,
-    /// The record of who has been told.
+    /// The path of the record of who was told.
     pub told: PathBuf,
     pub origin: Origin,
 }
@@ -39,23 +39,23 @@ pub enum Origin {
     Post(Box<Post>),
 }
 
-/// One thing to tell, borrowed from its source.
+/// One event of a source.
 #[derive(Clone, Copy, Debug)]
 pub struct Item<'a> {
     pub seq: u64,
     pub at: Moment,
     pub kind: Kind,
-    pub what: What<'a>,
+    pub what: ItemContent<'a>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum What<'a> {
+pub enum ItemContent<'a> {
     Event(&'a Event),
     Post(&'a Post),
 }
 
 impl Source {
-    /// Reads a source; `None` if there is none of this id any more.
+    /// Reads a source. Returns `None` if no job or post has this id now.
     pub fn read(outlive: &Outlive, id: &JobId) -> Result<Option<Source>, Error> {
         match Source::read_job(outlive, id) {
             Err(Error::NoSuchJob(_)) => Source::read_post(outlive, id),
@@ -66,12 +66,12 @@ impl Source {
     fn read_job(outlive: &Outlive, id: &JobId) -> Result<Source, Error> {
         loop {
             let source = Source::try_to_read_job(outlive, id)?;
-            // It may have been pruned and its id used again while it was read: then what was read is of
+            // It may have been pruned and its id used again while we read; then we have read parts of
             // two jobs.
             if source.is_there(outlive) {
                 return Ok(source);
             }
-            // Gone, or damaged: reading it again says which.
+            // It is gone or damaged; reading it again tells which.
             outlive.read_spec(id)?;
         }
     }
@@ -83,7 +83,7 @@ impl Source {
         }
         let spec = outlive.read_spec(id)?;
         hooks::reach_consumer(Hook::SpecRead);
-        // A job whose keepers both died is taken care of first: its end is to be told too.
+        // If both keepers of a job died, recover it first: its end must be told too.
         let (_, met) = presence::meet(outlive, id)?;
         let path = dir.journal();
         let journal = layout::read(&path).map_err(Error::io("cannot read", &path));
@@ -103,7 +103,7 @@ impl Source {
         })
     }
 
-    /// The post of this id, whatever jobs there are.
+    /// The post with this id, whatever jobs exist.
     pub fn read_post(outlive: &Outlive, id: &JobId) -> Result<Option<Source>, Error> {
         let dir = outlive.home().post(id);
         match dir.read() {
@@ -118,13 +118,13 @@ impl Source {
         }
     }
 
-    /// Who has been told what of it.
+    /// Reads who was told what.
     pub fn read_told(&self) -> Result<Told, Error> {
         self.read_or_replace_told().map(|(told, _)| told)
     }
 
-    /// The same, and what to say where the record could not be used. A job owns its directory and may
-    /// put anything there: that is moved aside, and telling begins anew.
+    /// Reads who was told what. Returns a message if the record was unusable. A job owns its directory
+    /// and may put anything there; that is moved aside, and telling starts again.
     pub fn read_or_replace_told(&self) -> Result<(Told, Option<String>), Error> {
         let error = match Told::read(&self.told, self.incarnation()) {
             Ok(told) => return Ok((told, None)),
@@ -135,7 +135,7 @@ impl Source {
         }
         let failed = || Error::io("cannot move aside", &self.told);
         let aside = layout::move_aside(&self.told).map_err(failed())?;
-        // Another consumer may have moved it before, and this was the new one.
+        // Another consumer may have moved the old file first, so that this was the new one.
         let is_file = fs::symlink_metadata(&aside).is_ok_and(|found| found.is_file());
         if is_file && let Ok(told) = Told::read(&aside, self.incarnation()) {
             let back = fs::hard_link(&aside, &self.told);
@@ -150,13 +150,13 @@ impl Source {
         Ok((Told::default(), Some(words)))
     }
 
-    /// Whether its id still means it, and no later job or post.
+    /// Whether its id still means this job or post, and not a later one.
     pub fn is_there(&self, outlive: &Outlive) -> bool {
         let now = links::owner(outlive.home(), &self.id, self.link_kind());
         now.is_some_and(|now| now.incarnation.as_ref() == self.incarnation())
     }
 
-    /// What its event of this number is called.
+    /// The id of its event with this number.
     pub fn event(&self, seq: u64) -> EventId {
         EventId {
             source: self.id.clone(),
@@ -165,7 +165,7 @@ impl Source {
         }
     }
 
-    /// Which of the jobs (or posts) that had its id it is.
+    /// Tells it from other jobs or posts with the same id.
     pub fn incarnation(&self) -> Option<&Incarnation> {
         match &self.origin {
             Origin::Job { spec, .. } => spec.incarnation.as_ref(),
@@ -187,7 +187,7 @@ impl Source {
         }
     }
 
-    /// Everything it has to tell, told or not.
+    /// All its events, told or not.
     pub fn items(&self) -> Vec<Item<'_>> {
         match &self.origin {
             Origin::Job { notices, .. } => notices.iter().filter_map(item).collect(),
@@ -195,12 +195,12 @@ impl Source {
                 seq: Post::SEQ,
                 at: post.at,
                 kind: post.kind,
-                what: What::Post(post),
+                what: ItemContent::Post(post),
             }],
         }
     }
 
-    /// Whether nothing more can come of it.
+    /// Whether it can have no more events.
     pub fn is_final(&self) -> bool {
         match &self.origin {
             Origin::Job { state, .. } => state.is_final(),
@@ -224,8 +224,8 @@ impl Source {
         }
     }
 
-    /// Nothing more is to be done about these. Once that is so of all it has to tell, now and ever, the
-    /// session's inbox lets go of it.
+    /// Records the final state of these events. When that is so for all events, now and ever, its link
+    /// in the session's inbox is removed.
     pub fn settle(&self, outlive: &Outlive, seqs: &[u64], note: Note) -> Result<(), Error> {
         let mut told = self.read_told()?;
         let open = seqs.iter().copied().filter(|seq| !told.is_settled(*seq));
@@ -241,13 +241,13 @@ impl Source {
         Ok(())
     }
 
-    /// Whether all it will ever have to tell has been told or given up.
+    /// Whether all events that it will ever have were told or dropped.
     pub fn is_over(&self, told: &Told) -> bool {
         let mut items = self.items().into_iter();
         self.is_final() && items.all(|item| told.is_settled(item.seq))
     }
 
-    /// Removes the link to it from its session's inbox. One that stays is looked at again, and no more.
+    /// Removes its link from the session's inbox. A link that stays is only read again.
     pub fn let_go(&self, outlive: &Outlive) {
         if let Some(session) = self.session() {
             let is_this = |owner: &Owner| owner.incarnation.as_ref() == self.incarnation();
@@ -277,14 +277,14 @@ impl Source {
         let append = || told::append(&self.told, line, durable);
         append()
             .or_else(|error| {
-                // Something else may be in the place of the file.
+                // Something else may have replaced the file.
                 layout::set_aside(&self.told, fs::FileType::is_file).map_err(|_| error)?;
                 append()
             })
             .map_err(Error::io("cannot write", &self.told))
     }
 
-    /// Whether the answer to somebody's request is about to tell this.
+    /// Whether another process's answer is about to tell this event.
     pub fn is_answered(&self, outlive: &Outlive, kind: Kind, age: Duration) -> bool {
         match self.origin {
             Origin::Job { .. } => answering::is_answered(&outlive.job_dir(&self.id), kind, age),
@@ -292,7 +292,7 @@ impl Source {
         }
     }
 
-    /// When something happened, as far as clocks can tell.
+    /// When something happened.
     pub fn happened(&self, at: Moment) -> BootMoment {
         let boot = match &self.origin {
             Origin::Job { state, .. } => state.boot.clone(),
@@ -321,6 +321,6 @@ fn item(notice: &Notice) -> Option<Item<'_>> {
         seq: notice.seq,
         at: notice.at,
         kind: notice::kind_of(&notice.event)?,
-        what: What::Event(&notice.event),
+        what: ItemContent::Event(&notice.event),
     })
 }

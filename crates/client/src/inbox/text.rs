@@ -1,8 +1,8 @@
-//! What an agent reads of an event: a block that stands alone, with secrets left out.
+//! The text of an event for an agent: complete by itself and without secrets.
 
 mod delegation;
 
-use super::source::{Item, Origin, Source, What};
+use super::source::{Item, ItemContent, Origin, Source};
 use crate::home::outlive::Outlive;
 use crate::output::{Look, Output};
 use crate::redact::redact;
@@ -18,23 +18,23 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::ops::Range;
 
-/// How much of the output a notice shows, in characters.
-const MOST: usize = 2000;
-/// How much of that is its beginning: what was built, with which options, is often said there.
-const HEAD: usize = 500;
-/// Between the two.
-const BETWEEN: &str = "\n[…]\n";
+/// The most characters of output in a notice.
+const MAX_EXCERPT_CHARS: usize = 2000;
+/// The part of it from the beginning, which often says what was built and with which options.
+const HEAD_CHARS: usize = 500;
+/// Stands between the beginning and the end.
+const SEPARATOR: &str = "\n[…]\n";
 
-/// The particulars, for programs.
+/// The data of the event, for programs.
 pub fn data(source: &Source, item: &Item<'_>) -> Value {
     let value = match item.what {
-        What::Post(post) => post.data.clone(),
-        What::Event(event) => event_data(source, event),
+        ItemContent::Post(post) => post.data.clone(),
+        ItemContent::Event(event) => event_data(source, event),
     };
     redacted(value)
 }
 
-/// The particulars and the block of a job's end, whoever is to read them.
+/// The data and the text of a job's end, for any reader.
 pub fn end(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> (Value, String) {
     let text = ended(outlive, spec, state, end);
     (
@@ -100,7 +100,7 @@ fn of_job<D: Serialize>(spec: &Spec, data: D) -> Value {
     json!(words::of_job(spec, data))
 }
 
-/// Every text in it without its secrets: known by their shape, or by the name beside them.
+/// Redacts every text in a value, by its shape and by the name beside it.
 fn redacted(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(redact(&text).into_owned()),
@@ -118,7 +118,7 @@ fn redacted(value: Value) -> Value {
     }
 }
 
-/// The value of this name, without what its name tells to be a secret.
+/// Redacts a value if its name says that it is a secret.
 fn beside(key: &str, value: Value) -> Value {
     if !value.is_string() {
         return value;
@@ -130,14 +130,14 @@ fn beside(key: &str, value: Value) -> Value {
     rest.and_then(Result::ok).unwrap_or(value)
 }
 
-/// The block.
+/// The text of the event.
 pub fn text(outlive: &Outlive, source: &Source, item: &Item<'_>) -> String {
     let text = match (item.what, &source.origin) {
-        (What::Post(post), _) => delegation(post),
-        (What::Event(event), Origin::Job { spec, state, .. }) => {
+        (ItemContent::Post(post), _) => delegation(post),
+        (ItemContent::Event(event), Origin::Job { spec, state, .. }) => {
             event_text(outlive, spec, state, event)
         }
-        (What::Event(_), Origin::Post(_)) => String::new(),
+        (ItemContent::Event(_), Origin::Post(_)) => String::new(),
     };
     redact(&words::visible(&text)).into_owned()
 }
@@ -214,20 +214,20 @@ fn ended(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> String {
     text.trim_end().to_owned()
 }
 
-/// The output, or its beginning and its end in whole lines, with what it is; empty where there is none.
+/// The output, or its beginning and its end in whole lines, with a heading; empty if there is none.
 fn excerpt(outlive: &Outlive, spec: &Spec, state: &State) -> String {
     let Ok(output) = Output::open(outlive, spec, state) else {
         return String::new();
     };
     let read = |range: Range<u64>| {
         let look = Look::Plain(view::Options {
-            budget: 16 * MOST,
+            budget: 16 * MAX_EXCERPT_CHARS,
             ..view::Options::default()
         });
         output.text(&spec.id, range, look).ok().map(|log| log.text)
     };
-    // Escape sequences take room too, and a character up to four bytes.
-    let from = output.size.saturating_sub(8 * MOST as u64);
+    // Escape sequences take space too, and a character has up to four bytes.
+    let from = output.size.saturating_sub(8 * MAX_EXCERPT_CHARS as u64);
     let Some(text) = read(from..output.size) else {
         return String::new();
     };
@@ -235,35 +235,35 @@ fn excerpt(outlive: &Outlive, spec: &Spec, state: &State) -> String {
         0 => text.as_str(),
         _ => without_cut_line(&text),
     };
-    // Before more is cut off: half a secret is not known for one.
+    // Redact before cutting: half a secret may not be recognised.
     let text = redact(text.trim_end());
     if text.is_empty() {
         return match state.end() {
             Some(end) if end.output_complete => "It wrote nothing.\n".to_owned(),
-            // What it wrote last may be missing.
+            // The last output may be missing.
             Some(_) | None => String::new(),
         };
     }
-    if from == 0 && text.chars().count() <= MOST {
+    if from == 0 && text.chars().count() <= MAX_EXCERPT_CHARS {
         return format!("Output:\n{text}\n");
     }
     let head = match from {
-        0 => first_lines(&text, HEAD).to_owned(),
+        0 => first_lines(&text, HEAD_CHARS).to_owned(),
         _ => {
-            let head = read(0..8 * HEAD as u64).unwrap_or_default();
+            let head = read(0..8 * HEAD_CHARS as u64).unwrap_or_default();
             let whole = head.rsplit_once('\n').map_or("", |(whole, _)| whole);
-            first_lines(&redact(whole), HEAD).to_owned()
+            first_lines(&redact(whole), HEAD_CHARS).to_owned()
         }
     };
-    let tail = last_lines(&text, MOST - HEAD - BETWEEN.len());
+    let tail = last_lines(&text, MAX_EXCERPT_CHARS - HEAD_CHARS - SEPARATOR.len());
     let size = show_size(output.size);
     match head.trim().is_empty() {
         true => format!("Last output (of {size}):\n{tail}\n"),
-        false => format!("Output (beginning and end of {size}):\n{head}{BETWEEN}{tail}\n"),
+        false => format!("Output (beginning and end of {size}):\n{head}{SEPARATOR}{tail}\n"),
     }
 }
 
-/// The first whole lines that fit; none where the first one does not.
+/// The first whole lines that fit; empty if the first one does not fit.
 fn first_lines(text: &str, most: usize) -> &str {
     let cut = text
         .char_indices()
@@ -275,8 +275,8 @@ fn first_lines(text: &str, most: usize) -> &str {
     }
 }
 
-/// Without the first line, which may begin anywhere, also inside an escape sequence; unless there is
-/// nothing else.
+/// Drops the first line, which may be cut, even inside an escape sequence, unless there is no other
+/// line.
 fn without_cut_line(text: &str) -> &str {
     match text.split_once('\n') {
         Some((_, rest)) if !rest.trim().is_empty() => rest,
@@ -284,7 +284,7 @@ fn without_cut_line(text: &str) -> &str {
     }
 }
 
-/// The last lines that fit, or the end of the last one where that alone does not.
+/// The last lines that fit, or the end of the last line if it alone does not fit.
 fn last_lines(text: &str, most: usize) -> &str {
     let Some((cut, _)) = text.char_indices().rev().nth(most.saturating_sub(1)) else {
         return text;

@@ -1,7 +1,8 @@
-//! What whoever calls a verb learns by it, and so need not be told again.
+//! Records what the caller of a verb learned from it, so that it is not told again.
 //!
-//! `wait`, a `log` of the whole output and a failed `run` tell of an end as well as the inbox would. The
-//! note is made once the words are out: killed before that, the session is told again rather than never.
+//! `wait`, a `log` of the whole output and a failed `run` report an end as well as the inbox would. It
+//! is recorded after the answer is printed: if the process is killed before that, the session is told
+//! again instead of never.
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
@@ -11,8 +12,8 @@ use outlive_core::JobId;
 use outlive_core::notice::Kind;
 use outlive_core::told::{Durable, Note, Rules, ToldBy};
 
-/// Notes that whoever calls has heard of these events of a job. Another session's hearing of them is
-/// not its owner's, nor is that of somebody who is not known.
+/// Records that the caller has learned of these events of a job. It counts only if the caller is known
+/// and is the job's session.
 pub fn heard(
     outlive: &Outlive,
     id: &JobId,
@@ -31,8 +32,8 @@ pub fn heard(
     source.settle(outlive, &seqs, Note::Told { how })
 }
 
-/// Notes that the calling session has just seen a job's end by the way. Best effort: it only spares a
-/// repetition.
+/// Records that the calling session has seen a job's end in passing. Errors are ignored, since this
+/// only avoids a repetition.
 pub fn shown(outlive: &Outlive, id: &JobId) {
     let _ = try_to_note_shown(outlive, id);
 }
@@ -55,7 +56,7 @@ fn try_to_note_shown(outlive: &Outlive, id: &JobId) -> Result<(), Error> {
     }
 }
 
-/// What a job has to tell, where whoever calls is the session that is to be told.
+/// The source of a job's events, if the caller is the session that must be told.
 fn own_source(outlive: &Outlive, id: &JobId) -> Result<Option<Source>, Error> {
     let Some(caller) = outlive.calling_session().filter(|_| !outlive.only_looks()) else {
         return Ok(None);
@@ -64,7 +65,7 @@ fn own_source(outlive: &Outlive, id: &JobId) -> Result<Option<Source>, Error> {
     Ok(source.filter(|source| source.session() == Some(caller)))
 }
 
-/// The events of this kind that nobody has been told of, nor is just being told of.
+/// The events of this kind that were not told and that no consumer has claimed.
 pub fn untold(outlive: &Outlive, id: &JobId, kind: Kind) -> Result<Vec<InboxEvent>, Error> {
     let Some(source) = Source::read(outlive, id)? else {
         return Ok(Vec::new());
@@ -79,7 +80,7 @@ pub fn untold(outlive: &Outlive, id: &JobId, kind: Kind) -> Result<Vec<InboxEven
         .collect())
 }
 
-/// The events of a source that its session may still come for. For those of no session nobody comes.
+/// The events of a source that its session may still ask for; none for a job without a session.
 pub fn awaited(source: &Source, rules: &Rules) -> Result<Vec<u64>, Error> {
     if source.session().is_none() {
         return Ok(Vec::new());
@@ -91,8 +92,8 @@ pub fn awaited(source: &Source, rules: &Rules) -> Result<Vec<u64>, Error> {
     Ok(awaited.map(|item| item.seq).collect())
 }
 
-/// The events of a source that nobody was told of, and that nobody is waited for any more to be told. Where
-/// that cannot be read it may be any of them.
+/// The events of a source that were not told and that nobody waits for any more. If the record cannot
+/// be read, all its events count.
 pub fn unclaimed(source: &Source) -> Vec<EventId> {
     if source.session().is_none() {
         return Vec::new();

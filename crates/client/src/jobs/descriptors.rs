@@ -21,7 +21,7 @@ pub(crate) struct Budget {
 
 /// The budget for a verb about this many jobs.
 pub(crate) fn budget(jobs: usize) -> Budget {
-    let wanted = OTHER_FILES + 2 * jobs.min(answering::MOST) + jobs;
+    let wanted = OTHER_FILES + 2 * jobs.min(answering::MAX_RESERVED_JOBS) + jobs;
     let soft = own::open_file_limit().unwrap_or(usize::MAX);
     // These verbs start no job. A server that starts jobs later passes the raised limit on to them.
     let most = match wanted <= soft {
@@ -33,7 +33,7 @@ pub(crate) fn budget(jobs: usize) -> Budget {
 
 fn share(jobs: usize, most: usize) -> Budget {
     let free = most.saturating_sub(OTHER_FILES);
-    let reserved = jobs.min(answering::MOST).min(free / 6);
+    let reserved = jobs.min(answering::MAX_RESERVED_JOBS).min(free / 6);
     Budget {
         connections: free.saturating_sub(2 * reserved).clamp(1, jobs.max(1)),
         reserved,

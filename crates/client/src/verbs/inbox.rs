@@ -2,7 +2,7 @@
 
 use crate::clock;
 use crate::error::Error;
-use crate::inbox::{Bell, Delivery, Inbox, Selection};
+use crate::inbox::{Delivery, Inbox, Selection, WakeUp};
 use crate::jobs::connection::Connection;
 use crate::jobs::descriptors;
 use crate::jobs::presence::{self, Presence};
@@ -31,7 +31,7 @@ const CONNECTING: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Waiter<'a> {
     inbox: &'a Inbox,
-    bell: Bell,
+    wake_up: WakeUp,
     /// To the keepers of the session's running jobs: each answers when there is news of its job, and
     /// closes when it dies.
     keepers: HashMap<JobId, Connection>,
@@ -67,7 +67,7 @@ impl<'a> Waiter<'a> {
     pub fn new(inbox: &'a Inbox) -> Result<Waiter<'a>, Error> {
         Ok(Waiter {
             inbox,
-            bell: Bell::hang_up(inbox.outlive(), inbox.session())?,
+            wake_up: WakeUp::create(inbox.outlive(), inbox.session())?,
             keepers: HashMap::new(),
             tries: 0,
             receiver: Receiver::Unknown,
@@ -93,7 +93,7 @@ impl<'a> Waiter<'a> {
         deadline: Option<BootTime>,
     ) -> Result<Delivery, Error> {
         loop {
-            self.bell.quiet();
+            self.wake_up.quiet();
             let delivery = take(self.inbox, selection)?;
             let out_of_time = deadline.is_some_and(|at| clock::boot() >= at);
             if !delivery.is_empty() || out_of_time {
@@ -192,7 +192,7 @@ impl<'a> Waiter<'a> {
             .iter()
             .map(|(id, keeper)| (id.clone(), (keeper.as_fd(), Interest::Readable)))
             .unzip();
-        on.push((self.bell.as_fd(), Interest::Readable));
+        on.push((self.wake_up.as_fd(), Interest::Readable));
         if let Receiver::At(fd) = self.receiver {
             on.push((fd, Interest::HangUp));
         }
@@ -205,7 +205,7 @@ impl<'a> Waiter<'a> {
             self.keepers.remove(id);
         }
         // Whoever rings from here on rings after the next look has begun.
-        self.bell.quiet();
+        self.wake_up.quiet();
         Ok(())
     }
 }

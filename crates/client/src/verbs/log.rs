@@ -1,4 +1,4 @@
-//! The output of a job.
+//! Reads the output of a job.
 
 use crate::clock;
 use crate::error::Error;
@@ -22,11 +22,11 @@ use std::io;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Which part.
+/// The part to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     LastLines(u64),
-    /// So many lines from this one on (counted from 1).
+    /// This many lines, starting with this one (numbered from 1).
     Lines {
         from: u64,
         count: u64,
@@ -35,30 +35,30 @@ pub enum Part {
         from: u64,
         to: Option<u64>,
     },
-    /// What is new since an earlier look.
+    /// What was written since an earlier look.
     After(Cursor),
-    /// What came in the last so long, to the second; of that, the last so many lines.
+    /// What was written in the last `since`, to the second; of that, the last lines.
     Since {
         age: Duration,
         lines: Option<u64>,
     },
 }
 
-/// A part of an output, to be read.
+/// A part of an output, ready to be read.
 #[derive(Debug)]
 pub struct Log {
     id: JobId,
     output: Output,
     part: Part,
     range: Range<u64>,
-    /// The job as it was then.
+    /// The state of the job when the log was opened.
     job: Job,
     hides_secrets: bool,
-    /// Nobody else tells the calling session of the end until this is dropped.
+    /// Nobody else tells the calling session about the end until this is dropped.
     reserved: Option<Reservation>,
 }
 
-/// What a person would see on the job's terminal now.
+/// Shows what a person would see on the job's terminal now.
 pub fn screen(outlive: &Outlive, id: &JobId) -> Result<Screen, Error> {
     let (_, spec, state) = show::read(outlive, id)?;
     let emulation = Emulation::of(outlive, &spec, &state)?;
@@ -68,12 +68,12 @@ pub fn screen(outlive: &Outlive, id: &JobId) -> Result<Screen, Error> {
     })
 }
 
-/// Finds the part that was asked for.
+/// Finds the requested part.
 pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
     let (job, spec, state) = show::read(outlive, id)?;
     let output = Output::open(outlive, &spec, &state)?;
     let range = find(&output, part).and_then(|range| match part {
-        // A character that is only half written is left for the next look.
+        // An incomplete character at the end is left for the next look.
         Part::After(_) if state.end().is_none() => whole_characters(&output, range),
         _ => Ok(range),
     });
@@ -88,7 +88,7 @@ pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
         reserved: None,
     };
     if log.hides_secrets {
-        // How a line begins may tell what is secret in it.
+        // The beginning of a line may show what is secret in it.
         let path = log.job.output.path.as_path();
         log.range = log.whole_lines().map_err(Error::io("cannot read", path))?;
     }
@@ -101,7 +101,7 @@ fn find(output: &Output, part: &Part) -> io::Result<Range<u64>> {
         Part::LastLines(lines) => output.tail(*lines)?..size,
         Part::Lines { from, count } => {
             let start = output.line_start(*from)?;
-            // Where that line is missing, the first that is there.
+            // If that line is missing, start at the first one that exists.
             let first = (1 + output.newlines_before(start)?).max(*from);
             start..output.line_start(first.saturating_add(*count))?.max(start)
         }
@@ -121,7 +121,7 @@ fn find(output: &Output, part: &Part) -> io::Result<Range<u64>> {
     })
 }
 
-/// The range less an unfinished UTF-8 character at its end.
+/// The range without an incomplete UTF-8 character at its end.
 fn whole_characters(output: &Output, range: Range<u64>) -> io::Result<Range<u64>> {
     const LONGEST: u64 = 3;
     let from = range.end.saturating_sub(LONGEST).max(range.start);
@@ -133,7 +133,7 @@ fn whole_characters(output: &Output, range: Range<u64>) -> io::Result<Range<u64>
     Ok(range.start..range.end - unfinished.unwrap_or(0) as u64)
 }
 
-/// Whether these bytes are the beginning of one character, and not all of it.
+/// Whether these bytes are the beginning of a character that is not complete.
 fn is_unfinished(bytes: &[u8]) -> bool {
     matches!(str::from_utf8(bytes), Err(error) if error.valid_up_to() == 0 && error.error_len().is_none())
 }
@@ -143,13 +143,13 @@ impl Log {
         self.range.clone()
     }
 
-    /// How much of the whole output was not kept.
+    /// How many bytes of the whole output are missing.
     pub fn dropped_bytes(&self) -> u64 {
         self.output.dropped_bytes()
     }
 
-    /// The ended job of which this is the whole output: reading it is being told of its end. One that
-    /// was followed is looked at again.
+    /// The ended job, if this is its whole output: reading that counts as being told about its end. If
+    /// the output was followed, the job's state is read again.
     pub fn end(&self, outlive: &Outlive, followed: bool) -> Result<Option<Job>, Error> {
         let whole = self.range.start == 0 && (followed || self.range.end == self.output.size);
         let job = match followed {
@@ -159,13 +159,13 @@ impl Log {
         Ok(Some(job).filter(|job| whole && job.has_ended()))
     }
 
-    /// What an answer with all of it and [`Log::end`] tells.
+    /// What an answer that contains the whole output and [`Log::end`] tells.
     pub fn receipt(&self, outlive: &Outlive) -> Receipt {
         Receipt::nothing(outlive).telling(&self.id, ToldBy::Log, &[Kind::Ended], Vec::new())
     }
 
-    /// The exact bytes, a stretch at a time, and what is missing of them. They may contain secrets, so this
-    /// is refused unless [`Outlive::showing_secrets`] was called.
+    /// The exact bytes in pieces, and the missing ranges. They may contain secrets, so this is refused
+    /// unless [`Outlive::showing_secrets`] was called.
     pub fn pieces(&self) -> Result<impl Iterator<Item = io::Result<Piece>> + '_, Error> {
         match self.hides_secrets {
             true => Err(Error::SecretsHidden),
@@ -173,7 +173,8 @@ impl Log {
         }
     }
 
-    /// The same for a caller that shows them only through this [`Live`], which hides secrets where it must.
+    /// Like [`Log::pieces`], for a caller that only shows them through this [`Live`], which redacts
+    /// secrets.
     pub fn pieces_for<'a>(
         &'a self,
         _view: &Live,
@@ -181,7 +182,7 @@ impl Log {
         self.exact_pieces()
     }
 
-    /// A view that turns the output into text as it comes, without secrets unless they are shown.
+    /// A view that turns the output into text as it comes. It redacts secrets unless they are shown.
     pub fn live(&self, line_limit: usize) -> io::Result<Live> {
         let live = Live::new(line_limit, self.range.start);
         Ok(match self.hides_secrets {
@@ -195,8 +196,8 @@ impl Log {
         self.output.pieces_after(gap, self.range.clone())
     }
 
-    /// What is missing before it, if lines were asked for: its first line may have lost its beginning, or
-    /// stand in place of one that is gone.
+    /// The missing range right before the part, if lines were requested: the first line may be
+    /// incomplete or missing.
     fn gap_before(&self, start: u64) -> Option<Range<u64>> {
         match self.part {
             Part::LastLines(_) | Part::Lines { .. } | Part::Since { .. } => {
@@ -206,8 +207,8 @@ impl Log {
         }
     }
 
-    /// The same as text, with where it lies. Where secrets are hidden, and the output may go on, a last word
-    /// that seems to be the beginning of a secret is left for the next look.
+    /// The part as text, with its offsets. If secrets are redacted and the output may continue, a last
+    /// word that may be the beginning of a secret is left for the next look.
     pub fn text(&self, look: Look) -> io::Result<LogPage> {
         let range = self.range.clone();
         let gap = self.gap_before(range.start);
@@ -224,7 +225,7 @@ impl Log {
         Ok(log)
     }
 
-    /// The lines of it.
+    /// The lines of the part.
     pub fn lines(
         &self,
         reading: Reading,
@@ -236,7 +237,7 @@ impl Log {
         })
     }
 
-    /// What came before it, as text: as much as may tell what is secret in it.
+    /// The text before the part, as much as is needed to recognise secrets in it.
     fn before(&self) -> io::Result<String> {
         const FAR: u64 = 64 * 1024;
         let end = self.range.start;
@@ -248,7 +249,7 @@ impl Log {
         Ok(self.output.text(&self.id, range, Look::Plain(whole))?.text)
     }
 
-    /// The range from where its first line begins. Nothing stays nothing.
+    /// Extends the range to the start of its first line. An empty range stays empty.
     fn whole_lines(&self) -> io::Result<Range<u64>> {
         let Range { start, end } = self.range;
         if self.range.is_empty() {
@@ -258,15 +259,15 @@ impl Log {
         Ok(self.output.line_start(line)?.min(start)..end)
     }
 
-    /// The lines that match, as they are read, each time as many as were found at once: no colour hides a
-    /// match, and none is found in what is not shown.
+    /// The matching lines, in groups as they are found. Colours hide no match, and hidden text never
+    /// matches.
     pub fn search<'a>(
         &'a self,
         pattern: &'a LinePattern,
         reading: Reading,
     ) -> io::Result<Box<dyn Iterator<Item = io::Result<Vec<Line>>> + 'a>> {
         if self.hides_secrets {
-            // What is secret in a line may be told by the lines before it, so it goes line by line.
+            // Earlier lines may show what is secret in a line, so this reads line by line.
             let is_hit = |line: &io::Result<Line>| {
                 line.as_ref()
                     .map_or(true, |line| pattern.is_match(&line.bytes))
@@ -282,7 +283,7 @@ impl Log {
         Ok(Box::new(found))
     }
 
-    /// The last `most` of them.
+    /// The last `most` matching lines.
     pub fn matching(
         &self,
         pattern: &LinePattern,
@@ -302,7 +303,7 @@ impl Log {
         self.output.time_of(line.offset).map(Timestamp::from)
     }
 
-    /// What comes after it, as it comes. Where it began with the first byte, the end is told with it.
+    /// Follows the output after the part. If the part began with the first byte, the end is told too.
     pub fn follow<'a>(&mut self, outlive: &'a Outlive) -> Result<Follow<'a>, Error> {
         match self.hides_secrets {
             true => Err(Error::SecretsHidden),
@@ -310,7 +311,7 @@ impl Log {
         }
     }
 
-    /// The same for a caller that shows it only through this [`Live`].
+    /// Like [`Log::follow`], for a caller that only shows the output through this [`Live`].
     pub fn follow_for<'a>(
         &mut self,
         outlive: &'a Outlive,
@@ -332,7 +333,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_a_character_is_told_from_a_whole_one() {
+    fn an_incomplete_character_is_recognised() {
         for (bytes, unfinished) in [
             ("é".as_bytes(), false),
             (&"é".as_bytes()[..1], true),

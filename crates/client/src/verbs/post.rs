@@ -1,4 +1,4 @@
-//! Put a piece of work that was done elsewhere into a session's inbox.
+//! Puts a piece of outside work into a session's inbox.
 
 use crate::clock;
 use crate::error::Error;
@@ -18,27 +18,27 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// What is posted.
+/// The work to post.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct NewPost {
     pub session: Label,
     pub task: Option<Label>,
     pub kind: Kind,
-    /// All of it, so that it stands alone.
+    /// Everything about the result, so that it is complete by itself.
     pub data: Value,
-    /// Chosen by the caller, a repeated post is taken for the first.
+    /// An id chosen by the caller. A second post with the same id is treated as a repetition.
     pub id: Option<JobId>,
 }
 
-/// Whether it was there before.
+/// Whether the post existed before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Posted {
     Now,
     Already,
 }
 
-/// Posts it; once this returns it is on the disk, and will be told.
-pub fn post(outlive: &Outlive, asked: Asked) -> Result<(EventId, Posted), Error> {
+/// Posts the work. After this returns, the post is on disk and will be told.
+pub fn post(outlive: &Outlive, asked: NewPost) -> Result<(EventId, Posted), Error> {
     outlive.prepare()?;
     make_private(&outlive.home().posts())?;
     let id = match asked.id {
@@ -64,8 +64,8 @@ pub fn post(outlive: &Outlive, asked: Asked) -> Result<(EventId, Posted), Error>
         return already(post, pruned);
     }
     if write(outlive, &post)? == Posted::Now {
-        // A job of this id, or a post that was told and pruned, may have come into being since they were
-        // looked for; whoever is named second sees the other. Nobody finds the post before it is linked.
+        // Meanwhile a job with this id may have been created, or a post with this id told and pruned.
+        // Of two that race, the later one sees the other. Nobody finds the post before it is linked.
         if outlive.job_dir(&post.id).path().exists() {
             withdraw(outlive, &post)?;
             return Err(Error::PostIdTaken(post.id));
@@ -77,18 +77,18 @@ pub fn post(outlive: &Outlive, asked: Asked) -> Result<(EventId, Posted), Error>
         link(outlive, &post)?;
         return Ok((post.event(), Posted::Now));
     }
-    // Whoever posts the same again is told that it is there; what another session was told, this one
-    // would never be.
+    // A repeated post is reported as existing. If it was for another session, that is an error, since
+    // this session would never be told.
     let there = outlive.home().post(&post.id).read().map_err(Error::from)?;
     if there.session != post.session {
         return Err(Error::PostOfOther(post.id));
     }
-    // The first poster may have been killed before it was linked.
+    // The first poster may have been killed before it made the link.
     link(outlive, &there)?;
     Ok((there.event(), Posted::Already))
 }
 
-/// What was posted, told and pruned is not posted again.
+/// A post that was told and pruned is not posted again.
 fn already(post: Post, pruned: Pruned) -> Result<(EventId, Posted), Error> {
     let incarnation = pruned.incarnation;
     match pruned.session == post.session {
@@ -104,8 +104,8 @@ fn already(post: Post, pruned: Pruned) -> Result<(EventId, Posted), Error> {
     }
 }
 
-/// Takes back a post that nobody was told was posted. Its link leads nowhere then, or to the job that has
-/// the id, and is passed over.
+/// Removes a post that was not reported as posted. Its link is then dangling, or points to the job that
+/// has the id; readers skip both.
 fn withdraw(outlive: &Outlive, post: &Post) -> Result<(), Error> {
     let path = outlive.home().post(&post.id).path().to_owned();
     let gone = path.with_file_name(format!("{GONE}{}", random::token()?));
@@ -114,7 +114,7 @@ fn withdraw(outlive: &Outlive, post: &Post) -> Result<(), Error> {
         .map_err(Error::io("cannot remove", &path))
 }
 
-/// Complete from the moment the directory has its name.
+/// The post is complete before its directory gets its name.
 fn write(outlive: &Outlive, post: &Post) -> Result<Posted, Error> {
     let path = outlive.home().post(&post.id).path().to_owned();
     let new = path.with_file_name(format!("{NEW}{}", random::token()?));
@@ -137,7 +137,7 @@ fn write(outlive: &Outlive, post: &Post) -> Result<Posted, Error> {
     written
 }
 
-/// Lets the session find it, for good, and wakes whoever waits for that.
+/// Makes the post visible for the session, and wakes its waiting consumers.
 fn link(outlive: &Outlive, post: &Post) -> Result<(), Error> {
     let home = outlive.home();
     let inbox = home.inbox(&post.session);
@@ -147,7 +147,7 @@ fn link(outlive: &Outlive, post: &Post) -> Result<(), Error> {
     for directory in [home.posts(), home.inboxes(), inbox] {
         layout::sync_directory(&directory).map_err(Error::io("cannot sync", &directory))?;
     }
-    inbox::ring(outlive, &post.session);
+    inbox::wake(outlive, &post.session);
     Ok(())
 }
 

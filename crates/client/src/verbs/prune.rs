@@ -1,9 +1,9 @@
-//! Remove ended jobs by age, count or size.
+//! Removes ended jobs by age, number or size.
 //!
-//! Never one of which anything runs; never one whose session is still to be told of something, unless
-//! forced. A directory is renamed before it is removed, so that nobody meets half of it; and before that
-//! the links that bear its id go, while nobody else can have that id: from the moment it is renamed, they may
-//! be another job's.
+//! A job of which anything still runs is never removed. A job whose session must still be told
+//! something is removed only when forced. First the links with the job's id are removed, while a lock
+//! keeps anybody else from using the id. Then the directory is renamed, so that nobody sees half of it,
+//! and finally removed. After the rename, links with this id may belong to another job.
 
 use crate::clock;
 use crate::error::Error;
@@ -27,55 +27,55 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A keeper that has recorded an end has little left to do; a suspended one is not waited for.
+/// A keeper that has recorded an end has little left to do. A suspended one is not waited for.
 const CLEARING_UP_TAKES: Duration = match cfg!(test) {
     false => Duration::from_secs(1),
-    // In the model of telling whoever holds something does not go on meanwhile.
+    // In the model check, the process that holds something does not continue meanwhile.
     true => Duration::ZERO,
 };
-/// A directory still without its name after this long was left by a launcher that died.
+/// A directory that is this old and still has its temporary name was left by a launcher that died.
 const LAUNCH_TAKES: Duration = match cfg!(test) {
     false => Duration::from_secs(60),
-    // The model of telling pauses a launcher for that long.
+    // The model check pauses a launcher for this long.
     true => Duration::ZERO,
 };
 
-/// Which ended jobs to remove: those that any of these names.
+/// Which ended jobs to remove. A job is removed if any of these conditions holds.
 #[derive(Clone, Debug, Default)]
 pub struct Prune {
-    /// Counted from the end.
+    /// Jobs that ended longer ago than this.
     pub older_than: Option<Duration>,
-    /// All but the newest so many.
+    /// All jobs but the newest ones, this many.
     pub keep: Option<usize>,
-    /// The oldest, until the rest takes no more than this.
+    /// The oldest jobs, until the rest uses no more than this many bytes.
     pub max_size: Option<u64>,
     pub all: bool,
-    /// Also those whose end nobody was told, and directories that cannot be read.
+    /// Also jobs whose end was not told, and directories that cannot be read.
     pub force: bool,
 }
 
-/// What was removed.
+/// The result of pruning.
 #[derive(Clone, Debug, Default)]
 pub struct Pruned {
     pub removed: Vec<JobId>,
     pub removed_posts: Vec<JobId>,
     pub freed_bytes: u64,
-    /// Jobs and posts that would have been removed, but nobody has been told of them.
+    /// Jobs and posts that were kept because they have not been told.
     pub untold: Vec<JobId>,
-    /// Jobs that would have been removed, but whose keepers were still there, or which somebody was reading.
+    /// Jobs that were kept because a keeper still runs or somebody reads them.
     pub busy: Vec<JobId>,
-    /// Jobs that would have been removed, but of which a doorbell is still to be rung.
+    /// Jobs that were kept because a doorbell still has to ring.
     pub ringing: Vec<JobId>,
-    /// Jobs and posts that could not be removed, and why.
+    /// Jobs and posts that could not be removed, with the reason.
     pub failed: Vec<(JobId, String)>,
-    /// Directories of removed jobs and posts that could not be deleted, and why.
+    /// Directories of removed jobs and posts that could not be deleted, with the reason.
     pub left_behind: Vec<(PathBuf, String)>,
-    /// Why it came to an early end.
+    /// Why pruning stopped early.
     pub unfinished: Option<String>,
-    /// Events that nobody will be told of any more, since their jobs or posts were removed.
+    /// Events that will never be told, because their jobs or posts were removed.
     pub dropped: Vec<EventId>,
-    /// Cannot be read, or cannot be kept, and why. Removed only when forced, and where nothing of it can be
-    /// running.
+    /// Jobs that cannot be read or kept, with the reason. They are removed only when forced, and only
+    /// if nothing of them can be running.
     pub unreadable: Vec<(JobId, String)>,
 }
 
@@ -85,11 +85,11 @@ struct Ended {
     ended: WallTime,
     age: Duration,
     bytes: u64,
-    /// A doorbell of it is still to be rung, and nothing else is left of it.
+    /// One of its doorbells still has to ring, and nothing else is left.
     rings: bool,
 }
 
-/// What a pass removes by.
+/// The rules of one run of `prune`.
 pub(super) struct Pass<'a> {
     pub asked: &'a Prune,
     /// How long a session is waited for.
@@ -109,7 +109,7 @@ pub(crate) fn prune_by(outlive: &Outlive, asked: &Prune, rules: Rules) -> Result
     for id in outlive.all_ids()? {
         match read(outlive, &id, &now) {
             Ok(Some(job)) => ended.push(job),
-            // Not over, or removed by somebody else just now.
+            // It is not over, or was just removed by another process.
             Ok(None) | Err(Error::NoSuchJob(_)) => {}
             Err(_) if asked.force && !presence::may_run(outlive, &id) => {
                 pruned.remove(outlive, id, None, pass, None);
@@ -134,13 +134,14 @@ pub(crate) fn prune_by(outlive: &Outlive, asked: &Prune, rules: Rules) -> Result
         };
         pruned.remove(outlive, job.id, Some(job.spec), pass, unheld);
     }
-    // What was removed is told whatever becomes of the rest.
+    // Report what was removed, even if the rest fails.
     let rest = prune_posts(outlive, pass, &mut pruned).and_then(|()| sweep(outlive));
     pruned.unfinished = rest.err().map(|error| error.to_string());
     Ok(pruned)
 }
 
-/// A job of which nothing is left but perhaps a doorbell to be rung, or `None` for one that is not over.
+/// A job of which nothing is left, except perhaps a doorbell to ring. Returns `None` for a job that is
+/// not over.
 fn read(outlive: &Outlive, id: &JobId, now: &BootMoment) -> Result<Option<Ended>, Error> {
     let dir = outlive.job_dir(id);
     let spec = outlive.read_spec(id)?;
@@ -170,14 +171,14 @@ fn disk_usage(directory: &Path) -> u64 {
         .flatten()
         .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?)))
         .map(|(path, metadata)| match metadata.is_dir() {
-            // An output may lie in several files.
+            // An output may consist of several files.
             true => metadata.blocks() * 512 + disk_usage(&path),
             false => metadata.blocks() * 512,
         })
         .sum()
 }
 
-/// Those to remove, oldest end first.
+/// The jobs to remove, oldest end first.
 fn select(mut ended: Vec<Ended>, asked: &Prune) -> Vec<Ended> {
     ended.sort_by(|a, b| (b.ended, &b.id).cmp(&(a.ended, &a.id)));
     let nothing_else = asked.keep.is_none() && asked.max_size.is_none() && !asked.all;
@@ -197,7 +198,7 @@ fn select(mut ended: Vec<Ended>, asked: &Prune) -> Vec<Ended> {
 }
 
 impl Pruned {
-    /// Removes a job. One that cannot be removed keeps no other from being removed.
+    /// Removes a job. If that fails, the others are still removed.
     fn remove(
         &mut self,
         outlive: &Outlive,
@@ -211,7 +212,7 @@ impl Pruned {
         }
     }
 
-    /// Removes a job, unless its session is still to be told of something or somebody else is at it.
+    /// Removes a job, unless its session must still be told something or another process uses it.
     fn try_to_remove(
         &mut self,
         outlive: &Outlive,
@@ -222,8 +223,8 @@ impl Pruned {
     ) -> Result<(), Error> {
         let dir = outlive.job_dir(&id);
         let failed = || Error::io("cannot remove", dir.path());
-        // Somebody may just be removing a link of it, or its keeper may be clearing up, by names that are
-        // soon another job's.
+        // Another process may be removing one of its links, or its keeper may be cleaning up. Both use
+        // names that may soon belong to another job.
         let until = Instant::now() + CLEARING_UP_TAKES;
         let (alone, unkept) = loop {
             let alone = named::take(dir.path()).map_err(failed())?;
@@ -241,8 +242,8 @@ impl Pruned {
         };
         hooks::reach_pruner(Hook::Alone);
         let now = outlive.read_spec(&id).ok();
-        // It may be another job by now than the one that was looked at. One that could not be read is
-        // removed by whatever can be read of it.
+        // The id may belong to another job by now. A job that could not be read is removed based on
+        // what can be read now.
         if spec.is_some() && now != spec {
             return Ok(());
         }
@@ -255,7 +256,7 @@ impl Pruned {
                 }
                 dropped = told::unclaimed(&source);
             }
-            // Whether its session was told is not known, so it stays.
+            // It is unknown whether its session was told, so it stays.
             Err(error) if !pass.asked.force => return Err(error),
             Ok(None) | Err(_) => {}
         }
@@ -271,13 +272,13 @@ impl Pruned {
             .with_file_name(format!("{GONE}{id}-{random:04x}"));
         fs::rename(dir.path(), &gone).map_err(failed())?;
         hooks::reach_pruner(Hook::Renamed);
-        // From here on there is no such job any more, whatever becomes of its files.
+        // From here on the job is gone, whatever happens to its files.
         self.dropped.extend(dropped);
         self.removed.push(id.clone());
-        // On NFS a file that is open keeps its directory from being removed.
+        // On NFS, an open file prevents its directory from being removed.
         drop((unkept, unheld));
         match fs::remove_dir_all(&gone) {
-            // Another pruner swept it up.
+            // Another pruner removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
                 self.left_behind.push((gone, error.to_string()));
@@ -290,19 +291,19 @@ impl Pruned {
     }
 }
 
-/// The lock of a job that nobody keeps; `None` while somebody does.
+/// The lock of a job without a keeper; `None` if it has one.
 fn unkept(dir: &JobDir) -> Result<Option<Option<Lock>>, Error> {
     let failed = Error::io("cannot look at the lock", dir.lock());
     match layout::open_or_replace(&dir.lock()).and_then(lock::take) {
         Ok(Locked::Mine(lock)) => Ok(Some(Some(lock))),
         Ok(Locked::Taken) => Ok(None),
-        // A directory that is no job's any more has nobody who keeps it.
+        // A directory that is no job's any more has no keeper.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(None)),
         Err(error) => Err(failed(error)),
     }
 }
 
-/// Removes what launchers and pruners left behind when they died.
+/// Removes what killed launchers and pruners left behind.
 fn sweep(outlive: &Outlive) -> Result<(), Error> {
     let Ok(entries) = fs::read_dir(outlive.home().jobs()) else {
         return Ok(());
@@ -332,15 +333,16 @@ fn sweep(outlive: &Outlive) -> Result<(), Error> {
         .map_err(Error::io("cannot tidy", outlive.home().ended()))
 }
 
-/// Makes the links of a job again, if there is one of this id.
+/// Restores the links of the job with this id, if there is one.
 fn relink(outlive: &Outlive, id: &JobId) -> io::Result<()> {
     let spec = outlive.read_spec(id);
     spec.map_or(Ok(()), |spec| links::link_to_session(outlive.home(), &spec))
 }
 
-/// Removes the links of a directory, named by ids, that lead nowhere: of a launcher or a pruner that died.
-/// What a link leads to may come into being just then; so once it is removed that is looked at again, and
-/// the link is made again. Killed in between, the end of the job makes it again (see `core::ending`).
+/// Removes dangling links, named by ids, that a killed launcher or pruner left in a directory. The
+/// target of a link may appear at this moment. So after the removal this checks again, and restores the
+/// link if needed. If the process is killed in between, the end of the job restores it (see
+/// `core::ending`).
 pub(super) fn sweep_links(
     directory: &Path,
     target: impl Fn(&JobId) -> PathBuf,
@@ -360,7 +362,7 @@ pub(super) fn sweep_links(
     }
 }
 
-/// The same for names, which are replaced by whoever takes one.
+/// Removes dangling name links. The next job with a name replaces its link anyway.
 fn sweep_names(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let link = entry.path();
@@ -375,7 +377,7 @@ fn is_abandoned(path: &Path) -> bool {
     !kept && is_old(path)
 }
 
-/// Older than a launch takes.
+/// Whether it is older than any launch takes.
 pub(super) fn is_old(path: &Path) -> bool {
     let made = fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
     made.is_ok_and(|made| made.elapsed().unwrap_or_default() >= LAUNCH_TAKES)

@@ -1,4 +1,4 @@
-//! Start a job.
+//! Starts a job.
 
 mod foreground;
 mod request;
@@ -35,26 +35,27 @@ use std::io::{self, Read};
 const KEEPERS_DIED: &str =
     "its keepers ended before they could start it: too few descriptors, processes or memory?";
 
-/// What came of it.
+/// The result of a start.
 #[derive(Clone, Debug)]
 pub struct Started {
-    /// As its start was decided: running, waiting for a lock, or ended because it could not be started.
+    /// The state when the start was decided: running, waiting for a lock, or ended because it could not
+    /// start.
     pub job: Job,
-    /// Of its first process, which may have ended already.
+    /// The process ID of its first process, which may have ended already.
     pub pid: Option<i32>,
-    /// What was done otherwise than a reader of the command would expect.
+    /// Differences from what a reader of the command would expect.
     pub notes: Vec<String>,
-    /// It was running already, and was not started now.
+    /// It was already running; nothing was started.
     pub already: bool,
-    /// Until this is dropped it is not pruned, so that whoever started it can wait for its end.
+    /// Protects the job from pruning until dropped, so that the caller can wait for its end.
     pub hold: Option<Hold>,
-    /// To be told once the caller knows that the job could not be started. Until it is dropped nobody else
-    /// tells the session of the job's end, so that a caller that stays with the job can.
+    /// Call `told` on it after the caller knows that the job could not start. Until it is dropped,
+    /// nobody else tells the session about the job's end, so that a caller that waits can.
     pub receipt: Receipt,
 }
 
 impl Started {
-    /// Nothing was started: this one runs already.
+    /// Nothing was started, because this job already runs.
     fn already(outlive: &Outlive, job: Job, notes: Vec<String>) -> Started {
         Started {
             pid: job.pid,
@@ -67,7 +68,7 @@ impl Started {
     }
 }
 
-/// Starts a job; returns once its command has been executed or could not be.
+/// Starts a job. Returns after its command was executed or could not be executed.
 pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     let NewJob {
         spec,
@@ -79,7 +80,7 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         Prepared::New(new) => *new,
         Prepared::Already(job, notes) => return Ok(Started::already(outlive, *job, notes)),
     };
-    // Open from before the start: a job that ends at once may be pruned before it is looked at.
+    // Opened before the start: a job that ends at once may be pruned before it is read.
     let journal = outlive.job_dir(&spec.id).journal();
     let opened = layout::open(&journal).map_err(Error::io("cannot open", &journal))?;
     let hold = Hold::on(&outlive.job_dir(&spec.id));
@@ -114,17 +115,17 @@ struct NewJob {
     lock: Lock,
     variables: Vec<(OsString, OsString)>,
     notes: Vec<String>,
-    /// Nobody else starts the same, or one of the same name, before this is dropped.
+    /// Until this is dropped, nobody else can start the same command, or a job with the same name.
     _alone: [Option<Alone>; 2],
 }
 
 enum Prepared {
     New(Box<NewJob>),
-    /// Nothing was made: this one runs already.
+    /// Nothing was created, because this job already runs.
     Already(Box<Job>, Vec<String>),
 }
 
-/// Makes the directory of a job that is asked for.
+/// Makes the directory of a new job.
 fn prepare(outlive: &Outlive, asked: Run) -> Result<Prepared, Error> {
     let (unless_running, namesake, id_is_given) =
         (asked.unless_running, asked.namesake, asked.id.is_some());
@@ -133,7 +134,7 @@ fn prepare(outlive: &Outlive, asked: Run) -> Result<Prepared, Error> {
         variables,
         notes,
     } = spec::specify(outlive, asked)?;
-    // Both are told through the same inbox, by their ids.
+    // Jobs and posts share an inbox that uses their ids.
     if outlive.home().post(&spec.id).path().exists() {
         return Err(Error::IdOfPost(spec.id));
     }
@@ -145,7 +146,7 @@ fn prepare(outlive: &Outlive, asked: Run) -> Result<Prepared, Error> {
         false => None,
     };
     spec::refuse_patterns(&spec)?;
-    // A start that is repeated under its own id is told that, whatever its name.
+    // A repeated start with the same id is reported as such, whatever its name is.
     let is_repeated = id_is_given && outlive.job_dir(&spec.id).path().is_dir();
     let named = match is_repeated {
         true => None,
@@ -156,7 +157,8 @@ fn prepare(outlive: &Outlive, asked: Run) -> Result<Prepared, Error> {
             Named::Yes(lock) => break lock,
             Named::Taken if !id_is_given => spec.id = spec::make_id()?,
             Named::Taken => match show::show(outlive, &spec.id) {
-                // It was pruned meanwhile: the id is free. What is no directory keeps it taken.
+                // The job was pruned meanwhile, so the id is free. Anything that is no directory keeps
+                // the id taken.
                 Err(Error::NoSuchJob(_)) if is_free(outlive, &spec.id) => {}
                 job => return Err(Error::IdTaken(Box::new(job?))),
             },
@@ -171,7 +173,7 @@ fn prepare(outlive: &Outlive, asked: Run) -> Result<Prepared, Error> {
     })))
 }
 
-/// What is known of a job whose keepers died over its start, or never were.
+/// Records what is known about a job whose keepers died during the start or never started.
 fn abandon(
     outlive: &Outlive,
     spec: &Spec,
@@ -185,7 +187,7 @@ fn abandon(
     }
 }
 
-/// The job as its journal tells it. Its keeper, which is about to look after it, is not asked.
+/// The job according to its journal, without asking its keeper, which has just started.
 fn read_begun(outlive: &Outlive, spec: &Spec, mut journal: File) -> Result<(Job, State), Error> {
     let dir = outlive.job_dir(&spec.id);
     let mut bytes = Vec::new();
@@ -199,8 +201,8 @@ fn read_begun(outlive: &Outlive, spec: &Spec, mut journal: File) -> Result<(Job,
     ))
 }
 
-/// How far its start had come. What became of it since is not told here: that may not be on the disk yet,
-/// and nobody is to wait for a disk who starts something.
+/// How far the start had come. Later events are left out: they may not be on disk yet, and a caller
+/// that starts a job must not wait for the disk.
 fn begun(journal: &[u8]) -> State {
     let mut state = State::default();
     let mut is_later = false;

@@ -1,4 +1,4 @@
-//! Close a session: nobody will come for what waits in its inbox.
+//! Closes a session: nobody will read its inbox again.
 
 use crate::error::Error;
 use crate::home::outlive::{Caller, Outlive};
@@ -7,35 +7,35 @@ use crate::verbs::list::{self, Filter, Which};
 use crate::verbs::stop::{self, Stop};
 use outlive_core::JobId;
 
-/// What becomes of what waits.
+/// What happens to waiting events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waiting {
-    /// It stays to be read.
+    /// They stay in the inbox.
     #[default]
     Keep,
     Drop,
 }
 
-/// What becomes of jobs that still run.
+/// What happens to jobs that still run.
 #[derive(Clone, Debug, Default)]
 pub enum Running {
-    /// They go on, and their ends are told or dropped like the rest.
+    /// They keep running, and their ends are told or dropped like other events.
     #[default]
     Leave,
     Stop(Stop),
 }
 
-/// What closing a session came to.
+/// The result of closing a session.
 #[derive(Clone, Debug)]
 pub struct Ended {
-    /// How many events were dropped.
+    /// The number of dropped events.
     pub dropped: usize,
-    /// How many still wait.
+    /// The number of events that still wait.
     pub kept: usize,
     pub stopped: Vec<JobId>,
     pub still_running: Vec<JobId>,
-    /// To be told once the answer is out: whoever ends a session speaks for it, so it need not be told of the
-    /// ends of the jobs that were stopped.
+    /// Call `told` on it after the answer is printed. Whoever closes a session speaks for it, so it
+    /// need not be told about the jobs that were stopped.
     pub receipts: Vec<Receipt>,
 }
 
@@ -53,7 +53,7 @@ pub fn end(inbox: &Inbox, waiting: Waiting, running: &Running) -> Result<Ended, 
         return Err(Error::NoSuchSession(inbox.session().to_string()));
     }
     let jobs = running_jobs(inbox)?;
-    // Without the ends of those that are stopped now, which this answer tells.
+    // Leave out the ends of jobs that are stopped now, since this answer tells them.
     let waited = inbox.waiting()?;
     let (stopped, still_running, receipts) = match running {
         Running::Leave => (Vec::new(), jobs, Vec::new()),

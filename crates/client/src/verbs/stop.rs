@@ -1,4 +1,4 @@
-//! Stop jobs: TERM, grace, KILL, the whole tree of each.
+//! Stops jobs: TERM, a grace period, then KILL, for the whole process tree of each.
 
 use crate::clock;
 use crate::error::Error;
@@ -16,59 +16,60 @@ use outlive_core::told::ToldBy;
 use outlive_core::{JobId, State, doorbell};
 use std::time::Duration;
 
-/// How to stop.
+/// The options of a stop.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
-    /// Else the job's own.
+    /// The grace period; `None` for the job's own.
     pub grace: Option<Duration>,
-    /// Who asks, for the record.
+    /// The caller, for the record.
     pub detail: Option<String>,
 }
 
-/// What came of it.
+/// The result of stopping one job.
 #[derive(Clone, Debug)]
 pub struct Stopped {
     pub job: Job,
-    pub what: What,
-    /// To be told once the answer is out.
+    pub what: StoppedPart,
+    /// Call `told` on it after the answer is printed.
     pub receipt: Receipt,
 }
 
-/// What the answer to a stop tells.
+/// The events that the answer to a stop tells.
 const ANSWERED: [Kind; 2] = [Kind::Ended, Kind::LingeringEnded];
 
 /// What there was to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum StoppedPart {
     TheJob,
-    /// It had ended; processes it had left behind were stopped.
+    /// The job had ended; the processes that it left running were stopped.
     Leftovers,
-    /// It had ended, and only a doorbell of it was still to be rung, which was given up.
+    /// The job had ended, and only a doorbell was left to ring. It was given up.
     Doorbell,
-    /// It was over.
+    /// The job was over.
     AlreadyEnded,
 }
 
-/// What came of stopping several.
+/// The result of stopping several jobs.
 #[derive(Debug, Default)]
 pub struct Stops {
-    /// In the order asked for.
+    /// In the order of the request.
     pub stopped: Vec<Stopped>,
-    /// Those that could not be stopped, or of which nobody knows whether they were.
+    /// The jobs that could not be stopped, or whose stop is unknown.
     pub failed: Vec<(JobId, Error)>,
 }
 
-/// Stops all of these at once; returns when nothing of any of them is left, but for those that failed.
+/// Stops all of these jobs at once. Returns when no process of any of them is left, except of those
+/// that failed.
 pub fn stop_all(outlive: &Outlive, ids: &[JobId], how: &Stop) -> Stops {
     let mut stops = Stops::default();
     let budget = descriptors::budget(ids.len());
     let mut numbers = 0..;
     for some in ids.chunks(budget.connections) {
-        // What is reserved stays so until all are stopped.
+        // The reservations last until all jobs are stopped.
         let reserves = |number: Option<usize>| number.is_some_and(|n| n < budget.reserved);
         let asked: Vec<_> = some
             .iter()
-            .map(|id| Asked::of(outlive, id, how, reserves(numbers.next())))
+            .map(|id| PendingStop::of(outlive, id, how, reserves(numbers.next())))
             .collect();
         for (id, asked) in some.iter().zip(asked) {
             match asked.and_then(|asked| asked.finish(outlive, id)) {
@@ -80,8 +81,8 @@ pub fn stop_all(outlive: &Outlive, ids: &[JobId], how: &Stop) -> Stops {
     stops
 }
 
-/// The same, for a caller who wants all of them stopped or to know why not: the first error is returned, once
-/// the others are stopped.
+/// Like [`stop_all`], for a caller that wants all of them stopped or an error. Returns the first error,
+/// after the others are stopped.
 pub fn stop(outlive: &Outlive, ids: &[JobId], how: &Stop) -> Result<Vec<Stopped>, Error> {
     let stops = stop_all(outlive, ids, how);
     match stops.failed.into_iter().next() {
@@ -91,15 +92,15 @@ pub fn stop(outlive: &Outlive, ids: &[JobId], how: &Stop) -> Result<Vec<Stopped>
 }
 
 /// A job that was asked to stop.
-struct Asked {
-    what: What,
+struct PendingStop {
+    what: StoppedPart,
     connection: Option<Connection>,
     request: Request,
     reserved: Option<Reservation>,
 }
 
-impl Asked {
-    fn of(outlive: &Outlive, id: &JobId, how: &Stop, reserves: bool) -> Result<Asked, Error> {
+impl PendingStop {
+    fn of(outlive: &Outlive, id: &JobId, how: &Stop, reserves: bool) -> Result<PendingStop, Error> {
         let reserved = reserves.then(|| Reservation::of(outlive, id, &ANSWERED));
         let request = Request::Stop {
             grace_ms: how.grace.map(|grace| grace.as_millis() as u64),
@@ -107,7 +108,7 @@ impl Asked {
             session: outlive.calling_session().cloned(),
         };
         let (what, connection) = ask(outlive, id, &request)?;
-        Ok(Asked {
+        Ok(PendingStop {
             what,
             connection,
             request,
@@ -131,21 +132,22 @@ fn ask(
     outlive: &Outlive,
     id: &JobId,
     request: &Request,
-) -> Result<(What, Option<Connection>), Error> {
+) -> Result<(StoppedPart, Option<Connection>), Error> {
     let (what, connection) = match presence::meet(outlive, id) {
         Ok((_, state)) => {
             let connection = presence::reach(outlive, id)?;
             let what = match (&connection, state.end()) {
-                (None, _) => What::AlreadyEnded,
-                (Some(_), Some(_)) if only_rings(outlive, id, &state) => What::Doorbell,
-                (Some(_), Some(_)) => What::Leftovers,
-                (Some(_), None) => What::TheJob,
+                (None, _) => StoppedPart::AlreadyEnded,
+                (Some(_), Some(_)) if only_rings(outlive, id, &state) => StoppedPart::Doorbell,
+                (Some(_), Some(_)) => StoppedPart::Leftovers,
+                (Some(_), None) => StoppedPart::TheJob,
             };
             (what, connection)
         }
-        // A disk that has failed may not even be read. Its keeper can be asked all the same, if there is one.
+        // If the disk has failed, the job's files may be unreadable. Its keeper, if any, can still be
+        // asked.
         Err(error) => match Connection::open(&outlive.job_dir(id), PATIENCE) {
-            Ok(Some(connection)) => (What::TheJob, Some(connection)),
+            Ok(Some(connection)) => (StoppedPart::TheJob, Some(connection)),
             _ => return Err(error),
         },
     };
@@ -170,7 +172,7 @@ fn finish(
         if let Answer::Reply(_) = presence::answer(outlive, id, &mut open)? {
             break;
         }
-        // Another keeper has it now, which is asked again; or it is over.
+        // Another keeper has taken over and is asked again, or the job is over.
         connection = presence::reach(outlive, id)?;
         if let Some(open) = &connection {
             open.send(request)?;

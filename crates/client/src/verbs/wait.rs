@@ -1,5 +1,5 @@
-//! Block until jobs have ended, without polling: each keeper rings when there is news of its job,
-//! and the journal tells what.
+//! Waits until jobs have ended, without polling. Each keeper reports that there is news of its job, and
+//! the journal tells what.
 
 use crate::clock;
 use crate::error::Error;
@@ -21,42 +21,42 @@ use outlive_sys::poll::{self, Interest};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// How to wait.
+/// The options of a wait.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wait {
-    pub what: What,
+    pub what: WaitFor,
     pub until: Until,
     pub timeout: Option<Duration>,
 }
 
-/// What is waited for.
+/// The event to wait for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum What {
+pub enum WaitFor {
     #[default]
     End,
-    /// That a process of the job waits for input; or the end, whichever comes first.
+    /// A process of the job waits for input, or the job ends.
     Input,
-    /// That it is ready; or the end.
+    /// The job is ready, or it ends.
     Ready,
-    /// A match of its watch that nobody has been told of; or the end.
+    /// A match of its watch that was not told yet, or the end.
     Match,
-    /// A silence that nobody has been told of; or the end.
+    /// A silence that was not told yet, or the end.
     Quiet,
 }
 
-/// How long the keepers are given to say more of jobs that have not ended in time.
+/// How long the keepers have to report details of jobs that have not ended in time.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// How often a job of another host is looked at: no keeper can tell from there when there is news.
+/// How often to read a job on another host, whose keeper cannot report news.
 pub(crate) const LOOK_ELSEWHERE: Duration = Duration::from_secs(15);
 
-/// How long a keeper may take to take a connection.
+/// How long a keeper may take to accept a connection.
 const CONNECTING: Duration = Duration::from_millis(100);
 
-/// How often a job is looked at for which there is no file descriptor.
+/// How often to read a job for which there is no file descriptor.
 const LOOK_WITHOUT_ROOM: Duration = Duration::from_secs(1);
 
-/// When waiting is over.
+/// When the wait is over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Until {
     #[default]
@@ -64,17 +64,17 @@ pub enum Until {
     Any,
 }
 
-/// What waiting brought.
+/// The result of a wait.
 #[derive(Clone, Debug)]
 pub struct Waited {
-    /// In the order asked for, ended or not.
+    /// The jobs in the order of the request, ended or not.
     pub jobs: Vec<Job>,
-    /// Of which of them that came which was waited for, other than an end.
+    /// The jobs for which the awaited event has happened, other than an end.
     pub met: Vec<bool>,
-    /// What came, where there is more to say of it.
+    /// The events that happened, where there is more to say.
     pub events: Vec<InboxEvent>,
     pub out_of_time: bool,
-    /// To be told once the answer is out.
+    /// Call `told` on it after the answer is printed.
     pub receipt: Receipt,
 }
 
@@ -119,22 +119,22 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
     })
 }
 
-/// What the answer tells: of each job its end, what was waited for, and the events that are shown.
+/// What the answer tells: the end of each job, the awaited event, and the events that are shown.
 fn receipt(
     outlive: &Outlive,
-    what: What,
+    what: WaitFor,
     jobs: &[Job],
     met: &[bool],
     events: &[InboxEvent],
 ) -> Receipt {
     let mut receipt = Receipt::nothing(outlive);
-    // Of a job without a session nobody is to be told.
+    // Nobody is told about a job without a session.
     let owned = |(job, _): &(&Job, _)| job.session.is_some();
     for (job, met) in jobs.iter().zip(met).filter(owned) {
         let sign = match what {
-            What::Ready => Some(Kind::Ready),
-            What::Input => Some(Kind::AwaitingInput),
-            What::End | What::Match | What::Quiet => None,
+            WaitFor::Ready => Some(Kind::Ready),
+            WaitFor::Input => Some(Kind::AwaitingInput),
+            WaitFor::End | WaitFor::Match | WaitFor::Quiet => None,
         };
         let end = job.has_ended().then_some(Kind::Ended);
         let kinds: Vec<Kind> = end.into_iter().chain(sign.filter(|_| *met)).collect();
@@ -145,33 +145,33 @@ fn receipt(
     receipt
 }
 
-/// Reserves what waiting would tell, for a caller that waits several times in a row: nobody else of its session
-/// tells it in between.
-pub fn reserve(outlive: &Outlive, ids: &[JobId], what: What) -> Vec<Reservation> {
+/// Reserves the events that a wait would tell, for a caller that waits several times in a row. In
+/// between, nobody else in its session tells them.
+pub fn reserve(outlive: &Outlive, ids: &[JobId], what: WaitFor) -> Vec<Reservation> {
     let ids = ids.iter().take(descriptors::budget(ids.len()).reserved);
     ids.filter_map(|id| Reservation::of(outlive, id, what.tells()))
         .collect()
 }
 
-impl What {
-    /// The events that an answer tells.
+impl WaitFor {
+    /// The kinds of events that the answer tells.
     fn tells(self) -> &'static [Kind] {
         match self {
-            What::End => &[Kind::Ended],
-            What::Input => &[Kind::Ended, Kind::AwaitingInput],
-            What::Ready => &[Kind::Ended, Kind::Ready],
-            What::Match => &[Kind::Ended, Kind::Matched],
-            What::Quiet => &[Kind::Ended, Kind::Quiet],
+            WaitFor::End => &[Kind::Ended],
+            WaitFor::Input => &[Kind::Ended, Kind::AwaitingInput],
+            WaitFor::Ready => &[Kind::Ended, Kind::Ready],
+            WaitFor::Match => &[Kind::Ended, Kind::Matched],
+            WaitFor::Quiet => &[Kind::Ended, Kind::Quiet],
         }
     }
 
-    /// What was not asked for when a job was started never comes.
+    /// Refuses to wait for something that the job was not asked to report when it started.
     fn refuse_unasked(self, spec: &Spec) -> Result<(), Error> {
         let (asked, option) = match self {
-            What::End | What::Input => return Ok(()),
-            What::Ready => (spec.ready.is_some(), "--ready"),
-            What::Match => (spec.watch.is_some(), "--watch"),
-            What::Quiet => (spec.quiet_after_ms.is_some(), "--quiet-after"),
+            WaitFor::End | WaitFor::Input => return Ok(()),
+            WaitFor::Ready => (spec.ready.is_some(), "--ready"),
+            WaitFor::Match => (spec.watch.is_some(), "--watch"),
+            WaitFor::Quiet => (spec.quiet_after_ms.is_some(), "--quiet-after"),
         };
         match asked {
             true => Ok(()),
@@ -182,7 +182,7 @@ impl What {
         }
     }
 
-    /// What the journal tells to have come of it, if anything.
+    /// What the journal says has happened, if anything.
     fn has_come(
         self,
         outlive: &Outlive,
@@ -194,23 +194,24 @@ impl What {
             Ok(Some(events).filter(|events| !events.is_empty()))
         };
         match self {
-            What::End | What::Input => Ok(None),
-            What::Ready => Ok(state.signs.ready.map(|_| Vec::new())),
-            What::Match => untold(Kind::Matched),
-            What::Quiet => untold(Kind::Quiet),
+            WaitFor::End | WaitFor::Input => Ok(None),
+            WaitFor::Ready => Ok(state.signs.ready.map(|_| Vec::new())),
+            WaitFor::Match => untold(Kind::Matched),
+            WaitFor::Quiet => untold(Kind::Quiet),
         }
     }
 }
 
-/// One job that is waited for.
+/// One job of a wait.
 enum Watch {
     Ended,
-    /// What is waited for has come.
+    /// The awaited event has happened.
     Met(Vec<InboxEvent>),
-    /// Its keeper will write to this when there is news, or close it when it dies.
+    /// Its keeper writes to this connection when there is news, and the connection closes when the
+    /// keeper dies.
     Armed(Connection),
-    /// Its record is looked at from time to time: it is on another host, or there is no room for one more
-    /// connection.
+    /// Its record is read from time to time: the job is on another host, or there is no room for one
+    /// more connection.
     Unarmed(Duration),
 }
 
@@ -222,14 +223,14 @@ impl Watch {
         }
     }
 
-    fn arm(outlive: &Outlive, id: &JobId, what: What, room: Room) -> Result<Watch, Error> {
+    fn arm(outlive: &Outlive, id: &JobId, what: WaitFor, room: Room) -> Result<Watch, Error> {
         loop {
             let (presence, state) = presence::meet(outlive, id)?;
             let has_ended = state.end().is_some();
-            if has_ended && matches!(what, What::End | What::Input) {
+            if has_ended && matches!(what, WaitFor::End | WaitFor::Input) {
                 return Ok(Watch::Ended);
             }
-            // Nor is one waited for that could not be told of in the end.
+            // Do not wait either for an event that could not be told in the end.
             what.refuse_unasked(&outlive.read_spec(id)?)?;
             if let Some(events) = what.has_come(outlive, id, &state)? {
                 return Ok(Watch::Met(events));
@@ -243,37 +244,40 @@ impl Watch {
                 (Presence::Kept | Presence::Over, Room::Some) => {}
             }
             let reached = match presence::reach_within(outlive, id, CONNECTING) {
-                // Its keeper is suspended, and others have asked it before. Its record is looked at meanwhile.
+                // Its keeper is suspended, and earlier requests got no answer. Its record is read from
+                // time to time instead.
                 Err(error) if error.is_silence() => return Ok(Watch::Unarmed(LOOK_WITHOUT_ROOM)),
                 other => other?,
             };
             if let Some(connection) = reached {
                 connection.send(&match what {
-                    What::Input => Request::AwaitInput,
-                    What::End | What::Ready | What::Match | What::Quiet => Request::News {
-                        seq: state.seq,
-                        output: None,
-                    },
+                    WaitFor::Input => Request::AwaitInput,
+                    WaitFor::End | WaitFor::Ready | WaitFor::Match | WaitFor::Quiet => {
+                        Request::News {
+                            seq: state.seq,
+                            output: None,
+                        }
+                    }
                 })?;
                 return Ok(Watch::Armed(connection));
             }
         }
     }
 
-    /// Its keeper has said something, or gone.
+    /// Its keeper has written something or has died.
     fn look(
         &mut self,
         outlive: &Outlive,
         id: &JobId,
-        what: What,
+        what: WaitFor,
         room: Room,
     ) -> Result<Watch, Error> {
-        if let (Watch::Armed(connection), What::Input) = (&mut *self, what)
+        if let (Watch::Armed(connection), WaitFor::Input) = (&mut *self, what)
             && let Ok(Answer::Reply(Reply::InputAwaited { .. })) = connection.receive(id)
         {
             return Ok(Watch::Met(Vec::new()));
         }
-        // Its own connection is given up for the new one.
+        // The old connection is replaced by the new one.
         let room = match self {
             Watch::Armed(_) => Room::Some,
             _ => room,
@@ -311,7 +315,7 @@ fn is_enough(watches: &[Watch], until: Until) -> bool {
     }
 }
 
-/// The places of those there may be news of; none once the time is up.
+/// The indexes of the jobs that may have news; empty if the time is up.
 fn sleep(watches: &[Watch], deadline: Option<BootTime>) -> Result<Vec<usize>, Error> {
     let armed: Vec<(usize, &Connection)> = watches
         .iter()
@@ -345,8 +349,8 @@ fn sleep(watches: &[Watch], deadline: Option<BootTime>) -> Result<Vec<usize>, Er
             .zip(ready)
             .filter_map(|((place, _), ready)| ready.then_some(*place))
             .collect();
-        // The unarmed are looked at a last time when the time is up, and when others have ended: there may be
-        // room now.
+        // Jobs without a connection are read a last time when the time is up, and also when others have
+        // ended, since there may be room for a connection now.
         if is_past(look) || is_past(deadline) || !ready.is_empty() {
             ready.extend(unarmed.iter().map(|(place, _)| place));
         }

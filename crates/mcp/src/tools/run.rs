@@ -8,7 +8,7 @@ use crate::reply::{Refused, Reply, Said};
 use crate::words;
 use outlive::inbox::Receipt;
 use outlive::verbs::run::{self, Command, Started};
-use outlive::verbs::wait::{Until, What};
+use outlive::verbs::wait::{Until, WaitFor};
 use outlive::{Error, Input, Job, Label, Namesake, Notify, Pattern, Ready, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -105,8 +105,8 @@ The exit code is never guessed: if nobody saw the end of a job, its outcome is `
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
         let limit = seconds("wait_seconds", args.wait_seconds)?;
         let what = match args.ready {
-            Some(_) => What::Ready,
-            None => What::End,
+            Some(_) => WaitFor::Ready,
+            None => WaitFor::End,
         };
         let started = start(call, args)?;
         let limit = call.patience.within(limit.or(Some(Duration::ZERO)));
@@ -117,7 +117,7 @@ The exit code is never guessed: if nobody saw the end of a job, its outcome is `
         let waited = wait::within(call, &ids, what, Until::All, limit)?;
         let job = waited.jobs.first().unwrap_or(&started.job).clone();
         let mut reply = reply(call, &job, &started)?;
-        if let (What::Ready, true) = (what, waited.out_of_time) {
+        if let (WaitFor::Ready, true) = (what, waited.out_of_time) {
             reply.text.push_str("\nNote: the job is not ready yet.");
         }
         Ok(wait::heard(reply, waited, what))

@@ -6,7 +6,7 @@ use crate::reply::{Refused, Reply};
 use crate::words;
 use outlive::JobId;
 use outlive::api::reply::StopReply;
-use outlive::verbs::stop::{self, What};
+use outlive::verbs::stop::{self, StoppedPart};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -48,12 +48,14 @@ a job that has ended.";
             .iter()
             .map(|stopped| {
                 let what = match stopped.what {
-                    What::TheJob => "",
-                    What::Leftovers => {
+                    StoppedPart::TheJob => "",
+                    StoppedPart::Leftovers => {
                         " (it had already ended; the processes that it left behind were stopped)"
                     }
-                    What::Doorbell => " (it had already ended; its doorbell is not rung again)",
-                    What::AlreadyEnded => " (it had already ended)",
+                    StoppedPart::Doorbell => {
+                        " (it had already ended; its doorbell is not rung again)"
+                    }
+                    StoppedPart::AlreadyEnded => " (it had already ended)",
                 };
                 format!("{}{what}", words::line(&stopped.job))
             })

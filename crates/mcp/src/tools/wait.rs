@@ -7,7 +7,7 @@ use crate::reply::{Refused, Reply};
 use crate::words;
 use outlive::inbox::Kind;
 use outlive::verbs::list::Which;
-use outlive::verbs::wait::{self, Until, Waited, What};
+use outlive::verbs::wait::{self, Until, WaitFor, Waited};
 use outlive::{Error, JobId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,11 +75,11 @@ error: call it again, or do something else. Waiting does not change the jobs, an
             false => call.find_all(&args.ids)?,
         };
         let what = match args.what.unwrap_or(For::End) {
-            For::End => What::End,
-            For::Ready => What::Ready,
-            For::Match => What::Match,
-            For::Quiet => What::Quiet,
-            For::Input => What::Input,
+            For::End => WaitFor::End,
+            For::Ready => WaitFor::Ready,
+            For::Match => WaitFor::Match,
+            For::Quiet => WaitFor::Quiet,
+            For::Input => WaitFor::Input,
         };
         let until = if args.any { Until::Any } else { Until::All };
         let waited = within(call, &ids, what, until, limit)?;
@@ -98,7 +98,7 @@ fn running(call: &Call) -> Result<Vec<JobId>, Error> {
 pub fn within(
     call: &Call,
     ids: &[JobId],
-    what: What,
+    what: WaitFor,
     until: Until,
     limit: Duration,
 ) -> Result<Waited, Error> {
@@ -126,7 +126,7 @@ pub fn within(
 fn reply(
     call: &Call,
     waited: Waited,
-    what: What,
+    what: WaitFor,
     limit: Duration,
 ) -> Result<Reply<Answer>, Refused> {
     let jobs = Glance::at_all(call, &waited.jobs)?;
@@ -172,12 +172,12 @@ fn cursors(jobs: &[Glance]) -> String {
 
 /// The reply tells ends, and the awaited event if there is nothing more to say about it. A match or a
 /// silence is an event of its own, which is appended to the reply like any other.
-pub fn heard<A>(mut reply: Reply<A>, waited: Waited, what: What) -> Reply<A> {
+pub fn heard<A>(mut reply: Reply<A>, waited: Waited, what: WaitFor) -> Reply<A> {
     let kind = match what {
-        What::Match | What::Quiet => return reply,
-        What::End => None,
-        What::Ready => Some(Kind::Ready),
-        What::Input => Some(Kind::AwaitingInput),
+        WaitFor::Match | WaitFor::Quiet => return reply,
+        WaitFor::End => None,
+        WaitFor::Ready => Some(Kind::Ready),
+        WaitFor::Input => Some(Kind::AwaitingInput),
     };
     for (job, met) in waited.jobs.iter().zip(&waited.met) {
         if let (Some(kind), true) = (kind, *met) {

@@ -1,25 +1,25 @@
-//! Running several actors in every order, a step at a time.
+//! Runs several actors in every order, one step at a time.
 //!
-//! Each actor is a thread that calls the real functions. At each named place ([`outlive_sys::hook`]) it
-//! waits until it is given the next turn. An actor runs on until it is done, except where a [`Deviation`]
-//! says otherwise: somebody else goes on, the actor dies there, or time passes. [`explore`] tries every
-//! list of at most so many deviations, which is every interleaving with so few switches.
+//! Each actor is a thread that calls the real functions. At each named step ([`outlive_sys::hook`]), it
+//! waits for its turn. An actor runs until it is done, unless a [`Deviation`] says otherwise: another
+//! actor continues, the actor dies, or time passes. [`explore`] tries every list with at most the given
+//! number of deviations, and so every interleaving with that many switches.
 
 use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
-/// One party to the story.
+/// One participant in the story.
 pub type Actor<W> = (&'static str, fn(&W));
 
-/// What happens otherwise at a step than that the same actor goes on.
+/// What happens at a step instead of letting the same actor continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deviation {
     Switch(usize),
-    /// As by SIGKILL: its locks are gone, what it has written stays.
+    /// The actor dies as by SIGKILL: its locks are released, its files stay.
     Crash,
-    /// Every claim lapses.
+    /// Every claim expires.
     Lapse,
 }
 
@@ -31,11 +31,11 @@ pub struct Limits {
     pub lapses: usize,
 }
 
-/// What may be asked of a run when it is over.
+/// The record of a run, for the final check.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     pub deviations: Vec<(usize, Deviation)>,
-    /// Who was at which place at each step.
+    /// Which actor was at which step, in order.
     pub steps: Vec<Step>,
 }
 
@@ -43,7 +43,7 @@ pub struct Run {
 pub struct Step {
     actor: usize,
     place: String,
-    /// Who else could have gone on.
+    /// The other actors that could have continued.
     others: Vec<usize>,
 }
 
@@ -58,15 +58,15 @@ struct Killed;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
-    /// The actor waits at a place.
+    /// The actor waits at a step.
     Waits,
-    /// It may go on to its next place.
+    /// It may continue to its next step.
     Goes,
     Dies,
     Done,
 }
 
-/// Whose turn it is, and where everybody is.
+/// Whose turn it is, and where each actor is.
 struct Board {
     turns: Mutex<Vec<(Turn, String)>>,
     changed: Condvar,
@@ -87,7 +87,7 @@ impl Board {
         waiting.unwrap_or_else(PoisonError::into_inner)[actor].clone()
     }
 
-    /// In an actor: it has come to a place.
+    /// Called in an actor: it has reached a step.
     fn reached(&self, actor: usize, place: &str) {
         self.set(actor, Turn::Waits, place);
         let (turn, _) = self.wait(actor, |turn| matches!(turn, Turn::Goes | Turn::Dies));
@@ -96,7 +96,7 @@ impl Board {
         }
     }
 
-    /// Lets an actor take one step; says whether it is done.
+    /// Lets an actor take one step. Returns whether it is done.
     fn step(&self, actor: usize, turn: Turn) -> bool {
         self.set(actor, turn, "");
         self.wait(actor, |turn| matches!(turn, Turn::Waits | Turn::Done))
@@ -127,7 +127,7 @@ fn run<W: Send + Sync + 'static>(
                 enter(&world);
                 let at = board.clone();
                 outlive_sys::hook::on_this_thread(move |role, place| {
-                    // An actor that is being killed drops what it holds; it takes no more steps.
+                    // An actor that is being killed still drops its values; these are not steps.
                     if !thread::panicking() {
                         at.reached(number, &format!("{name} at {role}:{place}"));
                     }
@@ -188,17 +188,17 @@ fn run<W: Send + Sync + 'static>(
     run
 }
 
-/// A story: how it begins, who acts, and what must hold in the end.
+/// A story: how it begins, who acts, and what must hold at the end.
 pub struct Story<W: 'static> {
     pub begin: fn() -> W,
     pub actors: &'static [Actor<W>],
-    /// To be called first in every thread.
+    /// Call this first in every thread.
     pub enter: fn(&W),
     pub lapse: fn(&W),
     pub check: fn(&W, &Run) -> Result<(), String>,
 }
 
-/// Tries every list of deviations within the limits. Returns how many runs that took.
+/// Tries every list of deviations within the limits. Returns the number of runs.
 pub fn explore<W: Send + Sync + 'static>(
     story: &Story<W>,
     limits: Limits,
@@ -241,7 +241,7 @@ pub fn explore<W: Send + Sync + 'static>(
     failed.map_or(Ok(runs), Err)
 }
 
-/// The next list to try, once there is one; `None` when there will be none.
+/// The next list to try; waits for it. Returns `None` when there will be no more.
 fn next(
     open: &Mutex<Vec<Vec<(usize, Deviation)>>>,
     idle: &Condvar,
@@ -283,7 +283,7 @@ fn try_one<W: Send + Sync + 'static>(
     }
 }
 
-/// This run with one more deviation after its last, in every way.
+/// This run with one more deviation after its last one, in every possible way.
 fn children(run: &Run, limits: Limits) -> Vec<Vec<(usize, Deviation)>> {
     if run.deviations.len() >= limits.deviations {
         return Vec::new();

@@ -1,7 +1,8 @@
-//! Outside work as text: all of it, so that it stands alone.
+//! The text of posted work, complete by itself.
 //!
-//! The first line says what it was, how it went, how long it took and why it failed. Then comes the rest of what was
-//! posted, and for a batch one such block for each task, in the order in which the tasks were given.
+//! The first line says what it was, how it went, how long it took and why it failed. The rest of the
+//! post follows. For a batch, there is one such block per task, in the order in which the tasks were
+//! given.
 
 use super::redacted;
 use crate::view;
@@ -12,7 +13,7 @@ use serde_json::{Map, Value};
 
 type Entries = Map<String, Value>;
 
-/// The words for what a piece of outside work usually has, in the order they are read.
+/// The labels of the usual members of a post, in the order in which they are shown.
 const PARTS: [(&str, &str); 7] = [
     ("role", "Role"),
     ("goal", "Goal"),
@@ -22,34 +23,34 @@ const PARTS: [(&str, &str); 7] = [
     ("result", "Result"),
     ("output", "Output"),
 ];
-/// What the headline and the order of a batch say already.
+/// Members that the headline and the order of a batch already show.
 const SAID: [&str; 4] = ["status", "results", "goals", "task_index"];
-/// How long it took, by the names it is posted under; the first that is there counts.
+/// The names under which the duration may be posted; the first one that is present counts.
 const DURATIONS: [&str; 4] = [
     "duration_ms",
     "duration_seconds",
     "total_duration_ms",
     "total_duration_seconds",
 ];
-/// When it began and ended, as pairs: numbers of seconds or milliseconds since 1970.
+/// The names of start and end times, as pairs: seconds or milliseconds since 1970.
 const SPANS: [(&str, &str); 2] = [
     ("started_at", "ended_at"),
     ("dispatched_at", "completed_at"),
 ];
-/// A goal or an error is cut in a headline beyond this many characters, and then shown whole below it.
+/// A goal or an error with more characters is cut in the headline and then shown in full below it.
 const SHORT: usize = 80;
 
-/// How a piece of work went, as whoever posted it says. Nothing said is no success.
+/// How a piece of work went, according to the post. No statement does not count as success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Went {
     Done,
     Failed,
-    /// Another word: `timeout`, `cancelled`.
+    /// Another word, such as `timeout` or `cancelled`.
     Otherwise(String),
     NotSaid,
 }
 
-/// Everything that was posted, so that it stands alone: what is known by name first, then the rest.
+/// The whole post: known members first, then the rest.
 pub fn delegation(post: &Post) -> String {
     let mut text = String::new();
     let subject = format!("Delegation {}", post.id);
@@ -57,7 +58,7 @@ pub fn delegation(post: &Post) -> String {
     text.trim_start().to_owned()
 }
 
-/// One piece of work, with those that it consists of. `goal` is what a batch says it was to do.
+/// One piece of work, with its parts. `goal` is its goal according to the batch.
 fn block(text: &mut String, subject: &str, value: &Value, goal: Option<&Value>, depth: usize) {
     let indent = "  ".repeat(depth);
     let empty = Entries::new();
@@ -78,7 +79,7 @@ fn block(text: &mut String, subject: &str, value: &Value, goal: Option<&Value>, 
     }
 }
 
-/// What it was, how it went, after how long, and why.
+/// What it was, how it went, how long it took, and why it failed.
 fn headline(subject: &str, value: &Value, goal: Option<&Value>) -> String {
     let mut line = subject.to_owned();
     if let Some(goal) = goal {
@@ -108,7 +109,7 @@ fn headline(subject: &str, value: &Value, goal: Option<&Value>) -> String {
     line
 }
 
-/// The parts that have names of their own, then all others.
+/// The members that have labels, then all others.
 fn parts(text: &mut String, entries: &Entries, goal: Option<&Value>, depth: usize) {
     let indent = "  ".repeat(depth);
     for (key, word) in PARTS {
@@ -132,8 +133,8 @@ fn parts(text: &mut String, entries: &Entries, goal: Option<&Value>, depth: usiz
     }
 }
 
-/// The tasks of a batch, in the order in which they were given, each with its goal where the batch has it. One
-/// without a result is there too: `null`.
+/// The tasks of a batch, in the order in which they were given, each with its goal if the batch has
+/// one. A task without a result is included as `null`.
 fn tasks(entries: &Entries) -> Vec<(Value, Option<&Value>)> {
     let Some(results) = entries.get("results").and_then(Value::as_array) else {
         return Vec::new();
@@ -156,7 +157,7 @@ fn tasks(entries: &Entries) -> Vec<(Value, Option<&Value>)> {
         .collect()
 }
 
-/// How a piece of work went: by its own word, else by its error, else by what it consists of.
+/// How a piece of work went: according to its own status, else its error, else its parts.
 fn went(value: &Value) -> Went {
     let Some(entries) = value.as_object() else {
         return Went::NotSaid;
@@ -186,7 +187,7 @@ fn went(value: &Value) -> Went {
     }
 }
 
-/// `2 of 3 done, 1 failed`; nothing for what is no batch.
+/// `2 of 3 done, 1 failed`; empty if it is not a batch.
 fn tally(entries: &Entries) -> Option<String> {
     let tasks = tasks(entries);
     let count = |is: fn(&Went) -> bool| tasks.iter().filter(|(task, _)| is(&went(task))).count();
@@ -228,8 +229,8 @@ fn milliseconds(value: &Value, factor: f64) -> Option<u64> {
     (0.0..1e15).contains(&ms).then_some(ms as u64)
 }
 
-/// A moment in milliseconds since 1970. Whoever gives seconds gives fewer digits: those of milliseconds would be in
-/// the year 5138.
+/// A time in milliseconds since 1970. A number in seconds has fewer digits: read as milliseconds, that
+/// many digits would be the year 5138.
 fn moment(value: &Value) -> Option<u64> {
     const LARGEST_SECONDS: f64 = 1e11;
     let factor = match value.as_f64()? < LARGEST_SECONDS {
@@ -239,7 +240,7 @@ fn moment(value: &Value) -> Option<u64> {
     milliseconds(value, factor)
 }
 
-/// A number that is a time, as people read it, by the ending of its name.
+/// A duration for people, in the unit that the end of its name says.
 fn timed<'a>(key: &'a str, value: &Value) -> Option<(&'a str, String)> {
     if key.ends_with("_at") {
         return Some((key, Timestamp::from_unix_ms(moment(value)?).to_string()));
@@ -251,7 +252,7 @@ fn timed<'a>(key: &'a str, value: &Value) -> Option<(&'a str, String)> {
     })
 }
 
-/// The first line of a text, cut where it is long.
+/// The first line of a text, shortened if it is long.
 fn short(value: &Value) -> String {
     let whole = plain(value, 0);
     let first = whole.lines().next().unwrap_or_default().trim();
@@ -262,12 +263,12 @@ fn short(value: &Value) -> String {
     }
 }
 
-/// Whether a headline shows all of it.
+/// Whether a headline shows the whole text.
 fn is_short(value: &Value) -> bool {
     !short(value).ends_with('…')
 }
 
-/// A value as text is read: strings as lines without escape sequences, anything else as JSON.
+/// A value as text: strings as lines without escape sequences, anything else as JSON.
 fn plain(value: &Value, depth: usize) -> String {
     let indent = format!("\n{}", "  ".repeat(depth + 1));
     match value {
