@@ -1,4 +1,4 @@
-//! `cargo xtask install | demo | test | layers | portable | sanitize | faults | agents | budgets |
+//! `cargo xtask install | demo | test | layers | portable | sanitize | sentences | faults | agents | budgets |
 //! bench | vm`: the tasks of the workspace.
 #![forbid(unsafe_code)]
 #![expect(
@@ -16,6 +16,7 @@ mod install;
 mod layers;
 mod portable;
 mod sanitize;
+mod sentences;
 mod step;
 mod test;
 mod tools;
@@ -31,6 +32,7 @@ cargo xtask test      everything CI runs: format, lints, layers, unit, property 
 cargo xtask layers    check that no crate depends on what it must not know
 cargo xtask portable  check that the crates that know no operating system compile for macOS
 cargo xtask sanitize  run the tests of the crates that touch memory with AddressSanitizer (needs nightly)
+cargo xtask sentences pick 40 sentences from help, messages, documents and module heads for a new reader: [--seed N]
 cargo xtask faults    break Outlive on purpose and show that nothing is lost; --long tries every case
 cargo xtask agents    show the MCP server and the kit with real clients, which it installs and removes again
 cargo xtask budgets   check the programs as they ship: calls, memory, wake-ups and size, and servers under load
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Some("layers") => layers::check(),
         Some("portable") => portable::check().map(drop),
         Some("sanitize") => sanitize::sanitize(),
+        Some("sentences") => sentences::sentences(&args[1..]),
         Some("faults") => faults::faults(&args[1..]),
         Some("agents") => agents::agents(&args[1..]),
         Some("budgets") => budgets::check(),
