@@ -32,13 +32,13 @@ pub enum BadId {
     #[error("a job id cannot be empty")]
     Empty,
     /// It has too many characters.
-    #[error("a job id has at most {MAX_LEN} characters, this one has {0}")]
+    #[error("a job id has at most {MAX_LEN} characters, but this one has {0}")]
     TooLong(usize),
     /// It starts with a character that only the rest may have.
-    #[error("a job id starts with a letter or a digit, not with {0:?}")]
+    #[error("a job id must start with a letter or a digit, not with {0:?}")]
     BadStart(char),
     /// It has a character that no id has.
-    #[error("a job id holds letters, digits, '.', '_' and '-', not {0:?}")]
+    #[error("a job id consists of letters, digits, '.', '_' and '-', but this one contains {0:?}")]
     BadChar(char),
 }
 

@@ -25,7 +25,7 @@ pub struct WriteId(String);
 
 /// A text that is no [`WriteId`].
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("a write id has 1 to {max} bytes, this one has {0}", max = WriteId::MAX)]
+#[error("a write id has 1 to {max} bytes, but this one has {0}", max = WriteId::MAX)]
 pub struct BadWriteId(usize);
 
 impl WriteId {

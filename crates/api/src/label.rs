@@ -23,7 +23,7 @@ pub enum BadLabel {
     #[error("it is empty")]
     Empty,
     /// It has too many bytes.
-    #[error("it has {0} bytes; {MAX_LEN} are the most")]
+    #[error("it has {0} bytes, but at most {MAX_LEN} are allowed")]
     TooLong(usize),
     /// It has a control character.
     #[error("it contains the control character {0:?}")]

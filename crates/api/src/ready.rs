@@ -38,13 +38,13 @@ pub enum BadReady {
     #[error("{0:?} is not a sign of readiness; write line:REGEX, port:NUMBER or http:URL[=STATUS]")]
     Kind(String),
     /// It is no port.
-    #[error("{0:?} is not a port; it is a number from 1 to 65535")]
+    #[error("{0:?} is not a port; write a number from 1 to 65535")]
     Port(String),
     /// It is no URL.
     #[error("{0:?} is not a URL such as http://127.0.0.1:8080/health")]
     Url(String),
     /// It is an https URL.
-    #[error("https is not looked at; use http, or port:NUMBER")]
+    #[error("https is not supported; use http, or port:NUMBER")]
     Https,
 }
 

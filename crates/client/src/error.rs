@@ -31,7 +31,7 @@ pub enum Error {
     NoSession,
     #[error(transparent)]
     BadEventId(#[from] BadEventId),
-    #[error("{text:?} could be any of {}; type more of the id", show_ids(.candidates))]
+    #[error("{text:?} is the beginning of several ids: {}; type more of the id", show_ids(.candidates))]
     Ambiguous {
         text: String,
         candidates: Vec<JobId>,
@@ -42,11 +42,11 @@ pub enum Error {
     NameTaken(Box<Job>),
     #[error("{}: {reason}", .path.display())]
     BadPost { path: PathBuf, reason: String },
-    #[error("the id {0} is that of something posted; choose another for the job")]
+    #[error("the id {0} belongs to a posted event; choose another id for the job")]
     IdOfPost(JobId),
-    #[error("the id {0} is a job's; choose another for what is posted")]
+    #[error("the id {0} belongs to a job; choose another id for the post")]
     PostIdTaken(JobId),
-    #[error("id {0} was already posted to another session; choose another id")]
+    #[error("the id {0} was already posted to another session; choose another id")]
     PostOfOther(JobId),
     #[error(transparent)]
     BadId(#[from] BadId),
@@ -56,40 +56,40 @@ pub enum Error {
         text: String,
         reason: outlive_core::label::BadLabel,
     },
-    #[error("job {id} was started without {option}, so this never comes")]
+    #[error("job {id} was started without {option}, so there is nothing to wait for")]
     NeverComes { id: JobId, option: &'static str },
-    #[error("{pattern:?} is not a pattern: {reason}")]
+    #[error("{pattern:?} is not a valid regular expression: {reason}")]
     BadPattern { pattern: String, reason: String },
-    #[error("there is no command to run; give a command, or --shell 'STRING'")]
+    #[error("no command was given; give a command, or --shell 'STRING'")]
     NoCommand,
     #[error(
-        "standard input has data; give `-` to send it. Nothing was sent: without a text, --enter, --key and --eof do not \
-         read a pipe (`</dev/null` sends them alone)"
+        "standard input has data, but nothing was sent: without TEXT, --enter, --key and --eof do not read a pipe. \
+         Give `-` to send that data, or redirect from /dev/null to send only the keys"
     )]
     UnsentInput,
-    #[error("{0:?} contains a NUL byte, which no command, directory or variable can")]
+    #[error("{0:?} contains a NUL byte, which a command, directory or variable must not")]
     Nul(String),
     #[error("{0:?} is not KEY=VALUE")]
     BadVariable(String),
     #[error(
-        "--foreground and --json cannot be used together, since stdout has the job's output; `outlive show --json` \
-         tells of the job from elsewhere"
+        "--foreground and --json cannot be used together, because stdout is the job's output; use `outlive show --json` \
+         from elsewhere"
     )]
     ForegroundJson,
-    #[error("no directory for Outlive's state: set OUTLIVE_HOME or HOME, or pass --home")]
+    #[error("cannot find a directory for jobs: set OUTLIVE_HOME or HOME, or pass --home")]
     NoHome,
     #[error("the home {} belongs to another user; set OUTLIVE_HOME to a directory of your own", .0.display())]
     ForeignHome(PathBuf),
-    #[error("the home {} may be written to by other users; `chmod go-w` it, or set OUTLIVE_HOME to a directory of your own", .0.display())]
+    #[error("other users can write to the home {}; run `chmod go-w` on it, or set OUTLIVE_HOME to a directory of your own", .0.display())]
     OpenHome(PathBuf),
-    #[error("the home {} is a link that another user made; set OUTLIVE_HOME to a directory of your own", .0.display())]
+    #[error("the home {} is a symbolic link of another user; set OUTLIVE_HOME to a directory of your own", .0.display())]
     PlantedHome(PathBuf),
     #[error("outlive-keeper was not found beside {} or on PATH; install both programs together, or set OUTLIVE_KEEPER", .0.display())]
     NoKeeper(PathBuf),
-    #[error("the keeper of job {0} ended without a word; `outlive doctor` may tell why")]
+    #[error("the keeper of job {0} ended without a report; `outlive doctor` may show why")]
     KeeperFailed(JobId),
     #[error(
-        "the keeper of job {0} does not answer; it may be suspended (`outlive show {0}` tells what is known of \
+        "the keeper of job {0} does not answer; it may be suspended (`outlive show {0}` shows what is known of \
          the job)"
     )]
     NoAnswer(JobId),
@@ -112,9 +112,9 @@ pub enum Error {
     SecretsHidden,
     #[error("a caller that only looks cannot acknowledge or drop events")]
     OnlyLooking,
-    #[error("{} cannot be a log; name a regular file", .0.display())]
+    #[error("{} cannot be used as a log; give a regular file", .0.display())]
     NotALog(PathBuf),
-    #[error("{} is being written by another job; choose another log", .0.display())]
+    #[error("another job writes to {}; choose another log", .0.display())]
     LogTaken(PathBuf),
     #[error(transparent)]
     Config(#[from] BadConfig),

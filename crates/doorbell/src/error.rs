@@ -34,11 +34,11 @@ impl Error {
 #[derive(Debug, thiserror::Error)]
 pub enum NotRung {
     #[error(
-        "what it was given is no event: {0}; an event is a JSON object with the texts \"event\" and \"text\""
+        "its input is not an event: {0}; an event is a JSON object with the texts \"event\" and \"text\""
     )]
     NoEvent(serde_json::Error),
     #[error(
-        "the event has more than {} bytes, which is the most that is sent",
+        "the event is larger than {} bytes, the most that is sent",
         crate::MAX_EVENT
     )]
     TooLarge,
@@ -50,26 +50,26 @@ pub enum NotRung {
     NoAnswer { url: Url, limit: Duration },
     #[error("{url} cannot be reached: {reason}")]
     Unreachable { url: Url, reason: String },
-    #[error("SSL_CERT_FILE names {}, which cannot be read: {source}", .path.display())]
+    #[error("cannot read {}, which SSL_CERT_FILE names: {source}", .path.display())]
     Certificates { path: PathBuf, source: io::Error },
-    #[error("SSL_CERT_FILE names {}, which has no certificate in it", .0.display())]
+    #[error("{}, which SSL_CERT_FILE names, contains no certificate", .0.display())]
     NoCertificates(PathBuf),
     #[error(
         "the variable {0}, which holds its secret, is not set; set it where jobs are started, or use secret_file"
     )]
     NoVariable(String),
-    #[error("its secret_file {} can be read by other users; run `chmod 600` on it and make it your own", .0.display())]
+    #[error("other users can read its secret_file {}; make it your own, and run `chmod 600` on it", .0.display())]
     ExposedSecret(PathBuf),
-    #[error("its secret is empty; it would prove nothing")]
+    #[error("its secret is empty")]
     EmptySecret,
-    #[error("its secret_file {} cannot be read: {source}", .path.display())]
+    #[error("cannot read its secret_file {}: {source}", .path.display())]
     SecretFile { path: PathBuf, source: io::Error },
     #[error("{program} was not found; install it ({hint}), or use another kind of doorbell")]
     NoProgram {
         program: &'static str,
         hint: &'static str,
     },
-    #[error("{program} cannot be run: {source}")]
+    #[error("cannot run {program}: {source}")]
     NotRun {
         program: &'static str,
         source: io::Error,
@@ -79,7 +79,7 @@ pub enum NotRung {
         program: &'static str,
         status: ExitStatus,
     },
-    #[error("{program} did not end within {}, and was killed", outlive_core::units::show_duration(*.limit))]
+    #[error("{program} took longer than {} and was killed", outlive_core::units::show_duration(*.limit))]
     TooSlow {
         program: &'static str,
         limit: Duration,
@@ -89,7 +89,9 @@ pub enum NotRung {
 /// The usual reason for such a status.
 fn advice(status: u16) -> &'static str {
     match status {
-        300..=399 => ": it sends elsewhere, which is not followed; write the final address as url",
+        300..=399 => {
+            ": it redirects, and redirects are not followed; write the final address as url"
+        }
         401 | 403 => ": check its url and secret",
         404 | 410 => ": check its url",
         _ => "",

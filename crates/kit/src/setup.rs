@@ -61,7 +61,7 @@ pub enum Refused {
     Changed(PathBuf),
     #[error("{} is no directory", .0.display())]
     NoProject(PathBuf),
-    #[error("not written by outlive, so not changed without being asked: {}; pass --yes to change them, --dry-run to see how", show(.0))]
+    #[error("these files are yours, and outlive has not written to them before: {}; pass --yes to change them, or --dry-run to see the changes", show(.0))]
     NeedsYes(Vec<PathBuf>),
     #[error("there is no home directory to look in: set HOME")]
     NoHome,

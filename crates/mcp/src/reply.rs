@@ -123,7 +123,7 @@ impl From<Error> for Refused {
             Error::NoTerminal(id) => format!(
                 "job {id} has no terminal, so it has no screen; a job started with `pty: true` has one"
             ),
-            Error::NoCommand => "there is no command to run".to_owned(),
+            Error::NoCommand => "no command was given".to_owned(),
             other => other.to_string(),
         };
         Refused { kind, text }

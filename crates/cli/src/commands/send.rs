@@ -61,10 +61,10 @@ fn key(text: &str) -> Result<Key, String> {
 
 fn write_id(text: &str) -> Result<WriteId, String> {
     match text.len() {
-        _ if text.contains('#') => Err("a write id holds no '#'".to_owned()),
+        _ if text.contains('#') => Err("a write id must not contain '#'".to_owned()),
         1..=MAX_ID => WriteId::parse(text).map_err(|error| error.to_string()),
         length => Err(format!(
-            "a write id has 1 to {MAX_ID} bytes, this one has {length}"
+            "a write id has 1 to {MAX_ID} bytes, but this one has {length}"
         )),
     }
 }

@@ -150,7 +150,7 @@ impl Session {
 }
 
 /// What differs from run to run, and what stands in its place.
-const FIXED: [(&str, &str); 8] = [
+const FIXED: [(&str, &str); 9] = [
     // The incarnation in an event's id.
     (r"(\b[\w-]+:\d+)\.[0-9a-z]{6}\b", "$1.k3f9x2"),
     (
@@ -160,6 +160,7 @@ const FIXED: [(&str, &str); 8] = [
     // A duration in a sentence, and in the table of `list` with its heading.
     (r"(after|for|of) (\d+ms|\d+\.\d+s)", "$1 0.1s"),
     (r"  (\d+ms|\d+\.\d+s) +", "  0.1s  "),
+    (r"  - +(\d[\d.]* \w*B )", "  -     $1"),
     (r"TIME +", "TIME  "),
     (r"(?m)(pid +|PID )\d+", "${1}4242"),
     (

@@ -108,8 +108,11 @@ impl Args {
 }
 
 fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Answer>, Refused> {
-    let regex = LinePattern::new(pattern)
-        .map_err(|error| Refused::bad_input(format!("{pattern:?} is not a pattern: {error}")))?;
+    let regex = LinePattern::new(pattern).map_err(|error| {
+        Refused::bad_input(format!(
+            "{pattern:?} is not a valid regular expression: {error}"
+        ))
+    })?;
     let part = log::log(&call.outlive, id, &args.part()?)?;
     let most = args.lines.unwrap_or(LOG_LINES) as usize;
     let found = part.matching(&regex, most, Reading::Plain)?;

@@ -141,7 +141,11 @@ fn text_that_is_not_an_event_does_not_ring() {
     configure(&world, bell);
     let text = "x".repeat(1 << 20);
     let large = format!("{{\"event\":\"a:1\",\"text\":\"{text}\"}}");
-    for (event, said) in [("", "no event"), ("{}", "no event"), (&large, "1048576")] {
+    for (event, said) in [
+        ("", "not an event"),
+        ("{}", "not an event"),
+        (&large, "1048576"),
+    ] {
         let ran = ring(&world, "x", event.as_bytes(), None);
         assert_eq!(ran.code, 125, "{ran:?}");
         assert!(ran.stderr.contains(said), "{ran:?}");

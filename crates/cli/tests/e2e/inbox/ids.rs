@@ -332,7 +332,7 @@ fn a_job_and_a_post_cannot_share_an_id() {
     kill(launcher.id() as i32, CONT);
     let ran = Ran::end_of(launcher);
     assert_eq!(ran.code, 125, "{ran:?}");
-    assert!(ran.stderr.contains("something posted"), "{ran:?}");
+    assert!(ran.stderr.contains("belongs to a posted event"), "{ran:?}");
     assert_eq!(event_ids(&inbox_of(&world, THIEF, &[])), [""; 0]);
     assert_eq!(event_ids(&inbox(&world, &[])), [posted]);
     assert!(!world.job_dir("mine").exists());

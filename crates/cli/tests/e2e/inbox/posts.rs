@@ -180,7 +180,8 @@ fn a_post_cannot_have_a_jobs_id() {
     let ran = try_to_post(&world, "{}", &["--id", &id]);
     assert_eq!(ran.code, 125, "{ran:?}");
     assert!(
-        ran.stderr.contains(&format!("the id {id} is a job's")),
+        ran.stderr
+            .contains(&format!("the id {id} belongs to a job")),
         "{ran:?}"
     );
     assert_eq!(posts(&world), [""; 0]);

@@ -58,7 +58,7 @@ fn piped_data_that_would_not_be_sent_is_refused() {
         assert_eq!(ran.code, 2, "{options:?}: {ran:?}");
         let hint = "standard input has data";
         assert!(
-            ran.stderr.contains(hint) && ran.stderr.contains("give `-`"),
+            ran.stderr.contains(hint) && ran.stderr.contains("Give `-`"),
             "{ran:?}"
         );
     }
