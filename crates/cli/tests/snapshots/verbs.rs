@@ -130,12 +130,13 @@ fn inbox() {
 #[test]
 fn events() {
     let mut session = Session::new();
-    session.does("run --session me --name web --ready line:listening --quiet-after 0.3s --watch ERROR --shell 'echo listening; echo ERROR: bad; sleep 300'");
+    session.does("run --session me --name web --ready line:listening --quiet-after 0.6s --watch ERROR --shell 'echo listening; sleep 0.2; echo ERROR: bad; sleep 300'");
     session.until("inbox --session me --peek", "nothing for");
     session
         .does("run --session me --name asks --pty --shell 'printf \"Continue? \"; read -r answer'");
     session.until("inbox --session me --peek", "waits for a line");
-    session.does("run --session me --name lost --timeout 0.2s --wait -- sleep 300");
+    session.does("run --session me --name slow --timeout 0.2s -- sleep 300");
+    session.until("inbox --session me --peek", "(slow)");
     session.types_in(&[ME], "inbox --wait=1s --ack-all");
     assert_snapshot("verbs/events", &session.transcript());
 }
