@@ -17,7 +17,7 @@ const MAX_LEN: usize = 80;
 pub struct Label(String);
 
 /// Why a label was refused.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum BadLabel {
     /// It is empty.
     #[error("it is empty")]

@@ -32,7 +32,7 @@ pub struct Http {
 }
 
 /// Why the text of a sign was refused.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum BadReady {
     /// It is none of the kinds.
     #[error("{0:?} is not a sign of readiness; write line:REGEX, port:NUMBER or http:URL[=STATUS]")]

@@ -18,7 +18,9 @@ pub struct Context {
 impl Context {
     pub fn new(global: Global) -> Result<Context, Failure> {
         Ok(Context {
-            outlive: Outlive::open(global.home)?
+            outlive: global
+                .home
+                .map_or_else(Outlive::open, Outlive::open_at)?
                 .as_own_keeper()
                 .called_by(caller())
                 .showing_secrets(),

@@ -39,8 +39,11 @@ const FILE: &str = "config.toml";
 pub struct Config {
     /// Where it was read from; `None` if there is no file.
     pub file: Option<PathBuf>,
+    /// The table `[inbox]`.
     pub inbox: Inbox,
+    /// The table `[watch]`.
     pub watch: Watch,
+    /// The table `[breaker]`.
     pub breaker: Breaker,
     /// The doorbells, in the order of the file.
     pub doorbells: Vec<Bell>,
@@ -161,6 +164,7 @@ impl Config {
         Ok(config)
     }
 
+    /// The doorbell of this name.
     pub fn doorbell(&self, name: &str) -> Option<&Bell> {
         self.doorbells
             .iter()

@@ -85,7 +85,7 @@ mod tests {
     use std::path::Path;
 
     fn resolved(text: &str, on_end: Option<&str>) -> Vec<Doorbell> {
-        let outlive = Outlive::open(Some("/nonexistent/home".into())).expect("it need not exist");
+        let outlive = Outlive::open_at("/nonexistent/home").expect("it need not exist");
         let config = Config::parse(Path::new("c.toml"), text).expect("is right");
         resolve(&outlive, &config, on_end).expect("resolves")
     }

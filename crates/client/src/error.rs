@@ -12,7 +12,13 @@ use outlive_core::{JobId, journal};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Why a verb failed. The message of each says what it is about.
 #[derive(Debug, thiserror::Error)]
+#[expect(
+    missing_docs,
+    reason = "the message documents each variant and its fields"
+)]
+#[non_exhaustive]
 pub enum Error {
     #[error("no job {0:?}; `outlive list --limit all` shows every job")]
     NoSuchJob(String),
@@ -60,6 +66,8 @@ pub enum Error {
     NeverComes { id: JobId, option: &'static str },
     #[error("{pattern:?} is not a valid regular expression: {reason}")]
     BadPattern { pattern: String, reason: String },
+    #[error(transparent)]
+    BadReady(#[from] outlive_core::ready::BadReady),
     #[error("no command was given; give a command, or --shell 'STRING'")]
     NoCommand,
     #[error(
@@ -158,6 +166,7 @@ impl Error {
             | Error::BadEventId(_)
             | Error::BadLabel { .. }
             | Error::BadPattern { .. }
+            | Error::BadReady(_)
             | Error::BadPost { .. }
             | Error::BadWriteId(_)
             | Error::BadVariable(_)
@@ -232,6 +241,7 @@ impl Error {
                 | Error::NoSession
                 | Error::NeverComes { .. }
                 | Error::BadPattern { .. }
+                | Error::BadReady(_)
                 | Error::BadPost { .. }
                 | Error::BadWriteId(_)
                 | Error::BadLabel { .. }

@@ -27,16 +27,18 @@ mod wake_up;
 pub use delivery::{Claim, Delivery, Selection};
 pub use event::{BadEventId, EventId, InboxEvent, ack_command, last_words};
 pub use receipt::Receipt;
-pub use source::{Item, ItemContent, Origin, Source};
-pub use wake_up::{WakeUp, remove_unread, wake};
+pub(crate) use source::{Item, Origin, Source};
+pub(crate) use wake_up::{WakeUp, remove_unread, wake};
 
 use delivery::{Found, LOOK_AGAIN};
 
+use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::{Outlive, ids_in};
 use crate::hooks::{self, ConsumerHook as Hook};
 use crate::moment;
 use crate::random;
+use crate::verbs::inbox::Waiter;
 use outlive_core::links;
 pub use outlive_core::notice::Kind;
 use outlive_core::told::{BootMoment, Durable, Note, Told, ToldBy};
@@ -99,12 +101,21 @@ impl Inbox {
         self
     }
 
+    /// The handle it was opened with.
     pub fn outlive(&self) -> &Outlive {
         &self.outlive
     }
 
+    /// Whose inbox it is.
     pub fn session(&self) -> &Label {
         &self.session
+    }
+
+    /// Waits until an event is due, or for at most this long, and takes it: see [`Delivery`]. The delivery is
+    /// empty when the time is up.
+    pub fn next(&self, selection: Selection, limit: Option<Duration>) -> Result<Delivery, Error> {
+        let deadline = limit.map(|limit| clock::boot() + limit);
+        Waiter::new(self)?.next(selection, deadline)
     }
 
     /// Claims the events that are due. Nobody else gets them until the claim expires. For a caller that

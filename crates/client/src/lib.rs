@@ -1,20 +1,57 @@
-//! Every verb of Outlive, for programs: start commands that outlive whoever started them, and ask
-//! about them later, from anywhere.
+//! Start commands that outlive whoever started them, and ask about them later, from any process.
 //!
 //! ```no_run
-//! use outlive::{Outlive, verbs::run};
-//! let outlive = Outlive::open(None)?;
-//! let started = run::run(&outlive, run::Run::shell("make -j8 && make test"))?;
-//! let ended = outlive::verbs::wait::wait(&outlive, &[started.job.id.clone()], Default::default())?;
+//! use outlive::{Outlive, Run};
+//!
+//! let outlive = Outlive::open()?;
+//! let job = outlive.run(Run::shell("make -j8 && make test").name("build"))?;
+//! // This program may be killed here. Another one goes on with `outlive.job("build")?`.
+//! let ended = job.wait()?;
+//! println!("exit code {:?}\n{}", ended.exit_code, job.tail(20)?);
 //! # Ok::<(), outlive::Error>(())
 //! ```
-//! One verb is one file in [`verbs`]. Nothing here prints, and nothing is kept in memory: every call
-//! reads the job directory, so any process may make it.
+//!
+//! # What must be installed
+//!
+//! Each job is kept by a small program, `outlive-keeper`, which must be installed beside this library's
+//! user. `cargo xtask install` (or a release archive) installs it together with `outlive`. It is looked for in
+//! this order:
+//!
+//! 1. the path in the environment variable `OUTLIVE_KEEPER`,
+//! 2. the directory of the running program,
+//! 3. `PATH`.
+//!
+//! Without it, [`Outlive::run`] fails with [`Error::NoKeeper`]. There is no daemon and nothing else to set up.
+//!
+//! # The pieces
+//!
+//! | to | use |
+//! |---|---|
+//! | start a job | [`Outlive::run`] with a [`Run`] |
+//! | find it again | [`Outlive::job`], [`Outlive::list`] |
+//! | wait, stop, send, read its output | the methods of [`JobHandle`] |
+//! | be told of ends and other events | [`Outlive::inbox`], then [`inbox::Inbox::next`] |
+//! | say who calls | [`Outlive::called_by`], [`Run::session`] |
+//! | look without being told | [`Outlive::only_looking`] |
+//!
+//! Answers contain no credentials: what looks like one is replaced. Where the owner of the jobs reads the
+//! answers, call [`Outlive::showing_secrets`]. Configured doorbells, limits and watches hold for jobs that are
+//! started here as they do for the command line ([`Config`]).
+//!
+//! Every verb is also a function in [`verbs`], with all its options. Nothing here prints, and nothing is kept
+//! in memory: every call reads the job directory, so any process may make it. Calls block; one that waits
+//! does not poll.
+//!
+//! Runnable examples are in `examples/`: `run_and_wait`, `inbox_loop`, `session_and_redaction`.
 #![forbid(unsafe_code)]
+#![deny(missing_docs)]
 
+#[doc(hidden)]
 pub mod clock;
 pub mod config;
+#[doc(hidden)]
 pub mod doorbell;
+#[doc(hidden)]
 pub mod environment;
 mod error;
 #[doc(hidden)]
@@ -31,10 +68,12 @@ pub mod redact;
 mod screen;
 pub mod verbs;
 pub mod view;
+#[doc(hidden)]
 pub mod words;
 
 pub use config::Config;
 pub use error::Error;
+pub use home::handle::JobHandle;
 pub use home::outlive::{Caller, Outlive};
 pub use inbox::answering::Reservation;
 pub use jobs::hold::Hold;
@@ -48,13 +87,24 @@ pub use outlive_core::defaults;
 pub use outlive_core::ready::Ready;
 pub use outlive_core::watch::{Pattern, Watch};
 pub use outlive_core::{
-    Input, JobId, Label, Leftovers, Notify, Outcome, Size, bound, signal::Signal, units,
+    Input, JobId, Label, Leftovers, Notify, Outcome, Size, signal::Signal, units,
 };
+pub use output::{Chunk, Follow, Grown, Growth, Line, LinePattern, Look, Piece, Reading};
+pub use verbs::run::{Command, Run};
+pub use verbs::wait::WaitFor;
+
+// What the programs of this workspace share with the library, and no other caller needs.
+#[doc(hidden)]
+pub use outlive_core::bound;
+#[doc(hidden)]
 pub use outlive_sys::capture::bytes_ready;
+#[doc(hidden)]
 pub use outlive_sys::process::limits::{fail_at_file_size, has_small_stack};
+#[doc(hidden)]
 pub use outlive_sys::process::own::{SignalMask, block_all_signals};
-pub use output::{
-    Chunk, Follow, Grown, Growth, Line, LinePattern, Look, Piece, Reading, missing_line,
-};
+#[doc(hidden)]
+pub use output::missing_line;
+#[doc(hidden)]
 pub use screen::{keys, terminal};
+#[doc(hidden)]
 pub use words::{agree, count, visible};

@@ -50,8 +50,11 @@ pub struct Output {
 /// A piece of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
+    /// Bytes that are there.
     Bytes {
+        /// The offset of the first of them.
         at: u64,
+        /// The bytes.
         bytes: Vec<u8>,
     },
     /// This range could not be stored.

@@ -72,9 +72,11 @@ impl Options {
 /// The text, and what was left out of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Viewed {
+    /// The text.
     pub text: String,
     /// The total length of the lines left out between head and tail, in bytes of text with newlines.
     pub omitted_bytes: u64,
+    /// How many lines a budget left out.
     pub omitted_lines: u64,
     /// The number of the first line left out. The input begins with line 1.
     pub omitted_from_line: Option<u64>,
@@ -91,6 +93,7 @@ pub struct View {
 }
 
 impl View {
+    /// A view that has seen nothing yet.
     #[must_use]
     pub fn new(options: Options) -> View {
         View {
@@ -100,6 +103,7 @@ impl View {
         }
     }
 
+    /// Takes more of the output.
     pub fn push(&mut self, bytes: &[u8]) {
         let View {
             decoder,

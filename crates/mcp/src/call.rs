@@ -82,7 +82,7 @@ impl Call {
     }
 
     fn find_among_own(&self, text: &str) -> Result<JobId, Refused> {
-        let mut own = self.list(list::Which::All, usize::MAX)?;
+        let mut own = self.list(list::StateFilter::All, usize::MAX)?;
         own.sort_by_key(|job| std::cmp::Reverse(job.started_at));
         let is_called = |job: &&Job| job.name.as_ref().is_some_and(|name| name.as_str() == text);
         if let Some(named) = own.iter().find(is_called) {
@@ -102,7 +102,7 @@ impl Call {
     }
 
     /// The jobs that this call may see.
-    pub fn list(&self, state: list::Which, limit: usize) -> Result<Vec<Job>, Error> {
+    pub fn list(&self, state: list::StateFilter, limit: usize) -> Result<Vec<Job>, Error> {
         let filter = Filter {
             session: match self.scope {
                 Scope::Session => Some(self.session.clone()),

@@ -39,7 +39,7 @@ impl Desk {
             text: "fuzz".to_owned(),
             reason,
         })?;
-        let outlive = Outlive::open(Some(home))?.called_by(Caller::Session(session.clone()));
+        let outlive = Outlive::open_at(home)?.called_by(Caller::Session(session.clone()));
         let call = Call {
             inbox: Inbox::open(&outlive, session.clone())?,
             outlive,

@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::reply::Refused;
 use crate::words;
-use outlive::verbs::list::Which;
+use outlive::verbs::list::StateFilter;
 use outlive::verbs::log::{self, Part};
 use outlive::{Job, Look, view};
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
@@ -28,7 +28,7 @@ pub fn template() -> ResourceTemplate {
 
 /// The outputs of the session's jobs.
 pub fn list(call: &Call) -> Result<Vec<Resource>, Refused> {
-    let jobs = call.list(Which::All, ENDED)?;
+    let jobs = call.list(StateFilter::All, ENDED)?;
     Ok(jobs.iter().map(resource).collect())
 }
 

@@ -96,7 +96,7 @@ fn within<T: Send + 'static>(
     work: impl FnOnce(Outlive) -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
     let other = Label::parse(OTHER).map_err(|error| error.to_string())?;
-    let outlive = Outlive::open(Some(world.home())).map_err(|error| error.to_string())?;
+    let outlive = Outlive::open_at(world.home()).map_err(|error| error.to_string())?;
     let outlive = outlive.called_by(Caller::Session(other)).showing_secrets();
     let (say, said) = mpsc::channel();
     thread::spawn(move || {

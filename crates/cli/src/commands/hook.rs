@@ -28,7 +28,7 @@ pub struct Args {
 const WAKE: u8 = 2;
 
 pub fn run(global: Global, args: &Args) -> ExitCode {
-    let Ok(outlive) = Outlive::open(global.home) else {
+    let Ok(outlive) = global.home.map_or_else(Outlive::open, Outlive::open_at) else {
         return ExitCode::SUCCESS;
     };
     let outlive = outlive.as_own_keeper();
@@ -44,7 +44,7 @@ pub fn run(global: Global, args: &Args) -> ExitCode {
 
 /// For a command line that makes no sense: an agent of another release, perhaps.
 pub fn refuse(why: &str) -> ExitCode {
-    if let Ok(outlive) = Outlive::open(None) {
+    if let Ok(outlive) = Outlive::open() {
         hook::note(&outlive, "hook", why);
     }
     ExitCode::SUCCESS

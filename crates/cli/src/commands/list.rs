@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::render;
 use clap::ValueEnum;
 use outlive::api::job::JobList;
-use outlive::verbs::list::{self, Filter, Which};
+use outlive::verbs::list::{self, Filter, StateFilter};
 
 /// List running jobs, then the jobs that ended last
 #[derive(Debug, clap::Args)]
@@ -47,9 +47,9 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         session: label("the session", args.session.as_deref())?,
         task: label("the task", args.task.as_deref())?,
         state: match args.state {
-            State::Running => Which::Running,
-            State::Ended => Which::Ended,
-            State::All => Which::All,
+            State::Running => StateFilter::Running,
+            State::Ended => StateFilter::Ended,
+            State::All => StateFilter::All,
         },
         limit: args.limit,
     };

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use outlive::api::job::JobList;
 use outlive::api::reply::WaitReply;
 use outlive::inbox::InboxEvent;
-use outlive::verbs::list::{self, Filter, Which};
+use outlive::verbs::list::{self, Filter, StateFilter};
 use outlive::verbs::wait::{self, Until, WaitFor, Waited};
 use outlive::{Job, JobId};
 use std::time::Duration;
@@ -130,7 +130,7 @@ fn exit_for_other(waited: &Waited, until: Until) -> Exit {
 fn running(context: &Context) -> Result<Vec<JobId>, Failure> {
     let filter = Filter {
         session: context.session(None)?,
-        state: Which::Running,
+        state: StateFilter::Running,
         ..Filter::default()
     };
     let jobs = list::list(&context.outlive, &filter)?.jobs;

@@ -18,8 +18,11 @@ const MARGIN: Duration = Duration::from_secs(5);
 /// A configured doorbell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bell {
+    /// Its own name among the doorbells.
     pub name: Label,
+    /// For which ends it rings.
     pub on: RingsOn,
+    /// What ringing it does.
     pub kind: Kind,
     /// How long a ring may take.
     pub timeout: Duration,
@@ -46,18 +49,23 @@ pub enum Kind {
     Command(String),
 }
 
+/// A web server that an event is posted to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Webhook {
+    /// The address.
     pub url: Url,
     /// What it is signed with.
     pub secret: Option<Secret>,
+    /// How long to wait for the answer.
     pub timeout: Duration,
 }
 
 /// Where a secret is; never the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Secret {
+    /// In this environment variable.
     Variable(String),
+    /// In this file.
     File(PathBuf),
 }
 
@@ -66,6 +74,7 @@ pub enum Secret {
 pub struct Url(Uri);
 
 impl Url {
+    /// Reads an address; `None` unless it is http or https and names a host.
     pub fn parse(text: &str) -> Option<Url> {
         let uri: Uri = text.parse().ok()?;
         let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
@@ -78,6 +87,7 @@ impl Url {
         self.0.to_string()
     }
 
+    /// Whether the connection is encrypted.
     pub fn is_https(&self) -> bool {
         self.0.scheme_str() == Some("https")
     }

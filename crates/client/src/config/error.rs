@@ -6,7 +6,12 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Why the configuration is refused: the file, the line, and what to write instead.
 #[derive(Debug, thiserror::Error)]
+#[expect(
+    missing_docs,
+    reason = "the message documents each variant and its fields"
+)]
 pub enum BadConfig {
     #[error("cannot read the configuration {}: {source}", .file.display())]
     Unreadable { file: PathBuf, source: io::Error },
@@ -37,6 +42,10 @@ pub enum BadConfig {
 
 /// Why a value cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[expect(
+    missing_docs,
+    reason = "the message documents each variant and its fields"
+)]
 pub enum Why {
     #[error("expected a text in quotes, found {0}")]
     NotText(&'static str),

@@ -253,7 +253,7 @@ fn secrets_are_not_repeated() {
 #[test]
 fn the_file_of_the_home_is_the_one_that_holds() {
     let directory = tempfile::tempdir().expect("a directory");
-    let outlive = Outlive::open(Some(directory.path().to_owned())).expect("opens");
+    let outlive = Outlive::open_at(directory.path()).expect("opens");
     let file = directory.path().join(FILE);
     fs::write(&file, "[inbox]\nattempts = 2\n").expect("is written");
     let config = Config::load(&outlive).expect("is right");

@@ -3,7 +3,9 @@
 //! | module | owns |
 //! |---|---|
 //! | `outlive` | opening a home and finding jobs in it |
+//! | `handle` | the verbs as methods |
 //! | `relink` | restoring index entries that a power loss removed |
 
+pub(crate) mod handle;
 pub(crate) mod outlive;
 pub(crate) mod relink;

@@ -34,6 +34,7 @@ enum Secrets {
 /// again; what somebody else learns, it must.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Caller {
+    /// This session.
     Session(Label),
     /// Somebody at a terminal, who is no session.
     Person,
@@ -44,14 +45,17 @@ pub enum Caller {
 }
 
 impl Outlive {
-    /// Opens a home: the one given, else `$OUTLIVE_HOME`, else the state directory of the user.
-    /// It need not exist yet.
-    pub fn open(home: Option<PathBuf>) -> Result<Outlive, Error> {
-        let root =
-            match home.or_else(|| environment::non_empty(environment::HOME).map(PathBuf::from)) {
-                Some(root) => root,
-                None => default_home()?,
-            };
+    /// Opens the user's home: `$OUTLIVE_HOME`, else the state directory of the user. It need not exist yet.
+    pub fn open() -> Result<Outlive, Error> {
+        match environment::non_empty(environment::HOME) {
+            Some(root) => Outlive::open_at(root),
+            None => Outlive::open_at(default_home()?),
+        }
+    }
+
+    /// Opens the home in this directory, which need not exist yet.
+    pub fn open_at(root: impl Into<PathBuf>) -> Result<Outlive, Error> {
+        let root = root.into();
         let root = std::path::absolute(&root).map_err(Error::io("cannot make sense of", &root))?;
         check_owner(&root)?;
         Ok(Outlive {
@@ -128,10 +132,12 @@ impl Outlive {
         Ok(Config::load(self)?)
     }
 
+    /// The home, for its paths.
     pub fn home(&self) -> &Home {
         &self.home
     }
 
+    /// The directory of a job, for its paths.
     pub fn job_dir(&self, id: &JobId) -> JobDir {
         self.home.job(id)
     }

@@ -99,7 +99,7 @@ impl World {
 
     fn outlive(&self) -> Outlive {
         let home: PathBuf = self.directory.path().join("home");
-        Outlive::open(Some(home)).expect("a home")
+        Outlive::open_at(home).expect("a home")
     }
 
     fn saw(&self, seen: Seen) {

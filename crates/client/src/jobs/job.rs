@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn a_handle_hides_secrets_unless_told_otherwise() {
         let world = tempfile::tempdir().unwrap();
-        let outlive = Outlive::open(Some(world.path().to_owned())).unwrap();
+        let outlive = Outlive::open_at(world.path()).unwrap();
         let spec: Spec = serde_json::from_value(serde_json::json!({
             "format": 1, "id": "x", "place": "local", "command": "curl -u me:hunter22 http://a",
             "argv": ["curl", "-u", "me:hunter22", "http://a"], "cwd": "/", "grace_ms": 1, "notify": "end",

@@ -24,6 +24,15 @@ pub enum Namesake {
     Replace,
 }
 
+/// A name, session, task or lock from a caller's text.
+pub fn label(what: &'static str, text: &str) -> Result<Label, Error> {
+    Label::parse(text).map_err(|reason| Error::BadLabel {
+        what,
+        text: text.to_owned(),
+        reason,
+    })
+}
+
 /// Finds the job with this name in this session, or among the jobs without a session.
 pub fn find(
     outlive: &Outlive,

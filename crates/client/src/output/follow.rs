@@ -29,14 +29,18 @@ pub struct Follow<'a> {
 /// One result of following.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Chunk {
+    /// New output.
     Bytes {
+        /// The offset of its first byte.
         at: u64,
+        /// The bytes.
         bytes: Vec<u8>,
     },
     /// This range was dropped before it was read, or could not be stored.
     Missing(Range<u64>),
     /// The job has ended, and this was all its output.
     Ended,
+    /// The time is up, and the job goes on.
     OutOfTime,
 }
 

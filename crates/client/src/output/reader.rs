@@ -12,6 +12,7 @@ use std::ops::Range;
 pub struct Line {
     /// Counted from 1.
     pub number: u64,
+    /// Where it begins in the output, in bytes.
     pub offset: u64,
     /// The bytes with the newline, if there is one.
     pub bytes: Vec<u8>,

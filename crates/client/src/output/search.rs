@@ -33,6 +33,7 @@ pub struct LinePattern {
 }
 
 impl LinePattern {
+    /// Compiles a regular expression.
     pub fn new(source: &str) -> Result<LinePattern, regex::Error> {
         Ok(LinePattern {
             line: regex::bytes::Regex::new(source)?,

@@ -79,6 +79,7 @@ impl<T> Lines<T> {
         }
     }
 
+    /// Whether lines are held back because they may be the beginning of a secret.
     pub fn holds_any(&self) -> bool {
         !self.held.is_empty()
     }

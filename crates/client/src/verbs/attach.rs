@@ -24,6 +24,7 @@ use std::os::unix::ffi::OsStringExt;
 pub struct Attach<'a> {
     outlive: &'a Outlive,
     id: JobId,
+    /// What the job reads from.
     pub input: Input,
     follow: Follow<'a>,
     /// Rings when there is more; `None` once the job is over.
@@ -127,6 +128,7 @@ impl<'a> Attach<'a> {
         Ok(())
     }
 
+    /// Gives the job's terminal this size.
     pub fn resize(&self, size: Size) -> Result<(), Error> {
         resize::resize(self.outlive, &self.id, size)
     }

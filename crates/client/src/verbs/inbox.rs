@@ -64,6 +64,7 @@ enum Reached {
 }
 
 impl<'a> Waiter<'a> {
+    /// Waits for this inbox.
     pub fn new(inbox: &'a Inbox) -> Result<Waiter<'a>, Error> {
         Ok(Waiter {
             inbox,
@@ -81,6 +82,7 @@ impl<'a> Waiter<'a> {
         self
     }
 
+    /// Whether nobody reads any more what is written to the receiver.
     pub fn receiver_is_gone(&self) -> bool {
         matches!(self.receiver, Receiver::Gone)
     }

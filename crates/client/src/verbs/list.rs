@@ -15,9 +15,12 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// Which jobs.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
+    /// Only jobs of this session.
     pub session: Option<Label>,
+    /// Only jobs of this task.
     pub task: Option<Label>,
-    pub state: Which,
+    /// Only jobs in this state.
+    pub state: StateFilter,
     /// At most this many ended ones.
     pub limit: usize,
 }
@@ -32,9 +35,12 @@ impl Filter {
 
 /// Jobs in which state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Which {
+pub enum StateFilter {
+    /// Jobs that run.
     Running,
+    /// Jobs that have ended.
     Ended,
+    /// Both.
     #[default]
     All,
 }
@@ -48,6 +54,7 @@ pub struct Listing {
     pub unreadable: Vec<(JobId, Error)>,
 }
 
+/// Lists jobs.
 pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
     let mut listing = Listing::default();
     let allowed: Option<HashSet<JobId>> = match &filter.session {
@@ -70,14 +77,14 @@ pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
         // Still linked: it ended only now, or something of it lingers.
         match job.has_ended() {
             true => ended.push(job),
-            false if filter.state != Which::Ended => listing.jobs.push(job),
+            false if filter.state != StateFilter::Ended => listing.jobs.push(job),
             false => {}
         }
     }
     listing
         .jobs
         .sort_by(|a, b| (&a.started_at, &a.id).cmp(&(&b.started_at, &b.id)));
-    if filter.state == Which::Running {
+    if filter.state == StateFilter::Running {
         return Ok(listing);
     }
     let mut from_history = 0;

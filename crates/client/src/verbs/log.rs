@@ -25,21 +25,29 @@ use std::time::Duration;
 /// The part to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
+    /// The last so many lines.
     LastLines(u64),
     /// This many lines, starting with this one (numbered from 1).
     Lines {
+        /// The number of the first line.
         from: u64,
+        /// How many lines.
         count: u64,
     },
+    /// These bytes.
     Bytes {
+        /// The offset of the first byte.
         from: u64,
+        /// The offset after the last byte; up to the end if `None`.
         to: Option<u64>,
     },
     /// What was written since an earlier look.
     After(Cursor),
     /// What was written in the last `since`, to the second; of that, the last lines.
     Since {
+        /// How long ago.
         age: Duration,
+        /// How many lines at most.
         lines: Option<u64>,
     },
 }
@@ -139,6 +147,7 @@ fn is_unfinished(bytes: &[u8]) -> bool {
 }
 
 impl Log {
+    /// Where it lies in the output, in bytes.
     pub fn range(&self) -> Range<u64> {
         self.range.clone()
     }

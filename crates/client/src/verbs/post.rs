@@ -21,8 +21,11 @@ use std::os::unix::fs::OpenOptionsExt;
 /// The work to post.
 #[derive(Clone, Debug)]
 pub struct NewPost {
+    /// Whose inbox.
     pub session: Label,
+    /// The unit of work it belongs to.
     pub task: Option<Label>,
+    /// The kind of the event.
     pub kind: Kind,
     /// Everything about the result, so that it is complete by itself.
     pub data: Value,
@@ -33,7 +36,9 @@ pub struct NewPost {
 /// Whether the post existed before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Posted {
+    /// It was not there before.
     Now,
+    /// It was there already.
     Already,
 }
 

@@ -49,6 +49,7 @@ pub struct Prune {
     pub keep: Option<usize>,
     /// The oldest jobs, until the rest uses no more than this many bytes.
     pub max_size: Option<u64>,
+    /// All that have ended.
     pub all: bool,
     /// Also jobs whose end was not told, and directories that cannot be read.
     pub force: bool,
@@ -57,8 +58,11 @@ pub struct Prune {
 /// The result of pruning.
 #[derive(Clone, Debug, Default)]
 pub struct Pruned {
+    /// The jobs that were removed.
     pub removed: Vec<JobId>,
+    /// The posts that were removed.
     pub removed_posts: Vec<JobId>,
+    /// How much room that made.
     pub freed_bytes: u64,
     /// Jobs and posts that were kept because they have not been told.
     pub untold: Vec<JobId>,

@@ -20,11 +20,15 @@ use std::os::unix::ffi::OsStringExt;
 /// What to write, in this order: text, keys, the end.
 #[derive(Clone, Debug, Default)]
 pub struct Send {
+    /// The text, byte for byte.
     pub text: Vec<u8>,
     /// The text is pasted: a program that asked to know is told.
     pub paste: bool,
+    /// Press Enter after it.
     pub enter: bool,
+    /// Then press these keys.
     pub keys: Vec<Key>,
+    /// Then end the input.
     pub eof: bool,
     /// A second send with this id writes nothing.
     pub id: Option<WriteId>,

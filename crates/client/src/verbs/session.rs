@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::home::outlive::{Caller, Outlive};
 use crate::inbox::{Inbox, Receipt};
-use crate::verbs::list::{self, Filter, Which};
+use crate::verbs::list::{self, Filter, StateFilter};
 use crate::verbs::stop::{self, Stop};
 use outlive_core::JobId;
 
@@ -13,6 +13,7 @@ pub enum Waiting {
     /// They stay in the inbox.
     #[default]
     Keep,
+    /// It is dropped.
     Drop,
 }
 
@@ -22,6 +23,7 @@ pub enum Running {
     /// They keep running, and their ends are told or dropped like other events.
     #[default]
     Leave,
+    /// They are stopped.
     Stop(Stop),
 }
 
@@ -32,7 +34,9 @@ pub struct Ended {
     pub dropped: usize,
     /// The number of events that still wait.
     pub kept: usize,
+    /// The jobs that were stopped.
     pub stopped: Vec<JobId>,
+    /// The jobs that go on.
     pub still_running: Vec<JobId>,
     /// Call `told` on it after the answer is printed. Whoever closes a session speaks for it, so it
     /// need not be told about the jobs that were stopped.
@@ -44,6 +48,7 @@ fn speaking_for(inbox: &Inbox) -> Outlive {
     inbox.outlive().clone().called_by(caller)
 }
 
+/// Closes a session.
 pub fn end(inbox: &Inbox, waiting: Waiting, running: &Running) -> Result<Ended, Error> {
     let home = inbox.outlive().home();
     let is_known = [home.session(inbox.session()), home.inbox(inbox.session())]
@@ -82,7 +87,7 @@ pub fn end(inbox: &Inbox, waiting: Waiting, running: &Running) -> Result<Ended, 
 fn running_jobs(inbox: &Inbox) -> Result<Vec<JobId>, Error> {
     let filter = Filter {
         session: Some(inbox.session().clone()),
-        state: Which::Running,
+        state: StateFilter::Running,
         ..Filter::default()
     };
     let jobs = list::list(inbox.outlive(), &filter)?.jobs;

@@ -17,6 +17,7 @@ pub struct Signaled {
     pub denied: u32,
 }
 
+/// Sends a signal to every process of a job.
 pub fn signal(outlive: &Outlive, id: &JobId, signal: Signal) -> Result<Signaled, Error> {
     let Some(mut connection) = presence::reach(outlive, id)? else {
         return Err(Error::Refused {

@@ -28,7 +28,9 @@ pub struct Stop {
 /// The result of stopping one job.
 #[derive(Clone, Debug)]
 pub struct Stopped {
+    /// The job as it is now.
     pub job: Job,
+    /// What there was to stop.
     pub what: StoppedPart,
     /// Call `told` on it after the answer is printed.
     pub receipt: Receipt,
@@ -40,6 +42,7 @@ const ANSWERED: [Kind; 2] = [Kind::Ended, Kind::LingeringEnded];
 /// What there was to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoppedPart {
+    /// It ran, and was stopped.
     TheJob,
     /// The job had ended; the processes that it left running were stopped.
     Leftovers,
@@ -89,6 +92,11 @@ pub fn stop(outlive: &Outlive, ids: &[JobId], how: &Stop) -> Result<Vec<Stopped>
         Some((_, error)) => Err(error),
         None => Ok(stops.stopped),
     }
+}
+
+/// Stops one job.
+pub fn stop_one(outlive: &Outlive, id: &JobId, stop: &Stop) -> Result<Stopped, Error> {
+    PendingStop::of(outlive, id, stop, true)?.finish(outlive, id)
 }
 
 /// A job that was asked to stop.

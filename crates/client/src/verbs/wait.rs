@@ -24,14 +24,18 @@ use std::time::Duration;
 /// The options of a wait.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wait {
+    /// What to wait for.
     pub what: WaitFor,
+    /// Of which of several jobs.
     pub until: Until,
+    /// At most this long; for ever if `None`.
     pub timeout: Option<Duration>,
 }
 
 /// The event to wait for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaitFor {
+    /// The end.
     #[default]
     End,
     /// A process of the job waits for input, or the job ends.
@@ -59,8 +63,10 @@ const LOOK_WITHOUT_ROOM: Duration = Duration::from_secs(1);
 /// When the wait is over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Until {
+    /// Of all of them.
     #[default]
     All,
+    /// Of one of them.
     Any,
 }
 
@@ -73,6 +79,7 @@ pub struct Waited {
     pub met: Vec<bool>,
     /// The events that happened, where there is more to say.
     pub events: Vec<InboxEvent>,
+    /// The time was up first.
     pub out_of_time: bool,
     /// Call `told` on it after the answer is printed.
     pub receipt: Receipt,

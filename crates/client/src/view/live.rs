@@ -43,7 +43,9 @@ pub struct Live {
 /// Some text, and the output offset at which it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Said<'a> {
+    /// Where it begins in the output.
     pub from_byte: u64,
+    /// The text.
     pub text: &'a str,
 }
 
@@ -78,6 +80,7 @@ impl Live {
         self
     }
 
+    /// Takes more of the output, and says what can be said.
     pub fn push(&mut self, bytes: &[u8], said: &mut dyn FnMut(Said<'_>)) {
         let mut rest = bytes;
         while !rest.is_empty() {

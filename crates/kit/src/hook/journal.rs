@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn the_log_is_private_and_bounded_and_keeps_the_newest_lines() {
         let home = tempfile::tempdir().unwrap();
-        let outlive = Outlive::open(Some(home.path().to_owned())).unwrap();
+        let outlive = Outlive::open_at(home.path()).unwrap();
         for number in 0..3000 {
             note(
                 &outlive,

@@ -5,7 +5,7 @@ use crate::call::{Call, Scope};
 use crate::reply::{Refused, Reply};
 use crate::words;
 use outlive::api::job::JobList;
-use outlive::verbs::list::Which;
+use outlive::verbs::list::StateFilter;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -43,9 +43,9 @@ for that.";
 
     fn call(call: &Call, args: Args) -> Result<Reply<JobList>, Refused> {
         let state = match args.state.unwrap_or(State::All) {
-            State::Running => Which::Running,
-            State::Ended => Which::Ended,
-            State::All => Which::All,
+            State::Running => StateFilter::Running,
+            State::Ended => StateFilter::Ended,
+            State::All => StateFilter::All,
         };
         let jobs = call.list(state, args.limit.unwrap_or(20))?;
         let text = match jobs.is_empty() {

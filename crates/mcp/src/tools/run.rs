@@ -7,7 +7,7 @@ use crate::identity;
 use crate::reply::{Refused, Reply, Said};
 use crate::words;
 use outlive::inbox::Receipt;
-use outlive::verbs::run::{self, Command, Started};
+use outlive::verbs::run::{self, Started};
 use outlive::verbs::wait::{Until, WaitFor};
 use outlive::{Error, Input, Job, Label, Namesake, Notify, Pattern, Ready, Size};
 use schemars::JsonSchema;
@@ -124,7 +124,7 @@ The exit code is never guessed: if nobody saw the end of a job, its outcome is `
     }
 }
 
-/// What `run` would have answered if it had waited until the end.
+/// WaitFor `run` would have answered if it had waited until the end.
 pub fn ended(call: &Call, job: &Job) -> Result<Said, Refused> {
     let glance = Glance::at(call, job)?;
     let id = job.id.clone();
@@ -159,37 +159,36 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
     let call_id = call.id.as_deref();
     let id = call_id.map(|call_id| identity::job_id(&call.session, call_id));
     let ready = args.ready.as_deref().map(Ready::parse);
-    Ok(run::Run {
-        id: id.transpose()?,
-        session: Some(call.session.clone()),
-        name: label("the name", args.name.as_deref())?,
-        namesake: match args.replace {
-            true => Namesake::Replace,
-            false => Namesake::Refuse,
-        },
-        lock: label("the lock", args.lock.as_deref())?,
-        cwd: args.cwd,
-        input: match (args.pty, args.stdin) {
-            (true, _) => Input::Pty(Size::DEFAULT),
-            (false, true) => Input::Pipe,
-            (false, false) => Input::Null,
-        },
-        variables: args
-            .env
-            .into_iter()
-            .map(|(key, value)| (key.into(), value.into()))
-            .collect(),
-        timeout: seconds("timeout_seconds", args.timeout_seconds)?,
-        watch: watched(args.watch, args.watch_regex),
-        ready: ready.transpose().map_err(Refused::bad_input)?,
-        notify: match args.notify.unwrap_or(NotifyArg::End) {
-            NotifyArg::End => Notify::End,
-            NotifyArg::Failure => Notify::Failure,
-            NotifyArg::Never => Notify::Never,
-        },
-        unless_running: args.unless_running,
-        ..run::Run::new(Command::Shell(args.command))
-    })
+    let mut run = run::Run::shell(args.command);
+    run.id = id.transpose()?;
+    run.session = Some(call.session.clone());
+    run.name = label("the name", args.name.as_deref())?;
+    run.namesake = match args.replace {
+        true => Namesake::Replace,
+        false => Namesake::Refuse,
+    };
+    run.lock = label("the lock", args.lock.as_deref())?;
+    run.cwd = args.cwd;
+    run.input = match (args.pty, args.stdin) {
+        (true, _) => Input::Pty(Size::DEFAULT),
+        (false, true) => Input::Pipe,
+        (false, false) => Input::Null,
+    };
+    run.variables = args
+        .env
+        .into_iter()
+        .map(|(key, value)| (key.into(), value.into()))
+        .collect();
+    run.timeout = seconds("timeout_seconds", args.timeout_seconds)?;
+    run.watch = watched(args.watch, args.watch_regex);
+    run.ready = ready.transpose().map_err(Refused::bad_input)?;
+    run.notify = match args.notify.unwrap_or(NotifyArg::End) {
+        NotifyArg::End => Notify::End,
+        NotifyArg::Failure => Notify::Failure,
+        NotifyArg::Never => Notify::Never,
+    };
+    run.unless_running = args.unless_running;
+    Ok(run)
 }
 
 fn watched(texts: Vec<String>, regexes: Vec<String>) -> Vec<Pattern> {

@@ -6,7 +6,7 @@ use crate::call::{Call, WaitResult, seconds};
 use crate::reply::{Refused, Reply};
 use crate::words;
 use outlive::inbox::Kind;
-use outlive::verbs::list::Which;
+use outlive::verbs::list::StateFilter;
 use outlive::verbs::wait::{self, Until, WaitFor, Waited};
 use outlive::{Error, JobId};
 use schemars::JsonSchema;
@@ -89,7 +89,7 @@ error: call it again, or do something else. Waiting does not change the jobs, an
 
 /// The running jobs of this session, whatever else the call may see.
 fn running(call: &Call) -> Result<Vec<JobId>, Error> {
-    let mut jobs = call.list(Which::Running, 0)?;
+    let mut jobs = call.list(StateFilter::Running, 0)?;
     jobs.retain(|job| job.session.as_ref() == Some(&call.session));
     Ok(jobs.into_iter().map(|job| job.id).collect())
 }

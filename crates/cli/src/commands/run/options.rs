@@ -132,54 +132,53 @@ impl Options {
     /// What the verb is asked.
     pub fn request(self, context: &Context, command: Command) -> Result<Run, Failure> {
         let watch = self.watched();
-        Ok(Run {
-            watch,
-            watch_limit: self.watch_limit,
-            ready: self.ready,
-            quiet_after: self.quiet_after,
-            lock: label("the lock", self.lock.as_deref())?,
-            unless_running: self.unless_running,
-            on_end: self.on_end,
-            id: self
-                .id
-                .as_deref()
-                .map(JobId::parse)
-                .transpose()
-                .map_err(outlive::Error::from)?,
-            name: label("the name", self.name.as_deref())?,
-            namesake: match self.replace {
-                true => Namesake::Replace,
-                false => Namesake::Refuse,
-            },
-            session: context.session(self.session.as_deref())?,
-            task: label("the task", self.task.as_deref())?,
-            cwd: self.cwd,
-            input: match (self.pty, self.stdin) {
-                (Some(size), _) => Input::Pty(size.unwrap_or(Size::DEFAULT)),
-                (None, StdinArg::Pipe) => Input::Pipe,
-                (None, StdinArg::Null) => Input::Null,
-            },
-            plain: self.plain,
-            variables: self
-                .env
-                .into_iter()
-                .map(variable)
-                .collect::<Result<_, _>>()?,
-            timeout: self.timeout,
-            grace: self.grace,
-            max_output: self.max_output,
-            notify: match self.notify {
-                NotifyArg::End => Notify::End,
-                NotifyArg::Failure => Notify::Failure,
-                NotifyArg::Never => Notify::Never,
-            },
-            leftovers: match self.leftovers {
-                None | Some(LeftoversArg::Keep) => Leftovers::Keep,
-                Some(LeftoversArg::Stop) => Leftovers::Stop,
-            },
-            keep_awake: self.keep_awake,
-            ..Run::new(command)
-        })
+        let mut run = Run::new(command);
+        run.watch = watch;
+        run.watch_limit = self.watch_limit;
+        run.ready = self.ready;
+        run.quiet_after = self.quiet_after;
+        run.lock = label("the lock", self.lock.as_deref())?;
+        run.unless_running = self.unless_running;
+        run.on_end = self.on_end;
+        run.id = self
+            .id
+            .as_deref()
+            .map(JobId::parse)
+            .transpose()
+            .map_err(outlive::Error::from)?;
+        run.name = label("the name", self.name.as_deref())?;
+        run.namesake = match self.replace {
+            true => Namesake::Replace,
+            false => Namesake::Refuse,
+        };
+        run.session = context.session(self.session.as_deref())?;
+        run.task = label("the task", self.task.as_deref())?;
+        run.cwd = self.cwd;
+        run.input = match (self.pty, self.stdin) {
+            (Some(size), _) => Input::Pty(size.unwrap_or(Size::DEFAULT)),
+            (None, StdinArg::Pipe) => Input::Pipe,
+            (None, StdinArg::Null) => Input::Null,
+        };
+        run.plain = self.plain;
+        run.variables = self
+            .env
+            .into_iter()
+            .map(variable)
+            .collect::<Result<_, _>>()?;
+        run.timeout = self.timeout;
+        run.grace = self.grace;
+        run.max_output = self.max_output;
+        run.notify = match self.notify {
+            NotifyArg::End => Notify::End,
+            NotifyArg::Failure => Notify::Failure,
+            NotifyArg::Never => Notify::Never,
+        };
+        run.leftovers = match self.leftovers {
+            None | Some(LeftoversArg::Keep) => Leftovers::Keep,
+            Some(LeftoversArg::Stop) => Leftovers::Stop,
+        };
+        run.keep_awake = self.keep_awake;
+        Ok(run)
     }
 }
 

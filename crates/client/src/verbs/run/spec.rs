@@ -36,6 +36,9 @@ pub struct Specified {
 
 /// Completes a request. This is the only place that reads the configuration for a start.
 pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
+    if let Some(refused) = asked.refused {
+        return Err(refused.into());
+    }
     let config = outlive.config()?;
     let mut notes = Vec::new();
     let (argv, command) = argv(&asked, &mut notes)?;
@@ -301,7 +304,7 @@ mod tests {
         let text = "[watch]\nspacing = \"1s\"\nstrikes = 7\nstill = \"2s\"\n[breaker]\nmost = 4\n\
                     [[doorbell]]\nname = \"mine\"\nkind = \"desktop\"\n";
         fs::write(world.path().join("config.toml"), text).unwrap();
-        let outlive = Outlive::open(Some(world.path().to_owned())).unwrap();
+        let outlive = Outlive::open_at(world.path()).unwrap();
         let asked = Run {
             watch: vec![Pattern::Text("x".to_owned())],
             on_end: Some("date".to_owned()),
@@ -319,7 +322,7 @@ mod tests {
     fn what_is_not_asked_is_the_default() {
         let world = tempfile::tempdir().unwrap();
         fs::write(world.path().join("config.toml"), "").unwrap();
-        let outlive = Outlive::open(Some(world.path().to_owned())).unwrap();
+        let outlive = Outlive::open_at(world.path()).unwrap();
         let spec = |asked| specify(&outlive, asked).unwrap().spec;
         let plain = spec(Run::shell("make"));
         assert_eq!((plain.watch, plain.timeout_ms), (None, None));
@@ -337,7 +340,7 @@ mod tests {
     fn a_wrong_configuration_starts_nothing() {
         let world = tempfile::tempdir().unwrap();
         fs::write(world.path().join("config.toml"), "colour = 1\n").unwrap();
-        let outlive = Outlive::open(Some(world.path().to_owned())).unwrap();
+        let outlive = Outlive::open_at(world.path()).unwrap();
         let error = specify(&outlive, Run::shell("make")).err().unwrap();
         assert!(matches!(error, Error::Config(_)), "{error}");
     }

@@ -1,0 +1,173 @@
+//! The front door: the verbs as methods of [`Outlive`] and of [`JobHandle`].
+
+use crate::error::Error;
+use crate::home::outlive::Outlive;
+use crate::inbox::{EventId, Inbox};
+use crate::jobs::naming;
+use crate::output::Look;
+use crate::verbs::list::{self, Filter, Listing};
+use crate::verbs::log::{self, Log, Part};
+use crate::verbs::post::{self, Posted};
+use crate::verbs::prune::{self, Prune, Pruned};
+use crate::verbs::run::{self, Run};
+use crate::verbs::send::{self, Send, Sent};
+use crate::verbs::show;
+use crate::verbs::signal::{self, Signaled};
+use crate::verbs::stop::{self, Stop};
+use crate::verbs::wait::{self, Wait, WaitFor, Waited};
+use crate::view;
+use outlive_api::job::Job;
+use outlive_api::log::Screen;
+use outlive_core::JobId;
+use outlive_core::signal::Signal;
+use std::time::Duration;
+
+impl Outlive {
+    /// Starts a job. Returns once its command has been executed, or could not be: then the job has ended, and
+    /// [`JobHandle::wait`] tells why.
+    ///
+    /// ```no_run
+    /// use outlive::{Outlive, Run};
+    /// let job = Outlive::open()?.run(Run::shell("make -j8").name("build"))?;
+    /// println!("{} {:?}", job.id(), job.wait()?.exit_code);
+    /// # Ok::<(), outlive::Error>(())
+    /// ```
+    pub fn run(&self, run: Run) -> Result<JobHandle, Error> {
+        let outlive = self.clone().speaking_for(run.session.as_ref());
+        let started = run::run(&outlive, run)?;
+        Ok(JobHandle {
+            id: started.job.id,
+            outlive,
+            notes: started.notes,
+        })
+    }
+
+    /// The job of this id, of this name, or the only one whose id begins like this.
+    pub fn job(&self, text: &str) -> Result<JobHandle, Error> {
+        Ok(self.handle(self.find(text)?))
+    }
+
+    /// The job of this id, which need not exist.
+    pub fn handle(&self, id: JobId) -> JobHandle {
+        JobHandle {
+            outlive: self.clone(),
+            id,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The jobs that run, and those that ended last.
+    pub fn list(&self, filter: &Filter) -> Result<Listing, Error> {
+        list::list(self, filter)
+    }
+
+    /// The inbox of a session: what it has not been told yet.
+    pub fn inbox(&self, session: &str) -> Result<Inbox, Error> {
+        Inbox::open(self, naming::label("the session", session)?)
+    }
+
+    /// Puts work that was done elsewhere into a session's inbox.
+    pub fn post(&self, post: post::NewPost) -> Result<(EventId, Posted), Error> {
+        post::post(self, post)
+    }
+
+    /// Removes ended jobs.
+    pub fn prune(&self, prune: &Prune) -> Result<Pruned, Error> {
+        prune::prune(self, prune)
+    }
+}
+
+/// One job, with its verbs as methods. It holds nothing open: dropping it changes nothing, and any process
+/// can have another handle of the same job.
+#[derive(Clone, Debug)]
+pub struct JobHandle {
+    outlive: Outlive,
+    id: JobId,
+    notes: Vec<String>,
+}
+
+impl JobHandle {
+    /// The id of the job.
+    pub fn id(&self) -> &JobId {
+        &self.id
+    }
+
+    /// What was done otherwise at the start than a reader of the command would expect.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The job as it is now.
+    pub fn show(&self) -> Result<Job, Error> {
+        show::show(&self.outlive, &self.id)
+    }
+
+    /// Waits until the job has ended. If the caller is the job's session, it counts as told of the end.
+    pub fn wait(&self) -> Result<Job, Error> {
+        let waited = self.wait_for(WaitFor::End, None)?;
+        waited.receipt.told()?;
+        let job = waited.jobs.into_iter().next();
+        job.ok_or_else(|| Error::NoSuchJob(self.id.to_string()))
+    }
+
+    /// Waits until this has come, until the job has ended, or for at most this long. Call
+    /// [`told`](crate::inbox::Receipt::told) on its `receipt` once the answer has been used.
+    pub fn wait_for(&self, what: WaitFor, timeout: Option<Duration>) -> Result<Waited, Error> {
+        let wait = Wait {
+            what,
+            timeout,
+            ..Wait::default()
+        };
+        wait::wait(&self.outlive, std::slice::from_ref(&self.id), wait)
+    }
+
+    /// Stops the job and every process of it: TERM, a grace period, then KILL. Returns when nothing of it is
+    /// left. That it has ended already is no error.
+    pub fn stop(&self) -> Result<Job, Error> {
+        self.stop_with(&Stop::default())
+    }
+
+    /// The same with another grace period, or with a reason for the record.
+    pub fn stop_with(&self, stop: &Stop) -> Result<Job, Error> {
+        let stopped = stop::stop_one(&self.outlive, &self.id, stop)?;
+        stopped.receipt.told()?;
+        Ok(stopped.job)
+    }
+
+    /// Sends one signal to every process of the job.
+    pub fn signal(&self, signal: Signal) -> Result<Signaled, Error> {
+        signal::signal(&self.outlive, &self.id, signal)
+    }
+
+    /// Types a line into the job's input, which must be a pipe or a terminal.
+    pub fn send_line(&self, text: &str) -> Result<Sent, Error> {
+        self.send(&Send {
+            text: text.as_bytes().to_vec(),
+            enter: true,
+            ..Send::default()
+        })
+    }
+
+    /// Writes to the job's input.
+    pub fn send(&self, send: &Send) -> Result<Sent, Error> {
+        send::send(&self.outlive, &self.id, send)
+    }
+
+    /// A part of the output, to be read as text, as lines or as bytes.
+    pub fn log(&self, part: &Part) -> Result<Log, Error> {
+        log::log(&self.outlive, &self.id, part)
+    }
+
+    /// The last lines of the output as text.
+    pub fn tail(&self, lines: u64) -> Result<String, Error> {
+        let log = self.log(&Part::LastLines(lines))?;
+        let text = log.text(Look::Plain(view::Options::default()));
+        let path = self.outlive.job_dir(&self.id).output();
+        Ok(text.map_err(Error::io("cannot read", path))?.text)
+    }
+
+    /// What a person would see on the job's terminal now.
+    pub fn screen(&self) -> Result<Screen, Error> {
+        log::screen(&self.outlive, &self.id)
+    }
+}
