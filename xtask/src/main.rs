@@ -17,6 +17,7 @@ mod layers;
 mod portable;
 mod sanitize;
 mod sentences;
+mod sizes;
 mod step;
 mod test;
 mod tools;

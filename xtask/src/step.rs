@@ -25,6 +25,22 @@ pub fn run_command(command: &mut Command) -> Result<(), String> {
     }
 }
 
+/// What a command that must succeed prints.
+pub fn output(program: &str, args: &[&str]) -> Result<String, String> {
+    let output = without_own_package(Command::new(program).args(args))
+        .output()
+        .map_err(|error| format!("{program}: {error}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!(
+            "{program} {} failed: {}\n{}",
+            args.join(" "),
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        )),
+    }
+}
+
 /// Removes the variables that cargo sets for this program. A build script that reads them (ring's does)
 /// would run again, and everything that depends on it would be rebuilt, whenever this program calls
 /// cargo.

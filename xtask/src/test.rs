@@ -1,6 +1,8 @@
 //! Runs everything that CI runs.
 
-use crate::{budgets, faults, layers, portable, sanitize, step, tools};
+use crate::{budgets, faults, layers, portable, sanitize, sizes, step, tools};
+
+use std::process::Command;
 
 pub fn test(args: &[String]) -> Result<(), String> {
     let install = match args {
@@ -23,6 +25,12 @@ pub fn test(args: &[String]) -> Result<(), String> {
         ],
     )?;
     layers::check()?;
+    sizes::check()?;
+    step::run_command(
+        Command::new("cargo")
+            .args(["doc", "--workspace", "--no-deps", "--locked"])
+            .env("RUSTDOCFLAGS", "-D warnings"),
+    )?;
     missing.extend(portable::check()?);
     test_all()?;
     sanitize::check(&sanitize::QUICK)?;

@@ -4,7 +4,7 @@ use crate::agents::AGENTS;
 use crate::profile::Profile;
 use std::fmt;
 
-/// A coding agent: its position in the list of [`crate::agents`].
+/// A coding agent: its position in the list of `crate::agents`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Agent(usize);
 

@@ -13,7 +13,7 @@
 //! | [`capture`] | FIFOs, pipes, and moving bytes without copying them |
 //! | [`terminal`] | pseudo-terminals, and the terminal of this process |
 //! | [`lock`] | file locks that a forked process shares |
-//! | [`file`] | reserving space, finding holes, renaming without replacing, files in memory |
+//! | [`mod@file`] | reserving space, finding holes, renaming without replacing, files in memory |
 //! | [`control`] | local sockets whose peer is known |
 //! | [`clock`] | the boot clock, the wall clock, and a timer that counts time spent in suspend |
 //! | [`poll`] | sleeping until a descriptor is ready |

@@ -16,7 +16,7 @@
 //! | [`namespaces`] | other PID namespaces, which stand in for other machines |
 //! | [`trace`] | watching system calls |
 //! | [`conformance`] | the promises as a table of cases that any place can be put to |
-//! | [`needs`] | skipping a test on a machine that lacks something |
+//! | [`mod@needs`] | skipping a test on a machine that lacks something |
 //!
 //! Most functions panic when they fail, as tests want it. Those with `try_` in their name return the
 //! reason instead: `faults` and `bench` report it as the result of a row.

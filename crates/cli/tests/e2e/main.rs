@@ -25,6 +25,7 @@ mod hosts;
 mod inbox;
 mod kit;
 mod launch;
+mod library;
 mod listing;
 mod locks;
 mod mcp;

@@ -1,0 +1,93 @@
+//! The examples of the library, compiled and run for real.
+
+use outlive_testkit::programs;
+use outlive_testkit::ran::Ran;
+use outlive_testkit::world::World;
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Once;
+
+/// Runs an example of `crates/client/examples` with a home of its own and the keeper of this build.
+fn example(world: &World, name: &str) -> Ran {
+    build();
+    let mut command = Command::new(directory().join("examples").join(name));
+    world.give_environment(&mut command);
+    command.env("OUTLIVE_KEEPER", programs::keeper());
+    Ran::of(&mut command)
+}
+
+/// Where this build puts its programs.
+fn directory() -> PathBuf {
+    let program = Path::new(programs::outlive());
+    program.parent().unwrap().to_owned()
+}
+
+/// They may be older than the library, or not be there: a test of one package does not build the examples of
+/// another.
+fn build() {
+    static BUILT: Once = Once::new();
+    BUILT.call_once(|| {
+        let ran = Ran::of(
+            Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+                .args(["build", "--locked", "--package", "outlive", "--examples"])
+                .arg("--target-dir")
+                .arg(directory().parent().unwrap())
+                .current_dir(env!("CARGO_MANIFEST_DIR")),
+        );
+        assert_eq!(ran.code, 0, "{ran:?}");
+    });
+}
+
+#[test]
+fn the_example_that_runs_and_waits_tells_the_end() {
+    let world = World::new();
+    let ran = example(&world, "run_and_wait");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("Exited { code: 3 }"), "{ran:?}");
+    assert!(
+        ran.stdout.ends_with("exit code Some(3)\ncompiling\ndone\n"),
+        "{ran:?}"
+    );
+    assert_eq!(world.show("build")["exit_code"], 3);
+}
+
+#[test]
+fn the_example_with_an_inbox_is_told_of_each_job_once() {
+    let world = World::new();
+    let ran = example(&world, "inbox_loop");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for name in ["quick", "slow", "wrong"] {
+        let told = ran.stdout.matches(&format!("({name})")).count();
+        assert_eq!(told, 1, "{name}: {ran:?}");
+    }
+    assert!(ran.stdout.ends_with("3 jobs ended\n"), "{ran:?}");
+    let left = world.json(&["inbox", "--session", "conversation-1", "--peek"]);
+    assert_eq!(left["events"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn the_example_of_redaction_hides_secrets_until_they_are_asked_for() {
+    let world = World::new();
+    let ran = example(&world, "session_and_redaction");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    let is_secret = |line: &&&str| line.contains("hunter22") || line.contains("s3cr3t");
+    let [hidden, shown] = ["hidden: ", "shown: "].map(|word| {
+        lines
+            .iter()
+            .filter(|line| line.starts_with(word))
+            .collect::<Vec<_>>()
+    });
+    assert_eq!((hidden.len(), shown.len()), (2, 2), "{ran:?}");
+    assert_eq!(
+        hidden.iter().filter(|line| is_secret(line)).count(),
+        0,
+        "{ran:?}"
+    );
+    assert_eq!(
+        shown.iter().filter(|line| is_secret(line)).count(),
+        2,
+        "{ran:?}"
+    );
+}
