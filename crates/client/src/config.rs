@@ -49,41 +49,41 @@ pub struct Config {
     pub doorbells: Vec<Bell>,
 }
 
-/// How events are handed to sessions.
+/// How events are delivered to sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inbox {
-    /// How long an event that was handed out waits to be acknowledged before it is handed out again.
+    /// How long an event that was delivered waits for an ack before it is delivered again.
     pub claim: Duration,
-    /// How often it is handed out before it is given up.
+    /// How often it is delivered before it is dropped.
     pub attempts: u32,
-    /// How long an event that nobody fetches is kept.
+    /// How long an event that was delivered and not acked is kept.
     pub keep: Duration,
 }
 
-/// How often one job may speak up through its watches.
+/// How often one job may report matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watch {
-    /// At most one event in this time.
+    /// At most one report in this time.
     pub spacing: Duration,
-    /// So many busy spells in a row turn a watch off.
+    /// This many busy periods in a row turn a watch off.
     pub strikes: u32,
-    /// A last line without an end counts as a line after the output has been still for so long.
+    /// A last line without an end counts as a line after the output has paused for this long.
     pub still: Duration,
 }
 
-/// How often all jobs together may.
+/// How often all jobs together may report matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Breaker {
-    /// So many events …
+    /// This many events …
     pub most: u32,
-    /// … in this time are followed …
+    /// … in this time …
     pub window: Duration,
-    /// … by so much silence.
+    /// … are followed by a pause of this length.
     pub silence: Duration,
 }
 
 impl Inbox {
-    /// The same as the ledger knows it.
+    /// The rules in the form that [`told`](outlive_core::told) uses.
     pub fn rules(&self) -> Rules {
         Rules {
             claim: self.claim,
@@ -114,7 +114,7 @@ impl Default for Watch {
 }
 
 impl Breaker {
-    /// The same as keepers know it.
+    /// The rules in the form that keepers use.
     pub fn rules(&self) -> BreakerRules {
         BreakerRules {
             most: self.most as usize,
@@ -135,10 +135,10 @@ impl Default for Breaker {
 }
 
 impl Config {
-    /// The configuration that holds in this home.
+    /// The configuration of this home.
     pub fn load(outlive: &Outlive) -> Result<Config, BadConfig> {
         let mut places = vec![outlive.home().root().join(FILE)];
-        // Who has no home directory has no configuration there.
+        // A user without a home directory has no configuration there.
         if let Ok(strategy) = etcetera::choose_base_strategy() {
             places.push(strategy.config_dir().join("outlive").join(FILE));
         }
@@ -150,7 +150,7 @@ impl Config {
         Ok(Config::default())
     }
 
-    /// What a file with this text says.
+    /// Parses the text of a file.
     pub fn parse(file: &Path, text: &str) -> Result<Config, BadConfig> {
         let mut top = Section::parse(file, text)?;
         let config = Config {
@@ -211,7 +211,7 @@ impl Breaker {
     }
 }
 
-/// The text of a file; `None` if there is none.
+/// The text of a file; `None` if it does not exist.
 fn read(file: &Path) -> Result<Option<String>, BadConfig> {
     let unreadable = |source| BadConfig::Unreadable {
         file: file.to_owned(),
@@ -222,7 +222,7 @@ fn read(file: &Path) -> Result<Option<String>, BadConfig> {
         other => other.map_err(unreadable)?,
     };
     let metadata = open.metadata().map_err(unreadable)?;
-    // It says which commands are run in the user's name.
+    // It defines commands that run as the user.
     let is_foreign = ![outlive_sys::process::own::user_id(), 0].contains(&metadata.uid());
     if is_foreign || metadata.mode() & 0o002 != 0 {
         return Err(BadConfig::Exposed(file.to_owned()));

@@ -22,7 +22,7 @@ pub const ON_END: &str = "on-end";
 
 const PROGRAM: &str = "outlive";
 
-/// The commands that ring for a new job: the one given with `--on-end`, then what is configured.
+/// The commands that ring for a new job: the one from `--on-end`, then the configured ones.
 pub fn resolve(
     outlive: &Outlive,
     config: &Config,
@@ -58,7 +58,7 @@ fn ring_it(outlive: &Outlive, bell: &Bell) -> Result<Vec<OsText>, Error> {
         "ring".into(),
     ];
     if let Kind::Command(command) = &bell.kind {
-        // What it was when the job was started, whatever the configuration says then.
+        // Use the home of this start, whatever the configuration says later.
         argv.push(format!("--command={command}").as_str().into());
     }
     // A name may begin with a dash.
@@ -66,14 +66,14 @@ fn ring_it(outlive: &Outlive, bell: &Bell) -> Result<Vec<OsText>, Error> {
     Ok(argv)
 }
 
-/// Where `outlive` is: this program, or for one that embeds it the program beside it, or whichever is
-/// found when it is rung.
+/// The path of `outlive`: this program, or the one beside a program that embeds the library, or the one
+/// found on the PATH when it rings.
 fn own_program(outlive: &Outlive) -> Result<PathBuf, Error> {
     let own = std::env::current_exe().map_err(Error::io("cannot find", "/proc/self/exe"))?;
     let beside = own.with_file_name(PROGRAM);
     Ok(match () {
         () if outlive.is_keeper && own.is_file() => own,
-        // Also what replaced this program while it ran.
+        // This also handles a program that was replaced while it ran.
         () if beside.is_file() => beside,
         () => PathBuf::from(PROGRAM),
     })
@@ -128,9 +128,9 @@ mod tests {
         assert_eq!(bells[1].timeout_ms, milliseconds(DOORBELL_TIMEOUT));
     }
 
-    /// A keeper does not end what still may answer.
+    /// A keeper does not kill a webhook that may still answer.
     #[test]
-    fn a_slow_webhook_has_its_time() {
+    fn a_slow_webhook_gets_its_full_time() {
         let bell = "[[doorbell]]\nname = \"x\"\nkind = \"webhook\"\nurl = \"http://a\"\n";
         let time = |rest: &str| resolved(&format!("{bell}{rest}"), None)[0].timeout_ms;
         assert_eq!(time(""), 60_000);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_asked_is_nothing_rung() {
+    fn without_doorbells_nothing_rings() {
         assert_eq!(resolved("", None), []);
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong, each with what to do about it.
+//! What can go wrong, with the next step in each message.
 
 use crate::config::BadConfig;
 use crate::inbox::BadEventId;
@@ -139,7 +139,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// For `map_err`: what was being done, to what.
+    /// For `map_err`: the failed action and its object.
     pub(crate) fn io(
         what: &'static str,
         path: impl AsRef<Path>,
@@ -211,7 +211,7 @@ impl Error {
         }
     }
 
-    /// A keeper is there and does not answer, or takes no connections.
+    /// A keeper exists but does not answer or accept connections.
     pub(crate) fn is_silence(&self) -> bool {
         match self {
             Error::NoAnswer(_) => true,
@@ -220,7 +220,7 @@ impl Error {
         }
     }
 
-    /// The job that was asked for is not there, or not one.
+    /// There is no such job.
     pub fn is_no_such_job(&self) -> bool {
         matches!(
             self,
@@ -232,7 +232,7 @@ impl Error {
         )
     }
 
-    /// What was asked makes no sense, whatever the state of things.
+    /// The request can never succeed, whatever the state of the job.
     pub fn is_bad_input(&self) -> bool {
         matches!(
             self,

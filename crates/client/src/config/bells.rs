@@ -1,4 +1,4 @@
-//! `[[doorbell]]`: what is rung when jobs end.
+//! `[[doorbell]]`: what rings when jobs end.
 
 use super::error::{BadConfig, Why};
 use super::section::Section;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const MAX_TIMEOUT: Duration = Duration::from_millis(doorbell::MAX_TIMEOUT_MS);
-/// What a webhook is given besides the time for its answer: to start, and to say why it failed.
+/// Extra time for a webhook process, in addition to the server's: to start, and to report a failure.
 const MARGIN: Duration = Duration::from_secs(5);
 
 /// A configured doorbell.
@@ -24,7 +24,7 @@ pub struct Bell {
     pub on: RingsOn,
     /// What ringing it does.
     pub kind: Kind,
-    /// How long a ring may take.
+    /// How long one ring may take.
     pub timeout: Duration,
 }
 
@@ -54,13 +54,13 @@ pub enum Kind {
 pub struct Webhook {
     /// The address.
     pub url: Url,
-    /// What it is signed with.
+    /// The secret for the signature.
     pub secret: Option<Secret>,
     /// How long to wait for the answer.
     pub timeout: Duration,
 }
 
-/// Where a secret is; never the secret.
+/// Where a secret is stored; never the secret itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Secret {
     /// In this environment variable.
@@ -69,7 +69,7 @@ pub enum Secret {
     File(PathBuf),
 }
 
-/// Where a webhook is. Its path may be all there is to know for using it, so that is never shown.
+/// The address of a webhook. The path may be the only secret, so it is never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Url(Uri);
 
@@ -82,7 +82,7 @@ impl Url {
         (is_web && has_host).then_some(Url(uri))
     }
 
-    /// The whole address, path included. Only the program that posts to it needs this.
+    /// The whole address with its path. Only the program that posts to it needs this.
     pub fn secret_text(&self) -> String {
         self.0.to_string()
     }
@@ -92,7 +92,7 @@ impl Url {
         self.0.scheme_str() == Some("https")
     }
 
-    /// Whether it is on this machine, which no proxy stands before.
+    /// Whether it is on this machine, so that no proxy is used.
     pub fn is_loopback(&self) -> bool {
         let host = self.0.host().unwrap_or_default();
         let address = host.trim_start_matches('[').trim_end_matches(']');
@@ -103,7 +103,7 @@ impl Url {
     }
 }
 
-/// Without its path, and without a name and password before its host.
+/// Shown without its path, and without a name and password before its host.
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = self.0.scheme_str().unwrap_or_default();

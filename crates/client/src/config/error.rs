@@ -79,7 +79,7 @@ pub enum Why {
     Twice(String),
     #[error("the name {0:?} is reserved for `run --on-end`; choose another name")]
     Reserved(String),
-    // Not shown: such a text may be all there is to know for using somebody's webhook.
+    // Not shown: knowing the address may be enough to use somebody's webhook.
     #[error("this is not the address of a web server; write \"https://host/path\"")]
     NotUrl,
     // Not shown: it may be the secret itself.

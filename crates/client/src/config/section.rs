@@ -1,4 +1,4 @@
-//! One table of the file: each key is asked for once, and what nobody asked for is unknown.
+//! Reads one table of the file: each key is read once, and a key that nobody reads is unknown.
 
 use super::error::{BadConfig, Why};
 use outlive_core::units;
@@ -14,18 +14,18 @@ use toml::de::{DeTable, DeValue};
 pub struct Section<'a> {
     file: &'a Path,
     text: &'a str,
-    /// What stands before its keys in errors: nothing, or `inbox.`.
+    /// What precedes its keys in errors: nothing, or for example `inbox.`.
     prefix: String,
     /// Where it begins.
     at: usize,
-    /// What has not been asked for yet.
+    /// The keys that were not read yet.
     left: DeTable<'a>,
-    /// What has.
+    /// The keys that were read.
     asked: Vec<&'static str>,
 }
 
 impl<'a> Section<'a> {
-    /// The file as a whole.
+    /// Parses the whole file.
     pub fn parse(file: &'a Path, text: &'a str) -> Result<Section<'a>, BadConfig> {
         let table = DeTable::parse(text).map_err(|error| BadConfig::Syntax {
             file: file.to_owned(),
@@ -89,7 +89,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Replaces `duration` by what the key says, if it is there.
+    /// Replaces `duration` by the value of the key, if it is present.
     pub fn duration(
         &mut self,
         key: &'static str,
@@ -97,7 +97,7 @@ impl<'a> Section<'a> {
     ) -> Result<(), BadConfig> {
         let read = |value: &DeValue<'_>| match value {
             DeValue::String(text) => Ok(units::parse_duration(text)?),
-            // A bare number is seconds here as it is everywhere.
+            // A bare number means seconds here, as everywhere.
             DeValue::Integer(number) => Ok(units::parse_duration(&number.to_string())?),
             other => Err(Why::NotDuration(name(other))),
         };
@@ -107,7 +107,7 @@ impl<'a> Section<'a> {
         Ok(())
     }
 
-    /// The same for one that cannot be nothing.
+    /// Like [`duration`](Section::duration), but zero is refused.
     pub fn positive_duration(
         &mut self,
         key: &'static str,
@@ -121,7 +121,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The same for one that cannot be too long either.
+    /// Like [`positive_duration`](Section::positive_duration), with an upper limit.
     pub fn limited_duration(
         &mut self,
         key: &'static str,
@@ -136,7 +136,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Replaces `count` by what the key says, if it is there.
+    /// Replaces `count` by the value of the key, if it is present.
     pub fn count(&mut self, key: &'static str, count: &mut u32) -> Result<(), BadConfig> {
         let read = |value: &DeValue<'_>| {
             value
@@ -151,7 +151,7 @@ impl<'a> Section<'a> {
         Ok(())
     }
 
-    /// What `read` makes of the text of a key.
+    /// Parses the text of a key with `read`.
     pub fn text<T>(
         &mut self,
         key: &'static str,
@@ -163,7 +163,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// The same for a key that must be there.
+    /// Like [`text`](Section::text), for a key that must be present.
     pub fn needed_text<T>(
         &mut self,
         key: &'static str,
@@ -194,7 +194,7 @@ impl<'a> Section<'a> {
         Some((value.span(), value.into_inner()))
     }
 
-    /// Where the value of a key is, or the section if it has none.
+    /// The position of a key's value, or of the section if the key is missing.
     fn place(&self, key: &str) -> usize {
         let value = self.left.get(key);
         value.map_or(self.at, |value| value.span().start)
@@ -209,7 +209,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Everything that is known has been asked for: the rest is not.
+    /// Refuses the keys that were not read.
     pub fn finish(self) -> Result<(), BadConfig> {
         let unknown: Option<&Spanned<Cow<'_, str>>> =
             self.left.keys().min_by_key(|key| key.span().start);
@@ -231,7 +231,7 @@ fn line(text: &str, at: usize) -> usize {
     1 + before.iter().filter(|byte| **byte == b'\n').count()
 }
 
-/// What a value is, for people.
+/// The type of a value, for people.
 fn name(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",

@@ -1,4 +1,4 @@
-//! What a file says, and what is said about wrong ones.
+//! What a file means, and the errors for wrong ones.
 
 use super::*;
 use outlive_core::doorbell::RingsOn;
@@ -18,7 +18,7 @@ fn refusal(text: &str) -> String {
 }
 
 #[test]
-fn nothing_said_is_the_defaults() {
+fn an_empty_file_means_the_defaults() {
     let config = parse("").expect("is right");
     assert_eq!(config.inbox, Inbox::default());
     assert_eq!(config.watch, Watch::default());
@@ -30,7 +30,7 @@ fn nothing_said_is_the_defaults() {
 }
 
 #[test]
-fn everything_can_be_said() {
+fn every_key_can_be_set() {
     let config = parse(
         r#"
         watch = { spacing = 20, strikes = 5, still = "0" }
@@ -73,14 +73,14 @@ fn everything_can_be_said() {
     assert_eq!(webhook.timeout, s(3));
     let variable = Secret::Variable("OPS_SECRET".to_owned());
     assert_eq!(webhook.secret, Some(variable));
-    // What its address says beyond the host may be a secret.
+    // The address after the host may be a secret.
     assert_eq!(webhook.url.to_string(), "https://hooks.example:8443");
     assert!(!format!("{config:?}").contains("T0"));
     assert_eq!((me.on, &me.kind), (RingsOn::End, &Kind::Desktop));
     assert_eq!(other.kind, Kind::Command("notify-me".to_owned()));
 }
 
-/// A file, and what its error must say: line, key, what to write.
+/// A file, and what its error must contain: line, key, and what to write.
 const WRONG: &[(&str, &[&str])] = &[
     ("[inbox", &["/c.toml:1:", "not valid TOML"]),
     ("[inbox]\nclaim = 5m", &["/c.toml:2:", "not valid TOML"]),
@@ -221,7 +221,7 @@ const WRONG: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn an_error_names_line_and_key() {
     for (text, said) in WRONG {
         let refusal = refusal(text);
         for part in *said {
@@ -234,9 +234,9 @@ fn what_is_wrong_is_said_with_its_place() {
     }
 }
 
-/// What somebody wrote into the wrong key may be the secret.
+/// A value in the wrong key may be a secret.
 #[test]
-fn secrets_are_not_repeated() {
+fn errors_never_repeat_secrets() {
     let webhook = "[[doorbell]]\nname = \"x\"\nkind = \"webhook\"\n";
     for rest in [
         "url = \"s3cret\"",
@@ -251,7 +251,7 @@ fn secrets_are_not_repeated() {
 }
 
 #[test]
-fn the_file_of_the_home_is_the_one_that_holds() {
+fn the_file_in_the_home_applies() {
     let directory = tempfile::tempdir().expect("a directory");
     let outlive = Outlive::open_at(directory.path()).expect("opens");
     let file = directory.path().join(FILE);
@@ -268,7 +268,7 @@ fn the_file_of_the_home_is_the_one_that_holds() {
 
 proptest! {
     #[test]
-    fn any_text_is_answered(text in "(\\[{0,2}(inbox|watch|doorbell)\\]{0,2}|(name|kind|url|claim) = |\"x\"|1|\\n|\\PC){0,20}") {
+    fn parsing_arbitrary_text_never_panics(text in "(\\[{0,2}(inbox|watch|doorbell)\\]{0,2}|(name|kind|url|claim) = |\"x\"|1|\\n|\\PC){0,20}") {
         let _ = parse(&text);
     }
 }

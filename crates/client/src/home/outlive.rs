@@ -1,4 +1,4 @@
-//! The way in: a home, and the jobs in it.
+//! The entry point: a home, and the jobs in it.
 
 use crate::config::Config;
 use crate::environment;
@@ -12,7 +12,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Everything this user runs: one home.
+/// A home: everything that this user runs.
 #[derive(Clone, Debug)]
 pub struct Outlive {
     home: Home,
@@ -23,23 +23,23 @@ pub struct Outlive {
     only_looks: bool,
 }
 
-/// Whether answers contain what looks like a credential.
+/// Whether answers contain credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Secrets {
     Hidden,
     Shown,
 }
 
-/// On whose behalf verbs are called. What a session learns by a verb of its own it need not be told
-/// again; what somebody else learns, it must.
+/// The caller of the verbs. If a session learns something from its own call, it is not told again. If
+/// somebody else learns it, the session is still told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Caller {
     /// This session.
     Session(Label),
-    /// Somebody at a terminal, who is no session.
+    /// A person at a terminal, who belongs to no session.
     Person,
-    /// Nobody says. It may be a script of the job's session or of anybody else: what it learns, the
-    /// session is told all the same.
+    /// Unknown: perhaps a script of the job's session, perhaps somebody else. The session is told
+    /// everything that this caller learns.
     #[default]
     Unknown,
 }
@@ -67,21 +67,21 @@ impl Outlive {
         })
     }
 
-    /// Says on whose behalf the verbs are called.
+    /// Sets the caller of the verbs.
     pub fn called_by(mut self, caller: Caller) -> Outlive {
         self.caller = caller;
         self
     }
 
-    /// Answers contain commands and output as they are. Without this, every verb replaces what looks like a
-    /// credential: use it only where the owner of the jobs reads the answers.
+    /// Shows commands and output unredacted. Without this, every verb replaces credentials by markers.
+    /// Use it only if the owner of the jobs reads the answers.
     #[must_use]
     pub fn showing_secrets(mut self) -> Outlive {
         self.secrets = Secrets::Shown;
         self
     }
 
-    /// Answers contain no credentials, which is the default.
+    /// Redacts credentials in answers, which is the default.
     #[must_use]
     pub fn hiding_secrets(mut self) -> Outlive {
         self.secrets = Secrets::Hidden;
@@ -92,7 +92,8 @@ impl Outlive {
         self.secrets == Secrets::Shown
     }
 
-    /// The caller only looks: no verb notes that it was told of anything, and nothing is claimed for it.
+    /// Marks the caller as one that only looks: no verb records that it was told anything or claims
+    /// events.
     #[must_use]
     pub fn only_looking(mut self) -> Outlive {
         self.only_looks = true;
@@ -103,8 +104,8 @@ impl Outlive {
         self.only_looks
     }
 
-    /// For a caller that says itself for which session it does something: it speaks for that session,
-    /// unless it is known to be another.
+    /// For a caller that names the session it acts for: it speaks for that session, unless it is known
+    /// to be another one.
     pub fn speaking_for(self, session: Option<&Label>) -> Outlive {
         match (&self.caller, session) {
             (Caller::Unknown, Some(session)) => self.called_by(Caller::Session(session.clone())),
@@ -112,7 +113,7 @@ impl Outlive {
         }
     }
 
-    /// The session that calls, where the caller said which. It is never guessed.
+    /// The calling session, if the caller named it. It is never guessed.
     pub(crate) fn calling_session(&self) -> Option<&Label> {
         match &self.caller {
             Caller::Session(session) => Some(session),
@@ -120,14 +121,14 @@ impl Outlive {
         }
     }
 
-    /// For a program whose `main` runs the keeper when it is called `outlive-keeper`: where there is
-    /// no keeper beside it, it serves as its own.
+    /// For a program whose `main` runs the keeper when it is called `outlive-keeper`: if no keeper is
+    /// installed beside it, the program serves as its own keeper.
     pub fn as_own_keeper(mut self) -> Outlive {
         self.is_keeper = true;
         self
     }
 
-    /// The configuration that holds in this home, read anew at each call.
+    /// The configuration of this home, read from disk at each call.
     pub fn config(&self) -> Result<Config, Error> {
         Ok(Config::load(self)?)
     }
@@ -142,15 +143,16 @@ impl Outlive {
         self.home.job(id)
     }
 
-    /// Makes the home ready to take jobs.
+    /// Creates the home's directories, if needed.
     pub(crate) fn prepare(&self) -> Result<(), Error> {
         if self.home.ended().is_dir() {
             return Ok(());
         }
         make_private(self.home.root())?;
-        // Where everybody may make things, somebody else may have been first.
+        // In a directory that everybody may write to, another user may have created the home first.
         check_owner(self.home.root())?;
-        // The last one made is the one looked for above, so that a half-made home is finished.
+        // The directory that is created last is the one checked above, so that a half-created home is
+        // completed.
         for path in [
             self.home.jobs(),
             self.home.live(),
@@ -164,7 +166,7 @@ impl Outlive {
         relink::once_a_boot(self).map(drop)
     }
 
-    /// Finds the job a person means: by its id, its name, or a beginning of its id that no other has.
+    /// Finds a job by its id, its name, or a unique prefix of its id.
     pub fn find(&self, text: &str) -> Result<JobId, Error> {
         let exact = JobId::parse(text).ok();
         if let Some(id) = &exact
@@ -194,8 +196,9 @@ impl Outlive {
         }
     }
 
-    /// The same for somebody who may see every session's jobs: a name that one running job has, of whatever session,
-    /// means that one where the caller's own session has none.
+    /// Like [`find`](Outlive::find), for a caller that may see the jobs of every session. If the
+    /// caller's own session has no job with this name, the name means the only running job with it, of
+    /// any session.
     pub fn find_of_any_session(&self, text: &str) -> Result<JobId, Error> {
         let found = self.find(text);
         let (Err(error), Ok(name)) = (&found, Label::parse(text)) else {
@@ -215,10 +218,10 @@ impl Outlive {
         }
     }
 
-    /// What was meant by a name that no job of the caller's has.
+    /// The error for a name that no job of the caller has.
     fn no_such_job(&self, text: &str) -> Error {
         let name = Label::parse(text).ok();
-        // A session is told nothing of others.
+        // A session learns nothing about other sessions.
         let is_person = self.calling_session().is_none();
         let candidates = name
             .filter(|_| is_person)
@@ -233,7 +236,7 @@ impl Outlive {
         }
     }
 
-    /// Jobs of other sessions that have this name: those that run, else the one that ended last.
+    /// The jobs of other sessions with this name: the running ones, or else the one that ended last.
     fn named_elsewhere(&self, name: &Label) -> Result<Vec<JobId>, Error> {
         let running = naming::of_others(self, name)?;
         match running.is_empty() {
@@ -242,7 +245,7 @@ impl Outlive {
         }
     }
 
-    /// A job that is removed while it is being read was not damaged: it is no more.
+    /// A job that is removed while it is being read is reported as missing, not as damaged.
     pub(crate) fn unless_removed(&self, id: &JobId, error: Error) -> Error {
         match self.has(id) {
             true => error,
@@ -250,8 +253,8 @@ impl Outlive {
         }
     }
 
-    /// Whether there is a job of this id. A disk that has failed cannot even be asked that; then there may be, and a
-    /// keeper that answers to it.
+    /// Whether a job with this id exists. If the disk has failed, that is unknown; then it may exist,
+    /// and its keeper may answer.
     pub(crate) fn has(&self, id: &JobId) -> bool {
         const EIO: i32 = 5;
         match self.job_dir(id).path().metadata() {
@@ -260,11 +263,11 @@ impl Outlive {
         }
     }
 
-    /// What was asked of a job.
+    /// The spec of a job.
     pub(crate) fn read_spec(&self, id: &JobId) -> Result<Spec, Error> {
         let spec = self.job_dir(id).read_spec();
         let spec = spec.map_err(|error| self.unless_removed(id, error.into()))?;
-        // A directory is called what its job is.
+        // A directory is named after the id of its job.
         Ok(Spec {
             id: id.clone(),
             ..spec
@@ -286,7 +289,7 @@ impl Outlive {
     }
 }
 
-/// The job ids among a directory's entries; none where there is no directory.
+/// The job ids among a directory's entries; empty if the directory does not exist.
 pub(crate) fn ids_in(path: &Path) -> Result<Vec<JobId>, Error> {
     let entries = match fs::read_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -306,8 +309,8 @@ fn default_home() -> Result<PathBuf, Error> {
     Ok(state.join("outlive"))
 }
 
-/// What others own they can read and change, whatever its mode says; and a link of theirs leads where
-/// they want, also to a directory of ours that is no home.
+/// Whoever owns a directory can read and change it, whatever its mode says. And a link of another user
+/// leads where they want, also to a directory of ours that is no home.
 fn check_owner(root: &Path) -> Result<(), Error> {
     let own = outlive_sys::process::own::user_id();
     if let Ok(link) = fs::symlink_metadata(root)
@@ -325,12 +328,12 @@ fn check_owner(root: &Path) -> Result<(), Error> {
             fs::set_permissions(root, fs::Permissions::from_mode(0o700))
                 .map_err(Error::io("cannot make private", root))
         }
-        // Not there yet, or not to be looked into: making or using it will tell.
+        // It does not exist or cannot be read; creating or using it will report the error.
         _ => Ok(()),
     }
 }
 
-/// Makes a directory that is to be there.
+/// Creates a private directory, if needed.
 pub(crate) fn make_private(path: &Path) -> Result<(), Error> {
     layout::make_directory(path).map_err(Error::io("cannot make the directory", path))
 }
@@ -360,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_its_place_is_said() {
+    fn the_error_names_what_is_in_the_way() {
         let world = tempfile::tempdir().unwrap();
         let path = world.path().join("file");
         fs::write(&path, "").unwrap();

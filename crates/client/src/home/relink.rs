@@ -1,10 +1,10 @@
-//! Finding again what a power loss took from `live`, from `ended` and from the inboxes.
+//! Restores links that a power loss removed from `live`, `ended` and the inboxes.
 //!
-//! `live` and `ended` are never synced, so that no end waits for it, and the links of a session only a
-//! moment after a job has begun. Within a boot nothing of them is lost. So once in each boot, before they
-//! are first read, every job that is in neither `live` nor `ended` is linked as live, and whatever is not
-//! over is linked to its session's inbox. Whoever meets such a job then finds how it ended, or settles
-//! that, and its session is told.
+//! `live` and `ended` are never synced, so that no end waits for the disk. The links of a session are
+//! synced only a moment after a job has started. Nothing gets lost within a boot. So before these
+//! directories are first read in a boot, every job that is in neither `live` nor `ended` is linked as
+//! live, and every job and post that is not over is linked in its session's inbox. The next verb then
+//! finds out how such a job ended, and its session is told.
 
 use crate::error::Error;
 use crate::home::outlive::{Outlive, ids_in};
@@ -15,16 +15,16 @@ use std::fs;
 use std::io::{self, Write};
 use std::time::UNIX_EPOCH;
 
-/// Sees to it that every job is in `live` or in `ended`, and every job and post that its session is to hear
-/// of in its inbox, where a power loss may have come in between. Returns the jobs that could not be linked,
-/// on a full disk say.
+/// Once per boot: makes sure that every job is in `live` or in `ended`, and that every inbox has its
+/// links. Returns the jobs that could not be linked, for example on a full disk.
 pub fn once_a_boot(outlive: &Outlive) -> Result<Vec<JobId>, Error> {
     let boot = moment::boot()?;
     let home = outlive.home();
     if layout::read(&home.boot()).is_ok_and(|then| then == boot.0.as_bytes()) {
         return Ok(Vec::new());
     }
-    // In this order, since a job that ends meanwhile is noted before its link is removed.
+    // In this order, since a job that ends meanwhile is added to `ended` before its live link is
+    // removed.
     let mut jobs = outlive.all_ids()?;
     let live: HashSet<JobId> = ids_in(&home.live())?.into_iter().collect();
     let mut ended: HashMap<JobId, WallTime> = HashMap::new();
@@ -43,7 +43,7 @@ pub fn once_a_boot(outlive: &Outlive) -> Result<Vec<JobId>, Error> {
     let posts = ids_in(&home.posts())?;
     let posted = posts.iter().try_for_each(|id| relink_post(outlive, id));
     if jobs.is_empty() && posted.is_ok() {
-        // Where that cannot be noted, they are looked through again the next time.
+        // If this cannot be recorded, the next process repeats the search.
         let _ = note(outlive, &boot);
     }
     Ok(jobs)
@@ -65,8 +65,8 @@ fn relink(outlive: &Outlive, id: &JobId) -> io::Result<()> {
     spec.map_or(Ok(()), |spec| links::link_to_session(home, &spec))
 }
 
-/// A post is synced with its link before anybody hears that it was posted, so it is only missing where
-/// the power failed before that, or all of it was told: looking costs little, and finds out which.
+/// A post is synced with its link before it is reported as posted. So the link is missing only if the
+/// power failed before that, or if all of it was told. Reading the post is cheap and finds out.
 fn relink_post(outlive: &Outlive, id: &JobId) -> io::Result<()> {
     let home = outlive.home();
     let post = home.post(id).read();

@@ -43,7 +43,7 @@ impl Default for Selection {
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub events: Vec<InboxEvent>,
-    /// When another consumer's claim expires, in milliseconds since boot.
+    /// When another consumer's claim expires.
     pub lapses_at: Option<BootTime>,
     /// The jobs that may have more to tell, and the last event that was read of each.
     pub running: Vec<(JobId, u64)>,

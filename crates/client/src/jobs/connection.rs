@@ -76,7 +76,7 @@ impl Connection {
         }
     }
 
-    /// Waits for the answer until this moment, in milliseconds since boot. Returns `None` if none came.
+    /// Waits for the answer until this moment. Returns `None` if none came.
     pub fn receive_until(&mut self, id: &JobId, until: BootTime) -> Result<Option<Answer>, Error> {
         while !self.has_line() {
             if !self.wait_until(until)? {

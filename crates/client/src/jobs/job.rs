@@ -1,4 +1,4 @@
-//! Builds the [`Job`] of the interface from what was asked, what has happened and what its keeper sees.
+//! Builds the [`Job`] of the interface from its spec, its journal and what its keeper sees.
 
 use crate::clock;
 use crate::home::outlive::Outlive;
@@ -18,7 +18,7 @@ use outlive_sys::{lock, process};
 use std::fs::File;
 use std::io::Read;
 
-/// What is known of a job beyond its record.
+/// What is known about a job in addition to its record.
 #[derive(Clone, Debug)]
 pub(crate) enum Sight {
     /// Its keeper was asked, or there was nothing to ask.
@@ -34,11 +34,11 @@ pub(crate) enum Sight {
 pub(crate) struct KeeperView {
     pub processes: u32,
     pub awaiting: Option<InputKind>,
-    /// Whether its terminal hands over whole lines.
+    /// Whether its terminal passes on whole lines now.
     pub line_mode: Option<bool>,
 }
 
-/// Builds it, without secrets unless they are shown.
+/// Builds the job, without secrets unless they are shown.
 pub(crate) fn build(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job {
     let job = as_it_is(&outlive.job_dir(&spec.id), spec, state, sight);
     match outlive.shows_secrets() {
@@ -60,7 +60,7 @@ fn as_it_is(dir: &JobDir, spec: &Spec, state: &State, sight: Sight) -> Job {
     let (seen, there) = match sight {
         Sight::Clear(seen) => (Some(seen), None),
         Sight::Silent => (None, None),
-        // An end is in the record, and does not change any more.
+        // An end is in the record and does not change.
         Sight::Elsewhere(there) => (None, Some(there).filter(|_| end.is_none())),
     };
     Job {
@@ -121,7 +121,7 @@ fn as_it_is(dir: &JobDir, spec: &Spec, state: &State, sight: Sight) -> Job {
     }
 }
 
-/// The job without what looks like a credential, in all that whoever started it may have put one into.
+/// The job with credentials removed from every field that may contain one.
 fn redacted(job: Job) -> Job {
     Job {
         command: redact(&job.command).into_owned(),
@@ -138,7 +138,7 @@ fn redacted(job: Job) -> Job {
     }
 }
 
-/// What a command says of its failure may have what it was given.
+/// A command's error message may contain its arguments.
 fn redacted_doorbell(bell: DoorbellStatus) -> DoorbellStatus {
     DoorbellStatus {
         failure: bell.failure.map(|failure| redact(&failure).into_owned()),
@@ -181,7 +181,7 @@ fn output(dir: &JobDir, spec: &Spec, state: &State) -> JobOutput {
     }
 }
 
-/// The lock it is to have, if another job has it.
+/// The lock that it waits for, if another job has it.
 fn waiting_for(dir: &JobDir, spec: &Spec, state: &State) -> Option<WaitingFor> {
     let lock = spec
         .lock
@@ -214,7 +214,7 @@ fn doorbell_status(state: &State, bell: &Doorbell) -> Option<DoorbellStatus> {
     })
 }
 
-/// Whether the leader of a running job of this host is suspended.
+/// Whether the first process of a running job on this host is suspended.
 fn is_suspended(state: &State) -> bool {
     let is_here = || whereabouts::here().is_ok_and(|here| here.has_processes_of(state));
     let leader = state.phase.leader().filter(|_| state.end().is_none());
@@ -226,7 +226,7 @@ fn is_suspended(state: &State) -> bool {
     })
 }
 
-/// How long it has run, if that was in this boot.
+/// How long it has run, if it started in this boot.
 fn running_for(state: &State, since: Moment) -> Option<Millis> {
     let same_boot = state.boot.as_ref() == Some(&whereabouts::here().ok()?.boot);
     same_boot.then(|| clock::boot().since(since.boot).into())

@@ -1,7 +1,7 @@
-//! A job's terminal on somebody's own: what it shows, what comes, what is typed.
+//! Attaches the user's terminal to a job: shows its screen and output, and passes on typed input.
 //!
-//! Several may be attached to one job. Leaving, or being killed, is nothing to the job: it is only no
-//! longer watched.
+//! Several terminals may be attached to one job. A terminal that leaves, or is killed, does not affect
+//! the job.
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
@@ -20,14 +20,14 @@ use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStringExt;
 
-/// A view of one job.
+/// One attached terminal.
 pub struct Attach<'a> {
     outlive: &'a Outlive,
     id: JobId,
     /// What the job reads from.
     pub input: Input,
     follow: Follow<'a>,
-    /// Rings when there is more; `None` once the job is over.
+    /// Notified when there is more output; `None` once the job is over.
     bell: Option<Connection>,
     sender: Sender<'a>,
     token: String,
@@ -44,21 +44,21 @@ impl std::fmt::Debug for Attach<'_> {
 }
 
 impl<'a> Attach<'a> {
-    /// Attaches; gives what to show first. `size` is that of the terminal it is shown on, which the
-    /// job's is made to have.
+    /// Attaches, and returns what to show first. The job's terminal gets the `size` of the user's
+    /// terminal.
     pub fn open(
         outlive: &'a Outlive,
         id: &JobId,
         size: Option<Size>,
     ) -> Result<(Attach<'a>, Vec<u8>), Error> {
-        // A terminal shows everything as it is.
+        // A terminal shows everything unredacted.
         if !outlive.shows_secrets() {
             return Err(Error::SecretsHidden);
         }
         let (job, spec, _) = show::read(outlive, id)?;
         if let (Some(size), Input::Pty(_), false) = (size, spec.input, job.has_ended()) {
             match resize::resize(outlive, id, size) {
-                // It ended just now, or lost its terminal: it can still be looked at.
+                // It has just ended, or lost its terminal, but can still be shown.
                 Err(Error::Refused { .. }) | Ok(()) => {}
                 Err(error) => return Err(error),
             }
@@ -84,7 +84,7 @@ impl<'a> Attach<'a> {
         Ok((attach, first))
     }
 
-    /// What there is now; arms the bell when that is nothing.
+    /// The output that is available now. If there is none, asks the keeper to notify us.
     pub fn output(&mut self) -> Result<Option<Chunk>, Error> {
         let (_, state) = presence::meet(self.outlive, &self.id)?;
         if let Some(chunk) = self.follow.read(&state)? {
@@ -95,23 +95,23 @@ impl<'a> Attach<'a> {
         }
         self.bell = self.follow.arm(&state)?;
         if self.bell.is_none() {
-            // It is over by now, and the next look will tell.
+            // It is over by now, and the next call will see that.
             return self.output();
         }
         Ok(None)
     }
 
-    /// Becomes readable when there may be more output.
+    /// A file descriptor that becomes readable when there may be more output.
     pub fn bell(&self) -> Option<BorrowedFd<'_>> {
         self.bell.as_ref().map(AsFd::as_fd)
     }
 
-    /// Hands on what was typed.
+    /// Passes on typed input.
     pub fn type_in(&mut self, bytes: Vec<u8>) -> Result<(), Error> {
         self.write(bytes, false)
     }
 
-    /// Ends the job's input.
+    /// Closes the job's input.
     pub fn end_input(&mut self) -> Result<(), Error> {
         self.write(Vec::new(), true)
     }
@@ -134,7 +134,7 @@ impl<'a> Attach<'a> {
     }
 }
 
-/// The last lines of a job without a terminal, and where they end.
+/// The last lines of a job without a terminal, and the offset of their end.
 fn recent(outlive: &Outlive, spec: &Spec, state: &State) -> Result<(u64, Vec<u8>), Error> {
     const LINES: u64 = 20;
     let failed = || Error::io("cannot read", outlive.job_dir(&spec.id).output());

@@ -1,4 +1,4 @@
-//! Start a job whose output also appends to a file of the caller's.
+//! Starts a job whose output is also appended to a file of the caller.
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;

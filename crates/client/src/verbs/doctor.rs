@@ -1,4 +1,4 @@
-//! What this machine offers, and what follows for jobs here.
+//! Checks what this machine offers, and what that means for jobs here.
 
 mod control_group;
 mod limits;
@@ -18,7 +18,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Looks. Everything is tried in the home itself, since filesystems differ.
+/// Runs all checks. They use the home itself, since filesystems differ.
 pub fn doctor(outlive: &Outlive) -> Result<DoctorReply, Error> {
     outlive.prepare()?;
     let directory = outlive

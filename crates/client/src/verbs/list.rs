@@ -1,4 +1,5 @@
-//! What runs, and what ended last. Costs what it shows, however much ever ran.
+//! Lists running jobs and the newest ended ones. The cost depends on the result, not on all jobs that
+//! ever ran.
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
@@ -8,11 +9,10 @@ use outlive_core::{JobId, Label, history};
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// How long all keepers together are given to answer. A listing is what people look at first when something
-/// is wrong.
+/// How long all keepers together have to answer. People look at the list first when something is wrong.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// Which jobs.
+/// Which jobs to list.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Only jobs of this session.
@@ -26,14 +26,14 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Links are a first choice; the job itself decides.
+    /// Links only preselect; the job itself decides.
     fn admits(&self, job: &Job) -> bool {
         let same = |asked: &Option<Label>, has: &Option<Label>| asked.is_none() || asked == has;
         same(&self.session, &job.session) && same(&self.task, &job.task)
     }
 }
 
-/// Jobs in which state.
+/// The states of the jobs to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StateFilter {
     /// Jobs that run.
@@ -45,10 +45,10 @@ pub enum StateFilter {
     All,
 }
 
-/// What there is.
+/// The result.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// Running ones by start, then ended ones, the newest end first.
+    /// Running jobs by start, then ended jobs, newest end first.
     pub jobs: Vec<Job>,
     /// Jobs whose directories could not be read.
     pub unreadable: Vec<(JobId, Error)>,
@@ -74,7 +74,7 @@ pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
             continue;
         };
         seen.insert(id);
-        // Still linked: it ended only now, or something of it lingers.
+        // It is still linked, because it has just ended or some of its processes still run.
         match job.has_ended() {
             true => ended.push(job),
             false if filter.state != StateFilter::Ended => listing.jobs.push(job),
@@ -112,7 +112,7 @@ impl Listing {
     fn take(&mut self, id: &JobId, job: Result<Job, Error>, filter: &Filter) -> Option<Job> {
         match job {
             Ok(job) => filter.admits(&job).then_some(job),
-            // Removed, or not made yet: its link is all there is.
+            // It was removed, or does not exist yet: only its link does.
             Err(Error::NoSuchJob(_)) => None,
             Err(error) => {
                 self.unreadable.push((id.clone(), error));

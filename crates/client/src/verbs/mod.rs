@@ -1,4 +1,4 @@
-//! One verb, one file.
+//! One verb per file.
 
 pub mod attach;
 pub mod detach;

@@ -1,4 +1,4 @@
-//! Remove posts that were told, with the jobs, and what killed posters and consumers left.
+//! Removes posts that were told, and what killed posters and consumers left behind.
 
 use super::prune::{Pass, Prune, Pruned, is_old, sweep_links};
 use crate::error::Error;
@@ -15,11 +15,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Removes the posts that are old enough; those that are told, unless forced. How many and how large
-/// they are does not count: they are few and small.
+/// Removes posts that are old enough and were told; if forced, also others. Their number and size do
+/// not matter: they are few and small.
 pub fn prune_posts(outlive: &Outlive, pass: &Pass<'_>, pruned: &mut Pruned) -> Result<(), Error> {
     for id in ids_in(&outlive.home().posts())? {
-        // One that cannot be removed keeps no other from being removed.
+        // If one cannot be removed, the others still are.
         if let Err(error) = prune_post(outlive, &id, pass, pruned) {
             pruned.failed.push((id, error.to_string()));
         }
@@ -38,7 +38,7 @@ fn prune_post(
         Ok(Some(source)) if is_asked_for(&source, pass.asked)? => {
             remove(outlive, &source, pass, pruned)
         }
-        // Not asked for, or removed just now.
+        // It does not match, or was just removed.
         Ok(_) => Ok(()),
         Err(_) if pass.asked.force => {
             let path = outlive.home().post(id).path().to_owned();
@@ -70,8 +70,8 @@ fn is_asked_for(source: &Source, asked: &Prune) -> Result<bool, Error> {
     Ok(asked.all || source.items().iter().all(is_too_old))
 }
 
-/// Removes a post, unless its session is still to be told or somebody else is at it. Its id is remembered,
-/// so that a poster that tries once more is still known to have posted it.
+/// Removes a post, unless its session must still be told or another process uses it. Its id is
+/// remembered, so that a repeated post is recognised.
 fn remove(
     outlive: &Outlive,
     source: &Source,
@@ -94,7 +94,7 @@ fn remove(
     }
     let dropped = told::unclaimed(source);
     if let Origin::Post(post) = &source.origin {
-        // One that nobody was told of may be posted again.
+        // A post that was not told may be posted again.
         if dropped.is_empty() {
             pruned_posts::remember(outlive, post)?;
         }
@@ -108,13 +108,13 @@ fn remove(
     Ok(())
 }
 
-/// It is renamed first, so that nobody meets half of it.
+/// Renames the directory first, so that nobody sees half of it.
 fn rename_and_remove(path: &Path, pruned: &mut Pruned) -> Result<(), Error> {
     let token = crate::random::token()?;
     let gone = path.with_file_name(format!("{GONE}{token}"));
     fs::rename(path, &gone).map_err(Error::io("cannot remove", path))?;
     match fs::remove_dir_all(&gone) {
-        // Another pruner swept it up.
+        // Another pruner removed it.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => pruned.left_behind.push((gone, error.to_string())),
         Ok(()) => {}
@@ -122,7 +122,7 @@ fn rename_and_remove(path: &Path, pruned: &mut Pruned) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes what posters and pruners left behind when they died.
+/// Removes what killed posters and pruners left behind.
 fn sweep(posts: &Path) {
     for path in entries_named(posts, GONE) {
         let _ = fs::remove_dir_all(path);
@@ -132,7 +132,7 @@ fn sweep(posts: &Path) {
     }
 }
 
-/// Makes the inbox link of a job or post again, if there is one of this id.
+/// Restores the inbox link of the job or post with this id, if there is one.
 fn relink(outlive: &Outlive, id: &JobId) -> io::Result<()> {
     let home = outlive.home();
     if let Ok(spec) = outlive.read_spec(id) {
@@ -144,7 +144,7 @@ fn relink(outlive: &Outlive, id: &JobId) -> io::Result<()> {
     })
 }
 
-/// The entries of a directory whose names begin like this.
+/// The entries of a directory whose names begin with `prefix`.
 fn entries_named(directory: &Path, prefix: &str) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries

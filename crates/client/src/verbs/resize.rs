@@ -1,4 +1,4 @@
-//! Give a job's terminal another size.
+//! Changes the size of a job's terminal.
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
@@ -7,7 +7,7 @@ use crate::jobs::presence;
 use outlive_core::control::{Reply, Request};
 use outlive_core::{JobId, Size};
 
-/// Programs on the terminal are told by SIGWINCH.
+/// Programs on the terminal get SIGWINCH.
 pub fn resize(outlive: &Outlive, id: &JobId, size: Size) -> Result<(), Error> {
     loop {
         let Some(mut connection) = presence::reach(outlive, id)? else {
@@ -20,7 +20,7 @@ pub fn resize(outlive: &Outlive, id: &JobId, size: Size) -> Result<(), Error> {
         match presence::ask(outlive, id, &mut connection, &Request::Resize { size })? {
             Answer::Reply(Reply::Resized) => return Ok(()),
             Answer::Reply(_) => return Err(Error::NoAnswer(id.clone())),
-            // A size set twice is the same size.
+            // Setting the same size twice is harmless.
             Answer::KeeperGone => {}
         }
     }

@@ -1,7 +1,7 @@
-//! Write to a job's input.
+//! Writes to a job's input.
 //!
-//! Each piece has an id, and a piece whose keeper died before it answered is sent again under the
-//! same id to whoever keeps the job now: it arrives once.
+//! Each piece has an id. If the keeper dies before it answers, the piece is sent again with the same id
+//! to the next keeper. So it arrives exactly once.
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
@@ -17,12 +17,12 @@ use outlive_core::{Input, JobId};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-/// What to write, in this order: text, keys, the end.
+/// What to write, in this order: text, keys, end of input.
 #[derive(Clone, Debug, Default)]
 pub struct Send {
     /// The text, byte for byte.
     pub text: Vec<u8>,
-    /// The text is pasted: a program that asked to know is told.
+    /// Marks the text as pasted, if the program asked for that.
     pub paste: bool,
     /// Press Enter after it.
     pub enter: bool,
@@ -34,27 +34,28 @@ pub struct Send {
     pub id: Option<WriteId>,
 }
 
-/// Room is left in an id for the number of a piece.
+/// Leaves room in an id for the number of a piece.
 pub const MAX_ID: usize = WriteId::MAX - 8;
 
-/// What a terminal that hands over whole lines keeps of one.
-const LONGEST_LINE: usize = 4095;
+/// The longest line that a terminal in line mode keeps.
+const MAX_LINE_BYTES: usize = 4095;
 
-/// The keeper died over it, and its heir had nothing left to keep by the time it was asked again.
+/// The keeper died while it handled the request, and the job was over before the next keeper could be
+/// asked.
 const UNANSWERED: &str = "it has ended, and its keeper was killed before it could say whether this was \
      delivered: it may have been";
 
-/// What came of a send.
+/// The result of a send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// Whether all of it had been accepted before under the same id, so that nothing was written now. `None` where
-    /// nobody can tell: a keeper of the first release, or one that was killed over it.
+    /// Whether all of it was accepted before with the same id, so that nothing was written now. `None`
+    /// if that is unknown: the keeper is of the first release, or was killed.
     pub repeated: Option<bool>,
-    /// What may come of it otherwise than a reader of the call would expect.
+    /// Unexpected consequences that the caller should know.
     pub notes: Vec<String>,
 }
 
-/// Sends it.
+/// Sends the input.
 pub fn send(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Sent, Error> {
     let bytes = resolve(outlive, id, what)?;
     let mut notes = doubts(outlive, id, &bytes)?;
@@ -84,7 +85,7 @@ pub fn send(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Sent, Error> {
         })?);
     }
     let repeated = match what.id {
-        // Nobody else has used an id that was made for this send.
+        // This id was generated for this send, so nobody has used it before.
         None => Some(false),
         Some(_) => all_repeated(&written),
     };
@@ -98,7 +99,7 @@ pub fn send(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Sent, Error> {
     Ok(Sent { repeated, notes })
 }
 
-/// Whether every piece of a write was accepted before; one that was not decides.
+/// Whether every piece was accepted before. A single new piece makes it `false`.
 fn all_repeated(pieces: &[Option<bool>]) -> Option<bool> {
     match pieces.contains(&Some(false)) {
         true => Some(false),
@@ -106,11 +107,11 @@ fn all_repeated(pieces: &[Option<bool>]) -> Option<bool> {
     }
 }
 
-/// A long line is typed so that it is whole for a program that reads lines. Whether one does is known
-/// only of the one that reads now.
+/// A long line is only complete for a program that reads lines. Whether the job's program does is known
+/// only for the program that reads now.
 fn doubts(outlive: &Outlive, id: &JobId, bytes: &[u8]) -> Result<Vec<String>, Error> {
     let mut lines = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
-    let is_long = lines.any(|line| line.len() > LONGEST_LINE);
+    let is_long = lines.any(|line| line.len() > MAX_LINE_BYTES);
     let looked = match is_long {
         true => Some(presence::look(outlive, id, PATIENCE)?),
         false => None,
@@ -119,24 +120,24 @@ fn doubts(outlive: &Outlive, id: &JobId, bytes: &[u8]) -> Result<Vec<String>, Er
         return Ok(Vec::new());
     }
     Ok(vec![format!(
-        "a line is longer than {LONGEST_LINE} bytes, and its terminal hands over single keys now: a program that puts it back to whole lines before it reads this gets the line cut; send it once that program waits (`outlive wait {id} --for input`)"
+        "a line is longer than {MAX_LINE_BYTES} bytes, and its terminal hands over single keys now: a program that puts it back to whole lines before it reads this gets the line cut; send it once that program waits (`outlive wait {id} --for input`)"
     )])
 }
 
 const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
-/// A paste that held its own end would have the rest of it typed.
+/// Otherwise, a paste that contains its own end marker would have its rest typed.
 fn without(text: &[u8], end: &[u8]) -> Vec<u8> {
     let mut left = text.to_vec();
-    // Again, since taking one out may join another.
+    // Repeat, since removing one marker may create another.
     while let Some(place) = memchr::memmem::find(&left, end) {
         left.drain(place..place + end.len());
     }
     left
 }
 
-/// The bytes to write, as the program wants to read them now.
+/// The bytes to write, in the form that the program expects now.
 fn resolve(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<u8>, Error> {
     let (_, spec, state) = show::read(outlive, id)?;
     let terminal = matches!(spec.input, Input::Pty(_));
@@ -147,7 +148,7 @@ fn resolve(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<u8>, Error>
                 .to_owned(),
         });
     }
-    // Only a terminal's screen knows what a program has asked for.
+    // Only the terminal's screen knows what the program asked for.
     let emulation = match terminal && (what.paste || !what.keys.is_empty()) {
         true => Some(Emulation::of(outlive, &spec, &state)?),
         false => None,
@@ -161,7 +162,7 @@ fn resolve(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<u8>, Error>
         false => what.text.clone(),
     };
     if what.enter {
-        // The key on a terminal is a carriage return, which it makes a newline where one is wanted.
+        // The Enter key sends a carriage return. The terminal turns it into a newline if needed.
         bytes.push(if terminal { b'\r' } else { b'\n' });
     }
     for key in &what.keys {
@@ -170,7 +171,7 @@ fn resolve(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<u8>, Error>
     Ok(bytes)
 }
 
-/// Writes pieces over one connection, as long as that lasts.
+/// Writes pieces over one connection, as long as it lasts.
 pub(crate) struct Sender<'a> {
     outlive: &'a Outlive,
     id: JobId,
@@ -186,7 +187,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Writes a piece; says whether it had been accepted before, where that is known.
+    /// Writes a piece. Returns whether it was accepted before, if that is known.
     pub fn write(&mut self, write: Write) -> Result<Option<bool>, Error> {
         let is_only_end = write.eof && write.data.as_os_str().is_empty();
         let request = Request::Write(write);
@@ -197,7 +198,7 @@ impl<'a> Sender<'a> {
                 none => match presence::reach(self.outlive, &self.id)? {
                     Some(connection) => none.insert(connection),
                     None if !was_asked => return Err(self.refused("it has ended")),
-                    // Its input is over, which is all that was asked for.
+                    // Its input is closed already, which is all that was requested.
                     None if is_only_end => return Ok(None),
                     None => return Err(self.refused(UNANSWERED)),
                 },

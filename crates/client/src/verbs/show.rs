@@ -1,4 +1,4 @@
-//! One job now. Changes nothing about it, except that a job nobody looks after is looked after.
+//! Shows one job. Changes nothing about it, except that a job without a keeper gets one.
 
 use crate::clock;
 use crate::error::Error;
@@ -30,7 +30,7 @@ pub fn seen(outlive: &Outlive, job: &Job) {
     }
 }
 
-/// The last lines of its output, for a glance.
+/// The last lines of its output, as a preview.
 pub fn preview(outlive: &Outlive, id: &JobId, lines: u64) -> Result<String, Error> {
     let output = output(outlive, id)?;
     let preview = match outlive.shows_secrets() {
@@ -40,26 +40,26 @@ pub fn preview(outlive: &Outlive, id: &JobId, lines: u64) -> Result<String, Erro
     preview.map_err(Error::io("cannot read", outlive.job_dir(id).output()))
 }
 
-/// The last lines, and no more of them than a glance: the first may be of any length.
+/// The last lines, limited in length, because the first of them may be of any length.
 fn glance(output: &Output, id: &JobId, lines: u64) -> io::Result<String> {
     let from = output.tail(lines)?;
-    let earliest = output.size.saturating_sub(MOST as u64);
+    let earliest = output.size.saturating_sub(MAX_PREVIEW_BYTES as u64);
     if from >= earliest {
-        return text(output, id, from, LINE);
+        return text(output, id, from, MAX_LINE_BYTES);
     }
     let start = line_at(output, earliest)?.start.clamp(from, earliest);
-    if output.size - start <= FAR {
-        return text(output, id, start, LINE);
+    if output.size - start <= MAX_READ_BYTES {
+        return text(output, id, start, MAX_LINE_BYTES);
     }
-    let end = text(output, id, earliest, MOST)?;
-    // Where it was written anew, as progress is, nothing is left of what came before.
+    let end = text(output, id, earliest, MAX_PREVIEW_BYTES)?;
+    // If the line was overwritten, as a progress bar is, its earlier content is gone.
     match is_written_anew(output, earliest)? {
         true => Ok(end),
         false => Ok(view::left_out(earliest - start) + &end),
     }
 }
 
-/// The line that this byte is in.
+/// The line that contains this byte.
 fn line_at(output: &Output, offset: u64) -> io::Result<Range<u64>> {
     let number = 1 + output.newlines_before(offset)?;
     Ok(output.line_start(number)?..output.line_start(number + 1)?)
@@ -74,15 +74,15 @@ fn is_written_anew(output: &Output, from: u64) -> io::Result<bool> {
     Ok(pairs.any(|pair| pair[0] == b'\r' && pair[1] != b'\n'))
 }
 
-/// The same without what looks like a credential.
+/// Like [`glance`], without credentials.
 fn redacted_glance(output: &Output, id: &JobId, lines: u64) -> io::Result<String> {
-    // What is a secret may be told by what stands long before it: the first line of a key.
+    // Text long before it may show what is secret, such as the first line of a key.
     const CONTEXT: u64 = 64 * 1024;
     let from = output.size.saturating_sub(CONTEXT);
-    let context = text(output, id, from, LINE)?;
+    let context = text(output, id, from, MAX_LINE_BYTES)?;
     let redacted = redact(&context);
     let shown = last_lines(&redacted, lines);
-    // A line that was cut may begin within a secret.
+    // A line that was cut may begin inside a secret.
     let is_cut = from > 0 && shown.len() == redacted.len();
     if !is_cut {
         return Ok(shown.to_owned());
@@ -92,14 +92,14 @@ fn redacted_glance(output: &Output, id: &JobId, lines: u64) -> io::Result<String
     Ok(format!("{}\n{rest}", view::left_out(cut.end - cut.start)))
 }
 
-/// A line may be of any length; a glance is not.
-const MOST: usize = 4096;
+/// The most bytes of a preview. A line may be of any length.
+const MAX_PREVIEW_BYTES: usize = 4096;
 
-/// How much of a line is shown.
-const LINE: usize = 2048;
+/// The most bytes shown of a line.
+const MAX_LINE_BYTES: usize = 2048;
 
-/// To read this much takes milliseconds.
-const FAR: u64 = 1024 * 1024;
+/// Reading this much takes milliseconds.
+const MAX_READ_BYTES: u64 = 1024 * 1024;
 
 fn output(outlive: &Outlive, id: &JobId) -> Result<Output, Error> {
     let state = outlive.job_dir(id).read_journal()?.state;
@@ -107,7 +107,7 @@ fn output(outlive: &Outlive, id: &JobId) -> Result<Output, Error> {
 }
 
 fn text(output: &Output, id: &JobId, from: u64, line_limit: usize) -> io::Result<String> {
-    // As much as was read.
+    // Keep everything that was read.
     let whole = view::Options {
         budget: usize::MAX,
         line_limit,
@@ -121,10 +121,10 @@ fn last_lines(text: &str, lines: u64) -> &str {
     for line in text.split_inclusive('\n').rev().take(lines as usize) {
         from -= line.len();
     }
-    &text[text.ceil_char_boundary(from.max(text.len().saturating_sub(MOST)))..]
+    &text[text.ceil_char_boundary(from.max(text.len().saturating_sub(MAX_PREVIEW_BYTES)))..]
 }
 
-/// The job with what it was made from.
+/// The job with the records that it was made from.
 pub(crate) fn read(outlive: &Outlive, id: &JobId) -> Result<(Job, Spec, State), Error> {
     let record = Record::read(outlive, id)?;
     let sight = match record.is_worth_asking() {
@@ -136,11 +136,9 @@ pub(crate) fn read(outlive: &Outlive, id: &JobId) -> Result<(Job, Spec, State), 
     Ok((job, record.spec, record.state))
 }
 
-/// Several jobs at once. However many of their keepers are suspended, together they are given this long.
+/// Shows several jobs. All suspended keepers together cost at most this much time.
 pub fn show_all(outlive: &Outlive, ids: &[JobId], patience: Duration) -> Vec<Result<Job, Error>> {
-    let at_once = descriptors::budget(ids.len())
-        .connections
-        .min(ASKED_AT_ONCE);
+    let at_once = descriptors::budget(ids.len()).connections.min(MAX_PENDING);
     let until = clock::boot() + patience;
     ids.chunks(at_once)
         .flat_map(|ids| show_some(outlive, ids, until))
@@ -150,8 +148,8 @@ pub fn show_all(outlive: &Outlive, ids: &[JobId], patience: Duration) -> Vec<Res
 /// What keepers that are asked late get all the same: those that are not suspended answer sooner.
 const AT_LEAST: Duration = Duration::from_millis(20);
 
-/// Each costs a file descriptor while it is asked.
-const ASKED_AT_ONCE: usize = 128;
+/// The number of keepers asked at once. Each needs a file descriptor meanwhile.
+const MAX_PENDING: usize = 128;
 
 fn show_some(outlive: &Outlive, ids: &[JobId], until: BootTime) -> Vec<Result<Job, Error>> {
     let ask = |id: &JobId| {
@@ -176,7 +174,7 @@ fn show_some(outlive: &Outlive, ids: &[JobId], until: BootTime) -> Vec<Result<Jo
     answers.collect()
 }
 
-/// A keeper that does not answer is no reason not to tell what the files say.
+/// If a keeper does not answer, the files are shown anyway.
 fn not_answering(error: Error) -> Result<Sight, Error> {
     match error.is_silence() {
         true => Ok(Sight::Silent),
@@ -184,7 +182,7 @@ fn not_answering(error: Error) -> Result<Sight, Error> {
     }
 }
 
-/// What the files of a job say.
+/// The records of a job.
 struct Record {
     spec: Spec,
     presence: Presence,
@@ -205,7 +203,7 @@ impl Record {
         })
     }
 
-    /// Only a keeper can tell what lingers, or waits for input.
+    /// Only a keeper knows about remaining processes and about waiting for input.
     fn is_worth_asking(&self) -> bool {
         let has_more = self.state.end().is_some() || self.spec.input != Input::Null;
         self.presence == Presence::Kept && has_more

@@ -1,4 +1,4 @@
-//! Send one signal to every process of a job.
+//! Sends one signal to every process of a job.
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
@@ -8,12 +8,12 @@ use outlive_core::JobId;
 use outlive_core::control::{Reply, Request};
 use outlive_core::signal::Signal;
 
-/// What became of the signal.
+/// The result of sending a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signaled {
-    /// So many processes got it.
+    /// The number of processes that got it.
     pub reached: u32,
-    /// So many belong to somebody else.
+    /// The number of processes that belong to another user.
     pub denied: u32,
 }
 
@@ -27,7 +27,7 @@ pub fn signal(outlive: &Outlive, id: &JobId, signal: Signal) -> Result<Signaled,
     };
     match presence::ask(outlive, id, &mut connection, &Request::Signal { signal })? {
         Answer::Reply(Reply::Signaled { reached, denied }) => Ok(Signaled { reached, denied }),
-        // A keeper that died here may have sent it or not. Some signals are not to be sent twice.
+        // The keeper died and may have sent the signal or not. Some signals must not be sent twice.
         Answer::Reply(_) | Answer::KeeperGone => Err(Error::NoAnswer(id.clone())),
     }
 }

@@ -38,7 +38,7 @@ impl PendingLook {
         Ok(PendingLook(connection))
     }
 
-    /// Waits for the answer until this moment, in milliseconds since boot.
+    /// Waits for the answer until this moment.
     pub fn answer(
         self,
         outlive: &Outlive,

@@ -1,4 +1,4 @@
-//! What takes jobs down with it: the systemd unit they would be in.
+//! Checks which systemd unit would kill jobs when it stops.
 
 use super::{Check, Verdict, yes};
 use crate::launch::scope::{self, Manager, Owner, ScopePlan, StayReason, Surroundings};
@@ -35,7 +35,8 @@ pub fn check(scratch: &Path) -> Check {
     }
 }
 
-/// A scope is promised only where systemd has just given one. Else these are the surroundings as they are, and why.
+/// Reports a scope only if systemd has just created one. Otherwise returns the present unit and the
+/// reason.
 fn tried(around: Surroundings, scratch: &Path) -> (Surroundings, Option<String>) {
     match around {
         Surroundings::Owned(unit, ScopePlan::Leave(manager)) => match scope::try_scope(scratch) {
@@ -50,7 +51,7 @@ fn tried(around: Surroundings, scratch: &Path) -> (Surroundings, Option<String>)
     }
 }
 
-/// `kills`: whether a logout kills what the session started, as far as that is known.
+/// `kills`: whether a logout kills the session's processes, if that is known.
 fn meaning(around: &Surroundings, user: u32, kills: Option<bool>) -> (Verdict, &'static str) {
     let (unit, way) = match around {
         Surroundings::Free => {
@@ -125,7 +126,7 @@ mod tests {
     use crate::launch::scope::Unit;
 
     #[test]
-    fn good_is_said_only_where_nothing_takes_jobs_down() {
+    fn the_verdict_is_good_only_if_nothing_kills_jobs() {
         const LINGERING: ScopePlan = ScopePlan::Leave(Manager::User { lingers: true });
         const SHORT: ScopePlan = ScopePlan::Leave(Manager::User { lingers: false });
         let (stay, deaf) = (

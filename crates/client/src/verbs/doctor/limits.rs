@@ -1,16 +1,16 @@
-//! What a keeper may use, judged as a launch judges it.
+//! Checks the resource limits of a keeper, as a launch does.
 
 use super::{Check, Verdict};
 use outlive_core::limits::{Files, refusal};
 use outlive_sys::offers;
 use outlive_sys::process::Limits;
 
-/// Three processes a job at least: its pair and itself.
+/// Each job needs at least three processes: its two keepers and itself.
 const FEW_PROCESSES: u64 = 100;
 
 pub fn check() -> Check {
     let processes = offers::processes();
-    // A keeper that cannot learn its limits refuses nothing.
+    // A keeper that cannot read its limits refuses nothing.
     let may = Limits::lifted().ok();
     let refused = |needed| may.and_then(|may| refusal(needed, may.open_files(), may.file_size()));
     let (verdict, reason, means) = match (refused(Files::PLAIN), refused(Files::ANY)) {

@@ -1,4 +1,4 @@
-//! Run a job in the foreground: this process becomes its keeper.
+//! Runs a job in the foreground: this process becomes its keeper.
 
 use super::{NewJob, Prepared, Run, prepare};
 use crate::error::Error;
@@ -10,16 +10,16 @@ use outlive_core::signal::Signal;
 use outlive_sys::process::own;
 use std::convert::Infallible;
 
-/// Makes a job and becomes its keeper: the same process, which from then on stops the job when it gets TERM or INT,
-/// copies its output to standard output and ends with its code. `announce` is called with the job's id and what there
-/// is to note, just before. Returns only where nothing could be started.
+/// Makes a job and replaces this process by its keeper. The keeper stops the job on TERM or INT, copies
+/// its output to standard output, and exits with the job's code. Calls `announce` with the job's id and
+/// the notes just before. Returns only if nothing could be started.
 pub fn foreground(
     outlive: &Outlive,
     asked: Run,
     announce: impl FnOnce(&JobId, &[String]),
 ) -> Result<Infallible, Error> {
-    // From now on they wait for the keeper: one that came before it listens would be lost, or be the end of this
-    // process and leave a job that nobody keeps.
+    // Block these signals until the keeper handles them: an earlier one would be lost, or kill this
+    // process and leave a job without a keeper.
     own::block_signals(&[Signal::TERM, Signal::INT].map(Signal::linux_number))
         .map_err(Error::io("cannot block signals of", "this process"))?;
     let NewJob {

@@ -1,7 +1,7 @@
-//! What a caller asks for when it starts a job.
+//! The request to start a job.
 //!
-//! This is only what was asked. What was not asked is filled in from the user's configuration and from the
-//! defaults by `run/spec.rs`, in the verb, so that every caller gets the same.
+//! It contains only what the caller set. The verb fills in the rest from the user's configuration and
+//! the defaults (`run/spec.rs`), so every caller gets the same.
 
 use crate::error::Error;
 use crate::jobs::naming::Namesake;

@@ -1,5 +1,5 @@
-//! From a request to a [`Spec`]: what was asked, completed from the configuration and the defaults; and
-//! refusing what could not be executed.
+//! Turns a request into a [`Spec`]: fills in the configuration and the defaults, and refuses what could
+//! not be executed.
 
 use super::{Command, Run};
 use crate::clock;
@@ -25,16 +25,16 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// A request that can be executed.
+/// A complete request.
 pub struct Specified {
     pub spec: Spec,
-    /// Added to the environment; never written down.
+    /// Variables to add to the environment; never written to disk.
     pub variables: Vec<(OsString, OsString)>,
-    /// What is done otherwise than a reader of the command would expect.
+    /// Differences from what a reader of the command would expect.
     pub notes: Vec<String>,
 }
 
-/// Completes a request. This is the only place that reads the configuration for a start.
+/// Completes a request. No other function reads the configuration for a start.
 pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
     if let Some(refused) = asked.refused {
         return Err(refused.into());
@@ -94,7 +94,7 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
     })
 }
 
-/// What is watched for, if anything is.
+/// The watch, if the request contains one.
 fn watch(patterns: Vec<Pattern>, limit: Option<u64>, config: &config::Watch) -> Option<Watch> {
     (!patterns.is_empty()).then(|| Watch {
         patterns,
@@ -108,7 +108,7 @@ pub fn make_id() -> Result<JobId, Error> {
     Ok(JobId::make(clock::wall().ms(), random::number()?))
 }
 
-/// What to write instead, for somebody who gave a whole command line as the name of a program.
+/// Suggests the right command to a caller who passed a whole command line as the name of a program.
 pub fn shell_hint(spec: &Spec, job: &Job) -> Option<String> {
     let not_found = matches!(
         job.outcome,
@@ -155,7 +155,7 @@ fn argv(asked: &Run, notes: &mut Vec<String>) -> Result<(Vec<OsText>, String), E
             }
             let shell = if on_path("bash", asked) { "bash" } else { "sh" };
             let mut argv = vec![shell, "-c"];
-            // It would be taken for options.
+            // Otherwise it would look like options.
             if run.starts_with(['-', '+']) {
                 argv.push("--");
             }
@@ -166,7 +166,7 @@ fn argv(asked: &Run, notes: &mut Vec<String>) -> Result<(Vec<OsText>, String), E
 }
 
 fn quote(word: &str) -> String {
-    // Only a NUL cannot be quoted, and that is refused elsewhere.
+    // Only a NUL byte cannot be quoted, and that is refused elsewhere.
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), |quoted| quoted.into_owned())
 }
 
@@ -188,7 +188,7 @@ fn variables(asked: &Run) -> Result<Vec<(OsString, OsString)>, Error> {
         if key.is_empty() || key.as_bytes().contains(&b'=') {
             return Err(Error::BadVariable(key.to_string_lossy().into_owned()));
         }
-        // The value may be a secret: it is not shown.
+        // The value may be a secret, so it is not shown.
         if has_nul(key) || has_nul(value) {
             return Err(Error::Nul(key.to_string_lossy().into_owned()));
         }
@@ -198,7 +198,7 @@ fn variables(asked: &Run) -> Result<Vec<(OsString, OsString)>, Error> {
         variables.iter().any(|(given, _)| given == key)
     };
     if matches!(asked.input, Input::Pty(_)) && !asked.plain && !is_given(&variables, "TERM") {
-        // Whatever terminal this process has, the job's is another.
+        // Whatever terminal this process has, the job has another one.
         variables.push(("TERM".into(), environment::TERM.into()));
     }
     if asked.plain {
@@ -220,7 +220,7 @@ fn directory(asked: Option<PathBuf>) -> Result<PathBuf, Error> {
     let here = || env::current_dir().map_err(Error::io("cannot tell the current directory", "."));
     match asked {
         None => here(),
-        // Not looked at here: the job's own attempt to go there is what counts, and is recorded.
+        // Not checked here: the job's own attempt to enter it counts, and is recorded.
         Some(path) if path.is_absolute() => Ok(path),
         Some(path) => Ok(here()?.join(path)),
     }
@@ -234,7 +234,7 @@ fn refuse_nul(spec: &Spec) -> Result<(), Error> {
     }
 }
 
-/// What a keeper could not look for is refused here, where somebody can mend it.
+/// Refuses a pattern that a keeper could not use, while the caller can still correct it.
 pub fn refuse_patterns(spec: &Spec) -> Result<(), Error> {
     let watched = spec.watch.iter().flat_map(|watch| &watch.patterns);
     let regexes = watched.filter_map(|pattern| match pattern {
@@ -258,7 +258,7 @@ fn has_nul(text: &OsStr) -> bool {
     text.as_bytes().contains(&0)
 }
 
-/// The command without what looks like a credential, if anything in it does.
+/// The command without credentials, if it contains any.
 fn redacted(command: &str) -> Option<String> {
     match redact(command) {
         Cow::Borrowed(_) => None,
@@ -266,14 +266,14 @@ fn redacted(command: &str) -> Option<String> {
     }
 }
 
-/// The command that holds off sleep until its input ends.
+/// The command that prevents sleep until its input ends.
 fn awake(notes: &mut Vec<String>) -> Vec<OsText> {
     const INHIBIT: &str = "systemd-inhibit";
     if !on_path(INHIBIT, &Run::shell("")) {
         notes.push("there is no systemd-inhibit here, so the machine is not kept awake".to_owned());
         return Vec::new();
     }
-    // logind makes this directory before anything else, so that others can see that it is there.
+    // logind creates this directory first, so that others can see that it runs.
     if !offers::systemd() || !Path::new("/run/systemd/seats").exists() {
         let note = "systemd-logind does not run here, so the machine may not be kept awake";
         notes.push(note.to_owned());
