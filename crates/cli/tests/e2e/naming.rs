@@ -95,7 +95,7 @@ fn one_of_many_concurrent_starts_gets_the_name() {
     assert_eq!(world.listed(&["--state", "running"]).len(), 1);
 }
 
-/// The first start is slow to stop the job that has the name; then the second finds the first's job under it.
+/// The first start stops the old job slowly. Meanwhile the second start finds the first one's job under the name.
 #[test]
 fn a_start_that_is_repeated_does_not_replace_itself() {
     let world = World::new();

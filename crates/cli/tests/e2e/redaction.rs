@@ -106,7 +106,7 @@ fn grep_searches_the_redacted_line() {
     assert_eq!(texts, ["one", "error 7", "100% done"]);
 }
 
-/// The lines of a private key have neither a name nor a shape of their own.
+/// A single line of a private key cannot be recognised by its name or its shape.
 #[test]
 fn grep_does_not_find_the_lines_of_a_private_key() {
     let world = World::new();
@@ -124,7 +124,7 @@ fn grep_does_not_find_the_lines_of_a_private_key() {
     assert_eq!(grep(&[]).lines().count(), 3);
 }
 
-/// What a part begins with may be the middle of a secret.
+/// A page may begin in the middle of a secret.
 #[test]
 fn a_page_that_starts_within_a_private_key_shows_nothing_of_it() {
     let world = World::new();
@@ -200,7 +200,7 @@ fn redact_applies_to_the_screen() {
     }
 }
 
-/// Which is most often a question, or how far something has come.
+/// An unfinished line is most often a question or a progress report.
 #[test]
 fn an_unfinished_line_without_a_secret_is_shown() {
     let world = World::new();

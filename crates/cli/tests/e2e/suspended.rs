@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// What a verb that does not wait for anything takes at most, also on a busy machine.
+/// The longest that a verb takes which waits for nothing, also on a busy machine.
 const PROMPT: Duration = Duration::from_secs(8);
 
 fn promptly(world: &World, args: &[&str]) -> Ran {
@@ -95,7 +95,7 @@ fn verbs_that_need_the_keeper_say_that_it_does_not_answer() {
     world.ok(&["stop", &id]);
 }
 
-/// More of them than wait at a suspended keeper's door.
+/// More clients than a suspended keeper's socket queues.
 #[test]
 fn a_suspended_keeper_is_reported_however_many_have_asked() {
     let world = World::new();

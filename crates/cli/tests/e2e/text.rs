@@ -120,7 +120,7 @@ fn a_small_budget_keeps_the_end() {
     }
 }
 
-/// Unless so many were asked for.
+/// Not if --lines asked for that many.
 #[test]
 fn log_says_how_many_lines_it_left_out() {
     let world = World::new();
@@ -186,7 +186,7 @@ fn json_has_no_character_that_a_terminal_obeys() {
     assert_eq!(log["text"], text);
 }
 
-/// What a glance leaves out of a long line and what it shows are the whole line.
+/// The part of a long line that is shown and the part that is counted as left out make the whole line.
 #[test]
 fn a_preview_counts_what_it_leaves_out_of_a_line() {
     let world = World::new();
@@ -214,7 +214,7 @@ fn a_preview_counts_what_it_leaves_out_of_a_line() {
     }
 }
 
-/// Of progress that is written over only the last state is shown, however long it has gone on.
+/// Only the last state of a progress bar is shown, however often it was overwritten.
 #[test]
 fn a_preview_of_progress_shows_its_last_state() {
     let world = World::new();

@@ -75,7 +75,7 @@ fn the_smallest_bound_is_never_exceeded() {
     );
 }
 
-/// Whenever they come, and however much is there for them to take.
+/// At any moment of a takeover, with any amount of unread output.
 #[test]
 fn a_keeper_that_took_over_keeps_the_bound() {
     needs!(Strace);
@@ -111,7 +111,7 @@ fn a_keeper_that_took_over_keeps_the_bound() {
     );
 }
 
-/// Each dies as soon as it has taken something: the next gives back what that displaced before it takes.
+/// Each keeper is killed right after it wrote. The next one frees the displaced part before it writes.
 #[test]
 fn keepers_killed_before_they_free_space_keep_the_bound() {
     needs!(Strace);

@@ -99,7 +99,7 @@ fn secrets_in_a_failure_can_be_left_out() {
     }
 }
 
-/// Who stops an ended job has had enough of it: what failed is not tried again, and nothing stays behind.
+/// A stop of an ended job gives up its failed doorbells, so that nothing of the job stays behind.
 #[test]
 fn a_stop_after_the_end_gives_up_what_has_failed() {
     let world = World::new();
@@ -116,7 +116,7 @@ fn a_stop_after_the_end_gives_up_what_has_failed() {
     assert_eq!(stands["failure"], "ended with 4");
 }
 
-/// But one that has not had its turn rings.
+/// A doorbell that has not rung yet still rings.
 #[test]
 fn a_stop_after_the_end_leaves_a_first_ring_alone() {
     let world = World::new();

@@ -385,7 +385,7 @@ fn a_session_that_was_dropped_gets_no_link_back() {
     assert!(!world.home().join("inbox").join(ME).exists());
 }
 
-/// Claims that lapse at once tell nothing; they must not keep anybody busy for ever either.
+/// Claims that expire at once deliver nothing. They must not cause an endless loop either.
 #[test]
 fn a_claim_of_zero_length_expires() {
     let world = World::new();

@@ -164,8 +164,8 @@ fn a_job_that_leaves_nothing_behind_has_no_lingering_event() {
     assert_eq!(event_ids(&inbox(&world, &[])), [end_event(&world, &id)]);
 }
 
-/// Whoever dies where, it is journaled once and told once; how they ended only a keeper knows that has kept the
-/// job since its end.
+/// It is journaled and told once, whichever keeper is killed. Only a keeper that has kept the job since its end
+/// knows how the processes ended.
 #[test]
 fn the_end_of_lingering_is_told_once_though_a_keeper_is_killed_at_any_step() {
     let cells = [

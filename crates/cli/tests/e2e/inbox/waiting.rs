@@ -146,7 +146,7 @@ fn a_waiter_leaves_no_bell_behind() {
     assert_eq!(bells(), [""; 0]);
 }
 
-/// Whoever rings must not take a bell that is being hung up for one that was left behind.
+/// A bell that is being created must not be mistaken for one that a killed waiter left.
 #[test]
 fn a_bell_that_is_just_being_hung_up_rings() {
     let world = World::new();
@@ -176,7 +176,7 @@ fn a_waiter_survives_the_keeper_of_what_it_waits_for() {
     assert_eq!(keepings(&world, &id), ["launched", "taken_over"]);
 }
 
-/// Nobody else asks: the waiter itself has to see to it that the job is kept.
+/// Nobody else runs a verb, so the waiter itself must adopt the job.
 #[test]
 fn a_waiter_adopts_a_job_whose_keepers_were_both_killed() {
     let world = World::new();

@@ -108,7 +108,7 @@ fn outlive_session_counts_more_than_the_session_of_the_agent() {
     assert!(ran.stdout.contains(&id), "{ran:?}");
 }
 
-/// Of a helper's context nothing comes back but its answer.
+/// The context of a subagent is lost: only its answer reaches the agent.
 #[test]
 fn a_subagent_is_not_told_in_place_of_its_agent() {
     let world = World::new();

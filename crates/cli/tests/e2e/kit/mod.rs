@@ -52,7 +52,7 @@ fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"))
 }
 
-/// Neither a code nor a word: to the agent, nothing happened.
+/// Exit code 0 and no output: the agent notices nothing.
 fn is_silent(ran: &Ran) -> bool {
     (ran.code, ran.stdout.as_str(), ran.stderr.as_str()) == (0, "", "")
 }

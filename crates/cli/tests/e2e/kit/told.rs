@@ -77,7 +77,7 @@ fn one_of_many_concurrent_hooks_tells() {
     }
 }
 
-/// An answer that nobody read was none.
+/// If nobody read the answer, the event was not told.
 #[test]
 fn an_event_that_could_not_be_printed_is_told_again() {
     let world = World::new();

@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::PathBuf;
 
-/// This many jobs that ended one after another, beside the real one they are copies of; in order.
+/// Makes this many ended jobs as copies of a real one. Returns their ids in the order of their ends.
 fn fabricate(world: &World, count: usize) -> Vec<String> {
     let model = ended(world, &[]);
     let directory = world.job_dir(&model);

@@ -17,7 +17,7 @@ fn waiter(world: &World, action: &str) -> (String, i32) {
     (id, standby)
 }
 
-/// As a disk would stop it that takes its time.
+/// The hook acts as a slow disk would.
 #[test]
 fn a_keeper_waits_for_no_disk_while_its_job_runs() {
     let world = World::new();
@@ -32,7 +32,7 @@ fn a_keeper_waits_for_no_disk_while_its_job_runs() {
     assert_nothing_is_left(&world, &id);
 }
 
-/// Both listen, and a connection that nobody takes would last as long as one of them.
+/// Both listen on the socket. A connection that neither accepts would stay open as long as one of them lives.
 #[test]
 fn a_client_that_comes_at_the_end_does_not_wait_for_a_slow_standby() {
     let world = World::new();

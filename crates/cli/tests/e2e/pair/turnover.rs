@@ -93,7 +93,7 @@ fn a_success_is_known_where_nobody_waits_for_orphans() {
     assert_eq!(world.events("job", "ended")[0]["outcome"], exited(0));
 }
 
-/// An errand that cannot be dealt with must not stand before a standby that has ended.
+/// A failing errand must not keep the keeper from noticing that its standby has ended.
 #[test]
 fn a_standby_is_replaced_though_its_keeper_meets_another_failure_with_it() {
     let world = World::new();
@@ -140,7 +140,7 @@ fn a_job_that_got_its_lock_is_started_though_its_second_keeper_is_killed() {
     assert_eq!(world.output("job"), b"ran\n");
 }
 
-/// As a disk would hold up the keeper that is to write the stop down.
+/// The hook acts as a slow disk would while the keeper records the stop.
 #[test]
 fn a_job_that_a_guard_has_asked_to_end_is_not_asked_twice() {
     let world = World::new();

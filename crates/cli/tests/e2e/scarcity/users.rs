@@ -225,7 +225,7 @@ fn a_home_of_another_user_is_refused_by_every_verb() {
     assert_eq!(mode & 0o777, 0o700);
 }
 
-/// Who may write beside the home could otherwise have it made in any directory of ours.
+/// Otherwise another user who may write beside the home could have it created in any of our directories.
 #[test]
 fn a_link_that_another_user_put_in_the_place_of_the_home_is_refused() {
     needs!(Root);

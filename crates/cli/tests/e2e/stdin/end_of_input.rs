@@ -7,7 +7,7 @@ use outlive_testkit::ran::Ran;
 use outlive_testkit::scripts::{WAITS, let_go, send_line};
 use outlive_testkit::world::World;
 
-/// It stays open until then, and a process left behind is not left waiting for what cannot come.
+/// The input stays open until then. Afterwards a lingering reader is not left waiting for input that cannot come.
 #[test]
 fn lingering_readers_see_the_end_of_input_when_the_job_ends() {
     let world = World::new();

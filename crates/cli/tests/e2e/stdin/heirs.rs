@@ -43,8 +43,7 @@ fn what_is_sent_while_the_keeper_is_dead_and_its_heir_not_yet_up_arrives() {
     assert_eq!(world.output(&id), b"before\nduring\nafter\n");
 }
 
-/// Kills whoever keeps the job, the keeper first: its standby, which holds the input open, stands
-/// still meanwhile.
+/// Kills both keepers, the keeper first. Its standby, which holds the input open, is suspended meanwhile.
 fn kill_both(world: &World, id: &str) {
     let pair = world.pair(id);
     pair.standby.into_iter().for_each(|pid| kill(pid, STOP));
@@ -52,7 +51,7 @@ fn kill_both(world: &World, id: &str) {
     pair.standby.into_iter().for_each(kill_for_good);
 }
 
-/// With both keepers the pipe's only writers go: a job blocked in `read` sees the end of its input.
+/// The two keepers are the only writers of the pipe. Without them, a job blocked in `read` reads the end of its input.
 #[test]
 fn when_both_keepers_are_killed_a_blocked_reader_sees_the_end() {
     let world = World::new();
@@ -85,7 +84,7 @@ fn when_both_keepers_are_killed_what_is_sent_later_is_refused() {
     assert_eq!(keepings(&world, &id), ["launched", "adopted"]);
 }
 
-/// The end was promised: whoever keeps the job now keeps the promise.
+/// The client was told that the end was sent, so the next keeper must deliver it.
 #[test]
 fn an_end_that_was_sent_comes_also_when_both_keepers_are_killed() {
     let world = World::new();

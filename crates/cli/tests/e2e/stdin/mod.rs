@@ -24,7 +24,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What a keeper holds for a job that does not read, before whoever writes has to wait.
+/// How much a keeper buffers for a job that does not read, before a client has to wait.
 const ROOM: usize = 1024 * 1024;
 /// The system call in which a client waits for an answer.
 const PPOLL: &str = "271";

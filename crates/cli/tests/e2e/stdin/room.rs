@@ -51,7 +51,7 @@ fn a_job_that_never_reads_can_be_stopped() {
     assert_nothing_is_left(&world, &id);
 }
 
-/// Has the keeper stand still while a client is in the middle of handing over a piece.
+/// Suspends the keeper while a client is in the middle of a write.
 fn stop_while_it_hands_over(keeper: i32, sender: i32) {
     until("its connection is full", || {
         kill(keeper, STOP);

@@ -151,7 +151,7 @@ fn after_a_kill_in_the_middle_it_is_not_known_whether_it_was_a_repetition() {
     assert_eq!(world.output(id), b"once\n");
 }
 
-/// Whoever repeats what was done already is not told that it failed.
+/// A repeated write that had already succeeded is not reported as a failure.
 #[test]
 fn a_repeated_write_that_ended_the_input_is_no_failure() {
     let world = World::new();

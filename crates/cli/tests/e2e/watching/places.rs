@@ -75,7 +75,7 @@ fn without_a_kill_every_match_is_told_once() {
     kills_at(&["keeper:Nowhere=kill"], false);
 }
 
-/// Whoever comes next is killed at the same step: each tells of one more, or of none.
+/// Each keeper that takes over is killed at the same step. Each tells one more match, or none.
 #[test]
 fn killing_each_keeper_that_takes_over_misses_and_repeats_no_match() {
     let cells = [
@@ -162,7 +162,7 @@ fn killing_both_keepers_again_and_again_misses_and_repeats_no_match() {
     );
 }
 
-/// The end is of the moment it came; what was found in the last of the output is noted after that.
+/// The end has the time at which it came. Matches in the last output are recorded after that.
 #[test]
 fn a_match_before_the_end_is_told_before_the_end() {
     let world = world("");
