@@ -21,7 +21,7 @@ use outlive_core::host::Here;
 use outlive_core::layout::{self, GONE, NEW};
 use outlive_core::links;
 use outlive_core::{JobDir, JobId, JournalWriter, Spec};
-use outlive_sys::lock::{self, Lock, Locked};
+use outlive_sys::lock::{self, Lock, LockResult};
 use outlive_sys::process::own;
 use outlive_sys::{capture, file};
 use std::ffi::OsString;
@@ -136,7 +136,7 @@ impl New {
 
     fn fill(&self, spec: &Spec, here: &Here) -> io::Result<Lock> {
         let job = JobDir::at(self.path.clone());
-        let Locked::Mine(lock) = lock::take(layout::make(&job.lock())?)? else {
+        let LockResult::Acquired(lock) = lock::take(layout::make(&job.lock())?)? else {
             return Err(io::ErrorKind::WouldBlock.into());
         };
         layout::make(&job.spec())?.write_all(&serde_json::to_vec(spec)?)?;

@@ -6,7 +6,7 @@
 
 use outlive_core::JobDir;
 use outlive_core::layout;
-use outlive_sys::lock::{self, Lock, Locked};
+use outlive_sys::lock::{self, Lock, LockResult};
 use std::fs::File;
 use std::sync::Arc;
 
@@ -32,10 +32,10 @@ impl Hold {
     pub(crate) fn on(job: &JobDir) -> Option<Hold> {
         let spec = layout::open(&job.spec()).ok()?;
         match lock::share(spec).ok()? {
-            Locked::Mine(lock) => Some(Hold {
+            LockResult::Acquired(lock) => Some(Hold {
                 _lock: Arc::new(lock),
             }),
-            Locked::Taken => None,
+            LockResult::Held => None,
         }
     }
 }
@@ -44,11 +44,11 @@ pub(crate) fn removable(job: &JobDir) -> Removable {
     let spec = File::options().read(true).write(true).open(job.spec());
     match spec.and_then(lock::take) {
         // Waiting processes share the lock; a removing process does not.
-        Ok(Locked::Taken) => match Hold::on(job) {
+        Ok(LockResult::Held) => match Hold::on(job) {
             Some(_) => Removable::SomebodyWaits,
             None => Removable::IsRemoved,
         },
-        Ok(Locked::Mine(lock)) => Removable::Yes(Some(lock)),
+        Ok(LockResult::Acquired(lock)) => Removable::Yes(Some(lock)),
         Err(_) => Removable::Yes(None),
     }
 }

@@ -23,7 +23,7 @@ use crate::home::outlive::Outlive;
 use crate::jobs::connection::{Connection, PATIENCE};
 use crate::jobs::whereabouts::{self, Elsewhere, Whereabouts};
 use outlive_core::{JobDir, JobId, ProcRef, State, ending, layout, named};
-use outlive_sys::lock::{self, Locked};
+use outlive_sys::lock::{self, LockResult};
 use outlive_sys::{capture, process, tree};
 use recovery::recover;
 use std::fs::File;
@@ -86,10 +86,10 @@ fn try_to_meet(outlive: &Outlive, id: &JobId) -> Result<(Presence, State), Error
             return Ok((Presence::Kept, state));
         }
         match lock::take(open_lock(&job)?).map_err(Error::io("cannot take the lock", job.lock()))? {
-            Locked::Taken => {}
+            LockResult::Held => {}
             // The keepers hold another lock file: somebody replaced it.
-            Locked::Mine(_) if keeper_lives(&state) => return Ok((Presence::Kept, state)),
-            Locked::Mine(lock) => recover(outlive, &job, id, lock, gone)?,
+            LockResult::Acquired(_) if keeper_lives(&state) => return Ok((Presence::Kept, state)),
+            LockResult::Acquired(lock) => recover(outlive, &job, id, lock, gone)?,
         }
     }
     Err(Error::KeeperFailed(id.clone()))

@@ -19,7 +19,7 @@ use outlive_core::defaults::PRUNE_AGE;
 use outlive_core::layout::{self, GONE, NEW};
 use outlive_core::told::{self as told_record, BootMoment, Rules};
 use outlive_core::{BootId, JobDir, JobId, Spec, WallTime, doorbell, history, links, named};
-use outlive_sys::lock::{self, Lock, Locked};
+use outlive_sys::lock::{self, Lock, LockResult};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -299,8 +299,8 @@ impl Pruned {
 fn unkept(dir: &JobDir) -> Result<Option<Option<Lock>>, Error> {
     let failed = Error::io("cannot look at the lock", dir.lock());
     match layout::open_or_replace(&dir.lock()).and_then(lock::take) {
-        Ok(Locked::Mine(lock)) => Ok(Some(Some(lock))),
-        Ok(Locked::Taken) => Ok(None),
+        Ok(LockResult::Acquired(lock)) => Ok(Some(Some(lock))),
+        Ok(LockResult::Held) => Ok(None),
         // A directory that is no job's any more has no keeper.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(None)),
         Err(error) => Err(failed(error)),

@@ -1,7 +1,7 @@
 //! Starting processes that work for the keeper, and handling their results.
 
 use crate::clock;
-use crate::errands::errand::{Errand, Task, Time, own_program};
+use crate::errands::errand::{Errand, Task, TimeLimit, own_program};
 use crate::supervise::keeper::Keeper;
 use crate::supervise::kept_job::KeptJob;
 use crate::supervise::timing::Paused;
@@ -79,10 +79,10 @@ impl Errands {
     }
 
     /// Ends the process that waits for the lock, and returns when it is gone.
-    pub fn call_off_turn(&mut self) {
+    pub fn call_off_lock_wait(&mut self) {
         for errand in self
             .at_work
-            .extract_if(.., |errand| errand.task == Task::Turn)
+            .extract_if(.., |errand| errand.task == Task::WaitForLock)
         {
             errand.call_off();
         }
@@ -90,9 +90,9 @@ impl Errands {
 
     /// When the next process has used up its time.
     pub fn end_at(&self) -> Option<BootTime> {
-        let ends = self.at_work.iter().filter_map(|errand| match errand.time {
-            Time::Until(at) => Some(at),
-            Time::AsItTakes | Time::Up => None,
+        let ends = self.at_work.iter().filter_map(|errand| match errand.limit {
+            TimeLimit::Until(at) => Some(at),
+            TimeLimit::Unlimited | TimeLimit::Exceeded => None,
         });
         ends.min()
     }
@@ -101,8 +101,8 @@ impl Errands {
     pub fn end_late(&mut self) {
         let now = clock::now();
         for errand in &mut self.at_work {
-            if matches!(errand.time, Time::Until(at) if at <= now) {
-                errand.time = Time::Up;
+            if matches!(errand.limit, TimeLimit::Until(at) if at <= now) {
+                errand.limit = TimeLimit::Exceeded;
                 errand.kill();
             }
         }
@@ -117,8 +117,8 @@ impl Errands {
 impl Keeper<'_> {
     /// Starts what is to be done and is not being done.
     pub(crate) fn send_errands(&mut self) -> io::Result<()> {
-        if self.is_waiting() && !self.errands.is_out_for(Task::Turn) {
-            self.wait_for_turn()?;
+        if self.is_waiting() && !self.errands.is_out_for(Task::WaitForLock) {
+            self.wait_for_lock()?;
         }
         self.errands.send_probe(&self.job)?;
         match self.job.has_ended() && !self.job.is_closed() {
@@ -127,11 +127,12 @@ impl Keeper<'_> {
         }
     }
 
-    fn wait_for_turn(&mut self) -> io::Result<()> {
-        match &self.job.shared.turn {
-            Some(turn) => {
-                let file = turn.file()?;
-                self.errands.send(&self.job, Task::Turn, "turn", file)
+    fn wait_for_lock(&mut self) -> io::Result<()> {
+        match &self.job.shared.named_lock {
+            Some(lock) => {
+                let file = lock.file()?;
+                self.errands
+                    .send(&self.job, Task::WaitForLock, "turn", file)
             }
             None => self.start_after_wait(),
         }
@@ -144,9 +145,9 @@ impl Keeper<'_> {
         };
         let status = process::wait_for_child(pid)?;
         match (errand.task, status) {
-            (Task::Turn, Status::Exited { code: 0 }) => self.start_after_wait()?,
+            (Task::WaitForLock, Status::Exited { code: 0 }) => self.start_after_wait()?,
             // It is sent again.
-            (Task::Turn, _) => return Err(io::Error::other("waiting for the lock failed")),
+            (Task::WaitForLock, _) => return Err(io::Error::other("waiting for the lock failed")),
             (Task::Probe, Status::Exited { code: 0 }) => self.errands.found_ready(&mut self.job)?,
             // Somebody killed it, or it could not begin: another is sent.
             (Task::Probe, _) if !self.job.has_ended() => {

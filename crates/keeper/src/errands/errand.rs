@@ -34,7 +34,7 @@ pub fn sender(mark: &[u8]) -> &[u8] {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
     /// Wait until the job has its lock.
-    Turn,
+    WaitForLock,
     /// See when the job is ready.
     Probe,
     /// Ring the doorbell with this number in the spec.
@@ -46,18 +46,18 @@ pub enum Task {
 pub struct Errand {
     pub pid: i32,
     pub task: Task,
-    pub time: Time,
+    pub limit: TimeLimit,
     /// What it says about failing.
     words: File,
 }
 
 /// How long one may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Time {
-    AsItTakes,
+pub enum TimeLimit {
+    Unlimited,
     Until(BootTime),
     /// It was ended because it took too long.
-    Up,
+    Exceeded,
 }
 
 /// The most that is told of what a failed one said.
@@ -87,7 +87,7 @@ impl Errand {
         Ok(Errand {
             pid: child.id() as i32,
             task,
-            time: Time::AsItTakes,
+            limit: TimeLimit::Unlimited,
             words,
         })
     }

@@ -10,7 +10,7 @@
 use crate::tree::host;
 use outlive_core::layout;
 use outlive_core::{Home, JobDir, JobId, Label, Phase};
-use outlive_sys::lock::{self, Locked};
+use outlive_sys::lock::{self, LockResult};
 use outlive_sys::process::PidFd;
 use outlive_sys::process::own;
 use std::fs::{DirBuilder, File};
@@ -19,39 +19,41 @@ use std::os::unix::fs::{DirBuilderExt, FileExt};
 
 /// The lock of a job that has one, held or not.
 #[derive(Debug)]
-pub struct Turn {
+pub struct NamedLock {
     file: File,
     job: JobDir,
 }
 
 /// Whether it is this job's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Now {
-    Mine,
+pub enum LockState {
+    Ours,
     /// Another job has it.
-    Taken,
+    Held,
 }
 
-impl Turn {
-    pub fn open(job: &JobDir, name: &Label) -> io::Result<Turn> {
+impl NamedLock {
+    pub fn open(job: &JobDir, name: &Label) -> io::Result<NamedLock> {
         let (home, _) = job.place()?;
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(home.locks())?;
         let file = layout::open_or_make(&home.lock(name))?;
-        Ok(Turn {
+        Ok(NamedLock {
             file,
             job: job.clone(),
         })
     }
 
     /// Takes the lock if it is free, and its last holder is not running unkept.
-    pub fn take(&self) -> io::Result<Now> {
+    pub fn take(&self) -> io::Result<LockState> {
         match lock::take(self.file.try_clone()?)? {
-            Locked::Taken => Ok(Now::Taken),
-            Locked::Mine(_) if unkept_holder(&self.job, &self.file)?.is_some() => Ok(Now::Taken),
-            Locked::Mine(_) => self.sign().map(|()| Now::Mine),
+            LockResult::Held => Ok(LockState::Held),
+            LockResult::Acquired(_) if unkept_holder(&self.job, &self.file)?.is_some() => {
+                Ok(LockState::Held)
+            }
+            LockResult::Acquired(_) => self.sign().map(|()| LockState::Ours),
         }
     }
 
@@ -76,14 +78,14 @@ impl Turn {
     /// took it meanwhile; those wait for this one.
     pub fn retake(&self) {
         let is_mine = self.file.try_clone().and_then(lock::take);
-        if let (Ok(Locked::Mine(_)), None) = (is_mine, holder(&self.file)) {
+        if let (Ok(LockResult::Acquired(_)), None) = (is_mine, holder(&self.file)) {
             let _ = self.sign();
         }
     }
 
     /// Lets the next one have it. What another job has, or had and may still run under, is left as it is.
     pub fn release(&self) {
-        let Ok(Locked::Mine(_)) = self.file.try_clone().and_then(lock::take) else {
+        let Ok(LockResult::Acquired(_)) = self.file.try_clone().and_then(lock::take) else {
             return;
         };
         let own = self.job.place().ok().map(|(_, id)| id);

@@ -6,7 +6,7 @@
 
 use crate::clock;
 use crate::errands::dispatch::Errands;
-use crate::errands::errand::{Errand, Task, Time};
+use crate::errands::errand::{Errand, Task, TimeLimit};
 use crate::hooks::Hook;
 use crate::supervise::keeper::Keeper;
 use crate::supervise::kept_job::KeptJob;
@@ -37,7 +37,7 @@ impl Errands {
             match start_ringing(job, number) {
                 Ok(mut errand) => {
                     let limit = job.spec().doorbells[number].time_limit();
-                    errand.time = Time::Until(now + limit);
+                    errand.limit = TimeLimit::Until(now + limit);
                     self.at_work.push(errand);
                     job.reach(Hook::Ringing);
                 }
@@ -91,7 +91,7 @@ impl Errands {
         let failure = match status {
             Status::Exited { code: 0 } => None,
             Status::Exited { code } => Some(format!("ended with {code}")),
-            Status::Signaled { .. } if errand.time == Time::Up => {
+            Status::Signaled { .. } if errand.limit == TimeLimit::Exceeded => {
                 let bell = job.spec().doorbells.get(number);
                 let limit = show_duration(bell.map_or(Duration::ZERO, Doorbell::time_limit));
                 Some(format!("took longer than {limit}, and was killed"))

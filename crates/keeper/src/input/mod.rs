@@ -2,12 +2,12 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`desk`] | serving writes, in order |
+//! | [`writes`] | serving writes, in order |
 //! | [`channel`] | the job's input, and its terminal |
 //! | [`spool`] | input accepted and not delivered yet |
 //! | [`typing`] | typing into a terminal so that nothing is cut |
 
 pub(crate) mod channel;
-pub(crate) mod desk;
 pub(crate) mod spool;
 pub(crate) mod typing;
+pub(crate) mod writes;

@@ -26,7 +26,7 @@ const DROP: usize = 64 * 1024;
 /// Then others get their turn; a fast writer must not keep a stop waiting.
 pub const TURN: usize = 4 * 1024 * 1024;
 /// More gaps than this at once are told as fewer and larger ones.
-const MOST_GAPS: usize = 16;
+const MAX_GAPS: usize = 16;
 
 /// The feed, the output, and what could not be kept.
 #[derive(Debug)]
@@ -156,7 +156,7 @@ impl Capture {
 
     /// Joins it to the last one where they meet, or where there are too many to name each.
     fn note_gap(&mut self, gap: Range<u64>) {
-        let crowded = self.gaps.len() >= MOST_GAPS;
+        let crowded = self.gaps.len() >= MAX_GAPS;
         match self.gaps.last_mut() {
             Some(last) if last.end == gap.start || crowded => last.end = gap.end,
             _ => self.gaps.push(gap),

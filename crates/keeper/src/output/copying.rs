@@ -35,7 +35,7 @@ const CHUNK: u64 = 64 * 1024;
 /// How many bytes it takes to note how far it has come.
 const PLACE_BYTES: u64 = 8;
 /// How often another takes the place of one that was killed.
-const MOST_STARTS: u32 = 16;
+const MAX_STARTS: u32 = 16;
 /// How long the front waits for a reader once it was asked to end. Engines kill it 10 s after asking or later.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How long to wait before trying again where nobody listens, or a disk is full.
@@ -49,7 +49,7 @@ pub struct Copying {
     out: File,
     /// How many bytes of the output have been written, in eight bytes, and why no more can be, once that is so.
     copied: File,
-    by: By,
+    worker: Worker,
     starts_left: u32,
     /// Why it ended before all was copied, if it did.
     cut: Option<String>,
@@ -57,7 +57,7 @@ pub struct Copying {
 
 /// Who copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
+enum Worker {
     /// Nobody yet.
     Nobody,
     Process(i32),
@@ -70,8 +70,8 @@ impl Copying {
         Ok(Copying {
             out,
             copied: file::in_memory("outlive copied")?,
-            by: By::Nobody,
-            starts_left: MOST_STARTS,
+            worker: Worker::Nobody,
+            starts_left: MAX_STARTS,
             cut: None,
         })
     }
@@ -82,20 +82,20 @@ impl Copying {
     }
 
     fn give_up(&mut self, why: &str) {
-        self.by = By::Done;
+        self.worker = Worker::Done;
         self.cut = Some(why.to_owned());
     }
 
     pub fn pid(&self) -> Option<i32> {
-        match self.by {
-            By::Process(pid) => Some(pid),
-            By::Nobody | By::Done => None,
+        match self.worker {
+            Worker::Process(pid) => Some(pid),
+            Worker::Nobody | Worker::Done => None,
         }
     }
 
     /// Starts it, unless it has been. Where that fails it is tried again at the end.
     pub fn begin(&mut self, job: &JobDir) {
-        if self.by == By::Nobody && self.starts_left == MOST_STARTS {
+        if self.worker == Worker::Nobody && self.starts_left == MAX_STARTS {
             self.start(job);
         }
     }
@@ -113,19 +113,19 @@ impl Copying {
                 .stderr(Stdio::null());
             errand::send(job, &mut command)
         };
-        self.by = match start() {
-            Ok(child) => By::Process(child.id() as i32),
-            Err(_) => By::Nobody,
+        self.worker = match start() {
+            Ok(child) => Worker::Process(child.id() as i32),
+            Err(_) => Worker::Nobody,
         };
     }
 
     /// Lets go of it; another is started where somebody has killed it, or it failed.
     pub fn has_ended(&mut self, job: &JobDir) {
-        let By::Process(pid) = self.by else {
+        let Worker::Process(pid) = self.worker else {
             return;
         };
         match (process::wait_for_child(pid), self.why_no_more()) {
-            (Ok(Status::Exited { code: 0 }), _) => self.by = By::Done,
+            (Ok(Status::Exited { code: 0 }), _) => self.worker = Worker::Done,
             (_, Some(why)) => self.give_up(&why),
             (Err(_), None) => self.give_up("how the process that copies ended is not known"),
             (Ok(_), None) => self.start(job),
@@ -143,16 +143,16 @@ impl Copying {
     pub fn finish(&mut self, job: &JobDir, bell: &Bell, was_asked: bool) {
         let mut until = was_asked.then(|| Instant::now() + LAST_WORDS);
         // One that was never begun has no job to copy from; else it could not be started before.
-        if self.by == By::Nobody && self.starts_left < MOST_STARTS {
+        if self.worker == Worker::Nobody && self.starts_left < MAX_STARTS {
             self.start(job);
-            if self.by == By::Nobody {
+            if self.worker == Worker::Nobody {
                 return self.give_up("the process that copies could not be started");
             }
         }
         let Ok(children) = Bell::for_relatives() else {
             return self.give_up("it could not be waited for");
         };
-        while let By::Process(pid) = self.by {
+        while let Worker::Process(pid) = self.worker {
             children.quiet();
             if process::has_child_ended(pid).unwrap_or(true) {
                 self.has_ended(job);

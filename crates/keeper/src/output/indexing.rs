@@ -14,7 +14,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 const CHUNK: u64 = 64 * 1024;
-const MOST_UNMARKED: u64 = 1 << 30;
+const MAX_UNMARKED: u64 = 1 << 30;
 
 /// The marks being made.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Indexing {
         }
         // Marks are missing for this much only where somebody took them away, or made the output longer
         // than anybody wrote: to read it all would keep the job waiting.
-        if size.saturating_sub(self.last.offset) > MOST_UNMARKED {
+        if size.saturating_sub(self.last.offset) > MAX_UNMARKED {
             self.last.offset = size - SPACING;
         }
         while size >= self.last.offset + SPACING {

@@ -12,7 +12,7 @@ use outlive_core::event::Event;
 use outlive_core::state::LogBase;
 use outlive_core::{OutputFiles, Spec, State};
 use outlive_sys::file;
-use outlive_sys::lock::{self, Locked};
+use outlive_sys::lock::{self, LockResult};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -44,8 +44,8 @@ pub fn open_log(spec: &Spec) -> io::Result<Option<File>> {
         return Ok(Some(log));
     }
     match lock::take(log)? {
-        Locked::Mine(lock) => Ok(Some(lock.into_file())),
-        Locked::Taken => Err(io::Error::other("the log is being written by another job")),
+        LockResult::Acquired(lock) => Ok(Some(lock.into_file())),
+        LockResult::Held => Err(io::Error::other("the log is being written by another job")),
     }
 }
 

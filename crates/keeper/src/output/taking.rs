@@ -8,7 +8,7 @@ use crate::output::capture::{Capture, Feed, TURN};
 use crate::output::flow::LARGEST_FEED;
 use crate::output::indexing::Indexing;
 use crate::output::mirror::Mirror;
-use crate::signs::noticing::Noticing;
+use crate::signs::sign_watch::SignWatch;
 use crate::supervise::keeper::Keeper;
 use crate::supervise::kept_job::KeptJob;
 use outlive_core::Input;
@@ -54,7 +54,7 @@ impl Output {
     }
 
     /// For an adopted job: finds out whether output was lost before this keeper opened the feed.
-    pub fn look_back(&mut self, job: &mut KeptJob, signs: &mut Noticing) {
+    pub fn look_back(&mut self, job: &mut KeptJob, signs: &mut SignWatch) {
         let lingering = job.state().end().map(|end| end.lingering);
         let _ = self.take(job, signs, TURN);
         let on_terminal = matches!(job.spec().input, Input::Pty(_));
@@ -84,14 +84,19 @@ impl Output {
     }
 
     /// Takes everything that a leader which has ended can have left in the feed.
-    pub fn drain(&mut self, job: &mut KeptJob, signs: &mut Noticing) {
+    pub fn drain(&mut self, job: &mut KeptJob, signs: &mut SignWatch) {
         self.plug = None;
         self.capture.is_fed();
         let _ = self.take(job, signs, LARGEST_FEED);
     }
 
     /// Takes at most `most` bytes of output, one stride at a time.
-    pub fn take(&mut self, job: &mut KeptJob, signs: &mut Noticing, most: usize) -> io::Result<()> {
+    pub fn take(
+        &mut self,
+        job: &mut KeptJob,
+        signs: &mut SignWatch,
+        most: usize,
+    ) -> io::Result<()> {
         let mut left = most;
         while left > 0 {
             let stride = self.capture.stride().min(left);
@@ -112,7 +117,7 @@ impl Output {
 
     /// Copies, indexes and searches new output, and then gives the middle back to the disk. `ended` says that no
     /// more output will come.
-    pub fn pass_on(&mut self, job: &mut KeptJob, signs: &mut Noticing, ended: bool) {
+    pub fn pass_on(&mut self, job: &mut KeptJob, signs: &mut SignWatch, ended: bool) {
         self.copy_to_log(job);
         let size = self.capture.size();
         let dropped = job.spec().dropped(size).end;

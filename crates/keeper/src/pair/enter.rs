@@ -3,18 +3,18 @@
 //! The launched process makes itself a clean place to live in, opens what both will share, and forks
 //! the keeper. Then it is the standby: it makes the job's names last, and sleeps. If the keeper ends any
 //! other way than by having finished, the standby does what the keeper did: [`act`]. A keeper that is alone forks
-//! itself a new standby (`company.rs`), which then comes through here like the first.
+//! itself a new standby (`partner.rs`), which then comes through here like the first.
 
 use crate::hooks::Role;
-use crate::pair::company::{Company, Which};
 use crate::pair::front::Front;
+use crate::pair::partner::{PairRole, Partner};
 use crate::pair::shared::{FileId, Shared};
-use crate::pair::standby::{self, Next, Of};
+use crate::pair::standby::{self, Next, Predecessor};
 use crate::start::begin::{Beginning, begin, give_up};
 use crate::start::findable::{self, Finding};
 use outlive_core::{JobDir, layout};
 use outlive_sys::child::{self, Forked, GateInside};
-use outlive_sys::lock::{self, Lock, Locked};
+use outlive_sys::lock::{self, Lock, LockResult};
 use outlive_sys::process::Limits;
 use outlive_sys::process::own::{self, HandedDown};
 use outlive_sys::{offers, tree};
@@ -68,11 +68,13 @@ fn keep(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
         }
         part = match part {
             Part::Keeper(keeping) => match act(shared, keeping)? {
-                Which::Keeper => return Ok(()),
-                Which::Standby { of, finding } => Part::Standby(Of::Parent { pid: of, finding }),
+                PairRole::Keeper => return Ok(()),
+                PairRole::Standby { of, finding } => {
+                    Part::Standby(Predecessor::Parent { pid: of, finding })
+                }
             },
             Part::Standby(of) => {
-                let is_child = matches!(of, Of::Parent { .. });
+                let is_child = matches!(of, Predecessor::Parent { .. });
                 match standby::stand_by(of, shared)? {
                     Next::TakeOver(finding) if shared.is_still_here() => {
                         shared.orphaned |= is_child;
@@ -89,7 +91,7 @@ fn keep(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
 /// What this process is to do.
 enum Part {
     Keeper(Beginning),
-    Standby(Of),
+    Standby(Predecessor),
 }
 
 /// A clean place to live in, and what was handed down; nothing where that cannot be taken, which is recorded.
@@ -154,8 +156,8 @@ fn take_lock(job: &JobDir, handed: File) -> io::Result<Option<(Lock, FileId)>> {
         }
     };
     Ok(match lock::take(file)? {
-        Locked::Mine(lock) => Some((lock, id)),
-        Locked::Taken => None,
+        LockResult::Acquired(lock) => Some((lock, id)),
+        LockResult::Held => None,
     })
 }
 
@@ -174,28 +176,28 @@ fn become_two(inside: GateInside, is_front: bool) -> Part {
             Part::Keeper(Beginning {
                 role: Role::Keeper,
                 inside: Some(inside),
-                company: Company::of_parent(standby),
+                partner: Partner::of_parent(standby),
                 finding: finding.unwrap_or(Finding::Open),
             })
         }
-        Ok(Forked::Parent(pid)) => Part::Standby(Of::Child { pid, syncing }),
+        Ok(Forked::Parent(pid)) => Part::Standby(Predecessor::Child { pid, syncing }),
         // No room for two: one is better than none, and tries again.
         Err(_) => Part::Keeper(Beginning {
             role: Role::Keeper,
             inside: Some(inside),
-            company: Company::alone_for_a_while(),
+            partner: Partner::alone_for_a_while(),
             finding: Finding::Open,
         }),
     }
 }
 
 /// Reads the journal and goes on from there. Every keeper comes through here; a standby that it has forked comes back.
-fn act(shared: &mut Shared, beginning: Beginning) -> io::Result<Which> {
+fn act(shared: &mut Shared, beginning: Beginning) -> io::Result<PairRole> {
     // A keeper that its standby has forked is not one yet.
     tree::become_subreaper()?;
     match begin(shared, beginning)? {
         Some(keeper) => keeper.run(),
-        None => Ok(Which::Keeper),
+        None => Ok(PairRole::Keeper),
     }
 }
 

@@ -21,7 +21,7 @@ use outlive_core::event::{StopCause, StopRequest};
 use outlive_core::outcome::{EndedBy, Outcome};
 use outlive_core::signal::Signal;
 use outlive_core::{JobDir, layout, words};
-use outlive_sys::lock::{self, Lock, Locked};
+use outlive_sys::lock::{self, Lock, LockResult};
 use outlive_sys::process::own::{self, Bell};
 use outlive_sys::{process, spawn};
 use std::ffi::OsString;
@@ -143,9 +143,9 @@ impl Front {
                 copying: Copying::new(out)?,
                 words,
                 _hold: match hold {
-                    Ok(Locked::Mine(lock)) => Some(lock),
+                    Ok(LockResult::Acquired(lock)) => Some(lock),
                     // No reason not to run it.
-                    Ok(Locked::Taken) | Err(_) => None,
+                    Ok(LockResult::Held) | Err(_) => None,
                 },
             }),
         }))

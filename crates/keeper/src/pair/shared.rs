@@ -2,12 +2,12 @@
 
 use crate::clock;
 use crate::errands::keep_awake::KeepAwake;
-use crate::errands::lock_wait::Turn;
+use crate::errands::lock_wait::NamedLock;
 use crate::input::channel::Channel;
 use crate::output::capture::Source;
 use crate::output::mirror;
-use crate::pair::company::Haste;
 use crate::pair::front::Front;
+use crate::pair::partner::Backoff;
 use outlive_core::layout::{self, CONTROL};
 use outlive_core::limits::{self, Files};
 use outlive_core::{BootTime, Input, JobDir, Phase, ProcRef, Spec};
@@ -24,7 +24,7 @@ use std::thread;
 /// With the fewest files a keeper works with, this many clients at once have room.
 const FEWEST_CLIENTS: usize = 8;
 /// Where the limit cannot be learned.
-const MOST_CLIENTS: usize = 128;
+const MAX_CLIENTS: usize = 128;
 
 /// What a keeper needs and its heir could not make again.
 #[derive(Debug)]
@@ -41,8 +41,8 @@ pub struct Shared {
     /// The caller's own log, locked.
     pub log: Option<File>,
     /// The named lock, where the job is to have one.
-    pub turn: Option<Turn>,
-    pub most_clients: usize,
+    pub named_lock: Option<NamedLock>,
+    pub max_clients: usize,
     pub limits: Option<Limits>,
     /// The leader and a descriptor of it, in a standby that was forked while there was one.
     pub leader: Option<(ProcRef, PidFd)>,
@@ -51,7 +51,7 @@ pub struct Shared {
     pub orphaned: bool,
     /// When the keeper at work began, and how many before it died young.
     pub begun: BootTime,
-    pub haste: Haste,
+    pub backoff: Backoff,
     /// Which file the pair has locked.
     lock: FileId,
     /// What holds off sleep does so until this closes.
@@ -89,12 +89,12 @@ impl Shared {
             Err(_) if begun => None,
             other => other?,
         };
-        let turn = spec.lock.as_ref().map(|name| Turn::open(&job, name));
+        let named_lock = spec.lock.as_ref().map(|name| NamedLock::open(&job, name));
         let shared = Shared {
             front: None,
             log,
-            turn: turn.transpose()?,
-            most_clients: limits.map_or(MOST_CLIENTS, |limits| {
+            named_lock: named_lock.transpose()?,
+            max_clients: limits.map_or(MAX_CLIENTS, |limits| {
                 limits.open_files() - needed.0 + FEWEST_CLIENTS
             }),
             feed: open_feed(&job)?,
@@ -109,7 +109,7 @@ impl Shared {
             leader: None,
             orphaned: false,
             begun: clock::now(),
-            haste: Haste::default(),
+            backoff: Backoff::default(),
             lock,
         };
         Ok((shared, inside))
@@ -124,7 +124,7 @@ impl Shared {
     /// Before this process takes over: waits where keepers have died one after the other.
     pub fn pause_before_taking_over(&mut self) {
         let lived = clock::now().since(self.begun);
-        thread::sleep(self.haste.after(lived));
+        thread::sleep(self.backoff.after(lived));
     }
 
     /// Where the job's output comes from.

@@ -1,7 +1,7 @@
 //! The process of the pair that does not act: it sleeps until the other one is gone, and then takes its place.
 //!
 //! The first standby is the keeper's parent. Every later one is a child that a keeper has forked because it was
-//! alone (`company.rs`). Each hears of the other's end from the kernel, so neither looks again and again.
+//! alone (`partner.rs`). Each hears of the other's end from the kernel, so neither looks again and again.
 
 use crate::pair::shared::Shared;
 use crate::start::findable::{self, Finding, Syncing};
@@ -15,7 +15,7 @@ use std::time::Instant;
 
 /// Whose place this process would take.
 #[derive(Debug)]
-pub enum Of {
+pub enum Predecessor {
     /// A keeper that this process has forked.
     Child {
         pid: i32,
@@ -35,10 +35,10 @@ pub enum Next {
 }
 
 /// Sleeps as long as the keeper lives.
-pub fn stand_by(of: Of, shared: &mut Shared) -> io::Result<Next> {
+pub fn stand_by(of: Predecessor, shared: &mut Shared) -> io::Result<Next> {
     match of {
-        Of::Child { pid, syncing } => below(pid, syncing, shared),
-        Of::Parent { pid, finding } => above(pid, finding, shared),
+        Predecessor::Child { pid, syncing } => below(pid, syncing, shared),
+        Predecessor::Parent { pid, finding } => above(pid, finding, shared),
     }
 }
 

@@ -18,7 +18,7 @@ pub fn look(channel: &Channel, tree: &Tree, pending: u64) -> io::Result<Option<I
     let kind = match channel {
         Channel::None | Channel::Lost(_) => return Ok(None),
         Channel::Pipe(_) => InputKind::Data,
-        // Asked for in this order: looking for it hands over what was typed a moment ago.
+        // This comes first: the test makes the terminal hand over what was typed a moment ago.
         Channel::Terminal(terminal) if terminal.master.has_input_waiting()? => return Ok(None),
         Channel::Terminal(terminal) => {
             let mode = terminal.master.mode()?;

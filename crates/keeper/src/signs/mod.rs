@@ -3,7 +3,7 @@
 //! | module | owns |
 //! |---|---|
 //! | [`detector`] | watched lines, readiness, silence and prompts, found in output and time |
-//! | [`noticing`] | the keeper journals what the detector finds |
+//! | [`sign_watch`] | the keeper journals what the detector finds |
 //! | [`watch`] | finding lines, and how often they are reported |
 //! | [`breaker`] | a limit for all watches of a session |
 //! | [`progress`] | how far the output has been looked at, kept in a file |
@@ -16,10 +16,10 @@
 pub(crate) mod awaiting;
 mod breaker;
 pub(crate) mod detector;
-pub(crate) mod noticing;
 pub(crate) mod probe;
 mod progress;
 mod prompt;
+pub(crate) mod sign_watch;
 mod silence;
 mod unwritten;
 pub mod watch;

@@ -9,9 +9,9 @@
 //! The leader is forked first, and makes itself ready while this process opens what a keeper needs.
 
 use crate::clock;
-use crate::errands::lock_wait::{Now, Turn};
+use crate::errands::lock_wait::{LockState, NamedLock};
 use crate::hooks::{Hook, Role};
-use crate::pair::company::Company;
+use crate::pair::partner::Partner;
 use crate::pair::shared::Shared;
 use crate::start::findable::Finding;
 use crate::start::gate::{self, Unwritten};
@@ -33,7 +33,7 @@ use std::io;
 pub struct Beginning {
     pub role: Role,
     pub inside: Option<GateInside>,
-    pub company: Company,
+    pub partner: Partner,
     pub finding: Finding,
 }
 
@@ -42,7 +42,7 @@ impl Beginning {
         Beginning {
             role: Role::Heir,
             inside: None,
-            company: Company::NOBODY,
+            partner: Partner::NOBODY,
             finding,
         }
     }
@@ -56,7 +56,7 @@ pub fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box
     let Beginning {
         role,
         mut inside,
-        company,
+        partner,
         finding,
     } = beginning;
     if role == Role::Heir {
@@ -77,13 +77,14 @@ pub fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box
     };
     let early_stop = job.state().is_stopped_early();
     let mut forked = None;
-    if let (Phase::Accepted, None, false) = (&job.state().phase, &job.shared.turn, early_stop) {
+    if let (Phase::Accepted, None, false) = (&job.state().phase, &job.shared.named_lock, early_stop)
+    {
         // It prepares itself while this process does. If this process fails, the gate closes and the leader ends.
         let inside = inside_of_gate(job.shared, inside.take())?;
         forked = Some(fork_leader(&job, inside));
     }
     // The journal names the keepers for information only, so a full disk must not stop the keeper here.
-    let _ = tools::kept(how, company.pid()).and_then(|event| job.ledger.write(&[event]));
+    let _ = tools::kept(how, partner.pid()).and_then(|event| job.ledger.write(&[event]));
     let tools = match Tools::new(job.shared, job.state()) {
         // Nothing has run yet, so the reason of the failure is the job's outcome.
         Err(error) if job.state().phase == Phase::Accepted => {
@@ -95,15 +96,15 @@ pub fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box
         Some(forked) => bring_to_program(&mut job, forked)?,
         None => find_or_start(&mut job, held, inside)?,
     };
-    if let (Some(turn), Keeping::Adopted, false) = (&job.shared.turn, how, job.has_ended()) {
-        turn.retake();
+    if let (Some(lock), Keeping::Adopted, false) = (&job.shared.named_lock, how, job.has_ended()) {
+        lock.retake();
     }
     job.reach(Hook::Started);
     // The leader of an adopted job may have ended, which is to be recorded first.
     if leader.awaited().is_some() && how != Keeping::Adopted {
         job.shared.ring_ready();
     }
-    Ok(Some(Keeper::new(job, tools, leader, how, company, finding)))
+    Ok(Some(Keeper::new(job, tools, leader, how, partner, finding)))
 }
 
 /// The leader of a job, as the journal has it. Starts one if there was none, unless the job waits for its lock.
@@ -117,7 +118,7 @@ fn find_or_start(
         Phase::Accepted if job.state().is_stopped_early() => {
             Ok(Leader::NotStarted(gate::stopped(job.spec())))
         }
-        Phase::Accepted if take_turn(job)? == Now::Taken => {
+        Phase::Accepted if take_named_lock(job)? == LockState::Held => {
             // Made before a standby is forked, which needs it when the lock is free.
             let inside = inside_of_gate(job.shared, inside)?;
             Ok(Leader::Waiting(Some(inside)))
@@ -126,7 +127,7 @@ fn find_or_start(
         Phase::Spawned(leader) => finish_start(job, leader.process),
         phase => {
             // The predecessors' lock was released when they died. Take it again, unless another job has it now.
-            let _ = take_turn(job);
+            let _ = take_named_lock(job);
             let leader = phase.leader().map(|leader| leader.process);
             find_leader(held, &job.ledger, leader)
         }
@@ -134,8 +135,11 @@ fn find_or_start(
 }
 
 /// Takes the job's named lock. A job without one always has its turn.
-fn take_turn(job: &KeptJob) -> io::Result<Now> {
-    job.shared.turn.as_ref().map_or(Ok(Now::Mine), Turn::take)
+fn take_named_lock(job: &KeptJob) -> io::Result<LockState> {
+    job.shared
+        .named_lock
+        .as_ref()
+        .map_or(Ok(LockState::Ours), NamedLock::take)
 }
 
 /// Starts a new leader. Returns when it executes its program, or could not.

@@ -17,8 +17,8 @@ impl Keeper<'_> {
         let Leader::Waiting(inside) = &mut self.leader else {
             return Ok(());
         };
-        if let Some(turn) = &self.job.shared.turn {
-            turn.sign()?;
+        if let Some(lock) = &self.job.shared.named_lock {
+            lock.sign()?;
         }
         self.job.reach(Hook::TurnCame);
         let inside = inside.take();
@@ -33,10 +33,10 @@ impl Keeper<'_> {
     }
 
     /// The job was stopped before it had the lock.
-    pub(crate) fn give_up_turn(&mut self) {
+    pub(crate) fn give_up_waiting(&mut self) {
         self.leader = Leader::NotStarted(gate::stopped(self.job.spec()));
         // It must be gone before the lock is released. Otherwise it could still get the lock, and this job would hold
         // it for as long as it is kept.
-        self.errands.call_off_turn();
+        self.errands.call_off_lock_wait();
     }
 }

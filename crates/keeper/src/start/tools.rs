@@ -1,7 +1,7 @@
 //! What a keeper begins with.
 
 use crate::clock;
-use crate::input::desk::Desk;
+use crate::input::writes::InputState;
 use crate::output::capture::Capture;
 use crate::output::indexing::Indexing;
 use crate::output::mirror::Mirror;
@@ -18,7 +18,7 @@ use std::io;
 #[derive(Debug)]
 pub struct Tools {
     pub capture: Capture,
-    pub desk: Desk,
+    pub input: InputState,
     pub bell: Bell,
     /// `None` where it cannot be had: a help for readers is no reason not to run.
     pub indexing: Option<Indexing>,
@@ -44,7 +44,7 @@ impl Tools {
         };
         Ok(Tools {
             capture,
-            desk: Desk::resume(&shared.channel)?,
+            input: InputState::resume(&shared.channel)?,
             bell: Bell::for_relatives()?,
             indexing: Indexing::resume(&shared.directory).ok(),
             signs,

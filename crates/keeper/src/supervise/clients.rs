@@ -1,6 +1,6 @@
 //! Who is connected to the control socket, and what they wait for.
 //!
-//! Requests come in as lines; each becomes an [`Asked`] for the keeper to answer, now or when what it
+//! Requests come in as lines; each becomes a [`ClientRequest`] for the keeper to answer, now or when what it
 //! waits for has come. A client that does not read its answers, or sends what is no request, is let
 //! go: it can connect again, and nothing of the job depends on it.
 
@@ -67,7 +67,7 @@ impl Written {
 
 /// A request to answer.
 #[derive(Debug)]
-pub struct Asked {
+pub struct ClientRequest {
     pub client: ClientId,
     pub request: Request,
 }
@@ -101,14 +101,14 @@ impl Clients {
     }
 
     /// Reads what a client sent. One that has left is not there any more afterwards.
-    pub fn read(&mut self, id: ClientId) -> Vec<Asked> {
+    pub fn read(&mut self, id: ClientId) -> Vec<ClientRequest> {
         let Some(client) = self.list.iter_mut().find(|client| client.id == id) else {
             return Vec::new();
         };
         match client.read_requests() {
             Some(requests) => requests
                 .into_iter()
-                .map(|request| Asked {
+                .map(|request| ClientRequest {
                     client: id,
                     request,
                 })

@@ -10,10 +10,10 @@ use crate::clock;
 use crate::errands::dispatch::Errands;
 use crate::errands::errand;
 use crate::hooks::Hook;
-use crate::input::desk::Desk;
+use crate::input::writes::InputState;
 use crate::output::taking::Output;
-use crate::pair::company::{Company, Pair, Which};
-use crate::signs::noticing::Noticing;
+use crate::pair::partner::{Pair, PairRole, Partner};
+use crate::signs::sign_watch::SignWatch;
 use crate::start::findable::Finding;
 use crate::start::leader::Leader;
 use crate::start::tools::{self, Tools};
@@ -40,8 +40,8 @@ pub struct Keeper<'a> {
     pub(crate) leader: Leader,
     pub(crate) processes: Observed,
     pub(crate) output: Output,
-    pub(crate) signs: Noticing,
-    pub(crate) desk: Desk,
+    pub(crate) signs: SignWatch,
+    pub(crate) input: InputState,
     pub(crate) clients: Clients,
     pub(crate) stop: Stop,
     pub(crate) end: End,
@@ -61,18 +61,18 @@ impl<'a> Keeper<'a> {
         tools: Tools,
         leader: Leader,
         how: Keeping,
-        company: Company,
+        partner: Partner,
         finding: Finding,
     ) -> Box<Keeper<'a>> {
         let Tools {
             capture,
-            desk,
+            input,
             bell,
             indexing,
             signs,
         } = tools;
         let mirror = tools::begin_mirror(&mut job, &capture);
-        let signs = Noticing::new(signs, capture.size());
+        let signs = SignWatch::new(signs, capture.size());
         let state = job.state();
         // The journal may not say that the job was adopted: the disk was full, or a predecessor died first.
         let adopted = state.kept.as_ref().is_some_and(|kept| kept.adopted)
@@ -94,7 +94,7 @@ impl<'a> Keeper<'a> {
             processes: Observed::new(tree),
             output: Output::new(capture, mirror, indexing),
             signs,
-            desk,
+            input,
             clients: Clients::default(),
             stop: Stop::None,
             end: End::new(),
@@ -112,12 +112,12 @@ impl<'a> Keeper<'a> {
         if how == Keeping::Adopted {
             output.look_back(job, signs);
         }
-        keeper.pair.set(company, &mut keeper.processes.tree);
+        keeper.pair.set(partner, &mut keeper.processes.tree);
         keeper
     }
 
     /// Keeps the job until nothing of it is left. Returns at once in a standby that it has forked.
-    pub fn run(mut self: Box<Self>) -> io::Result<Which> {
+    pub fn run(mut self: Box<Self>) -> io::Result<PairRole> {
         let resumed = self.resume();
         self.attempt(Paused::Work, resumed);
         let heeded = self.heed_place();
@@ -133,9 +133,9 @@ impl<'a> Keeper<'a> {
                 // The standby has a copy of the socket, and may take a while to end.
                 self.job.shared.listener.close();
                 self.dismiss_standby();
-                return Ok(Which::Keeper);
+                return Ok(PairRole::Keeper);
             }
-            if let standby @ Which::Standby { .. } = self.find_company() {
+            if let standby @ PairRole::Standby { .. } = self.ensure_standby() {
                 return Ok(standby);
             }
             let wakes = self.sleep()?;
@@ -197,7 +197,7 @@ impl<'a> Keeper<'a> {
             Wake::Place => self.heed_place(),
             Wake::Connection => {
                 let shared = &*self.job.shared;
-                self.clients.accept(&shared.listener, shared.most_clients)
+                self.clients.accept(&shared.listener, shared.max_clients)
             }
             Wake::Client(id) => self.serve(id),
         }
@@ -262,7 +262,7 @@ impl<'a> Keeper<'a> {
         if self.timeout_at().is_some_and(|at| at <= now) {
             self.time_out()?;
         }
-        if self.desk.look_at.is_some_and(|at| at <= now) {
+        if self.input.look_at.is_some_and(|at| at <= now) {
             self.look_for_input()?;
         }
         self.notice_time()?;

@@ -43,8 +43,8 @@ impl KeptJob<'_> {
 
     /// Lets the next job have the named lock.
     pub fn release_lock(&self) {
-        if let Some(turn) = &self.shared.turn {
-            turn.release();
+        if let Some(lock) = &self.shared.named_lock {
+            lock.release();
         }
     }
 }

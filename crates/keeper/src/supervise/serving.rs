@@ -1,6 +1,6 @@
 //! Answering those who are connected.
 
-use crate::supervise::clients::{Asked, ClientId};
+use crate::supervise::clients::{ClientId, ClientRequest};
 use crate::supervise::keeper::Keeper;
 use crate::tree::members;
 use outlive_core::control::{Reply, Request};
@@ -27,7 +27,7 @@ impl Keeper<'_> {
         answered
     }
 
-    fn answer(&mut self, Asked { client, request }: Asked) -> io::Result<()> {
+    fn answer(&mut self, ClientRequest { client, request }: ClientRequest) -> io::Result<()> {
         match request {
             Request::News { seq, output } => self.clients.await_news(client, seq, output),
             Request::Stop {

@@ -191,7 +191,7 @@ impl Keeper<'_> {
         }
         let asked_by_guard = self.call_off(guard);
         if waits {
-            self.give_up_turn();
+            self.give_up_waiting();
             // If the end cannot be recorded, this is tried again after a moment.
             let _ = self.look_at_leader();
         }

@@ -83,7 +83,7 @@ impl Keeper<'_> {
         if self.output.capture.feed() == Feed::Open {
             sources.add(Wake::Output, self.output_fd(), Interest::Readable);
         }
-        let delivers = self.desk.is_busy() && !self.is_waiting();
+        let delivers = self.input.is_busy() && !self.is_waiting();
         if let (true, Some(fd)) = (delivers, self.job.shared.channel.writable()) {
             sources.add(Wake::Room, fd, Interest::Writable);
         }
@@ -104,7 +104,7 @@ impl Keeper<'_> {
 
     fn add_clients<'a>(&'a self, sources: &mut Sources<'a>) {
         let shared = &*self.job.shared;
-        if self.clients.count() < shared.most_clients {
+        if self.clients.count() < shared.max_clients {
             let listener = shared.listener.as_fd();
             sources.add(Wake::Connection, listener, Interest::Readable);
         }
@@ -126,8 +126,8 @@ impl Keeper<'_> {
         [
             self.timeout_at(),
             self.stop.deadline(),
-            self.desk.look_at,
-            self.desk.turn_ends_at(),
+            self.input.look_at,
+            self.input.turn_ends_at(),
             self.signs_due_at(),
             self.output.capture.due_at(),
             self.errands.end_at(),

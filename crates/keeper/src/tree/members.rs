@@ -54,7 +54,7 @@ pub struct Members {
 }
 
 /// How often they are looked for anew because all that were found had ended.
-const MOST_TRIES: usize = 4;
+const MAX_TRIES: usize = 4;
 
 /// What became of a signal to the tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl Tree {
             true => Range::Anywhere,
             false => Range::Descendants,
         };
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             let found = walk::find(self, range, self.keeper, ended)?;
             let opened = found.processes.iter().map(|process| member(*process));
             let list: Vec<Member> = opened
@@ -233,7 +233,7 @@ impl Tree {
     }
 
     /// Whether a process is a child of this front and not the job's: the front had it before, or it was left behind
-    /// by somebody else. Asked of one that does not bear the job's mark.
+    /// by somebody else. Asked about a process that does not bear the job's mark.
     fn is_strange_child(&self, pid: i32) -> io::Result<bool> {
         if !self.is_front {
             return Ok(false);

@@ -69,7 +69,7 @@ pub enum Sure {
 
 /// Each pass after the second means that somebody died or forked during the one before. A tree that is being
 /// stopped settles within three or four; one that forks without end never does, and its keeper must go on.
-const MOST_PASSES: usize = 8;
+const MAX_PASSES: usize = 8;
 
 /// Finds them, from the keeper on down. `ended` is a child of the keeper that has not been waited for.
 pub fn find(
@@ -87,7 +87,7 @@ pub fn find(
     };
     let mut ever = HashSet::new();
     let mut before = None;
-    for _ in 0..MOST_PASSES {
+    for _ in 0..MAX_PASSES {
         let Pass { living, vanished } = walk.pass()?;
         // A search of all processes takes long enough for one to pass by it, so it is done twice.
         let is_none = living.is_empty() && range == Range::Descendants;

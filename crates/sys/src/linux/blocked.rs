@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
 
 /// A list longer than this is a server's, not a prompt's.
-const MOST_FDS: u64 = 1024;
+const MAX_FDS: u64 = 1024;
 const POLLIN: i16 = 1;
 const EPOLLIN: u32 = 1;
 
@@ -86,7 +86,7 @@ impl Call {
 
 /// `struct pollfd { int fd; short events; short revents; }`
 fn polled(pid: i32, list: u64, count: u64) -> Vec<i32> {
-    let entries = memory(pid, list, count.min(MOST_FDS) * 8);
+    let entries = memory(pid, list, count.min(MAX_FDS) * 8);
     entries
         .chunks_exact(8)
         .filter(|entry| i16::from_ne_bytes([entry[4], entry[5]]) & POLLIN != 0)
@@ -96,7 +96,7 @@ fn polled(pid: i32, list: u64, count: u64) -> Vec<i32> {
 
 /// A bit for each descriptor below `count`.
 fn selected(pid: i32, count: u64, set: u64) -> Vec<i32> {
-    let count = count.min(MOST_FDS);
+    let count = count.min(MAX_FDS);
     let bits = memory(pid, set, count.div_ceil(64) * 8);
     (0..count as usize)
         .filter(|fd| {

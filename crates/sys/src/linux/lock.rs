@@ -22,10 +22,10 @@ pub struct Lock(File);
 
 /// Whether a lock was to be had.
 #[derive(Debug)]
-pub enum Locked {
-    Mine(Lock),
+pub enum LockResult {
+    Acquired(Lock),
     /// Somebody else has it.
-    Taken,
+    Held,
 }
 
 fn whole_file(kind: i32) -> libc::flock {
@@ -102,23 +102,23 @@ fn try_flock(file: &File, kind: i32) -> io::Result<bool> {
 
 /// Takes the lock if it is free, without waiting. On a file whose description holds it already
 /// (handed down by a parent), this is how the heir says so.
-pub fn take(file: File) -> io::Result<Locked> {
+pub fn take(file: File) -> io::Result<LockResult> {
     try_to_lock(file, libc::F_WRLCK)
 }
 
 /// The same for a lock that others may share, which is to be had unless somebody has it alone.
-pub fn share(file: File) -> io::Result<Locked> {
+pub fn share(file: File) -> io::Result<LockResult> {
     try_to_lock(file, libc::F_RDLCK)
 }
 
-fn try_to_lock(file: File, kind: i32) -> io::Result<Locked> {
+fn try_to_lock(file: File, kind: i32) -> io::Result<LockResult> {
     let is_mine = match try_range(&file, whole_file(kind)) {
         Err(error) if is_unknown(&error) => try_flock(&file, kind),
         other => other,
     };
     Ok(match is_mine? {
-        true => Locked::Mine(Lock(file)),
-        false => Locked::Taken,
+        true => LockResult::Acquired(Lock(file)),
+        false => LockResult::Held,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::linux::child::fork_to_exit;
 use crate::linux::file::Rewrites;
-use crate::linux::lock::{self, Locked};
+use crate::linux::lock::{self, LockResult};
 use crate::linux::own::check;
 use crate::linux::pidfd::{self, PidFd, Status, wait_for_child};
 use crate::linux::pipe::{self, Moved};
@@ -135,7 +135,7 @@ pub fn locks(directory: &Path) -> io::Result<bool> {
     let first = lock::take(open()?);
     let second = open().and_then(|file| lock::is_taken(&file));
     fs::remove_file(&path)?;
-    Ok(matches!(first?, Locked::Mine(_)) && second?)
+    Ok(matches!(first?, LockResult::Acquired(_)) && second?)
 }
 
 /// Whether single bytes can be locked here.

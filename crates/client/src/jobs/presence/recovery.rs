@@ -11,7 +11,7 @@ use outlive_core::ending::{self, Remaining};
 use outlive_core::event::{Event, LingeringEnded, Moment};
 use outlive_core::outcome::{End, EndedBy, NotStarted, Outcome};
 use outlive_core::{JobDir, JobId, JournalWriter, Phase, Spec, State, doorbell, output, words};
-use outlive_sys::lock::{self, Lock, Locked};
+use outlive_sys::lock::{self, Lock, LockResult};
 use std::io;
 use std::thread;
 
@@ -172,9 +172,9 @@ pub fn abandon(outlive: &Outlive, id: &JobId, reason: &str) -> Result<(), Error>
             return Ok(());
         }
         match lock::take(open_lock(&job)?).map_err(failed())? {
-            Locked::Mine(lock) => break lock,
+            LockResult::Acquired(lock) => break lock,
             // Its keepers hold the lock and are about to exit.
-            Locked::Taken => thread::sleep(SHORT_PAUSE),
+            LockResult::Held => thread::sleep(SHORT_PAUSE),
         }
     };
     let mut journal = JournalWriter::open(&job.journal())?;
@@ -196,7 +196,7 @@ pub fn abandon(outlive: &Outlive, id: &JobId, reason: &str) -> Result<(), Error>
         return Ok(());
     }
     // No keeper can be started to ring the doorbells. The next verb would find the same.
-    if let Locked::Mine(_lock) = lock::take(open_lock(&job)?).map_err(failed())? {
+    if let LockResult::Acquired(_lock) = lock::take(open_lock(&job)?).map_err(failed())? {
         let mut journal = JournalWriter::open(&job.journal())?;
         if !journal.state().is_final() {
             close(&job, &mut journal, 0, 0).map_err(failed())?;

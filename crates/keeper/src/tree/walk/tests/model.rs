@@ -5,7 +5,7 @@
 //! entry, and where the last entry is gone goes on by its place (`get_children_pid` in fs/proc/array.c). A
 //! number that is free is used again.
 
-use super::super::{Found, Look, MOST_PASSES, Processes, Range, Sure};
+use super::super::{Found, Look, MAX_PASSES, Processes, Range, Sure};
 use outlive_core::ProcRef;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ use std::io;
 const INIT: i32 = 1;
 pub const KEEPER: i32 = 2;
 /// So few numbers that they are used again.
-const MOST_PROCESSES: i32 = 24;
+const MAX_PROCESSES: i32 = 24;
 
 /// Whose mark a process bears; what it forks inherits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,7 +196,7 @@ impl Model {
         if found.sure == Sure::No {
             // Each spoils the pass that it falls into and the next one at most, and two are always needed.
             let passes = 2 + 2 * (now.history.len() - 1);
-            wrong.extend((passes <= MOST_PASSES).then_some(Wrong::UnsureForNoReason));
+            wrong.extend((passes <= MAX_PASSES).then_some(Wrong::UnsureForNoReason));
             return wrong;
         }
         let was_none = now.history.iter().any(HashSet::is_empty);
@@ -230,7 +230,7 @@ impl Model {
 impl Now {
     fn begin(&mut self, parent: i32, mark: Mark, subreaper: bool, reaps: bool) {
         let free = |pid: &i32| !self.processes.contains_key(pid);
-        let after = self.last_pid + 1..=MOST_PROCESSES;
+        let after = self.last_pid + 1..=MAX_PROCESSES;
         let Some(pid) = after.chain(1..=self.last_pid).find(free) else {
             return;
         };
@@ -382,7 +382,7 @@ impl Processes for Model {
 
     fn all(&self) -> io::Result<Vec<i32>> {
         let mut listed = Vec::new();
-        for pid in 1..=MOST_PROCESSES {
+        for pid in 1..=MAX_PROCESSES {
             self.pass_time();
             listed.extend(self.process(pid).map(|_| pid));
         }

@@ -13,16 +13,16 @@ use std::io;
 
 /// What a keeper looks for in the job.
 #[derive(Debug)]
-pub(crate) struct Noticing {
+pub(crate) struct SignWatch {
     /// `None` if nothing was asked for, and once the job has ended.
     signs: Option<Box<Signs>>,
     /// The size of the output at the last look.
     seen: u64,
 }
 
-impl Noticing {
-    pub fn new(signs: Option<Box<Signs>>, seen: u64) -> Noticing {
-        Noticing { signs, seen }
+impl SignWatch {
+    pub fn new(signs: Option<Box<Signs>>, seen: u64) -> SignWatch {
+        SignWatch { signs, seen }
     }
 
     /// Looks at new output, before any of it may be dropped. Does nothing if nothing was asked for.
@@ -126,7 +126,7 @@ impl Keeper<'_> {
         }
         if self.signs.is_prompt_due(now) {
             let awaiting = self.awaiting()?;
-            let accepted = self.desk.accepted();
+            let accepted = self.input.accepted();
             self.signs.looked_for_prompt(awaiting, size, accepted);
         }
         self.signs.journal(&mut self.job);

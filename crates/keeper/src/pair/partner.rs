@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// The other process of the pair, as the keeper at work knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Company {
+pub enum Partner {
     /// The process that has forked this one.
     Parent(i32),
     /// A process that this one has forked.
@@ -37,7 +37,7 @@ pub enum Company {
 
 /// Which process this is after a standby was made, or was not.
 #[derive(Debug)]
-pub enum Which {
+pub enum PairRole {
     Keeper,
     /// The new standby, of the keeper with this pid.
     Standby {
@@ -50,7 +50,7 @@ pub enum Which {
 ///
 /// Something may kill every one of them as soon as it begins, and would else have the pair fork as fast as it can.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Haste {
+pub struct Backoff {
     /// How many in a row lived less than [`YOUNG`].
     young: u32,
 }
@@ -62,7 +62,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(125);
 /// Verbs wait for a keeper some seconds: one that takes over after this pause still answers them.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-impl Haste {
+impl Backoff {
     /// One has died after having lived this long: says how long to wait before the next begins.
     pub fn after(&mut self, lived: Duration) -> Duration {
         if lived >= YOUNG {
@@ -77,48 +77,48 @@ impl Haste {
     }
 }
 
-impl Company {
+impl Partner {
     /// Right after this process was forked by its standby. One that is gone already is none.
-    pub fn of_parent(parent: i32) -> Company {
+    pub fn of_parent(parent: i32) -> Partner {
         match own::hear_of_parent(parent) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Company::NOBODY,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Partner::NOBODY,
             // Where the kernel does not tell of its end, it is believed to live, as it mostly does.
-            _ => Company::Parent(parent),
+            _ => Partner::Parent(parent),
         }
     }
 
     /// None could be made just now.
-    pub fn alone_for_a_while() -> Company {
-        Company::Alone {
+    pub fn alone_for_a_while() -> Partner {
+        Partner::Alone {
             until: clock::now() + FIRST_PAUSE,
         }
     }
 
     /// Nobody yet.
-    pub const NOBODY: Company = Company::Alone {
+    pub const NOBODY: Partner = Partner::Alone {
         until: BootTime::from_ms(0),
     };
 
     pub fn pid(self) -> Option<i32> {
         match self {
-            Company::Parent(pid) | Company::Child { pid, .. } => Some(pid),
-            Company::Alone { .. } => None,
+            Partner::Parent(pid) | Partner::Child { pid, .. } => Some(pid),
+            Partner::Alone { .. } => None,
         }
     }
 
     /// The partner, if this process has to wait for it.
     pub fn child(self) -> Option<i32> {
         match self {
-            Company::Child { pid, .. } => Some(pid),
-            Company::Parent(_) | Company::Alone { .. } => None,
+            Partner::Child { pid, .. } => Some(pid),
+            Partner::Parent(_) | Partner::Alone { .. } => None,
         }
     }
 
     /// When another standby is to be made.
     pub fn due_at(self) -> Option<BootTime> {
         match self {
-            Company::Alone { until } => Some(until),
-            Company::Parent(_) | Company::Child { .. } => None,
+            Partner::Alone { until } => Some(until),
+            Partner::Parent(_) | Partner::Child { .. } => None,
         }
     }
 }
@@ -126,42 +126,42 @@ impl Company {
 /// What a keeper knows about the pair.
 #[derive(Debug)]
 pub(crate) struct Pair {
-    company: Company,
+    partner: Partner,
     /// How the standbys that this keeper has forked have fared.
-    haste: Haste,
+    backoff: Backoff,
     pub finding: Finding,
 }
 
 impl Pair {
     pub fn new(finding: Finding) -> Pair {
         Pair {
-            company: Company::NOBODY,
-            haste: Haste::default(),
+            partner: Partner::NOBODY,
+            backoff: Backoff::default(),
             finding,
         }
     }
 
     /// The standby, if this process has to wait for it.
     pub fn child(&self) -> Option<i32> {
-        self.company.child()
+        self.partner.child()
     }
 
     /// When another standby is to be made.
     pub fn due_at(&self) -> Option<BootTime> {
-        self.company.due_at()
+        self.partner.due_at()
     }
 
-    pub fn set(&mut self, company: Company, tree: &mut Tree) {
-        self.company = company;
-        tree.partner = company.pid();
+    pub fn set(&mut self, partner: Partner, tree: &mut Tree) {
+        self.partner = partner;
+        tree.partner = partner.pid();
     }
 
     /// Notices that the parent has ended, if it was the standby.
     pub fn look_at_parent(&mut self, tree: &mut Tree) {
-        if let Company::Parent(pid) = self.company
+        if let Partner::Parent(pid) = self.partner
             && own::parent_pid() != Some(pid)
         {
-            self.set(Company::NOBODY, tree);
+            self.set(Partner::NOBODY, tree);
         }
     }
 
@@ -176,16 +176,16 @@ impl Pair {
 
     /// Whether this ended child was the standby. If so, it is reaped.
     pub fn was_standby(&mut self, pid: i32, tree: &mut Tree) -> io::Result<bool> {
-        match self.company {
-            Company::Child {
+        match self.partner {
+            Partner::Child {
                 pid: standby,
                 since,
                 ..
             } if standby == pid => {
                 process::reap_child(pid)?;
                 let now = clock::now();
-                let until = now + self.haste.after(now.since(since));
-                self.set(Company::Alone { until }, tree);
+                let until = now + self.backoff.after(now.since(since));
+                self.set(Partner::Alone { until }, tree);
                 Ok(true)
             }
             _ => Ok(false),
@@ -195,9 +195,9 @@ impl Pair {
     /// Whether a standby is to be forked now. One that was forked before there was a leader is killed and replaced:
     /// it could not learn how the leader ends.
     fn needs_standby(&self, has_leader: bool) -> bool {
-        match self.company {
-            Company::Alone { until } => until <= clock::now(),
-            Company::Child {
+        match self.partner {
+            Partner::Alone { until } => until <= clock::now(),
+            Partner::Child {
                 pid,
                 knows_leader: false,
                 ..
@@ -205,23 +205,23 @@ impl Pair {
                 let _ = process::kill_child(pid).and_then(|()| process::wait_for_child(pid));
                 true
             }
-            Company::Child { .. } | Company::Parent(_) => false,
+            Partner::Child { .. } | Partner::Parent(_) => false,
         }
     }
 
     /// No process or memory could be had for a standby. This counts as if it had died at once.
     fn could_not_fork(&mut self, now: BootTime, tree: &mut Tree) {
-        let until = now + self.haste.after(Duration::ZERO).max(FIRST_PAUSE);
-        self.set(Company::Alone { until }, tree);
+        let until = now + self.backoff.after(Duration::ZERO).max(FIRST_PAUSE);
+        self.set(Partner::Alone { until }, tree);
     }
 }
 
 impl Keeper<'_> {
     /// Makes a new standby if there is none. Returns in both processes.
-    pub(crate) fn find_company(&mut self) -> Which {
+    pub(crate) fn ensure_standby(&mut self) -> PairRole {
         let has_leader = self.leader.awaited().is_some();
         if !self.pair.needs_standby(has_leader) {
-            return Which::Keeper;
+            return PairRole::Keeper;
         }
         let now = clock::now();
         let keeper = own::pid();
@@ -232,10 +232,10 @@ impl Keeper<'_> {
             Ok(Forked::Child) => return self.become_standby(keeper),
             Err(_) => {
                 self.pair.could_not_fork(now, tree);
-                return Which::Keeper;
+                return PairRole::Keeper;
             }
         };
-        let standby = Company::Child {
+        let standby = Partner::Child {
             pid,
             since: now,
             knows_leader: has_leader,
@@ -245,18 +245,18 @@ impl Keeper<'_> {
         let _ = tools::identify(pid)
             .and_then(|standby| self.job.ledger.write(&[Event::NewStandby { standby }]));
         self.job.reach(Hook::NewStandby);
-        Which::Keeper
+        PairRole::Keeper
     }
 
     /// In the new process: keeps the leader's descriptor. Everything else that belongs to the keeper alone, such as
     /// its connections, is closed when this copy of the keeper is dropped.
-    fn become_standby(&mut self, keeper: i32) -> Which {
+    fn become_standby(&mut self, keeper: i32) -> PairRole {
         // Leave the keeper's session: somebody may send a signal to all of it.
         let _ = own::new_session();
         let process = self.job.state().phase.leader().map(|leader| leader.process);
         let leader = std::mem::replace(&mut self.leader, Leader::Waiting(None));
         self.job.shared.leader = process.zip(leader.into_pidfd());
-        Which::Standby {
+        PairRole::Standby {
             of: keeper,
             finding: self.pair.finding.known(),
         }
@@ -269,9 +269,9 @@ mod tests {
 
     #[test]
     fn those_that_die_young_are_replaced_more_and_more_slowly() {
-        let mut haste = Haste::default();
+        let mut backoff = Backoff::default();
         let lived = YOUNG - Duration::from_millis(1);
-        let pauses: Vec<u128> = (0..12).map(|_| haste.after(lived).as_millis()).collect();
+        let pauses: Vec<u128> = (0..12).map(|_| backoff.after(lived).as_millis()).collect();
         assert_eq!(
             pauses,
             [0, 0, 0, 250, 500, 1000, 1000, 1000, 1000, 1000, 1000, 1000]
@@ -280,16 +280,16 @@ mod tests {
 
     #[test]
     fn one_that_lived_long_is_replaced_at_once_and_the_count_begins_anew() {
-        let mut haste = Haste::default();
-        let last = (0..9).map(|_| haste.after(Duration::ZERO)).last();
+        let mut backoff = Backoff::default();
+        let last = (0..9).map(|_| backoff.after(Duration::ZERO)).last();
         assert_eq!(last, Some(LONGEST_PAUSE));
-        assert_eq!(haste.after(YOUNG), Duration::ZERO);
-        assert_eq!(haste.after(Duration::ZERO), Duration::ZERO);
+        assert_eq!(backoff.after(YOUNG), Duration::ZERO);
+        assert_eq!(backoff.after(Duration::ZERO), Duration::ZERO);
     }
 
     #[test]
     fn a_count_of_any_size_has_a_pause() {
-        let mut haste = Haste { young: u32::MAX };
-        assert_eq!(haste.after(Duration::ZERO), LONGEST_PAUSE);
+        let mut backoff = Backoff { young: u32::MAX };
+        assert_eq!(backoff.after(Duration::ZERO), LONGEST_PAUSE);
     }
 }

@@ -28,7 +28,7 @@ const RETURN: Duration = Duration::from_secs(5);
 
 /// What the acting keeper knows of the job's input.
 #[derive(Debug, Default)]
-pub struct Desk {
+pub struct InputState {
     writes: Writes,
     line: Line,
     turn: Turn,
@@ -51,9 +51,9 @@ enum Turn {
     Absent { token: String, until: BootTime },
 }
 
-impl Desk {
+impl InputState {
     /// Goes on where a predecessor was.
-    pub fn resume(channel: &Channel) -> io::Result<Desk> {
+    pub fn resume(channel: &Channel) -> io::Result<InputState> {
         let writes = channel
             .spool()
             .map(|spool| spool.resume())
@@ -73,12 +73,12 @@ impl Desk {
             },
             None => Turn::Anybody,
         };
-        Ok(Desk {
+        Ok(InputState {
             pending: channel.pending(writes.committed)?,
             writes,
             line,
             turn,
-            ..Desk::default()
+            ..InputState::default()
         })
     }
 
@@ -113,12 +113,12 @@ impl Desk {
 impl Keeper<'_> {
     /// Takes a write, or has it wait for its turn.
     pub fn take_write(&mut self, client: ClientId, write: Write) -> io::Result<()> {
-        if !self.desk.is_turn_of(client, &write) {
-            self.desk.queue.push_back((client, write));
+        if !self.input.is_turn_of(client, &write) {
+            self.input.queue.push_back((client, write));
             return Ok(());
         }
         // What was accepted before is so still, whatever has happened since.
-        let known = self.desk.writes.knows(&write.id);
+        let known = self.input.writes.knows(&write.id);
         if let (false, Some(reason)) = (known, self.refusal()) {
             let reason = reason.to_owned();
             self.clients.reply(client, &Reply::Refused { reason });
@@ -127,7 +127,7 @@ impl Keeper<'_> {
         self.accept(&write)?;
         self.job.reach(Hook::InputAccepted);
         self.signs.input_came();
-        self.desk.turn = match write.more {
+        self.input.turn = match write.more {
             true => Turn::Client(client),
             false => Turn::Anybody,
         };
@@ -148,7 +148,7 @@ impl Keeper<'_> {
     fn refusal(&self) -> Option<&'static str> {
         match self.job.ledger.state().end() {
             Some(_) => Some("it has ended"),
-            None if self.desk.writes.eof => Some("its input was closed"),
+            None if self.input.writes.eof => Some("its input was closed"),
             // There is no reader yet, which is not to say that there will be none.
             None if self.is_waiting() && self.job.shared.channel.pipe().is_some() => None,
             None => self.job.shared.channel.refusal(),
@@ -156,7 +156,7 @@ impl Keeper<'_> {
     }
 
     fn accept(&mut self, write: &Write) -> io::Result<()> {
-        let Desk { writes, line, .. } = &mut self.desk;
+        let InputState { writes, line, .. } = &mut self.input;
         let Some(spool) = self.job.shared.channel.spool() else {
             return Ok(());
         };
@@ -177,18 +177,18 @@ impl Keeper<'_> {
 
     /// Hands the job what it takes, and answers those who waited for that.
     pub fn deliver(&mut self) -> io::Result<()> {
-        let committed = self.desk.writes.committed;
+        let committed = self.input.writes.committed;
         let waits = self.is_waiting();
         if !waits && self.job.shared.channel.deliver(committed).is_err() {
             return self.give_up_input();
         }
-        self.desk.pending = self.job.shared.channel.pending(committed)?;
-        if !waits && self.desk.pending == 0 && self.desk.writes.eof {
+        self.input.pending = self.job.shared.channel.pending(committed)?;
+        if !waits && self.input.pending == 0 && self.input.writes.eof {
             self.job.shared.channel.close();
             self.job.reach(Hook::InputEnded);
         }
         self.look_soon();
-        if self.desk.pending <= ROOM {
+        if self.input.pending <= ROOM {
             self.clients.tell_room();
         }
         self.serve_queue()
@@ -197,7 +197,7 @@ impl Keeper<'_> {
     /// The job reads no more: what waits for it never will be read.
     fn give_up_input(&mut self) -> io::Result<()> {
         self.job.shared.channel.close();
-        self.desk.pending = 0;
+        self.input.pending = 0;
         self.clients
             .tell_no_room("it has closed its standard input".to_owned());
         self.serve_queue()
@@ -205,14 +205,16 @@ impl Keeper<'_> {
 
     /// Lets the next in turn write, once nobody is in the middle of a write.
     pub fn serve_queue(&mut self) -> io::Result<()> {
-        match &self.desk.turn {
+        match &self.input.turn {
             Turn::Client(holder) if self.clients.is_there(*holder) => return Ok(()),
             Turn::Absent { until, .. } if clock::now() < *until => {
                 return self.serve_returned();
             }
-            Turn::Client(_) | Turn::Absent { .. } | Turn::Anybody => self.desk.turn = Turn::Anybody,
+            Turn::Client(_) | Turn::Absent { .. } | Turn::Anybody => {
+                self.input.turn = Turn::Anybody
+            }
         }
-        match self.desk.queue.pop_front() {
+        match self.input.queue.pop_front() {
             Some((client, write)) if self.clients.is_there(client) => {
                 let taken = self.take_write(client, write);
                 self.unless_failed(client, taken)
@@ -225,11 +227,11 @@ impl Keeper<'_> {
     /// The one who is waited for may have come back among those who wait.
     fn serve_returned(&mut self) -> io::Result<()> {
         let place = self
-            .desk
+            .input
             .queue
             .iter()
-            .position(|(client, write)| self.desk.is_turn_of(*client, write));
-        match place.and_then(|place| self.desk.queue.remove(place)) {
+            .position(|(client, write)| self.input.is_turn_of(*client, write));
+        match place.and_then(|place| self.input.queue.remove(place)) {
             Some((client, write)) => {
                 let taken = self.take_write(client, write);
                 self.unless_failed(client, taken)
@@ -270,21 +272,21 @@ impl Keeper<'_> {
         awaiting::look(
             &self.job.shared.channel,
             &self.processes.tree,
-            self.desk.pending,
+            self.input.pending,
         )
     }
 
     /// There was a sign of life: whoever waits for a prompt may soon have one.
     pub fn look_soon(&mut self) {
         if self.clients.is_input_awaited() {
-            self.desk.look_gap = FIRST_LOOK;
-            self.desk.look_at = Some(clock::now() + FIRST_LOOK);
+            self.input.look_gap = FIRST_LOOK;
+            self.input.look_at = Some(clock::now() + FIRST_LOOK);
         }
     }
 
     /// Looks on behalf of those who wait for it.
     pub fn look_for_input(&mut self) -> io::Result<()> {
-        self.desk.look_at = None;
+        self.input.look_at = None;
         if !self.clients.is_input_awaited() {
             return Ok(());
         }
@@ -298,8 +300,8 @@ impl Keeper<'_> {
         match awaiting {
             Ok(Some(awaiting)) => self.clients.tell_input(&Reply::InputAwaited { awaiting }),
             Ok(None) | Err(_) => {
-                self.desk.look_gap = (self.desk.look_gap * 2).clamp(FIRST_LOOK, LONGEST_LOOK);
-                self.desk.look_at = Some(clock::now() + self.desk.look_gap);
+                self.input.look_gap = (self.input.look_gap * 2).clamp(FIRST_LOOK, LONGEST_LOOK);
+                self.input.look_at = Some(clock::now() + self.input.look_gap);
             }
         }
         Ok(())
