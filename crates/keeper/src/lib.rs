@@ -5,17 +5,16 @@
 //!                       └─fork─► keeper (subreaper, asleep in poll)
 //!                                   └─fork─► leader (own session)
 //! ```
-//! The two share everything a keeper needs and cannot make again: the job's lock, the reading end of
-//! its feed, the listening control socket, the gate its leader starts through. When the keeper dies
-//! the standby becomes the keeper by the same code that serves every keeper: read the journal, go on
-//! from there.
+//! The two processes share everything that a keeper needs and cannot create again: the job's lock, the reading end of
+//! its feed, the listening control socket, and the gate through which its leader starts. When the keeper dies, the
+//! standby becomes the keeper. It runs the same code as every keeper: read the journal and continue from there.
 //!
 //! | folder | owns |
 //! |---|---|
-//! | `pair` | the two processes: how they come about, and taking over |
+//! | `pair` | the two processes: how they are created, and taking over |
 //! | `start` | what a keeper begins with, and bringing the leader to its program |
 //! | `supervise` | the loop, clients, stopping the job, recording its end |
-//! | `output` | the job's output: taken, stored, indexed, copied |
+//! | `output` | the job's output: reading, storing, indexing, copying |
 //! | `input` | the job's input, and its terminal |
 //! | `signs` | watched lines, readiness, silence, prompts |
 //! | `errands` | processes that work for the keeper: doorbells, waiting for a lock |
@@ -45,9 +44,8 @@ pub use signs::watch;
 
 /// The whole program: one argument, the job directory. Returns the exit code.
 ///
-/// With `foreground` as a second one it stays in the place of its caller (`front.rs`), and has its own pid as a third
-/// one once it is marked. A keeper starts it with two
-/// more, an errand and the keeper's own pid.
+/// With the second argument `foreground` it stays in the foreground (`front.rs`). Then it executes itself again with its
+/// own pid as a third argument. A keeper starts it with an errand and the keeper's own pid as arguments.
 pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> i32 {
     let arguments: Vec<_> = arguments.into_iter().skip(1).collect();
     match arguments.as_slice() {

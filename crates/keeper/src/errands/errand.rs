@@ -1,8 +1,8 @@
-//! Processes that a keeper runs for itself: to wait for its turn, to see whether the job is ready, to
-//! ring a doorbell.
+//! Processes that a keeper runs for itself: to wait for the lock, to find out whether the job is ready, to ring a
+//! doorbell.
 //!
-//! They are not the job's, and are marked so: stopping the job passes them over. Those that are this
-//! program itself end with the keeper that started them; its successor starts its own.
+//! They are not part of the job, and their mark says so: stopping the job leaves them alone. Those that run this program
+//! end with the keeper that started them, and its successor starts its own.
 
 use crate::MARK;
 use outlive_core::signal::Signal;

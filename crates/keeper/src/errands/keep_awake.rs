@@ -1,7 +1,7 @@
-//! Holding off sleep while the job is kept.
+//! Keeping the machine awake while the job is supervised.
 //!
-//! A helper (`systemd-inhibit … cat`) holds the machine awake until its input ends, which happens
-//! when both keepers are gone. It is not one of the job's processes, and is marked so.
+//! A helper (`systemd-inhibit … cat`) does this until its input ends, which happens when both keepers are gone. The
+//! helper is not part of the job, and its mark says so.
 
 use crate::errands::errand;
 use outlive_core::{JobDir, Spec};

@@ -1,11 +1,11 @@
-//! Waiting for a named lock: only one job at a time has it.
+//! Waiting for a named lock, which only one job at a time has.
 //!
-//! The lock is a file that both keepers have open as one, so it is held as long as one of them lives.
-//! There is no event for "it is free now", only a call that sleeps until then; so a process of its own
-//! makes that call, on the same open file, and when it ends the lock is the keepers'.
+//! The lock is a file that both keepers have open as one, so it is held as long as one of them lives. The kernel does not
+//! report when a lock becomes free; there is only a call that sleeps until then. So a process of its own makes that call
+//! on the same open file, and when it ends, the keepers have the lock.
 //!
-//! A job whose keepers were both killed lost its lock, and may still run. Its id is in the file: whoever
-//! gets the lock next waits for it to end.
+//! A job whose keepers were both killed has lost its lock and may still run. Its id is in the file, and whoever gets the
+//! lock next waits for that job to end.
 
 use crate::tree::host;
 use outlive_core::layout;
@@ -24,7 +24,7 @@ pub struct NamedLock {
     job: JobDir,
 }
 
-/// Whether it is this job's turn.
+/// Whether this job has the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockState {
     Ours,
@@ -62,7 +62,7 @@ impl NamedLock {
         self.file.try_clone()
     }
 
-    /// Writes down whose it is.
+    /// Writes this job's id into the file.
     pub fn sign(&self) -> io::Result<()> {
         let (_, id) = self.job.place()?;
         // An heir has it already, and others may read it at any moment.

@@ -1,8 +1,8 @@
-//! Ringing doorbells once the job has ended: at least once, recorded, never in the way of the end.
+//! Ringing doorbells after the job has ended: at least once, recorded, and without delaying the end.
 //!
-//! The end is journaled first. Then each doorbell is run by itself, with the event on its standard
-//! input, and what came of it is journaled; a failed one is tried again later. The job is closed when
-//! none is left to ring. Killed over it, the next keeper rings again what the journal does not tell of.
+//! The end is journaled first. Then each doorbell is run with the event on its standard input, and the result is
+//! journaled. A failed one is retried later. The job is closed when no doorbell is left to ring. If a keeper is killed
+//! meanwhile, its successor rings again every doorbell whose result is not in the journal.
 
 use crate::clock;
 use crate::errands::dispatch::Errands;

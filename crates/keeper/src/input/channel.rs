@@ -1,12 +1,11 @@
-//! The job's input, and for a job with a terminal its output: what a keeper's heir could not make
-//! again.
+//! The job's input, and its terminal if it has one: what a successor could not create again.
 //!
 //! ```text
 //!  pipe:      write ─► spool ─splice─► pipe ─► job
 //!  terminal:  write ─► spool ─splice─► inlet ─splice─► master ═ job ═ master ─splice─► feed
 //! ```
-//! Every arrow moves bytes and takes them from where they were in one step, and both ends of each are
-//! shared by the pair: a keeper killed anywhere loses and doubles none.
+//! Every arrow moves bytes in one step, and the pair shares both ends of each. So a keeper that is killed anywhere loses
+//! none and delivers none twice.
 
 use crate::input::spool::Spool;
 use outlive_core::{Input, JobDir, Spec};

@@ -1,8 +1,8 @@
-//! Typing into a terminal so that nothing is cut.
+//! Typing long lines into a terminal without losing anything.
 //!
-//! A terminal that hands over whole lines keeps at most 4,095 bytes of one and drops the rest
-//! silently. Its end-of-file character within a line hands over what is there so far, and the program
-//! reads on; so long lines are typed in stretches with that character between them.
+//! A terminal in line mode keeps at most 4,095 bytes of a line and silently drops the rest. Its end-of-file character
+//! within a line hands over what was typed so far, and the program continues to read. So a long line is typed in
+//! stretches with that character between them.
 
 use outlive_sys::terminal::Mode;
 

@@ -1,4 +1,4 @@
-//! Serving writes: in turn, each once, as fast as the job takes them.
+//! Handling writes to the job: one after the other, each once, as fast as the job reads them.
 
 use crate::clock;
 use crate::hooks::Hook;

@@ -1,13 +1,13 @@
 //! The job's output, byte for byte.
 //!
-//! Bytes move from the feed to the output file inside the kernel, taken and written in one step, so
-//! a keeper killed here loses and doubles none. Where the disk is full, or fails, the job goes on:
-//! what cannot be kept is taken out of the feed and the file grows by a hole of that size, so that
-//! offsets stay true. The hole is journaled as a gap once something can be written again, or at the
-//! end; a keeper that finds a hole nobody journaled knows that its predecessor died over it.
+//! Bytes move from the feed to the output file inside the kernel, in one step. So a keeper that is killed here loses none
+//! and writes none twice. If the disk is full, or fails, the job continues: what cannot be stored is taken out of the
+//! feed, and the file grows by a hole of that size, so that offsets stay right. The hole is journaled as a gap as soon as
+//! something can be written again, or at the end. A keeper that finds a hole which is not in the journal knows that its
+//! predecessor died before it journaled it.
 //!
-//! An output larger than its bound is kept as its beginning and its rolling end: the middle is given back
-//! to the disk, a stride at a time, so that no more than the bound and a step is ever on it.
+//! An output larger than its limit keeps its beginning and its end. The middle is given back to the disk one stride at a
+//! time, so that at most the limit and one stride is on the disk.
 
 use crate::input::channel::Terminal;
 use crate::output::flow::{Flow, LARGEST_FEED};
@@ -19,13 +19,13 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 
-/// At most so much in one move, which is all that a feed of ours holds.
+/// The most bytes in one move: all that the feed can hold.
 const CHUNK: usize = LARGEST_FEED;
-/// Where nothing can be kept so much is dropped before it is tried again, which may be too much by that.
+/// If nothing can be stored, this many bytes are dropped before storing is tried again.
 const DROP: usize = 64 * 1024;
-/// Then others get their turn; a fast writer must not keep a stop waiting.
+/// After this many bytes the keeper handles other events: a fast writer must not delay a stop.
 pub const TURN: usize = 4 * 1024 * 1024;
-/// More gaps than this at once are told as fewer and larger ones.
+/// More gaps than this are joined into larger ones.
 const MAX_GAPS: usize = 16;
 
 /// The feed, the output, and what could not be kept.

@@ -1,12 +1,12 @@
-//! Copying the output to a standard output, in the foreground manner.
+//! Copying the output to standard output, for a job in the foreground.
 //!
-//! A process of its own does it, which the front (`front.rs`) has started. So nothing but the copy waits for a reader
-//! that is slow, gone or out of room, and a keeper that is killed has no part in it. It reads the output as any
-//! client does: it asks the keeper for news, and asks whoever keeps the job next if that one dies.
+//! The front (`front.rs`) starts a process of its own for this. So only the copy waits if the reader is slow, gone or out
+//! of space, and a keeper that is killed does not affect it. The process reads the output as any client does: it asks the
+//! keeper for news, and if that keeper dies, it asks the next one.
 //!
-//! How far it has come is in a file in memory that the front holds. If this process is killed another goes on from
-//! there. What it had written and not yet noted is then written twice: 64 KiB at most. Nothing is left out but what
-//! the output itself lacks: its middle, where the reader is behind by more than is kept.
+//! Its position is in a file in memory that the front holds. If the process is killed, another one continues from there.
+//! At most 64 KiB, which were written but not yet noted, are then written twice. Nothing is left out except the middle of
+//! an output that is larger than its limit, if the reader is too slow.
 
 use crate::errands::errand;
 use crate::start::gate;
@@ -30,15 +30,15 @@ use std::time::{Duration, Instant};
 
 /// The errand's name.
 pub const WORD: &str = "copy";
-/// The most that is written, and may be written again, at a time.
+/// The most bytes written at a time. After a crash they may be written again.
 const CHUNK: u64 = 64 * 1024;
-/// How many bytes it takes to note how far it has come.
+/// The size of the noted position.
 const PLACE_BYTES: u64 = 8;
-/// How often another takes the place of one that was killed.
+/// How many processes are started in all, if they are killed.
 const MAX_STARTS: u32 = 16;
-/// How long the front waits for a reader once it was asked to end. Engines kill it 10 s after asking or later.
+/// How long the front waits for the reader after it was asked to end. Engines kill it 10 s later at the earliest.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// How long to wait before trying again where nobody listens, or a disk is full.
+/// How long to wait before a retry if no keeper listens, or if the disk is full.
 const AGAIN: Duration = Duration::from_millis(20);
 const FULL: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(2);

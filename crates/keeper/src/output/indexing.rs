@@ -1,7 +1,6 @@
-//! Marking lines and moments in the output as it comes.
+//! Adds marks for lines and times to the index while output comes.
 //!
-//! The marks are a help for readers, not the truth: one that cannot be written is not missed by the
-//! job, and a reader that finds too few scans further.
+//! Marks only make reading faster. If one cannot be written, readers scan a longer part.
 
 use crate::clock;
 use outlive_core::event::Moment;

@@ -1,11 +1,10 @@
-//! The caller's own log: a copy of the output, appended to a file of theirs.
+//! The caller's own log: a copy of the output, appended to a file of the caller.
 //!
-//! From some byte of the output on, byte `n` goes to byte `base + n` of that file. Writing a byte twice
-//! to its own place changes nothing, so a keeper that dies here loses and doubles nothing: its heir
-//! compares what is there with the output, and goes on where they part. If somebody else appends to
-//! the file meanwhile, the base moves behind what they wrote, and that is journaled first. The log is a
-//! convenience: failing to write it never holds up the job, and the output is the truth. It is locked
-//! while the job is kept, so that two jobs never write to one.
+//! From some byte of the output on, byte `n` goes to byte `base + n` of that file. Writing a byte twice to the same place
+//! changes nothing. So a keeper that dies here loses nothing: its successor compares the file with the output, and
+//! continues where they differ. If somebody else appends to the file, the base moves behind that, and this is journaled
+//! first. The log is a convenience: if it cannot be written, the job is not delayed, and the output still has everything.
+//! It is locked while the job is supervised, so that two jobs never write to the same log.
 
 use crate::output::capture::Capture;
 use outlive_core::event::Event;

@@ -1,9 +1,8 @@
-//! How the two processes come about, and taking over.
+//! How the two processes of a pair come about, and taking over.
 //!
-//! The launched process makes itself a clean place to live in, opens what both will share, and forks
-//! the keeper. Then it is the standby: it makes the job's names last, and sleeps. If the keeper ends any
-//! other way than by having finished, the standby does what the keeper did: [`act`]. A keeper that is alone forks
-//! itself a new standby (`partner.rs`), which then comes through here like the first.
+//! The launched process cleans up what it inherited, opens what the pair shares, and forks the keeper. Then it is the
+//! standby: it syncs the job's names to the disk, and sleeps. If the keeper dies, the standby becomes the keeper by the
+//! same function: [`act`]. A keeper without a standby forks a new one (`partner.rs`), which runs the same code.
 
 use crate::hooks::Role;
 use crate::pair::front::Front;

@@ -1,16 +1,16 @@
-//! The foreground manner: for a batch engine that watches the process it started, and as the first process of a
-//! container.
+//! Running a job in the foreground: for a batch engine that watches the process it started, and as the first process of
+//! a container.
 //!
 //! ```text
 //!  engine ─starts─► front: the standby, in the engine's session and group
 //!                     ├─fork─► keeper (own session) ─fork─► leader (own session)
-//!                     └─start► copying (`copying.rs`): the output, to the front's standard output
+//!                     └start─► copying (`copying.rs`): the output, to the front's standard output
 //! ```
-//! The front is the process that somebody watches. TERM or INT to it stops the job with its grace; as a standby it
-//! hands the signal to the keeper, as the keeper it stops the job itself. It ends last, with the job's code. A job in
-//! the foreground does not outlive its front: if that is killed, the keeper stops the job.
+//! The front is the process that the engine watches. TERM or INT to the front stops the job with its grace period: as a
+//! standby the front passes the signal on to the keeper, as the keeper it stops the job itself. It ends last, with the
+//! job's exit code. A job in the foreground does not outlive its front: if the front is killed, the keeper stops the job.
 //!
-//! A signal that the front's parent has had ignored (a shell does that with INT for `command &`) stays ignored. HUP
+//! A signal that the front's parent has set to be ignored stays ignored (a shell does that with INT for `command &`). HUP
 //! does not stop the job.
 
 use crate::MARK;

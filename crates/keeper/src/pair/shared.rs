@@ -1,4 +1,4 @@
-//! What a keeper needs and its heir could not make again: opened before the pair is two.
+//! What a keeper needs and its successor could not create again. It is opened before the keeper is forked.
 
 use crate::clock;
 use crate::errands::keep_awake::KeepAwake;

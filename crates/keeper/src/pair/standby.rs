@@ -1,7 +1,7 @@
-//! The process of the pair that does not act: it sleeps until the other one is gone, and then takes its place.
+//! The standby: it sleeps until the keeper is gone, and then becomes the keeper.
 //!
-//! The first standby is the keeper's parent. Every later one is a child that a keeper has forked because it was
-//! alone (`partner.rs`). Each hears of the other's end from the kernel, so neither looks again and again.
+//! The first standby is the keeper's parent. Every later one is a child that a keeper forked because it had no standby
+//! (`partner.rs`). The kernel tells each of them when the other has ended, so neither polls.
 
 use crate::pair::shared::Shared;
 use crate::start::findable::{self, Finding, Syncing};

@@ -1,4 +1,4 @@
-//! Whether a process of the job waits for input: learned from what it is blocked in.
+//! Whether a process of the job waits for input. The kernel says what each process is blocked in.
 
 use crate::input::channel::Channel;
 use crate::tree::members::Tree;

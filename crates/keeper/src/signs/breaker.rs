@@ -1,4 +1,4 @@
-//! This job's share in the breaker of its session: see [`outlive_core::breaker`].
+//! This job's part in the breaker that all jobs of a session share: see [`outlive_core::breaker`].
 
 use outlive_core::breaker::{self, Breaker, BreakerRules, Entry, Verdict, Wish};
 use outlive_core::{BootId, JobDir, JobId, Spec};

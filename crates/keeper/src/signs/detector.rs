@@ -1,12 +1,12 @@
-//! What a job shows of itself while it runs: lines that are watched for, readiness, silence, prompts.
+//! Detects what a job shows of itself while it runs: watched lines, readiness, silence, prompts.
 //!
 //! ```text
 //!  output ─► scanners ─► limit ─► breaker of the session ─► journal
-//!  time   ─► silence, an unfinished line that is still, a process that waits for input ─► journal
+//!  time   ─► silence, an unfinished line after a pause, a process that waits for input ─► journal
 //! ```
-//! What was told is in the journal with where the keeper would have gone on; how far it has come since
-//! is in a small file of its own (`progress`), written after the journal. A successor goes on from the
-//! newer of the two, so nothing is missed and nothing told twice.
+//! Each report in the journal says where the keeper would continue. How far it has come since the last report is in a
+//! small file of its own (`progress`), which is written after the journal. A successor continues from the newer of the
+//! two, so nothing is missed and nothing is reported twice.
 
 use super::breaker::{self, Told};
 use super::progress::{Progress, Resume};

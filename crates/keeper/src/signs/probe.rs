@@ -1,8 +1,8 @@
-//! Seeing whether the job listens, or its web server answers: the whole life of a process that is
-//! started for that and ends once it is so.
+//! Checks whether the job listens on its port, or whether its web server answers. A process of its own does this and
+//! ends as soon as it is so.
 //!
-//! The kernel has no event for a port that begins to be listened on, so it is looked at again and
-//! again, less and less often: while this is waited for, and never otherwise.
+//! The kernel does not report when a port begins to listen, so the process polls, less and less often. It runs only while
+//! somebody waits for readiness.
 
 use crate::MARK;
 use outlive_core::JobDir;

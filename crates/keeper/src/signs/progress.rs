@@ -1,7 +1,7 @@
-//! How far noticing has come: what a successor goes on from.
+//! How far the detector has come, for a successor.
 //!
-//! What is told has it beside it in the journal; what is only seen is in a small file, written after the
-//! journal. The newer of the two holds.
+//! Each report in the journal contains it. Between reports it is in a small file, which is written after the journal. The
+//! newer of the two counts.
 
 use super::breaker;
 use crate::signs::watch::{Place, limit};

@@ -1,14 +1,14 @@
-//! When to look whether the job waits for input, so that somebody can be told.
+//! When to check whether the job waits for input, so that somebody can be told.
 //!
-//! The kernel tells what a process is blocked in, but not when it begins to be. So the job is looked at
-//! a moment after each sign of life, and a few times more, and then no more until the next one.
+//! The kernel says what a process is blocked in, but does not report when that begins. So the job is checked soon after
+//! each sign of life, then a few times more, and then not again until the next sign of life.
 
 use outlive_core::{BootTime, Millis};
 use std::time::Duration;
 
 /// After a sign of life.
 const LOOKS: [Millis; 4] = [Millis(300), Millis(1_000), Millis(5_000), Millis(30_000)];
-/// Whoever has just written to the job is talking to it, and need not be told that it listens.
+/// Somebody who has just written to the job knows that it reads input, and is not told so for this long.
 const TALKING: Duration = Duration::from_secs(15);
 
 /// Looking for one job's prompts.

@@ -1,4 +1,4 @@
-//! Silence: told once, until the job writes again.
+//! Silence: reported once, until the job writes again.
 
 use outlive_core::{BootTime, Millis};
 

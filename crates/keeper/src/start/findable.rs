@@ -1,9 +1,8 @@
-//! Making what was asked and all names of the job last: the standby does, a moment after it has begun.
+//! Syncing the job's spec and names to the disk. The standby does this shortly after it has started.
 //!
-//! A disk can take seconds for it. A keeper that waited would hear of nothing meanwhile, take no output and
-//! note an end late; and an end would wait for it. So the standby does it, which has nothing else to do. A
-//! keeper whose standby does not say that it is done does it itself, at the end; for a job that is over at
-//! once that is the cheapest.
+//! A disk can take seconds for it. A keeper that waited would handle no events meanwhile, take no output and note an end
+//! late. So the standby does it, which has nothing else to do. If the standby does not report that it is done, the keeper
+//! does it at the end. For a job that ends at once this is the cheapest way.
 
 use crate::hooks;
 use outlive_core::ending::{self, Findable};

@@ -1,8 +1,8 @@
 //! Bringing the leader to its program.
 //!
-//! Fork, write its pid down, open the gate, hear whether the program was executed. Killed anywhere
-//! in between, the standby goes on: a leader that is written down has its gate opened (again), one
-//! that is not ends by itself when the gate's last holder lets go, and a new one is made.
+//! The keeper forks, journals the pid, opens the gate, and learns whether the program was executed. If it is killed in
+//! between, the standby continues. It opens the gate again for a leader that is in the journal. A leader that is not in
+//! the journal ends by itself when the last holder of the gate closes it, and a new one is started.
 
 use crate::hooks::{Hook, Role};
 use crate::pair::shared::Shared;

@@ -1,9 +1,8 @@
 //! The job's first process, and how it ended.
 //!
-//! A child of ours is looked at without being let go, so that a keeper that dies over its end leaves
-//! it to the standby. A process that is not our child (after an adoption) ends unseen by us; newer
-//! kernels keep its exit record for whoever holds its pidfd, and where they do not, the outcome is
-//! lost and said to be.
+//! The status of a child is read before the child is reaped. So if the keeper dies in between, the standby can still read
+//! it. A process that is not a child of this keeper (after an adoption) is different: newer kernels keep its exit record
+//! for whoever holds its pidfd. Where they do not, the outcome is lost, and the record says so.
 
 use crate::tree::host;
 use outlive_core::outcome::Outcome;

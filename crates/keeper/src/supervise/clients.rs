@@ -1,8 +1,8 @@
 //! Who is connected to the control socket, and what they wait for.
 //!
-//! Requests come in as lines; each becomes a [`ClientRequest`] for the keeper to answer, now or when what it
-//! waits for has come. A client that does not read its answers, or sends what is no request, is let
-//! go: it can connect again, and nothing of the job depends on it.
+//! Each line is a request and becomes a [`ClientRequest`]. The keeper answers it now, or when the thing that it waits for
+//! has happened. A client that does not read its answers, or sends something else than requests, is disconnected. It can
+//! connect again, and nothing of the job depends on it.
 
 use outlive_core::control::{MAX_LINE, Reply, Request};
 use outlive_sys::control::{Listener, Read, Stream};
@@ -45,7 +45,7 @@ enum WaitsFor {
     Input,
 }
 
-/// What is said of a write once there is room for more.
+/// How a write is answered once there is room for more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
     /// To a client of the first release.
@@ -83,7 +83,7 @@ impl Clients {
         self.list.len()
     }
 
-    /// Takes those who are at the door, as long as there are no more than `most`.
+    /// Accepts connections until there are `most`.
     pub fn accept(&mut self, listener: &Listener, most: usize) -> io::Result<()> {
         while self.count() < most
             && let Some(stream) = listener.accept()?
@@ -183,7 +183,7 @@ impl Clients {
         self.answer(&reply, |waits_for| waits_for == WaitsFor::Stopped);
     }
 
-    /// There is room: those who wait for it may go on.
+    /// There is room: clients that wait for it may continue.
     pub fn tell_room(&mut self) {
         for written in [Written::Plain, Written::New, Written::Repeated] {
             let is_it = |waits_for| waits_for == WaitsFor::Room(written);

@@ -1,14 +1,13 @@
-//! Stopping a tree: TERM, grace, then KILL until none is left.
+//! Ending the tree: TERM, the grace period, then KILL until no process is left.
 //!
 //! ```text
-//!  begin ─TERM, CONT─► Asking ─grace over─► Killing ─none left─► done
+//! begin ─TERM, CONT─► Asking ─grace over─► Killing ─none left─► done
 //!                         └──────none left───────────────────────►
 //! ```
-//! Nothing here waits: the keeper calls [`Escalation::advance`] whenever a process of the tree has
-//! ended or the deadline has come. A process with a KILL pending cannot fork any more, so looking
-//! again until nothing new is found catches every one. Processes of another user cannot be reached;
-//! once only those are left the stop is over, and says so. None left is believed only of a walk that is
-//! sure of it (`walk.rs`).
+//! Nothing here waits: the keeper calls [`Escalation::advance`] when a process of the tree has ended, or at the deadline.
+//! A process with a pending KILL cannot fork any more. So searching again until nothing new is found catches every one.
+//! Processes of another user cannot be signalled. Once only those are left, the stop is over and says so. That none is
+//! left is believed only if the walk is sure of it (`walk.rs`).
 
 use crate::tree::members::{self, Member, Members, Tree};
 use crate::tree::walk::Sure;
@@ -56,7 +55,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 const REST: Duration = Duration::from_millis(20);
 
-/// Thirty lines of processes, each of which forks and ends every two milliseconds, are caught within a few.
+/// Thirty chains of processes that each fork and end every two milliseconds are caught within a few sweeps.
 const SWEEPS: usize = 32;
 
 impl Escalation {

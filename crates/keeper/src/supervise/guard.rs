@@ -1,10 +1,9 @@
-//! A process that stops a job for a keeper that is held up by its disk.
+//! A process that stops a job for a keeper that is blocked by a slow disk.
 //!
-//! A stop is written down before the first signal, so that whoever takes over knows who ended the job. But a frozen
-//! disk holds up whoever writes to it, for as long as it likes, and nothing can interrupt that. So before a keeper
-//! writes a stop down it forks a guard, which touches no file of the job, and calls it off when that is
-//! done: a millisecond later, mostly. A guard that is not called off stops the job itself. It also notes when the leader
-//! ended, which the keeper cannot see meanwhile.
+//! A stop is journaled before the first signal, so that a successor knows who ended the job. But a frozen disk blocks
+//! every writer, and nothing can interrupt that. So before it journals a stop, the keeper forks a guard, which uses no
+//! file of the job. After the write the keeper calls the guard off, mostly one millisecond later. A guard that is not
+//! called off stops the job itself. It also notes when the leader ended, which the keeper cannot see meanwhile.
 
 use crate::clock;
 use crate::start::leader::Leader;

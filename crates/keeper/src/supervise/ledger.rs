@@ -1,7 +1,7 @@
-//! The journal as a keeper writes it: with room set aside for the end.
+//! The journal as a keeper writes it: with space reserved for the end.
 //!
-//! A full disk must not swallow an outcome. So space is reserved when a keeper begins, and only the
-//! end may use the last of it: every other event makes sure that the room is still there.
+//! A full disk must not prevent the outcome from being recorded. So space is reserved when a keeper begins, and only the
+//! end may use the last of it. Every other event first makes sure that the space is still there.
 
 use crate::clock;
 use outlive_core::event::Event;

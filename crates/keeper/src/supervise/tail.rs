@@ -1,4 +1,4 @@
-//! What is left of a job once its leader has ended, and closing it when nothing is.
+//! What is left of a job after its leader has ended, and closing the job when nothing is left.
 
 use crate::clock;
 use crate::hooks::Hook;

@@ -1,11 +1,11 @@
 //! Which processes are the job's.
 //!
-//! A keeper is a subreaper, so every descendant of the job is a descendant of the keeper: found by
-//! walking down from it (`walk.rs`), however the process detached itself. Walking stops at processes
-//! marked as another job's (a job may start jobs; those outlive it), but for one that runs such a job in the
-//! foreground: that process is this job's, and stops its own. The leader is the job's whatever it bears. After an adoption that no longer
-//! holds, since orphans of a dead pair went elsewhere; then all processes are searched for this job's
-//! mark and, while the leader lives, for its session.
+//! A keeper is a subreaper, so every descendant of the job is a descendant of the keeper. It is found by walking down from
+//! the keeper (`walk.rs`), however the process detached itself. The walk skips processes that are marked as another job's,
+//! since a job may start jobs that outlive it. A process that runs another job in the foreground is an exception: it
+//! belongs to this job, and stops its own. The leader always belongs to the job. After an adoption this does not hold,
+//! because orphans of a dead pair have other parents. Then all processes are searched for this job's mark and, while the
+//! leader lives, for its session.
 
 use crate::MARK;
 use crate::errands::errand;

@@ -1,8 +1,8 @@
 //! Finding the job's processes while they die, fork and move.
 //!
-//! No call tells all descendants of a process at one instant. A walk reads one list of children after the
-//! other, and in between a process may die: its children then move up to the nearest subreaper, perhaps into
-//! a list that was already read, and the walk misses them. So what one pass finds is not trusted by itself:
+//! No system call lists all descendants of a process at one instant. A walk reads one list of children after the other.
+//! If a process dies in between, its children move up to the nearest subreaper, perhaps into a list that was already
+//! read, and the walk misses them. So the result of one pass is not trusted:
 //!
 //! ```text
 //! pass ─somebody vanished───────────────────► pass again
@@ -10,12 +10,11 @@
 //!   ├──nothing vanished, same as last time───► these, and no others
 //!   └──otherwise─────────────────────────────► pass again
 //! ```
-//! Why two passes with the same result: a process that dies before its parent's list is read is never seen,
-//! so nobody sees it vanish. But what it leaves moves up to a process that was seen, and is in that one's list
-//! the next time.
+//! Why two passes with the same result: a process that dies before its parent's list is read is never seen, so nobody
+//! notices that it vanished. But its children move up to a process that was seen, and the next pass finds them there.
 //!
-//! This module decides; what it reads is behind [`Processes`], so that a test can change everything between
-//! any two reads (`walk/tests.rs`).
+//! This module decides. What it reads is behind [`Processes`], so that a test can change everything between any two reads
+//! (`walk/tests.rs`).
 
 use outlive_core::ProcRef;
 use std::collections::HashSet;

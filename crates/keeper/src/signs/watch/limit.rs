@@ -1,20 +1,19 @@
-//! How often somebody is told of matches, and when a watch turns itself off.
+//! How often matches are reported, and when a watch turns itself off.
 //!
 //! ```text
-//!            match: told at once                 nothing came: strikes forgotten
+//!            match: reported at once              no match: strikes reset
 //!   Idle ───────────────────────▶ Spacing ──────────────────────────────────────▶ Idle
 //!                                  │  ▲ │
-//!                  match: counted ─┘  │ └── some came: a strike ──▶ the count is told, or with
-//!                                     └──────────────────────────── the last strike: Off
+//!                  match: counted ─┘  │ └── matches: a strike ──▶ their number is reported, or with
+//!                                     └────────────────────────── the last strike: Off
 //! ```
 //!
-//! Nothing is told within a spacing of what was told before. What comes meanwhile is counted, and when
-//! the spacing is over the count is told with the last line. A spacing in which more came is busy;
-//! after so many busy ones in a row the watch turns itself off. With a limit it is over after that
-//! many matches, and all of them are told.
+//! After a report, nothing is reported for one spacing. Matches are counted meanwhile, and when the spacing is over,
+//! their number is reported with the last line. A spacing with matches is busy. After a number of busy ones in a row
+//! the watch turns itself off. A watch with a limit ends after that many matches, and reports all of them.
 //!
-//! There is no clock here: each time is given. The whole state is a
-//! small value that is journaled, so that another keeper goes on with it.
+//! This module reads no clock: every function gets the time. The state is a small value that is journaled, so that
+//! another keeper can continue with it.
 
 use outlive_core::watch::Match;
 use outlive_core::{BootTime, Millis, Watch};

@@ -1,7 +1,7 @@
-//! A regular expression, with the memory that looking for it takes.
+//! A regular expression together with the memory that a search needs.
 //!
-//! The crate's own `find` takes that from a pool that threads share. Keepers have one thread; and what the
-//! pool keeps for each thread would cost every keeper a page of memory, whether it watches or not.
+//! The crate's own `find` takes that memory from a pool that is shared by threads. A keeper has one thread, and the
+//! pool would cost every keeper a page of memory, also those that watch nothing.
 
 use regex_automata::meta::{BuildError, Builder, Cache, Config, Regex};
 use regex_automata::{Input, Match};

@@ -4,20 +4,20 @@
 //! bytes ─▶ scan ─▶ hits ─▶ limit ─▶ what is told
 //!          │  └─ strip: escapes out
 //!          └─ patterns: all in one search
-//!               └─ sieve: lines in which nothing can match, passed over
+//!               └─ sieve: skips lines that cannot match
 //! ```
 //!
-//! Everything here is pure: bytes and moments come in, hits and events come out. A keeper journals the
-//! [`Place`] and the [`limit::State`] with what it tells, and its heir goes on from them.
+//! Everything here is pure: bytes and times go in, hits and events come out. A keeper journals the [`Place`] and the
+//! [`limit::State`] with each report, and its successor continues from them.
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`patterns`] | the patterns made ready, so that many lines are searched at once |
-//! | `matcher` | one of them, with the memory that looking for it takes |
-//! | `sieve` | lines passed over at several places at once |
+//! | [`patterns`] | compiled patterns that search many lines at once |
+//! | `matcher` | one expression, with the memory that a search needs |
+//! | `sieve` | skipping lines that cannot match |
 //! | [`strip`] | text without escape sequences |
-//! | [`scan`] | lines in chunks cut anywhere; where to go on |
-//! | [`limit`] | how often somebody is told, and when a watch turns itself off |
+//! | [`scan`] | finding matching lines in chunks that may be cut anywhere |
+//! | [`limit`] | how often matches are reported, and when a watch turns itself off |
 //!
 //! Nothing is compiled before [`Patterns::compile`] is called, so a job without a watch pays nothing.
 

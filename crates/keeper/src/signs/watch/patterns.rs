@@ -1,11 +1,11 @@
-//! The patterns made ready, so that many lines are searched at once.
+//! Compiled patterns that search many lines at once.
 //!
-//! A pattern is asked of one line, but searching line by line is several times slower than searching
-//! a block of lines in one go. So each pattern is rewritten such that in a block it finds what it finds
-//! in the lines by themselves ([`outlive_core::by_line`]).
+//! A pattern is about one line, but searching line by line is several times slower than searching a block of lines
+//! at once. So each pattern is rewritten so that it finds in a block what it finds in the single lines
+//! ([`outlive_core::by_line`]).
 //!
-//! What is found is still confirmed in its text alone; around `\r\n` a match of nothing may be found
-//! that is in no text (`\B`), but none is missed.
+//! Every line that is found is checked again by itself: around `\r\n` an empty match (`\B`) may be found that is in no
+//! line. No match is missed.
 
 use super::matcher::Matcher;
 use super::sieve::Sieve;
@@ -16,16 +16,16 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 use std::fmt;
 
-/// Text of this length is rare enough to be looked for first.
+/// A text of at least this length is rare enough to be searched for first.
 const RARE: usize = 3;
 
 /// Patterns that can be looked for.
 #[derive(Debug)]
 pub struct Patterns {
-    /// All positive ones in one. `None` where there is none, and each line will do; or where they are too
-    /// large together, and each line is looked at by itself.
+    /// All positive patterns in one search. `None` if there are none, or if they are too large together. Then each line
+    /// is checked by itself.
     positive: Option<Search>,
-    /// Each positive one and its number.
+    /// Each positive pattern and its number.
     each: Vec<(usize, Matcher)>,
     inverted: Vec<Matcher>,
 }
@@ -34,18 +34,18 @@ pub struct Patterns {
 #[derive(Debug)]
 struct Search {
     regex: Matcher,
-    /// Where there is no text to be looked for first.
+    /// Used if there is no text to search for first.
     sieve: Option<Sieve>,
 }
 
-/// Why a pattern cannot be looked for.
+/// Why a pattern cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadPattern {
     pub pattern: String,
     pub why: String,
 }
 
-/// That a text is a match, and which positive pattern is in it, if one is.
+/// A text matches. Holds the number of the positive pattern in it, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub pattern: Option<usize>,
@@ -84,8 +84,7 @@ impl Patterns {
         Patterns::compile(&[Pattern::Regex(source.to_owned())])
     }
 
-    /// Where in a block of whole lines something may match, at or after `from`: nothing in a line
-    /// before that one does.
+    /// A byte of the first line at or after `from` that may match. The block consists of whole lines.
     pub(super) fn candidate(&self, block: &[u8], from: usize) -> Option<usize> {
         let at = match &self.positive {
             Some(positive) => positive.first(block, from)?,
@@ -95,7 +94,7 @@ impl Patterns {
         (at < block.len()).then_some(at)
     }
 
-    /// Whether this text, of one line or one of its states, is a match.
+    /// Whether this text matches. It is a line, or what was between two carriage returns of one.
     pub(super) fn find(&self, text: &[u8]) -> Option<Found> {
         let pattern = match self.each.as_slice() {
             [] => None,
@@ -118,14 +117,14 @@ pub(super) fn parse(pattern: &Pattern) -> Result<Hir, BadPattern> {
     }
 }
 
-/// One for all; `None` where there are none.
+/// One expression for all. `None` if there are none.
 fn any_of(hirs: &[(usize, Hir)]) -> Option<Hir> {
     let all: Vec<Hir> = hirs.iter().map(|(_, hir)| hir.clone()).collect();
     (!all.is_empty()).then(|| Hir::alternation(all))
 }
 
 impl Search {
-    /// `None` where they are too large together.
+    /// `None` if the expression is too large.
     fn new(hir: &Hir) -> Option<Search> {
         let regex = Matcher::new(hir).ok()?;
         let literal = longest_literal(hir);
@@ -147,8 +146,8 @@ impl Search {
     }
 }
 
-/// The length of the longest text in it, which is what the search looks for first; a letter or two are in
-/// every other line.
+/// The length of the longest literal text in the expression, which the search looks for first. A text of one or two
+/// letters is no help: it is in every other line.
 fn longest_literal(hir: &Hir) -> usize {
     match hir.kind() {
         HirKind::Literal(literal) => literal.0.len(),

@@ -1,23 +1,22 @@
 //! Finding the lines that match, in output that comes in chunks cut anywhere.
 //!
-//! A line ends at its newline. A line that is written over (a progress bar) has several states, with a
-//! carriage return between two; each is a text of its own, escape sequences are no part of it, and an
-//! empty one counts only where the line has nothing else. A line is told once: of the first of its
-//! texts that matches.
+//! A line ends at its newline. A line that is written over (a progress bar) contains carriage returns. What is between
+//! two of them is a text of its own. Escape sequences are not part of a text. An empty text counts only if the line has
+//! no other. A line is reported once, for the first of its texts that matches.
 //!
 //! ```text
 //! push: ├ rest of a line ┤├─────── whole lines, one search ───────┤├ begun ┤
-//!        judged alone       stripped first where there is an ESC      kept
+//!        checked alone     escapes are removed first, if any        kept
 //! ```
 //!
-//! Blocks of whole lines are searched in one go (`Patterns::candidate`), and only what that finds is
-//! looked at by itself. When the output is still, the line begun may be a prompt: [`Scanner::still`]
-//! looks at it as it is. A line that has been told is passed over up to its newline.
+//! Blocks of whole lines are searched at once (`Patterns::candidate`), and only lines found there are checked by
+//! themselves. When the output pauses, the unfinished line may be a prompt: [`Scanner::still`] checks it as it is. A line
+//! that was reported unfinished is skipped up to its newline.
 //!
-//! Memory is bounded: a line longer than 64 KiB is seen through windows of that size, each of which
-//! has the last 4 KiB of the one before. A window is judged as if it were the line, so in such lines a
-//! match longer than 4 KiB may be missed, `^` and `$` also match where a window begins and ends, and
-//! an inverted pattern says nothing of other windows. Windows depend on the line alone, not on chunks.
+//! Memory is bounded: a line longer than 64 KiB is checked in windows of that size, each of which begins with the last
+//! 4 KiB of the one before. A window is treated like a line. So in such a line a match longer than 4 KiB may be missed,
+//! `^` and `$` also match at the edges of a window, and an inverted pattern looks at one window only. Windows depend on
+//! the line alone, not on chunks.
 
 use super::patterns::{Found, Patterns};
 use super::strip::{has_escapes, strip};
