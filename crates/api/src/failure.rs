@@ -15,6 +15,9 @@ pub struct Failure {
     pub code: ErrorCode,
     /// What happened, for people.
     pub message: String,
+    /// What to do about it, in the words of the face that was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
     /// What is known about it, for programs.
     #[serde(flatten)]
     pub data: Option<FailureData>,

@@ -111,6 +111,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
         exit::print_json(api::failure::Failure {
             code: ErrorCode::Usage,
             message: text.trim_end().to_owned(),
+            hint: None,
             data: None,
         });
     }

@@ -1,5 +1,6 @@
 //! Exit codes, and failures on their way to one.
 
+use crate::hints;
 use crate::json;
 use outlive::api::failure::{self, ErrorCode, ErrorReply};
 use outlive::{Error, Job};
@@ -51,6 +52,8 @@ impl From<Exit> for ExitCode {
 #[derive(Debug)]
 pub enum Failure {
     Outlive(Error),
+    /// What was asked for makes no sense on a command line.
+    Usage(&'static str),
     Doorbell(outlive_doorbell::Error),
     Setup(outlive_kit::Error),
     /// What was to be printed could not be.
@@ -64,6 +67,7 @@ impl Failure {
         match self {
             Failure::Outlive(error) if error.is_no_such_job() => Exit::NoSuchJob,
             Failure::Outlive(error) if error.is_bad_input() => Exit::Usage,
+            Failure::Usage(_) => Exit::Usage,
             Failure::Doorbell(error) if error.is_bad_input() => Exit::Usage,
             Failure::Setup(error) if error.is_bad_input() => Exit::Usage,
             // Whoever read it has read enough.
@@ -79,7 +83,8 @@ impl Failure {
     /// What went wrong, for programs.
     fn for_programs(&self) -> failure::Failure {
         let code = match self {
-            Failure::Outlive(error) => return error.failure(),
+            Failure::Outlive(error) => return hints::failure(error),
+            Failure::Usage(_) => ErrorCode::BadInput,
             Failure::Doorbell(error) => error.code(),
             Failure::Setup(error) => error.code(),
             Failure::Output(_) | Failure::Server(_) => ErrorCode::Failed,
@@ -87,6 +92,7 @@ impl Failure {
         failure::Failure {
             code,
             message: self.to_string(),
+            hint: None,
             data: None,
         }
     }
@@ -119,7 +125,8 @@ pub fn print_json(error: failure::Failure) {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Outlive(error) => error.fmt(f),
+            Failure::Outlive(error) => f.write_str(&hints::with_hint(error)),
+            Failure::Usage(reason) => f.write_str(reason),
             Failure::Doorbell(error) => error.fmt(f),
             Failure::Setup(error) => error.fmt(f),
             Failure::Output(error) => write!(f, "cannot write the output: {error}"),

@@ -13,6 +13,7 @@ mod args;
 mod commands;
 mod context;
 mod exit;
+mod hints;
 mod json;
 mod render;
 

@@ -1,7 +1,9 @@
-//! What can go wrong, with the next step in each message.
+//! What can go wrong. A message states facts. What to do about it depends on the face, so each face adds its own
+//! hint: options to the command line, arguments to MCP.
 
 use crate::config::BadConfig;
 use crate::inbox::BadEventId;
+use crate::verbs::wait::WaitFor;
 use crate::words;
 use outlive_api::failure::{ErrorCode, Failure, FailureData};
 use outlive_api::job::Job;
@@ -20,39 +22,37 @@ use std::path::{Path, PathBuf};
 )]
 #[non_exhaustive]
 pub enum Error {
-    #[error("no job {0:?}; `outlive list --limit all` shows every job")]
+    #[error("no job {0:?}")]
     NoSuchJob(String),
-    #[error("no job {name:?} outside a session; a session has one: {} (use its id, or set OUTLIVE_SESSION)", show_ids(.candidates))]
+    #[error("no job {name:?} outside a session; a session has one: {}", show_ids(.candidates))]
     NamedElsewhere {
         name: String,
         candidates: Vec<JobId>,
     },
-    #[error("no event {0:?} of this session; `outlive inbox --peek` shows what waits")]
+    #[error("no event {0:?} of this session")]
     NoSuchEvent(String),
-    #[error(
-        "no session {0:?} has jobs or events here; `outlive list --limit all --json` shows the sessions of jobs"
-    )]
+    #[error("no session {0:?} has jobs or events here")]
     NoSuchSession(String),
-    #[error("no session is known here: pass --session KEY, or set OUTLIVE_SESSION")]
+    #[error("no session is known here")]
     NoSession,
     #[error(transparent)]
     BadEventId(#[from] BadEventId),
-    #[error("{text:?} is the beginning of several ids: {}; type more of the id", show_ids(.candidates))]
+    #[error("{text:?} is the beginning of several ids: {}", show_ids(.candidates))]
     Ambiguous {
         text: String,
         candidates: Vec<JobId>,
     },
-    #[error("the id {} is taken by a job that is {}; choose another id, or use that job", .0.id, describe(.0))]
+    #[error("the id {} is taken by a job that is {}", .0.id, describe(.0))]
     IdTaken(Box<Job>),
-    #[error("the name {} is taken by job {}, which is {}; stop that job, start with --replace, or choose another name", .0.name.as_ref().map_or("", |name| name.as_str()), .0.id, describe(.0))]
+    #[error("the name {} is taken by job {}, which is {}", .0.name.as_ref().map_or("", |name| name.as_str()), .0.id, describe(.0))]
     NameTaken(Box<Job>),
     #[error("{}: {reason}", .path.display())]
     BadPost { path: PathBuf, reason: String },
-    #[error("the id {0} belongs to a posted event; choose another id for the job")]
+    #[error("the id {0} belongs to a posted event")]
     IdOfPost(JobId),
-    #[error("the id {0} belongs to a job; choose another id for the post")]
+    #[error("the id {0} belongs to a job")]
     PostIdTaken(JobId),
-    #[error("the id {0} was already posted to another session; choose another id")]
+    #[error("the id {0} was already posted to another session")]
     PostOfOther(JobId),
     #[error(transparent)]
     BadId(#[from] BadId),
@@ -62,46 +62,33 @@ pub enum Error {
         text: String,
         reason: outlive_core::label::BadLabel,
     },
-    #[error("job {id} was started without {option}, so there is nothing to wait for")]
-    NeverComes { id: JobId, option: &'static str },
+    #[error("job {id} was started without {}, so there is nothing to wait for", missing(*.what))]
+    NeverComes { id: JobId, what: WaitFor },
     #[error("{pattern:?} is not a valid regular expression: {reason}")]
     BadPattern { pattern: String, reason: String },
     #[error(transparent)]
     BadReady(#[from] outlive_core::ready::BadReady),
-    #[error("no command was given; give a command, or --shell 'STRING'")]
+    #[error("no command was given")]
     NoCommand,
-    #[error(
-        "standard input has data, but nothing was sent: without TEXT, --enter, --key and --eof do not read a pipe. \
-         Give `-` to send that data, or redirect from /dev/null to send only the keys"
-    )]
-    UnsentInput,
     #[error("{0:?} contains a NUL byte, which a command, directory or variable must not")]
     Nul(String),
     #[error("{0:?} is not KEY=VALUE")]
     BadVariable(String),
-    #[error(
-        "--foreground and --json cannot be used together, because stdout is the job's output; use `outlive show --json` \
-         from elsewhere"
-    )]
-    ForegroundJson,
-    #[error("cannot find a directory for jobs: set OUTLIVE_HOME or HOME, or pass --home")]
+    #[error("cannot find a directory for jobs")]
     NoHome,
-    #[error("the home {} belongs to another user; set OUTLIVE_HOME to a directory of your own", .0.display())]
+    #[error("the home {} belongs to another user", .0.display())]
     ForeignHome(PathBuf),
-    #[error("other users can write to the home {}; run `chmod go-w` on it, or set OUTLIVE_HOME to a directory of your own", .0.display())]
+    #[error("other users can write to the home {}", .0.display())]
     OpenHome(PathBuf),
-    #[error("the home {} is a symbolic link of another user; set OUTLIVE_HOME to a directory of your own", .0.display())]
+    #[error("the home {} is a symbolic link of another user", .0.display())]
     PlantedHome(PathBuf),
     #[error("outlive-keeper was not found beside {} or on PATH; install both programs together, or set OUTLIVE_KEEPER", .0.display())]
     NoKeeper(PathBuf),
-    #[error("the keeper of job {0} ended without a report; `outlive doctor` may show why")]
+    #[error("the keeper of job {0} ended without a report")]
     KeeperFailed(JobId),
-    #[error(
-        "the keeper of job {0} does not answer; it may be suspended (`outlive show {0}` shows what is known of \
-         the job)"
-    )]
+    #[error("the keeper of job {0} does not answer; it may be suspended")]
     NoAnswer(JobId),
-    #[error("job {id} is {reason}; use `outlive` there to reach it")]
+    #[error("job {id} is {reason}")]
     Unreachable {
         id: JobId,
         reason: String,
@@ -109,20 +96,24 @@ pub enum Error {
     },
     #[error("job {id}: {reason}")]
     Refused { id: JobId, reason: String },
-    #[error("job {0} has no terminal, so it has no screen; start it with --pty to give it one")]
+    #[error("job {0} has no terminal, so it has no screen")]
     NoTerminal(JobId),
+    #[error("job {0} has no terminal to resize")]
+    NotResizable(JobId),
+    #[error("job {0} reads from nothing")]
+    ReadsNothing(JobId),
+    #[error("the input of job {0} is a pipe, which has no keys")]
+    NoKeys(JobId),
     #[error(transparent)]
     BadWriteId(#[from] BadWriteId),
-    #[error(
-        "the exact output may contain secrets, which are hidden here; read it as text, or call \
-         `Outlive::showing_secrets` first"
-    )]
+    /// Read it as text, or call [`crate::Outlive::showing_secrets`] first.
+    #[error("the exact output may contain secrets, which are hidden here")]
     SecretsHidden,
     #[error("a caller that only looks cannot acknowledge or drop events")]
     OnlyLooking,
-    #[error("{} cannot be used as a log; give a regular file", .0.display())]
+    #[error("{} cannot be used as a log", .0.display())]
     NotALog(PathBuf),
-    #[error("another job writes to {}; choose another log", .0.display())]
+    #[error("another job writes to {}", .0.display())]
     LogTaken(PathBuf),
     #[error(transparent)]
     Config(#[from] BadConfig),
@@ -171,8 +162,6 @@ impl Error {
             | Error::BadWriteId(_)
             | Error::BadVariable(_)
             | Error::NoCommand
-            | Error::UnsentInput
-            | Error::ForegroundJson
             | Error::Nul(_)
             | Error::SecretsHidden
             | Error::OnlyLooking
@@ -184,7 +173,10 @@ impl Error {
             Error::KeeperFailed(_) => ErrorCode::KeeperFailed,
             Error::NoAnswer(_) => ErrorCode::NoAnswer,
             Error::Unreachable { .. } => ErrorCode::Unreachable,
-            Error::Refused { .. } => ErrorCode::Refused,
+            Error::Refused { .. }
+            | Error::NotResizable(_)
+            | Error::ReadsNothing(_)
+            | Error::NoKeys(_) => ErrorCode::Refused,
             Error::NoTerminal(_) => ErrorCode::NoTerminal,
             Error::NotALog(_) | Error::LogTaken(_) => ErrorCode::BadLog,
             Error::Config(_) => ErrorCode::BadConfig,
@@ -198,6 +190,7 @@ impl Error {
         Failure {
             code: self.code(),
             message: self.to_string(),
+            hint: None,
             data: match self {
                 Error::IdTaken(job) | Error::NameTaken(job) => {
                     Some(FailureData::Job { job: job.clone() })
@@ -246,13 +239,21 @@ impl Error {
                 | Error::BadWriteId(_)
                 | Error::BadLabel { .. }
                 | Error::NoCommand
-                | Error::UnsentInput
-                | Error::ForegroundJson
                 | Error::Nul(_)
                 | Error::SecretsHidden
                 | Error::OnlyLooking
                 | Error::BadVariable(_)
         )
+    }
+}
+
+/// What a job must be started with, so that this can come.
+fn missing(what: WaitFor) -> &'static str {
+    match what {
+        WaitFor::Ready => "a sign of readiness",
+        WaitFor::Match => "a watch",
+        WaitFor::Quiet => "a limit of silence",
+        WaitFor::End | WaitFor::Input => "anything to wait for",
     }
 }
 

@@ -87,6 +87,11 @@ pub enum Reply {
     },
 }
 
+/// Why a keeper refuses to write to a job that was started without input. Earlier keepers say more after it.
+pub const READS_NOTHING: &str = "it reads from nothing";
+/// Why a keeper refuses to resize the terminal of a job that has none. Earlier keepers say more after it.
+pub const NO_TERMINAL: &str = "it has no terminal";
+
 /// The most data in one write. Longer input is sent in pieces.
 pub const MAX_DATA: usize = 128 * 1024;
 /// The longest request line: [`MAX_DATA`] bytes, each written as a decimal number.

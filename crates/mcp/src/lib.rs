@@ -33,6 +33,7 @@ mod delivery;
 #[doc(hidden)]
 pub mod fuzzing;
 mod glances;
+mod hints;
 mod http;
 mod identity;
 mod reply;

@@ -2,10 +2,12 @@
 //! record after it is written.
 
 use crate::delivery::Note;
+use crate::hints;
 use outlive::inbox::{InboxEvent, Kind};
 use outlive::redact::redact;
 use outlive::{Error, Job, JobId, agree};
 use outlive_api::brief;
+use outlive_api::failure::ErrorCode;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -75,14 +77,14 @@ impl<A> Reply<A> {
 #[derive(Debug)]
 pub struct Refused {
     /// The kind of error, for programs.
-    pub kind: &'static str,
+    pub code: ErrorCode,
     pub text: String,
 }
 
 impl Refused {
     pub fn bad_input(text: impl ToString) -> Refused {
         Refused {
-            kind: "bad_input",
+            code: ErrorCode::BadInput,
             text: text.to_string(),
         }
     }
@@ -95,7 +97,7 @@ impl Refused {
         Said {
             text: redact(&self.text).into_owned(),
             content: Map::new(),
-            refused: Some(self.kind),
+            refused: Some(self.code),
             told: ByTheWay::default(),
         }
     }
@@ -103,37 +105,17 @@ impl Refused {
 
 impl From<Error> for Refused {
     fn from(error: Error) -> Refused {
-        let kind = match &error {
-            Error::Ambiguous { .. } => "ambiguous",
-            error if error.is_no_such_job() => "no_such_job",
-            error if error.is_bad_input() => "bad_input",
-            Error::Refused { .. } | Error::NoTerminal(_) => "refused",
-            _ => "failed",
-        };
-        let text = match &error {
-            // The hints of these errors are about the command line.
-            Error::NoSuchJob(text) => {
-                format!("this session has no job {text:?}; the tool `jobs` lists its jobs")
-            }
-            Error::NoSuchEvent(text) => {
-                format!(
-                    "this session has no event {text:?}; the tool `inbox` delivers the events that wait"
-                )
-            }
-            Error::NoTerminal(id) => format!(
-                "job {id} has no terminal, so it has no screen; a job started with `pty: true` has one"
-            ),
-            Error::NoCommand => "no command was given".to_owned(),
-            other => other.to_string(),
-        };
-        Refused { kind, text }
+        Refused {
+            code: error.code(),
+            text: hints::with_hint(&error),
+        }
     }
 }
 
 impl From<std::io::Error> for Refused {
     fn from(error: std::io::Error) -> Refused {
         Refused {
-            kind: "failed",
+            code: ErrorCode::Failed,
             text: format!("cannot read the output: {error}"),
         }
     }
@@ -142,7 +124,7 @@ impl From<std::io::Error> for Refused {
 impl From<serde_json::Error> for Refused {
     fn from(error: serde_json::Error) -> Refused {
         Refused {
-            kind: "failed",
+            code: ErrorCode::Failed,
             text: format!("cannot tell it in JSON: {error}"),
         }
     }
@@ -153,7 +135,7 @@ pub struct Said {
     pub text: String,
     pub content: Map<String, Value>,
     /// The kind of refusal, if it is one.
-    pub refused: Option<&'static str>,
+    pub refused: Option<ErrorCode>,
     pub told: ByTheWay,
 }
 
@@ -207,7 +189,7 @@ impl Said {
 
     pub fn result(self) -> CallToolResult {
         let text = vec![ContentBlock::text(self.text)];
-        let Some(kind) = self.refused else {
+        let Some(code) = self.refused else {
             let mut result = CallToolResult::success(text);
             result.structured_content = Some(Value::Object(self.content));
             return result;
@@ -215,7 +197,7 @@ impl Said {
         // A refusal has no structured content: that would have to match the tool's schema.
         let mut result = CallToolResult::error(text);
         let mut meta = MetaObject::new();
-        meta.0.insert("outlive/refused".to_owned(), json!(kind));
+        meta.0.insert("outlive/refused".to_owned(), json!(code));
         result.meta = Some(meta);
         result
     }

@@ -11,6 +11,7 @@ use crate::resources;
 use crate::subscriptions::{self, Subscriptions};
 use crate::tasks;
 use crate::tools::{self, Entry, Failed};
+use outlive::api::failure::ErrorCode;
 use outlive::inbox::Inbox;
 use outlive::redact::redact;
 use outlive::{Caller, Error, Label, Outlive, environment};
@@ -138,8 +139,10 @@ impl Server {
     ) -> Result<T, ErrorData> {
         let failed = |refused: Refused| {
             let text = redact(&refused.text).into_owned();
-            match refused.kind {
-                "no_such_job" | "ambiguous" => ErrorData::resource_not_found(text, None),
+            match refused.code {
+                ErrorCode::NoSuchJob | ErrorCode::Ambiguous => {
+                    ErrorData::resource_not_found(text, None)
+                }
                 _ => ErrorData::internal_error(text, None),
             }
         };

@@ -3,6 +3,7 @@
 use super::Secrets;
 use crate::context::{Context, label};
 use crate::exit::{Exit, Failure};
+use crate::hints;
 use crate::render;
 use clap::ValueEnum;
 use outlive::api::job::JobList;
@@ -56,7 +57,8 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let context = &context.with_secrets(&args.secrets);
     let listing = list::list(&context.outlive, &filter)?;
     for (id, error) in &listing.unreadable {
-        context.say(&format!("outlive: cannot show job {id}: {error}"));
+        let why = hints::with_hint(error);
+        context.say(&format!("outlive: cannot show job {id}: {why}"));
     }
     match context.json {
         true => context.print_json(&JobList { jobs: listing.jobs })?,

@@ -119,10 +119,13 @@ fn read_file() -> Result<Vec<u8>, Failure> {
     }
     let is_pipe = kind.is_fifo() || kind.is_socket();
     match is_pipe && outlive::bytes_ready(&stdin).map_err(cannot_read)? > 0 {
-        true => Err(Error::UnsentInput.into()),
+        true => Err(Failure::Usage(UNSENT_INPUT)),
         false => Ok(Vec::new()),
     }
 }
+
+const UNSENT_INPUT: &str = "standard input has data, but nothing was sent: without TEXT, --enter, --key and --eof do \
+     not read a pipe. Give `-` to send that data, or redirect from /dev/null to send only the keys";
 
 fn cannot_read(source: io::Error) -> Error {
     Error::Io {

@@ -3,6 +3,7 @@
 use super::duration;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use crate::hints;
 use crate::render;
 use outlive::api::reply::{StopFailure, StopReply};
 use outlive::verbs::stop::{self, Stopped, StoppedPart, Stops};
@@ -64,7 +65,8 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         context.noted(one.receipt.told());
     }
     for (id, error) in &failed {
-        context.say_error(&format!("outlive: stopping {id} failed: {error}"));
+        let why = hints::with_hint(error);
+        context.say_error(&format!("outlive: stopping {id} failed: {why}"));
     }
     let worst = failed
         .into_iter()
@@ -81,7 +83,7 @@ fn print(context: &Context, stopped: &[Stopped], failed: &[(JobId, Error)]) -> R
     }
     let failed = failed.iter().map(|(id, error)| StopFailure {
         id: id.clone(),
-        error: error.failure(),
+        error: hints::failure(error),
     });
     context.print_json(&StopReply {
         jobs: stopped.iter().map(|one| one.job.clone()).collect(),

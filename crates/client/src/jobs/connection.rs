@@ -2,7 +2,7 @@
 
 use crate::clock;
 use crate::error::Error;
-use outlive_core::control::{Reply, Request};
+use outlive_core::control::{NO_TERMINAL, READS_NOTHING, Reply, Request};
 use outlive_core::layout::CONTROL;
 use outlive_core::{BootTime, JobDir, JobId};
 use outlive_sys::control::{Read, Stream};
@@ -118,12 +118,18 @@ impl Connection {
     }
 }
 
+fn refusal(id: &JobId, reason: String) -> Error {
+    let id = id.clone();
+    match reason {
+        reason if reason.starts_with(READS_NOTHING) => Error::ReadsNothing(id),
+        reason if reason.starts_with(NO_TERMINAL) => Error::NotResizable(id),
+        reason => Error::Refused { id, reason },
+    }
+}
+
 fn decode(line: &[u8], id: &JobId) -> Result<Answer, Error> {
     match serde_json::from_slice(line) {
-        Ok(Reply::Refused { reason }) => Err(Error::Refused {
-            id: id.clone(),
-            reason,
-        }),
+        Ok(Reply::Refused { reason }) => Err(refusal(id, reason)),
         Ok(reply) => Ok(Answer::Reply(reply)),
         Err(error) => Err(Error::Refused {
             id: id.clone(),

@@ -58,8 +58,8 @@ impl<'a> Attach<'a> {
         let (job, spec, _) = show::read(outlive, id)?;
         if let (Some(size), Input::Pty(_), false) = (size, spec.input, job.has_ended()) {
             match resize::resize(outlive, id, size) {
-                // It has just ended, or lost its terminal, but can still be shown.
-                Err(Error::Refused { .. }) | Ok(()) => {}
+                // It ended just now, or lost its terminal: it can still be looked at.
+                Err(Error::Refused { .. } | Error::NotResizable(_)) | Ok(()) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -120,7 +120,7 @@ fn doubts(outlive: &Outlive, id: &JobId, bytes: &[u8]) -> Result<Vec<String>, Er
         return Ok(Vec::new());
     }
     Ok(vec![format!(
-        "a line is longer than {MAX_LINE_BYTES} bytes, and its terminal hands over single keys now: a program that puts it back to whole lines before it reads this gets the line cut; send it once that program waits (`outlive wait {id} --for input`)"
+        "a line is longer than {MAX_LINE_BYTES} bytes, and its terminal hands over single keys now: a program that puts it back to whole lines before it reads this gets the line cut; send it once that program waits for input"
     )])
 }
 
@@ -142,11 +142,7 @@ fn resolve(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<u8>, Error>
     let (_, spec, state) = show::read(outlive, id)?;
     let terminal = matches!(spec.input, Input::Pty(_));
     if spec.input == Input::Pipe && !what.keys.is_empty() {
-        return Err(Error::Refused {
-            id: id.clone(),
-            reason: "its input is a pipe, which has no keys; send text, or start it with --pty"
-                .to_owned(),
-        });
+        return Err(Error::NoKeys(id.clone()));
     }
     // Only the terminal's screen knows what the program asked for.
     let emulation = match terminal && (what.paste || !what.keys.is_empty()) {

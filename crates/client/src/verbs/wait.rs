@@ -174,17 +174,17 @@ impl WaitFor {
 
     /// Refuses to wait for something that the job was not asked to report when it started.
     fn refuse_unasked(self, spec: &Spec) -> Result<(), Error> {
-        let (asked, option) = match self {
+        let asked = match self {
             WaitFor::End | WaitFor::Input => return Ok(()),
-            WaitFor::Ready => (spec.ready.is_some(), "--ready"),
-            WaitFor::Match => (spec.watch.is_some(), "--watch"),
-            WaitFor::Quiet => (spec.quiet_after_ms.is_some(), "--quiet-after"),
+            WaitFor::Ready => spec.ready.is_some(),
+            WaitFor::Match => spec.watch.is_some(),
+            WaitFor::Quiet => spec.quiet_after_ms.is_some(),
         };
         match asked {
             true => Ok(()),
             false => Err(Error::NeverComes {
                 id: spec.id.clone(),
-                option,
+                what: self,
             }),
         }
     }

@@ -8,6 +8,7 @@
 //! none and delivers none twice.
 
 use crate::input::spool::Spool;
+use outlive_core::control::READS_NOTHING;
 use outlive_core::{Input, JobDir, Spec};
 use outlive_sys::capture::{self, Moved};
 use outlive_sys::terminal::{self, Master};
@@ -193,9 +194,7 @@ impl Channel {
     /// Why nothing can be written, if nothing can.
     pub fn refusal(&self) -> Option<&'static str> {
         match self {
-            Channel::None => {
-                Some("it reads from nothing; start it with --stdin pipe or --pty to write to it")
-            }
+            Channel::None => Some(READS_NOTHING),
             Channel::Lost(reason) => Some(reason),
             Channel::Pipe(PipeInput { writer: None, .. }) => Some("its input was closed"),
             Channel::Pipe(PipeInput {

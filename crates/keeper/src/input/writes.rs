@@ -9,7 +9,7 @@ use crate::signs::awaiting;
 use crate::supervise::clients::{ClientId, Written};
 use crate::supervise::keeper::Keeper;
 use outlive_core::BootTime;
-use outlive_core::control::{InputKind, Reply, Write};
+use outlive_core::control::{InputKind, NO_TERMINAL, Reply, Write};
 use outlive_core::event::Event;
 use outlive_core::spec::Size;
 use outlive_sys::terminal;
@@ -246,7 +246,7 @@ impl Keeper<'_> {
         let Channel::Terminal(terminal) = &self.job.shared.channel else {
             let reason = match self.job.shared.channel {
                 Channel::Lost(reason) => reason,
-                _ => "it has no terminal; start it with --pty to give it one",
+                _ => NO_TERMINAL,
             };
             let reason = reason.to_owned();
             self.clients.reply(client, &Reply::Refused { reason });

@@ -4,13 +4,15 @@ use super::options::LeftoversArg;
 use super::{Args, request};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
-use outlive::Error;
 use outlive::verbs::run;
+
+const FOREGROUND_JSON: &str = "--foreground and --json cannot be used together, because stdout is the job's output; \
+     use `outlive show --json` from elsewhere";
 
 /// Becomes the keeper of the job; returns only where nothing was started.
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     if context.json {
-        return Err(Error::ForegroundJson.into());
+        return Err(Failure::Usage(FOREGROUND_JSON));
     }
     let mut options = args.options;
     // A process that stays behind would keep the batch or the container from ending.

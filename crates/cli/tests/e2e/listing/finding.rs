@@ -82,7 +82,7 @@ fn a_name_of_an_ended_job_of_a_session_leads_to_its_id() {
     for verb in ["show", "stop", "log"] {
         let ran = world.outlive(&[verb, "pj"]);
         assert_eq!(ran.code, 3, "{ran:?}");
-        let words = "no job \"pj\" outside a session; a session has one: newer (use its id";
+        let words = "no job \"pj\" outside a session; a session has one: newer; use its id";
         assert!(ran.stderr.contains(words), "{ran:?}");
     }
     // Another session is told nothing of it.

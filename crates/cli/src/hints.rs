@@ -1,0 +1,69 @@
+//! What to do about a failure, for somebody at the command line.
+
+use outlive::Error;
+use outlive::api::failure::Failure;
+use outlive::verbs::wait::WaitFor;
+
+const OWN_HOME: &str = "set OUTLIVE_HOME to a directory of your own";
+
+/// The next step, if one is known.
+pub fn hint(error: &Error) -> Option<String> {
+    let hint = match error {
+        Error::NoSuchJob(_) => "`outlive list --limit all` shows every job",
+        Error::NamedElsewhere { .. } => "use its id, or set OUTLIVE_SESSION",
+        Error::NoSuchEvent(_) | Error::BadEventId(_) => "`outlive inbox --peek` shows what waits",
+        Error::NoSuchSession(_) => "`outlive list --limit all --json` shows the sessions of jobs",
+        Error::NoSession => "pass --session KEY, or set OUTLIVE_SESSION",
+        Error::Ambiguous { .. } => "type more of the id",
+        Error::IdTaken(_) => "choose another id, or use that job",
+        Error::NameTaken(_) => "stop that job, start with --replace, or choose another name",
+        Error::IdOfPost(_) => "choose another id for the job",
+        Error::PostIdTaken(_) => "choose another id for the post",
+        Error::PostOfOther(_) => "choose another id",
+        Error::NeverComes { what, .. } => return never_comes(*what),
+        Error::NoCommand => "give a command, or --shell 'STRING'",
+        Error::NoHome => "set OUTLIVE_HOME or HOME, or pass --home",
+        Error::ForeignHome(_) | Error::PlantedHome(_) => OWN_HOME,
+        Error::OpenHome(_) => return Some(format!("run `chmod go-w` on it, or {OWN_HOME}")),
+        Error::KeeperFailed(_) => "`outlive doctor` may show why",
+        Error::NoAnswer(id) => {
+            return Some(format!(
+                "`outlive show {id}` shows what is known of the job"
+            ));
+        }
+        Error::Unreachable { .. } => "use `outlive` there to reach it",
+        Error::NoTerminal(_) | Error::NotResizable(_) => "start it with --pty to give it one",
+        Error::ReadsNothing(_) => "start it with --stdin pipe or --pty to write to it",
+        Error::NoKeys(_) => "send text, or start it with --pty",
+        Error::NotALog(_) => "give a regular file",
+        Error::LogTaken(_) => "choose another log",
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+fn never_comes(what: WaitFor) -> Option<String> {
+    let option = match what {
+        WaitFor::Ready => "--ready",
+        WaitFor::Match => "--watch",
+        WaitFor::Quiet => "--quiet-after",
+        WaitFor::End | WaitFor::Input => return None,
+    };
+    Some(format!("start it with {option}"))
+}
+
+/// An error and what to do about it, in one line.
+pub fn with_hint(error: &Error) -> String {
+    match hint(error) {
+        Some(hint) => format!("{error}; {hint}"),
+        None => error.to_string(),
+    }
+}
+
+/// An error as JSON has it.
+pub fn failure(error: &Error) -> Failure {
+    Failure {
+        hint: hint(error),
+        ..error.failure()
+    }
+}
