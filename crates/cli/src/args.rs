@@ -19,23 +19,13 @@ use std::process::ExitCode;
 /// Run long commands so that the job outlives whatever started it, and its end is known exactly
 #[derive(Debug, Parser)]
 #[command(name = "outlive", version, max_term_width = 100)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = exit::help())]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
     #[command(subcommand)]
     pub command: Command,
 }
-
-const EXIT_CODES: &str = "\
-Exit codes:
-  0-255  the job's own, from `wait`, `run --wait` and `run --foreground` (128+n after signal n)
-  2      wrong usage
-  3      no such job, or more than one job fits
-  124    out of time; the job continues
-  125    outlive failed, or the outcome of the job is unknown
-  126    the command could not be executed
-  127    the command was not found";
 
 /// The heading above them in help.
 const GLOBAL: &str = "Global options";

@@ -3,43 +3,98 @@
 use crate::hints;
 use crate::json;
 use outlive::api::failure::{self, ErrorCode, ErrorReply};
-use outlive::{Error, Job};
+use outlive::api::outcome::NotStarted;
+use outlive::{Error, Job, Outcome};
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-/// What a run of the program ends with.
+/// What a run of the program ends with. README and `--help` show the same table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
+    /// What was asked was done.
     Success,
-    /// A job's own code.
+    /// The job's own code, where the program stayed with a job until its end.
     Job(u8),
-    OutOfTime,
-    /// Outlive failed, or an outcome is unknown.
-    Unknown,
+    /// The command line is wrong.
     Usage,
+    /// No job is the one that was named, or several are.
     NoSuchJob,
+    /// The time given for waiting was up; the job continues.
+    OutOfTime,
+    /// Outlive failed, or nobody knows how the job ended.
+    Unknown,
+    /// The job's command exists and could not be executed.
+    NotExecutable,
+    /// The job's command was not found.
+    NotFound,
 }
 
+/// The codes with a fixed number, in the order of the table.
+const FIXED: [Exit; 6] = [
+    Exit::Usage,
+    Exit::NoSuchJob,
+    Exit::OutOfTime,
+    Exit::Unknown,
+    Exit::NotExecutable,
+    Exit::NotFound,
+];
+
+/// The meaning of all other codes.
+const JOBS_OWN: &str =
+    "the job's own, from `wait`, `run --wait` and `run --foreground` (128+n after signal n)";
+
 impl Exit {
+    /// The number that the program exits with.
     pub fn code(self) -> u8 {
         match self {
             Exit::Success => 0,
             Exit::Job(code) => code,
-            Exit::OutOfTime => 124,
-            Exit::Unknown => 125,
             Exit::Usage => 2,
             Exit::NoSuchJob => 3,
+            Exit::OutOfTime => 124,
+            Exit::Unknown => 125,
+            Exit::NotExecutable => 126,
+            Exit::NotFound => 127,
+        }
+    }
+
+    /// What it means, for the table.
+    fn meaning(self) -> &'static str {
+        match self {
+            Exit::Success | Exit::Job(_) => JOBS_OWN,
+            Exit::Usage => "wrong usage",
+            Exit::NoSuchJob => "no such job, or more than one job fits",
+            Exit::OutOfTime => "out of time; the job continues",
+            Exit::Unknown => "outlive failed, or the outcome of the job is unknown",
+            Exit::NotExecutable => "the command could not be executed",
+            Exit::NotFound => "the command was not found",
         }
     }
 
     /// The code of an ended job; one whose outcome nobody knows is never a success.
     pub fn of(job: &Job) -> Exit {
+        if let Some(Outcome::NotStarted { cause, .. }) = &job.outcome {
+            return match cause {
+                NotStarted::NotFound => Exit::NotFound,
+                NotStarted::NotExecutable => Exit::NotExecutable,
+                NotStarted::Failed => Exit::Unknown,
+            };
+        }
         match job.exit_code.map(u8::try_from) {
             Some(Ok(code)) => Exit::Job(code),
             _ => Exit::Unknown,
         }
     }
+}
+
+/// The table as `--help` shows it.
+pub fn help() -> String {
+    let mut text = format!("Exit codes:\n  0-255  {JOBS_OWN}");
+    for exit in FIXED {
+        text.push_str(&format!("\n  {:<5}  {}", exit.code(), exit.meaning()));
+    }
+    text
 }
 
 impl From<Exit> for ExitCode {
@@ -156,5 +211,31 @@ impl From<outlive_kit::Error> for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         Failure::Output(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_readme_has_the_same_table() {
+        let readme = include_str!("../../../README.md");
+        let own = format!("| 0-255 | {JOBS_OWN} |\n");
+        assert!(readme.contains(&own), "README.md lacks {own}");
+        let rows = FIXED.map(|exit| format!("| {} | {} |\n", exit.code(), exit.meaning()));
+        let rows = rows.concat();
+        assert!(readme.contains(&rows), "README.md lacks\n{rows}");
+    }
+
+    #[test]
+    fn a_command_that_cannot_run_has_the_code_of_a_shell() {
+        for (cause, exit) in [
+            (NotStarted::NotFound, Exit::NotFound),
+            (NotStarted::NotExecutable, Exit::NotExecutable),
+            (NotStarted::Failed, Exit::Unknown),
+        ] {
+            assert_eq!(i32::from(exit.code()), cause.exit_code());
+        }
     }
 }

@@ -62,7 +62,7 @@ fn the_example_with_an_inbox_is_told_of_each_job_once() {
         assert_eq!(told, 1, "{name}: {ran:?}");
     }
     assert!(ran.stdout.ends_with("3 jobs ended\n"), "{ran:?}");
-    let left = world.json(&["inbox", "--session", "conversation-1", "--peek"]);
+    let left = world.json(&["inbox", "--session", "conversation-1", "--peek", "--json"]);
     assert_eq!(left["events"].as_array().map(Vec::len), Some(0));
 }
 

@@ -16,6 +16,7 @@ mod awaiting;
 mod basics;
 mod bounded;
 mod compat;
+mod defaults;
 mod detach;
 mod doorbells;
 mod ending;

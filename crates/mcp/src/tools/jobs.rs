@@ -5,6 +5,7 @@ use crate::call::{Call, Scope};
 use crate::reply::{Refused, Reply};
 use crate::words;
 use outlive::api::job::JobList;
+use outlive::defaults::LIST_ENDED;
 use outlive::verbs::list::StateFilter;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -47,7 +48,7 @@ for that.";
             State::Ended => StateFilter::Ended,
             State::All => StateFilter::All,
         };
-        let jobs = call.list(state, args.limit.unwrap_or(20))?;
+        let jobs = call.list(state, args.limit.unwrap_or(LIST_ENDED))?;
         let text = match jobs.is_empty() {
             true => none(call),
             false => jobs.iter().map(words::line).collect::<Vec<_>>().join("\n"),
