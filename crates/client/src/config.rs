@@ -20,7 +20,7 @@ mod tests;
 
 use crate::home::outlive::Outlive;
 pub use bells::{Bell, Kind, Secret, Url, Webhook};
-pub use error::{BadConfig, Why};
+pub use error::{BadConfig, ValueError};
 use etcetera::BaseStrategy;
 use outlive_core::breaker::BreakerRules;
 use outlive_core::defaults;

@@ -258,15 +258,15 @@ fn missing(what: WaitFor) -> &'static str {
 }
 
 fn show_ids(ids: &[JobId]) -> String {
-    const MOST: usize = 5;
+    const MAX_SHOWN: usize = 5;
     let mut text = ids
         .iter()
-        .take(MOST)
+        .take(MAX_SHOWN)
         .map(JobId::to_string)
         .collect::<Vec<_>>()
         .join(", ");
-    if ids.len() > MOST {
-        text.push_str(&format!(" and {} more", ids.len() - MOST));
+    if ids.len() > MAX_SHOWN {
+        text.push_str(&format!(" and {} more", ids.len() - MAX_SHOWN));
     }
     text
 }

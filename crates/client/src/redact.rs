@@ -117,7 +117,7 @@ impl Redactor {
                     edit.replace(at, after, "");
                     return after;
                 }
-                pem::Line::Other => {
+                pem::Line::Unrelated => {
                     self.open_key = None;
                     return at;
                 }

@@ -135,7 +135,7 @@ fn heed(
             Ok(None)
         }
         Happening::Leave => Ok(Some(Over::Left)),
-        Happening::Resized | Happening::TypingEnded | Happening::Other => Ok(None),
+        Happening::Resized | Happening::TypingEnded | Happening::OtherReady => Ok(None),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `[[doorbell]]`: what rings when jobs end.
 
-use super::error::{BadConfig, Why};
+use super::error::{BadConfig, ValueError};
 use super::section::Section;
 use crate::doorbell::ON_END;
 use http::Uri;
@@ -137,7 +137,7 @@ fn bell(section: &mut Section<'_>, others: &[Bell]) -> Result<Bell, BadConfig> {
     let kinds = "kind = \"webhook\", \"desktop\" or \"command\"";
     let kind = section.needed_text("kind", kinds, |text| match text {
         "webhook" | "desktop" | "command" => Ok(text.to_owned()),
-        _ => Err(Why::NoChoice {
+        _ => Err(ValueError::NoChoice {
             found: text.to_owned(),
             choices: "webhook, desktop, command",
         }),
@@ -145,7 +145,7 @@ fn bell(section: &mut Section<'_>, others: &[Bell]) -> Result<Bell, BadConfig> {
     let on = section.text("on", |text| match text {
         "end" => Ok(RingsOn::End),
         "failure" => Ok(RingsOn::Failure),
-        _ => Err(Why::NoChoice {
+        _ => Err(ValueError::NoChoice {
             found: text.to_owned(),
             choices: "end, failure",
         }),
@@ -167,14 +167,14 @@ fn bell(section: &mut Section<'_>, others: &[Bell]) -> Result<Bell, BadConfig> {
     })
 }
 
-fn name(text: &str, others: &[Bell]) -> Result<Label, Why> {
+fn name(text: &str, others: &[Bell]) -> Result<Label, ValueError> {
     if text == ON_END {
-        return Err(Why::Reserved(text.to_owned()));
+        return Err(ValueError::Reserved(text.to_owned()));
     }
     if others.iter().any(|other| other.name.as_str() == text) {
-        return Err(Why::Twice(text.to_owned()));
+        return Err(ValueError::Twice(text.to_owned()));
     }
-    Label::parse(text).map_err(|reason| Why::Label {
+    Label::parse(text).map_err(|reason| ValueError::Label {
         text: text.to_owned(),
         reason,
     })
@@ -182,13 +182,13 @@ fn name(text: &str, others: &[Bell]) -> Result<Label, Why> {
 
 fn webhook(section: &mut Section<'_>, timeout: Duration) -> Result<Webhook, BadConfig> {
     let url = section.needed_text("url", "url = \"https://host/path\"", |text| {
-        Url::parse(text).ok_or(Why::NotUrl)
+        Url::parse(text).ok_or(ValueError::NotUrl)
     })?;
     let variable = section.text("secret_env", variable)?;
     let file = section.text("secret_file", |text| match PathBuf::from(text) {
-        _ if variable.is_some() => Err(Why::TwoSecrets),
+        _ if variable.is_some() => Err(ValueError::TwoSecrets),
         path if path.is_absolute() => Ok(Secret::File(path)),
-        path => Err(Why::NotAbsolute(path)),
+        path => Err(ValueError::NotAbsolute(path)),
     })?;
     Ok(Webhook {
         url,
@@ -197,7 +197,7 @@ fn webhook(section: &mut Section<'_>, timeout: Duration) -> Result<Webhook, BadC
     })
 }
 
-fn variable(text: &str) -> Result<Secret, Why> {
+fn variable(text: &str) -> Result<Secret, ValueError> {
     let is_name = |text: &str| {
         !text.is_empty()
             && !text.starts_with(|c: char| c.is_ascii_digit())
@@ -205,14 +205,14 @@ fn variable(text: &str) -> Result<Secret, Why> {
     };
     match is_name(text) {
         true => Ok(Secret::Variable(text.to_owned())),
-        false => Err(Why::NotVariable),
+        false => Err(ValueError::NotVariable),
     }
 }
 
 fn command(section: &mut Section<'_>) -> Result<String, BadConfig> {
     section.needed_text("command", "command = \"notify-me\"", |text| {
         match text.trim().is_empty() || text.contains('\0') {
-            true => Err(Why::NoCommand),
+            true => Err(ValueError::NoCommand),
             false => Ok(text.to_owned()),
         }
     })

@@ -36,7 +36,7 @@ pub enum BadConfig {
         file: PathBuf,
         line: usize,
         key: String,
-        why: Why,
+        why: ValueError,
     },
 }
 
@@ -46,7 +46,7 @@ pub enum BadConfig {
     missing_docs,
     reason = "the message documents each variant and its fields"
 )]
-pub enum Why {
+pub enum ValueError {
     #[error("expected a text in quotes, found {0}")]
     NotText(&'static str),
     #[error("expected a duration such as \"30s\", \"5m\" or \"2h\", found {0}")]

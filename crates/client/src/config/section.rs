@@ -1,6 +1,6 @@
 //! Reads one table of the file: each key is read once, and a key that nobody reads is unknown.
 
-use super::error::{BadConfig, Why};
+use super::error::{BadConfig, ValueError};
 use outlive_core::units;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -56,7 +56,7 @@ impl<'a> Section<'a> {
             return Ok(Vec::new());
         };
         let DeValue::Array(tables) = value else {
-            return Err(self.wrong_at(at.start, key, Why::NotTables(key)));
+            return Err(self.wrong_at(at.start, key, ValueError::NotTables(key)));
         };
         tables
             .into_iter()
@@ -84,7 +84,7 @@ impl<'a> Section<'a> {
             }),
             other => {
                 let found = name(&other);
-                Err(self.wrong_at(at.start, key, Why::NotTable { key, found }))
+                Err(self.wrong_at(at.start, key, ValueError::NotTable { key, found }))
             }
         }
     }
@@ -99,7 +99,7 @@ impl<'a> Section<'a> {
             DeValue::String(text) => Ok(units::parse_duration(text)?),
             // A bare number means seconds here, as everywhere.
             DeValue::Integer(number) => Ok(units::parse_duration(&number.to_string())?),
-            other => Err(Why::NotDuration(name(other))),
+            other => Err(ValueError::NotDuration(name(other))),
         };
         if let Some(given) = self.value(key, read)? {
             *duration = given;
@@ -116,7 +116,7 @@ impl<'a> Section<'a> {
         let at = self.place(key);
         self.duration(key, duration)?;
         match duration.is_zero() {
-            true => Err(self.wrong_at(at, key, Why::NoTime)),
+            true => Err(self.wrong_at(at, key, ValueError::NoTime)),
             false => Ok(()),
         }
     }
@@ -131,7 +131,7 @@ impl<'a> Section<'a> {
         let at = self.place(key);
         self.positive_duration(key, duration)?;
         match *duration > most {
-            true => Err(self.wrong_at(at, key, Why::TooLong(most))),
+            true => Err(self.wrong_at(at, key, ValueError::TooLong(most))),
             false => Ok(()),
         }
     }
@@ -143,7 +143,7 @@ impl<'a> Section<'a> {
                 .as_integer()
                 .and_then(|number| u32::from_str_radix(number.as_str(), number.radix()).ok())
                 .filter(|number| *number > 0)
-                .ok_or(Why::NotCount)
+                .ok_or(ValueError::NotCount)
         };
         if let Some(given) = self.value(key, read)? {
             *count = given;
@@ -155,11 +155,11 @@ impl<'a> Section<'a> {
     pub fn text<T>(
         &mut self,
         key: &'static str,
-        read: impl FnOnce(&str) -> Result<T, Why>,
+        read: impl FnOnce(&str) -> Result<T, ValueError>,
     ) -> Result<Option<T>, BadConfig> {
         self.value(key, |value| match value {
             DeValue::String(text) => read(text),
-            other => Err(Why::NotText(name(other))),
+            other => Err(ValueError::NotText(name(other))),
         })
     }
 
@@ -168,16 +168,16 @@ impl<'a> Section<'a> {
         &mut self,
         key: &'static str,
         example: &'static str,
-        read: impl FnOnce(&str) -> Result<T, Why>,
+        read: impl FnOnce(&str) -> Result<T, ValueError>,
     ) -> Result<T, BadConfig> {
         let given = self.text(key, read)?;
-        given.ok_or_else(|| self.wrong_at(self.at, key, Why::Missing(example)))
+        given.ok_or_else(|| self.wrong_at(self.at, key, ValueError::Missing(example)))
     }
 
     fn value<T>(
         &mut self,
         key: &'static str,
-        read: impl FnOnce(&DeValue<'a>) -> Result<T, Why>,
+        read: impl FnOnce(&DeValue<'a>) -> Result<T, ValueError>,
     ) -> Result<Option<T>, BadConfig> {
         let Some((at, value)) = self.take(key) else {
             return Ok(None);
@@ -200,7 +200,7 @@ impl<'a> Section<'a> {
         value.map_or(self.at, |value| value.span().start)
     }
 
-    fn wrong_at(&self, at: usize, key: &str, why: Why) -> BadConfig {
+    fn wrong_at(&self, at: usize, key: &str, why: ValueError) -> BadConfig {
         BadConfig::Wrong {
             file: self.file.to_owned(),
             line: line(self.text, at),

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use memchr::memrchr;
 
 use super::keywords::Keywords;
-use super::pem::{self, Place};
+use super::pem::{self, BodyPart};
 use super::{Redactor, redact};
 
 /// As long as the longest key, and more than that takes.
@@ -30,7 +30,7 @@ pub struct Lines<T> {
 struct Held<T> {
     tag: T,
     text: String,
-    place: Place,
+    place: BodyPart,
 }
 
 impl<T> Default for Lines<T> {
@@ -61,18 +61,19 @@ impl<T> Lines<T> {
         let place = pem::place(line);
         let last = self.held.back().map(|held| held.place);
         match (place, last) {
-            (Place::Full, None | Some(Place::Full)) | (Place::Short, Some(Place::Full)) => {
+            (BodyPart::Full, None | Some(BodyPart::Full))
+            | (BodyPart::Short, Some(BodyPart::Full)) => {
                 self.hold(tag, line, place, out);
             }
-            (Place::Full, Some(_)) => {
+            (BodyPart::Full, Some(_)) => {
                 self.release(out);
                 self.hold(tag, line, place, out);
             }
-            (Place::End, _) => {
+            (BodyPart::End, _) => {
                 self.drop_body();
                 give(&mut self.redactor, tag, line, out);
             }
-            (Place::Short | Place::Elsewhere, _) => {
+            (BodyPart::Short | BodyPart::Elsewhere, _) => {
                 self.release(out);
                 give(&mut self.redactor, tag, line, out);
             }
@@ -97,7 +98,7 @@ impl<T> Lines<T> {
         self.redactor.unfinished(text)
     }
 
-    fn hold(&mut self, tag: T, line: &str, place: Place, out: &mut impl FnMut(T, &str)) {
+    fn hold(&mut self, tag: T, line: &str, place: BodyPart, out: &mut impl FnMut(T, &str)) {
         self.held_bytes += line.len();
         self.held.push_back(Held {
             tag,

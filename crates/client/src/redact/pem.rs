@@ -59,7 +59,7 @@ pub(super) enum Line {
     End {
         rest: usize,
     },
-    Other,
+    Unrelated,
 }
 
 impl KeyBlock {
@@ -81,7 +81,7 @@ impl KeyBlock {
             return Line::End { rest };
         }
         if self.lines > self.opening.most {
-            return Line::Other;
+            return Line::Unrelated;
         }
         if is_body(line) {
             return Line::Body;
@@ -91,7 +91,7 @@ impl KeyBlock {
                 self.is_complete = true;
                 Line::Body
             }
-            false => Line::Other,
+            false => Line::Unrelated,
         }
     }
 
@@ -152,7 +152,7 @@ fn words_in(text: &str) -> usize {
 
 /// What a line may be to a key whose `BEGIN` was cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum BodyPart {
     /// A full line of its body.
     Full,
     /// The last line of its body.
@@ -161,19 +161,19 @@ pub(super) enum Place {
     Elsewhere,
 }
 
-pub(super) fn place(line: &str) -> Place {
+pub(super) fn place(line: &str) -> BodyPart {
     if line.contains("PRIVATE KEY") {
         let mut notes = Notes::default();
         find(line, &mut notes, &mut Vec::new());
         return match notes.stray_key_end {
-            true => Place::End,
-            false => Place::Elsewhere,
+            true => BodyPart::End,
+            false => BodyPart::Elsewhere,
         };
     }
     match longest_base64_run(line) {
-        FULL_LINE.. if is_body(line) => Place::Full,
-        1..FULL_LINE if is_body(line) => Place::Short,
-        _ => Place::Elsewhere,
+        FULL_LINE.. if is_body(line) => BodyPart::Full,
+        1..FULL_LINE if is_body(line) => BodyPart::Short,
+        _ => BodyPart::Elsewhere,
     }
 }
 

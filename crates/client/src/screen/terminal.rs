@@ -46,7 +46,7 @@ pub enum Happening {
     /// A signal asked this process to end.
     Leave,
     /// The other file descriptor is ready.
-    Other,
+    OtherReady,
 }
 
 impl Terminal {
@@ -119,7 +119,7 @@ impl Terminal {
             happenings.push(self.read()?);
         }
         if found[3] {
-            happenings.push(Happening::Other);
+            happenings.push(Happening::OtherReady);
         }
         Ok(happenings)
     }
