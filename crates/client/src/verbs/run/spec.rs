@@ -299,7 +299,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_is_configured_holds_for_every_caller() {
+    fn the_configuration_applies_to_every_caller() {
         let world = tempfile::tempdir().unwrap();
         let text = "[watch]\nspacing = \"1s\"\nstrikes = 7\nstill = \"2s\"\n[breaker]\nmost = 4\n\
                     [[doorbell]]\nname = \"mine\"\nkind = \"desktop\"\n";
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_asked_is_the_default() {
+    fn what_is_not_requested_has_the_default() {
         let world = tempfile::tempdir().unwrap();
         fs::write(world.path().join("config.toml"), "").unwrap();
         let outlive = Outlive::open_at(world.path()).unwrap();
