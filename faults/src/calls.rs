@@ -1,20 +1,20 @@
 //! System calls by name, and which errors each can really fail with.
 
-/// An error that is put in place of a system call, or the death of whoever makes it.
+/// What the tracer does at a system call: make it fail with an error, or kill the process that makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     Kill,
-    /// Of both keepers, whichever of them makes the call.
+    /// Kills both keepers, whichever of them makes the call.
     KillBoth,
-    /// The disk is full.
+    /// The disk is full: ENOSPC.
     NoSpace,
-    /// The disk is broken.
+    /// The disk has a hardware error: EIO.
     Broken,
-    /// No more descriptors.
+    /// No file descriptor is free: EMFILE.
     NoDescriptor,
-    /// No more processes, or memory.
+    /// No process or no memory can be had at the moment: EAGAIN.
     TryAgain,
-    /// A signal came in between.
+    /// A signal interrupted the call: EINTR.
     Interrupted,
 }
 
@@ -28,9 +28,9 @@ pub const FAULTS: [Fault; 7] = [
     Fault::Interrupted,
 ];
 
-/// Name, number and two words: the letters of the faults that can happen to it (`s`pace, `b`roken,
-/// `d`escriptor, try `a`gain, `i`nterrupted), and which of its arguments it is about (`f`ile descriptor
-/// or `p`ath).
+/// The name, the number and two words. The first word has a letter for each fault that can happen to the call
+/// (`s`pace, `b`roken, `d`escriptor, try `a`gain, `i`nterrupted). The second says which argument names the file
+/// (`f`ile descriptor or `p`ath, and its position).
 type Known = (&'static str, i64, &'static str);
 
 macro_rules! calls {
@@ -39,7 +39,7 @@ macro_rules! calls {
     };
 }
 
-/// What every machine has.
+/// Calls that exist on every architecture.
 const EVERYWHERE: &[Known] = calls! {
     SYS_accept4 "di f0" SYS_bind "" SYS_chdir "b p0" SYS_clone "a" SYS_clone3 "a" SYS_close "" SYS_connect "i"
     SYS_dup "d" SYS_dup3 "d" SYS_epoll_create1 "d" SYS_epoll_pwait "i" SYS_eventfd2 "d" SYS_execve "b p0"
@@ -59,7 +59,7 @@ const EVERYWHERE: &[Known] = calls! {
     SYS_fstatfs "b f0" SYS_flock "" SYS_close_range "" SYS_sched_yield "" SYS_geteuid "" SYS_getuid ""
 };
 
-/// What only older machines have, and their C libraries still use.
+/// Calls that exist only on older architectures, where the C library still uses them.
 #[cfg(target_arch = "x86_64")]
 const OLDER: &[Known] = calls! {
     SYS_accept "di f0" SYS_access "b p0" SYS_chmod "b p0" SYS_dup2 "d" SYS_epoll_wait "i" SYS_fork "a" SYS_link "sb p1"
@@ -75,7 +75,7 @@ fn known(number: u64) -> Option<&'static Known> {
     all.into_iter().find(|known| known.1 as u64 == number)
 }
 
-/// What a call is called.
+/// The name of a call, without `SYS_`.
 pub fn name(number: u64) -> String {
     match known(number) {
         Some((name, _, _)) => name.trim_start_matches("SYS_").to_owned(),
@@ -83,19 +83,18 @@ pub fn name(number: u64) -> String {
     }
 }
 
-/// Whether this is the call by which a Rust program makes ready for its `main`: what comes before is the
-/// loader's and the C library's.
+/// Whether a Rust program makes this call just before its `main`. The calls before it are made by the loader and the C
+/// library.
 pub fn is_last_before_main(number: u64) -> bool {
     number == libc::SYS_sigaltstack as u64
 }
 
-/// Whether this puts on the disk what a file or directory holds.
+/// Whether this call writes the content of a file or directory to the disk.
 pub fn is_sync(number: u64) -> bool {
     [libc::SYS_fsync, libc::SYS_fdatasync].contains(&(number as i64))
 }
 
-/// Whether files or directories may be different after this: a call that a full disk can fail, or that
-/// removes something.
+/// Whether this call can change a file or directory: a full disk can make it fail, or it removes something.
 pub fn may_change_files(number: u64) -> bool {
     let name = name(number);
     Fault::NoSpace.can_hit(number)
@@ -119,7 +118,7 @@ impl Fault {
         FAULTS.into_iter().find(|fault| fault.word() == word)
     }
 
-    /// The error it is; a death is none.
+    /// The error of this fault. `None` if the fault kills the process instead.
     pub fn errno(self) -> Option<i32> {
         match self {
             Fault::Kill | Fault::KillBoth => None,
@@ -131,8 +130,8 @@ impl Fault {
         }
     }
 
-    /// Whether a call of this number can meet it: one may be killed at any, but no disk is too full to
-    /// be read.
+    /// Whether this fault can happen to a call with this number. A process can be killed at any call, but a full disk
+    /// cannot make a read fail, for example.
     pub fn can_hit(self, number: u64) -> bool {
         let letter = match self {
             Fault::Kill | Fault::KillBoth => return true,
@@ -147,16 +146,14 @@ impl Fault {
     }
 }
 
-/// What a call is about.
+/// The argument that names the file or path of a call, by its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// The descriptor at this place.
     File(usize),
-    /// The path at this place.
     Path(usize),
 }
 
-/// Which of a call's arguments it is about, if it is about a file.
+/// The argument that names the file or path of this call, if it has one.
 pub fn subject(number: u64) -> Option<Argument> {
     let (_, _, words) = known(number)?;
     let (_, place) = words.split_once(' ')?;

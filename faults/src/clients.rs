@@ -24,16 +24,16 @@ pub fn rows() -> Vec<Row> {
     }]
 }
 
-/// What the client is about.
+/// What the client does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verb {
     Stop,
     Send,
-    /// The end of the input.
+    /// Sends the end of the input.
     SendEnd,
-    /// By a session that has no need to be told.
+    /// Waits in another session than the one that gets the event.
     Wait,
-    /// By the session that is to be told of it.
+    /// Waits in the session that gets the event.
     OwnWait,
     Claim,
     Ack,
@@ -85,7 +85,7 @@ fn run(context: &Context) -> Tried {
     })
 }
 
-/// How many calls the client makes when nothing happens to it; what it comes to must be right then too.
+/// How many system calls the client makes without a fault. The result must be right in that case too.
 fn count(context: &Context, verb: Verb) -> Result<usize, String> {
     let world = context.world()?;
     let (ran, _, count) = verb.strike(&world, Plan::COUNT)?;
@@ -93,8 +93,8 @@ fn count(context: &Context, verb: Verb) -> Result<usize, String> {
     Ok(count)
 }
 
-/// The IDs of the events that a consumer claims and does not acknowledge. On a busy machine the short claim may
-/// lapse before the consumer confirms it. Then it delivers nothing, and is asked again.
+/// The IDs of the events that a consumer claims and does not acknowledge. On a busy machine the short claim may expire
+/// before the consumer confirms it. Then the consumer delivers nothing, and this tries again.
 fn claimed_ids(world: &World, inbox: &[&str]) -> Result<Vec<String>, String> {
     let mut ids = Vec::new();
     try_until("an event is claimed", || {
@@ -118,8 +118,8 @@ impl Verb {
         })
     }
 
-    /// Brings a job to where the verb has something to do, and runs it under a plan: what came of it, the
-    /// call that was struck, and how many calls there were.
+    /// Prepares a job for the verb, then runs the verb under a plan. Returns the result of the verb, the call that the
+    /// fault hit, and the number of calls.
     fn strike(self, world: &World, plan: Plan) -> Result<(Ran, String, usize), String> {
         let kind = self.kind();
         let started = Ran::try_of(&mut kind.start(world))?;
@@ -187,7 +187,7 @@ impl Verb {
             return held::check(world, kind, &past, Whom::Programs, at, cleared);
         }
         let ended = match self {
-            // What has been said cannot be said to a job that is over.
+            // `go_on` would send more lines, but an ended job takes no input.
             Verb::SendEnd => {
                 world.try_outlive(&["send", ID, "--eof"])?;
                 job::wait(world)?
@@ -209,7 +209,7 @@ impl Verb {
             (_, Heard::All) => return Err("nobody acked it".to_owned()),
         }
         if heard == Heard::Nothing {
-            // Whoever claimed it is gone, and its claim lapses.
+            // The consumer that claimed the events is dead, so its claim expires.
             let peek = ["inbox", "--session", SESSION, "--json", "--peek"];
             try_until("all is there to be told", || {
                 let told = world.try_json(&peek).unwrap_or_default();

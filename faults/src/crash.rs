@@ -1,36 +1,36 @@
 //! What may be left on a disk after a power loss.
 //!
-//! A file or directory (a **node**) is known by its inode. What it held after each step that changed
-//! anything is recorded, and when it was synced. If the power fails after a step, each node by itself
-//! has one of the contents that it had since its last sync. A node that was never synced may also be empty.
-//! The entries of a directory are its content: a file whose directory was not synced may be missing, and a
+//! A file or directory (a **node**) is known by its inode. The recorder notes its content after each step that changed
+//! anything, and when it was synced. After a power loss, each node has, independently of the others, one of the
+//! contents that it had since its last sync. A node that was never synced may also be empty.
+//! The content of a directory is its list of entries. So a file may be missing if its directory was not synced, and a
 //! name may lead to a file that is still empty.
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One file or directory, for as long as it lives.
+/// One file or directory. A later one with the same inode number is another node.
 pub type Node = String;
 
-/// What a node holds.
+/// The content of a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Content {
     Directory(BTreeMap<String, Node>),
-    /// The name of the blob that holds its bytes, and how many of those are there.
+    /// The blob that has the bytes, and how many of its bytes the file has.
     File {
         blob: String,
         bytes: u64,
     },
-    /// Is what it is from the moment it has a name.
+    /// A link has its target from the moment it exists.
     Link(String),
     Fifo,
     Socket,
 }
 
-/// All nodes and what they hold.
+/// All nodes and their contents.
 pub type Tree = BTreeMap<Node, Content>;
 
-/// Everything that happened, a step after the other.
+/// All steps, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
     pub root: Node,
@@ -39,20 +39,19 @@ pub struct Recording {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Step {
-    /// What is there after it.
+    /// The content of the home after this step.
     pub tree: Tree,
-    /// What was synced by it.
+    /// The nodes that this step synced.
     pub synced: BTreeSet<Node>,
-    /// Whoever waited has been told by now.
+    /// Whether a waiting client had been told of the end after this step.
     pub is_told: bool,
-    /// The job's command has begun to run by now.
+    /// Whether the job's command had started after this step.
     pub has_run: bool,
-    /// The system call, for people.
+    /// The name of the system call, for reports.
     pub call: String,
 }
 
 impl Content {
-    /// All empty files are the same.
     pub fn empty_file() -> Content {
         Content::File {
             blob: String::new(),
@@ -60,7 +59,7 @@ impl Content {
         }
     }
 
-    /// What it is born with, before anything in it is synced.
+    /// The content of a node that was just created and not synced.
     fn newborn(&self) -> Content {
         match self {
             Content::Directory(_) => Content::Directory(BTreeMap::new()),
@@ -69,7 +68,7 @@ impl Content {
         }
     }
 
-    /// Half of what was added to it, if it has grown.
+    /// This content with only the first half of the added bytes, if the file has grown.
     fn torn(&self, before: &Content) -> Option<Content> {
         match (self, before) {
             (Content::File { blob, bytes }, Content::File { bytes: old, .. }) if bytes > old => {
@@ -84,9 +83,9 @@ impl Content {
 }
 
 impl Recording {
-    /// What a node may hold after a step, each once and the newest first: what it held since it was last
-    /// synced, or was born with, and half of what this step added to it. One whose name is gone may
-    /// still be there, if that of its directory is not synced.
+    /// The contents that a node may have on the disk after a step, without duplicates, newest first. These are all
+    /// contents since its last sync (or since it was created) and a version with half of what this step added. A node
+    /// whose name was removed may still be there, if its directory was not synced.
     fn may_hold(&self, node: &Node, step: usize) -> Vec<Content> {
         let mut held: Vec<Content> = Vec::new();
         let mut add = |content: Content| {
@@ -110,14 +109,14 @@ impl Recording {
         held
     }
 
-    /// Half of what a step added to a node.
+    /// The node with only half of the bytes that a step added.
     fn torn(&self, node: &Node, step: usize) -> Option<Content> {
         let before = &self.steps[step.checked_sub(1)?].tree;
         self.steps[step].tree.get(node)?.torn(before.get(node)?)
     }
 }
 
-/// A name by which a node is known, for people.
+/// A file name that leads to the node, for reports.
 fn name_of(tree: &Tree, node: &Node) -> String {
     let is_named = |content: &Content| match content {
         Content::Directory(entries) => entries

@@ -34,7 +34,7 @@ pub fn rows() -> Vec<Row> {
     ]
 }
 
-/// A row that is one large case; tried is how many took part in it.
+/// Runs a row that is one large case. Its count is the number of participants, not of cases.
 fn one(context: &Context, check: fn(&Context, &World) -> Result<usize, String>) -> Tried {
     match context.world().and_then(|world| check(context, &world)) {
         Ok(count) => Tried {
@@ -45,10 +45,10 @@ fn one(context: &Context, check: fn(&Context, &World) -> Result<usize, String>) 
     }
 }
 
-/// More threads would only wait for two processors.
+/// More threads would only wait, because there are two processors.
 const THREADS: usize = 8;
 
-/// Does this for every number below `count`, several at once; the first loss is told.
+/// Runs this for every number below `count`, several at a time. Returns the first error.
 fn each(count: usize, work: impl Fn(usize) -> Result<(), String> + Sync) -> Result<(), String> {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -78,7 +78,7 @@ fn jobs_at_once(context: &Context, world: &World) -> Result<usize, String> {
     let count = if context.is_long { 1000 } else { 100 };
     let go = world.path("go");
     each(count, |n| {
-        // A shell that sees its child stopped first would say so.
+        // Stderr is discarded: if the stop reaches the `sleep` first, the shell prints a message about it.
         let script = format!(
             "echo {n}; exec 2> /dev/null; until [ -e '{}' ]; do sleep 1; done; exit {}",
             go.display(),
@@ -92,7 +92,7 @@ fn jobs_at_once(context: &Context, world: &World) -> Result<usize, String> {
     if running != count {
         return Err(format!("{running} of {count} are listed as running"));
     }
-    // Every tenth is stopped beside the others.
+    // Every tenth job is stopped; the others run on.
     let stopped: Vec<String> = (0..count).step_by(10).map(|n| format!("j{n}")).collect();
     let stop: Vec<&str> = ["stop"]
         .into_iter()
@@ -116,7 +116,7 @@ fn jobs_at_once(context: &Context, world: &World) -> Result<usize, String> {
     Ok(count)
 }
 
-/// What a client asks again and again, and the codes that are an answer.
+/// The requests that a client repeats, and the exit codes that are right answers.
 const ASKED: [(&[&str], &[i32]); 9] = [
     (&["show", "job", "--json"], &[0]),
     (&["list", "--json"], &[0]),
@@ -202,7 +202,7 @@ fn clients_of_one_job(context: &Context, world: &World) -> Result<usize, String>
     Ok(asked.load(Ordering::Relaxed))
 }
 
-/// Makes ended jobs, fast: the files of one job under many ids.
+/// Makes many ended jobs quickly: copies the files of one ended job under many IDs.
 fn make_ended(world: &World, count: usize) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("making ended jobs: {error}");
     world.try_ok(&["run", "--wait", "--id", "model", "--", "echo", "x"])?;
@@ -219,7 +219,7 @@ fn make_ended(world: &World, count: usize) -> Result<(), String> {
         let directory = world.job_dir(&id);
         fs::create_dir(&directory).map_err(failed)?;
         for file in &files {
-            // Nobody writes to the record of a job that is over, so they may share one.
+            // Nobody writes to the record of an ended job, so the copies can share its files.
             fs::hard_link(file.path(), directory.join(file.file_name()))
                 .or_else(|_| fs::copy(file.path(), directory.join(file.file_name())).map(drop))
                 .map_err(failed)?;
@@ -230,7 +230,7 @@ fn make_ended(world: &World, count: usize) -> Result<(), String> {
     fs::write(&day, all).map_err(failed)
 }
 
-/// How many system calls a listing of what runs takes.
+/// How many system calls it takes to list the running jobs.
 fn calls(world: &World) -> Result<usize, String> {
     let trace = world.path("trace");
     let list = world.command(["list", "--state", "running", "--json"]);
@@ -294,7 +294,7 @@ fn ended_jobs(context: &Context, world: &World) -> Result<usize, String> {
     Ok(count)
 }
 
-/// Pruning a hundred thousand takes longer than a verb should.
+/// Runs `prune` without the time limit of other verbs: removing a hundred thousand jobs takes long.
 fn prune(world: &World, options: &[&str]) -> Result<(), String> {
     let mut child = world
         .command(["prune", "--json"])
@@ -341,7 +341,7 @@ fn launches_and_prunes(context: &Context, world: &World) -> Result<usize, String
     }
 }
 
-/// Starts a job and waits for its end in one, or in two steps between which it may be removed.
+/// Starts a job and waits for its end, in one command or in two. Between two commands a prune may remove the job.
 fn launch(world: &World, n: usize) -> Result<(), String> {
     let script = format!("echo {n}; exit {}", n % 50 + 1);
     let should = (n % 50 + 1) as i32;
@@ -357,7 +357,7 @@ fn launch(world: &World, n: usize) -> Result<(), String> {
         .text();
     let ran = world.try_outlive(&["wait", &id, "--timeout", "30s", "--json"])?;
     let job = ran.job_or_null();
-    // One that is over may be gone already, and is said to be.
+    // A prune may have removed the ended job. Then `wait` reports that there is no such job.
     match ran.code == should && job["outcome"]["code"] == should || ran.code == 3 {
         true => Ok(()),
         false => Err(format!("wait of {id}: {ran}")),

@@ -59,7 +59,8 @@ fn try_on(
     tried.without(&missing)
 }
 
-/// Those of which a disk can be made here, and why not of the others. Found out once, by doing it.
+/// Finds the filesystems that can be made and mounted on this machine, and why the others cannot. Tries each once and
+/// keeps the answer.
 fn look_for(context: &Context, kinds: &[Kind]) -> (Vec<Kind>, Vec<String>) {
     static FOUND: OnceLock<Vec<(Kind, Result<(), String>)>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {
@@ -81,7 +82,7 @@ fn look_for(context: &Context, kinds: &[Kind]) -> (Vec<Kind>, Vec<String>) {
     (present, missing)
 }
 
-/// The longest that a verb may take that waits for nothing, also on a busy machine.
+/// The longest time that a verb may take if it has nothing to wait for, also on a busy machine.
 const PROMPT: Duration = Duration::from_secs(8);
 
 fn promptly(world: &World, args: &[&str]) -> Result<Ran, String> {
@@ -103,7 +104,7 @@ fn start(world: &World, id: &str, options: &[&str], script: &str) -> Result<(), 
 }
 
 const SLEEPS: &str = "echo up; exec sleep 1000";
-/// Ends by KILL alone.
+/// Only KILL ends it.
 const IGNORES: &str = "trap '' TERM; echo up; while :; do sleep 1000; done";
 
 /// Starts a job that ends with 7 when the case says so.
@@ -133,7 +134,7 @@ fn lives(pid: Option<i32>) -> bool {
         .is_some_and(|stat| !stat.is_zombie())
 }
 
-/// The job has ended so, once, and took about as long as it should.
+/// Checks that the job ended with this outcome, that its end is recorded once, and that it took at most this long.
 fn has_ended(
     world: &World,
     id: &str,
@@ -188,7 +189,7 @@ fn full(world: &World, image: &Image) -> Result<(), String> {
     has_ended(world, "timed", ("SIGTERM", 0), "timeout", 4500)
 }
 
-/// `outlive`, for which the home is read-only.
+/// Runs `outlive` with the home mounted read-only for it.
 fn on_read_only(world: &World, args: &[&str]) -> Result<Ran, String> {
     let script = "mount --bind \"$0\" \"$0\" && mount -o remount,ro,bind \"$0\" && exec \"$@\"";
     let home = world.home();
@@ -230,7 +231,7 @@ fn read_only(world: &World, _: &Image) -> Result<(), String> {
     }
 }
 
-/// From now on nothing can be written, for good.
+/// Makes every later write to the disk fail.
 fn fail(world: &World) -> Result<(), String> {
     let home = world.home().display().to_string();
     must("mount", &["-o", "remount,abort", &home])
@@ -249,7 +250,7 @@ fn failing(world: &World, image: &Image) -> Result<(), String> {
     let leaders: Vec<_> = ["stopped", "timed", "ends"]
         .map(|id| leader(world, id))
         .into();
-    // What was asked is on the disk, as it is a moment after every start.
+    // The power-loss guarantee holds only a moment after a start, so sync the requests to the disk first.
     must("sync", &["-f", &world.home().display().to_string()])?;
     fail(world)?;
     go(world)?;
@@ -271,7 +272,7 @@ fn failing(world: &World, image: &Image) -> Result<(), String> {
     image.mount_again()?;
     for (id, code) in [("stopped", 137), ("timed", 137), ("ends", 7)] {
         let job = world.try_json(&["show", id, "--json"])?;
-        // Newer kernels may still tell.
+        // Newer kernels keep the exit status, so the right exit code may be known.
         if job["outcome"]["kind"] != "lost" && job["exit_code"] != code {
             return Err(format!("nobody saw {id} end like this: {job}"));
         }
@@ -279,7 +280,7 @@ fn failing(world: &World, image: &Image) -> Result<(), String> {
     Ok(())
 }
 
-/// It may fail, and says why; not that there is no such job.
+/// Checks that the verb succeeded, or says why it failed. "No such job" would be a wrong reason.
 fn is_clear(ran: &Ran, args: &[&str]) -> Result<(), String> {
     let is_there = !ran.stderr.contains("no job");
     match is_there && ran.code < 128 && (ran.code == 0 || !ran.stderr.trim().is_empty()) {
@@ -312,7 +313,7 @@ fn frozen(world: &World, _: &Image) -> Result<(), String> {
             !leaders.iter().any(|pid| lives(*pid))
         });
         let ended = ended.map(|()| clock::boot_ms());
-        // Long enough to tell the end of a job from its recording.
+        // Leaves time between the end of the jobs and the recording of it, so that the two can be told apart.
         thread::sleep(Duration::from_millis(1500));
         drop(frozen);
         (ended, stop.join())
@@ -320,7 +321,7 @@ fn frozen(world: &World, _: &Image) -> Result<(), String> {
     looked?;
     let ended_ms = ended?;
     match stopped {
-        // It has waited for the record, or says that there is none yet.
+        // The stop either waited for the record or says that there is none yet.
         Ok(Ok(ran)) if ran.code == 0 || ran.code == 125 => is_clear(&ran, &["stop"])?,
         other => return Err(format!("the stop came to {other:?}")),
     }
@@ -337,7 +338,7 @@ fn frozen(world: &World, _: &Image) -> Result<(), String> {
     has_ended(world, "killed", ("SIGKILL", 0), "stop", 60_000)?;
     has_ended(world, "ends", ("exited", 7), "itself", 60_000)?;
     has_ended(world, "timed", ("SIGKILL", 0), "timeout", 60_000)?;
-    // When a job ends by itself its keeper may be held up by the last of its output before it sees that.
+    // `ends` is left out: its keeper may be busy with the last output before it notices the end.
     for id in ["stopped", "killed", "timed"] {
         let at = ended_at(world, id);
         if at.is_none_or(|at| at > ended_ms + 500) {
@@ -368,7 +369,7 @@ fn look_at_frozen(world: &World) -> Result<(), String> {
     Ok(())
 }
 
-/// When the journal says that it ended, in milliseconds since boot.
+/// The time of the end in the journal, in milliseconds since boot.
 fn ended_at(world: &World, id: &str) -> Option<u64> {
     let journal = fs::read(world.job_dir(id).join("journal")).ok()?;
     let records = journal.split(|byte| *byte == b'\n');

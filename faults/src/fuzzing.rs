@@ -19,13 +19,13 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-/// For each target, in the long form.
+/// How long the long form searches for each target.
 const SECONDS: u32 = 60;
 
-/// Of each target, in the short form, besides the kept inputs.
+/// How many inputs the short form makes from the kept ones, for each target.
 const MUTANTS: usize = 2_000;
 
-/// No input takes a debug build this long, unless it takes it for ever.
+/// No debug build takes this long for an input, unless it hangs.
 const LONGEST: Duration = Duration::from_secs(20);
 
 pub fn rows() -> Vec<Row> {
@@ -51,7 +51,7 @@ fn run(context: &Context) -> Tried {
     }
 }
 
-/// Takes the kept inputs and what a seed makes of them. What is counted is inputs.
+/// Runs the kept inputs, and the inputs that a seed makes from them. The row counts inputs.
 fn replay(context: &Context, root: &Path, program: &Path, targets: Vec<String>) -> Tried {
     let (all, count) = (targets.len(), AtomicUsize::new(0));
     let mut tried = context.try_cases_at_once(2, targets, all, |name| {
@@ -76,7 +76,7 @@ fn kept(directory: &Path) -> io::Result<Vec<Vec<u8>>> {
     paths.iter().map(fs::read).collect()
 }
 
-/// A process that takes inputs for a target.
+/// A process that runs a target with the inputs it is sent.
 struct Target {
     child: Child,
     answers: Receiver<()>,
@@ -108,7 +108,7 @@ impl Target {
             .as_mut()
             .ok_or("the target hears nothing")?;
         let length = (input.len() as u32).to_le_bytes();
-        // One that is gone does not answer either.
+        // If the process has ended, reading its answer fails too and reports it.
         let _ = to.write_all(&[&length, input].concat());
         let why = match self.answers.recv_timeout(LONGEST) {
             Ok(()) => return Ok(()),
@@ -131,7 +131,7 @@ impl Drop for Target {
     }
 }
 
-/// Has libFuzzer look for inputs that break something.
+/// Lets libFuzzer search for inputs that make the target fail.
 fn search(context: &Context, root: &Path, targets: Vec<String>) -> Tried {
     let built = root.join("libfuzzer/target");
     if let Err(loss) = build(root, &built) {
@@ -161,8 +161,8 @@ fn build(root: &Path, target: &Path) -> Result<(), String> {
 
 fn fuzz(root: &Path, program: &Path, name: &str) -> Result<(), String> {
     let failed = |error: io::Error| format!("{name}: {error}");
-    // Inputs that reach something new are kept here, for the next run to go on from; what breaks a
-    // target is kept too.
+    // Keeps the inputs that reach new code, so that the next run continues from them. Inputs that make a target fail
+    // are kept too.
     let found = root.join("found").join(name);
     let broken = root.join("artifacts").join(name);
     for directory in [&found, &broken] {

@@ -11,34 +11,35 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What besides exactness a fault allows.
+/// Which deviations from the exact result a fault allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowed {
-    /// Nothing: output and outcome are exact.
+    /// None: output and outcome are exact.
     Exact,
-    /// The job was not started, says so, and did not run.
+    /// The job may not have been started. Then it reports that and did not run.
     NotStarted,
-    /// The same, or a stop that could not look at the job's processes came to its KILL.
+    /// As `NotStarted`. A stop may also end with KILL, because the keeper could not look at the job's processes.
     Scarce,
-    /// The job was not started, or the disk did not take some of its output, which is said.
+    /// As `NotStarted`. Some output may also be missing because the disk refused it, if the record says so.
     Gaps,
-    /// Both keepers died: how it ended may not be known, and the end of its output be missing.
+    /// Both keepers died: the outcome may be unknown, and the end of the output may be missing.
     Lost,
 }
 
-/// What the asker has been told, and acked, before it is looked.
+/// What the session has been told and has acked before the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
     Nothing,
     All,
 }
 
-/// A job that has ended is what it should be, is told once, leaves nothing, and all verbs work.
+/// Checks an ended job: its outcome and output, that its session is told once, that nothing is left, and that all
+/// verbs work.
 pub fn check(world: &World, kind: &Kind, ended: &Value, allowed: Allowed) -> Result<(), String> {
     check_heard(world, kind, ended, allowed, Heard::Nothing)
 }
 
-/// The same where the asker may have heard of it already.
+/// Like [`check`], for a session that may have been told already.
 pub fn check_heard(
     world: &World,
     kind: &Kind,
@@ -57,8 +58,8 @@ pub fn check_heard(
     verbs_work(world, kind, ended)
 }
 
-/// The kinds of events, but for one that may be there or not: on a slow machine a job may be seen to wait
-/// for its input, which is so.
+/// The kinds of the events, without `awaiting_input`. On a slow machine a job may be seen waiting for its input, so
+/// that event may or may not be there.
 pub fn kinds(events: &Value) -> Vec<&str> {
     let events = events.as_array().into_iter().flatten();
     let kinds = events.filter_map(|it| it["kind"].as_str());
@@ -70,7 +71,7 @@ pub fn ids(events: &Value) -> Vec<&str> {
     events.filter_map(|it| it["event"].as_str()).collect()
 }
 
-/// An ack is on the disk, though nobody may know yet.
+/// Whether an ack is recorded on the disk. The client that acked may not know that yet.
 pub fn is_acked(world: &World) -> bool {
     let told = fs::read_to_string(world.job_dir(ID).join("told")).unwrap_or_default();
     let mut lines = told.lines().map(serde_json::from_str::<Value>);
@@ -91,7 +92,7 @@ fn outcome(world: &World, kind: &Kind, ended: &Value, allowed: Allowed) -> Resul
             same("runs of a job that was not started", runs, 0)
         }
         Some("lost") if allowed == Allowed::Lost => Ok(()),
-        // A terminal hangs up when nobody holds it.
+        // If no process holds the terminal, the kernel sends SIGHUP to the job.
         Some("signaled") if allowed == Allowed::Lost && kind.name == "pty" => {
             let signal = ended["outcome"]["signal"].as_str();
             same("the signal of a hangup", signal, Some("SIGHUP"))
@@ -136,7 +137,7 @@ fn output(world: &World, kind: &Kind, ended: &Value, allowed: Allowed) -> Result
     }
 }
 
-/// Where the journal says that output is missing.
+/// The parts of the output that are missing, as the journal says.
 fn gaps(world: &World) -> Vec<Range<usize>> {
     let place = |value: &Value| value.as_u64().unwrap_or_default() as usize;
     let events = world.all_events(ID).into_iter();
@@ -146,7 +147,7 @@ fn gaps(world: &World) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// What is not missing is what it should be, and how much is missing is said.
+/// Checks the output outside the gaps, and that the job reports how much is missing.
 fn output_but_for(
     gaps: &[Range<usize>],
     output: &[u8],
@@ -172,8 +173,8 @@ fn one_end(world: &World) -> Result<(), String> {
     same("ends in the journal", count("ended"), 1)
 }
 
-/// A launch that failed before the job had its name leaves nothing that a prune does not remove, and
-/// can be repeated.
+/// Checks a launch that failed before the job had a name: a prune removes everything that is left, and the start can
+/// be repeated.
 pub fn check_never_was(world: &World, kind: &Kind) -> Result<(), String> {
     same("runs of a job that never was", job::runs(world), 0)?;
     same("told of a job that never was", deliver(world)?.len(), 0)?;
@@ -188,8 +189,8 @@ pub fn check_never_was(world: &World, kind: &Kind) -> Result<(), String> {
     check(world, kind, &ended, Allowed::Exact)
 }
 
-/// A directory without its name and a link that leads nowhere may be of a launcher that is at work, so
-/// a prune leaves them for a minute.
+/// Sets old times on everything in the home. A prune leaves a directory without a name, and a link that leads nowhere,
+/// alone for a minute, because a running launcher may have made them.
 pub fn age_unnamed(world: &World) -> Result<(), String> {
     let home = world.home();
     let mut touch = Command::new("touch");
@@ -209,7 +210,7 @@ pub fn nothing_runs(world: &World) -> Result<(), String> {
         .map_err(|loss| format!("{loss}: {:?}", world.processes()))
 }
 
-/// No process, no FIFO, no socket, no link to a job that runs.
+/// Checks that no process, FIFO, socket or link to a running job is left.
 pub fn nothing_is_left(world: &World) -> Result<(), String> {
     nothing_runs(world)?;
     let is_plain = |path: &Path| {
@@ -223,27 +224,28 @@ pub fn nothing_is_left(world: &World) -> Result<(), String> {
         files.retain(|path| !is_plain(path));
         files
     };
-    // What a verb clears up that its killed keeper could not is cleared up when it is met.
+    // If both keepers were killed, they could not clean up. A verb that looks at the job does that.
     world.try_ok(&["list", "--state", "all"])?;
     try_until("no FIFO, socket or live link is left", || left().is_empty())
         .map_err(|loss| format!("{loss}: {:?}", left()))
 }
 
-/// The asker hears of everything once, by its inbox, and never again.
+/// Checks that the inbox of the session delivers every event once, and none again after the ack.
 fn told_once(world: &World, kind: &Kind, ended: &Value, allowed: Allowed) -> Result<(), String> {
     let told = Value::Array(deliver(world)?);
     let mut kinds = kinds(&told);
     if allowed != Allowed::Exact {
-        // What could not be told at once is told later.
+        // An event that could not be reported when it happened is reported later, so the order may differ.
         kinds.sort_by_key(|told| kind.told.iter().position(|kind| kind == told));
     }
     match ended["outcome"]["kind"].as_str() {
-        // What it printed may not have been looked at.
+        // The keepers may not have seen all output before they died, so other events may be missing.
         Some("lost") => same("the last told", kinds.last().copied(), Some("ended"))?,
-        // Whoever started it was told, unless that was killed.
+        // The launcher reported this to its caller, so the inbox may have no event. A launcher that was killed
+        // reported nothing.
         Some("not_started") if kinds.is_empty() => {}
         Some("not_started") => same("told", kinds.as_slice(), &["ended"])?,
-        // A line that the disk did not take, or that died with both keepers, was not seen.
+        // Nobody saw the lines that the disk refused or that were lost with both keepers.
         _ if !gaps(world).is_empty() || ended["output"]["complete"] == false => {
             same("the last told", kinds.last().copied(), Some("ended"))?
         }
@@ -265,7 +267,7 @@ pub fn deliver(world: &World) -> Result<Vec<Value>, String> {
     events.ok_or_else(|| format!("the inbox has no events: {inbox}"))
 }
 
-/// Every verb does to an ended job what it should, the last of them removing it.
+/// Checks that every verb works on the ended job. The last one removes it.
 fn verbs_work(world: &World, kind: &Kind, ended: &Value) -> Result<(), String> {
     let shown = world.try_json(&["show", ID, "--json"])?;
     same("show's outcome", &shown["outcome"], &ended["outcome"])?;
@@ -273,7 +275,7 @@ fn verbs_work(world: &World, kind: &Kind, ended: &Value) -> Result<(), String> {
     same("list's id", listed["jobs"][0]["id"].as_str(), Some(ID))?;
     let log = world.try_ok(&["log", ID, "--raw", "--bytes", "0:"])?;
     let output = fs::read(world.job_dir(ID).join("output")).unwrap_or_default();
-    // What is missing is left out of the one and a hole in the other.
+    // `log` leaves missing output out. The output file has a hole there instead.
     let are_alike = log.bytes == output || !gaps(world).is_empty();
     same("log and output are alike", are_alike, true)?;
     let waited = world.try_outlive(&["wait", ID])?.code;
@@ -287,7 +289,7 @@ fn verbs_work(world: &World, kind: &Kind, ended: &Value) -> Result<(), String> {
     same("left after pruning", left_after_pruning(world), Vec::new())?;
     let gone = world.try_outlive(&["show", ID])?.code;
     same("show's code for what is gone", gone, 3)?;
-    // The home is as good as new.
+    // The home can be used again.
     let again = world.try_outlive(&["run", "--wait", "--", "echo", kind.name])?;
     same(
         "the next job's code and output",
@@ -296,7 +298,8 @@ fn verbs_work(world: &World, kind: &Kind, ended: &Value) -> Result<(), String> {
     )
 }
 
-/// What a pruned home may keep is which jobs ended when, and the limits of its sessions.
+/// The files that are left in a pruned home, except those that may stay: the history of ended jobs, the boot, and the
+/// match limits of its sessions.
 pub fn left_after_pruning(world: &World) -> Vec<PathBuf> {
     let mut files = world.files();
     let is_of_the_home = |path: &PathBuf| path.starts_with("ended") || path.ends_with("boot");

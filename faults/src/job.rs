@@ -7,26 +7,26 @@ use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
 
-/// The id that every case's job is given, so that it is known whatever its launcher prints.
+/// Every case gives its job this ID, so that the job can be found even if its launcher prints nothing.
 pub const ID: &str = "job";
 
 /// The session that asks for it.
 pub const SESSION: &str = "asker";
 
-/// A session that waits for and stops the job without being told in the asker's place.
+/// Another session, which waits for the job and stops it. So nothing counts as told to the asker.
 pub const OTHER: &str = "other";
 
-/// A job, how it is treated, and what comes of that.
+/// A kind of job, what is done to it, and how it must end.
 pub struct Kind {
     pub name: &'static str,
     options: &'static [&'static str],
     script: &'static str,
-    /// What others do to it once it has been started.
+    /// What the test does to the job after the start.
     drive: fn(&World) -> Result<(), String>,
     pub output: fn() -> Vec<u8>,
     pub outcome: fn() -> Value,
     pub ended_by: &'static str,
-    /// What its session is to hear of it, in order.
+    /// The kinds of events that its session must be told, in order.
     pub told: &'static [&'static str],
 }
 
@@ -53,7 +53,7 @@ pub static KINDS: [Kind; 7] = [
         ended_by: "itself",
         told: &["ended"],
     },
-    // Several times what a FIFO holds.
+    // Writes several times as much as a FIFO can hold.
     Kind {
         name: "chatty",
         options: &[],
@@ -120,7 +120,7 @@ pub static KINDS: [Kind; 7] = [
     },
 ];
 
-/// A job with processes that have left its session, and one that has been orphaned, all of which are stopped.
+/// A job with processes that have left its session and one orphaned process. A stop must end all of them.
 pub static TREE: Kind = Kind {
     name: "tree",
     options: &[],
@@ -132,7 +132,7 @@ pub static TREE: Kind = Kind {
     told: &["ended"],
 };
 
-/// Sends two lines and the end of the input, each under an id by which a repeat is known.
+/// Sends two lines, then the end of the input. Each line has a write ID, so that a repeated write is recognised.
 fn talk(world: &World) -> Result<(), String> {
     say_lines(world)?;
     world.try_ok(&["send", ID, "--eof"]).map(drop)
@@ -153,26 +153,26 @@ fn stop(world: &World) -> Result<(), String> {
 pub fn until_up(world: &World) -> Result<(), String> {
     let mut looked = 0;
     try_until("the job says that it is up", || {
-        // Nobody looks after a job whose launcher or keepers were killed until some verb meets it, and they
-        // may be killed after that.
+        // After the launcher or both keepers were killed, nobody keeps the job until a verb looks at it. The new
+        // keepers may be killed too, so this runs a verb again from time to time.
         if looked % 500 == 0 && world.try_ok(&["show", ID]).is_err() {
             return false;
         }
         looked += 1;
-        // Where the disk did not take it there is a hole in its place.
+        // If the disk refused the line, the file has a hole of the same length.
         fs::metadata(world.job_dir(ID).join("output")).is_ok_and(|output| output.len() >= 3)
             || world.all_events(ID).iter().any(|(kind, _)| kind == "ended")
     })
 }
 
 impl Kind {
-    /// The kind of this name, which there is.
+    /// The kind with this name, which must exist.
     pub fn called(name: &str) -> &'static Kind {
         let called = KINDS.iter().find(|kind| kind.name == name);
         called.expect("every name that is asked for is one of a kind")
     }
 
-    /// The command that starts it. What it runs leaves a line in a file of its own each time it runs.
+    /// The command that starts the job. Each time the script runs, it appends a line to a file outside the home.
     pub fn start(&self, world: &World) -> Command {
         let ran = world.path("ran");
         let script = format!("echo ran >> '{}'; {}", ran.display(), self.script);
@@ -181,12 +181,12 @@ impl Kind {
         command
     }
 
-    /// Does to the started job what is done to this kind, and waits for its end.
+    /// Does to the started job what its kind says, and waits for its end.
     pub fn go_on(&self, world: &World) -> Result<Value, String> {
         let driven = (self.drive)(world);
         let ended = wait(world)?;
         match ended["outcome"]["kind"] == "not_started" {
-            // Nothing can be done to what does not run.
+            // A job that did not start cannot be driven, so that error does not count.
             true => Ok(ended),
             false => driven.map(|()| ended),
         }
@@ -199,7 +199,7 @@ pub fn runs(world: &World) -> usize {
     ran.lines().count()
 }
 
-/// The job once it has ended; its session is not told by this.
+/// Waits for the end of the job as another session, so that its own session does not count as told.
 pub fn wait(world: &World) -> Result<Value, String> {
     let mut command = world.command(["wait", ID, "--json", "--timeout", "30s"]);
     let ran = Ran::try_of(command.env("OUTLIVE_SESSION", OTHER))?;

@@ -65,7 +65,7 @@ use std::process::ExitCode;
 const USAGE: &str =
     "outlive-faults DIRECTORY-OF-THE-PROGRAMS [--long] [--only ROW] [--case CASE] [--seed N]";
 
-/// Every row, a family after the other.
+/// All rows, family by family.
 fn rows() -> Vec<Row> {
     let families = [
         control::rows(),
@@ -91,7 +91,7 @@ fn main() -> ExitCode {
         return match tracer::main(rest) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                // To whoever planned it, who may be gone.
+                // Report it to the process that planned this. That process may have ended.
                 let _ = writeln!(io::stdout(), "{error}");
                 ExitCode::FAILURE
             }

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
-/// Which process of a launch.
+/// The part of a process in a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     Launcher,
@@ -22,7 +22,8 @@ pub enum Role {
 
 pub const ROLES: [Role; 3] = [Role::Launcher, Role::Standby, Role::Keeper];
 
-/// A fault at the `at`th call (from 1) of that process that it can hit; with no role, none at all.
+/// A fault at one system call of one process. `at` counts, from 1, the calls that the fault can hit. Without a role
+/// there is no fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub role: Option<Role>,
@@ -41,7 +42,7 @@ impl Role {
 }
 
 impl Plan {
-    /// Nothing happens; calls are only counted.
+    /// No fault; only counts the calls.
     pub const COUNT: Plan = Plan {
         role: None,
         at: 0,
@@ -54,7 +55,7 @@ impl Plan {
         [role.to_owned(), self.at.to_string(), fault.to_owned()]
     }
 
-    /// Also what follows it.
+    /// Parses a plan. Also returns the words after it.
     pub fn from_words(words: &[String]) -> Option<(Plan, &[String])> {
         let [role, at, fault, rest @ ..] = words else {
             return None;
@@ -68,17 +69,17 @@ impl Plan {
     }
 }
 
-/// A launch under a plan.
+/// A launch that runs under a plan.
 pub struct Launch {
     tracer: Child,
     lines: Receiver<String>,
-    /// The call that was struck, if that has been heard of.
+    /// The call that the fault hit, if the tracer has reported it.
     pub struck: String,
 }
 
-/// What a launch came to, once nothing of it is left.
+/// What the tracer reports after the last process of a launch has ended.
 pub struct Traced {
-    /// Whether there ever was a keeper.
+    /// Whether a keeper was started.
     pub has_keeper: bool,
     counts: Value,
 }
@@ -88,7 +89,7 @@ impl Launch {
         Launch::begin(world, command, plan, Path::new("-"))
     }
 
-    /// Without a fault, and recorded in this directory.
+    /// Runs a launch without a fault and records its changes to files in this directory.
     pub fn record(world: &World, command: &Command, to: &Path) -> Result<Launch, String> {
         Launch::begin(world, command, Plan::COUNT, to)
     }
@@ -136,7 +137,7 @@ impl Launch {
         }
     }
 
-    /// What the launcher ended with.
+    /// Waits for the launcher and returns its result.
     pub fn launched(&mut self, world: &World) -> Result<Ran, String> {
         let line = self.line("the launcher")?;
         let code = line
@@ -149,7 +150,7 @@ impl Launch {
         Ok(Ran::new(code, stdout, &stderr))
     }
 
-    /// What was done, once nothing of it is left.
+    /// Waits until no process of the launch is left, and returns the report.
     pub fn end(&mut self) -> Result<Traced, String> {
         let line = self.line("a keeper")?;
         let report: Value = serde_json::from_str(&line).map_err(|_| line)?;
@@ -162,7 +163,7 @@ impl Launch {
 }
 
 impl Drop for Launch {
-    /// What it traces ends with it.
+    /// Ends the tracer, which ends the processes that it traces.
     fn drop(&mut self) {
         let _ = self.tracer.kill();
         let _ = self.tracer.wait();
@@ -170,7 +171,7 @@ impl Drop for Launch {
 }
 
 impl Traced {
-    /// How many calls that process made that this fault could have hit.
+    /// How many calls of that process this fault could have hit.
     pub fn count(&self, role: Role, fault: Fault) -> usize {
         let key = format!("{} {}", role.word(), fault.word());
         self.counts[key].as_u64().unwrap_or_default() as usize

@@ -42,13 +42,14 @@ pub fn rows() -> Vec<Row> {
     ]
 }
 
-/// Ways that are tried after one step; of more, this many are drawn.
+/// At most this many disk states are tried after one step. If there are more, this many are picked at random.
 const MOST: usize = 32_768;
 
-/// Of so many disks the programs are asked of one, in the long form. Each verb comes first at some of them.
+/// In the long form, the programs are asked about one of this many disk states, and the library about the others. The
+/// number shares no factor with the number of verbs, so each verb comes first at some of the states.
 const PROGRAMS: usize = 17;
 
-/// What is going on when the power fails.
+/// What happens while the power fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     Job,
@@ -56,7 +57,7 @@ pub enum Moment {
     Prune,
 }
 
-/// The kinds of jobs that do different things to files. Others only write more.
+/// The kinds of jobs that change files in different ways. A chatty job does the same as others, only more often.
 fn kinds(moment: Moment) -> Vec<&'static Kind> {
     let is_meant = |kind: &&Kind| match moment {
         Moment::Job => kind.name != "chatty",
@@ -102,7 +103,7 @@ fn run(context: &Context, moment: Moment, few: usize) -> Tried {
     tried
 }
 
-/// A recording, and the world it was made in, which has its blobs.
+/// A recording, and the world in which it was made. That world has the blobs.
 struct Taken {
     kind: &'static Kind,
     moment: Moment,
@@ -110,7 +111,7 @@ struct Taken {
     recording: Recording,
 }
 
-/// One way the disk may look.
+/// One possible state of the disk.
 struct Case<'a> {
     taken: &'a Taken,
     ways: &'a Ways<'a>,
@@ -139,7 +140,7 @@ impl Taken {
     fn take(context: &Context, kind: &'static Kind, moment: Moment) -> Result<Taken, String> {
         let world = context.world()?;
         let to = world.path("recording");
-        // A home that has been in use: its own directories are there.
+        // Uses the home once before, so that its directories exist.
         world.try_ok(&["run", "--id", "earlier", "--wait", "--", "true"])?;
         world.try_ok(&["prune", "--all", "--force"])?;
         let launch = Launch::record;
@@ -220,10 +221,10 @@ impl Case<'_> {
     }
 }
 
-/// A home after a power loss.
+/// The state of a home after a power loss.
 struct After<'a> {
     blobs: PathBuf,
-    /// The boot that is now, which it must not be.
+    /// The boot ID of this machine. It is replaced in the files, because the machine is said to have been restarted.
     boot: String,
     tree: &'a Tree,
 }

@@ -16,14 +16,14 @@ use std::time::UNIX_EPOCH;
 
 pub struct Recorder {
     home: PathBuf,
-    /// Where the recording goes: `recording.json`, and `blobs`. A file `told` there says that whoever
-    /// waited has been told.
+    /// The directory of the recording: `recording.json` and `blobs`. If it has a file `told`, the waiting client has
+    /// been told of the end.
     to: PathBuf,
     recording: Recording,
 }
 
 impl Recorder {
-    /// What is there now is taken to have been there for long, and to be synced.
+    /// Starts a recording. Everything that is in the home counts as synced.
     pub fn begin(home: PathBuf, to: PathBuf) -> io::Result<Recorder> {
         fs::create_dir_all(to.join("blobs"))?;
         let mut recorder = Recorder {
@@ -44,7 +44,7 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// A process has made this call, which changes something or does not.
+    /// Looks at the home after a system call, and records a step if the call changed or synced something.
     pub fn after(&mut self, pid: i32, call: Call) {
         let synced = match calls::is_sync(call.number) {
             true => {
@@ -54,7 +54,7 @@ impl Recorder {
             false if calls::may_change_files(call.number) => None,
             false => return,
         };
-        // Looked at first: what they say was so before what is then seen.
+        // These two are read before the home. So a step never claims less than was true when the home was read.
         let (is_told, has_run) = (self.to.join("told").exists(), self.has_run());
         let tree = self.look();
         let synced = synced.filter(|node| tree.contains_key(node));
@@ -71,7 +71,7 @@ impl Recorder {
         });
     }
 
-    /// Writes it down, with a last step at which everybody has been told.
+    /// Writes the recording to the disk, with a last step at which the client has been told.
     pub fn end(mut self) -> io::Result<()> {
         let tree = self.look();
         self.recording.steps.push(Step {
@@ -85,7 +85,7 @@ impl Recorder {
         fs::write(self.to.join("recording.json"), recording)
     }
 
-    /// The case's job leaves a file beside the home when it runs.
+    /// Whether the job's command has run: it leaves a file beside the home.
     fn has_run(&self) -> bool {
         self.home.with_file_name("ran").exists()
     }
@@ -96,7 +96,7 @@ impl Recorder {
         tree
     }
 
-    /// What is gone while it is looked at is not there.
+    /// Reads a file or directory into the tree. If it is removed meanwhile, it is left out.
     fn look_at(&self, path: &Path, tree: &mut Tree) -> Option<Node> {
         let metadata = fs::symlink_metadata(path).ok()?;
         let kind = metadata.file_type();
@@ -123,7 +123,7 @@ impl Recorder {
         Some(node)
     }
 
-    /// Keeps bytes under a name that is theirs.
+    /// Stores bytes as a blob whose name is derived from them.
     fn keep(&self, bytes: &[u8]) -> Option<Content> {
         if bytes.is_empty() {
             return Some(Content::empty_file());
@@ -142,7 +142,7 @@ impl Recorder {
     }
 }
 
-/// Inodes are used again; not at the same instant.
+/// Identifies a node by inode number and creation time, because the kernel reuses inode numbers.
 fn node(metadata: &Metadata) -> Node {
     let born = metadata.created().ok();
     let born = born.and_then(|born| born.duration_since(UNIX_EPOCH).ok());

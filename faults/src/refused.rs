@@ -29,7 +29,7 @@ pub fn rows() -> Vec<Row> {
     ]
 }
 
-/// What is refused: a call, or what it does for one value of an argument.
+/// What is refused: a call, or a call only with this value of one argument.
 type Refused = (&'static str, i64, Option<(usize, u32)>);
 
 macro_rules! calls {
@@ -38,7 +38,7 @@ macro_rules! calls {
     };
 }
 
-/// What Outlive calls, and the programs of the jobs here can do without.
+/// Calls that Outlive makes, and that the programs of the test jobs do not need.
 const CALLS: &[Refused] = calls! {
     SYS_pidfd_open SYS_pidfd_send_signal SYS_waitid SYS_close_range SYS_splice SYS_renameat2 SYS_fallocate
     SYS_memfd_create SYS_sync_file_range SYS_copy_file_range SYS_fdatasync SYS_fsync SYS_setsid SYS_socket
@@ -48,7 +48,7 @@ const CALLS: &[Refused] = calls! {
     SYS_sched_getaffinity SYS_sysinfo SYS_utimensat SYS_kill SYS_tgkill SYS_rseq SYS_membarrier
 };
 
-/// What such a call is for.
+/// Single uses of a call, such as one command of `fcntl`.
 const USES: &[Refused] = &[
     (
         "prctl(PR_SET_CHILD_SUBREAPER)",
@@ -87,7 +87,7 @@ const USES: &[Refused] = &[
     ),
 ];
 
-/// Those without which a job cannot be kept. Without any other everything works.
+/// A job cannot be kept without one of these. Everything works without any of the others.
 const NEEDED: [&str; 22] = [
     "waitid",
     "splice",
@@ -115,10 +115,10 @@ const NEEDED: [&str; 22] = [
 
 const TIOCGPTPEER: u32 = 0x5441;
 
-/// By which error an older kernel, and by which a filter refuses.
+/// An older kernel refuses a call with the first error, a filter with the second.
 const ERRORS: [(&str, i32); 2] = [("ENOSYS", libc::ENOSYS), ("EPERM", libc::EPERM)];
 
-/// The kinds of jobs that are tried with each.
+/// The kinds of jobs that are tried with each refused call.
 fn kinds() -> Vec<&'static Kind> {
     let names = ["short", "chatty", "pty", "stdin", "timing out"];
     let mut kinds: Vec<&Kind> = names.map(Kind::called).into();
@@ -170,7 +170,8 @@ impl Case {
         checked.map_err(|loss| describe(&world, &started, &loss))
     }
 
-    /// The start was refused with the call's name, nothing ran, and the home is as good as new.
+    /// Checks that the start was refused with the name of the call, that nothing ran, and that the home can be used
+    /// afterwards.
     fn is_refused(&self, world: &mut World, started: &Ran) -> Result<(), String> {
         let (call, _) = self.what.split_once('(').unwrap_or((self.what, ""));
         same("the code of a refused start", started.code, 125)?;
@@ -188,7 +189,7 @@ impl Case {
     }
 }
 
-/// The job comes to what it should, though every program is refused the call.
+/// Checks that the job ends as it should although every program is refused the call.
 fn works(world: &World, kind: &Kind) -> Result<(), String> {
     let ended = kind.go_on(world)?;
     invariants::check(world, kind, &ended, Allowed::Exact)?;
@@ -203,7 +204,7 @@ fn describe(world: &World, started: &Ran, loss: &str) -> String {
     format!("{loss}\nthe start: {started}\njournal:\n{journal}")
 }
 
-/// Each kind of job where all of these are refused at once.
+/// Runs each kind of job with all of these calls refused at once.
 fn all_of(context: &Context, refused: &[Refusal]) -> Tried {
     let mut all: Vec<Whole> = KINDS.iter().map(Whole).collect();
     all.push(Whole(&TREE));
@@ -225,7 +226,7 @@ impl fmt::Display for Whole {
     }
 }
 
-/// What gVisor does not know beyond that.
+/// The calls that Linux 4.18 does not have, and those that gVisor does not have either.
 fn sandbox() -> Vec<Refusal> {
     let mut refused = filter::linux_4_18();
     for command in [libc::F_OFD_SETLK, libc::F_OFD_SETLKW, libc::F_OFD_GETLK] {

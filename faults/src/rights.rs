@@ -26,7 +26,7 @@ pub fn rows() -> Vec<Row> {
         .collect()
 }
 
-/// A user who has nothing here. Cases run at once, so each has its own.
+/// A user who owns nothing here. Cases run at the same time, so each case has a user of its own.
 #[derive(Clone, Copy, Debug)]
 struct User(u32);
 
@@ -62,7 +62,7 @@ fn set_mode(path: &Path, mode: u32) -> Result<(), String> {
         .map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// The programs where every user can run them; returns the directory.
+/// Copies the programs to a directory where every user can run them; returns the directory.
 fn public_programs(world: &World) -> Result<std::path::PathBuf, String> {
     let directory = world.path("bin");
     let failed = |error: std::io::Error| format!("copying the programs: {error}");

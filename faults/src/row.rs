@@ -9,30 +9,31 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Cases mostly wait for processes, so more run at once than there are processors.
+/// How many cases run at the same time. It is more than the number of processors, because cases mostly wait for
+/// processes.
 const AT_ONCE: usize = 4;
 
 /// One kind of fault.
 pub struct Row {
-    /// `family: what`.
+    /// Written `family: name`.
     pub name: &'static str,
-    /// What must hold all the same.
+    /// What must hold despite the fault.
     pub promise: &'static str,
     pub run: fn(&Context) -> Tried,
 }
 
-/// What came of a row.
+/// The result of a row.
 #[derive(Debug, Default)]
 pub struct Tried {
     pub count: usize,
-    /// Each described in full.
+    /// A full description of each loss.
     pub losses: Vec<String>,
-    /// What else there is to say.
+    /// A remark for the table.
     pub note: String,
 }
 
 impl Tried {
-    /// One case, or what comes before all of them, and it was lost.
+    /// A row that was lost as one case, or before its cases began.
     pub fn lost(loss: String) -> Tried {
         Tried {
             count: 1,
@@ -41,13 +42,13 @@ impl Tried {
         }
     }
 
-    /// Nothing was tried, if this is not root; else nothing is said.
+    /// `Some` if this is not root, because then nothing can be tried.
     pub fn unless_root() -> Option<Tried> {
         let is_root = outlive_sys::process::own::user_id() == 0;
         (!is_root).then(|| Tried::default().without(&["it needs root".to_owned()]))
     }
 
-    /// Says which of its cases this machine could not try. Where everything is to be tried (`CI=true`), each is a
+    /// Notes the cases that this machine could not try. If everything must be tried (`CI=true`), each of them is a
     /// loss.
     pub fn without(mut self, missing: &[String]) -> Tried {
         if missing.is_empty() {
@@ -62,14 +63,14 @@ impl Tried {
     }
 }
 
-/// What was asked for.
+/// The options of this run.
 #[derive(Debug)]
 pub struct Context {
-    /// Where `outlive` and `outlive-keeper` are.
+    /// The directory of `outlive` and `outlive-keeper`.
     pub programs: PathBuf,
     pub is_long: bool,
     only: Option<String>,
-    /// Of the cases, only those that are called so.
+    /// If set, only the cases with this name are tried.
     case: Option<String>,
     pub seed: u64,
 }
@@ -105,12 +106,12 @@ impl Context {
         context.programs.is_dir().then_some(context)
     }
 
-    /// A scratch home with the programs to be tried.
+    /// Makes a scratch home that uses the programs under test.
     pub fn world(&self) -> Result<World, String> {
         World::with_programs(&self.programs)
     }
 
-    /// Tries every case in the long form, and `few` of them in the short one; several at once.
+    /// Tries every case in the long form, and `few` random ones in the short form, several at a time.
     pub fn try_cases<C: Display + Sync>(
         &self,
         cases: Vec<C>,
@@ -120,7 +121,7 @@ impl Context {
         self.try_cases_at_once(AT_ONCE, cases, few, check)
     }
 
-    /// The same, with a number of its own for how many at once.
+    /// Like [`Context::try_cases`], with this many cases at a time.
     pub fn try_cases_at_once<C: Display + Sync>(
         &self,
         at_once: usize,
@@ -141,7 +142,7 @@ impl Context {
                 let Err(loss) = check(case) else {
                     continue;
                 };
-                // The table may be hours away.
+                // In the long form the table may be hours away, so losses are printed at once.
                 if self.is_long {
                     eprintln!("LOSS {case}: {}", loss.lines().next().unwrap_or_default());
                 }
@@ -165,7 +166,7 @@ impl Context {
     }
 }
 
-/// Runs the rows that are meant and prints the table; whether nothing was lost.
+/// Runs the selected rows and prints the table. Returns whether there was no loss.
 pub fn run(context: &Context, rows: &[Row]) -> bool {
     let form = match context.is_long {
         true => "every case",

@@ -9,7 +9,7 @@ use outlive_testkit::ran::Ran;
 use outlive_testkit::world::World;
 use std::fmt;
 
-/// What happens to whom.
+/// Which fault happens to which process.
 #[derive(Clone, Copy, Debug)]
 pub struct Strike {
     kind: usize,
@@ -31,11 +31,11 @@ impl fmt::Display for Strike {
     }
 }
 
-/// Tries a fault at the calls of these processes, of every kind of job.
+/// Tries a fault at the calls of these processes, for every kind of job.
 pub fn rows_of(context: &Context, fault: Fault, roles: &[Role], few: usize) -> Tried {
     let mut cases = Vec::new();
     for (kind, _) in KINDS.iter().enumerate() {
-        // What it was sent dies with both of its keepers (docs/limits.md).
+        // Sent input is lost when both keepers die (docs/limits.md).
         if fault == Fault::KillBoth && KINDS[kind].name == "stdin" {
             continue;
         }
@@ -58,7 +58,7 @@ pub fn rows_of(context: &Context, fault: Fault, roles: &[Role], few: usize) -> T
     context.try_cases(cases, few, |strike| strike.check(context))
 }
 
-/// A launch that is only traced, for how many calls its processes make.
+/// Runs a launch without a fault, to count the calls of its processes.
 fn count(context: &Context, kind: usize) -> Result<Traced, String> {
     let world = context.world()?;
     let kind = &KINDS[kind];
@@ -105,13 +105,13 @@ impl Strike {
         invariants::check(world, self.kind(), &ended, self.allowed(&traced))
     }
 
-    /// What the fault may have led to besides what should be.
+    /// Which deviations from the exact result this fault allows.
     fn allowed(&self, traced: &Traced) -> Allowed {
         match (self.role, self.fault) {
             (_, Fault::KillBoth) => Allowed::Lost,
             (Role::Launcher, Fault::Interrupted) => Allowed::Exact,
             (Role::Launcher, _) => Allowed::NotStarted,
-            // With nobody to take its place yet.
+            // The standby was killed before a keeper existed to replace it.
             (Role::Standby, Fault::Kill) if !traced.has_keeper => Allowed::NotStarted,
             (_, Fault::Kill | Fault::Interrupted) => Allowed::Exact,
             (_, Fault::NoSpace | Fault::Broken) => Allowed::Gaps,
@@ -119,9 +119,10 @@ impl Strike {
         }
     }
 
-    /// A launcher that says it started a job did, and one that lives knows.
+    /// Checks the launcher's exit code. 0 means that the job was started. A launcher that was not hit by the fault
+    /// must report a started job as started.
     fn check_code(&self, launched: &Ran, is_started: bool) -> Result<(), String> {
-        // With no keeper left it cannot know.
+        // If both keepers died, the launcher cannot know whether the job started.
         let is_victim = self.role == Role::Launcher || self.fault == Fault::KillBoth;
         match (launched.code == 0, is_started) {
             (true, true) | (false, false) => Ok(()),

@@ -11,10 +11,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// No path is longer.
+/// The longest path that the kernel accepts.
 const LONGEST: usize = 4096;
 
-/// Whether this call of this process can meet the fault.
+/// Whether this fault can happen to this call of this process.
 pub fn can_meet(fault: Fault, pid: i32, call: Call, home: &Path) -> bool {
     if !fault.can_hit(call.number) {
         return false;
@@ -23,7 +23,7 @@ pub fn can_meet(fault: Fault, pid: i32, call: Call, home: &Path) -> bool {
     match (fault, subject) {
         (Fault::NoSpace | Fault::Broken, Some(Argument::File(at))) => {
             let file = descriptor(pid, call.arguments[at]);
-            // A FIFO has a name there, and is not on the disk.
+            // A FIFO has a name in the home, but its content is not on the disk.
             let is_kept = fs::metadata(&file).is_ok_and(|file| file.is_file() || file.is_dir());
             is_kept && fs::read_link(file).is_ok_and(|path| path.starts_with(home))
         }
@@ -39,7 +39,7 @@ pub fn can_meet(fault: Fault, pid: i32, call: Call, home: &Path) -> bool {
     }
 }
 
-/// To open a file takes room only where it is made.
+/// Whether the call may create a file. Opening an existing file needs no space.
 fn may_make(call: Call) -> bool {
     let flags = match call.number as i64 {
         libc::SYS_openat => call.arguments[2],
@@ -52,7 +52,7 @@ fn descriptor(pid: i32, number: u64) -> PathBuf {
     PathBuf::from(format!("/proc/{pid}/fd/{number}"))
 }
 
-/// The path that an argument points at; one that is not absolute begins at the directory before it.
+/// The path that an argument points at. A relative path starts at the directory of the argument before it.
 fn path(pid: i32, call: Call, at: usize) -> Option<PathBuf> {
     let memory = File::open(format!("/proc/{pid}/mem")).ok()?;
     let mut bytes = vec![0; LONGEST];

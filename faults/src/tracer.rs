@@ -26,7 +26,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Does what the arguments after `--trace` say.
+/// Runs the tracer with the arguments after `--trace`.
 pub fn main(arguments: &[String]) -> io::Result<()> {
     let bad = || io::Error::other("these arguments are not for people");
     let (plan, rest) = Plan::from_words(arguments).ok_or_else(bad)?;
@@ -51,24 +51,24 @@ struct Tracer {
     recorder: Option<Recorder>,
     launcher: i32,
     traced: HashMap<i32, Traced>,
-    /// Those that stand still at their beginning, and whose maker has not been heard of yet.
+    /// New processes that have stopped at their start before their parent's fork was reported.
     early: HashSet<i32>,
-    /// Processes of the job itself, to be let go as soon as they stand still at their beginning.
+    /// Processes of the job itself, which are released as soon as they stop at their start.
     strangers: HashSet<i32>,
-    /// How many calls each role made that each fault could have hit.
+    /// How many calls of each role each fault could have hit.
     counts: HashMap<(Role, &'static str), usize>,
-    /// It is done.
+    /// Whether the fault has happened.
     is_done: bool,
     has_keeper: bool,
 }
 
 struct Traced {
     role: Role,
-    /// It runs code of ours, not the loader's.
+    /// Whether it runs our code, and no longer the loader's.
     is_own: bool,
-    /// The call it is in.
+    /// The call that it is in.
     call: Option<Call>,
-    /// That call is not made, and is to fail with this.
+    /// The error to return for that call, which the kernel is told to skip.
     failing: Option<i32>,
 }
 
@@ -80,8 +80,8 @@ impl Tracer {
         home: PathBuf,
     ) -> io::Result<()> {
         if plan.fault == Fault::KillBoth {
-            // What is left of the job is waited for at once, as it is where the machine's first process is
-            // quick; else how it ended could be found out long after.
+            // When both keepers die, their orphans come to this process, which reaps them at once, like a first
+            // process that is quick. Otherwise the job's status could still be read long after its end.
             tree::become_subreaper()?;
         }
         let (mut wait, mut go) = io::pipe()?;
@@ -165,7 +165,7 @@ impl Tracer {
         }
     }
 
-    /// Only whose calls matter are stopped at them.
+    /// Lets a process run on. It stops at every system call only if the plan needs its calls.
     fn go_on(&self, pid: i32, signal: i32) -> io::Result<()> {
         let matters = |traced: &Traced| {
             let is_meant = self.plan.role.is_none_or(|role| role == traced.role);
@@ -196,7 +196,7 @@ impl Tracer {
         }
         match is_early {
             true => self.go_on(child, 0),
-            // It goes on when it stands still.
+            // It is released when it stops at its start.
             false => Ok(()),
         }
     }
@@ -224,7 +224,7 @@ impl Tracer {
             return Ok(());
         }
         let role = traced.role;
-        // All are counted where nothing is to happen; else only what is.
+        // Without a fault the calls are counted for every fault, otherwise only for this one.
         let fault = self.plan.fault;
         let counted = match self.plan.role {
             Some(_) => vec![fault],
@@ -272,7 +272,7 @@ impl Tracer {
     }
 }
 
-/// A line to whoever planned this.
+/// Writes a line for the process that planned this.
 fn say(line: &str) -> io::Result<()> {
     let mut out = io::stdout();
     writeln!(out, "{line}")?;

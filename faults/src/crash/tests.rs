@@ -26,7 +26,7 @@ fn step(tree: &[(&str, Content)], synced: &[&str]) -> Step {
     }
 }
 
-/// A home in which a file is made, written to in two goes, and synced in between.
+/// A home in which a file is created and written in two parts, with a sync between the parts.
 fn recording() -> Recording {
     let with_file = || directory(&[("f", "file")]);
     Recording {
@@ -42,7 +42,7 @@ fn recording() -> Recording {
     }
 }
 
-/// How long the file is in each way the disk may look after a step; `None` where it has no name.
+/// The possible lengths of the file after a step. `None` if no name leads to it.
 fn sizes(step: usize) -> BTreeSet<Option<u64>> {
     let recording = recording();
     let ways = Ways::of(&recording);
@@ -56,7 +56,7 @@ fn sizes(step: usize) -> BTreeSet<Option<u64>> {
     found.crashes.iter().filter(after).map(tree).collect()
 }
 
-/// Ways that an earlier step led to are not repeated.
+/// States that were possible after an earlier step are not listed again.
 #[test]
 fn what_is_not_synced_may_be_lost_torn_or_kept() {
     assert_eq!(sizes(0), [None].into());
@@ -83,11 +83,11 @@ fn each_way_the_disk_may_look_is_there_once() {
     for (place, tree) in trees.iter().enumerate() {
         assert!(!trees[place + 1..].contains(tree), "{tree:?}");
     }
-    // Without a name; of 0, 5, 10, 15 and 20 bytes.
+    // No file, or a file of 0, 5, 10, 15 or 20 bytes.
     assert_eq!(trees.len(), 6);
 }
 
-/// A home in which two files are made, then one is removed while the other grows; nothing is synced.
+/// A home in which two files are created, then one is removed while the other grows. Nothing is synced.
 fn unsynced() -> Recording {
     let root = directory;
     Recording {

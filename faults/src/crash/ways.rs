@@ -7,35 +7,34 @@ use super::{Content, Node, Recording, Tree, name_of};
 use crate::random::Random;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// A recording, with its nodes and all that they ever held numbered, so that disks can be compared by
-/// the thousand.
+/// A recording in which all nodes and contents have numbers, so that thousands of disk states can be compared quickly.
 pub struct Ways<'a> {
     recording: &'a Recording,
     nodes: Vec<&'a Node>,
     root: usize,
     contents: Vec<Content>,
-    /// For each content, the nodes that its names lead to.
+    /// For each content, the nodes that its entries lead to.
     below: Vec<Vec<usize>>,
-    /// For each step and each node, what it may hold, the newest first.
+    /// For each step and each node, the contents that the node may have, newest first.
     choices: Vec<Vec<Vec<usize>>>,
 }
 
-/// One way the disk may look.
+/// One possible state of the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crash {
-    /// After which step.
+    /// The step after which the power failed.
     pub step: usize,
     image: Image,
 }
 
-/// Which node holds which content, for all that names lead to.
+/// The content of each node that a name leads to.
 type Image = Vec<(usize, usize)>;
 
-/// All the ways of a recording.
+/// The possible disk states of a recording.
 #[derive(Debug, Default)]
 pub struct Found {
     pub crashes: Vec<Crash>,
-    /// After how many steps there were more than could be listed.
+    /// After how many steps the states were too many to list, so that some were picked at random.
     pub drawn: usize,
 }
 
@@ -79,9 +78,9 @@ impl<'a> Ways<'a> {
         }
     }
 
-    /// The ways the disk may look, each once, however many steps lead to it. Where there are more than
-    /// `most` after a step, `most` are drawn: besides the newest and the oldest of everything, and each
-    /// node alone the newest or the oldest.
+    /// The possible states of the disk, each once, even if several steps lead to it. If more than `most` are possible
+    /// after a step, `most` of them are picked at random. In addition there are the extremes: everything newest or
+    /// oldest, and a single node newest or oldest.
     pub fn find(&self, most: usize, seed: u64) -> Found {
         let mut found = Found::default();
         let mut seen = HashSet::new();
@@ -98,7 +97,8 @@ impl<'a> Ways<'a> {
                 );
             }
             for image in images {
-                // What had happened makes a difference to what must be so.
+                // The same disk counts again if the job had run or a client had been told, because then more must
+                // hold.
                 if seen.insert((step.is_told, step.has_run, image.clone())) {
                     found.crashes.push(Crash {
                         step: number,
@@ -110,7 +110,7 @@ impl<'a> Ways<'a> {
         found
     }
 
-    /// The whole of what is on the disk.
+    /// The content of the whole disk.
     pub fn tree(&self, crash: &Crash) -> Tree {
         let own = |(node, content): &(usize, usize)| {
             (self.nodes[*node].clone(), self.contents[*content].clone())
@@ -118,7 +118,7 @@ impl<'a> Ways<'a> {
         crash.image.iter().map(own).collect()
     }
 
-    /// What is not as it was last written, for people.
+    /// The nodes that do not have their newest content, for reports.
     pub fn describe(&self, crash: &Crash) -> String {
         let tree = self.tree(crash);
         let choices = &self.choices[crash.step];
@@ -135,7 +135,7 @@ impl<'a> Ways<'a> {
         }
     }
 
-    /// A disk on which each node that is there holds what is picked of what it may.
+    /// A disk on which each reachable node has the content that `pick` chooses from its possible ones.
     fn image(&self, step: usize, mut pick: impl FnMut(&[usize]) -> usize) -> Image {
         self.image_by(step, |_, choices| pick(choices))
     }
@@ -156,7 +156,7 @@ impl<'a> Ways<'a> {
         image
     }
 
-    /// Everything new, everything old, and each node alone the one or the other.
+    /// Everything newest, everything oldest, and each single node oldest or newest against all others.
     fn extremes(&self, step: usize) -> Vec<Image> {
         let newest = |choices: &[usize]| choices[0];
         let oldest = |choices: &[usize]| choices[choices.len() - 1];
@@ -174,12 +174,12 @@ impl<'a> Ways<'a> {
         images
     }
 
-    /// Every disk that may be there after a step; whether there are no more than `most`.
+    /// Lists every possible disk after a step. Returns whether there are at most `most`.
     fn list(&self, step: usize, most: usize, images: &mut Vec<Image>) -> bool {
         self.list_from(step, &mut vec![self.root], &mut Image::new(), most, images)
     }
 
-    /// Those that hold what has been chosen, with what is still open chosen in every way.
+    /// Lists the disks that agree with the choices made so far, with every choice for the nodes still open.
     fn list_from(
         &self,
         step: usize,

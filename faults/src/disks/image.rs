@@ -11,13 +11,13 @@ use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 
-/// A filesystem, the program that makes it, and the least size that this program takes.
+/// A filesystem, the program that makes it, and the smallest size that this program accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     pub name: &'static str,
     make: &'static [&'static str],
     size: u64,
-    /// The Debian package of that program.
+    /// The Debian package that has this program.
     package: &'static str,
 }
 
@@ -46,12 +46,12 @@ pub const BTRFS: Kind = Kind {
     package: "btrfs-progs",
 };
 
-/// In place of the world's home until it is dropped.
+/// A mounted filesystem that replaces the world's home until it is dropped.
 pub struct Image<'a> {
     world: &'a World,
 }
 
-/// Runs a program that must succeed.
+/// Runs a program and returns an error unless it succeeds.
 pub fn must(program: &str, args: &[&str]) -> Result<(), String> {
     let ran = Ran::try_of(Command::new(program).args(args).stdin(Stdio::null()))?;
     match ran.code {
@@ -89,7 +89,7 @@ impl<'a> Image<'a> {
             .map_err(|error| error.to_string())
     }
 
-    /// Takes all the room there is.
+    /// Fills the disk completely.
     pub fn fill(&self) -> Result<(), String> {
         let path = self.world.home().join("filler");
         let filler = File::create(path).map_err(|error| error.to_string())?;
@@ -99,7 +99,7 @@ impl<'a> Image<'a> {
                 size += step;
             }
         }
-        // What is not given to one file may be to others.
+        // Small files may still fit where one large file does not.
         for n in 0..100_000 {
             let path = self.world.home().join(format!("filler-{n}"));
             match fs::write(path, [1; 4096]) {
@@ -111,7 +111,7 @@ impl<'a> Image<'a> {
         Err("the disk is never full".to_owned())
     }
 
-    /// Ends whoever has it open, and mounts it anew.
+    /// Kills the processes that use the disk, then unmounts and mounts it.
     pub fn mount_again(&self) -> Result<(), String> {
         self.end_processes();
         try_until("the disk is unmounted", || {
@@ -130,14 +130,13 @@ impl<'a> Image<'a> {
 impl Drop for Image<'_> {
     fn drop(&mut self) {
         self.end_processes();
-        // The loop device goes with the last who has it open.
+        // The kernel removes the loop device when the last process closes it.
         let _ = must("umount", &["-l", &self.home()]);
     }
 }
 
-/// A disk that takes no writes until this is dropped: whoever writes waits.
-///
-/// Another process thaws it, also when this one is killed.
+/// A disk that is frozen until this is dropped: every process that writes to it waits.
+/// || Another process thaws the disk, even if this one is killed.
 pub struct Frozen(Child);
 
 impl Frozen {

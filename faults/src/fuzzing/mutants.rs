@@ -1,8 +1,8 @@
-//! Inputs that are nearly the kept ones.
+//! Inputs that differ a little from the kept ones.
 
 use crate::random::Random;
 
-/// Bytes that decoders look at closely.
+/// Bytes that have a meaning for the decoders.
 const TELLING: [&[u8]; 16] = [
     b"\n",
     b"\0",
@@ -22,10 +22,10 @@ const TELLING: [&[u8]; 16] = [
     b"\\ud800",
 ];
 
-/// Longer ones say no more.
+/// Longer inputs find nothing more.
 const LONGEST: usize = 4096;
 
-/// One of these inputs, with a few changes.
+/// One of these inputs with a few random changes.
 pub fn mutant(kept: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let mut bytes = kept[random.below(kept.len())].clone();
     for _ in 0..1 + random.below(4) {
@@ -39,18 +39,18 @@ fn change(bytes: &mut Vec<u8>, kept: &[Vec<u8>], random: &mut Random) {
     let at = random.below(bytes.len() + 1);
     let end = at + random.below((bytes.len() - at).min(32) + 1);
     match random.below(6) {
-        // A bit.
+        // Flip one bit.
         0 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
-        // Any byte.
+        // Replace one byte.
         1 if at < bytes.len() => bytes[at] = random.below(256) as u8,
-        // A stretch taken out.
+        // Remove a part.
         2 => drop(bytes.drain(at..end)),
-        // A stretch said again.
+        // Repeat a part.
         3 => {
             let again = bytes[at..end].to_vec();
             bytes.splice(at..at, again);
         }
-        // A stretch of another input.
+        // Insert a part of another input.
         4 => {
             let other = &kept[random.below(kept.len())];
             let from = random.below(other.len() + 1);

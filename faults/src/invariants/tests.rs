@@ -1,4 +1,4 @@
-//! Shows that each invariant can fail: homes made by hand, correct but for one thing.
+//! Shows that each invariant can fail, with homes that are correct except for one thing.
 
 use super::*;
 use crate::row::Context;
@@ -48,7 +48,7 @@ fn an_outcome_is_exact_or_what_the_fault_allows() {
     ));
     let lost = with(&ended, "outcome", json!({ "kind": "lost" }));
     assert!(holds(&lost, Allowed::Lost) && !holds(&lost, Allowed::Gaps));
-    // It says that it was not started, and it ran.
+    // The job says that it was not started, but it ran.
     let not_started = with(&ended, "outcome", json!({ "kind": "not_started" }));
     assert!(!holds(&not_started, Allowed::NotStarted));
 }

@@ -1,4 +1,4 @@
-//! One of the pair is killed every second, whichever it is, while the job writes or reads.
+//! Every second the keeper or its standby is killed, while the job writes or reads.
 
 use super::{ended, output_of, pair, until_written, write};
 use crate::invariants::{deliver, kinds, nothing_is_left, same};
@@ -27,12 +27,12 @@ const ROUNDS_LONG: usize = 60;
 const ROUNDS_SHORT: usize = 6;
 const CODE: i64 = 7;
 
-/// What the job does meanwhile.
+/// What the job does while its keepers are killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Load {
     /// It writes numbered lines as fast as it can.
     Writes,
-    /// It is sent numbered lines and writes them back.
+    /// It reads numbered lines and writes them back.
     IsTalkedTo,
 }
 
@@ -82,7 +82,7 @@ impl Case {
         }
     }
 
-    /// Does what the load is until it is over, then has the job end; says which number it came to.
+    /// Runs the load until the killing is over, then lets the job end. Returns the last number.
     fn drive(&self, world: &World, over: impl Fn() -> bool) -> Result<usize, String> {
         match self.load {
             Load::Writes => {
@@ -99,7 +99,7 @@ impl Case {
                 last.ok_or_else(|| "no last number".to_owned())
             }
             Load::IsTalkedTo => {
-                // A line that is sent before echoing was turned off would be there twice.
+                // Echo must be off before the first line is sent. Otherwise the terminal would write that line too.
                 until_written(world, "job", "0")?;
                 let mut sent = 0;
                 while !over() {
@@ -112,7 +112,7 @@ impl Case {
     }
 }
 
-/// Sends a line under an id of its own, so that it can be repeated where its keeper was killed over it.
+/// Sends a line with a write ID, so that it can be sent again if its keeper was killed.
 fn say(world: &World, line: &str) -> Result<(), String> {
     world
         .try_ok(&["send", "job", line, "--enter", "--write-id", line])
@@ -151,7 +151,7 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
     nothing_is_left(&world)
 }
 
-/// Kills one of the pair every second, as soon as there are two.
+/// Kills the keeper or the standby every second, once both are there.
 fn kill_in_turn(world: &World, seed: u64, rounds: usize) -> Result<(), String> {
     let mut random = Random::new(seed);
     let lives = |pid: i32| process::stat(pid).is_some_and(|stat| !stat.is_zombie());
@@ -174,7 +174,7 @@ fn kill_in_turn(world: &World, seed: u64, rounds: usize) -> Result<(), String> {
 }
 
 fn is_exact(world: &World, case: &Case, last: usize, ended: &Value) -> Result<(), String> {
-    // A kernel before 6.15 tells the outcome to the parent alone.
+    // Before Linux 6.15 the kernel reports the exit status only to the parent.
     let may_be_lost = !offers::exit_records().map_err(|error| error.to_string())?;
     if ended["outcome"]["code"] != CODE && !(may_be_lost && ended["outcome"]["kind"] == "lost") {
         return Err(format!("it came to {ended}"));

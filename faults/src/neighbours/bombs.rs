@@ -1,4 +1,4 @@
-//! Jobs that fork without end, inside a limit that also includes their keepers.
+//! Jobs that fork without end. A limit on processes includes their keepers.
 
 use super::{bystander_is_unharmed, is_clear, start_bystander, until_written};
 use crate::invariants::nothing_is_left;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Few enough to harm nobody beside it, and all of it is used.
+/// So few that nothing else on the machine is harmed. The job uses all of them.
 const MOST: usize = 64;
 
 pub fn rows() -> Vec<Row> {
@@ -30,7 +30,7 @@ fn run(context: &Context) -> Tried {
     })
 }
 
-/// A group of processes of which there can be no more than [`MOST`].
+/// A control group that limits its processes to [`MOST`].
 struct Group(PathBuf);
 
 impl Group {
@@ -55,7 +55,7 @@ impl Group {
         pids.lines().count()
     }
 
-    /// The same command, in here from its first moment on.
+    /// The same command, started inside this group.
     fn within(&self, command: &Command) -> Command {
         let mut inside = Command::new("sh");
         let enter = format!(
@@ -78,7 +78,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Zombies keep it for as long as their parents take.
+        // The group can be removed only after the zombies in it have been reaped.
         let _ = try_until("the group is empty", || fs::remove_dir(&self.0).is_ok());
     }
 }
@@ -87,7 +87,7 @@ fn check(context: &Context) -> Result<(), String> {
     let group = Group::new()?;
     let world = context.world()?;
     start_bystander(&world)?;
-    // Each child leaves its session and its parent, and makes more of itself as soon as it can.
+    // Each child leaves its session and its parent, and starts more children at once.
     let script = "echo begun; bomb() { while :; do (setsid sh -c 'sleep 5' &) 2> /dev/null; bomb & \
                   sleep 0.02; done; }; bomb 2> /dev/null";
     let run = world.command(["run", "--id", "job", "--grace", "200ms", "--shell", script]);
@@ -104,7 +104,7 @@ fn check(context: &Context) -> Result<(), String> {
             return Err(format!("{args:?} failed beside it: {ran}"));
         }
     }
-    // Nor can who has no room to work in do harm.
+    // A client inside the full group cannot start processes either. It may fail, but must say why.
     is_clear(
         &Ran::try_of(&mut group.within(&world.command(["show", "job"])))?,
         "show within",

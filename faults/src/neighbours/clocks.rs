@@ -20,7 +20,7 @@ pub fn rows() -> Vec<Row> {
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// How far, in milliseconds; back before 1970 is as far as the clock goes.
+/// The size of the jump in milliseconds. A jump to before 1970 stops at the smallest time that the clock has.
 const JUMPS: [(&str, i64); 6] = [
     ("an hour back", -DAY / 24),
     ("an hour on", DAY / 24),
@@ -30,7 +30,7 @@ const JUMPS: [(&str, i64); 6] = [
     ("a hundred years on", 36_525 * DAY),
 ];
 
-/// What is under way when it jumps.
+/// What is going on when the clock jumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum During {
     Timeout,
@@ -77,7 +77,7 @@ fn run(context: &Context) -> Tried {
     })
 }
 
-/// A world whose clock can be set.
+/// A world whose wall clock the test can change.
 struct Jumping(World);
 
 impl Deref for Jumping {
@@ -96,7 +96,7 @@ impl Jumping {
     }
 
     fn jump(&self, by: i64) -> Result<(), String> {
-        // Replaced as a whole, so that nobody reads half of it.
+        // Written with a rename, so that no reader sees a part of it.
         let (new, path) = (self.0.path("jump.new"), self.0.path("jump"));
         fs::write(&new, by.to_string())
             .and_then(|()| fs::rename(new, path))
@@ -113,7 +113,7 @@ impl Jumping {
     }
 }
 
-/// Neither sooner nor much later than the time that passed; the machine may be busy.
+/// Checks that the job lasted at least this long and not much longer, which allows for a busy machine.
 fn lasted(job: &Value, at_least_ms: u64) -> Result<(), String> {
     match job["duration_ms"].as_u64() {
         Some(ms) if (at_least_ms..at_least_ms + 20_000).contains(&ms) => Ok(()),
@@ -161,7 +161,7 @@ fn stop(world: &Jumping, by: i64) -> Result<(), String> {
     lasted(&job, 500)
 }
 
-/// Whoever has claimed has it as long as was said, and not a moment longer.
+/// A claim lasts as long as it was asked for, whatever the clock says.
 fn claim(world: &Jumping, by: i64) -> Result<(), String> {
     world.try_ok(&["run", "--id", "job", "--session", "s", "--", "true"])?;
     let events = |options: &[&str]| -> Result<usize, String> {
@@ -178,7 +178,8 @@ fn claim(world: &Jumping, by: i64) -> Result<(), String> {
     })?;
     let first = events(&["--claim", "3s"])?;
     world.jump(by)?;
-    // Two seconds of the three are for a busy machine.
+    // If the jump had ended the claim of three seconds, this one would get the event. On a busy machine it may come
+    // late, but not two seconds late.
     let second = events(&["--claim", "1s"])?;
     let waited = events(&["--wait=20s", "--claim", "30s"])?;
     let last = events(&[])?;
@@ -190,7 +191,7 @@ fn claim(world: &Jumping, by: i64) -> Result<(), String> {
     }
 }
 
-/// What ended just now is not old, and what has to go by count goes oldest first.
+/// A job that ended just now does not count as old, however the clock jumped.
 fn retention(world: &Jumping, by: i64) -> Result<(), String> {
     for id in ["a", "b"] {
         world.try_ok(&["run", "--wait", "--id", id, "--", "true"])?;
@@ -212,7 +213,7 @@ fn retention(world: &Jumping, by: i64) -> Result<(), String> {
     }
 }
 
-/// Jobs that are started while it jumps have ids of their own and are all there.
+/// Jobs that start while the clock jumps have different IDs, and all of them are listed.
 fn launches(world: &Jumping, by: i64) -> Result<(), String> {
     let mut ids = Vec::new();
     for n in 0..8 {
@@ -235,7 +236,7 @@ fn launches(world: &Jumping, by: i64) -> Result<(), String> {
     }
 }
 
-/// Lines that came before and after a jump are all found, by time as well.
+/// The output from before and after a jump is found, also with `--since` and `--timestamps`.
 fn output(world: &Jumping, by: i64) -> Result<(), String> {
     let go = world.0.path("go");
     let script = format!(
@@ -244,7 +245,7 @@ fn output(world: &Jumping, by: i64) -> Result<(), String> {
     );
     world.try_ok(&["run", "--id", "job", "--shell", &script])?;
     super::until_written(&world.0, "job", "before")?;
-    // So that what follows has a mark of its own.
+    // Wait longer than a second, so that the next line gets a time of its own.
     std::thread::sleep(std::time::Duration::from_millis(1100));
     world.jump(by)?;
     write(&go)?;

@@ -45,7 +45,7 @@ fn signal(pid: i32, number: i32) {
     }
 }
 
-/// A kind of job, and a seed for the moments.
+/// The index of a kind of job, and a seed for the random pauses.
 struct Case(usize, u64);
 
 impl fmt::Display for Case {
@@ -74,10 +74,10 @@ fn run_keepers(context: &Context) -> Tried {
     })
 }
 
-/// What a verb that waits for nothing may take beside a suspended keeper, also on a busy machine.
+/// The longest time that a verb may take beside a suspended keeper if it waits for nothing, also on a busy machine.
 const PROMPT: Duration = Duration::from_secs(4);
 
-/// Jobs that are talked to: what they wait for, only their keepers know.
+/// Jobs that read input. Only the keeper knows what such a job waits for.
 const TALKED_TO: [&[&str]; 2] = [&["--pty"], &["--stdin", "pipe"]];
 
 struct TalkedTo(usize);
@@ -137,7 +137,7 @@ fn verbs(world: &World) -> Result<(), String> {
     }
 }
 
-/// Suspends one or both of the pair a few times, for a few milliseconds each, and leaves them going.
+/// Suspends the keeper, the standby or both several times, for a few milliseconds each. Both run at the end.
 fn shake(world: &World, seed: u64) {
     let mut random = Random::new(seed);
     let mut next = |most: usize| random.below(most) as u64;
@@ -155,7 +155,7 @@ fn shake(world: &World, seed: u64) {
     }
 }
 
-/// Consumers are suspended at this step of theirs.
+/// The steps at which a consumer is suspended.
 const STEPS: [&str; 3] = ["Looked", "Claimed", "Delivered"];
 
 struct Step(usize);
@@ -206,7 +206,7 @@ fn consumers(context: &Context, step: &str, jobs: usize) -> Result<(), String> {
         };
         (0..jobs).all(over)
     })?;
-    // Each takes one, and is suspended over it.
+    // Each of these consumers takes one event and is suspended while it handles it.
     let suspended: Vec<Child> = (0..3)
         .map(|_| {
             let options = ["--limit", "1", "--claim", "1s", "--ack-all"];
@@ -226,7 +226,8 @@ fn consumers(context: &Context, step: &str, jobs: usize) -> Result<(), String> {
             *told.entry(event["event"].to_string()).or_default() += 1;
         }
     };
-    // Nobody is held up: the others hear of all that is not claimed, then of what was.
+    // The suspended consumers do not block the others. Those get the unclaimed events first, then the claimed ones
+    // once their claims have expired.
     let mut left = jobs;
     while left > 0 {
         let ran = Ran::try_of(&mut consumer(
@@ -248,7 +249,7 @@ fn consumers(context: &Context, step: &str, jobs: usize) -> Result<(), String> {
         let out = child
             .wait_with_output()
             .map_err(|error| error.to_string())?;
-        // What it had said before it was suspended was heard then.
+        // What a consumer had printed before it was suspended counts as told.
         note(&out.stdout);
     }
     let most = if step == "Delivered" { 2 } else { 1 };

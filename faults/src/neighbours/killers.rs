@@ -1,4 +1,5 @@
-//! Jobs that kill every process they can find: their parent, its parent, their own group, all that have their mark.
+//! Jobs that kill every process they can find: their parent, its parent, their own group, and all processes with the
+//! job's environment variable.
 
 use super::{bystander_is_unharmed, ended, output_of, start_bystander};
 use crate::invariants::nothing_is_left;
@@ -14,23 +15,23 @@ pub fn rows() -> Vec<Row> {
     }]
 }
 
-/// Whom the job kills.
+/// Which processes the job kills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
     Keeper,
     Standby,
-    /// The keeper, then whoever takes over.
+    /// The keeper, then the standby that replaced it.
     Heirs,
     Both,
     OwnGroup,
-    /// Every process that bears the job's mark, itself last.
+    /// Every process whose environment names the job, and at the end itself.
     Marked,
 }
 
 struct Case {
     victim: Victim,
     options: &'static [&'static str],
-    /// Where in its life: before its first output, or after it.
+    /// Whether it kills before its first output or after it.
     first: bool,
 }
 
@@ -67,7 +68,7 @@ fn run(context: &Context) -> Tried {
     context.try_cases(cases, all, |case| check(context, case))
 }
 
-/// The parent of a process, as a job can find it out by itself.
+/// A shell function that finds the parent of a process.
 const PARENT: &str =
     "parent() { local line; read -r line < /proc/$1/stat; set -- ${line##*) }; echo $2; }";
 
@@ -100,7 +101,7 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
     let mut args = vec!["run", "--id", "job", "--session", "s"];
     args.extend(case.options);
     args.extend(["--shell", &script]);
-    // One that loses both at once may be met before it is known to run.
+    // If both keepers die at once, `run` may fail because it does not know whether the job started.
     let started = world.try_outlive(&args)?;
     super::is_clear(&started, "run")?;
     let ended = ended(&world, "job")?;
@@ -108,7 +109,7 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
     let is = |kind: &str| outcome["kind"] == kind;
     let is_own = is("exited") && outcome["code"] == 7;
     let is_killed = is("signaled") && outcome["signal"] == "SIGKILL";
-    // A terminal hangs up when nobody holds it.
+    // If no process holds the terminal, the kernel sends SIGHUP to the job.
     let is_hung_up = is("signaled") && outcome["signal"] == "SIGHUP";
     let is_right = match case.victim {
         Victim::Keeper | Victim::Standby => is_own,
@@ -139,7 +140,7 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
     if ends != 1 {
         return Err(format!("its journal has {ends} ends"));
     }
-    // Not only did somebody come by later who could still find out.
+    // The standby must have taken over by itself. A later adoption by a verb is not enough.
     let is_heir = |(kind, kept): &(String, Value)| kind == "kept" && kept["how"] == "taken_over";
     if case.victim == Victim::Keeper && !events.iter().any(is_heir) {
         return Err("its standby did not take over".to_owned());

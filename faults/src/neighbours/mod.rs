@@ -46,10 +46,10 @@ pub fn rows() -> Vec<Row> {
     .collect()
 }
 
-/// The job that is beside the hostile one, and must not notice.
+/// A job that runs beside the hostile one and must not be affected.
 const BYSTANDER: &str = "bystander";
 
-/// Starts a job that writes a line, waits for the case to go on, writes another and ends with 9.
+/// Starts the bystander: it writes a line, waits for a file, writes another line and ends with 9.
 fn start_bystander(world: &World) -> Result<(), String> {
     let go = world.path("go-bystander");
     let script = format!(
@@ -61,7 +61,7 @@ fn start_bystander(world: &World) -> Result<(), String> {
         .map(drop)
 }
 
-/// It came to what it should.
+/// Lets the bystander end, and checks its outcome and output.
 fn bystander_is_unharmed(world: &World) -> Result<(), String> {
     write(&world.path("go-bystander"))?;
     let ended = ended(world, BYSTANDER)?;
@@ -76,7 +76,7 @@ fn write(path: &std::path::Path) -> Result<(), String> {
     fs::write(path, "").map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// The job once it has ended, as `wait` tells it.
+/// Waits for the end of the job, and returns the job as `wait` prints it.
 fn ended(world: &World, id: &str) -> Result<Value, String> {
     let ran = world.try_outlive(&["wait", id, "--json", "--timeout", "30s"])?;
     match ran.job_or_null() {
@@ -89,7 +89,7 @@ fn output_of(world: &World, id: &str) -> Vec<u8> {
     fs::read(world.job_dir(id).join("output")).unwrap_or_default()
 }
 
-/// Waits until the job has written this.
+/// Waits until this text is in the output of the job.
 fn until_written(world: &World, id: &str, text: &str) -> Result<(), String> {
     try_until(&format!("{id} writes {text:?}"), || {
         let output = output_of(world, id);
@@ -99,7 +99,7 @@ fn until_written(world: &World, id: &str, text: &str) -> Result<(), String> {
     })
 }
 
-/// Who keeps the job: the keeper and the standby of the newest pair.
+/// The pids of the newest keeper and standby, as the journal says.
 fn pair(world: &World, id: &str) -> (Option<i32>, Option<i32>) {
     let pid = |process: &Value| i32::try_from(process["pid"].as_i64()?).ok();
     let mut pair = (None, None);
@@ -113,7 +113,7 @@ fn pair(world: &World, id: &str) -> (Option<i32>, Option<i32>) {
     pair
 }
 
-/// A verb may fail, but says why, and neither crashes nor waits for ever.
+/// Checks that the verb succeeded, or failed with a reason. It must not crash.
 fn is_clear(ran: &Ran, what: &str) -> Result<(), String> {
     let crashed = ran.stderr.contains("panicked") || ran.code >= 128;
     match !crashed && (ran.code == 0 || !ran.stderr.trim().is_empty() || !ran.bytes.is_empty()) {

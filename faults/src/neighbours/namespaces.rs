@@ -1,4 +1,4 @@
-//! Two PID namespaces with one home, as a container and its machine have it.
+//! One home used from two PID namespaces, like that of a container and its host.
 
 use crate::invariants::{self, Allowed};
 use crate::job::{ID, KINDS};
@@ -40,7 +40,7 @@ fn run(context: &Context) -> Tried {
         let is_over = AtomicBool::new(false);
         let (ended, told) = thread::scope(|scope| {
             let other = scope.spawn(|| interfere(&world, &is_over));
-            // It is met from there while it runs, if it is not over at once.
+            // The job is still running here, unless it ends at once.
             let met = from_elsewhere(&world, &["show", ID, "--json"]);
             let ended = kind.go_on(&world);
             is_over.store(true, Ordering::Relaxed);
@@ -57,7 +57,7 @@ fn from_elsewhere(world: &World, args: &[&str]) -> Result<Ran, String> {
     world.try_outlive_elsewhere(args)
 }
 
-/// Looks at the job, waits for it and tries to stop it, for as long as it is not over.
+/// Shows the job, waits for it and tries to stop it, from the other namespace, until it is over.
 fn interfere(world: &World, is_over: &AtomicBool) -> Result<(), String> {
     while !is_over.load(Ordering::Relaxed) {
         judge(&from_elsewhere(world, &["show", ID, "--json"])?)?;
@@ -83,7 +83,7 @@ fn interfere(world: &World, is_over: &AtomicBool) -> Result<(), String> {
     Ok(())
 }
 
-/// What is shown there is that it cannot be reached, or how it ended.
+/// From the other namespace the job must be unreachable, or ended with a known outcome.
 fn judge(ran: &Ran) -> Result<(), String> {
     let job: Value = serde_json::from_slice(&ran.bytes)
         .map_err(|error| format!("show printed no JSON ({error}): {ran}"))?;

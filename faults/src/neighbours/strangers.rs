@@ -15,7 +15,7 @@ pub fn rows() -> Vec<Row> {
     }]
 }
 
-/// Whose pid the stranger has, and who is killed before that.
+/// Whose pid the unrelated process gets, a description, and which processes are killed before that.
 const CASES: [(&str, &str, &str); 4] = [
     (
         "leader",
@@ -33,7 +33,7 @@ const CASES: [(&str, &str, &str); 4] = [
 
 struct Case {
     number: usize,
-    /// On a kernel without pidfds, where a process is addressed by its number and start time.
+    /// Whether the kernel has no pidfds. Then a process is identified by its pid and start time.
     by_number: bool,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// Runs as the first process of the namespace, and ends with it.
+/// Runs as the first process of the namespace, which ends with it.
 const SCRIPT: &str = r#"
 set -u
 outlive=$1 whose=$2
@@ -101,7 +101,7 @@ fn run(context: &Context) -> Tried {
         if case.by_number {
             filter::refuse(&mut command, &filter::linux_4_18());
         }
-        // Only the parent is told how it ended.
+        // Without pidfds only the parent can learn how the leader ended.
         let may_be_lost = case.by_number && victims.contains("$standby $keeper");
         judge(&Ran::try_of(&mut command)?, whose, may_be_lost)
     })
@@ -123,7 +123,7 @@ fn judge(ran: &Ran, whose: &str, may_be_lost: bool) -> Result<(), String> {
         serde_json::from_str(last).map_err(|error| format!("{error}: {ran}"))?;
     let outcome = &job["outcome"];
     let is_right = match whose {
-        // Nobody was left who saw it; where the kernel still tells, it was killed.
+        // The processes that could have seen the exit status are dead.
         _ if may_be_lost && outcome["kind"] == "lost" => true,
         "leader" => outcome["kind"] == "lost" || outcome["signal"] == "SIGKILL",
         _ => outcome["kind"] == "exited" && outcome["code"] == 4,

@@ -1,4 +1,4 @@
-//! The most difficult kinds of output, and descriptors used against their purpose.
+//! The most difficult kinds of output, and jobs that use their descriptors in unusual ways.
 
 use super::{bystander_is_unharmed, ended, is_clear, output_of, start_bystander};
 use crate::invariants::nothing_is_left;
@@ -22,14 +22,14 @@ pub fn rows() -> Vec<Row> {
     ]
 }
 
-/// The largest answer to a question about an output: what is shown to models is less.
+/// The largest text that `log` may print. Models get less.
 const MOST_SHOWN: usize = 4 << 20;
 
 struct Talk {
     name: &'static str,
     options: &'static [&'static str],
     script: String,
-    /// How many bytes it writes; `None` where a terminal adds to them.
+    /// How many bytes the job writes. `None` on a terminal, which adds bytes.
     bytes: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Talk {
 }
 
 fn talks(is_long: bool) -> Vec<Talk> {
-    // A debug build takes a second for each of some megabytes to be shown.
+    // A debug build needs about a second to show a megabyte.
     let large: u64 = if is_long { 4 << 20 } else { 1 << 18 };
     let talk = |name, options, script: String, bytes| Talk {
         name,
@@ -134,7 +134,7 @@ fn run_output(context: &Context) -> Tried {
     })
 }
 
-/// Every view of an output is text of a bounded size.
+/// Checks that every verb that shows the output prints valid text of a limited size.
 fn look(world: &World) -> Result<(), String> {
     for args in [
         &["show", "job", "--json"][..],
@@ -163,7 +163,7 @@ fn look(world: &World) -> Result<(), String> {
     Ok(())
 }
 
-/// What a job does with its descriptors, and what of its output must be there.
+/// What a job does with its descriptors, and the output that must be kept.
 const PLAYS: [(&str, &str, &str); 6] = [
     ("closes all of them", "exec 0<&- 1>&- 2>&-; sleep 0.1", ""),
     (

@@ -1,7 +1,7 @@
 //! Jobs that damage the files of their own directory, which belong to the same user.
 //!
-//! The promise then: other jobs are not affected, every verb answers or says what is wrong, nothing is left
-//! running, the directory can be removed, and an unknown outcome is never reported as a success.
+//! In these cases Outlive promises: other jobs are not affected, every verb answers or says what is wrong, no process
+//! is left running, the directory can be removed, and an unknown outcome is never reported as a success.
 
 use super::{bystander_is_unharmed, is_clear, start_bystander, until_written, write};
 use crate::row::{Context, Row, Tried};
@@ -33,7 +33,7 @@ const FILES: [&str; 10] = [
     ".",
 ];
 
-/// What is done to a file, as a shell does it to `$f`.
+/// What the job does to a file, as shell commands for `$f`.
 const DEEDS: [(&str, &str); 9] = [
     ("truncates", ": > $f"),
     ("deletes", "rm -rf $f"),
@@ -55,7 +55,7 @@ const DEEDS: [(&str, &str); 9] = [
     ("replaces by a FIFO", "rm -rf $f; mkfifo $f"),
 ];
 
-/// What happens to its keepers afterwards.
+/// What the test does to the keepers afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     Nothing,
@@ -83,11 +83,11 @@ fn run(context: &Context) -> Tried {
     let mut cases = Vec::new();
     for file in FILES {
         for deed in 0..DEEDS.len() {
-            // A directory can only be deleted, or have its place taken.
+            // Only deleting and replacing by a directory make sense for the job directory itself.
             if file == "." && ![1, 4].contains(&deed) {
                 continue;
             }
-            // Writing to the feed is what a job does all the time; not reading it blocks the writer.
+            // Writing to the feed is normal for a job, so these deeds damage nothing there.
             if ["feed", "control"].contains(&file) && [0, 3, 7].contains(&deed) {
                 continue;
             }
@@ -116,7 +116,7 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
         done.display(),
         go.display()
     );
-    // Of a huge output only so much is looked at.
+    // A limit on the output, so that a huge output file is not read as a whole.
     let run = [
         "run",
         "--id",
@@ -130,7 +130,7 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
     ];
     world.try_ok(&[&run[..], &["--shell", &script]].concat())?;
     until_written(&world, "job", "one")?;
-    // From here on nobody but the verbs may open what is in there.
+    // Read the pids now. Later this test must not open files that the job may have replaced.
     let (keeper, standby) = super::pair(&world, "job");
     write(&begin)?;
     try_until("the job has done it", || done.exists())?;
@@ -169,7 +169,7 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
     }
 }
 
-/// Each verb answers, whatever it says.
+/// Checks that each verb answers, or says why it cannot.
 fn while_it_runs(world: &World) -> Result<(), String> {
     for args in [
         &["show", "job"][..],
@@ -191,7 +191,7 @@ fn while_it_runs(world: &World) -> Result<(), String> {
     Ok(())
 }
 
-/// What is told of the end is what it was, or that it is not known.
+/// Checks that the reported outcome is the true one or unknown.
 fn true_or_unknown(world: &World) -> Result<(), String> {
     let shown = world.try_outlive(&["show", "job", "--json"])?;
     is_clear(&shown, "show")?;

@@ -15,18 +15,18 @@ use serde_json::{Value, json};
 use std::sync::mpsc;
 use std::thread;
 
-/// Who is asked.
+/// Whether the programs or the library are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whom {
     Programs,
     Library,
 }
 
-/// What the verbs said.
+/// The answers of the verbs.
 #[derive(Debug, Default)]
 pub struct Answers {
     pub inbox: Value,
-    /// The job, or why there is none to show.
+    /// The job, or the reason why it cannot be shown.
     pub shown: Option<Shown>,
     pub listed: Value,
     pub log: Vec<u8>,
@@ -39,8 +39,8 @@ pub enum Shown {
     Damaged(String),
 }
 
-/// The verbs, any of which may come first. Whoever asks is another session, so that nobody's question is
-/// another's answer.
+/// The verbs. The test varies which one comes first. They run in another session, so that no answer counts as told to
+/// the job's own session.
 const VERBS: [&[&str]; 6] = [
     &["inbox", "--session", SESSION, "--json"],
     &["show", ID, "--json"],
@@ -50,7 +50,7 @@ const VERBS: [&[&str]; 6] = [
     &["stop", ID],
 ];
 
-/// Asks every verb, the one of this number first.
+/// Runs every verb, starting with the one of this number.
 pub fn ask(whom: Whom, world: &World, first: usize) -> Result<Answers, String> {
     let verbs = (0..VERBS.len()).map(|n| VERBS[(n + first) % VERBS.len()]);
     let mut answers = Answers::default();
@@ -73,7 +73,7 @@ pub fn ask(whom: Whom, world: &World, first: usize) -> Result<Answers, String> {
     }
 }
 
-/// Removes what is left of the job, and all other traces of it.
+/// Removes the job and everything that is left of it.
 pub fn prune_all(whom: Whom, world: &World) -> Result<(), String> {
     match whom {
         Whom::Programs => world.try_ok(&["prune", "--all", "--force"]).map(drop),
@@ -90,7 +90,7 @@ pub fn prune_all(whom: Whom, world: &World) -> Result<(), String> {
     }
 }
 
-/// Calls the library; a panic and a wait without end are losses.
+/// Calls the library. Returns an error if it panics or never returns.
 fn within<T: Send + 'static>(
     world: &World,
     work: impl FnOnce(Outlive) -> Result<T, String> + Send + 'static,
@@ -113,7 +113,8 @@ fn within<T: Send + 'static>(
 impl Answers {
     fn ask_program(&mut self, world: &World, verb: &[&str]) -> Result<(), String> {
         let ran = Ran::try_of(world.command(verb).env("OUTLIVE_SESSION", OTHER))?;
-        // Panics end with 101, and signals with more than 128; a job's own code is below.
+        // A panic exits with 101, and a signal gives 128 or more. The jobs here end with codes up to 100, and a stop
+        // with 143.
         let is_answer = match verb[0] {
             "inbox" | "list" => ran.code == 0,
             _ => matches!(ran.code, 0..=100 | 125 | 143),
@@ -138,7 +139,8 @@ impl Answers {
         Ok(())
     }
 
-    /// Whatever goes wrong with the job is an answer; with the inbox or the list it is not.
+    /// Calls the library for one verb. An error about the job is a valid answer. An error from the inbox or the list
+    /// is not.
     fn ask_library(&mut self, outlive: &Outlive, verb: &str) -> Result<(), String> {
         let told = |error: Error| format!("{verb}: {error}");
         match verb {
@@ -189,7 +191,7 @@ fn deliver(outlive: &Outlive) -> Result<Value, Error> {
     Ok(events)
 }
 
-/// The whole output.
+/// Reads the whole output.
 fn read(outlive: &Outlive) -> Result<Vec<u8>, String> {
     let id = outlive.find(ID).map_err(|error| error.to_string())?;
     let part = log::Part::Bytes { from: 0, to: None };

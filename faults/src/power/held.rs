@@ -1,4 +1,4 @@
-//! What must hold after a power loss, whatever is left on the disk.
+//! What must hold after a power loss, whatever state the disk is in.
 
 use super::Moment;
 use super::asked::{self, Answers, Shown, Whom};
@@ -10,20 +10,20 @@ use std::collections::HashSet;
 use std::fs;
 use std::sync::Mutex;
 
-/// What had happened when the power failed.
+/// What had happened before the power failed.
 pub struct Past {
     pub moment: Moment,
-    /// Somebody has been told of the end.
+    /// Whether a client had been told of the end.
     pub is_told: bool,
     pub has_run: bool,
 }
 
-/// Homes as pruning left them, in which a job is known to start. Most are alike.
+/// The contents of pruned homes in which a job was started successfully. Most homes are alike, so few need a new try.
 #[derive(Debug, Default)]
 pub struct Cleared(Mutex<HashSet<String>>);
 
-/// Every verb works, the one of this number first; what they say is true; and the home can be cleared
-/// and used again.
+/// Checks that every verb works, starting with the one of this number, that the answers are true, and that the home
+/// can be pruned and used again.
 pub fn check(
     world: &World,
     kind: &Kind,
@@ -49,7 +49,7 @@ pub fn check(
 }
 
 impl Answers {
-    /// The end is what it was, and the session is told of it if it is to be.
+    /// Checks that the end is exact, and that the session is told of it only if it still has to be.
     fn are_exact(&self, kind: &Kind, is_due: bool) -> Result<(), String> {
         let told = invariants::kinds(&self.inbox["events"]);
         match is_due {
@@ -73,8 +73,8 @@ impl Answers {
         same("list's ids", ids, vec![Some(ID)])
     }
 
-    /// Nobody has been told of the end: the job may be missing or damaged, but what is said of it is
-    /// true.
+    /// Checks the answers if no client had been told of the end. The job may be missing or damaged, but the answers
+    /// must be true.
     fn are_fair(&self, kind: &Kind, has_run: bool) -> Result<(), String> {
         let is_fair = match &self.shown {
             Some(Shown::NoSuchJob) => true,
@@ -93,7 +93,7 @@ impl Answers {
 }
 
 impl Cleared {
-    /// A job can be started in the home, and comes to what it should.
+    /// Checks that a job can be started in the pruned home and ends as it should.
     fn check(&self, world: &World, kind: &Kind) -> Result<(), String> {
         let left = format!("{}\n{}", kind.name, left(world));
         let is_new = self.0.lock().is_ok_and(|mut known| known.insert(left));
@@ -108,7 +108,7 @@ impl Cleared {
     }
 }
 
-/// Everything in a home, but for the times in it.
+/// The files of a home and their contents without digits, so without times.
 fn left(world: &World) -> String {
     let mut left = String::new();
     for path in world.everything() {

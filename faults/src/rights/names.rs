@@ -66,7 +66,7 @@ fn names() -> Vec<Name> {
     ]
 }
 
-/// Every verb that takes an id.
+/// Every verb that takes an ID.
 const VERBS: [(&[&str], &[&str]); 9] = [
     (&["show"], &[]),
     (&["log"], &[]),
@@ -97,7 +97,7 @@ fn run(context: &Context) -> Tried {
             "sleep",
             "60",
         ])?;
-        // What a path that leads out of the home would find.
+        // The target of a path that leads out of the home.
         let outside = world.path("outside");
         fs::create_dir(&outside).map_err(|error| error.to_string())?;
         for file in ["spec.json", "journal", "output", "lock"] {
@@ -127,7 +127,7 @@ fn snapshot(directory: &std::path::Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     files
 }
 
-/// In words that a terminal can be shown, and not at more length than the name has.
+/// Whether the text is a message without escape sequences, and not much longer than the name.
 fn is_in_words(text: &str, name: &Name) -> bool {
     !text.trim().is_empty()
         && !text.contains('\u{1b}')
@@ -137,7 +137,7 @@ fn is_in_words(text: &str, name: &Name) -> bool {
 
 fn by_verbs(world: &World, name: &Name) -> Result<(), String> {
     if name.id.contains('\0') {
-        // No argument can have one.
+        // A command-line argument cannot contain a NUL.
         return Ok(());
     }
     for (verb, rest) in VERBS {
@@ -150,14 +150,13 @@ fn by_verbs(world: &World, name: &Name) -> Result<(), String> {
     }
     let run = world.command(["run", &format!("--id={}", name.id), "--", "true"]);
     let ran = Ran::try_of(&mut { run })?;
-    // What only looks like another id is a name of its own where letters are plain.
     match ran.code == 2 && is_in_words(&ran.stderr, name) {
         true => Ok(()),
         false => Err(format!("run took it: {ran}")),
     }
 }
 
-/// The tools that take an id.
+/// The tools that take an ID.
 fn calls(id: &str) -> Vec<(&'static str, Value)> {
     vec![
         ("show", json!({ "id": id })),
@@ -193,7 +192,7 @@ fn by_tools(world: &World, name: &Name) -> Result<(), String> {
     }
 }
 
-/// An MCP server on pipes.
+/// An MCP server with pipes as its standard input and output.
 struct Server {
     child: Child,
     input: ChildStdin,

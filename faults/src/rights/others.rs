@@ -17,8 +17,8 @@ pub fn rows() -> Vec<Row> {
     }]
 }
 
-/// What the other tries: a script that succeeds if that could be done. `$J` is the job's directory, `$H` the
-/// home, `$K`, `$S` and `$L` are keeper, standby and leader.
+/// What the other user tries: a script that succeeds if the attack was possible. `$J` is the job's directory, `$H` the
+/// home; `$K`, `$S` and `$L` are the pids of keeper, standby and leader.
 const TRIED: [(&str, &str); 16] = [
     ("lists the home", "ls $H"),
     ("lists the job's directory", "ls $J"),
@@ -44,7 +44,7 @@ const TRIED: [(&str, &str); 16] = [
     ),
 ];
 
-/// Connects to the control socket and has the job killed.
+/// Connects to the control socket and asks the keeper to kill the job.
 const CONNECT: &str = "import socket,sys,os
 os.chdir(sys.argv[1])
 s = socket.socket(socket.AF_UNIX)
@@ -57,7 +57,7 @@ sys.exit(0 if s.recv(100) else 1)";
 enum Case {
     Script(usize),
     Connect,
-    /// The same where modes no longer keep the other out: the socket itself looks who is there.
+    /// Like `Connect`, but the file modes allow it. Then the keeper must check which user connects.
     ConnectThroughOpenDoors,
     Verb(usize),
 }
@@ -85,7 +85,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// All is tried on one job, one after the other: at the end it must be as if nobody had come.
+/// All attacks are tried on one job, one after the other. At the end the job must be unaffected.
 fn run(context: &Context) -> Tried {
     if let Some(not_run) = Tried::unless_root() {
         return not_run;
@@ -96,7 +96,7 @@ fn run(context: &Context) -> Tried {
     let all = cases.len();
     match begin(context) {
         Ok((world, user, pids)) => {
-            // One at a time: for one of them the doors are opened.
+            // One attack at a time, because one of them needs open file modes.
             let mut tried = context
                 .try_cases_at_once(1, cases, all, |case| attempt(&world, user, &pids, *case));
             tried.losses.extend(end(&world).err());
@@ -106,7 +106,7 @@ fn run(context: &Context) -> Tried {
     }
 }
 
-/// Keeper, standby and leader.
+/// The pids of keeper, standby and leader.
 type Pids = [i64; 3];
 
 fn begin(context: &Context) -> Result<(World, User, Pids), String> {
@@ -187,7 +187,7 @@ fn could_not(ran: Ran) -> Result<(), String> {
     }
 }
 
-/// The job is as if nobody had come.
+/// Lets the job end and checks that it was not affected.
 fn end(world: &World) -> Result<(), String> {
     fs::write(world.path("go"), "").map_err(|error| error.to_string())?;
     let ran = world.try_outlive(&["wait", "job", "--timeout", "30s"])?;

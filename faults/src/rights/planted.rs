@@ -25,8 +25,8 @@ pub fn rows() -> Vec<Row> {
     ]
 }
 
-/// What stands where the home is to be: made by the other user, `$P` is the place, `$V` a directory of
-/// the victim's, `$O` one of the other's own.
+/// What the other user creates where the home would be. `$P` is that path, `$V` a directory of the victim, and `$O` a
+/// directory of the other user.
 const PLANTS: [(&str, &str); 7] = [
     ("a directory", "mkdir -m 777 $P"),
     ("a link to the victim's own directory", "ln -s $V $P"),
@@ -56,7 +56,7 @@ impl fmt::Display for Plant {
     }
 }
 
-/// A victim who is not root, the directories of both, and the place.
+/// A victim who is not root, another user, a directory of each, and a directory that everybody may write to.
 struct Scene {
     world: World,
     victim: User,
@@ -106,7 +106,7 @@ impl Scene {
         )
     }
 
-    /// `outlive` as the victim, with its home in that place.
+    /// Runs `outlive` as the victim, with the planted path as its home.
     fn outlive(&self, args: &[&str]) -> Result<Ran, String> {
         let program = self.world.path("bin/outlive");
         let mut command = self.victim.command(&self.world, [program]);
@@ -114,7 +114,7 @@ impl Scene {
         Ran::try_of(&mut command)
     }
 
-    /// Nothing of the victim's lies in a directory of the other's, nor where no home was meant.
+    /// Checks that no file was created in the other user's directory, or through a link in the victim's.
     fn nothing_is_astray(&self) -> Result<(), String> {
         let count = |path: &Path| fs::read_dir(path).map_or(0, |entries| entries.count());
         if count(&self.own) + count(&self.others) > 0 {
@@ -153,7 +153,7 @@ fn run_planted(context: &Context) -> Tried {
             &["prune", "--all", "--force"],
         ] {
             let ran = scene.outlive(args)?;
-            // To look at what is not there is no danger.
+            // Reading from a home that does not exist is harmless.
             let is_empty =
                 args[0] != "run" && ran.code == 0 && PLANTS[plant.what].0 == "a link to nowhere";
             if !is_empty && (ran.code != 125 || ran.stderr.trim().is_empty()) {
@@ -190,7 +190,7 @@ fn race(context: &Context, number: usize) -> Result<(), String> {
         let ran = scene.outlive(&["run", "--wait", "--", "sh", "-c", "exit 4"])?;
         match ran.code {
             125 if !ran.stderr.contains("panicked") => Ok(()),
-            // Once it is there, nobody else can take it away.
+            // Once the victim's home exists, nobody else can remove it.
             4 => match fs::symlink_metadata(scene.place()) {
                 Ok(home) if home.is_dir() && home.uid() == scene.victim.0 => Ok(()),
                 other => Err(format!("the job ran in {other:?}")),
@@ -201,6 +201,6 @@ fn race(context: &Context, number: usize) -> Result<(), String> {
     let _ = planter.kill();
     let _ = planter.wait();
     judged?;
-    // A directory of the other's may hold nothing of the victim's.
+    // The other user's directory must not have files of the victim.
     scene.nothing_is_astray()
 }
