@@ -1,8 +1,8 @@
-//! The user's configuration: one TOML file, read anew by whoever needs it.
+//! The user's configuration: one TOML file, read from disk at each use.
 //!
 //! It is `config.toml` in the home if there is one, else the user's own (`$XDG_CONFIG_HOME/outlive/`).
-//! Without a file, or a key in it, the defaults below hold. A file that is wrong anywhere is refused
-//! whole, with the line, the key and what to write: half of what somebody meant is not what they meant.
+//! Missing keys have the defaults below. A file with any error is refused as a whole, because half of a
+//! configuration may do something the user did not mean. The error names the line, the key and what to write.
 //!
 //! | module | owns |
 //! |---|---|

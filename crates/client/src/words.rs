@@ -91,7 +91,8 @@ fn lock(on: &WaitingFor) -> String {
     }
 }
 
-/// What still runs after the end, what is not known because the keeper does not answer, and what it waits for.
+/// The processes that still run after the end, what is unknown because the keeper does not answer, and what
+/// the job waits for.
 fn special(job: &Job) -> String {
     let left = match job.lingering {
         _ if job.keeper_silent => ", its keeper does not answer".to_owned(),
@@ -124,7 +125,7 @@ pub fn doorbell(bell: &DoorbellStatus) -> String {
     format!("{} {state}{failure}", bell.name)
 }
 
-/// What is missing of an output: what was dropped as it was asked for, and what could not be kept.
+/// The missing parts of an output: dropped because of the limit, or impossible to store.
 pub fn dropped(output: &JobOutput) -> String {
     let by_limit = output.dropped_by_limit_bytes;
     let failed = output.dropped_bytes.saturating_sub(by_limit);

@@ -1,7 +1,7 @@
 //! The journal: an append-only list of events, and the only source of truth about a job.
 //!
 //! Reading never fails because of what a line says. It ignores an incomplete last line, counts and
-//! skips damaged lines, and skips events that only a newer version knows. Whoever holds the job's lock
+//! skips damaged lines, and skips events that only a newer version knows. The holder of the job's lock
 //! opens one [`JournalWriter`] to append. If the last line is incomplete, the writer first ends it with
 //! a newline. Each append is one `write`, so a line can be cut short but never mixed with another.
 

@@ -1,4 +1,4 @@
-//! Watching an output for patterns: what is found. What is asked is in `outlive-api`.
+//! The matches that a watch finds in an output. The patterns are defined in `outlive-api`.
 //!
 //! A line is a match if one of the positive patterns is in it, or there is none, and no inverted one
 //! is. Finding matches, and limiting how many are told, is the keeper's task (`keeper/signs/watch`).

@@ -1,4 +1,4 @@
-//! What a session has not been told yet: take it, wait for it, ack it.
+//! Takes the events that a session has not been told yet, and waits for new ones.
 
 use crate::clock;
 use crate::error::Error;
@@ -14,28 +14,28 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-/// The events there are now, ready to be delivered: see [`Delivery`].
+/// Takes the events that are due now, ready to be delivered: see [`Delivery`].
 pub fn take(inbox: &Inbox, selection: Selection) -> Result<Delivery, Error> {
     Ok(inbox.claim(selection)?.confirm())
 }
 
-/// How long a job is waited for that is being started, or cannot be read, before the next look: nothing
-/// tells when that changes. Twice as long each time, up to a limit.
+/// The first pause before retrying a job that is being started or cannot be read, since no notification
+/// comes for these. The pause doubles each time, up to a limit.
 const SHORTEST_PAUSE_MS: u64 = 1;
 const LONGEST_LAUNCH: Duration = Duration::from_secs(1);
 const LONGEST_UNREADABLE: Duration = Duration::from_secs(30);
-/// How long a keeper may take to take a connection. One that does not is tried again.
+/// How long a keeper may take to accept a connection. After that, the connection is retried.
 const CONNECTING: Duration = Duration::from_millis(100);
 
-/// Somebody who waits for an inbox, without polling.
+/// Waits for events in an inbox, without polling.
 #[derive(Debug)]
 pub struct Waiter<'a> {
     inbox: &'a Inbox,
     wake_up: WakeUp,
-    /// To the keepers of the session's running jobs: each answers when there is news of its job, and
-    /// closes when it dies.
+    /// Connections to the keepers of the session's running jobs. Each keeper answers when there is news
+    /// of its job, and its connection closes when it dies.
     keepers: HashMap<JobId, Connection>,
-    /// How often in a row there was somebody whom nothing but time can bring.
+    /// How many waits in a row needed a retry after a pause.
     tries: u32,
     receiver: Receiver<'a>,
 }
@@ -43,23 +43,23 @@ pub struct Waiter<'a> {
 /// Where the events go.
 #[derive(Clone, Copy, Debug)]
 enum Receiver<'a> {
-    /// Nobody said.
+    /// The caller named no receiver.
     Unknown,
-    /// What they are written to.
+    /// The events are written to this file descriptor.
     At(BorrowedFd<'a>),
-    /// Nobody reads them any more.
+    /// The other end is closed.
     Gone,
 }
 
-/// Whether the keeper of every running job is listened to.
+/// Whether the keeper of every running job is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Reached {
     All,
-    /// Some jobs are kept on another host: only their records can be looked at.
+    /// Some jobs run on another host, so only their records can be read.
     NotFromHere,
-    /// Some jobs have no keeper that listens yet.
+    /// Some jobs have no keeper that accepts connections yet.
     NotYet,
-    /// Some are over by now, and their ends are there to be taken.
+    /// Some jobs are over by now, and their ends can be taken.
     SomeAreOver,
 }
 
@@ -75,20 +75,19 @@ impl<'a> Waiter<'a> {
         })
     }
 
-    /// Waits only for as long as somebody reads what is written here: what is claimed for a receiver
-    /// that has gone would be kept from others.
+    /// Stops waiting when the other end of `fd` closes: events claimed for a receiver that has gone would
+    /// be held back from other consumers.
     pub fn for_receiver(mut self, fd: BorrowedFd<'a>) -> Waiter<'a> {
         self.receiver = Receiver::At(fd);
         self
     }
 
-    /// Whether nobody reads any more what is written to the receiver.
+    /// Whether the receiver has closed its end.
     pub fn receiver_is_gone(&self) -> bool {
         matches!(self.receiver, Receiver::Gone)
     }
 
-    /// Waits until there is something, or this time has come, or whoever
-    /// was to receive it has gone.
+    /// Waits until there are events, the deadline has passed, or the receiver has gone.
     pub fn next(
         &mut self,
         selection: Selection,
@@ -108,7 +107,7 @@ impl<'a> Waiter<'a> {
         }
     }
 
-    /// Waits until something may have changed since that look.
+    /// Waits until something may have changed since this delivery.
     pub fn sleep_until_news(
         &mut self,
         delivery: &Delivery,
@@ -128,7 +127,7 @@ impl<'a> Waiter<'a> {
         self.sleep(until.min())
     }
 
-    /// When to look again, where nothing but time can tell.
+    /// When to retry, if no notification will come.
     fn back_off(&mut self, longest: Option<Duration>) -> Option<BootTime> {
         let Some(longest) = longest else {
             self.tries = 0;
@@ -140,7 +139,7 @@ impl<'a> Waiter<'a> {
         Some(clock::boot() + pause.min(longest))
     }
 
-    /// Has every keeper tell when there is news after what was read.
+    /// Asks every keeper to report news after the last event that was read.
     fn connect(&mut self, running: &[(JobId, u64)]) -> Result<Reached, Error> {
         self.keepers
             .retain(|id, _| running.iter().any(|(running, _)| running == id));
@@ -166,14 +165,14 @@ impl<'a> Waiter<'a> {
                 Ok((Presence::Elsewhere(_), None)) => {
                     reached = reached.max(Reached::NotFromHere);
                 }
-                // One job that cannot be reached keeps nobody from hearing of the others.
+                // If one job cannot be reached, the events of the others are still delivered.
                 Ok((Presence::Kept, None)) | Err(_) => reached = reached.max(Reached::NotYet),
             }
         }
         Ok(reached)
     }
 
-    /// Connects to a job's keeper, if there is one that listens.
+    /// Connects to a job's keeper, if one accepts connections.
     fn reach(&self, id: &JobId) -> Result<(Presence, Option<Connection>), Error> {
         let outlive = self.inbox.outlive();
         let (presence, _) = presence::meet(outlive, id)?;
@@ -206,7 +205,7 @@ impl<'a> Waiter<'a> {
         for (id, _) in ids.iter().zip(ready).filter(|(_, ready)| *ready) {
             self.keepers.remove(id);
         }
-        // Whoever rings from here on rings after the next look has begun.
+        // A wake-up from here on comes after the next look has begun, so it is not lost.
         self.wake_up.quiet();
         Ok(())
     }

@@ -78,7 +78,7 @@ fn comments_and_last_commas_stay() {
     }
 }
 
-/// What somebody wrote around ours meanwhile is theirs.
+/// What the user wrote around our entries meanwhile stays.
 #[test]
 fn only_ours_goes() {
     let text = "{\n  \"outlive\": 1,\n  \"b\": 2\n}";
