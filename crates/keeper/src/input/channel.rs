@@ -55,10 +55,10 @@ impl Channel {
         Ok(match spec.input {
             Input::Null => Channel::None,
             Input::Pipe if begun => {
-                Channel::Lost("its input went with the keepers that were killed")
+                Channel::Lost("its input was lost when its keepers were killed")
             }
             Input::Pty(_) if begun => {
-                Channel::Lost("its terminal went with the keepers that were killed")
+                Channel::Lost("its terminal was lost when its keepers were killed")
             }
             Input::Pipe => Channel::Pipe(PipeInput {
                 writer: Some(capture::new_pipe()?.1),

@@ -127,7 +127,7 @@ impl Copying {
         match (process::wait_for_child(pid), self.why_no_more()) {
             (Ok(Status::Exited { code: 0 }), _) => self.worker = Worker::Done,
             (_, Some(why)) => self.give_up(&why),
-            (Err(_), None) => self.give_up("how the process that copies ended is not known"),
+            (Err(_), None) => self.give_up("the process that copies ended in an unknown way"),
             (Ok(_), None) => self.start(job),
         }
     }
@@ -150,7 +150,7 @@ impl Copying {
             }
         }
         let Ok(children) = Bell::for_relatives() else {
-            return self.give_up("it could not be waited for");
+            return self.give_up("the process that copies could not be waited for");
         };
         while let Worker::Process(pid) = self.worker {
             children.quiet();

@@ -38,7 +38,7 @@ pub const WORD: &str = "foreground";
 const STOPS: [Signal; 2] = [Signal::TERM, Signal::INT];
 /// The outcome is not known, or Outlive failed.
 const UNKNOWN: i32 = 125;
-const UNSEEN: &str = "how the job ended is not known here; does another process keep it?";
+const UNSEEN: &str = "how the job ended is not known here; another process may supervise it";
 /// Why a job is stopped whose front is not there any more.
 const GONE: &str = "the process that ran it in the foreground was killed";
 

@@ -28,7 +28,7 @@ pub enum Partner {
     Child {
         pid: i32,
         since: BootTime,
-        /// It has a descriptor of the leader: there was one when it was forked.
+        /// It has a descriptor of the leader, because there was a leader when it was forked.
         knows_leader: bool,
     },
     /// There is none. The next one is made at this time.
@@ -48,7 +48,7 @@ pub enum PairRole {
 
 /// How long to wait before a process that died young is replaced.
 ///
-/// Something may kill every one of them as soon as it begins, and would else have the pair fork as fast as it can.
+/// Something may kill each new process at once. Without a pause, the pair would then fork as fast as it can.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backoff {
     /// How many in a row lived less than [`YOUNG`].
@@ -56,7 +56,7 @@ pub struct Backoff {
 }
 
 const YOUNG: Duration = Duration::from_secs(1);
-/// The first few are replaced at once: whoever kills both on purpose does so quickly.
+/// The first few are replaced without a pause: somebody who kills both on purpose does so quickly.
 const AT_ONCE: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(125);
 /// Verbs wait for a keeper some seconds: one that takes over after this pause still answers them.

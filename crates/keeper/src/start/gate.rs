@@ -97,7 +97,7 @@ fn not_started(failure: ExecFailure, spec: &Spec) -> Outcome {
         ),
         Step::Execute if failure.errno == outlive_sys::child::NO_INTERPRETER => (
             NotStarted::NotExecutable,
-            format!("{program}: the interpreter or loader it names is not there"),
+            format!("{program}: the interpreter or loader that it names does not exist"),
         ),
         Step::Execute => (
             NotStarted::NotExecutable,

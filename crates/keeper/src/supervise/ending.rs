@@ -1,4 +1,4 @@
-//! The end, in phases that cannot be taken out of order: each consumes the one before.
+//! Recording the end, in phases that can only be done in order: each consumes the one before.
 //!
 //! ```text
 //! Exited ─drain─► Drained ─sync─► Synced ─record─► Recorded ─publish─► (told)
@@ -21,7 +21,7 @@ use std::io;
 /// The leader has ended; when, and how.
 #[derive(Debug)]
 pub struct Exited {
-    /// When it was seen to have: later than it did where nobody kept it then.
+    /// When a keeper noticed. This is later than the end if no keeper was alive then.
     pub at: Moment,
     pub ended: Ended,
     /// Doorbells are to be rung for it.

@@ -22,16 +22,16 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// How the job's processes are told from others.
+/// Tells the job's processes from others.
 #[derive(Debug)]
 pub struct Tree {
     mark: Vec<u8>,
     pub leader: Option<ProcRef>,
-    /// Not every process descends from this keeper, so others are looked for too.
+    /// Not every process of the job descends from this keeper, so all processes are searched.
     is_adopted: bool,
     /// This keeper is a front, which may have had children before, and gets those of others.
     pub is_front: bool,
-    /// The standby, which is none of them though it may be a child of this keeper.
+    /// The standby. It is not one of the job's processes, though it may be a child of this keeper.
     pub partner: Option<i32>,
     /// A process that would stop the job for the keeper (`guard.rs`).
     pub guard: Option<i32>,
@@ -53,7 +53,7 @@ pub struct Members {
     pub sure: Sure,
 }
 
-/// How often they are looked for anew because all that were found had ended.
+/// How many walks are done if all processes that were found have ended.
 const MAX_TRIES: usize = 4;
 
 /// What became of a signal to the tree.
@@ -158,7 +158,7 @@ impl Members {
     }
 }
 
-/// That some processes may have been missed. A keeper that meets this looks again a moment later.
+/// The error if some processes may have been missed. The keeper retries after a pause.
 pub fn unsure() -> io::Error {
     io::Error::new(
         io::ErrorKind::WouldBlock,

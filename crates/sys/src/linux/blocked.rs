@@ -1,28 +1,28 @@
-//! What a process is blocked in: which of its descriptors it waits to read from.
+//! What a process is blocked in: the descriptors from which it waits to read.
 //!
-//! The kernel tells the system call each thread sleeps in, with its arguments. A read names its
-//! descriptor; the calls that wait for several name a list in the process's memory, or in the
-//! kernel's own table (epoll). Nothing here guesses from what a program has printed.
+//! The kernel shows the system call in which each thread sleeps, with its arguments. A read names its descriptor. A call
+//! that waits for several descriptors names a list in the memory of the process, or in a table of the kernel (epoll).
+//! Nothing here guesses from what a program has printed.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-/// A list longer than this is a server's, not a prompt's.
+/// A longer list belongs to a server, not to a program that waits for a person.
 const MAX_FDS: u64 = 1024;
 const POLLIN: i16 = 1;
 const EPOLLIN: u32 = 1;
 
-/// What a descriptor leads to.
+/// The file that a descriptor refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadTarget {
     pub filesystem: u64,
     pub inode: u64,
-    /// The device it is, for a terminal.
+    /// The device number, for a terminal.
     pub device: u64,
 }
 
-/// The descriptors that some thread of this process waits to read from. Empty where the kernel does
-/// not say (another user's process), or nothing is waited for.
+/// The descriptors from which some thread of this process waits to read. Empty if there is none, and if the kernel does
+/// not say (a process of another user).
 pub fn pending_reads(pid: i32) -> Vec<i32> {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
         return Vec::new();
@@ -35,7 +35,7 @@ pub fn pending_reads(pid: i32) -> Vec<i32> {
         .collect()
 }
 
-/// What a process's descriptor leads to.
+/// The file that a descriptor of a process refers to.
 pub fn read_target(pid: i32, fd: i32) -> Option<ReadTarget> {
     let metadata = fs::metadata(format!("/proc/{pid}/fd/{fd}")).ok()?;
     Some(ReadTarget {

@@ -1,12 +1,11 @@
-//! Fork, and the way from fork to exec.
+//! Fork, and the steps between fork and exec.
 //!
-//! A new process is made in two steps with a [`Gate`] between them: it is forked and waits; its
-//! maker writes down that it exists and opens the gate; it executes its program, or says through
-//! the gate why it could not. If the maker dies before opening the gate, the process ends without
-//! having done anything; a copy of the maker's side (held by the maker's parent, say) can open the
-//! gate just as well, and reads the same answer.
+//! A new process is started in two steps with a [`Gate`] between them. It is forked and waits. Its parent records that it
+//! exists and opens the gate. Then it executes its program, or reports through the gate why it could not. If the parent
+//! dies before it opens the gate, the process ends without having done anything. Another process with a copy of the
+//! parent's side can open the gate as well, and reads the same answer.
 //!
-//! **Between fork and exec nothing here allocates or locks**: [`Program`] holds everything ready.
+//! **Between fork and exec nothing here allocates or locks**: [`Program`] holds everything that is needed.
 
 use crate::linux::limits::Limits;
 use crate::linux::own::{check, default_signals, naming, swap_signal_mask};
@@ -32,12 +31,12 @@ pub enum Forked {
     Child,
 }
 
-/// Forks this process, which must have one thread: with more it is refused. Both processes go on from here, each
-/// with its own copy of everything.
+/// Forks this process. Fails if it has more than one thread. Both processes continue from here, each with its own copy
+/// of everything.
 pub fn fork_here() -> io::Result<Forked> {
     require_one_thread()?;
-    // SAFETY: this process has a single thread, so nobody can have started another since that was seen, and
-    // the child is a whole copy: no lock is held by a thread that is not there. So it may do anything.
+    // SAFETY: this process has a single thread, so no other thread can have started one since the check. The child
+    // is a complete copy: no lock is held by a thread that does not exist in it. So the child may do anything.
     Ok(
         match naming("clone", check(i64::from(unsafe { libc::fork() })))? {
             0 => Forked::Child,
@@ -46,13 +45,13 @@ pub fn fork_here() -> io::Result<Forked> {
     )
 }
 
-/// Forks as [`fork_here`] does. The child runs `child` and ends with what it returns, or with 101 if that panics:
-/// it never comes back to the frames of its caller, which are the parent's.
+/// Forks as [`fork_here`] does. The child runs `child` and exits with the returned code, or with 101 after a panic. It
+/// never returns to its caller.
 pub fn fork(child: impl FnOnce() -> i32) -> io::Result<i32> {
     match fork_here()? {
         Forked::Child => {
             let code = panic::catch_unwind(AssertUnwindSafe(child)).unwrap_or_else(|panicked| {
-                // Dropping it may run anything, and it has been said already.
+                // Dropping the payload could run any code, and the message is printed already.
                 mem::forget(panicked);
                 PANICKED
             });
@@ -62,25 +61,25 @@ pub fn fork(child: impl FnOnce() -> i32) -> io::Result<i32> {
     }
 }
 
-/// What a program of Rust's that panicked ends with.
+/// The exit code of a Rust program that panicked.
 const PANICKED: i32 = 101;
 
-/// Forks a child that ends with this code and does nothing else, so that it may be made by any process.
+/// Forks a child that only exits with this code. So the parent may have any number of threads.
 pub(crate) fn fork_to_exit(code: i32) -> io::Result<i32> {
-    // SAFETY: all the child does is one system call, whatever other threads of the parent were about.
+    // SAFETY: the child makes one system call only, so it does not matter what other threads of the parent did.
     match check(i64::from(unsafe { libc::fork() }))? {
         0 => exit_at_once(code),
         pid => Ok(pid as i32),
     }
 }
 
-/// Ends this process; nothing of the parent's is to be run again at exit.
+/// Ends this process without running exit handlers, which belong to the parent.
 fn exit_at_once(code: i32) -> ! {
     // SAFETY: one system call, which does not return.
     unsafe { libc::_exit(code) }
 }
 
-/// Refuses a process that has more threads than the one that asks.
+/// Fails if this process has more than one thread.
 pub(crate) fn require_one_thread() -> io::Result<()> {
     match procfs::thread_count()? {
         1 => Ok(()),
@@ -90,7 +89,7 @@ pub(crate) fn require_one_thread() -> io::Result<()> {
     }
 }
 
-/// The maker's side of a start.
+/// The parent's side of a start.
 #[derive(Debug)]
 pub struct Gate(OwnedFd);
 
@@ -98,7 +97,7 @@ pub struct Gate(OwnedFd);
 #[derive(Debug)]
 pub struct GateInside(OwnedFd);
 
-/// What became of a start.
+/// The result of a start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     Executed,
@@ -115,7 +114,7 @@ pub struct ExecFailure {
 /// Where a start failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Making a session of its own.
+    /// Starting a new session.
     Session,
     Directory,
     Execute,
@@ -123,10 +122,10 @@ pub enum Step {
 
 const OPEN: [u8; 1] = *b"o";
 
-/// The error given when the program is there and what is to interpret or load it is not.
+/// The error if the program exists, but its interpreter or loader does not.
 pub const NO_INTERPRETER: i32 = libc::ELIBBAD;
 
-/// Makes a gate.
+/// Creates a gate.
 pub fn gate() -> io::Result<(Gate, GateInside)> {
     let kind = SocketType::SEQPACKET;
     let made = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None);
@@ -135,18 +134,18 @@ pub fn gate() -> io::Result<(Gate, GateInside)> {
 }
 
 impl Gate {
-    /// Lets the new process execute its program. Opening it twice does no harm.
+    /// Lets the new process execute its program. A second call has no effect.
     pub fn open(&self) {
         // It fails only if the process is gone, which `outcome` will tell.
         let _ = rustix::io::retry_on_intr(|| send(&self.0, &OPEN, SendFlags::NOSIGNAL));
     }
 
-    /// Sleeps until the program is executed or cannot be. The answer stays for others to read.
+    /// Sleeps until the program is executed or the start has failed. Others can read the answer, too.
     pub fn outcome(&self) -> io::Result<Start> {
         let mut answer = [0u8; 5];
         loop {
             return match recv(&self.0, &mut answer[..], RecvFlags::PEEK) {
-                // Executing closed the other side.
+                // The exec closed the other side.
                 Ok((0, _)) => Ok(Start::Executed),
                 Ok(_) => Ok(Start::Failed(ExecFailure::decode(answer))),
                 // The other side went with a message unread: the gate was opened twice. The kernel says so
@@ -186,13 +185,13 @@ impl ExecFailure {
 #[derive(Debug)]
 pub struct Program {
     directory: CString,
-    /// Where the program may be, in the order to try.
+    /// The paths to try, in order.
     candidates: Vec<CString>,
-    /// In the directories of PATH, and not given as a path.
+    /// Whether the program is searched for in PATH.
     is_searched_for: bool,
-    /// The arguments, behind the shell that runs a script without a `#!` line.
+    /// The arguments, after the shell that runs a script without a `#!` line.
     arguments: Vec<CString>,
-    /// `NAME=value`, as they were when this was made.
+    /// The environment, as `NAME=value`.
     environment: Vec<CString>,
     limits: Option<Limits>,
 }
@@ -267,7 +266,7 @@ fn candidates(name: &[u8], path: Option<&OsStr>) -> io::Result<Vec<CString>> {
         .collect()
 }
 
-/// Everything the child needs, as numbers and pointers into memory made before the fork.
+/// Everything the child needs, as numbers and as pointers into memory that was allocated before the fork.
 struct Plan<'a> {
     program: &'a Program,
     argv: Vec<*const libc::c_char>,
@@ -281,7 +280,7 @@ struct Plan<'a> {
 impl Plan<'_> {
     /// In the child. Returns only if the program could not be executed.
     fn run(&mut self) -> i32 {
-        // While its maker writes it down.
+        // Wait while the parent records this process.
         default_signals();
         // SAFETY: plain system calls on descriptors and strings that the parent made and this
         // process has its own copy of.
@@ -323,7 +322,7 @@ impl Plan<'_> {
         self.fail(failure)
     }
 
-    /// Goes to the directory, and says which candidate is the first that is there.
+    /// Changes to the directory, and returns the first candidate that exists.
     fn look_ahead(&self) -> Result<usize, ExecFailure> {
         // SAFETY: the string is valid; only this process's directory changes.
         if unsafe { libc::chdir(self.program.directory.as_ptr()) } == -1 {
@@ -347,7 +346,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Tries each candidate from this one on; the most telling error is returned.
+    /// Tries each candidate from this one on. Returns the most informative error.
     fn execute(&mut self, first: usize) -> i32 {
         let mut worst = libc::ENOENT;
         let program = self.program;
@@ -425,7 +424,7 @@ fn environment() -> io::Result<Vec<CString>> {
         .collect()
 }
 
-/// As a system call takes a list: its end is a null.
+/// A null-terminated list of pointers, as system calls take it.
 fn pointers(all: &[CString]) -> Vec<*const libc::c_char> {
     let all = all.iter().map(|one| one.as_ptr());
     all.chain([ptr::null()]).collect()
@@ -436,10 +435,10 @@ fn errno() -> i32 {
     unsafe { *libc::__errno_location() }
 }
 
-/// A belt to the braces: everything is opened close-on-exec already.
+/// A second safeguard: every descriptor is opened close-on-exec already.
 fn close_on_exec_from(first: u32) {
     const CLOSE_RANGE_CLOEXEC: u32 = 4;
-    // Where the call is refused (kernels before 5.9) the braces hold.
+    // If the call is refused (kernels before 5.9), the first safeguard is enough.
     // SAFETY: changes only what becomes of descriptors at exec.
     unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, CLOSE_RANGE_CLOEXEC) };
 }

@@ -1,4 +1,4 @@
-//! Both clocks, and a timer that runs through suspend.
+//! The two clocks, and a timer that counts time spent in suspend.
 
 use rustix::fs::Timespec;
 use rustix::time::{
@@ -8,7 +8,7 @@ use rustix::time::{
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Unix milliseconds. It may jump; nothing is decided by it.
+/// Unix milliseconds. This clock may jump, so no decision may depend on it.
 pub fn wall_ms() -> u64 {
     millis(clock_gettime(ClockId::Realtime)).saturating_add_signed(jump_ms())
 }
@@ -19,8 +19,8 @@ fn jump_ms() -> i64 {
     0
 }
 
-/// How far a test has the wall clock jump: the milliseconds in the file that `OUTLIVE_WALL_JUMP` names,
-/// read anew each time. The machine's own clock is everybody's.
+/// How far the wall clock is shifted in a test: the milliseconds in the file that `OUTLIVE_WALL_JUMP` names. The file is
+/// read each time. A test cannot set the real clock, which all programs share.
 #[cfg(debug_assertions)]
 fn jump_ms() -> i64 {
     let jump = std::env::var_os("OUTLIVE_WALL_JUMP").map(std::fs::read_to_string);
@@ -47,11 +47,11 @@ impl Timer {
         Ok(Timer(timerfd_create(TimerfdClockId::Boottime, flags)?))
     }
 
-    /// Becomes readable once [`boot_ms`] reaches `at_ms`, and stays so until set again.
+    /// The timer becomes readable when [`boot_ms`] reaches `at_ms`, and stays readable until it is set again.
     pub fn set(&self, at_ms: u64) -> io::Result<()> {
         let value = Timespec {
             tv_sec: (at_ms / 1000) as i64,
-            // A zero time would disarm the timer; one nanosecond is as past as zero.
+            // A time of zero would disarm the timer; one nanosecond has passed just as well.
             tv_nsec: ((at_ms % 1000) * 1_000_000).max(1) as _,
         };
         self.settime(value)

@@ -17,7 +17,7 @@ pub fn in_memory(name: &str) -> io::Result<File> {
     naming("memfd_create", created).map(File::from)
 }
 
-/// Sets space aside so that the file can grow to `len` even on a full disk. Its size stays.
+/// Reserves space so that the file can grow to `len` even on a full disk. The size of the file does not change.
 pub fn reserve(file: &File, len: u64) -> io::Result<()> {
     Ok(fallocate(file, FallocateFlags::KEEP_SIZE, 0, len)?)
 }

@@ -132,7 +132,7 @@ fn try_range(file: &File, mut range: libc::flock) -> io::Result<bool> {
     }
 }
 
-/// Sleeps until the lock is to be had, and takes it: for all who share this open file.
+/// Sleeps until the lock is free, and takes it for all who share this open file.
 pub fn wait(file: &File) -> io::Result<()> {
     loop {
         match fcntl(file, libc::F_OFD_SETLKW, &mut whole_file(libc::F_WRLCK)) {
@@ -143,7 +143,7 @@ pub fn wait(file: &File) -> io::Result<()> {
     }
 }
 
-/// Lets go of the lock on this file for all who share it.
+/// Releases the lock on this file for all who share it.
 pub fn release(file: &File) -> io::Result<()> {
     match fcntl(file, libc::F_OFD_SETLK, &mut whole_file(libc::F_UNLCK)) {
         Err(error) if is_unknown(&error) => flock(file, libc::LOCK_UN).map(drop),
@@ -151,8 +151,7 @@ pub fn release(file: &File) -> io::Result<()> {
     }
 }
 
-/// Shares the lock on one byte of a file, which is held until the file is closed. Says whether it was to
-/// be had.
+/// Takes a shared lock on one byte of a file. It is held until the file is closed. Returns whether this succeeded.
 pub fn share_byte(file: &File, at: u64) -> io::Result<bool> {
     try_range(file, bytes(libc::F_RDLCK, &(at..at + 1))?)
 }
@@ -180,7 +179,7 @@ pub fn taken_bytes(file: &File, range: Range<u64>) -> io::Result<Vec<u64>> {
     Ok(taken)
 }
 
-/// Whether somebody else holds the lock now.
+/// Whether another process holds the lock now.
 pub fn is_taken(file: &File) -> io::Result<bool> {
     let mut flock = whole_file(libc::F_WRLCK);
     match fcntl(file, libc::F_OFD_GETLK, &mut flock) {
@@ -197,7 +196,7 @@ fn is_flock_taken(file: &File) -> io::Result<bool> {
 }
 
 impl Lock {
-    /// The locked file, to hand down to a process that is to hold the lock from here on.
+    /// The locked file, to be inherited by the process that holds the lock from now on.
     pub fn into_file(self) -> File {
         self.0
     }

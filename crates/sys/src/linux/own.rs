@@ -1,4 +1,4 @@
-//! What a process does to itself.
+//! What a process changes about itself: session, signals, descriptors, limits.
 
 use crate::linux::limits;
 use std::fs::File;
@@ -10,10 +10,10 @@ pub(crate) const ALL_SIGNALS: u64 = !0;
 const SIGNAL_SET_BYTES: usize = 8;
 const LAST_SIGNAL: i32 = 64;
 
-/// Leaves the parent's session, process group and terminal for a session of one's own. A process that leads a group
-/// already stays where it is.
+/// Starts a new session, so that this process leaves its parent's session, process group and terminal. A process that
+/// leads a group already stays where it is.
 pub fn new_session() -> io::Result<()> {
-    // Only whether it failed: what it returns is not a session in every kernel (0 in gVisor).
+    // Only a failure counts. The returned value is not a session in every kernel (0 in gVisor).
     // SAFETY: a call without arguments.
     let made = check(i64::from(unsafe { libc::setsid() }));
     match rustix::process::getpgrp() == rustix::process::getpid() {
@@ -22,7 +22,7 @@ pub fn new_session() -> io::Result<()> {
     }
 }
 
-/// Orphaned descendants become children of this process, not of the machine's first.
+/// From now on orphaned descendants become children of this process instead of process 1.
 pub fn become_subreaper() -> io::Result<()> {
     let own = rustix::process::getpid();
     rustix::process::set_child_subreaper(Some(own)).map_err(|error| refusal("prctl", error.into()))
@@ -36,12 +36,12 @@ pub fn parent_pid() -> Option<i32> {
     rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get())
 }
 
-/// From here on this process is killed when its parent, which has this pid, ends.
+/// From now on this process is killed when its parent, which has this pid, ends.
 pub fn die_with_parent(parent: i32) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     match parent_pid() {
         Some(pid) if pid == parent => Ok(()),
-        // It ended before that was said.
+        // The parent ended before the call.
         _ => Err(io::ErrorKind::NotFound.into()),
     }
 }
@@ -59,7 +59,7 @@ pub fn hear_of_parent(parent: i32) -> io::Result<()> {
 /// What the kernel sends to a process that asked to hear of its parent's end.
 const PARENT_ENDED: rustix::process::Signal = rustix::process::Signal::USR1;
 
-/// Kills every process of the group that a child of ours leads.
+/// Kills every process of the group that is led by a child of this process.
 pub fn kill_group(leader: i32) -> io::Result<()> {
     let Some(pid) = rustix::process::Pid::from_raw(leader) else {
         return Ok(());
@@ -136,7 +136,7 @@ impl SignalMask {
     }
 }
 
-/// Becomes readable when one of its signals has come (needs them blocked).
+/// A descriptor that becomes readable when one of its signals has arrived. The signals must be blocked.
 #[derive(Debug)]
 pub struct Bell(OwnedFd);
 
@@ -147,12 +147,12 @@ impl Bell {
         Bell::new(&[libc::SIGCHLD, PARENT_ENDED.as_raw()])
     }
 
-    /// Rings when this process's terminal has another size.
+    /// Becomes readable when the size of this process's terminal has changed.
     pub fn for_resizes() -> io::Result<Bell> {
         Bell::blocking(&[libc::SIGWINCH])
     }
 
-    /// Rings when this process is asked to end; it does not end by itself any more.
+    /// Becomes readable when this process is asked to end. The signal no longer ends it by itself.
     pub fn for_leaving() -> io::Result<Bell> {
         Bell::blocking(&[libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT])
     }
@@ -176,12 +176,12 @@ impl Bell {
         Ok(Bell(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Takes the rings so far.
+    /// Discards all signals that have arrived so far.
     pub fn quiet(&self) {
         while self.next_signal().is_some() {}
     }
 
-    /// Takes the next ring: which signal it was, if one has come.
+    /// Returns the next signal that has arrived, if any.
     pub fn next_signal(&self) -> Option<i32> {
         let mut buffer = [0u8; size_of::<libc::signalfd_siginfo>()];
         rustix::io::read(&self.0, &mut buffer[..]).ok()?;
@@ -228,7 +228,7 @@ pub struct HandedDown {
     pub output: File,
 }
 
-/// Takes what was handed down. To be called once, first thing in a process.
+/// Takes what was handed down. Call this once, before anything else in a process.
 ///
 /// Closes only what this process did not open. A descriptor that came over exec is not close-on-exec, or it
 /// would not have come; everything that Outlive and the standard library open is. A process that has other

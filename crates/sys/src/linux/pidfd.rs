@@ -1,13 +1,13 @@
-//! One process, addressed so that it cannot be another.
+//! A handle to one process that never refers to another.
 //!
-//! A pidfd refers to the process it was opened for, for ever: signals through it never hit a
-//! process that got the pid later. Opened for a pid whose start time is then compared, it is a safe
-//! way back to a process known from a file.
+//! A pidfd refers for ever to the process for which it was opened: a signal through it never reaches a process that got
+//! the same pid later. If the start time is compared after opening, it is also a safe way to find a process that is known
+//! from a file.
 //!
-//! Where a call that pidfds take is refused (kernels before 5.4, sandboxes), a process is addressed by its number
-//! and its start time, which is compared just before each signal. For a child that has not been waited for that is
-//! as good, since its number stays its own. For another process it leaves an instant in which its number could go to
-//! somebody else. And nobody tells when a process ends that is not a child: it has to be looked at again and again.
+//! If a call that pidfds need is refused (kernels before 5.4, sandboxes), a process is addressed by its pid and its start
+//! time, which is compared just before each signal. For a child that is not reaped this is just as safe, since its pid
+//! stays its own. For other processes an instant remains in which the pid could be given to another process. And the
+//! kernel does not report the end of a process that is not a child: it must be polled.
 
 use crate::linux::own::check;
 use crate::linux::poll::{self, Interest};
@@ -97,7 +97,7 @@ fn try_descriptors() -> io::Result<Option<u8>> {
     Ok((!is_known).then_some(2))
 }
 
-/// Whether a call failed because there was too little of something just now.
+/// Whether a call failed because a resource was exhausted.
 fn is_scarcity(error: rustix::io::Errno) -> bool {
     use rustix::io::Errno;
     matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOMEM)
@@ -107,9 +107,9 @@ fn is_scarcity(error: rustix::io::Errno) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivered {
     Yes,
-    /// It had ended.
+    /// The process had ended.
     AlreadyGone,
-    /// It belongs to somebody else.
+    /// The process belongs to another user.
     Denied,
 }
 
@@ -157,7 +157,7 @@ impl PidFd {
         }
     }
 
-    /// What becomes readable when the process ends. Nothing tells it where processes are addressed by number.
+    /// A descriptor that becomes readable when the process ends. `None` if processes are addressed by pid.
     pub fn bell(&self) -> Option<BorrowedFd<'_>> {
         match &self.0 {
             Address::Descriptor(fd) => Some(fd.as_fd()),
@@ -191,7 +191,7 @@ impl PidFd {
         Ok(true)
     }
 
-    /// Of a process that is addressed by number: whether it has not ended.
+    /// Whether a process that is addressed by pid still runs.
     fn is_running(&self) -> io::Result<bool> {
         match &self.0 {
             Address::Number { pid, started } => {
@@ -225,7 +225,7 @@ impl PidFd {
         wait(self.which(), libc::WNOHANG | libc::WNOWAIT)
     }
 
-    /// Lets the ended child go.
+    /// Reaps the ended child.
     pub fn reap(&self) -> io::Result<()> {
         wait(self.which(), libc::WNOHANG).map(drop)
     }

@@ -1,4 +1,4 @@
-//! FIFOs, and moving bytes without a copy.
+//! FIFOs and pipes, and moving bytes without copying them.
 
 use crate::linux::own::naming;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
-/// Makes a FIFO that only its owner can use.
+/// Creates a FIFO that only its owner can use.
 pub fn make_fifo(path: &Path) -> io::Result<()> {
     let mode = Mode::RUSR | Mode::WUSR;
     naming("mknodat", mknodat(CWD, path, FileType::Fifo, mode, 0))
@@ -20,25 +20,26 @@ pub fn bytes_ready(from: impl AsFd) -> io::Result<u64> {
     Ok(rustix::io::ioctl_fionread(from)?)
 }
 
-/// Opens a FIFO for reading, not waiting for a writer, and reads without waiting.
+/// Opens a FIFO for reading. Neither the call nor later reads block.
 pub fn open_reader(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     Ok(File::from(open(path, flags, Mode::empty())?))
 }
 
-/// Opens a FIFO for both: its holder can always write, even while nobody else reads.
+/// Opens a FIFO for reading and writing: its holder can always write, even if nobody else reads.
 pub fn open_both(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NOCTTY;
     Ok(File::from(open(path, flags, Mode::empty())?))
 }
 
-/// Opens a FIFO for both, to be read without waiting: it never ends, whoever else comes and goes.
+/// Opens a FIFO for reading and writing, with reads that do not block. It never reports an end, whoever else opens and
+/// closes it.
 pub fn open_bell(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     Ok(File::from(open(path, flags, Mode::empty())?))
 }
 
-/// Opens a FIFO for writing without waiting; fails where nobody reads it.
+/// Opens a FIFO for writing without blocking. Fails if nobody reads it.
 pub fn open_writer(path: &Path) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     Ok(File::from(open(path, flags, Mode::empty())?))
@@ -49,7 +50,7 @@ pub fn is_unheard(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error())
 }
 
-/// Whether anybody has a FIFO open for reading, or for both. One that is not there nobody has.
+/// Whether anybody has a FIFO open for reading. `false` if the FIFO does not exist.
 pub fn is_open(path: &Path) -> io::Result<bool> {
     match open_writer(path) {
         Ok(_) => Ok(true),
@@ -78,19 +79,19 @@ pub fn writing_end(reader: &File) -> io::Result<File> {
         .open(format!("/proc/self/fd/{}", reader.as_raw_fd()))
 }
 
-/// How much a pipe holds.
+/// The capacity of a pipe in bytes.
 pub fn width(pipe: &File) -> io::Result<usize> {
     Ok(rustix::pipe::fcntl_getpipe_size(pipe)?)
 }
 
-/// Lets a pipe hold this much; the kernel refuses where its user has too much in pipes already, or the
-/// pipe has more in it.
+/// Sets the capacity of a pipe. The kernel refuses if the user's pipes are too large already, or if the pipe contains
+/// more.
 pub fn set_width(pipe: &File, bytes: usize) -> io::Result<()> {
     rustix::pipe::fcntl_setpipe_size(pipe, bytes)?;
     Ok(())
 }
 
-/// How many bytes wait in a pipe.
+/// The number of bytes in a pipe.
 pub fn queued(pipe: &File) -> io::Result<u64> {
     naming("ioctl", rustix::io::ioctl_fionread(pipe))
 }
@@ -102,13 +103,13 @@ pub fn has_no_reader(writer: &File) -> io::Result<bool> {
     Ok(fds[0].revents().contains(PollFlags::ERR))
 }
 
-/// What a move found.
+/// The result of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moved {
     Bytes(usize),
-    /// Nothing now; a writer may still come with more.
+    /// There is nothing now, but a writer may still write more.
     Empty,
-    /// Nothing, and nobody has it open for writing.
+    /// There is nothing, and nobody has it open for writing.
     End,
 }
 

@@ -1,4 +1,4 @@
-//! Sleeping until the kernel has something.
+//! Sleeping until a descriptor is ready.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::Timespec;
@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-/// What to wake for.
+/// The event to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
     Readable,
@@ -15,8 +15,8 @@ pub enum Interest {
     HangUp,
 }
 
-/// Sleeps until one of these has something, and says which have (in order). Without a limit it
-/// sleeps for as long as that takes; with one, an empty answer means that time ran out.
+/// Sleeps until one of these descriptors is ready, and returns for each, in order, whether it is. Without a limit there is
+/// no timeout. With one, no descriptor is ready if the time ran out.
 pub fn wait(on: &[(BorrowedFd<'_>, Interest)], limit: Option<Duration>) -> io::Result<Vec<bool>> {
     let mut fds: Vec<PollFd<'_>> = on
         .iter()
@@ -35,7 +35,7 @@ pub fn wait(on: &[(BorrowedFd<'_>, Interest)], limit: Option<Duration>) -> io::R
     });
     match poll(&mut fds, limit.as_ref()) {
         Ok(_) => Ok(fds.iter().map(|fd| !fd.revents().is_empty()).collect()),
-        // A stopped and continued process, or a debugger: look again.
+        // The process was stopped and continued, or is debugged: retry.
         Err(rustix::io::Errno::INTR) => Ok(vec![false; on.len()]),
         Err(error) => Err(error.into()),
     }

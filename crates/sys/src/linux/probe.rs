@@ -1,4 +1,4 @@
-//! What this machine offers: each answer is found by trying.
+//! What this machine supports. Each answer is found by trying.
 
 use crate::linux::child::fork_to_exit;
 use crate::linux::file::Rewrites;
@@ -13,7 +13,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// The kernel's own name for itself.
+/// The name and version of the kernel.
 pub fn kernel() -> String {
     let release = rustix::system::uname();
     release.release().to_string_lossy().into_owned()
@@ -59,7 +59,7 @@ pub(crate) fn try_without_descriptor(number: i64) -> io::Result<()> {
     // A descriptor that is none, a null pointer, and for splice the other descriptor, in that order.
     // SAFETY: without a descriptor the kernel does nothing, and neither reads nor writes memory of ours.
     match check(unsafe { libc::syscall(number, -1, 0, -1, 0, 1, 0) }) {
-        // One that is interrupted is not refused.
+        // An interrupted call is not a refused one.
         Err(error) if !matches!(error.raw_os_error(), Some(libc::EBADF | libc::EINTR)) => {
             Err(error)
         }
@@ -80,7 +80,7 @@ pub fn rename_new(directory: &Path) -> io::Result<bool> {
     Ok(is_refused)
 }
 
-/// Whether orphans can be adopted by a process of choice.
+/// Whether a process can adopt orphans (subreaper).
 pub fn subreaper() -> bool {
     rustix::process::child_subreaper().is_ok()
 }

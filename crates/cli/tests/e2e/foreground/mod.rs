@@ -211,7 +211,7 @@ fn a_job_that_another_process_keeps_has_no_code_here() {
     let ran = Ran::of(&mut world.within(outlive_testkit::programs::keeper(), words));
     assert_eq!(ran.code, 125, "{ran:?}");
     assert!(
-        ran.stderr.contains("does another process keep it?"),
+        ran.stderr.contains("another process may supervise it"),
         "{ran:?}"
     );
     ask_to_end(&child, TERM);

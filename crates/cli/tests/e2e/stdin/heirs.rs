@@ -72,7 +72,7 @@ fn when_both_keepers_are_killed_what_is_sent_later_is_refused() {
     let ran = world.outlive(&["send", &id, "later", "--enter"]);
     assert_eq!(ran.code, 125, "{ran:?}");
     assert!(
-        ran.stderr.contains("its input went with the keepers"),
+        ran.stderr.contains("its input was lost when its keepers"),
         "{ran:?}"
     );
     let_go(&world);
