@@ -12,6 +12,7 @@
 //! | [`outcome`] | how a job ended, and why |
 //! | [`event`], [`event_data`] | what a session is told |
 //! | [`log`] | output, and a terminal's screen |
+//! | [`request`] | what the verbs take |
 //! | [`reply`], [`setup`] | what the other verbs answer |
 //! | [`failure`] | why a request failed: codes, messages, data |
 //! | [`input`], [`terminal`], [`signal`] | what is written to a job, its screen, signals |
@@ -43,6 +44,7 @@ pub mod os_text;
 pub mod outcome;
 pub mod ready;
 pub mod reply;
+pub mod request;
 #[cfg(feature = "schema")]
 pub mod schemas;
 pub mod setup;

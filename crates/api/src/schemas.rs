@@ -5,7 +5,7 @@ use crate::failure::{ErrorCode, ErrorReply};
 use crate::job::{Job, JobList, JobView};
 use crate::log::{LogLine, LogPage, LogPiece, Screen};
 use crate::setup::{SetupList, SetupPlan};
-use crate::{event_data, reply};
+use crate::{event_data, reply, request};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -45,6 +45,21 @@ pub fn replies() -> Vec<NamedSchema> {
         reply::<SetupList>("setup_list"),
         reply::<ErrorReply>("error"),
     ]
+}
+
+/// The schemas of what the verbs take besides ids.
+pub fn requests() -> Vec<NamedSchema> {
+    vec![
+        request::<request::Filter>("list_request"),
+        request::<request::Wait>("wait_request"),
+        request::<request::Stop>("stop_request"),
+        request::<request::Prune>("prune_request"),
+        request::<request::Part>("log_request"),
+    ]
+}
+
+fn request<T: JsonSchema>(name: &'static str) -> NamedSchema {
+    schema_of::<T>(name, SchemaSettings::draft2020_12().for_deserialize())
 }
 
 /// The schemas of events, and of the data of each kind of event.
@@ -95,6 +110,7 @@ pub fn readme() -> String {
          `x-programs-only` marks a field that models do not get over MCP. They do not get nulls and default \
          values either.\n",
     );
+    files(&mut page, "Requests", &requests());
     files(&mut page, "Replies", &replies());
     files(&mut page, "Events", &events());
     variants::<EventKind>(&mut page, "Kinds of events", "kind");

@@ -180,6 +180,36 @@ impl From<Millis> for Duration {
     }
 }
 
+/// A [`Duration`] as a number of milliseconds, for `#[serde(with)]`.
+pub(crate) mod ms {
+    use super::Millis;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::time::Duration;
+
+    pub fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        Millis::from(*time).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        Millis::deserialize(from).map(Duration::from)
+    }
+}
+
+/// The same for one that may be absent.
+pub(crate) mod optional_ms {
+    use super::Millis;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::time::Duration;
+
+    pub fn serialize<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+        time.map(Millis::from).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<Millis>::deserialize(from)?.map(Duration::from))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,7 +13,8 @@ fn directory() -> PathBuf {
 
 /// Every file that belongs there, with its content.
 fn expected() -> BTreeMap<String, String> {
-    let schemas = schemas::replies().into_iter().chain(schemas::events());
+    let schemas = [schemas::requests(), schemas::replies(), schemas::events()];
+    let schemas = schemas.into_iter().flatten();
     let mut files: BTreeMap<String, String> = schemas
         .map(|named| {
             let text = serde_json::to_string_pretty(&named.schema).unwrap();

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::verbs::show;
 use outlive_api::job::Job;
+pub use outlive_api::request::{Filter, StateFilter};
 use outlive_core::{JobId, Label, history};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -12,37 +13,10 @@ use std::time::Duration;
 /// How long all keepers together have to answer. People look at the list first when something is wrong.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// Which jobs to list.
-#[derive(Clone, Debug, Default)]
-pub struct Filter {
-    /// Only jobs of this session.
-    pub session: Option<Label>,
-    /// Only jobs of this task.
-    pub task: Option<Label>,
-    /// Only jobs in this state.
-    pub state: StateFilter,
-    /// At most this many ended ones.
-    pub limit: usize,
-}
-
-impl Filter {
-    /// Links only preselect; the job itself decides.
-    fn admits(&self, job: &Job) -> bool {
-        let same = |asked: &Option<Label>, has: &Option<Label>| asked.is_none() || asked == has;
-        same(&self.session, &job.session) && same(&self.task, &job.task)
-    }
-}
-
-/// The states of the jobs to list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StateFilter {
-    /// Jobs that run.
-    Running,
-    /// Jobs that have ended.
-    Ended,
-    /// Both.
-    #[default]
-    All,
+/// Links only preselect; the job itself decides.
+fn admits(filter: &Filter, job: &Job) -> bool {
+    let same = |asked: &Option<Label>, has: &Option<Label>| asked.is_none() || asked == has;
+    same(&filter.session, &job.session) && same(&filter.task, &job.task)
 }
 
 /// The result.
@@ -111,7 +85,7 @@ pub fn list(outlive: &Outlive, filter: &Filter) -> Result<Listing, Error> {
 impl Listing {
     fn take(&mut self, id: &JobId, job: Result<Job, Error>, filter: &Filter) -> Option<Job> {
         match job {
-            Ok(job) => filter.admits(&job).then_some(job),
+            Ok(job) => admits(filter, &job).then_some(job),
             // It was removed, or does not exist yet: only its link does.
             Err(Error::NoSuchJob(_)) => None,
             Err(error) => {

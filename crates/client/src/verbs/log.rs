@@ -14,43 +14,13 @@ use crate::verbs::show;
 use crate::view::{self, Live};
 use outlive_api::job::Job;
 use outlive_api::log::{Cursor, LogPage, Screen};
+pub use outlive_api::request::Part;
 use outlive_core::notice::Kind;
 use outlive_core::told::ToldBy;
 use outlive_core::{JobId, Timestamp};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
-use std::time::Duration;
-
-/// The part to read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// The last so many lines.
-    LastLines(u64),
-    /// This many lines, starting with this one (numbered from 1).
-    Lines {
-        /// The number of the first line.
-        from: u64,
-        /// How many lines.
-        count: u64,
-    },
-    /// These bytes.
-    Bytes {
-        /// The offset of the first byte.
-        from: u64,
-        /// The offset after the last byte; up to the end if `None`.
-        to: Option<u64>,
-    },
-    /// What was written since an earlier look.
-    After(Cursor),
-    /// What was written in the last `since`, to the second; of that, the last lines.
-    Since {
-        /// How long ago.
-        age: Duration,
-        /// How many lines at most.
-        lines: Option<u64>,
-    },
-}
 
 /// A part of an output, ready to be read.
 #[derive(Debug)]

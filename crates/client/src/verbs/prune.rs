@@ -17,6 +17,7 @@ use crate::jobs::hold::{self, Removable};
 use crate::jobs::presence;
 use crate::moment;
 use crate::verbs::prune_posts::prune_posts;
+pub use outlive_api::request::Prune;
 use outlive_core::defaults::PRUNE_AGE;
 use outlive_core::layout::{self, GONE};
 use outlive_core::told::{self as told_record, BootMoment, Rules};
@@ -38,21 +39,6 @@ const CLEARING_UP_TAKES: Duration = match cfg!(test) {
     // In the model check, the process that holds something does not continue meanwhile.
     true => Duration::ZERO,
 };
-
-/// Which ended jobs to remove. A job is removed if any of these conditions holds.
-#[derive(Clone, Debug, Default)]
-pub struct Prune {
-    /// Jobs that ended longer ago than this.
-    pub older_than: Option<Duration>,
-    /// All jobs but the newest ones, this many.
-    pub keep: Option<usize>,
-    /// The oldest jobs, until the rest uses no more than this many bytes.
-    pub max_size: Option<u64>,
-    /// All that have ended.
-    pub all: bool,
-    /// Also jobs whose end was not told, and directories that cannot be read.
-    pub force: bool,
-}
 
 /// The result of pruning.
 #[derive(Clone, Debug, Default)]

@@ -10,20 +10,11 @@ use crate::jobs::descriptors;
 use crate::jobs::presence;
 use crate::verbs::show;
 use outlive_api::job::Job;
+pub use outlive_api::request::Stop;
 use outlive_core::control::Request;
 use outlive_core::notice::Kind;
 use outlive_core::told::ToldBy;
 use outlive_core::{JobId, State, doorbell};
-use std::time::Duration;
-
-/// The options of a stop.
-#[derive(Clone, Debug, Default)]
-pub struct Stop {
-    /// The grace period; `None` for the job's own.
-    pub grace: Option<Duration>,
-    /// The caller, for the record.
-    pub detail: Option<String>,
-}
 
 /// The result of stopping one job.
 #[derive(Clone, Debug)]

@@ -13,6 +13,7 @@ use crate::jobs::hold::Hold;
 use crate::jobs::presence::{self, Presence};
 use crate::verbs::show;
 use outlive_api::job::Job;
+pub use outlive_api::request::{Until, Wait, WaitFor};
 use outlive_core::control::{Reply, Request};
 use outlive_core::notice::Kind;
 use outlive_core::told::ToldBy;
@@ -20,33 +21,6 @@ use outlive_core::{BootTime, JobId, Spec, State};
 use outlive_sys::poll::{self, Interest};
 use std::os::fd::AsFd;
 use std::time::Duration;
-
-/// The options of a wait.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Wait {
-    /// What to wait for.
-    pub what: WaitFor,
-    /// Of which of several jobs.
-    pub until: Until,
-    /// At most this long; for ever if `None`.
-    pub timeout: Option<Duration>,
-}
-
-/// The event to wait for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WaitFor {
-    /// The end.
-    #[default]
-    End,
-    /// A process of the job waits for input, or the job ends.
-    Input,
-    /// The job is ready, or it ends.
-    Ready,
-    /// A match of its watch that was not told yet, or the end.
-    Match,
-    /// A silence that was not told yet, or the end.
-    Quiet,
-}
 
 /// How long the keepers have to report details of jobs that have not ended in time.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -59,16 +33,6 @@ const CONNECTING: Duration = Duration::from_millis(100);
 
 /// How often to read a job for which there is no file descriptor.
 const LOOK_WITHOUT_ROOM: Duration = Duration::from_secs(1);
-
-/// When the wait is over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Until {
-    /// Of all of them.
-    #[default]
-    All,
-    /// Of one of them.
-    Any,
-}
 
 /// The result of a wait.
 #[derive(Clone, Debug)]
@@ -160,7 +124,19 @@ pub fn reserve(outlive: &Outlive, ids: &[JobId], what: WaitFor) -> Vec<Reservati
         .collect()
 }
 
-impl WaitFor {
+/// What the verb does for each thing that can be waited for.
+trait Awaited: Copy {
+    fn tells(self) -> &'static [Kind];
+    fn refuse_unasked(self, spec: &Spec) -> Result<(), Error>;
+    fn has_come(
+        self,
+        outlive: &Outlive,
+        id: &JobId,
+        state: &State,
+    ) -> Result<Option<Vec<InboxEvent>>, Error>;
+}
+
+impl Awaited for WaitFor {
     /// The kinds of events that the answer tells.
     fn tells(self) -> &'static [Kind] {
         match self {

@@ -16,17 +16,9 @@ pub struct Jobs;
 #[serde(deny_unknown_fields)]
 pub struct Args {
     /// Show only jobs in this state (default: all)
-    state: Option<State>,
+    state: Option<StateFilter>,
     /// Show at most this many ended jobs (default: 20)
     limit: Option<usize>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum State {
-    Running,
-    Ended,
-    All,
 }
 
 impl Verb for Jobs {
@@ -43,11 +35,7 @@ for that.";
     const HINTS: Hints = Hints::Reads;
 
     fn call(call: &Call, args: Args) -> Result<Reply<JobList>, Refused> {
-        let state = match args.state.unwrap_or(State::All) {
-            State::Running => StateFilter::Running,
-            State::Ended => StateFilter::Ended,
-            State::All => StateFilter::All,
-        };
+        let state = args.state.unwrap_or_default();
         let jobs = call.list(state, args.limit.unwrap_or(LIST_ENDED))?;
         let text = match jobs.is_empty() {
             true => none(call),

@@ -54,20 +54,12 @@ pub struct Args {
     /// Report when the job prints a line (line:REGEX), listens on a port (port:NUMBER) or answers over HTTP (http:URL)
     ready: Option<String>,
     /// Which kind of end to report: every end, only a failure, or none (default: end)
-    notify: Option<NotifyArg>,
+    notify: Option<Notify>,
     /// Start the command when no other job holds this lock, and hold it while the command runs
     lock: Option<String>,
     /// If this session already runs the same command in the same directory, return that job and start nothing
     #[serde(default)]
     unless_running: bool,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum NotifyArg {
-    End,
-    Failure,
-    Never,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -182,11 +174,7 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
     run.timeout = seconds("timeout_seconds", args.timeout_seconds)?;
     run.watch = watched(args.watch, args.watch_regex);
     run.ready = ready.transpose().map_err(Refused::bad_input)?;
-    run.notify = match args.notify.unwrap_or(NotifyArg::End) {
-        NotifyArg::End => Notify::End,
-        NotifyArg::Failure => Notify::Failure,
-        NotifyArg::Never => Notify::Never,
-    };
+    run.notify = args.notify.unwrap_or_default();
     run.unless_running = args.unless_running;
     Ok(run)
 }

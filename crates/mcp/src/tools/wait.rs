@@ -26,19 +26,9 @@ pub struct Args {
     pub any: bool,
     /// What to wait for (default: end). If the job ends, waiting for anything else ends too
     #[serde(rename = "for")]
-    pub what: Option<For>,
+    pub what: Option<WaitFor>,
     /// Wait at most this long; never longer than this client waits for an answer (usually 45)
     pub timeout_seconds: Option<f64>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum For {
-    End,
-    Ready,
-    Match,
-    Quiet,
-    Input,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -74,13 +64,7 @@ error: call it again, or do something else. Waiting does not change the jobs, an
             true => running(call)?,
             false => call.find_all(&args.ids)?,
         };
-        let what = match args.what.unwrap_or(For::End) {
-            For::End => WaitFor::End,
-            For::Ready => WaitFor::Ready,
-            For::Match => WaitFor::Match,
-            For::Quiet => WaitFor::Quiet,
-            For::Input => WaitFor::Input,
-        };
+        let what = args.what.unwrap_or_default();
         let until = if args.any { Until::Any } else { Until::All };
         let waited = within(call, &ids, what, until, limit)?;
         reply(call, waited, what, limit)
