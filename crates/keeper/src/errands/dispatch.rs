@@ -115,7 +115,7 @@ impl Errands {
 }
 
 impl Keeper<'_> {
-    /// Starts what is to be done and is not being done.
+    /// Starts every errand that is due and not running.
     pub(crate) fn send_errands(&mut self) -> io::Result<()> {
         if self.is_waiting() && !self.errands.is_out_for(Task::WaitForLock) {
             self.wait_for_lock()?;

@@ -149,7 +149,7 @@ impl Keeper<'_> {
         match self.job.ledger.state().end() {
             Some(_) => Some("it has ended"),
             None if self.input.writes.eof => Some("its input was closed"),
-            // There is no reader yet, which is not to say that there will be none.
+            // The job has not started, so there is no reader yet. There will be one.
             None if self.is_waiting() && self.job.shared.channel.pipe().is_some() => None,
             None => self.job.shared.channel.refusal(),
         }
@@ -295,7 +295,7 @@ impl Keeper<'_> {
             self.clients.tell_input(&Reply::Refused { reason });
             return Ok(());
         }
-        // One look that fails is no reason not to look again.
+        // If one look fails, it is tried again.
         let awaiting = self.awaiting();
         match awaiting {
             Ok(Some(awaiting)) => self.clients.tell_input(&Reply::InputAwaited { awaiting }),

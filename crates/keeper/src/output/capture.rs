@@ -105,7 +105,7 @@ impl Capture {
         usize::try_from(self.store.stride()).unwrap_or(usize::MAX)
     }
 
-    /// Moves what is there, up to so much. Says how much came: less, if there is no more now.
+    /// Moves at most `most` bytes. Returns how many were moved: fewer than `most` if there are no more now.
     pub fn take(&mut self, source: Source<'_>, most: usize) -> io::Result<usize> {
         let mut moved = 0;
         while moved < most && self.feed == Feed::Open {

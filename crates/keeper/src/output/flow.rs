@@ -95,7 +95,7 @@ impl Flow {
         }
     }
 
-    /// Makes a feed as it was in which nothing has come for a while.
+    /// Gives the feed its first capacity again if nothing has come for a while.
     pub fn tick(&mut self, feed: &File, now: BootTime) {
         if let Flow::Fast(wide) = self
             && wide.look_at.is_some_and(|at| at <= now)

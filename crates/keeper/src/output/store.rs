@@ -19,7 +19,7 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::ops::Range;
 
-/// Whether holes can be punched is tried with so much, behind the end.
+/// The number of bytes behind the end of the file with which punching holes is tried.
 const TRIAL: u64 = 4096;
 
 /// The files of the output, being written.

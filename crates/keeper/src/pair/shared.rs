@@ -85,7 +85,7 @@ impl Shared {
         let matters = spec.log.is_some() || spec.input != Input::Null;
         let begun = matters && has_begun(&job)?;
         let log = match mirror::open_log(&spec) {
-            // A job that runs already is kept all the same.
+            // A job that already runs is supervised without its log.
             Err(_) if begun => None,
             other => other?,
         };

@@ -86,7 +86,7 @@ impl Share {
     /// Whether so many matches are told of.
     pub fn ask(&mut self, now: BootTime, matches: u64) -> Told {
         match self.wish(Wish::Match, matches, now) {
-            // A list that cannot be written is no reason to keep silent.
+            // If the list cannot be written, the match is reported.
             Ok(Some(Verdict::Admitted)) | Ok(None) | Err(_) => Told::Yes,
             Ok(Some(Verdict::Resumes { silenced })) => {
                 self.resume.silent_until = None;

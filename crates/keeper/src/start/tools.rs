@@ -20,7 +20,7 @@ pub struct Tools {
     pub capture: Capture,
     pub input: InputState,
     pub bell: Bell,
-    /// `None` where it cannot be had: a help for readers is no reason not to run.
+    /// `None` if it cannot be opened. It only makes reading faster, so the job runs without it.
     pub indexing: Option<Indexing>,
     pub signs: Option<Box<Signs>>,
 }
@@ -38,7 +38,7 @@ impl Tools {
             clock::now(),
         );
         let signs = match signs {
-            // A job that runs already is kept all the same.
+            // A job that already runs is supervised without it.
             Err(_) if state.phase != Phase::Accepted => None,
             other => other?,
         };

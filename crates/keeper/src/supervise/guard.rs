@@ -148,7 +148,7 @@ impl Watch<'_> {
 }
 
 impl Keeper<'_> {
-    /// Sets a guard if there is something to stop. A system that has no process to spare is no reason not to stop.
+    /// Sets a guard if there is something to stop. If no guard can be forked, the job is stopped without one.
     pub(crate) fn set_guard(&mut self, grace: Duration) -> Option<Guard> {
         if !self.job.is_running() || self.stop.is_under_way() {
             return None;

@@ -26,7 +26,7 @@ impl Ledger {
             journal: JournalWriter::open(&job.journal())?,
             reserved: 0,
         };
-        // A filesystem that cannot reserve is no reason not to run; `doctor` tells.
+        // If the filesystem cannot reserve space, the job runs without it. `doctor` reports this.
         let _ = ledger.make_room();
         Ok(ledger)
     }

@@ -25,7 +25,7 @@ pub enum Tail {
 }
 
 impl Keeper<'_> {
-    /// Looks what is left of the tree, if that may have changed, and closes an ended job of which nothing is left.
+    /// Finds out what is left of the tree, if that may have changed. Closes an ended job if nothing is left.
     /// Kept out of line, as `begin::begin` is.
     #[inline(never)]
     pub fn settle(&mut self) -> io::Result<()> {

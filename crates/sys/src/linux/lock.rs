@@ -20,7 +20,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Lock(File);
 
-/// Whether a lock was to be had.
+/// The result of trying to take a lock.
 #[derive(Debug)]
 pub enum LockResult {
     Acquired(Lock),
@@ -67,7 +67,7 @@ pub fn has_open_file_locks(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Says whether the lock was to be had.
+/// Returns whether the lock was taken.
 fn flock(file: &File, operation: i32) -> io::Result<bool> {
     loop {
         // SAFETY: a plain call on a descriptor that is open while `file` is borrowed.
@@ -106,7 +106,7 @@ pub fn take(file: File) -> io::Result<LockResult> {
     try_to_lock(file, libc::F_WRLCK)
 }
 
-/// The same for a lock that others may share, which is to be had unless somebody has it alone.
+/// The same for a shared lock. It fails only if somebody holds an exclusive one.
 pub fn share(file: File) -> io::Result<LockResult> {
     try_to_lock(file, libc::F_RDLCK)
 }

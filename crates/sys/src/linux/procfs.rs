@@ -24,7 +24,7 @@ pub struct Stat {
 }
 
 /// Whether the kernel tells this process the exit code of that zombie, so that a 0 is one. It asks for the same right
-/// as for reading `io` there. A PID 1 that does not reap leaves a zombie for good, and its code is to be had nowhere else.
+/// as for reading `io` there. If PID 1 does not reap, the zombie stays for ever, and its code is nowhere else.
 pub fn tells_exit_code(pid: i32, started: u64) -> bool {
     let may_read = fs::read(format!("/proc/{pid}/io")).is_ok_and(|text| !text.is_empty());
     may_read && stat(pid).is_some_and(|stat| stat.started == started && stat.is_zombie())

@@ -113,7 +113,7 @@ fn peer(master: &File) -> io::Result<OwnedFd> {
     }
 }
 
-/// The terminal this process was started on, changed; as it was before once this is dropped.
+/// The terminal of this process with changed settings. They are restored when this is dropped.
 #[derive(Debug)]
 pub struct OwnTerminal {
     before: Termios,
