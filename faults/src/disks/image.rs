@@ -136,7 +136,8 @@ impl Drop for Image<'_> {
 }
 
 /// A disk that is frozen until this is dropped: every process that writes to it waits.
-/// || Another process thaws the disk, even if this one is killed.
+///
+/// Another process thaws the disk, even if this one is killed.
 pub struct Frozen(Child);
 
 impl Frozen {

@@ -178,8 +178,7 @@ fn claim(world: &Jumping, by: i64) -> Result<(), String> {
     })?;
     let first = events(&["--claim", "3s"])?;
     world.jump(by)?;
-    // If the jump had ended the claim of three seconds, this one would get the event. On a busy machine it may come
-    // late, but not two seconds late.
+    // The claim of three seconds still holds here, even if a busy machine is two seconds late.
     let second = events(&["--claim", "1s"])?;
     let waited = events(&["--wait=20s", "--claim", "30s"])?;
     let last = events(&[])?;

@@ -87,7 +87,7 @@ fn run(context: &Context) -> Tried {
             if file == "." && ![1, 4].contains(&deed) {
                 continue;
             }
-            // Writing to the feed is normal for a job, so these deeds damage nothing there.
+            // These deeds only write to the file. A job writes to its feed anyway, and `control` is a socket.
             if ["feed", "control"].contains(&file) && [0, 3, 7].contains(&deed) {
                 continue;
             }

@@ -1,6 +1,6 @@
-//! Puts every place to the promises of `outlive_testkit::conformance`: one test for each case and place.
+//! Checks the promises of `outlive_testkit::conformance` at every place: one test for each case and place.
 //!
-//! The table is read when the tests are listed, so a case that is added there is a test here.
+//! The table is read when the tests are listed, so a case that is added to the table becomes a test here.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use outlive_testkit::conformance::{Case, cases};
@@ -27,7 +27,7 @@ fn trial(place: &Arc<dyn Place>, case: Case) -> Trial {
 
 fn run(place: Arc<dyn Place>, case: Case) -> Result<(), Failed> {
     let check = || (case.check)(&World::at(place));
-    // What went wrong was printed by the panic itself.
+    // The panic itself has printed what went wrong.
     panic::catch_unwind(AssertUnwindSafe(check))
         .map_err(|_| Failed::from(format!("the promise is not kept: {}", case.promise)))
 }

@@ -21,7 +21,7 @@ fn a_job_runs_from_start_to_end() {
     assert_eq!(world.events(&id, "ended").len(), 1);
 }
 
-/// `cargo run` builds no keeper, and a person may copy one program without the other.
+/// `cargo run` builds no keeper, and a person may copy one of the two programs without the other.
 #[test]
 fn outlive_is_its_own_keeper_if_none_lies_beside_it() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! One home seen from two PID namespaces, as a container and its machine see it: neither concludes anything about
+//! One home seen from two PID namespaces, like that of a container and its host. Neither side draws conclusions about
 //! the jobs of the other.
 
 use outlive_testkit::checks::{exited, until_output};
@@ -20,7 +20,7 @@ fn shown_elsewhere(world: &World, id: &str) -> Value {
     serde_json::from_str(&ran.stdout).unwrap()
 }
 
-/// A PID namespace that lasts until it is dropped, in which a job was started.
+/// A PID namespace in which a job was started. It ends when this is dropped.
 struct Container(Child);
 
 impl Container {
@@ -138,7 +138,7 @@ fn a_job_of_a_container_is_lost_only_once_the_container_has_ended() {
     let shown = world.show("inside");
     assert_eq!(shown["state"], "unreachable", "{shown}");
     container.end();
-    // Its processes are killed by the kernel, a moment later.
+    // The kernel kills the processes of the namespace, which may take a moment.
     until("it is over", || world.show("inside")["state"] == "ended");
     let shown = world.show("inside");
     assert_eq!(shown["outcome"]["kind"], "lost", "{shown}");
@@ -146,7 +146,7 @@ fn a_job_of_a_container_is_lost_only_once_the_container_has_ended() {
     assert!(reason.contains("PID namespace"), "{shown}");
 }
 
-/// A terminal's job has not the feed open itself, so nobody can tell from here whether it runs.
+/// A job on a terminal does not hold the feed open, so a client out here cannot tell whether it still runs.
 #[test]
 fn a_terminal_job_of_an_ended_container_stays_unreachable() {
     needs!(Root);

@@ -1,4 +1,4 @@
-//! The examples of the library, compiled and run for real.
+//! Compiles and runs the examples of the library.
 
 use outlive_testkit::programs;
 use outlive_testkit::ran::Ran;
@@ -17,14 +17,13 @@ fn example(world: &World, name: &str) -> Ran {
     Ran::of(&mut command)
 }
 
-/// Where this build puts its programs.
+/// The directory where this build puts its programs.
 fn directory() -> PathBuf {
     let program = Path::new(programs::outlive());
     program.parent().unwrap().to_owned()
 }
 
-/// They may be older than the library, or not be there: a test of one package does not build the examples of
-/// another.
+/// Builds the examples. A test of one package does not build the examples of another, so they may be old or missing.
 fn build() {
     static BUILT: Once = Once::new();
     BUILT.call_once(|| {

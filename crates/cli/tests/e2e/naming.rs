@@ -26,7 +26,7 @@ fn a_name_means_the_running_job() {
     assert_eq!(error_of(&refused)["job"]["id"], json!(second));
     world.ok(&["stop", "web"]);
     assert_eq!(world.show(&first)["outcome"], exited(0));
-    // Now the newest of those that have ended.
+    // No job of this name runs now, so the name means the newest ended one.
     assert_eq!(world.json(&["show", "web", "--json"])["id"], json!(second));
 }
 
@@ -42,7 +42,7 @@ fn a_running_job_is_replaced_only_with_replace() {
         json!(format!("replaced by {second}"))
     );
     assert_eq!(world.show(&second)["state"], "running");
-    // Nobody has the name yet: there is nothing to replace.
+    // Without a job of this name, `--replace` has nothing to do.
     world.ok(&["run", "--name", "other", "--replace", "--", "true"]);
 }
 
@@ -63,7 +63,7 @@ fn two_sessions_can_use_the_same_name() {
     assert_eq!(world.as_session("third", &["stop", "web"]).code, 3);
     world.ok(&["stop", &nobodys]);
     world.ok(&["prune", "--all"]);
-    // Somebody outside every session is told what to ask for, and reaches nothing by the name.
+    // Outside every session the name finds nothing, but the error lists the jobs with this name.
     let ran = world.outlive(&["stop", "web"]);
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(

@@ -1,4 +1,4 @@
-//! `--redact`: what looks like a credential is left out of `log`, `show` and `list`.
+//! `--redact`: `log`, `show` and `list` leave out text that looks like a credential.
 
 use crate::text::printed;
 use outlive_testkit::gate::Gate;
@@ -124,7 +124,7 @@ fn grep_does_not_find_the_lines_of_a_private_key() {
     assert_eq!(grep(&[]).lines().count(), 3);
 }
 
-/// A page may begin in the middle of a secret.
+/// A page may start in the middle of a secret.
 #[test]
 fn a_page_that_starts_within_a_private_key_shows_nothing_of_it() {
     let world = World::new();
@@ -142,7 +142,7 @@ fn a_page_that_starts_within_a_private_key_shows_nothing_of_it() {
     assert_eq!(part("4", &[]), "");
     assert_eq!(part("4", &["--timestamps"]), "");
     assert_eq!(part("40", &[]), "after\n");
-    // These go on to the end.
+    // These print everything up to the end of the output.
     assert_eq!(part("4", &["--grep", "."]), "after\n");
     assert_eq!(part("4", &["--follow"]), "after\n");
 }
@@ -178,7 +178,7 @@ fn redact_applies_to_the_screen() {
     let world = World::new();
     let id = world.ok(&[
         "run",
-        // Too narrow for it: the terminal breaks it over rows.
+        // The terminal is too narrow for the secret, which is wrapped over several rows.
         "--pty=10x20",
         "--shell",
         "echo API_TOKEN=s3cretvalue99tail; exec sleep 60",
@@ -200,7 +200,7 @@ fn redact_applies_to_the_screen() {
     }
 }
 
-/// An unfinished line is most often a question or a progress report.
+/// An unfinished line is usually a question or a progress report, so it must be shown.
 #[test]
 fn an_unfinished_line_without_a_secret_is_shown() {
     let world = World::new();
@@ -216,7 +216,7 @@ fn show_and_list_redact_when_asked() {
     let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n";
     let key = format!("-----BEGIN PRIVATE KEY-----\n{}", body.repeat(20));
     let print = "printf '%s\n' \"API_TOKEN=$1\" \"$2\"";
-    // The option is `$0`.
+    // In this script `--password` is `$0` and the secret is `$1`.
     let job = ["sh", "-c", print, "--password", secret, &key];
     let id = world.ok(&[&["run", "--"], &job[..]].concat());
     world.wait(&id);

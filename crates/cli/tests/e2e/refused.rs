@@ -1,5 +1,6 @@
-//! System calls that an older kernel or a filter refuses: everything works without them, or the start is refused
-//! with the name of the call and nothing runs. Each call by itself is a row of the faults (docs/faults.md).
+//! System calls that an older kernel or a filter refuses. Either everything works without the call, or the start is
+//! refused with the name of the call and nothing runs. The fault suite has a row for each single call
+//! (docs/faults.md).
 
 use outlive_sys::filter::{self, Refusal};
 use outlive_testkit::checks::{assert_nothing_is_left, every, exited, signaled, until_output};
@@ -69,7 +70,8 @@ fn without_pidfds_a_tree_is_stopped_and_doctor_says_what_is_weaker() {
     assert_eq!(found, "pidfd_open is refused");
 }
 
-/// Nobody tells when a process ends that is not the keeper's child: it is looked at.
+/// Without pidfds the kernel does not report the end of a process that is not the keeper's child. The keeper checks
+/// for it from time to time.
 #[test]
 fn without_pidfds_the_end_of_an_adopted_job_is_noticed() {
     let world = World::new();
@@ -87,13 +89,15 @@ fn without_pidfds_the_end_of_an_adopted_job_is_noticed() {
     assert_eq!(shown.code, 0, "adopted: {shown:?}");
     std::fs::write(world.path("go"), "on\n").unwrap();
     let ended = world.wait("x");
-    // Whoever inherited it has waited for it, or not yet: then its status can still be seen.
+    // If the new parent has already reaped the leader, its exit status is lost. Otherwise the keeper can still read
+    // it.
     let is_lost = ended["outcome"]["kind"] == "lost";
     assert!(is_lost || ended["outcome"] == exited(3), "{ended}");
     assert_nothing_is_left(&world, "x");
 }
 
-/// Without locks of open files (gVisor) `flock` takes their place: one pair at a time, and a killed one lets go.
+/// Without locks on open files (gVisor) Outlive uses `flock`. There is still only one pair of keepers at a time, and a
+/// killed keeper releases the lock.
 #[test]
 fn without_locks_of_open_files_a_job_has_one_pair_at_a_time() {
     let world = World::new();
@@ -122,8 +126,8 @@ fn without_locks_of_open_files_a_job_has_one_pair_at_a_time() {
     assert_eq!((code, verdict.as_str()), (0, "less"));
 }
 
-/// A sample of all these tests, with every program refused what Linux 4.18 does not know. Whole rooms are run so by
-/// setting the variable for `cargo nextest`.
+/// Runs a sample of these tests with every program refused the calls that Linux 4.18 does not have. To run more of
+/// them, set the variable for `cargo nextest`.
 #[test]
 fn a_sample_of_the_suite_holds_on_an_older_kernel() {
     let rooms = [
@@ -132,7 +136,7 @@ fn a_sample_of_the_suite_holds_on_an_older_kernel() {
         "stdin::sending",
         "stopping::tree",
     ];
-    // It says that this kernel offers all there is.
+    // This test expects a kernel that offers everything.
     let skipped = "doctor_says_what_this_machine_offers";
     let mut tests = Command::new(std::env::current_exe().unwrap());
     tests

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-/// Every match, in order; or the last so many.
+/// `--grep` prints every match in order; with `--lines`, only the last ones.
 #[test]
 fn grep_shows_every_match_unless_lines_limits_them() {
     let world = World::new();
@@ -64,7 +64,7 @@ fn a_match_is_printed_when_it_is_found() {
     assert!(printed.unwrap() < read.unwrap(), "{trace}");
 }
 
-/// As in `outlive log ID --grep RE | head -1`.
+/// The search ends without an error when its reader goes away, as in `outlive log ID --grep RE | head -1`.
 #[test]
 fn a_search_ends_quietly_when_nobody_reads_on() {
     let world = World::new();
@@ -87,7 +87,7 @@ fn a_search_ends_quietly_when_nobody_reads_on() {
     );
 }
 
-/// Terminals end lines with `\r\n`, and programs colour them.
+/// On a terminal, lines end with `\r\n` and programs add colours. A pattern sees the line as it is shown.
 #[test]
 fn a_line_is_matched_to_the_end_that_is_shown() {
     let world = World::new();
@@ -103,11 +103,11 @@ fn a_line_is_matched_to_the_end_that_is_shown() {
     assert_eq!(grep("\r|m|%"), "");
     let line: Value = world.json(&["log", &id, "--grep", "done", "--json"]);
     assert_eq!((&line["line"], &line["from_byte"]), (&3.into(), &20.into()));
-    // Behind the last newline nothing is shown, so there is no line.
+    // Nothing follows the last newline, so there is no fourth line.
     assert_eq!(grep("").lines().count(), 3);
 }
 
-/// What is not kept cut a line in two; those behind it have their own numbers all the same.
+/// The dropped middle starts and ends inside a line. The lines after it keep their numbers.
 #[test]
 fn matches_after_a_dropped_middle_keep_their_line_numbers() {
     let world = World::new();

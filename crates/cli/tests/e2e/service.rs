@@ -1,7 +1,7 @@
-//! A harness inside a systemd unit, a service or a scope: stopping the unit does not stop its jobs.
+//! A harness inside a systemd unit: stopping the unit does not stop the jobs that it started.
 //!
-//! A real systemd is the first process of a pid namespace of its own here; its unit starts a job
-//! and is then stopped with everything in its control group. Users, sessions and logouts take a whole machine:
+//! Each test boots a real systemd as the first process of a new PID namespace. A unit there starts a job and is
+//! then stopped, with everything in its control group. Tests of users, sessions and logouts need a whole machine:
 //! `cargo xtask vm`.
 
 use outlive_testkit::checks::{exited, keepings};
@@ -15,15 +15,15 @@ use std::process::{Child, Command, Stdio};
 
 const SYSTEMD: &str = "/lib/systemd/systemd";
 
-/// A machine of its own, as far as systemd can tell.
+/// A namespace with a systemd, which takes it for a machine of its own.
 struct Machine {
     unshare: Child,
-    /// Its control group in every hierarchy, so that two of them do not meet.
+    /// The name of its control group, which is different for each test.
     group: String,
 }
 
 impl Machine {
-    /// Boots it, with a service for each of these two commands.
+    /// Boots systemd with two services, which run these commands.
     fn boot(world: &World, harness: &str, stopper: &str) -> Machine {
         let group = world
             .path("")
@@ -46,7 +46,8 @@ impl Machine {
     }
 }
 
-/// Enters a group of this name (`$0`) wherever that can be done, and runs the script (`$1`) in namespaces.
+/// Creates a control group named `$0` in every hierarchy where that is possible, enters it, and runs the script `$1`
+/// in new namespaces.
 const ENTER: &str = "
 for procs in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do
     [ -e $procs ] && group=${procs%/cgroup.procs}/$0 && mkdir $group || continue
@@ -75,7 +76,7 @@ exec {SYSTEMD} --system --unit=test.target --log-target=null
 }
 
 impl Drop for Machine {
-    /// Its first process goes, and everything in it; then the control groups it made.
+    /// Kills the first process, and with it all others, then removes the control groups.
     fn drop(&mut self) {
         let _ = self.unshare.kill();
         let _ = self.unshare.wait();
@@ -92,13 +93,13 @@ impl Drop for Machine {
     }
 }
 
-/// Whether a second systemd can be booted here: needs root, and no first one.
+/// Whether a second systemd can be booted here. That needs root, and no systemd that already runs.
 fn can_boot() -> bool {
     let root = outlive_sys::process::own::user_id() == 0;
     root && Path::new(SYSTEMD).exists() && !outlive_sys::offers::systemd()
 }
 
-/// What a test needs; nothing where it cannot be run.
+/// A world for a test, or `None` if systemd cannot be booted here.
 fn world() -> Option<World> {
     if !can_boot() {
         outlive_testkit::needs::not_run(
@@ -109,7 +110,7 @@ fn world() -> Option<World> {
     Some(World::new())
 }
 
-/// A job that says that it survived, once it is let go.
+/// A script that waits for a file, prints `survived` and ends with 7.
 fn waits(world: &World) -> String {
     let go = world.path("go");
     format!(
@@ -118,8 +119,8 @@ fn waits(world: &World) -> String {
     )
 }
 
-/// Writes the script of the harness, whose `$outlive` is the program, and of who stops it; boots; returns once it
-/// is stopped. Of who stops it, `until_started ID` waits for a job.
+/// Boots systemd with two scripts, and returns once the service of the harness is stopped. In the harness's script,
+/// `$outlive` is the program. In the script that stops it, `until_started ID` waits for a job.
 fn boot_and_stop(world: &World, around: &str, harness: &str, stop: &str) -> Machine {
     let home = world.home();
     let write = |name: &str, text: String| {
@@ -157,14 +158,15 @@ exec sleep 300
     machine
 }
 
-/// Lets the job go. A job of another PID namespace is looked at now and then only, so its record is watched.
+/// Lets the job end. The keeper is in another PID namespace, where verbs of this one look only now and then, so this
+/// reads the job's record.
 fn assert_ends_with_7(world: &World, id: &str) {
     fs::write(world.path("go"), "").unwrap();
     until("it ends", || !world.events(id, "ended").is_empty());
     assert_eq!(world.wait(id)["outcome"], exited(7));
 }
 
-/// Lets the job go, which must have survived, and been started once.
+/// Lets the job end, and checks that it had survived and was started only once.
 fn assert_survived(world: &World, id: &str) {
     assert_ends_with_7(world, id);
     assert_eq!(world.output(id), b"survived\n");
@@ -199,7 +201,7 @@ fn a_job_outlives_the_scope_that_started_it() {
     assert!(said.contains("a scope of the system's"), "{said}");
 }
 
-/// Each job has a scope of its own, named after it.
+/// Each job gets a scope of its own, named after it.
 #[test]
 fn a_job_outlives_the_scope_of_the_job_that_started_it() {
     let Some(world) = world() else { return };
@@ -222,7 +224,7 @@ fn a_job_outlives_the_scope_of_the_job_that_started_it() {
     });
 }
 
-/// A program without a keeper beside it is its own keeper, by its name.
+/// A program without a keeper beside it runs itself as the keeper, under the keeper's name.
 #[test]
 fn a_program_that_is_its_own_keeper_leaves_too() {
     let Some(world) = world() else { return };
@@ -241,7 +243,7 @@ fn a_program_that_is_its_own_keeper_leaves_too() {
     assert!(link.symlink_metadata().is_err(), "a link is left");
 }
 
-/// Such a job is started where its launcher is, once.
+/// If systemd refuses a scope, the job starts in the control group of its launcher, and only once.
 #[test]
 fn a_job_runs_though_systemd_refuses_a_scope() {
     let Some(world) = world() else { return };
@@ -265,7 +267,7 @@ fn a_job_runs_though_systemd_refuses_a_scope() {
     assert_eq!(fs::read_to_string(&asked).unwrap(), "asked\n");
 }
 
-/// What `doctor` says of its control group in a service in which this program is `systemd-run`.
+/// What `doctor` prints about the control group, in a service where this script replaces `systemd-run`.
 fn doctor_with(world: &World, systemd_run: &str) -> String {
     let bin = world.path("bin");
     fs::create_dir(&bin).unwrap();
@@ -285,7 +287,7 @@ fn doctor_with(world: &World, systemd_run: &str) -> String {
     said[at - 7..].to_owned()
 }
 
-/// A scope is tried before it is promised.
+/// `doctor` tries to get a scope before it reports that jobs get one.
 #[test]
 fn doctor_says_that_systemd_refuses_a_scope() {
     let Some(world) = world() else { return };
@@ -300,7 +302,7 @@ fn doctor_says_that_systemd_refuses_a_scope() {
     );
 }
 
-/// Nobody waits for an answer for ever.
+/// `doctor` stops waiting after a time limit.
 #[test]
 fn doctor_says_that_systemd_does_not_answer() {
     let Some(world) = world() else { return };
@@ -310,7 +312,7 @@ fn doctor_says_that_systemd_does_not_answer() {
     assert!(said.contains(reason), "{said}");
 }
 
-/// A real one whose bus refuses: systemd-run says why itself.
+/// Here the real systemd-run refuses, and prints its own reason.
 #[test]
 fn doctor_repeats_the_reason_of_systemd() {
     let Some(world) = world() else { return };
@@ -323,8 +325,7 @@ fn doctor_repeats_the_reason_of_systemd() {
     assert!(said.contains("NoSuchProperty"), "{said}");
 }
 
-/// Keepers that died over the start were begun, so nobody else is begun besides: the next verb that finds them gone
-/// adopts the job.
+/// If keepers die in their scope, no second pair is started outside. The next verb finds them dead and adopts the job.
 #[test]
 fn keepers_that_die_in_their_scope_are_not_started_again_outside() {
     let Some(world) = world() else { return };

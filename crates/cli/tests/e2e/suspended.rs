@@ -1,4 +1,4 @@
-//! A keeper that is suspended or cannot write: every verb still answers, and a stop still stops the job.
+//! A keeper that is suspended or cannot write: every verb still answers, and `stop` still stops the job.
 
 use crate::mcp::client::Client;
 use outlive_sys::clock;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The longest that a verb takes which waits for nothing, also on a busy machine.
+/// The longest time that a verb may take if it has nothing to wait for, also on a busy machine.
 const PROMPT: Duration = Duration::from_secs(8);
 
 fn promptly(world: &World, args: &[&str]) -> Ran {
@@ -23,7 +23,7 @@ fn promptly(world: &World, args: &[&str]) -> Ran {
     ran
 }
 
-/// A job whose keeper is suspended.
+/// Starts a job and suspends its keeper.
 fn suspended(world: &World, options: &[&str]) -> (String, i32) {
     let id = sleeper(world, options);
     let keeper = world.pair(&id).keeper;
@@ -95,7 +95,7 @@ fn verbs_that_need_the_keeper_say_that_it_does_not_answer() {
     world.ok(&["stop", &id]);
 }
 
-/// More clients than a suspended keeper's socket queues.
+/// There are more clients than fit into the queue of the suspended keeper's socket.
 #[test]
 fn a_suspended_keeper_is_reported_however_many_have_asked() {
     let world = World::new();
@@ -117,7 +117,7 @@ fn a_suspended_keeper_is_reported_however_many_have_asked() {
     kill(keeper, CONT);
 }
 
-/// From here on the keepers of a job cannot make a file longer, or can again.
+/// Sets the largest file size that the keepers of a job can write.
 fn limit_files(world: &World, id: &str, limit: &str) {
     let pair = world.pair(id);
     for pid in [Some(pair.keeper), pair.standby].into_iter().flatten() {
@@ -139,7 +139,7 @@ fn a_stop_does_not_wait_for_the_journal() {
     assert_eq!(ran.code, 125, "{ran:?}");
     assert!(ran.stderr.contains("cannot be written"), "{ran:?}");
     assert!(!outlive_testkit::processes::is_alive(leader));
-    // Nobody hangs meanwhile, and a second stop says the same.
+    // Other verbs still answer meanwhile, and a second stop reports the same error.
     assert_eq!(promptly(&world, &["stop", &id]).code, 125);
     assert_eq!(promptly(&world, &["show", &id]).code, 0);
     assert_eq!(promptly(&world, &["list"]).code, 0);
@@ -153,7 +153,7 @@ fn a_stop_does_not_wait_for_the_journal() {
     let shown = world.show(&id);
     assert_eq!(shown["outcome"], signaled("SIGKILL"));
     assert_eq!(shown["ended_by"], "stop");
-    // When it ended, not when that could be written.
+    // The record has the time of the end, not the time when it could be written.
     assert!(world.boot_ms(&id, "ended") < lifted);
 }
 
@@ -172,7 +172,7 @@ fn a_timeout_does_not_wait_for_the_journal() {
     assert_eq!(world.show(&id)["ended_by"], "timeout");
 }
 
-/// Its leader has ended, which could not be recorded; its children run on.
+/// The leader has ended, which could not be recorded. Its child still runs.
 #[test]
 fn lingering_processes_are_stopped_though_the_end_is_not_recorded() {
     let world = World::new();

@@ -1,9 +1,9 @@
-//! `log` as text for a reader, and as the bytes that were written.
+//! `log` as text for a reader, and as the exact bytes.
 
 use outlive_testkit::world::World;
 use serde_json::Value;
 
-/// Runs a job that prints this format of `printf` to its end.
+/// Runs a job that prints this `printf` format, and waits for its end.
 pub fn printed(world: &World, format: &str) -> String {
     let id = world.ok(&["run", "--", "printf", format]);
     world.wait(&id);
@@ -100,7 +100,7 @@ fn a_budget_keeps_the_beginning_and_the_end() {
     );
 }
 
-/// However small it is: the end is what a reader needs most.
+/// Even a small budget shows the end, because a reader needs the end most.
 #[test]
 fn a_small_budget_keeps_the_end() {
     let world = World::new();
@@ -120,7 +120,7 @@ fn a_small_budget_keeps_the_end() {
     }
 }
 
-/// Not if --lines asked for that many.
+/// There is no such note if --lines asked for this number of lines.
 #[test]
 fn log_says_how_many_lines_it_left_out() {
     let world = World::new();
@@ -162,7 +162,7 @@ fn a_very_long_line_is_shortened_and_says_by_how_much() {
     );
 }
 
-/// U+009B begins a control sequence where a terminal honours C1 controls.
+/// U+009B starts a control sequence on a terminal that honours C1 controls.
 #[test]
 fn json_has_no_character_that_a_terminal_obeys() {
     let world = World::new();
@@ -186,7 +186,7 @@ fn json_has_no_character_that_a_terminal_obeys() {
     assert_eq!(log["text"], text);
 }
 
-/// The part of a long line that is shown and the part that is counted as left out make the whole line.
+/// The part of a long line that is shown and the number of bytes left out add up to the whole line.
 #[test]
 fn a_preview_counts_what_it_leaves_out_of_a_line() {
     let world = World::new();
@@ -214,7 +214,7 @@ fn a_preview_counts_what_it_leaves_out_of_a_line() {
     }
 }
 
-/// Only the last state of a progress bar is shown, however often it was overwritten.
+/// Only the last state of a progress bar is shown, even if it was overwritten many times.
 #[test]
 fn a_preview_of_progress_shows_its_last_state() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! The verbs as people expect them: codes, what is printed, and what is refused.
+//! The verbs as people use them: exit codes, what is printed, and what is refused.
 
 use outlive_testkit::checks::{exited, signaled, until_output, until_wrote};
 use outlive_testkit::gate::Gate;
@@ -280,7 +280,7 @@ fn a_notice_shows_the_beginning_and_the_end_of_an_output() {
     assert!(!text.contains("\n10000\n"), "{text}");
 }
 
-/// The keepers get none of the limits that are meant for the job, which has them all.
+/// Limits that are set for the job apply to the job and not to its keepers.
 #[test]
 fn resource_limits_apply_to_the_job_and_not_to_its_keepers() {
     let world = World::new();
@@ -312,7 +312,7 @@ fn force_removes_nothing_that_runs() {
     assert!(is_alive(leader) && world.job_dir(&id).exists());
 }
 
-/// As after an error of the disk: what can be read and asked is, and a stop stops.
+/// As after a disk error: verbs can still read and ask, and `stop` stops the job.
 #[test]
 fn jobs_of_a_read_only_home_can_be_shown_and_stopped() {
     needs!(Root);

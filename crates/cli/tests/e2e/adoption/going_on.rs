@@ -1,4 +1,4 @@
-//! A job that nobody keeps goes on, is adopted, and its record is exact.
+//! A job without keepers continues, is adopted, and its record is exact.
 
 use super::{leader, unkept, until_pipe_is_full};
 use outlive_sys::{process, tree};
@@ -121,13 +121,13 @@ fn an_adopted_job_still_times_out() {
     let job = world.wait(&id);
     assert_eq!(job["exit_code"], 143);
     assert_eq!(job["ended_by"], "timeout");
-    // The second counts from the start, not from the adoption.
+    // The time limit counts from the start of the job, not from the adoption.
     let ms = job["duration_ms"].as_u64().unwrap();
     assert!((1000..10_000).contains(&ms), "{ms}");
     assert_nothing_is_left(&world, &id);
 }
 
-/// Children that detach themselves in every usual way.
+/// Children that detach themselves in all the usual ways.
 const SCATTERED: &str = "setsid sleep 601 & \
     (setsid sh -c 'sleep 602 & exit 0') ; \
     (sleep 603 &) ; \
@@ -137,7 +137,7 @@ const SCATTERED: &str = "setsid sleep 601 & \
     (env -i sleep 607 &) ; \
     echo up; sleep 608";
 
-/// Every `sleep` in `SCATTERED`, found by its argument.
+/// Finds a `sleep` of `SCATTERED` by its argument.
 fn scattered(seconds: u32) -> Option<i32> {
     let arguments = format!("sleep\0{seconds}\0");
     tree::all().unwrap().into_iter().find(|pid| {
@@ -188,13 +188,13 @@ fn an_unkept_job_that_ended_is_lost_and_never_a_success() {
     assert_nothing_is_left(&world, &id);
 }
 
-/// Takes in orphans, lets none of them go, and stays until its input ends.
+/// A program that adopts orphans, never reaps them, and runs until its input ends.
 const HOARDER: &str = "import ctypes, subprocess, sys\n\
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)\n\
     subprocess.run(sys.argv[1:])\n\
     sys.stdin.read()";
 
-/// Where whoever inherits the leader does not wait for it, how it ended can still be seen, but not when.
+/// The new parent of the leader does not reap it. Then its exit status can still be read, but not the time of its end.
 #[test]
 fn an_unkept_job_that_ended_has_no_duration() {
     needs!(Python);

@@ -1,4 +1,4 @@
-//! Both keepers are killed at each hook, or the adopting keeper is killed at one.
+//! Both keepers are killed at each hook, or the adopting keeper is killed at a hook.
 
 use super::{keepers, running};
 use outlive_sys::process;
@@ -13,17 +13,17 @@ use serde_json::{Value, json};
 /// What must become of a job whose keepers were both killed at a hook.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
-    /// It never ran.
+    /// The command never ran.
     Unstarted,
-    /// It goes on to its own end.
+    /// The job continues to its own end.
     GoesOn,
-    /// It had ended, and how may be known or not.
+    /// The job had ended, and its outcome may be known or lost.
     Unseen,
     /// Its end had been recorded.
     Recorded,
 }
 
-/// For a job that says `up`, waits, and ends with 7.
+/// The hooks, for a job that prints `up`, waits, and ends with 7.
 const FATES: [(&str, Fate); 16] = [
     ("Begun", Fate::Unstarted),
     ("Forked", Fate::Unstarted),
@@ -43,7 +43,7 @@ const FATES: [(&str, Fate); 16] = [
     ("Retired", Fate::Recorded),
 ];
 
-/// Runs a job whose first pair, and no later one, has this hook.
+/// Runs a job whose first pair of keepers has this hook. Later pairs do not have it.
 fn run_with_doomed_pair(world: &World, hook: &str, script: &str) -> Ran {
     let hooks = format!("OUTLIVE_HOOKS=keeper:{hook}=kill-both");
     let args = ["run", "--id", "job", "--env", &hooks, "--shell", script];
@@ -58,7 +58,7 @@ fn killing_both_keepers_at_any_hook_leaves_a_running_job_or_a_true_record() {
         let ran = run_with_doomed_pair(&world, hook, &format!("echo up; {WAITS} echo end; exit 7"));
         if *fate != Fate::Unstarted {
             assert_eq!(ran.code, 0, "{ran:?}");
-            // `run` may have returned just before both were killed: then looking adopts it.
+            // `run` may have returned just before both keepers were killed. Then `show` adopts the job.
             until("it is up", || {
                 world.show("job");
                 world.output("job") == b"up\n"
@@ -80,7 +80,7 @@ fn assert_never_ran(world: &World, ran: &Ran) {
     assert_eq!(ran.code, 125, "{ran:?}");
     let job = world.show("job");
     assert_eq!(job["state"], "ended", "{job}");
-    // Whether it was about to run may be unknown; that it did not succeed is not.
+    // Nobody may know whether the command was about to run. It certainly did not succeed.
     let kind = job["outcome"]["kind"].as_str().unwrap();
     assert!(["not_started", "lost"].contains(&kind), "{job}");
     assert_eq!(world.outlive(&["wait", "job"]).code, 125);
@@ -94,7 +94,7 @@ fn assert_went_on(world: &World) {
     assert_eq!(world.output("job"), b"up\nend\n");
 }
 
-/// Its status can be had as long as whoever inherited the leader has not let it go.
+/// The exit status is known only if the leader's new parent had not reaped it yet.
 fn assert_unseen(world: &World) {
     until("both are gone", || keepers(world).is_empty());
     let code = world.outlive(&["wait", "job"]).code;
@@ -176,7 +176,8 @@ fn killing_both_keepers_as_a_lingering_job_closes_leaves_nothing_behind() {
     assert_nothing_is_left(&world, "job");
 }
 
-/// A keeper that has not yet written that it adopts, without its standby and whoever started it.
+/// An adopting keeper that has not yet recorded the adoption is killed, and with it its standby and the client that
+/// started it.
 #[test]
 fn an_adopting_keeper_that_is_killed_at_once_leaves_no_descendant_out_of_reach() {
     let world = World::new();
@@ -201,7 +202,7 @@ fn an_adopting_keeper_that_is_killed_at_once_leaves_no_descendant_out_of_reach()
     kill(standby, KILL);
     until("the standby is gone", || process::stat(standby).is_none());
     kill(keeper, CONT);
-    // The sleeps are short, so that a stop that reaches nobody comes to an end too.
+    // The sleeps are short, so that this ends even if the stop reaches no process.
     assert_eq!(world.job(&["stop", &id, "--json"])["exit_code"], 143);
     assert_eq!(running(&world, "sleep"), [0; 0]);
     assert_eq!(keepings(&world, &id), ["launched", "adopted"]);

@@ -1,4 +1,4 @@
-//! Lingering processes of a job that nobody keeps.
+//! Lingering processes of a job without keepers.
 
 use outlive_testkit::checks::{assert_nothing_is_left, keepings, until_output};
 use outlive_testkit::scripts::{WAITS, let_go, start};

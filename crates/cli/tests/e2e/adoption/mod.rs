@@ -21,14 +21,14 @@ fn unkept(world: &World, script: &str) -> String {
     id
 }
 
-/// The job's first process, from its journal: to ask would be to have it adopted.
+/// The pid of the job's leader, read from the journal. A verb would adopt the job.
 pub fn leader(world: &World, id: &str) -> i32 {
     world.events(id, "spawned")[0]["leader"]["pid"]
         .as_i64()
         .unwrap() as i32
 }
 
-/// The processes of this home that are keepers.
+/// The pids of this home's keepers.
 pub fn keepers(world: &World) -> Vec<i32> {
     let is_keeper = |pid: &i32| {
         fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|path| path.ends_with("outlive-keeper"))
@@ -36,7 +36,7 @@ pub fn keepers(world: &World) -> Vec<i32> {
     world.processes().into_iter().filter(is_keeper).collect()
 }
 
-/// The processes of this home that run this program.
+/// The pids of this home's processes that run this program.
 fn running(world: &World, program: &str) -> Vec<i32> {
     let name = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     world
@@ -46,7 +46,7 @@ fn running(world: &World, program: &str) -> Vec<i32> {
         .collect()
 }
 
-/// Changes the event of this kind in a journal that nobody writes to.
+/// Changes an event in a journal that no keeper writes to.
 pub fn rewrite(world: &World, id: &str, kind: &str, change: impl Fn(&mut Value)) {
     let path = world.job_dir(id).join("journal");
     let mut lines = world.journal(id);
@@ -58,7 +58,7 @@ pub fn rewrite(world: &World, id: &str, kind: &str, change: impl Fn(&mut Value))
     fs::write(path, text).unwrap();
 }
 
-/// Waits until a job that runs `seq` has filled its pipe.
+/// Waits until the `seq` of a job has filled its pipe.
 fn until_pipe_is_full(world: &World) {
     until("the job waits at a full pipe", || {
         let seqs = running(world, "seq");

@@ -8,8 +8,7 @@ use outlive_testkit::scripts::{WAITS, go, let_go};
 use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 
-/// Starts `job` in `world` as a descendant of another job's keeper, which inherits its orphans.
-/// Returns that keeper.
+/// Starts `job` in `world` below the keeper of another job, which inherits the orphans of `job`. Returns that keeper.
 fn start_below(outer: &World, world: &World, script: &str) -> i32 {
     let outlive = outlive_testkit::programs::outlive();
     let inner = format!("{outlive} run --id job --shell '{script}' && exec sleep 60");
@@ -50,7 +49,8 @@ fn the_outcome_is_exact_while_the_new_parent_has_not_reaped_the_leader() {
             until("it has ended", || {
                 process::stat(leader).unwrap().is_zombie()
             });
-            // Also an end with 0, which where it may not be told looks the same: this user may be told.
+            // The outcome is known even for code 0, which looks the same as unknown if the kernel hides it. This user
+            // may read it.
             let waited = world.outlive(&["wait", "job", "--timeout", "30s"]);
             assert_eq!(waited.code, *code, "{waited:?}");
             assert_eq!(world.show("job")["outcome"], exited(*code));

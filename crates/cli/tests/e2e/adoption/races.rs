@@ -1,4 +1,4 @@
-//! Many concurrent adoptions, and kills at any moment.
+//! Many adoptions at the same time, and kills at random moments.
 
 use super::{keepers, unkept};
 use crate::pair::{assert_whole_stream, places_in_the_stream, start_stream, stream_to};

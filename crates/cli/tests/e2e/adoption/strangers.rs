@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
-/// Has the job belong to a boot before this one.
+/// Rewrites the journal as if the job had been started before a restart of the machine.
 fn as_if_restarted(world: &World, id: &str) {
     rewrite(world, id, "accepted", |accepted| {
         accepted["boot"] = json!("00000000-0000-0000-0000-000000000000")
@@ -86,7 +86,7 @@ impl Drop for Bystander {
     }
 }
 
-/// The job's leader ended unseen, and its pid went to somebody else who started later.
+/// The leader ended while no keeper was alive, and its pid now belongs to a process that started later.
 #[test]
 fn a_reused_pid_is_not_mistaken_for_the_job() {
     let bystanders: [(&str, &[&str]); 2] = [

@@ -1,4 +1,4 @@
-//! Keys work in the middle of a flood of output.
+//! Keys work while a job writes very much output.
 
 use super::person::Person;
 use super::{halt, is_running};
@@ -9,16 +9,16 @@ use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use std::fs;
 
-/// What a flood writes, which is more than a viewer is shown in a moment.
+/// How much the job writes. It is more than a viewer can be shown at once.
 const FLOOD: u64 = 10_100_000;
 
-/// Attaches somebody to a job that writes `FLOOD` bytes, and has them press a key while most of it is
-/// still to be shown. Names the job and the client.
+/// Attaches a person to a job that writes `FLOOD` bytes, and presses a key while most of it is not shown yet. Returns
+/// the job's ID and the client's pid.
 fn press_in_a_flood(world: &World, person: &Person, key: &str) -> (String, i32) {
     let script = "echo up; read -r x; yes $(printf %099d 0) | head -c 10000000; exec sleep 100";
     let id = on_terminal(world, script);
     until_output(world, &id, "up\r\n");
-    // Else the shell would notice that its program stands still.
+    // Without job control, the shell does not notice that its program is suspended.
     person.enters("set +m");
     person.attaches("", &id, "up");
     let client = person.client().unwrap();
@@ -36,7 +36,7 @@ fn press_in_a_flood(world: &World, person: &Person, key: &str) -> (String, i32) 
     (id, client)
 }
 
-/// How much a process has written, as long as it is there.
+/// How many bytes a process has written; `None` once it has ended.
 fn written_by(pid: i32) -> Option<u64> {
     let io = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
     let line = io.lines().find_map(|line| line.strip_prefix("wchar: "))?;

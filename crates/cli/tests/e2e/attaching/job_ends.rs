@@ -22,13 +22,13 @@ fn attach_ends_with_the_job_and_reports_its_end() {
     person.has_a_sane_terminal();
 }
 
-/// Has a job end while the client stands still and the person does something.
+/// Lets a job end while the client is suspended and the person does something.
 fn meanwhile_the_job_ends(something: impl Fn(&Person)) {
     let world = World::new();
     let id = on_terminal(&world, "echo up; read -r x; exit 6");
     until_output(&world, &id, "up\r\n");
     let person = Person::sits_down(&world);
-    // Else the shell would notice that its program stands still.
+    // Without job control, the shell does not notice that its program is suspended.
     person.enters("set +m");
     person.attaches("", &id, "up");
     let client = person.client().unwrap();

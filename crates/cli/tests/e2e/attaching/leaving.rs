@@ -1,4 +1,4 @@
-//! Leaving `attach`, in every way: the job goes on and the terminal is restored.
+//! Every way of leaving `attach`: the job continues and the terminal is restored.
 
 use super::person::Person;
 use super::{ANSWERS, is_running};
@@ -111,7 +111,8 @@ fn killing_the_client_does_not_harm_the_job() {
 
 #[test]
 fn a_client_that_is_asked_to_end_restores_the_terminal() {
-    // `ulimit -s` is meant for the job: the client works on a thread then, which has to be the one that gets signals.
+    // `ulimit -s` is meant for the job, so with it the client works on a second thread. Signals must reach that
+    // thread.
     let small = "ulimit -S -s 512";
     for (signal, limit) in [(TERM, ""), (HUP, ""), (INT, ""), (TERM, small)] {
         let world = World::new();

@@ -12,7 +12,7 @@ mod viewers;
 use outlive_testkit::processes::{STOP, kill, until_stopped};
 use outlive_testkit::world::World;
 
-/// A job that says the size of its terminal and answers lines.
+/// A job that prints the size of its terminal and repeats the lines it reads.
 const ANSWERS: &str =
     "echo up; while read -r line; do echo \"<$line> $(stty size)\"; done; echo over; exit 4";
 
@@ -20,7 +20,7 @@ fn is_running(world: &World, id: &str) -> bool {
     world.show(id)["state"] == "running"
 }
 
-/// Stops a process until it is continued.
+/// Suspends a process until it is continued.
 fn halt(pid: i32) {
     kill(pid, STOP);
     until_stopped(pid);

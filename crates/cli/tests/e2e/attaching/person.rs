@@ -13,15 +13,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a person waits for should be there within this.
+/// How long a person waits for something to appear.
 const PATIENCE: Duration = Duration::from_secs(15);
 const PROMPT: &str = "person$";
 
-/// Somebody in front of a shell on a terminal of 30 rows and 100 columns. They are gone, and their
-/// tmux server with them, once this is dropped.
+/// A person in front of a shell on a terminal of 30 rows and 100 columns, run by a tmux server that ends when this is
+/// dropped.
 pub struct Person {
     server: String,
-    /// Where its socket is, gone with the world.
+    /// The directory of the server's socket, which is removed with the world.
     directory: PathBuf,
 }
 
@@ -49,7 +49,7 @@ impl Person {
         person
     }
 
-    /// `tmux` on this person's own server.
+    /// A `tmux` command for this person's server.
     fn tmux(&self, args: &[&str]) -> Command {
         let mut tmux = Command::new("tmux");
         tmux.args(["-u", "-L", &self.server, "-f", "/dev/null"]);
@@ -77,7 +77,7 @@ impl Person {
         self.presses("Enter");
     }
 
-    /// The rows of the terminal, without the blank ones at the end.
+    /// The rows of the terminal without the blank ones at the end.
     pub fn sees(&self) -> String {
         self.asks(&["capture-pane", "-p"]).trim_end().to_owned()
     }
@@ -95,7 +95,7 @@ impl Person {
         }
     }
 
-    /// A word tmux knows about the terminal.
+    /// A format variable of tmux that describes the terminal.
     pub fn terminal(&self, word: &str) -> String {
         let format = format!("#{{{word}}}");
         self.asks(&["display-message", "-p", &format])
@@ -103,7 +103,7 @@ impl Person {
             .to_owned()
     }
 
-    /// Attaches to a job, and waits until it shows this.
+    /// Attaches to a job, and waits until this text appears.
     pub fn attaches(&self, options: &str, id: &str, shows: &str) {
         self.enters(&format!(
             "clear; outlive attach {options} {id}; echo code=$?"
@@ -112,7 +112,7 @@ impl Person {
         self.until_sees(shows);
     }
 
-    /// The attached client's process.
+    /// The pid of the attached client.
     pub fn client(&self) -> Option<i32> {
         let shell: i32 = self.terminal("pane_pid").parse().unwrap();
         tree::all().unwrap().into_iter().find(|pid| {
@@ -122,14 +122,14 @@ impl Person {
         })
     }
 
-    /// Leaves, which is said, and has a shell again.
+    /// Leaves the job, and waits for the message and the shell.
     pub fn leaves(&self, id: &str) {
         self.presses("C-]");
         self.until_sees(&format!("left {id}"));
         until("the client is gone", || self.client().is_none());
     }
 
-    /// Their terminal is as a shell's is: lines are edited and shown, the cursor is there.
+    /// Checks that the terminal works for a shell: lines can be edited, echo is on, the cursor is visible.
     pub fn has_a_sane_terminal(&self) {
         let modes = "-e icanon -e echo -e isig -e opost -e icrnl";
         let count = format!("stty -a | tr ' ;' '\\n\\n' | grep -cx {modes}");

@@ -7,7 +7,7 @@ use outlive_testkit::world::World;
 use serde_json::json;
 use std::fs;
 
-/// The screen as `log` shows it.
+/// The screen as `log --screen` prints it.
 fn screen(world: &World, id: &str) -> String {
     world.ok(&["log", id, "--screen"])
 }
@@ -36,7 +36,7 @@ fn attaching_to_a_pager_shows_the_page_it_is_on() {
     person.has_a_sane_terminal();
 }
 
-/// Paints something with everywhere a cursor can go, and leaves the cursor in the middle.
+/// Paints with every kind of attribute and cursor movement, and leaves the cursor in the middle.
 const PAINTING: &str =
     "\\033[2J\\033[5;10H\\033[1;32mgreen\\033[0m\\033[30;96Hright\\033[1;1H日本語\\033[10;20Hhere";
 

@@ -1,4 +1,4 @@
-//! Viewers: the sizes of their terminals, several at once, read-only ones.
+//! Viewers: the sizes of their terminals, several viewers at once, read-only viewers.
 
 use super::person::Person;
 use super::{ANSWERS, is_running};
@@ -19,7 +19,7 @@ fn the_terminal_of_the_job_takes_the_size_of_the_viewer() {
     until_output(&world, &id, "up\r\n");
     let person = Person::sits_down(&world);
     person.attaches("", &id, "30 100");
-    // While bash is in a trap it forgets the same signal.
+    // While bash runs a trap, it loses a second signal of the same kind.
     until_in_front(&world, "sleep");
     person.asks(&["resize-window", "-x", "70", "-y", "20"]);
     person.until_sees("20 70");

@@ -1,4 +1,4 @@
-//! The keepers of a job that waits for input sleep.
+//! The keepers sleep while their job waits for input.
 
 use super::{PIPE, PTY, assert_does_not_await, begin_wait, start, wait_for_input};
 use outlive_testkit::processes::sleeps_for_good;
@@ -19,11 +19,11 @@ fn an_idle_pair_makes_no_system_calls(kind: &[&str], command: &[&str], given_up:
     } else {
         assert_eq!(wait_for_input(&world, &id).code, 0);
     }
-    // Once it has answered it has nothing more to do, but to see that whoever asked is gone.
+    // After this answer the keeper only has to notice that the client is gone.
     world.ok(&["signal", &id, "CONT"]);
     let pair = world.pair(&id);
     let both = [pair.keeper, pair.standby.unwrap()];
-    // A look that was still due finds that nobody asks any more.
+    // The keeper may check the job once more. Then it finds that no client waits.
     until_quiet(pair.keeper);
     until("both are asleep", || {
         both.iter().all(|pid| sleeps_for_good(*pid))
@@ -34,7 +34,7 @@ fn an_idle_pair_makes_no_system_calls(kind: &[&str], command: &[&str], given_up:
     assert_eq!(returned, 0, "{trace}");
 }
 
-/// Waits until a process has not run for longer than a keeper leaves between two looks.
+/// Waits until a process has not run for longer than the time between two checks of a keeper.
 fn until_quiet(pid: i32) {
     let switches = || {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();

@@ -31,7 +31,7 @@ fn wait_for_input(world: &World, id: &str) -> Ran {
     world.outlive(&["wait", id, "--for", "input", "--timeout", "20s", "--json"])
 }
 
-/// Waits until the job waits for this kind of input, and sees that everyone says so.
+/// Waits until the job waits for this kind of input, and checks that all verbs agree.
 fn assert_awaits(world: &World, id: &str, kind: &str) {
     let ran = wait_for_input(world, id);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -46,7 +46,7 @@ fn assert_awaits(world: &World, id: &str, kind: &str) {
     }
 }
 
-/// That it does not wait for input, now or in a while.
+/// Checks that the job does not wait for input, now or a little later.
 fn assert_does_not_await(world: &World, id: &str) {
     let ran = world.outlive(&["wait", id, "--for", "input", "--timeout", "300ms", "--json"]);
     assert_eq!(ran.code, 124, "{ran:?}");
@@ -64,7 +64,7 @@ fn begin_wait(world: &World, id: &str) -> Child {
     waiter
 }
 
-/// Waits for a program that says `ready` once it is about to do what its test is about.
+/// Waits until the job's program prints `ready`. After that it does what the test is about.
 fn until_ready(world: &World, id: &str) {
     until_wrote(world, id, "ready");
 }

@@ -1,4 +1,4 @@
-//! Processes that do not read their input do not wait for it.
+//! Processes that do not read the job's input do not wait for it.
 
 use super::{
     PIPE, PTY, assert_awaits, assert_does_not_await, shell, start, until_ready, wait_for_input,
@@ -85,10 +85,10 @@ fn a_job_with_unread_input_does_not_wait_for_input() {
     assert_awaits(&world, &id, "data");
 }
 
-/// What was sent is answered before the job is said to wait for more, each time.
+/// Each time, the job answers the input before Outlive reports that it waits for more.
 fn each_answer_comes_before_the_next_wait(kind: &[&str]) {
     let world = World::new();
-    // Computes for longer and longer, so that it is looked at just as it is done.
+    // The job computes longer for each line, so that the keeper checks it at many different moments.
     let script = "stty -echo 2>/dev/null
         while read x; do for ((i = 0; i < x * 200; i++)); do :; done; echo \"done $x.\"; done";
     let id = shell(&world, kind, script);
@@ -111,7 +111,7 @@ fn a_terminal_job_waits_for_input_only_after_it_has_read_what_was_sent() {
     each_answer_comes_before_the_next_wait(PTY);
 }
 
-/// A terminal of its own making is not the job's, by whatever name.
+/// A process reads from a terminal that it created itself. That is not the job's terminal, whatever its name.
 #[test]
 fn a_process_that_reads_another_terminal_does_not_wait_for_input() {
     needs!(Python);

@@ -1,4 +1,4 @@
-//! A process that reads its input, by any system call, waits for data.
+//! A process that reads its input waits for data, whichever system call it uses.
 
 use super::{PIPE, assert_awaits, shell, start};
 use outlive_testkit::checks::until_output;
@@ -68,14 +68,14 @@ fn epoll_waits_for_data() {
     );
 }
 
-/// As `pv` reads, and newer `cat`.
+/// `pv` and newer versions of `cat` read like this.
 #[test]
 fn splice_waits_for_data() {
     needs!(Python);
     python_waits_for_data("import os; r, w = os.pipe(); assert os.splice(0, w, 9) == 2");
 }
 
-/// As an event loop with a clock does.
+/// An event loop with timers reads like this.
 #[test]
 fn a_poll_with_a_time_limit_waits_for_data() {
     needs!(Python);

@@ -28,7 +28,7 @@ fn wait_for_input_returns_promptly_once_the_job_waits() {
     }
 }
 
-/// It may come to wait without having given a sign of life.
+/// A job may start to wait for input without having written anything.
 #[test]
 fn wait_for_input_notices_a_job_that_says_nothing() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! At every moment, an output takes at most its bound and one step on the disk.
+//! At no moment does an output take more disk space than its bound and one step.
 
 use super::ground::{ALL, Ground};
 use super::{MIB, is_segmented, most, on_disk};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Looks as often as it can until the job is over; says how often that was.
+/// Checks the disk space as often as possible until the job is over. Returns the number of checks.
 fn watch(world: &World, id: &str, max: u64) -> u64 {
     let live = world.live(id);
     let start = Instant::now();
@@ -42,7 +42,7 @@ fn the_output_never_grows_past_its_bound() {
         |ground| {
             let place = ground.world("8m");
             let size = 300_000_000;
-            // Less than a bound before the bulk, so that it is watched from the beginning.
+            // The pause lets the test start watching before the output comes.
             place.start(
                 "x",
                 "4M",
@@ -58,7 +58,7 @@ fn the_output_never_grows_past_its_bound() {
     );
 }
 
-/// The least bound has the least strides: a page, and a pipe holds more than one.
+/// With the smallest bound, space is freed in the smallest steps, one page each. One read from the pipe can be larger.
 #[test]
 fn the_smallest_bound_is_never_exceeded() {
     needs!(Root, Strace);
@@ -75,7 +75,7 @@ fn the_smallest_bound_is_never_exceeded() {
     );
 }
 
-/// At any moment of a takeover, with any amount of unread output.
+/// Keepers are killed at several points of the output.
 #[test]
 fn a_keeper_that_took_over_keeps_the_bound() {
     needs!(Strace);
@@ -99,7 +99,7 @@ fn a_keeper_that_took_over_keeps_the_bound() {
                         || world.show("x")["output"]["bytes"].as_u64().unwrap() > mebibytes * MIB;
                     until("more has come", far);
                     kill_for_good(world.pair("x").keeper);
-                    // Where that was an heir, this adopts the job.
+                    // If the killed keeper had no standby yet, this adopts the job.
                     world.show("x");
                 }
                 File::create(go).unwrap();
@@ -111,7 +111,7 @@ fn a_keeper_that_took_over_keeps_the_bound() {
     );
 }
 
-/// Each keeper is killed right after it wrote. The next one frees the displaced part before it writes.
+/// Each keeper is killed right after it wrote. The next keeper must free the old part before it writes more.
 #[test]
 fn keepers_killed_before_they_free_space_keep_the_bound() {
     needs!(Strace);

@@ -1,4 +1,4 @@
-//! A line that lost a part to the dropped middle is never treated as a whole line.
+//! A line that is cut by the dropped middle is never treated as a whole line.
 
 use super::bounded;
 use outlive_testkit::world::World;
@@ -7,7 +7,7 @@ use std::ops::Range;
 
 const MARK: &str = " of output were not kept here …]\n";
 
-/// A bounded output of numbers. A number is cut at each end of what was dropped.
+/// A bounded output of numbers. The dropped middle starts and ends inside a number.
 struct Cut {
     world: World,
     id: String,
@@ -42,12 +42,12 @@ impl Cut {
         ran.stdout
     }
 
-    /// What is left of the line that is cut at the end of what was dropped.
+    /// The end of the number in which the dropped middle ends.
     fn rest(&self) -> &str {
         self.whole[self.dropped.end..].lines().next().unwrap()
     }
 
-    /// The lines that are there as a whole.
+    /// The lines that were kept as a whole.
     fn kept(&self) -> Vec<&str> {
         let before = self.whole[..self.dropped.start].rsplit_once('\n').unwrap();
         let after = self.whole[self.dropped.end..].split_once('\n').unwrap();
@@ -74,7 +74,7 @@ fn grep_does_not_match_half_a_line() {
         let shown = stamped.lines().map(|line| line.split_once(' ').unwrap().1);
         assert!(shown.eq(cut.kept()), "{reading:?}");
     }
-    // Also where the part begins with such a half.
+    // This also holds if the selected part starts inside the dropped middle.
     let inside = (cut.dropped.start + 1000).to_string();
     let inside = ["--cursor", &format!("b{inside}"), "--grep", ""];
     let after = cut.whole[cut.dropped.end..].split_once('\n').unwrap().1;
@@ -117,7 +117,7 @@ fn half_a_line_is_shown_after_a_note_about_the_gap() {
     let page: Value = serde_json::from_str(&cut.log(&page)).unwrap();
     assert_eq!(marked(page["text"].as_str().unwrap()), first_lines);
     assert_eq!(page["from_byte"], cut.dropped.end);
-    // The exact bytes stay exact.
+    // The exact bytes have no note about the gap.
     let exact = ["--bytes", &cut.dropped.end.to_string()];
     assert_eq!(cut.log(&exact), after);
     assert_eq!(
@@ -126,7 +126,7 @@ fn half_a_line_is_shown_after_a_note_about_the_gap() {
     );
 }
 
-/// What a budget leaves out behind a gap is where it is said to be.
+/// The command in the note of `--budget` prints the lines that were left out, also after a gap.
 #[test]
 fn the_hint_of_a_budget_after_a_gap_shows_what_was_left_out() {
     let cut = Cut::new();

@@ -1,4 +1,4 @@
-//! The filesystems on which the tests of bounded outputs run.
+//! The filesystems on which the bounded outputs are tested.
 
 use outlive_testkit::processes::{KILL, kill};
 use outlive_testkit::trace::strace;
@@ -7,10 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A filesystem, and whether holes can be punched there.
+/// A filesystem, and whether it can punch holes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ground {
-    /// Where the tests run.
+    /// The filesystem on which the tests run.
     Here,
     Tmpfs,
     HereWithoutHoles,
@@ -24,7 +24,7 @@ pub const ALL: [Ground; 4] = [
     Ground::TmpfsWithoutHoles,
 ];
 
-/// A world on such a ground.
+/// A world on such a filesystem.
 pub struct Grounded {
     pub world: World,
     ground: Ground,
@@ -36,7 +36,7 @@ impl Ground {
         matches!(self, Ground::Here | Ground::Tmpfs)
     }
 
-    /// `size` is what a filesystem in memory holds.
+    /// A world on this filesystem. `size` is the size of a filesystem in memory.
     pub fn world(self, size: &str) -> Grounded {
         let world = World::new();
         let home = world.home();
@@ -62,7 +62,7 @@ fn mount(kind: &str, options: &str, at: &Path) {
 }
 
 impl Grounded {
-    /// A kind of filesystem that really has no holes, and does not count blocks either.
+    /// A world on a filesystem that really cannot punch holes. It does not count blocks either.
     pub fn on_ramfs() -> Grounded {
         let world = World::new();
         fs::create_dir(world.home()).unwrap();
@@ -79,7 +79,7 @@ impl Grounded {
         self.begin(&["run", "--id", id, "--max-output", max, "--shell", script]);
     }
 
-    /// Runs `outlive` so that it, and all it leaves behind, can punch no holes where there are none.
+    /// Runs `outlive`. If the filesystem is to have no holes, `fallocate` fails for all processes that it starts.
     pub fn begin(&self, args: &[&str]) {
         let mut command = self.world.command(args);
         if !self.ground.has_holes() {
@@ -93,7 +93,7 @@ impl Grounded {
             ];
             command = strace(&command, Path::new("/dev/null"), &options);
         }
-        // The tracer lives as long as the job does.
+        // The tracer runs as long as the job, so the test does not wait for it here.
         let (reader, writer) = std::io::pipe().unwrap();
         let mut child = command
             .stdout(writer.try_clone().unwrap())

@@ -1,4 +1,4 @@
-//! What is kept of a bounded output is exact.
+//! The kept part of a bounded output is exact.
 
 use super::ground::{ALL, Ground, Grounded};
 use super::{MIB, assert_kept, bounded, is_segmented, lines, most, on_disk};
@@ -24,7 +24,7 @@ fn a_bounded_output_keeps_its_head_and_its_tail() {
     );
 }
 
-/// Without a tracer's help: this kind has no holes.
+/// This filesystem really has no holes, so no tracer is needed.
 #[test]
 fn the_bound_holds_on_a_filesystem_without_holes() {
     needs!(Root, Strace);
@@ -37,7 +37,7 @@ fn the_bound_holds_on_a_filesystem_without_holes() {
     assert!(!place.world.job_dir(&id).exists());
 }
 
-/// Nor does an output that fits make anything but its file.
+/// On such a filesystem too, an output that fits within the bound is a single file.
 #[test]
 fn a_small_output_is_one_file_on_every_filesystem() {
     needs!(Root, Strace);
@@ -61,7 +61,7 @@ fn the_default_bound_is_64_mib_and_0_keeps_everything() {
         "{dropped}"
     );
     assert_eq!(world.wait(&all)["output"]["dropped_bytes"], 0);
-    // It was asked for, so nothing failed.
+    // The user asked for the limit, so `show` must not report an error.
     let shown = world.ok(&["show", &some]);
     assert!(
         shown.contains(" of it dropped (--max-output), in "),

@@ -1,4 +1,4 @@
-//! `--max-output`: the output is bounded on disk, and what is kept is exact.
+//! `--max-output`: the output takes limited disk space, and what is kept is exact.
 
 mod all_the_while;
 mod cut;
@@ -16,7 +16,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 
 const MIB: u64 = 1024 * 1024;
 
-/// Writes numbered lines of sixteen bytes.
+/// A script that writes numbered lines of 16 bytes.
 fn lines(count: u64) -> String {
     format!("seq -f %015.0f 0 {}", count - 1)
 }
@@ -37,7 +37,7 @@ fn is_segmented(world: &World, id: &str) -> bool {
     world.job_dir(id).join("output.d").is_dir()
 }
 
-/// What the output takes on the disk, as `du` counts it.
+/// The disk space of the output, as `du` counts it.
 fn on_disk(world: &World, id: &str) -> u64 {
     let job = world.job_dir(id);
     let blocks = |path| fs::metadata(path).map_or(0, |metadata| metadata.blocks() * 512);
@@ -46,12 +46,12 @@ fn on_disk(world: &World, id: &str) -> u64 {
     blocks(job.join("output")) + segments.sum::<u64>()
 }
 
-/// The most that an output may take: its bound, a step, and what the filesystem needs for itself.
+/// The largest disk space that an output may take: its bound, one step, and some for the filesystem itself.
 fn most(max: u64) -> u64 {
     max + max / 16 + 64 * 1024
 }
 
-/// A range of the output as it lies in the job's files.
+/// A range of the output, read from the job's files.
 fn stored(world: &World, id: &str, range: Range<u64>) -> Vec<u8> {
     let job = world.job_dir(id);
     let mut files = vec![(0, job.join("output"))];
@@ -73,7 +73,7 @@ fn stored(world: &World, id: &str, range: Range<u64>) -> Vec<u8> {
     bytes
 }
 
-/// Every byte outside the dropped range is where it was written, and the range is as it should be.
+/// Checks that exactly the right range was dropped and that every other byte is in its place.
 fn assert_kept(world: &World, id: &str, max: u64, count: u64) {
     let job = world.show(id);
     let size = count * 16;

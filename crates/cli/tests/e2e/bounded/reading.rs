@@ -43,7 +43,7 @@ fn assert_lines_keep_their_numbers(world: &World) {
             (&json!(from), &json!(from + 1))
         );
     }
-    // A line that is gone: what says so, and the first that is there.
+    // The first line of the page was dropped. The page has a note about that and the first line that was kept.
     let log = page(500_000);
     let first = log["from_line"].as_u64().unwrap();
     assert_eq!(log["from_byte"], log["dropped_ranges"][0][1]);
@@ -84,7 +84,7 @@ fn assert_missing_is_said(world: &World) {
     );
 }
 
-/// Reading by cursor while it writes: nothing twice, nothing missed, and what was dropped is told.
+/// Reading by cursor while the job writes: no byte is missing and none comes twice.
 #[test]
 fn a_cursor_continues_across_the_gap() {
     let world = World::new();
@@ -151,7 +151,7 @@ fn lines_are_found_by_text_and_by_time() {
     assert_eq!(world.outlive(&["log", &id, "--grep", "("]).code, 2);
 }
 
-/// Finding a page of a large output reads little of it.
+/// Reading a page of a large output reads only a small part of the file.
 #[test]
 fn a_page_reads_no_more_than_it_returns() {
     needs!(Strace);

@@ -1,4 +1,4 @@
-//! Outputs stored in segments: with killed keepers, while following, with a copy, on a full disk.
+//! Outputs that are stored in segments: with killed keepers, followed, copied to a log, and on a full disk.
 
 use super::ground::{Ground, Grounded};
 use super::{MIB, assert_kept, expected, is_segmented, line, lines, stored};
@@ -17,8 +17,7 @@ fn size(place: &Grounded) -> u64 {
     place.world.show("x")["output"]["bytes"].as_u64().unwrap()
 }
 
-/// The keepers that come later can punch holes, as none of those before them could, and go on as those
-/// did.
+/// The first keepers cannot punch holes, and the later ones can. The later ones must continue with segments.
 #[test]
 fn keepers_killed_one_after_another_lose_and_repeat_no_byte() {
     needs!(Strace);
@@ -35,7 +34,7 @@ fn keepers_killed_one_after_another_lose_and_repeat_no_byte() {
     assert_kept(&place.world, "x", MIB, count);
 }
 
-/// A job that writes another part of 4096 lines each time it is let.
+/// A job that writes a part of 4096 lines each time the test lets it.
 fn in_parts(place: &Grounded, parts: u64) -> String {
     let go = place.world.path("go");
     format!(
@@ -75,7 +74,7 @@ fn follow_prints_every_byte_once_across_segments() {
     assert_kept(&place.world, "x", 256 * 1024, parts * 4096);
 }
 
-/// By cursor, while what was read before is being dropped.
+/// Reads by cursor while parts that were already read are being dropped.
 #[test]
 fn a_cursor_continues_across_segments() {
     needs!(Strace);
@@ -103,7 +102,7 @@ fn a_cursor_continues_across_segments() {
     assert_eq!(cursor, format!("b{}", parts * 65_536));
 }
 
-/// The caller's log has every byte, also those that the output has dropped before its keeper died.
+/// The log of `detach` has every byte, also those that the output dropped before its keeper died.
 #[test]
 fn the_log_of_a_detached_job_is_complete() {
     needs!(Strace);
@@ -134,8 +133,8 @@ fn the_log_of_a_detached_job_is_complete() {
     }
 }
 
-/// What a full disk cannot take is told; what it has taken is exact, and so is what comes when there is
-/// room again.
+/// The job reports what a full disk could not take. All other bytes are exact, also those that come once there is
+/// space again.
 #[test]
 fn a_full_disk_loses_only_what_does_not_fit() {
     needs!(Root, Strace);

@@ -12,11 +12,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// A job of the home, and what there is to know of it.
+/// A job of the home, and its expected outcome and log.
 struct Kept {
     id: &'static str,
     outcome: fn() -> Value,
-    /// What `wait` ends with.
+    /// The exit code of `wait`.
     code: i32,
     ended_by: &'static str,
     log: &'static str,
@@ -38,10 +38,10 @@ const fn kept(
     }
 }
 
-/// The last two lines of 100,000 are asked for.
+/// The expected last two lines of 100,000.
 const BOUNDED: &str = "99999\n100000\n";
 
-/// Every kind that `home.sh` makes. Older homes may lack the newest ones.
+/// Every kind of job that `home.sh` makes. An older home may lack the newest kinds.
 static KINDS: [Kept; 25] = [
     kept("acked", || exited(0), 0, "itself", ""),
     kept("bounded", || exited(0), 0, "itself", BOUNDED),
@@ -94,23 +94,24 @@ fn not_executable() -> Value {
     json!({ "kind": "not_started", "cause": "not_executable" })
 }
 
-/// The job that nobody has met since its power cut: nothing was said of it yet.
+/// The job that was interrupted by a power cut. No verb has looked at it since, so the older programs printed nothing
+/// about it.
 const UNMET: &str = "interrupted";
 
-/// The session with what nobody has been told, and the kinds of event that are there.
+/// The session with untold events, and the kinds of those events.
 const UNTOLD: &str = "agent";
 const UNTOLD_KINDS: [&str; 5] = ["delegation", "ended", "matched", "quiet", "ready"];
 
-/// A home, and what the programs that made it said of it.
+/// A home, and what the programs that made it printed about it.
 struct Home {
     world: World,
-    /// What `show --json` said of each job, and of the session's inbox.
+    /// The output of `show --json` for each job; below it, that of the session's inbox.
     jobs: Vec<Value>,
     inbox: Value,
 }
 
 impl Home {
-    /// `folder` holds what they said.
+    /// `folder` has what those programs printed.
     fn new(world: World, folder: &Path) -> Home {
         let jobs = fs::read_to_string(folder.join("jobs.jsonl")).unwrap();
         let inbox = fs::read_to_string(folder.join("inbox.json")).unwrap();
@@ -124,7 +125,7 @@ impl Home {
         }
     }
 
-    /// What is known of each of its jobs.
+    /// The expected values of each of its jobs.
     fn kinds(&self) -> impl Iterator<Item = &'static Kept> {
         let said = self.jobs.iter().map(|job| job["id"].as_str().unwrap());
         let known = |id| KINDS.iter().find(|kept| kept.id == id);
@@ -132,7 +133,7 @@ impl Home {
             .map(move |id| known(id).unwrap_or_else(|| panic!("{id} is not among KINDS")))
     }
 
-    /// Checks it with the program that reads it and another one.
+    /// Runs a check with the program that reads this home and another program.
     fn meet(&self, reader: &Path, other: &Path, check: impl Fn(&Home, &Side, &Side)) {
         let side = |outlive| Side {
             world: &self.world,
@@ -142,7 +143,7 @@ impl Home {
     }
 }
 
-/// Checks homes of older releases with the program of this one.
+/// Checks homes of older releases with this release's program.
 fn each_older_home(check: impl Fn(&Home, &Side, &Side)) {
     for release in Release::all() {
         let world = World::new();
@@ -152,10 +153,10 @@ fn each_older_home(check: impl Fn(&Home, &Side, &Side)) {
     }
 }
 
-/// A check of a home with the program that reads it and another one.
+/// A check of a home. It gets the program that reads the home, and another program.
 type Check = dyn Fn(&Home, &Side, &Side);
 
-/// Checks a home of this release with the programs of older ones.
+/// Checks a home of this release with the programs of older releases.
 fn each_newer_home(checks: &[&Check]) {
     let releases = Release::all();
     if releases.is_empty() {
@@ -178,7 +179,7 @@ fn each_newer_home(checks: &[&Check]) {
     }
 }
 
-/// What is said of a job, without where its home is and how it is put in words.
+/// The job as printed, without the path of its output and its preview, which differ.
 fn comparable(job: &Value) -> Value {
     let mut job = job.clone();
     job["output"].as_object_mut().unwrap().remove("path");
@@ -186,7 +187,7 @@ fn comparable(job: &Value) -> Value {
     job
 }
 
-/// Every job is listed, shown, logged and waited for with its own outcome.
+/// Checks that every job is listed, shown, logged and waited for with its own outcome.
 fn assert_jobs_are_read(home: &Home, reader: &Side, said_by: SaidBy) {
     let listed = ids_of(&reader.json(&["list", "--state", "all", "--limit", "100", "--json"]));
     let listed: BTreeSet<&str> = listed.iter().map(String::as_str).collect();
@@ -223,14 +224,14 @@ fn assert_jobs_are_read(home: &Home, reader: &Side, said_by: SaidBy) {
     }
 }
 
-/// Who wrote down what was said of the jobs.
+/// Which release printed the stored answers.
 #[derive(Clone, Copy)]
 enum SaidBy {
     Older,
     Newer,
 }
 
-/// What nobody has been told is told once, and then acked for every release.
+/// Checks that untold events are told once, and that an ack counts for every release.
 fn assert_untold_is_told(home: &Home, reader: &Side, other: &Side) {
     let expected = home.inbox["events"].as_array().unwrap();
     for kind in UNTOLD_KINDS {
@@ -258,7 +259,8 @@ fn assert_untold_is_told(home: &Home, reader: &Side, other: &Side) {
     }
 }
 
-/// What nobody has been told is spared; then all of it can be removed, with what others left half done.
+/// Checks that a prune keeps jobs with untold events, and that after an ack everything can be removed, including files
+/// of unfinished starts.
 fn assert_can_be_pruned(home: &Home, reader: &Side) {
     let pruned = reader.json(&["prune", "--all", "--json"]);
     let spared = pruned["untold"].as_array().unwrap();
@@ -270,7 +272,7 @@ fn assert_can_be_pruned(home: &Home, reader: &Side) {
     reader.ok(&["prune", "--all"]);
     let home = home.world.home();
     let left = names_in(&home.join("jobs"));
-    // A launcher may be at work there; it is removed when it is old enough.
+    // A launcher may still be working there. A later prune removes it.
     let left: Vec<&String> = left
         .iter()
         .filter(|name| !name.starts_with(".new-"))
@@ -278,7 +280,7 @@ fn assert_can_be_pruned(home: &Home, reader: &Side) {
     assert_eq!(left, Vec::<&String>::new());
     for place in ["live", "names", "posts"] {
         let mut left = names_in(&home.join(place));
-        // The ids of posts that were pruned.
+        // This has the IDs of pruned posts, and stays.
         left.retain(|name| name != ".pruned");
         assert_eq!(left, [""; 0], "{place}");
     }

@@ -1,4 +1,4 @@
-//! Keepers of one release and the verbs of another: locks, leftovers, killed keepers, adoption.
+//! Keepers of one release with verbs of another: locks, leftovers, killed keepers, adoption.
 
 use super::both_ways;
 use outlive_testkit::checks::{assert_nothing_is_left, exited, keepings, signaled, until_output};
@@ -19,7 +19,7 @@ fn jobs_of_both_releases_share_one_lock() {
         assert_eq!(shown["waiting_for"]["holder"], holder.as_str(), "{shown}");
         guest.ok(&["stop", &holder]);
         guest.until_shown(&waiter, "state", &json!("running"));
-        // Started only now: of two jobs that wait for a lock, either may get it first.
+        // Started only now, because of two waiting jobs either could get the lock first.
         let last = guest.start(&lock, "exit 3");
         let shown = host.show(&last);
         assert_eq!(shown["state"], "waiting", "{shown}");
@@ -99,7 +99,7 @@ fn the_standby_takes_over_from_a_killed_keeper() {
     });
 }
 
-/// With both keepers killed the other release's pair goes on.
+/// Kills both keepers. A verb of the other release then starts a pair of its own, which adopts the job.
 fn adopted(options: &[&str], script: &str, check: impl Fn(&super::Meeting, &str) + Sync) {
     both_ways(|meeting| {
         let id = meeting.host.start(options, script);
@@ -162,7 +162,7 @@ fn the_log_of_a_detached_job_is_exact_after_an_adoption() {
     });
 }
 
-/// The first release does not know of it, and sees a stop.
+/// The first release has no `--foreground`. It shows such a job as one that is being stopped.
 #[test]
 fn a_job_that_its_container_stops_is_shown_as_stopping() {
     both_ways(|meeting| {

@@ -25,14 +25,14 @@ fn bare(event: &str) -> String {
     format!("{source}:{seq}")
 }
 
-/// One release's `outlive`, which starts that release's keepers, in a test's home.
+/// The `outlive` of one release, used in the home of a test. It starts the keepers of the same release.
 struct Side<'a> {
     world: &'a World,
     outlive: &'a Path,
 }
 
 impl Side<'_> {
-    /// Its `outlive`, with `$GO` set for the jobs it starts.
+    /// Its `outlive`, with `$GO` set for the jobs that it starts.
     fn command(&self, args: &[&str]) -> Command {
         let mut command = self.world.within(self.outlive.to_str().unwrap(), args);
         command.env("GO", go(self.world));
@@ -58,7 +58,7 @@ impl Side<'_> {
         self.json(&["show", id, "--json"])
     }
 
-    /// The code that `wait` ends with.
+    /// The exit code of `wait`.
     fn wait(&self, id: &str) -> i32 {
         self.ran(&["wait", id, "--timeout", "30s"]).code
     }
@@ -68,49 +68,49 @@ impl Side<'_> {
         self.ok(&[&["run"], options, &["--shell", script]].concat())
     }
 
-    /// Whether its `run` has this option.
+    /// Whether `run` of this release has the option.
     fn knows(&self, option: &str) -> bool {
         self.ok(&["run", "--help"]).contains(option)
     }
 
-    /// The job is kept by this release's program.
+    /// Checks that this release's program keeps the job.
     fn assert_keeps(&self, id: &str) {
         let keeper = self.world.pair(id).keeper;
         let program = fs::read_link(format!("/proc/{keeper}/exe")).unwrap();
         assert_eq!(program.parent(), self.outlive.parent());
     }
 
-    /// Waits until `show` says this of a job.
+    /// Waits until `show` prints this value for a job.
     fn until_shown(&self, id: &str, key: &str, value: &Value) {
         until(&format!("{id} is shown with {key} {value}"), || {
             self.show(id)[key] == *value
         });
     }
 
-    /// What this session has not been told: the events, claimed.
+    /// Claims the untold events of this session and returns them.
     fn inbox(&self, session: &str, options: &[&str]) -> Vec<Value> {
         let answer = self.json(&[&["inbox", "--session", session, "--json"], options].concat());
         answer["events"].as_array().unwrap().clone()
     }
 }
 
-/// What one release made and another one meets.
+/// Two releases that use one home.
 struct Meeting<'a> {
     world: &'a World,
-    /// Starts the jobs.
+    /// The release that starts the jobs.
     host: Side<'a>,
-    /// Uses them.
+    /// The release that uses them.
     guest: Side<'a>,
 }
 
 impl Meeting<'_> {
-    /// Lets the jobs go on that wait for `$GO`.
+    /// Lets the jobs continue that wait for `$GO`.
     fn let_go(&self) {
         let_go(self.world);
     }
 }
 
-/// Who is older: the one that started the jobs, or the one that uses them.
+/// Which of the two releases is older: the one that starts the jobs, or the one that uses them.
 #[derive(Clone, Copy, Debug)]
 enum Older {
     Host,
@@ -121,7 +121,7 @@ fn own_outlive() -> PathBuf {
     PathBuf::from(outlive_testkit::programs::outlive())
 }
 
-/// Checks this in both directions with every release that is kept.
+/// Runs a check in both directions with every stored release.
 fn both_ways(check: impl Fn(&Meeting) + Sync) {
     let releases = Release::all();
     let cells: Vec<(&Release, Older)> = releases
@@ -150,7 +150,7 @@ fn both_ways(check: impl Fn(&Meeting) + Sync) {
     });
 }
 
-/// All that the older one says of something, the newer one says too: things are added, none is changed.
+/// Checks that the newer answer has every value of the older one. It may have more keys, but none that differ.
 fn assert_same_as_far_as_known(what: &str, older: &Value, newer: &Value) {
     match (older, newer) {
         (Value::Object(older), Value::Object(newer)) => {

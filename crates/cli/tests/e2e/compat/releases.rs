@@ -5,20 +5,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// One of them.
+/// A stored release.
 pub struct Release {
     pub name: String,
-    /// Beside its `outlive-keeper`.
+    /// The path of its `outlive`. Its `outlive-keeper` lies in the same directory.
     pub outlive: PathBuf,
-    /// What is stored of it.
+    /// The directory in `compat/` that has its files.
     pub folder: PathBuf,
 }
 
-/// The only architecture that programs are kept for.
+/// The only architecture for which programs are stored.
 const MACHINE: &str = "x86_64";
 
 impl Release {
-    /// Every one; none where they cannot be run.
+    /// Every stored release, or none if they cannot run on this machine.
     pub fn all() -> Vec<Release> {
         if let Some(why) = cannot_run() {
             needs::not_run(&why);
@@ -35,7 +35,7 @@ impl Release {
         releases
     }
 
-    /// Unpacked once for all test processes, under the build directory: a folder is never changed.
+    /// Unpacks the programs under the build directory, once for all test processes. Stored releases never change.
     fn unpack(folder: PathBuf) -> Release {
         let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -49,7 +49,7 @@ impl Release {
                 let packed = folder.join(MACHINE).join(format!("{program}.xz"));
                 unpack_program(&packed, &part.path().join(program));
             }
-            // Where another process was quicker, its copy is the same.
+            // If another process was faster, its copy has the same content.
             if fs::rename(part.path(), &unpacked).is_ok() {
                 let _ = part.keep();
             }
@@ -61,7 +61,7 @@ impl Release {
         }
     }
 
-    /// Its home, unpacked as `home` in this directory.
+    /// Unpacks the home of this release into the subdirectory `home`.
     pub fn unpack_home(&self, directory: &Path) {
         let archive = self.folder.join("home.tar.xz");
         let mut tar = Command::new("tar");
@@ -93,8 +93,8 @@ fn cannot_run() -> Option<String> {
         .then(|| "xz is missing (Debian package xz-utils)".to_owned())
 }
 
-/// Through another program: had this process the file open for writing, a child that another test forks
-/// meanwhile would have it too, and nobody could execute it.
+/// Unpacks a program with a shell. If this process had the file open for writing, a child that another test forks at
+/// that moment would have it open too, and nobody could execute it.
 fn unpack_program(packed: &Path, to: &Path) {
     let script = "xz --decompress --stdout \"$1\" >\"$2\" && chmod 755 \"$2\"";
     let mut shell = Command::new("sh");

@@ -79,10 +79,10 @@ fn a_pipe_job_gets_its_input_once_and_its_end() {
         let id = host.ok(&["run", "--stdin", "pipe", "--", "cat"]);
         guest.ok(&["wait", &id, "--for", "input"]);
         for side in [host, guest] {
-            // A repeated write is known by its id, whoever repeats it.
+            // The keeper recognises a repeated write by its ID, whichever release repeats it.
             side.ok(&["send", &id, "one\n", "--write-id", "w"]);
         }
-        // The first release does not say that it was one.
+        // The first release does not report whether a write was a repetition.
         let again = host.json(&["send", &id, "one\n", "--write-id", "w", "--json"]);
         assert!(
             again["repeated"].is_null() || again["repeated"] == true,
@@ -116,7 +116,7 @@ fn both_releases_agree_on_what_was_dropped() {
             assert_eq!(guest.ok(&all), host.ok(&all));
         };
         read();
-        // Whoever goes on with it drops the same.
+        // The keepers of the other release must drop the same parts.
         meeting.world.kill_both(&id);
         read();
         meeting.let_go();

@@ -1,4 +1,5 @@
-//! Events of jobs of one release, told by another: each once, whichever release tells and acks it.
+//! Events of one release's jobs, delivered by another release: each event once, whichever release delivers and acks
+//! it.
 
 use super::{Meeting, bare, both_ways};
 use outlive_testkit::processes::{begin, until_blocked};
@@ -50,7 +51,7 @@ fn readiness_and_matches_of_the_other_release_are_waited_for_and_told() {
     });
 }
 
-/// The first release does not know of this event, and is not disturbed by it.
+/// The first release does not know the event `lingering_ended`, and must ignore it.
 #[test]
 fn a_job_that_left_processes_behind_is_told_and_closed() {
     both_ways(|meeting| {
@@ -111,7 +112,8 @@ fn an_inbox_waiter_is_woken_by_jobs_and_posts_of_the_other_release() {
         let wait = ["inbox", "--session", SESSION, "--wait=30s", "--json"];
         let waiter = begin(guest.command(&wait));
         until_blocked(waiter.id() as i32);
-        // Started after somebody has begun to wait: the launcher rings, then the keeper tells.
+        // The job starts while the waiter waits. The launcher rings the waiter's bell, then the keeper tells it the
+        // end.
         let id = host.start(&["--session", SESSION], "exit 0");
         let answer: Value = serde_json::from_str(&Ran::end_of(waiter).stdout).unwrap();
         assert_eq!(answer["events"][0]["job"], id.as_str());

@@ -11,7 +11,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// A `systemd-inhibit` that writes down how it was called and then does as the real one does.
+/// A `systemd-inhibit` that records its arguments and then acts like the real one.
 fn fake_inhibit(world: &World, script: &str) -> String {
     let bin = world.path("bin");
     fs::create_dir(&bin).unwrap();
@@ -52,7 +52,7 @@ fn holder(world: &World) -> i32 {
     pid_in(&held)
 }
 
-/// The job ends with 3, and nothing of it is left then.
+/// Checks that the job ended with 3 and that no process of it is left.
 fn assert_ended_alone(world: &World) {
     let job = world.wait("d");
     assert_eq!(
@@ -61,7 +61,7 @@ fn assert_ended_alone(world: &World) {
     );
 }
 
-/// Lets the job end; the machine may sleep again then.
+/// Lets the job end, and checks that the machine may sleep again.
 fn assert_awake_no_longer(world: &World, go: &Path, holder: i32) {
     File::create(go).unwrap();
     assert_ended_alone(world);
@@ -86,7 +86,7 @@ fn the_machine_is_kept_awake_as_long_as_the_job_runs() {
     assert_awake_no_longer(&world, &go, holder);
 }
 
-/// The script is one command, since a shell that forks may clear the mask that it was started with.
+/// The script is a single command, because a shell that forks may reset the signal mask that it started with.
 #[test]
 fn the_inhibitor_starts_with_no_signal_blocked() {
     let world = World::new();
@@ -162,7 +162,8 @@ fn keep_awake_says_when_no_inhibitor_is_installed() {
     assert_eq!(world.wait("d")["exit_code"], 3);
 }
 
-/// A keeper that is not the parent of what its predecessor started ends the doorbells of that, and nothing else.
+/// The new keeper is not the parent of the processes that its predecessor started. Of those, it must end only the
+/// doorbells.
 #[test]
 fn the_machine_is_kept_awake_when_both_keepers_have_been_replaced_after_the_end() {
     let world = World::new();
@@ -186,7 +187,7 @@ fn the_machine_is_kept_awake_when_both_keepers_have_been_replaced_after_the_end(
     until("nothing holds off sleep any more", || !is_alive(holder));
 }
 
-/// There is a program to ask with, and nobody to ask.
+/// The program `systemd-inhibit` exists, but logind does not run.
 #[test]
 fn keep_awake_says_when_logind_is_not_running() {
     if outlive_sys::offers::systemd() {

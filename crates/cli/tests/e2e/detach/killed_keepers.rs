@@ -87,7 +87,7 @@ fn a_keeper_killed_between_output_and_log_loses_no_byte() {
         until_closed(&world, "d");
         assert_eq!(read(&log), "before\none\ntwo\n", "{hook}");
         assert_eq!(world.output("d"), b"one\ntwo\n");
-        // Killed once the end was written, its heir comes after whoever waited for that.
+        // If the keeper was killed after it wrote the end, `wait` returned before the new keeper was recorded.
         until("its heir has said so", || {
             world.events("d", "kept").len() == 2
         });
@@ -101,7 +101,7 @@ fn other_writers_of_the_log_lose_nothing_while_the_keepers_are_dead() {
     detach_in_two_parts(&world, "d", &log, &go, "echo second");
     world.kill_both("d");
     append(&log, "somebody else\n");
-    // Adopted before it ends: what a job writes last, kept by nobody, is nobody's.
+    // Adopt the job before it ends. Without a keeper, its last output would be lost.
     assert_eq!(world.show("d")["state"], "running");
     File::create(go).unwrap();
     assert_eq!(world.wait("d")["exit_code"], 0);

@@ -1,4 +1,4 @@
-//! What reaches the log of `detach`, and which logs are refused.
+//! What is written to the log of `detach`, and which logs are refused.
 
 use super::{append, detach, detach_in_two_parts, read, until_closed};
 use outlive_testkit::checks::exited;
@@ -62,7 +62,7 @@ fn output_of_lingering_processes_reaches_the_log() {
     let script = format!("({}; echo late) & echo early; exit 4", loop_until(&go));
     detach(&world, "d", &log, &script);
     assert_eq!(world.wait("d")["exit_code"], 4);
-    // The subshell, and what it sleeps with where it does.
+    // The subshell, and a `sleep` if there is one at this moment.
     let lingering = world.show("d")["lingering"].as_u64().unwrap();
     assert!((1..=2).contains(&lingering), "{lingering}");
     assert_eq!(read(&log), "early\n");

@@ -1,4 +1,4 @@
-//! `detach`: a job whose output also appends to a file.
+//! `detach`: a job whose output is also appended to a file.
 
 mod keep_awake;
 mod killed_keepers;
@@ -21,7 +21,7 @@ fn append(path: &Path, content: &str) {
     file.write_all(content.as_bytes()).unwrap();
 }
 
-/// Detaches a shell string, which must succeed; returns the pid it printed.
+/// Detaches a shell job, which must succeed; returns the pid that was printed.
 fn detach(world: &World, id: &str, log: &Path, script: &str) -> i32 {
     let log = log.to_str().unwrap();
     let ran = world.outlive(&["detach", "--id", id, log, "--", "bash", "-c", script]);
@@ -35,22 +35,22 @@ fn detach(world: &World, id: &str, log: &Path, script: &str) -> i32 {
     pid.parse().unwrap()
 }
 
-/// The job is over: nothing more can come, and the keepers have let go of the log.
+/// Waits until the job is over. Then no output can follow, and the keepers have closed the log.
 fn until_closed(world: &World, id: &str) {
     until("nothing of it is left", || {
         world.events(id, "closed").len() == 1 && !world.live(id).exists()
     });
 }
 
-/// Detaches a job that writes `first` and does the rest once `go` is there; returns once the log has
-/// what it wrote.
+/// Detaches a job that writes `first`, and does the rest once the file `go` exists. Returns once `first` is in the
+/// log.
 fn detach_in_two_parts(world: &World, id: &str, log: &Path, go: &Path, rest: &str) {
     let script = format!("echo first; {}; {rest}", loop_until(go));
     detach(world, id, log, &script);
     until("the first is there", || read(log) == "first\n");
 }
 
-/// Kills the keeper; returns once the standby acts in its place.
+/// Kills the keeper, and returns once the standby has taken over.
 fn take_over(world: &World, id: &str) {
     let pair = world.pair(id);
     kill(pair.keeper, KILL);

@@ -1,4 +1,4 @@
-//! Doorbells of the configuration, rung by the end of a real job.
+//! Configured doorbells, rung by the end of a real job.
 
 use super::{Heard, command_bell, configure, end_of, until_stands, web_server, webhook};
 use outlive_testkit::ran::Ran;
@@ -9,7 +9,7 @@ use std::fs;
 
 const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 
-/// A job with something to say and something to hide.
+/// Runs a job whose output has a secret and other text.
 fn talk(world: &World) -> String {
     let script = format!("echo \"token {TOKEN}\"; echo last words; exit 3");
     let mut command = world.command(["run", "--shell", &script]);
@@ -18,7 +18,7 @@ fn talk(world: &World) -> String {
     ran.stdout.trim_end().to_owned()
 }
 
-/// The whole block an agent would read, without what is secret.
+/// Checks that the event has the whole text for an agent, without the secret.
 fn assert_full(event: &Value, id: &str) {
     let text = event["text"].as_str().unwrap();
     let first = format!("Job {id} failed with exit code 3 after ");
@@ -66,7 +66,7 @@ fn a_webhook_gets_the_whole_event_signed() {
     );
     until_stands(&world, &id, "rung", 1);
     world.until_over(&id);
-    // Nowhere but where the user put it.
+    // The secrets must be only where the user put them.
     let spec = fs::read_to_string(world.job_dir(&id).join("spec.json")).unwrap();
     assert!(
         !spec.contains("s3cret") && !spec.contains("t0ken"),
@@ -103,7 +103,7 @@ fn a_command_gets_the_whole_event() {
     assert_full(&events[0], &id);
 }
 
-/// A job has the doorbells that there were when it was started.
+/// A job keeps the doorbells that were configured when it started.
 #[test]
 fn a_later_configuration_does_not_change_a_command() {
     let world = World::new();

@@ -9,7 +9,7 @@ use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::fs;
 
-/// A command, what ends it, and what is told.
+/// A command, how it ends, and what the doorbell must be told.
 struct End {
     words: &'static [&'static str],
     stopped: bool,
@@ -103,7 +103,8 @@ fn on_end_runs_in_the_directory_and_environment_of_the_job() {
     assert_eq!(fs::read_to_string(said).unwrap(), expected);
 }
 
-/// It begins as other programs do, and what it leaves running is its own.
+/// The command starts with default signals like other programs. A process that it leaves running is not a process of
+/// the job.
 #[test]
 fn on_end_starts_with_default_signals_and_may_leave_processes() {
     let world = World::new();
@@ -116,7 +117,7 @@ fn on_end_starts_with_default_signals_and_may_leave_processes() {
         masks.display(),
         left.display()
     );
-    // Whatever whoever started the job ignores.
+    // The launcher may ignore signals. The doorbell command must not inherit that.
     let run = world.command(["run", "--on-end", &bell, "--", "true"]);
     let deaf = ["-c", "trap '' INT QUIT TERM CHLD; exec \"$@\"", "sh"];
     let id = Ran::of(&mut behind("sh", deaf, &run))
@@ -125,17 +126,19 @@ fn on_end_starts_with_default_signals_and_may_leave_processes() {
         .to_owned();
     world.until_over(&id);
     let masks = fs::read_to_string(masks).unwrap();
-    // Nothing blocked; nothing ignored but what glibc keeps to itself; its three files and that of `ls`.
+    // No signal is blocked, and none ignored except those that glibc reserves. Four descriptors are open: the three
+    // standard ones and the directory that `ls` reads.
     let plain = "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n4\n";
     assert_eq!(masks.replace("180000000\n", "000000000\n"), plain);
     assert_eq!(world.show(&id)["lingering"], 0);
     let left = pid_in(&left);
     assert!(is_alive(left));
-    // Nothing marks it as this world's.
+    // Its environment is empty, so the end of the test would not find it.
     kill_for_good(left);
 }
 
-/// A shell that becomes its last command passes on the signals that were blocked when it began.
+/// A shell that replaces itself by its last command passes on the signals that were blocked at its start. Then
+/// `timeout` would not work.
 #[test]
 fn a_doorbell_command_is_ended_by_its_timeout() {
     let world = World::new();
@@ -170,7 +173,7 @@ fn on_end_runs_though_the_directory_is_gone() {
     assert_eq!(heard.events().len(), 1);
 }
 
-/// It is handed on to whoever the command tells, so it is without secrets, as what configured ones get.
+/// The doorbell command may pass the event on, so secrets are left out, as for configured doorbells.
 #[test]
 fn a_secret_in_the_command_is_left_out_of_what_on_end_gets() {
     let world = World::new();
@@ -183,6 +186,6 @@ fn a_secret_in_the_command_is_left_out_of_what_on_end_gets() {
     let command = events[0]["data"]["command"].as_str().unwrap();
     assert!(command.starts_with("true "), "{command}");
     assert!(!events[0].to_string().contains(token), "{}", events[0]);
-    // The record has it as it was.
+    // The job's own record has the full command.
     assert_eq!(world.show(&id)["command"], script.as_str());
 }

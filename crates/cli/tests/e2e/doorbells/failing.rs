@@ -1,4 +1,4 @@
-//! A doorbell that fails is rung again, and `show` tells how it failed.
+//! A doorbell that fails is rung again, and `show` prints the reason.
 
 use super::{Heard, command_bell, configure, standing, until_stands};
 use outlive_testkit::waiting::until;
@@ -20,7 +20,7 @@ fn a_failed_doorbell_is_rung_again() {
     let shown = world.ok(&["show", &id]);
     let said = "doorbell  on-end to be rung again after 1 attempt: ended with 4: oh no\n";
     assert!(shown.contains(said), "{shown}");
-    // The job itself is over, and only its doorbell is not.
+    // The job has ended; only its doorbell has not.
     let job = world.show(&id);
     assert_eq!(
         (job["state"].as_str(), job["lingering"].as_u64()),
@@ -38,7 +38,7 @@ fn a_failed_doorbell_is_rung_again() {
     assert!((1000..5000).contains(&waited), "{waited}");
 }
 
-/// When an attempt was over, in milliseconds since boot.
+/// When an attempt was finished, in milliseconds since boot.
 fn rung_at(world: &World, id: &str, attempt: usize) -> u64 {
     let journal = world.journal(id);
     let mut rings = journal
@@ -63,7 +63,6 @@ fn a_doorbell_command_that_cannot_be_executed_has_failed() {
     assert!(failure.contains("/nowhere/at-all"), "{failure}");
 }
 
-/// Of many, each stands for itself.
 #[test]
 fn a_failing_doorbell_does_not_delay_the_others() {
     let world = World::new();
@@ -81,7 +80,7 @@ fn a_failing_doorbell_does_not_delay_the_others() {
     assert!(shown.contains("doorbell  mine to be rung again"), "{shown}");
 }
 
-/// What a command says of its failing may be what it was given.
+/// An error message of the command may repeat a secret that it was given.
 #[test]
 fn secrets_in_a_failure_can_be_left_out() {
     let world = World::new();
@@ -99,7 +98,7 @@ fn secrets_in_a_failure_can_be_left_out() {
     }
 }
 
-/// A stop of an ended job gives up its failed doorbells, so that nothing of the job stays behind.
+/// Stopping an ended job gives up its failed doorbells, so that nothing of the job stays behind.
 #[test]
 fn a_stop_after_the_end_gives_up_what_has_failed() {
     let world = World::new();
@@ -116,7 +115,7 @@ fn a_stop_after_the_end_gives_up_what_has_failed() {
     assert_eq!(stands["failure"], "ended with 4");
 }
 
-/// A doorbell that has not rung yet still rings.
+/// Stopping an ended job does not interrupt the first attempt of a doorbell.
 #[test]
 fn a_stop_after_the_end_leaves_a_first_ring_alone() {
     let world = World::new();
@@ -134,7 +133,7 @@ fn a_stop_after_the_end_leaves_a_first_ring_alone() {
     world.until_over(&id);
 }
 
-/// Of such a job a doorbell is all that is left, and whoever meets it is told so.
+/// Only the doorbell of this job is left, and `prune` and `stop` say so.
 #[test]
 fn prune_says_that_it_keeps_a_job_for_its_doorbell() {
     let world = World::new();
@@ -153,7 +152,7 @@ fn prune_says_that_it_keeps_a_job_for_its_doorbell() {
     assert_eq!(pruned.stderr, words);
     let answer = world.json(&["prune", "--all", "--force", "--json"]);
     assert_eq!(answer["busy"], serde_json::json!([id]));
-    // Not asked for, so not spoken of.
+    // `--older-than` does not select this job, so there is no message about it.
     let pruned = world.outlive(&["prune", "--older-than", "1h"]);
     assert_eq!(pruned.stderr, "");
 

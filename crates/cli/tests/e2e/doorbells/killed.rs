@@ -1,4 +1,4 @@
-//! Keepers killed while a doorbell rings: it rings at least once, and that is recorded.
+//! Keepers are killed while a doorbell rings. It rings at least once, and that is recorded.
 
 use super::{Heard, standing, until_stands};
 use outlive_testkit::checks::{every, keepings};
@@ -32,7 +32,7 @@ fn the_keeper_that_takes_over_rings() {
         let keeper = world.pair("job").keeper;
         let_go(&world);
         until("it is killed", || !is_alive(keeper));
-        // A later verb is all that is needed.
+        // If both keepers were killed, a later verb is enough to get the doorbell rung.
         until_stands(&world, "job", "rung", 1);
         world.until_over("job");
         assert_eq!(world.show("job")["exit_code"], 3);
@@ -45,20 +45,20 @@ fn the_keeper_that_takes_over_rings() {
     });
 }
 
-/// The pids that doorbells wrote down.
+/// The pids that doorbell commands wrote to a file.
 fn rung_by(path: &Path) -> Vec<i32> {
     let text = fs::read_to_string(path).unwrap_or_default();
     text.lines().map(|line| line.parse().unwrap()).collect()
 }
 
-/// The heir does not leave its predecessor's doorbell running beside its own.
+/// The new keeper ends its predecessor's doorbell command.
 #[test]
 fn two_keepers_never_ring_at_once() {
     for both in [false, true] {
         let world = World::new();
         let (pids, fifo) = (world.path("pids"), world.path("fifo"));
         make_fifo(&fifo);
-        // Held, so that one that opens it does not hang for want of the other end.
+        // Held open, so that opening it does not block when the other end is missing.
         let held = File::options().read(true).write(true).open(&fifo).unwrap();
         let bell = format!(
             "echo $$ >> {}; read -r line < {}",
@@ -82,7 +82,7 @@ fn two_keepers_never_ring_at_once() {
     }
 }
 
-/// Without its standby a keeper rings all the same.
+/// A keeper without a standby rings too.
 #[test]
 fn a_keeper_alone_rings() {
     let world = World::new();

@@ -22,7 +22,7 @@ fn configure(world: &World, text: &str) {
     fs::write(world.home().join("config.toml"), text).unwrap();
 }
 
-/// A web server that answers one post with this status; returns its address and what it was sent.
+/// A web server that answers one request with this status. Returns its address, and the request once it came.
 fn web_server(status: &'static str) -> (String, JoinHandle<(String, Vec<u8>)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -48,7 +48,7 @@ fn webhook(url: &str, rest: &str) -> String {
     format!("[[doorbell]]\nname = \"ops\"\nkind = \"webhook\"\nurl = \"{url}\"\n{rest}\n")
 }
 
-/// A file that doorbells append their events to, one a line.
+/// A file to which doorbells append their events, one per line.
 struct Heard {
     path: PathBuf,
 }
@@ -59,9 +59,9 @@ impl Heard {
         Heard { path }
     }
 
-    /// The command of a doorbell that does so.
+    /// A doorbell command that appends its event to the file.
     fn command(&self) -> String {
-        // In one write, so that one that is killed leaves a whole line or none.
+        // One write, so that a command that is killed leaves a whole line or none.
         format!("printf '%s\\n' \"$(cat)\" >> {}", self.path.display())
     }
 
@@ -72,7 +72,7 @@ impl Heard {
     }
 }
 
-/// The id of a job's end.
+/// The ID of the event of a job's end.
 fn end_of(world: &World, id: &str) -> String {
     let journal = world.journal(id);
     let ended = journal
@@ -81,12 +81,12 @@ fn end_of(world: &World, id: &str) -> String {
     world.event_id(id, &ended.unwrap()["seq"])
 }
 
-/// How the only doorbell of a job stands.
+/// The state of the only doorbell of a job, as `show` prints it.
 fn standing(world: &World, id: &str) -> Value {
     world.show(id)["doorbells"][0].clone()
 }
 
-/// Waits until the only doorbell of a job stands like this.
+/// Waits until the only doorbell of a job has this state and number of attempts.
 fn until_stands(world: &World, id: &str, state: &str, attempts: u64) {
     until(&format!("it is {state} after {attempts}"), || {
         let bell = standing(world, id);
@@ -94,7 +94,7 @@ fn until_stands(world: &World, id: &str, state: &str, attempts: u64) {
     });
 }
 
-/// A command in the configuration's doorbell `mine`.
+/// A configuration with the doorbell `mine`, which runs this command.
 fn command_bell(command: &str, rest: &str) -> String {
     let command = command.replace('\\', "\\\\").replace('"', "\\\"");
     format!("[[doorbell]]\nname = \"mine\"\nkind = \"command\"\ncommand = \"{command}\"\n{rest}\n")

@@ -12,7 +12,7 @@ use std::process::Stdio;
 const EVENT: &str =
     r#"{"event":"1pzrj72dak:7","kind":"ended","text":"-u job ended\nexit <b>3</b>\\n"}"#;
 
-/// Rings with this event on standard input, found programs being only those of `path`.
+/// Rings a doorbell with this event on standard input. If `path` is given, programs are found only there.
 fn ring(world: &World, name: &str, event: &[u8], path: Option<&str>) -> Ran {
     let file = world.path("event");
     fs::write(&file, event).unwrap();
@@ -24,7 +24,7 @@ fn ring(world: &World, name: &str, event: &[u8], path: Option<&str>) -> Ran {
     Ran::of(&mut command)
 }
 
-/// A `notify-send` that writes its arguments down, one a line.
+/// A `notify-send` that records its arguments, one per line.
 fn fake_notify_send(world: &World) -> (String, PathBuf) {
     let directory = world.path("bin");
     let said = world.path("said");
@@ -75,7 +75,7 @@ fn the_test_ring_reports_a_failing_webhook() {
     assert!(!ran.stderr.contains("t0ken"), "{ran:?}");
 }
 
-/// A post that should be signed and cannot be is not sent.
+/// A webhook that must be signed is not called if its secret is missing.
 #[test]
 fn a_missing_secret_keeps_it_from_ringing() {
     let world = World::new();
@@ -87,7 +87,7 @@ fn a_missing_secret_keeps_it_from_ringing() {
         ("secret_env = \"OUTLIVE_NOT_SET\"", "OUTLIVE_NOT_SET"),
         (file.as_str(), "chmod 600"),
     ] {
-        // Nobody is at port 9: trying to connect would be another error.
+        // No server listens on port 9, so a connection attempt would give another error.
         configure(&world, &webhook("http://127.0.0.1:9/", rest));
         let ran = ring(&world, "ops", EVENT.as_bytes(), None);
         assert_eq!(ran.code, 125, "{ran:?}");
@@ -177,7 +177,7 @@ fn the_list_of_doorbells_shows_no_secret() {
     assert!(ran.stderr.contains("config.toml has ops, me"), "{ran:?}");
 }
 
-/// The home's file comes first, then the user's.
+/// The file in the home is read; without it, the user's file.
 #[test]
 fn the_configuration_is_found_and_checked() {
     let world = World::new();

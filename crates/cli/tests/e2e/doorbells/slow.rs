@@ -1,4 +1,4 @@
-//! A slow doorbell delays nobody.
+//! A slow doorbell delays nothing else.
 
 use super::{command_bell, configure, standing, until_stands};
 use outlive_testkit::gate::make_fifo;
@@ -10,7 +10,7 @@ use serde_json::json;
 use std::fs::{self, OpenOptions};
 use std::path::PathBuf;
 
-/// A doorbell that rings until the test writes to its pipe.
+/// A doorbell that does not return until the test writes to its pipe.
 struct Slow {
     fifo: PathBuf,
     pid: PathBuf,
@@ -58,7 +58,8 @@ fn the_end_is_known_while_a_doorbell_rings() {
     assert_eq!(standing(&world, "job"), waiting);
     let shown = world.ok(&["show", "job"]);
     assert!(shown.contains("doorbell  on-end being rung\n"), "{shown}");
-    // Not a process of the job, and not gone with its record.
+    // The command of the doorbell is no process of the job: these verbs do not end it, and it protects the job's
+    // record.
     world.ok(&["stop", "job"]);
     world.ok(&["signal", "job", "KILL"]);
     world.ok(&["prune", "--all", "--force"]);
@@ -71,7 +72,7 @@ fn the_end_is_known_while_a_doorbell_rings() {
     assert_eq!(world.listed(&[]), [""; 0]);
 }
 
-/// What it hears of is on the disk before it rings.
+/// The end is in the journal before the doorbell rings.
 #[test]
 fn a_doorbell_rings_after_the_end_is_recorded() {
     let world = World::new();
@@ -103,7 +104,7 @@ fn the_inbox_does_not_wait_for_a_doorbell() {
     world.until_over(&id);
 }
 
-/// One that hangs is killed with all it started, and has failed.
+/// A doorbell command that hangs is killed with its process group, and counts as failed.
 #[test]
 fn a_doorbell_that_hangs_is_killed_with_its_group() {
     let world = World::new();
@@ -123,7 +124,8 @@ fn a_doorbell_that_hangs_is_killed_with_its_group() {
     }
 }
 
-/// What a stop cannot reach and still holds the output is not waited for, also not after a doorbell.
+/// A process that `stop` cannot reach holds the output open. The job does not wait for it, neither before nor after
+/// the doorbell.
 #[test]
 fn a_stopped_job_is_over_once_it_has_rung_though_its_output_is_held_open() {
     let world = World::new();

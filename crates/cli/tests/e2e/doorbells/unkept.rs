@@ -1,4 +1,4 @@
-//! Doorbells ring for ends that no keeper saw, once somebody finds out.
+//! Doorbells ring for an end that no keeper saw, as soon as a verb finds it.
 
 use super::{Heard, end_of, until_stands};
 use crate::adoption::rewrite;
@@ -21,7 +21,7 @@ fn assert_heard(world: &World, heard: &Heard, kind: &str) {
     assert_eq!(world.events("job", "ended").len(), 1);
 }
 
-/// Starts the job `job` with a doorbell.
+/// Runs the job `job` with a doorbell.
 fn run(world: &World, heard: &Heard, hooks: &str, words: &[&str]) -> Ran {
     let args = ["run", "--id", "job", "--on-end", &heard.command()];
     let mut command = world.command(args);
@@ -53,14 +53,15 @@ fn a_doorbell_rings_for_a_job_of_another_boot() {
     });
     let job = world.show("job");
     assert_eq!(job["outcome"]["kind"], "lost", "{job}");
-    // Whoever has its numbers now is left alone, also by the pair that rings.
+    // The pids of the job may belong to other processes since the restart. The pair that rings must leave them alone
+    // too.
     assert_eq!(job["lingering"], 0, "{job}");
     world.ok(&["stop", "job"]);
     assert_heard(&world, &heard, "lost");
     assert!(is_alive(leader));
 }
 
-/// Rung in part when the machine was restarted: the rest is rung after it.
+/// The machine was restarted while doorbells were ringing. The others ring after the restart.
 #[test]
 fn a_doorbell_rings_for_a_job_that_ended_before_a_restart() {
     let world = World::new();
@@ -82,7 +83,7 @@ fn a_doorbell_rings_for_a_job_that_ended_before_a_restart() {
     assert_eq!(world.show("job")["exit_code"], 3);
 }
 
-/// Where no keeper can be had at all, that is said, at once and of the doorbell too.
+/// If no keeper can be started at all, the job is not started, and its doorbell is given up with that reason.
 #[test]
 fn doorbells_are_given_up_for_a_job_that_no_keeper_can_be_started_for() {
     let world = World::new();

@@ -10,7 +10,7 @@ use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 
-/// Leaves a process behind that writes, waits for `go`, writes again and stays.
+/// A script that leaves a process behind, which writes, waits for `go`, writes again and stays.
 fn leaves_one_behind(world: &World) -> String {
     format!(
         "setsid sh -c 'echo early; {}; echo late; exec sleep 60' & exit 0",
@@ -88,8 +88,8 @@ fn a_lingering_process_that_ends_by_itself_closes_the_job() {
     world.until_nothing_runs();
 }
 
-/// Runs a job that leaves a process behind, which does the rest once it has written its pid, and
-/// then ends with `code`. Returns its id, its end, and that pid.
+/// Runs a job that leaves a process behind and ends with `code`. That process runs `first`, writes its pid, and runs
+/// `rest`.
 fn leaving(world: &World, options: [&str; 4], first: &str, rest: &str, code: i32) -> Left {
     let pid = world.path("pid");
     let script = format!(
@@ -122,7 +122,7 @@ fn leftovers_stop_ends_every_process_that_the_leader_leaves_behind() {
     assert_eq!(job["ended_by"], "itself");
     world.until_nothing_runs();
     assert!(!is_alive(pid));
-    // The shell may also say what became of its `sleep`.
+    // The shell may also print a message about the end of its `sleep`.
     assert!(world.output(&id).ends_with(b"asked\n"));
     assert_eq!(world.show(&id)["lingering"], 0);
     assert_eq!(world.events(&id, "ended").len(), 1);

@@ -1,4 +1,4 @@
-//! The end of a job: exact, and recorded once whatever races.
+//! The end of a job is exact, and recorded once, whatever happens at the same time.
 
 mod leftovers;
 mod once;
@@ -10,7 +10,7 @@ use outlive_testkit::world::World;
 use serde_json::Value;
 use std::path::Path;
 
-/// The one end in the journal.
+/// The `ended` event of the journal, which must be the only one.
 fn only_end(world: &World, id: &str) -> Value {
     let mut ends = world.events(id, "ended");
     assert_eq!(ends.len(), 1, "{ends:?}");

@@ -1,4 +1,4 @@
-//! A job ends once, though stops, timeouts and its own exit race.
+//! A job ends once, even if stops, timeouts and its own exit happen at the same time.
 
 use super::only_end;
 use outlive_testkit::checks::{exited, signaled};
@@ -27,7 +27,7 @@ fn two_stoppers_while_jobs_exit_leave_one_end_each() {
     }
 }
 
-/// Whichever came first, outcome and cause belong together.
+/// Checks that the job ended once, and that the outcome fits the cause.
 fn assert_one_consistent_end(world: &World, id: &str) {
     let end = only_end(world, id);
     let asked = world.events(id, "stop_requested").len();

@@ -41,7 +41,7 @@ fn the_duration_is_from_start_to_end() {
     world.wait(&id);
     let job = world.show(&id);
     let duration = job["duration_ms"].as_u64().unwrap();
-    // A start is noticed a moment after it has happened, on a busy machine a longer one.
+    // The keeper notices the start a little late, and on a busy machine later.
     assert!((200..10_000).contains(&duration), "{duration} ms");
     let (started, ended) = (moment(&job["started_at"]), moment(&job["ended_at"]));
     assert!(started < ended, "{started} {ended}");
@@ -158,7 +158,7 @@ fn twenty_megabytes_written_just_before_the_exit_are_all_there() {
 #[test]
 fn output_left_in_the_pipe_at_the_exit_is_kept() {
     let world = World::new();
-    // One write as large as the pipe, then the end: nothing may be left in it.
+    // The job fills the pipe with one write and ends. The keeper must read all of it.
     let ids: Vec<String> = (0..20)
         .map(|_| world.shell("head -c 65536 /dev/zero"))
         .collect();

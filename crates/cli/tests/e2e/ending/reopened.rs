@@ -1,11 +1,11 @@
-//! A job may reopen its output by name after every process closed it.
+//! A job may open its output by name again after all its processes have closed it.
 
 use outlive_testkit::processes::until_blocked;
 use outlive_testkit::scripts::{go, let_go, loop_until};
 use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 
-/// More than a pipe holds: somebody has to take it for the job to go on.
+/// More than a pipe can hold, so the job can continue only if the keeper reads.
 const MUCH: usize = 200_000;
 
 #[test]
@@ -19,7 +19,7 @@ fn output_written_through_a_reopened_descriptor_is_kept() {
     );
     let id = world.shell(&script);
     until("it is closed", || closed.exists());
-    // It has seen that then.
+    // Then the keeper has noticed that the output was closed.
     until_blocked(world.pair(&id).keeper);
     let_go(&world);
     let job = world.wait(&id);

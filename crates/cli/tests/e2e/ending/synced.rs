@@ -1,4 +1,4 @@
-//! The end is synced to disk before anybody is told.
+//! The end is synced to disk before any client is told.
 
 use super::only_end;
 use outlive_testkit::gate::Gate;
@@ -23,7 +23,7 @@ fn nobody_is_told_before_the_end_is_in_the_journal() {
     assert_eq!(world.events(&id, "ended").len(), 0);
     assert_eq!(world.output(&id), b"x\n");
     assert_eq!(world.show(&id)["state"], "running");
-    // A second one waits in vain too, and says so.
+    // A second waiter gets no answer either, and times out.
     assert_eq!(
         world.outlive(&["wait", &id, "--timeout", "200ms"]).code,
         124
@@ -44,7 +44,7 @@ fn the_end_is_in_the_journal_while_the_keeper_has_told_nobody_yet() {
     let keeper = world.until_keeper_stops(&id);
     assert_eq!(only_end(&world, &id)["outcome"]["code"], 6);
     assert_eq!(waiter.try_wait().unwrap(), None);
-    // Whoever asks now reads it there, keeper or not.
+    // A client that asks now reads the end in the journal, without the keeper.
     assert_eq!(world.wait(&id)["exit_code"], 6);
     kill(keeper, CONT);
     assert_eq!(waiter.wait().unwrap().code(), Some(6));
@@ -74,14 +74,14 @@ fn output_and_journal_are_synced_before_the_waiter_is_told() {
     );
 }
 
-/// A power loss after that must not lose what was told, nor who else is to be told.
+/// A power loss after the answer must not lose the end, nor the fact that the session still has to be told.
 #[test]
 fn the_directories_of_the_job_are_synced_before_the_waiter_is_told() {
     needs!(Strace);
     assert_findable_before_the_end("", LONG);
 }
 
-/// It is over before its standby has begun.
+/// This job ends before its standby has started to sync.
 #[test]
 fn a_job_that_ends_at_once_is_synced_before_the_waiter_is_told() {
     needs!(Strace);
@@ -94,13 +94,13 @@ fn the_keeper_syncs_the_end_if_the_standby_dies_during_it() {
     assert_findable_before_the_end("standby:Syncs=kill", LONG);
 }
 
-/// Its keeper may have died between writing it and syncing it.
+/// The killed keeper may have died between writing the end and syncing it.
 #[test]
 fn an_heir_syncs_the_end_it_finds_before_it_tells() {
     needs!(Strace);
     let world = World::new();
     let calls = traced_end(&world, "keeper:EndedRecorded=kill", LONG);
-    // When the kill is seen here, others may have gone on.
+    // Other processes may have continued before the kill appears in the trace.
     let written = calls
         .iter()
         .position(|call| is_end(call))
@@ -110,7 +110,7 @@ fn an_heir_syncs_the_end_it_finds_before_it_tells() {
         after.iter().any(|call| call.contains("killed by SIGKILL")),
         "{calls:#?}"
     );
-    // The waiter may meet it at the same time, and is held to the same.
+    // The waiting client may find the end at the same time. It must sync the journal first, too.
     let noted = |call: &&String| call.contains("write(") && call.contains("/ended/");
     let writers: Vec<&str> = after.iter().filter(noted).map(|call| pid(call)).collect();
     assert!(!writers.is_empty(), "{calls:#?}");
@@ -145,7 +145,7 @@ fn a_verb_syncs_the_end_it_finds_when_both_keepers_are_gone() {
     assert!(synced.is_some() && synced < retired, "{text}");
 }
 
-/// Its keeper has written the end, and told nobody: it may not be on the disk.
+/// The keeper has written the end and told no client, so the end may not be on the disk yet.
 #[test]
 fn an_inbox_syncs_the_end_it_finds_before_the_keeper_tells() {
     needs!(Strace);
@@ -167,7 +167,7 @@ fn an_inbox_syncs_the_end_it_finds_before_the_keeper_tells() {
     }
 }
 
-/// What a verb wrote, and its syncs and removals.
+/// Runs a verb. Returns what it printed, and a trace of its syncs and removals.
 fn traced_verb(world: &World, verb: &[&str]) -> (String, String) {
     let trace = world.path("trace");
     let options = ["-f", "-y", "-e", "trace=fsync,fdatasync,unlink"];
@@ -176,7 +176,8 @@ fn traced_verb(world: &World, verb: &[&str]) -> (String, String) {
     (ran.stdout.clone(), fs::read_to_string(trace).unwrap())
 }
 
-/// That it may not be on the disk yet is nothing to wait for when something is started.
+/// The job has ended, and that may not be on the disk yet. The launcher does not wait for it: it reports a running
+/// job.
 #[test]
 fn a_launcher_that_finds_the_end_tells_the_start() {
     let world = World::new();
@@ -226,10 +227,10 @@ fn assert_findable_before_the_end(hooks: &str, script: &str) {
     }
 }
 
-/// Long enough for its standby to have seen to its names.
+/// Long enough for the standby to sync the directories.
 const LONG: &str = "echo x; sleep 0.3";
 
-/// What the keepers of a job that is waited for do, as the kernel sees it.
+/// Runs a job with `--wait`, and returns the traced system calls of all processes.
 fn traced_end(world: &World, hooks: &str, script: &str) -> Vec<String> {
     let trace = world.path("trace");
     let mut outlive = world.command([
@@ -252,10 +253,10 @@ fn traced_end(world: &World, hooks: &str, script: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Where the keeper answers for the last time, with the newest event.
+/// The position of the answer in which the keeper tells the client the newest event.
 fn last_news(calls: &[String]) -> usize {
     let told = |call: &String| call.contains("sendto(") && call.contains("\\\"news\\\":");
-    // The waiter's own requests look alike; only the answer names what was appended last.
+    // The client's requests look similar, but only the answer has the number of the newest event.
     let newest = r#"\"seq\":6"#;
     calls
         .iter()

@@ -11,7 +11,7 @@ use outlive_testkit::world::World;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
-/// `unshare`, and the process that is the first one in there.
+/// The process `unshare`, and the first process of its namespace.
 struct Container {
     child: Child,
     first: i32,
@@ -26,7 +26,7 @@ impl Container {
         Container { child, first }
     }
 
-    /// The keeper, by its number outside: the child of the first process that leads a session and has children.
+    /// The pid of the keeper, seen from outside: the child of the first process that has children of its own.
     fn keeper(&self) -> i32 {
         let children = tree::children(self.first).unwrap();
         let mut keepers = children
@@ -55,7 +55,7 @@ fn as_the_first_process_it_exits_with_the_code_of_the_job() {
     assert_eq!((ran.code, ran.stdout.as_str()), (3, "out\n"), "{ran:?}");
 }
 
-/// The first process of a namespace does not get signals that it does not listen to.
+/// The kernel does not deliver a signal to the first process of a namespace unless that process handles it.
 #[test]
 fn as_the_first_process_it_stops_the_job_on_term() {
     needs!(Root);
@@ -83,7 +83,7 @@ fn as_the_first_process_it_stops_the_job_on_term_after_a_takeover() {
     assert!(ran.stdout.ends_with("saved\n"), "{ran:?}");
 }
 
-/// Orphans of a process that came in from outside, as `docker exec` does, belong to nobody else.
+/// A process that comes in from outside, as with `docker exec`, leaves its orphans to the first process.
 #[test]
 fn as_the_first_process_it_reaps_orphans() {
     needs!(Root);

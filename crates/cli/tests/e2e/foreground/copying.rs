@@ -13,7 +13,7 @@ use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Ten megabytes and more, of which no two lines are the same.
+/// The last number. The numbers up to it are more than ten megabytes, and no two lines are the same.
 const LAST: u32 = 1_400_000;
 
 fn counts() -> String {
@@ -115,7 +115,7 @@ fn the_job_goes_on_when_the_disk_of_the_copy_is_full() {
     assert_same_bytes("the output", &world.output("job"), &numbers(LAST));
 }
 
-/// Somebody who kills each of them.
+/// Kills every process that copies.
 #[test]
 fn a_copy_that_is_given_up_is_reported() {
     const STARTS: usize = 16;
@@ -150,7 +150,7 @@ fn assert_ended_early(ran: &Ran, why: &str) {
     assert!(ran.stderr.ends_with(&said), "{:?}", ran.stderr);
 }
 
-/// What was written and not noted is written again, and nothing is left out.
+/// After a kill, output that was written but not yet noted is written again. None is left out.
 #[test]
 fn a_copier_that_is_killed_is_replaced() {
     const MOST_TWICE: usize = 64 * 1024;

@@ -1,4 +1,4 @@
-//! Keepers that are killed while a job runs in the foreground.
+//! Keepers are killed while a job runs in the foreground.
 
 use super::{SAVES, TERM, ask_to_end, by_place, command, ended, started};
 use outlive_testkit::checks::{assert_nothing_is_left, assert_same_bytes, keepings};
@@ -10,7 +10,7 @@ use outlive_testkit::scripts::{go, let_go, numbers};
 use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 
-/// Kills the keeper; the process in the foreground takes over and makes itself a new standby.
+/// Kills the keeper, so that the process in the foreground takes over and starts a new standby.
 fn take_over(world: &World, front: i32) {
     let (keeper, standby) = world.settled_pair("job");
     assert_eq!(standby, front);
@@ -83,7 +83,7 @@ fn a_keeper_killed_under_load_loses_no_byte_of_the_copy() {
     assert_same_bytes("the copy", ran.stdout.as_bytes(), &numbers(LAST));
 }
 
-/// Everybody but the process in the foreground, one after the other.
+/// Kills the other process of the pair again and again, never the one in the foreground.
 #[test]
 fn killing_one_of_the_pair_again_and_again_loses_no_byte_of_the_copy() {
     let world = World::new();
@@ -113,7 +113,8 @@ fn killing_one_of_the_pair_again_and_again_loses_no_byte_of_the_copy() {
     assert_nothing_is_left(&world, "job");
 }
 
-/// It never detaches: nobody is left to tell an engine of its end, which may have started it again elsewhere.
+/// A foreground job must not outlive the process in the foreground. Nobody could tell its end to the engine, which may
+/// already have started the job elsewhere.
 #[test]
 fn a_job_whose_foreground_is_killed_is_stopped() {
     let world = World::new();
@@ -140,7 +141,7 @@ fn a_job_whose_foreground_took_over_and_is_killed_is_stopped() {
     assert_nothing_is_left(&world, "job");
 }
 
-/// A shell may have started others before it became the process in the foreground.
+/// A shell may start other processes before it executes `outlive run --foreground`.
 #[test]
 fn a_takeover_does_not_touch_other_processes_of_the_caller() {
     let world = World::new();
@@ -151,7 +152,7 @@ fn a_takeover_does_not_touch_other_processes_of_the_caller() {
     let before = "setsid sh -c 'echo $$ > \"$OTHER\"; exec sleep 60' & \
                   until [ -s \"$OTHER\" ]; do sleep 0.01; done; exec \"$@\"";
     let mut outer = behind("sh", ["-c", before, "sh"], &inner);
-    // What stays behind would hold the pipes of this test.
+    // The process that stays behind would keep pipes of this test open, so the output goes to a file.
     let out = std::fs::File::create(&ended).unwrap();
     outer.env("OTHER", &other).stdout(out.try_clone().unwrap());
     let mut child = outer.stderr(out).spawn().unwrap();

@@ -1,5 +1,5 @@
-//! `run --foreground`: the process that an engine started stops the job on TERM, copies its output and exits with
-//! its code.
+//! `run --foreground`: the process that an engine starts stops the job on TERM, copies the job's output, and exits
+//! with its code.
 
 mod container;
 mod copying;
@@ -18,13 +18,13 @@ use std::process::{Child, Command};
 
 const TERM: i32 = 15;
 
-/// A job that says `up`, and when it gets TERM saves its work and ends with 9.
+/// A job that prints `up`, and on TERM saves its work and ends with 9.
 const SAVES: &str = "trap 'echo saved; exit 9' TERM; echo up; while :; do sleep 0.02; done";
 
-/// A job that says `up` and sleeps.
+/// A job that prints `up` and sleeps.
 const SLEEPS: &str = "echo up; exec sleep 60";
 
-/// `outlive run --foreground --id job` with these options, for a shell script.
+/// The command `outlive run --foreground --id job` with these options and shell script.
 fn command(world: &World, options: &[&str], script: &str) -> Command {
     let args = [
         &["run", "--foreground", "--id", "job"],
@@ -34,7 +34,7 @@ fn command(world: &World, options: &[&str], script: &str) -> Command {
     world.command(args.concat())
 }
 
-/// Starts one whose job says `up` first, and waits for that.
+/// Starts a foreground job, and waits until it prints `up`.
 fn started(world: &World, options: &[&str], script: &str) -> Child {
     let child = begin(command(world, options, script));
     until_up(world);
@@ -49,7 +49,7 @@ fn ask_to_end(child: &Child, signal: i32) {
     kill(child.id() as i32, signal);
 }
 
-/// How the job ended, as others see it: who ended it, with the detail, and the code.
+/// The job's end as other clients see it: `ended_by`, its detail, and the exit code.
 fn ended(world: &World) -> (Value, Value, Value) {
     let job = world.show("job");
     let part = |key: &str| job[key].clone();
@@ -100,7 +100,7 @@ fn both_streams_of_the_job_go_to_standard_output() {
 fn the_job_does_not_read_what_the_caller_reads() {
     let world = World::new();
     let mut command = command(&world, &[], "cat; echo end");
-    // It may let go of a pipe before this could be written to one.
+    // A file, because the job may close a pipe before the test has written to it.
     let input = world.path("input");
     fs::write(&input, "secret").unwrap();
     let ran = Ran::of(command.stdin(File::open(&input).unwrap()));
@@ -174,8 +174,8 @@ fn options_that_exclude_each_other_are_refused() {
     assert_eq!(world.listed(&["--state", "all"]), [""; 0]);
 }
 
-/// A directory that somebody has made, to be kept where the engine starts it: the launcher is killed before it starts
-/// a keeper.
+/// The job directory exists already, and the keeper is started in it directly, as an engine would do. To get such a
+/// directory, the launcher is killed before it starts a keeper.
 #[test]
 fn the_keeper_alone_runs_a_job_that_was_made_before() {
     let world = World::new();

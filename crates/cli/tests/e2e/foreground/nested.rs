@@ -1,11 +1,11 @@
-//! `run --foreground` inside another job. Other jobs that are started inside a job outlive it; this one belongs to
-//! it and ends with it.
+//! `run --foreground` inside another job. Other jobs that are started inside a job outlive it. A foreground job
+//! belongs to the outer job and ends with it.
 
 use super::SAVES;
 use outlive_testkit::checks::until_wrote;
 use outlive_testkit::world::World;
 
-/// A script that runs `inner` in the foreground, saving its work when it is asked to end.
+/// A script that runs `inner` in the foreground. On TERM, `inner` saves its work.
 fn runs_inner(then: &str) -> String {
     let outlive = outlive_testkit::programs::outlive();
     format!("'{outlive}' run --foreground --id inner -- sh -c \"$SAVES\" {then}")
@@ -35,7 +35,7 @@ fn assert_inner_saved(world: &World) {
 #[test]
 fn the_outer_one_can_be_stopped() {
     for script in [
-        // It is the leader, a child of it, and an orphan of it.
+        // `inner` is the leader of the outer job, a child of the leader, or an orphan.
         format!("exec {}", runs_inner("")),
         runs_inner("; exit 3"),
         format!("({} &) ; exec sleep 60", runs_inner("")),
@@ -57,7 +57,7 @@ fn a_time_limit_of_the_outer_one_holds() {
     assert_inner_saved(&world);
 }
 
-/// Then the keeper of the inner one stops it, in its own time.
+/// The outer job is killed at once. Then the keeper of the inner job stops that job with its own grace time.
 #[test]
 fn an_outer_one_without_grace_does_not_wait_for_it() {
     let world = World::new();
@@ -77,7 +77,7 @@ fn the_outer_one_is_adopted_with_it() {
     }
 }
 
-/// There the process in the foreground has another number for itself than outside.
+/// In its namespace, the process in the foreground has another pid than outside.
 #[test]
 fn the_outer_one_can_be_stopped_from_outside_a_namespace() {
     needs!(Root);

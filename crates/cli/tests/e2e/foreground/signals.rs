@@ -39,7 +39,7 @@ fn a_job_that_ignores_term_is_killed_after_its_grace() {
     assert_eq!(ended(&world), by_place("SIGTERM", 137));
 }
 
-/// `timeout` sends two: to the process, and to its group.
+/// `timeout` sends the signal twice: to the process and to its group.
 #[test]
 fn a_second_signal_changes_nothing() {
     let world = World::new();
@@ -107,7 +107,7 @@ fn hup_and_signals_that_the_caller_ignores_do_not_stop_it() {
     assert_eq!(ended(&world), by_place("SIGTERM", 9));
 }
 
-/// What comes before there is a keeper is not lost, and leaves no job that nobody keeps.
+/// A signal that arrives before a keeper exists is not lost, and leaves no job without a keeper.
 #[test]
 fn a_signal_before_the_start_takes_effect_after_it() {
     let world = World::new();
@@ -139,7 +139,7 @@ fn a_signal_ends_a_foreground_job_that_waits_for_its_lock() {
     world.ok(&["stop", &holder]);
 }
 
-/// A disk can take its time to make the job's names last.
+/// Syncing the job's directories can take long on a slow disk.
 #[test]
 fn a_slow_disk_does_not_delay_a_signal() {
     let world = World::new();
@@ -147,7 +147,7 @@ fn a_slow_disk_does_not_delay_a_signal() {
     command.env("OUTLIVE_HOOKS", "standby:Syncs=stop");
     let child = begin(command);
     super::until_up(&world);
-    // Later than it would begin.
+    // Long enough for that sync to start.
     std::thread::sleep(Duration::from_millis(100));
     ask_to_end(&child, TERM);
     assert_eq!(Ran::end_of(child).code, 9);

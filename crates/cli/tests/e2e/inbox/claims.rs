@@ -1,4 +1,4 @@
-//! Two consumers never hold the same claim, and a killed consumer blocks nobody.
+//! Two consumers never hold the same event at once, and a killed consumer blocks nobody.
 
 use super::{
     Consumer, ME, ack, assert_nothing_waits, end_event, ended, event_ids, inbox, only_event,
@@ -9,7 +9,7 @@ use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
-/// What twenty consumers that ask at once are given, each.
+/// Lets twenty consumers ask at the same time, and returns the events that each of them got.
 fn race(world: &World, options: &[&str]) -> Vec<Vec<String>> {
     let consumers: Vec<Consumer> = (0..20).map(|_| Consumer::of(world, options)).collect();
     let given = |consumer: Consumer| event_ids(&consumer.answer());
@@ -33,7 +33,7 @@ fn each_event_goes_to_one_of_many_consumers() {
     assert_eq!(given, events);
 }
 
-/// Whoever loses a race for the oldest goes on to the next.
+/// A consumer that loses the race for the oldest event takes the next one.
 #[test]
 fn many_consumers_get_one_event_each() {
     let world = World::new();
@@ -45,7 +45,7 @@ fn many_consumers_get_one_event_each() {
     assert_eq!(given, events);
 }
 
-/// A claim that is written while this one is on its way has come first.
+/// Another consumer writes its claim first, after this one has looked.
 #[test]
 fn a_consumer_that_lost_a_race_takes_the_next_event() {
     let world = World::new();
@@ -71,7 +71,7 @@ fn a_waiter_that_lost_a_race_wakes_when_the_claim_expires() {
     let late = Consumer::begin(command);
     until_stopped(late.pid());
     inbox(&world, &["--claim", "1s"]);
-    // It stops at each look.
+    // The hook stops it each time it looks.
     until("it is done", || {
         kill(late.pid(), CONT);
         !outlive_testkit::processes::is_alive(late.pid())
@@ -105,7 +105,7 @@ fn a_suspended_consumer_blocks_nobody() {
         (&other["event"], &other["attempt"]),
         (&json!(event), &json!(2))
     );
-    // It has lost its claim, and sees that.
+    // Its claim has expired, and it notices that.
     kill(still.pid(), CONT);
     assert_eq!(still.answer(), json!({ "events": [] }));
     assert_eq!(waiting(&world, ME), 1);
@@ -113,7 +113,7 @@ fn a_suspended_consumer_blocks_nobody() {
     assert_nothing_waits(&world);
 }
 
-/// The other has acked it by then.
+/// Another consumer acks the event while this one is suspended.
 #[test]
 fn a_consumer_that_was_suspended_does_not_get_acked_events() {
     let world = World::new();
@@ -130,7 +130,7 @@ fn a_consumer_that_was_suspended_does_not_get_acked_events() {
     assert_nothing_waits(&world);
 }
 
-/// Everything is acked that was delivered; what was only claimed was not.
+/// `--ack-all` acks what was delivered, not what was only claimed.
 #[test]
 fn ack_all_acks_what_was_delivered() {
     let world = World::new();
@@ -148,7 +148,7 @@ fn ack_all_acks_what_was_delivered() {
     let answer = inbox(&world, &["--ack-all"]);
     let answer: Value = match event_ids(&answer).is_empty() {
         true => inbox(&world, &["--ack-all", "--wait=20s"]),
-        // The claim had lapsed by then.
+        // The claim had already expired.
         false => answer,
     };
     let again = only_event(&answer);

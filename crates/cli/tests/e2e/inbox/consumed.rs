@@ -1,4 +1,5 @@
-//! A session is not told again what it learned by a verb of its own. What others learned counts as untold.
+//! A session is not told again what it learned from a verb of its own. It is still told what only other callers
+//! learned.
 
 use super::{ME, assert_nothing_waits, end_event, ended, event_ids, inbox, only_event, waiting};
 use outlive_testkit::checks::every;
@@ -8,7 +9,7 @@ use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
-/// The one event that waits.
+/// The only untold event, which must be the end of this job.
 fn told_of(world: &World, id: &str) -> Value {
     let event = only_event(&inbox(world, &[]));
     assert_eq!(event["event"], json!(end_event(world, id)));
@@ -39,7 +40,7 @@ fn a_session_that_waited_for_a_job_is_not_told_of_it() {
                 assert_eq!(ran.code, 0, "{ran:?}");
                 match session {
                     Some(_) => assert_nothing_waits(&world),
-                    // It may have been anybody.
+                    // Without a session, nobody knows who waited.
                     None => drop(told_of(&world, &id)),
                 }
             }
@@ -170,7 +171,7 @@ fn a_session_is_not_told_of_its_own_stop() {
     assert_nothing_waits(&world);
 }
 
-/// Whoever stops a job without saying who it is may be anybody, and is not put down as its session.
+/// A caller without a session may be anybody, so the record does not name the job's own session.
 #[test]
 fn a_session_is_told_of_a_stop_by_nobody_known() {
     let world = World::new();
@@ -182,7 +183,7 @@ fn a_session_is_told_of_a_stop_by_nobody_known() {
     assert_eq!(told_of(&world, &id)["data"]["ended_by"], "stop");
 }
 
-/// Whoever asked for the stop was killed before it was answered: somebody must tell.
+/// The client that asked for the stop was killed before it got the answer, so the session still has to be told.
 #[test]
 fn an_end_after_a_stop_that_was_not_answered_is_told() {
     let world = World::new();
@@ -268,7 +269,7 @@ fn a_session_that_run_answered_not_started_is_not_told_again() {
     assert_nothing_waits(&world);
 }
 
-/// The answer went to somebody else, or to nobody.
+/// The answer went to another session, or the client was killed before it got one.
 #[test]
 fn a_job_that_could_not_start_is_told_to_a_session_that_was_not_answered() {
     let world = World::new();
@@ -289,7 +290,7 @@ fn a_job_that_could_not_start_is_told_to_a_session_that_was_not_answered() {
     assert_eq!(event["data"]["outcome"]["kind"], "not_started", "{event}");
 }
 
-/// A job's own script may wait for another of the same session.
+/// The script of a job may wait for another job of the same session.
 #[test]
 fn a_wait_inside_a_job_of_the_session_counts_as_told() {
     let world = World::new();

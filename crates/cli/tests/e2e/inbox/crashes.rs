@@ -1,5 +1,5 @@
-//! Killed at any step, consumers and keepers lose no event: it is told under one id until it is acked, and never
-//! after.
+//! Consumers and keepers are killed at every step. No event is lost: it is told under one ID until it is acked, and
+//! never after that.
 
 use super::{
     Consumer, ME, ack, assert_nothing_waits, end_event, ended, event_ids, inbox, only_event,
@@ -14,7 +14,7 @@ use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
-/// A consumer that is killed at this step.
+/// Runs a consumer that is killed at this step.
 fn killed_at(world: &World, hook: &str, options: &[&str]) -> Ran {
     let own = ["inbox", "--session", ME, "--json"];
     let mut command = world.command([&own, options].concat());
@@ -25,7 +25,7 @@ fn killed_at(world: &World, hook: &str, options: &[&str]) -> Ran {
 
 #[test]
 fn a_consumer_killed_at_any_step_loses_and_repeats_nothing() {
-    // Whether the event is out by then, and whether it is told again.
+    // The step, whether the event was printed before the kill, and at which attempt it is told again.
     let cells = [
         ("Looked", false, Some(1)),
         ("Claimed", false, Some(2)),
@@ -65,7 +65,7 @@ fn a_consumer_killed_as_it_acks_loses_nothing() {
     }
 }
 
-/// A batch is acked whole or event by event, but never lost.
+/// The consumer may have acked the whole batch, some events or none. No event is lost.
 #[test]
 fn a_consumer_killed_within_a_batch_loses_nothing() {
     for hook in ["Claimed", "Delivered"] {
@@ -86,7 +86,7 @@ fn a_consumer_killed_within_a_batch_loses_nothing() {
     }
 }
 
-/// The steps of an end.
+/// The steps at the end of a job.
 const STEPS: [&str; 8] = [
     "LeaderEnded",
     "Drained",
@@ -102,7 +102,7 @@ const STEPS: [&str; 8] = [
 struct Cell {
     hook: &'static str,
     action: &'static str,
-    /// Whether somebody waits all the while, or looks later.
+    /// Whether a consumer waits from the beginning, or looks only later.
     waits: bool,
 }
 
@@ -138,7 +138,7 @@ fn doomed(world: &World, cell: Cell, script: &str) {
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
-/// What the session is told of a job that ends while its keepers are killed.
+/// The event that the session gets for a job whose keepers are killed while it ends.
 fn told(world: &World, cell: Cell) -> Value {
     let waiter = cell
         .waits
@@ -184,7 +184,7 @@ fn keepers_killed_at_any_step_of_the_end_have_it_told_once() {
     );
 }
 
-/// What lingers ends after the end was told and acked.
+/// The lingering processes end after the end of the job was told and acked.
 #[test]
 fn keepers_killed_as_lingering_ends_have_it_told_once() {
     for action in ["kill", "kill-both"] {
@@ -203,7 +203,7 @@ fn keepers_killed_as_lingering_ends_have_it_told_once() {
         assert_eq!(waiting(&world, ME), 0);
         let_go(&world);
         until("nobody keeps it", || keepers(&world).is_empty());
-        // What was left behind is told once, as the end was.
+        // The end of the lingering processes is told once too.
         let event = only_event(&inbox(&world, &["--ack-all"]));
         assert_eq!(event["kind"], "lingering_ended", "{event}");
         assert_nothing_waits(&world);

@@ -144,7 +144,7 @@ fn only_an_event_of_the_session_can_be_acked() {
         assert_eq!(ran.stdout, "");
     }
     assert_eq!(event_ids(&inbox(&world, &["--peek"])), [mine.as_str()]);
-    // Each is acked for itself, whatever is wrong with the others.
+    // Each ID is handled on its own, so a wrong one does not stop the others.
     let ran = world.outlive(&["inbox", "--session", ME, "--ack", &theirs, &mine]);
     assert_eq!(ran.code, 3, "{ran:?}");
     assert_nothing_waits(&world);
@@ -199,7 +199,7 @@ fn peek_changes_nothing() {
     }
     assert!(!world.job_dir(&id).join("told").exists());
     assert_eq!(only_event(&inbox(&world, &[]))["attempt"], 1);
-    // What somebody has is not there to be seen.
+    // `--peek` does not show events that a consumer has claimed.
     assert_eq!(event_ids(&inbox(&world, &["--peek"])), [""; 0]);
 }
 
@@ -227,7 +227,7 @@ fn text_output_has_the_event_id_and_the_ack_command() {
     assert_eq!(ran.stdout, "{\"events\":[]}\n");
 }
 
-/// Every session key can be pasted into a shell.
+/// The printed ack command can be pasted into a shell, whatever the session is called.
 #[test]
 fn the_ack_command_can_be_pasted() {
     let world = World::new();
@@ -276,7 +276,7 @@ fn an_inbox_that_was_never_used_is_empty_and_leaves_no_trace() {
     assert!(!world.home().join("inbox").exists());
 }
 
-/// Claims it until it is told for the last time; says how often it was claimed before.
+/// Claims the event again and again until it is dropped. Returns how often it was delivered before the last time.
 fn offered_until_dropped(world: &World, options: &[&str]) -> (u64, Ran) {
     let event = end_event(world, &ended(world, "true"));
     loop {
@@ -320,7 +320,7 @@ fn an_event_that_is_too_old_is_dropped_reported_and_recorded() {
     let world = World::new();
     configure(&world, "[inbox]\nkeep = \"1ms\"\n");
     let event = end_event(&world, &ended(&world, "true"));
-    // However old it is, it is told: nobody has been yet.
+    // An event that has never been told is not dropped, however old it is.
     let first = only_event(&inbox(&world, &["--claim", "2s"]));
     assert_eq!(
         (&first["event"], &first["last"]),
@@ -335,14 +335,14 @@ fn an_event_that_is_too_old_is_dropped_reported_and_recorded() {
     assert_dropped(&world, "age");
 }
 
-/// The one job's event was dropped for this reason, for good.
+/// Checks that the only job's event was dropped for this reason and is not told any more.
 fn assert_dropped(world: &World, why: &str) {
     let id = world.listed(&["--state", "all"]).remove(0);
     let record = fs::read_to_string(world.job_dir(&id).join("told")).unwrap();
     let dropped = format!("\"note\":{{\"dropped\":{{\"why\":\"{why}\"}}}}");
     assert_eq!(record.matches(&dropped).count(), 1, "{record}");
     assert_nothing_waits(world);
-    // It is nothing that anybody waits to be told.
+    // `prune` removes the job, so its event does not count as untold.
     assert_eq!(
         world.json(&["prune", "--all", "--json"])["removed"],
         json!([id])

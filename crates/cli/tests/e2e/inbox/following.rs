@@ -44,14 +44,15 @@ fn an_event_that_was_not_acked_comes_again() {
     for _ in 0..3 {
         let event = follower.line();
         assert_eq!(event["event"], json!(end_event(&world, &id)));
-        // A claim that lapses before its event is told, on a busy machine, counts and is not seen.
+        // On a busy machine, a claim may expire before its event is printed. Then the attempt number grows by more
+        // than one.
         let attempt = event["attempt"].as_u64().unwrap();
         assert!(attempt > last, "{event}");
         last = attempt;
     }
     ack(&world, &end_event(&world, &id));
     let next = post(&world, &json!({}), &[]);
-    // A fourth delivery may have been on its way.
+    // A fourth delivery may come before the ack takes effect.
     let event = follower.line();
     let event = if event["job"] == json!(id) {
         follower.line()
@@ -97,7 +98,7 @@ fn follow_as_text_prints_a_block_for_each_event() {
     assert!(ran.stdout.starts_with(&expected), "{ran:?}");
 }
 
-/// What it would claim then nobody would read.
+/// Events that it claimed without a reader would be delayed for everybody.
 #[test]
 fn a_follower_whose_reader_is_gone_claims_nothing() {
     for options in [&["--follow"][..], &["--follow", "--peek"], &["--wait"]] {
@@ -114,7 +115,7 @@ fn a_follower_whose_reader_is_gone_claims_nothing() {
     }
 }
 
-/// Fifty jobs, every third of which loses its keeper and every fifth both.
+/// Fifty jobs. Every fifth loses both keepers, and every third of the others its keeper.
 #[test]
 fn many_jobs_are_followed_whatever_becomes_of_their_keepers() {
     let world = World::new();

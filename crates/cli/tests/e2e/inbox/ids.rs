@@ -1,5 +1,5 @@
-//! An id means one job at a time: a session is not told of another session's job, and a later job of the same id is
-//! a different job.
+//! An ID belongs to one job at a time. A session is never told of another session's job, and an ack for an earlier job
+//! does not count for a later job with the same ID.
 
 use super::{
     Consumer, ME, ack, assert_nothing_waits, end_event, ended, event_ids, inbox, inbox_of,
@@ -26,7 +26,7 @@ fn start(world: &World, session: &str, script: &str) -> Ran {
     ])
 }
 
-/// A job of this id that has ended.
+/// Runs a job with the ID `mine` to its end; returns the ID of the end event.
 fn made(world: &World, script: &str) -> String {
     let ran = start(world, ME, script);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -46,7 +46,7 @@ fn a_session_that_was_refused_an_id_is_not_told_of_its_job() {
     assert_eq!(event_ids(&inbox(&world, &[])), [event]);
 }
 
-/// A launcher that is killed before it can tidy up leaves its link; so did the first release.
+/// A launcher that is killed before it cleans up leaves its link behind. The first release left such links too.
 #[test]
 fn a_link_to_another_sessions_job_tells_nothing_and_silences_nobody() {
     let world = World::new();
@@ -83,7 +83,8 @@ fn a_late_ack_does_not_count_for_the_next_job_of_that_id() {
     assert_eq!(event["data"]["exit_code"], 7);
 }
 
-/// It acks what it told by the file it had found, which is another job's by now.
+/// The consumer finds the job's file and is suspended before it acks. Meanwhile that job was pruned and another job
+/// has its ID.
 #[test]
 fn a_delayed_ack_does_not_count_for_the_job_that_replaced_its_own() {
     let world = World::new();
@@ -99,7 +100,7 @@ fn a_delayed_ack_does_not_count_for_the_job_that_replaced_its_own() {
     assert_eq!(event_ids(&inbox(&world, &[])), [second]);
 }
 
-/// One of two jobs that it has told of is removed before it can ack.
+/// One of two jobs is removed after its event was delivered and before the ack.
 #[test]
 fn a_removed_job_does_not_keep_others_from_being_acked() {
     let world = World::new();
@@ -143,7 +144,7 @@ fn a_job_whose_links_were_swept_during_its_launch_is_told() {
     assert_eq!(names_in(&world.home().join("sessions/me")), ["mine"]);
 }
 
-/// A keeper that is just clearing up removes names: no other job is to have them by then.
+/// The keeper is still removing the job's names. If the job were pruned now, another job could get its ID.
 #[test]
 fn a_job_whose_keeper_still_clears_up_is_not_pruned() {
     let world = World::new();
@@ -165,7 +166,7 @@ fn a_job_whose_keeper_still_clears_up_is_not_pruned() {
     assert_eq!(pruned["removed"], json!(["mine"]));
 }
 
-/// A job may put anything in its directory.
+/// A job may create anything in its own directory.
 #[test]
 fn a_record_that_cannot_be_used_is_moved_aside_and_blocks_nothing() {
     let world = World::new();
@@ -220,7 +221,7 @@ fn a_post_that_was_told_and_pruned_is_not_told_again() {
     assert_nothing_waits(&world);
 }
 
-/// The power failed before the links were on the disk.
+/// The power failed before the links were synced to the disk.
 #[test]
 fn after_a_power_loss_the_inbox_finds_what_it_had() {
     let world = World::new();
@@ -240,7 +241,7 @@ fn after_a_power_loss_the_inbox_finds_what_it_had() {
     assert_eq!(world.listed(&["--session", ME, "--state", "all"]), [id]);
 }
 
-/// One that was suspended past its claim would repeat what another has told since.
+/// The consumer was suspended until its claim had expired and another consumer had told the event.
 #[test]
 fn a_consumer_delayed_past_its_claim_delivers_nothing() {
     let world = World::new();
@@ -256,7 +257,8 @@ fn a_consumer_delayed_past_its_claim_delivers_nothing() {
     assert_eq!(late.answer(), json!({ "events": [] }));
 }
 
-/// The answer tells it; a consumer that looks meanwhile leaves it alone, and tells it if no answer comes.
+/// The waiter's answer tells the session the end, so the inbox does not deliver it meanwhile. If the waiter dies, the
+/// inbox does.
 #[test]
 fn the_inbox_leaves_an_end_to_its_waiter_unless_the_waiter_dies() {
     for dies in [false, true] {
@@ -288,7 +290,7 @@ fn the_inbox_leaves_an_end_to_its_waiter_unless_the_waiter_dies() {
     }
 }
 
-/// It has looked for an earlier post of its id, and finds none, when that is posted, told and pruned.
+/// The poster is suspended after it found no earlier post with its ID. Meanwhile that post is made, told and pruned.
 #[test]
 fn a_poster_that_is_held_up_while_its_post_is_told_and_pruned_posts_nothing() {
     let world = World::new();
@@ -320,7 +322,7 @@ fn a_post_that_was_removed_by_force_before_it_was_told_may_be_posted_again() {
     assert_eq!(event_ids(&inbox(&world, &[])), [second]);
 }
 
-/// Both looked, found the id free, and named what they had made.
+/// The job and the post are made at the same time: each finds the ID free first.
 #[test]
 fn a_job_and_a_post_cannot_share_an_id() {
     let world = World::new();
@@ -354,7 +356,7 @@ fn a_job_and_a_post_cannot_share_an_id() {
     assert_eq!(event_ids(&inbox(&world, &[])), [event]);
 }
 
-/// An earlier job of the same id is still among those that ended.
+/// The history still has an ended job with the same ID.
 #[test]
 fn after_a_power_loss_a_job_whose_id_was_used_before_is_found_too() {
     let world = World::new();
@@ -396,7 +398,7 @@ fn a_claim_of_zero_length_expires() {
     assert_eq!(world.outlive(&["inbox", "--session", ME]).code, 0);
 }
 
-/// What a consumer appends to a record must not end up in a file that a job has put a link to.
+/// A consumer appends to a job's files. It must not follow a link that the job put in the place of such a file.
 #[test]
 fn a_link_in_the_place_of_a_record_is_not_followed() {
     let world = World::new();

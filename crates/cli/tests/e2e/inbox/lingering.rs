@@ -11,7 +11,7 @@ use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
-/// Starts a job that leaves processes behind, each of which waits for the gate and then says `bye`.
+/// Starts a job that leaves processes behind. Each waits for the gate and then prints `bye`.
 fn leaving(world: &World, gate: &Gate, count: usize, options: &[&str], hooks: &str) -> String {
     let left = format!("setsid sh -c '{}' & ", gate.then("echo bye"));
     let script = format!("echo main; {}exit 3", left.repeat(count));
@@ -22,7 +22,7 @@ fn leaving(world: &World, gate: &Gate, count: usize, options: &[&str], hooks: &s
     ran.stdout.trim_end().to_owned()
 }
 
-/// The same for the session, once its end was told.
+/// Starts such a job for the session, and delivers its end.
 fn told_of_its_end(world: &World, gate: &Gate, count: usize) -> String {
     let id = leaving(world, gate, count, &["--session", ME], "");
     let event = only_event(&inbox(world, &["--wait=30s"]));
@@ -32,7 +32,7 @@ fn told_of_its_end(world: &World, gate: &Gate, count: usize) -> String {
     id
 }
 
-/// The one event that says that what was left behind is gone, told as any other.
+/// Checks that the session is told once, as for any event, that the lingering processes have ended.
 fn told_once(world: &World, id: &str) -> Value {
     let event = only_event(&inbox(world, &["--wait=30s"]));
     assert_eq!(event["kind"], "lingering_ended", "{event}");
@@ -103,7 +103,7 @@ fn lingering_that_somebody_else_stopped_is_told() {
     );
 }
 
-/// The answer to a stop tells that nothing is left: of the whole job as of what it had left behind.
+/// The answer to `stop` says that no process is left, of the job or of those that it left behind.
 #[test]
 fn the_session_that_stopped_the_lingering_is_not_told() {
     let world = World::new();
@@ -113,7 +113,7 @@ fn the_session_that_stopped_the_lingering_is_not_told() {
     world.until_over(&id);
     assert_eq!(world.events(&id, "lingering_ended").len(), 1);
     assert_nothing_waits(&world);
-    // The leader ends before the other, which is deaf to TERM.
+    // The leader ends before the other process, which ignores TERM.
     let script = format!("setsid sh -c \"{IGNORES}\" & wait");
     let args = [
         "run",
@@ -164,8 +164,8 @@ fn a_job_that_leaves_nothing_behind_has_no_lingering_event() {
     assert_eq!(event_ids(&inbox(&world, &[])), [end_event(&world, &id)]);
 }
 
-/// It is journaled and told once, whichever keeper is killed. Only a keeper that has kept the job since its end
-/// knows how the processes ended.
+/// The end of the lingering processes is recorded and told once, whichever keeper is killed. How they ended is known
+/// only to a keeper that has kept the job since its end.
 #[test]
 fn the_end_of_lingering_is_told_once_though_a_keeper_is_killed_at_any_step() {
     let cells = [
@@ -191,7 +191,7 @@ fn the_end_of_lingering_is_told_once_though_a_keeper_is_killed_at_any_step() {
             let end = only_event(&inbox(&world, &["--wait=30s"]));
             ack(&world, end["event"].as_str().unwrap());
             let is_early = *by == "unknown";
-            // Else the heir may come too late to see it run.
+            // Otherwise the new keeper could be too late to see the process run.
             until("somebody keeps it", || {
                 !is_early || world.events(&id, "kept").len() == 2
             });
