@@ -3,6 +3,7 @@
 use super::{
     Consumer, ME, ack, assert_nothing_waits, end_event, ended, inbox, only_event, post, waiting,
 };
+use outlive_testkit::checks::keepings;
 use outlive_testkit::processes::{kill_for_good, until_blocked};
 use outlive_testkit::scripts::{WAITS, let_go, ok};
 use outlive_testkit::waiting::until;
@@ -130,6 +131,12 @@ fn many_jobs_are_followed_whatever_becomes_of_their_keepers() {
         } else if number % 3 == 0 {
             kill_for_good(world.pair(id).keeper);
         }
+    }
+    // The exit status of a job that ends before it is adopted is lost.
+    for id in ids.iter().step_by(5) {
+        until("it is adopted", || {
+            keepings(&world, id).contains(&"adopted".to_owned())
+        });
     }
     let_go(&world);
     let mut told = Vec::new();

@@ -157,7 +157,7 @@ fn large_expressions_are_watched_for_together() {
 #[test]
 fn a_limit_without_a_watch_is_refused() {
     let world = World::new();
-    assert_refused(&world, "--watch-limit", "3", &["--watch-limit", "--watch"]);
+    assert_refused(&world, "--watch-limit", "3", &["--watch <TEXT>"]);
     assert_refused(&world, "--watch-limit", "0", &["--watch-limit"]);
 }
 
