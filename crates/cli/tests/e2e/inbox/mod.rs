@@ -1,4 +1,4 @@
-//! The inbox: what a session has not been told is claimed, delivered and acked once.
+//! The inbox: every untold event of a session is claimed, delivered and acked once.
 
 mod claims;
 mod consumed;
@@ -27,10 +27,10 @@ use std::os::fd::AsFd;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-/// The session whose inbox most tests are about.
+/// The session of most tests.
 const ME: &str = "me";
 
-/// Starts a job of a session; returns its id once nothing of it is left.
+/// Runs a job of a session; returns its ID once no process of it is left.
 fn ended_of(world: &World, session: &str, script: &str) -> String {
     let id = world.ok(&["run", "--session", session, "--shell", script]);
     world.until_over(&id);
@@ -41,7 +41,7 @@ fn ended(world: &World, script: &str) -> String {
     ended_of(world, ME, script)
 }
 
-/// The id of the event that a job's end is.
+/// The ID of the event that reports the end of this job.
 fn end_event(world: &World, id: &str) -> String {
     let journal = world.journal(id);
     let end = journal
@@ -54,29 +54,30 @@ fn inbox_of(world: &World, session: &str, options: &[&str]) -> Value {
     world.json(&[&["inbox", "--session", session, "--json"], options].concat())
 }
 
-/// What a look at the inbox brings.
+/// The answer of `inbox --json` for the session.
 fn inbox(world: &World, options: &[&str]) -> Value {
     inbox_of(world, ME, options)
 }
 
-/// The ids of the events in an answer, in its order.
+/// The IDs of the events in an answer, in order.
 fn event_ids(answer: &Value) -> Vec<String> {
     let events = answer["events"].as_array().unwrap();
     let id = |event: &Value| event["event"].as_str().unwrap().to_owned();
     events.iter().map(id).collect()
 }
 
-/// The one event that a look brings.
+/// The event of an answer, which must have exactly one.
 fn only_event(answer: &Value) -> Value {
     let events = answer["events"].as_array().unwrap();
     assert_eq!(events.len(), 1, "{answer}");
     events[0].clone()
 }
 
-/// What waits, whoever has claimed it: `session end` counts it without changing anything.
+/// How many events the session has not been told, including claimed ones. `session end` counts them without changing
+/// anything.
 fn waiting(world: &World, session: &str) -> u64 {
     let ran = world.outlive(&["session", "end", session, "--json"]);
-    // Nobody knows a session any more of which nothing is left.
+    // A session of which nothing is left is not known any more.
     if ran.code == 3 {
         return 0;
     }
@@ -93,13 +94,13 @@ fn ack(world: &World, event: &str) {
     world.ok(&["inbox", "--session", ME, "--ack", event]);
 }
 
-/// Sets what is configured in this home.
+/// Writes the configuration file of this home.
 fn configure(world: &World, text: &str) {
     fs::create_dir_all(world.home()).unwrap();
     fs::write(world.home().join("config.toml"), text).unwrap();
 }
 
-/// Posts this; returns the event's id.
+/// Posts an event; returns its ID.
 fn post(world: &World, data: &Value, options: &[&str]) -> String {
     let ran = try_to_post(world, &data.to_string(), options);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -123,7 +124,7 @@ fn keys(value: &Value) -> BTreeSet<&str> {
         .collect()
 }
 
-/// A consumer in the background, which ends with the test.
+/// A consumer that runs in the background. It is killed when this is dropped.
 struct Consumer {
     child: Child,
     lines: BufReader<ChildStdout>,
@@ -140,7 +141,7 @@ impl Consumer {
         Consumer { child, lines }
     }
 
-    /// `outlive inbox` of this test's session with these options.
+    /// Starts `outlive inbox` for the test's session with these options.
     fn of(world: &World, options: &[&str]) -> Consumer {
         let own = ["inbox", "--session", ME, "--json"];
         Consumer::begin(world.command([&own, options].concat()))
@@ -150,7 +151,7 @@ impl Consumer {
         self.child.id() as i32
     }
 
-    /// The next line that it prints, which it must.
+    /// The next line that it prints, as JSON.
     fn line(&mut self) -> Value {
         if self.lines.buffer().is_empty() {
             let stdout = (self.lines.get_ref().as_fd(), Interest::Readable);
@@ -164,7 +165,7 @@ impl Consumer {
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("it ended: {:?}", self.words()))
     }
 
-    /// What it said on its way to its end.
+    /// Everything that it prints on stderr until it ends.
     fn words(&mut self) -> String {
         let mut words = String::new();
         let stderr = self.child.stderr.take().unwrap();
@@ -172,7 +173,7 @@ impl Consumer {
         words
     }
 
-    /// Everything it goes on to print, which is less than a pipe holds, and its code.
+    /// Waits for its end. Returns its exit code and everything that it still prints, which must fit into a pipe.
     fn end(mut self) -> Ran {
         until("it ends", || self.child.try_wait().unwrap().is_some());
         let mut stdout = String::new();
@@ -186,7 +187,7 @@ impl Consumer {
         })
     }
 
-    /// The answer it ends with, which must be a good one.
+    /// Waits for its end, which must be a success, and returns its answer.
     fn answer(self) -> Value {
         let ran = self.end();
         assert_eq!(ran.code, 0, "{ran:?}");

@@ -1,4 +1,4 @@
-//! `post`: an event from outside is told through the inbox, whole and once.
+//! `post`: an event from outside is delivered through the inbox, whole and once.
 
 use super::{
     ME, ack, assert_nothing_waits, ended, event_ids, inbox, inbox_of, only_event, post,
@@ -13,7 +13,7 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-/// The ids of the posts that are there, and whatever else lies there.
+/// The names in the directory of posts.
 fn posts(world: &World) -> Vec<String> {
     let posts = world.home().join("posts");
     match posts.exists() {
@@ -104,7 +104,7 @@ fn a_repeated_post_is_told_once() {
         (&event["event"], &event["data"]["n"]),
         (&json!(first), &json!(1))
     );
-    // Also after it was told.
+    // Also after the event was told.
     assert_eq!(post(&world, &json!({}), &["--id", "mine"]), first);
     assert_nothing_waits(&world);
     assert_eq!(posts(&world), ["mine"]);
@@ -188,7 +188,7 @@ fn a_post_cannot_have_a_jobs_id() {
     assert_eq!(waiting(&world, ME), 1);
 }
 
-/// Every shape that `post --help` speaks of, and what a session reads of it.
+/// Each kind of JSON that `post --help` describes, and the text that a session gets for it.
 #[test]
 fn each_shape_of_post_has_its_own_text() {
     for (data, expected) in shapes() {
@@ -212,7 +212,7 @@ fn shapes() -> [(Value, &'static str); 9] {
             json!({"goal": "fix tests", "status": "failed", "duration_seconds": 7.5, "error": "no such file", "cost": 3}),
             "Delegation d1 \"fix tests\" failed after 7.5s: no such file.\ncost: 3",
         ),
-        // An error is a failure whatever else is said, or not said.
+        // A post with an error and no status has failed. A status is shown as it is.
         (
             json!({"error": "it broke\nat line 3", "role": "reviewer", "context": "branch x\nat abc123"}),
             "Delegation d1 failed: it broke….\nRole: reviewer\nContext: branch x\n  at abc123\nError: it broke\n  at line 3",
@@ -221,7 +221,7 @@ fn shapes() -> [(Value, &'static str); 9] {
             json!({"goal": "g", "status": "completed", "error": "but"}),
             "Delegation d1 \"g\" ended with status \"completed\": but.",
         ),
-        // A word of its own, moments and other times as people read them.
+        // A status of its own; points in time and durations are shown in a readable form.
         (
             json!({
                 "goal": "wait", "status": "timeout", "dispatched_at": 1_763_460_000, "completed_at": 1_763_460_090.5,
@@ -230,7 +230,7 @@ fn shapes() -> [(Value, &'static str); 9] {
             "Delegation d1 \"wait\" ended with status \"timeout\" after 1m30s.\nOutput: a\n  b\napi_calls: 4\n\
              completed_at: 2025-11-18T10:01:30.500Z\ndispatched_at: 2025-11-18T10:00:00.000Z\nqueued: 1m01s\nthink: 2.0s",
         ),
-        // A batch whose results came in another order, with a goal for each, and one that brought none.
+        // A batch with a goal for each task. The results come in another order, and one task has none.
         (
             json!({
                 "goal": "review the parser", "goals": ["part one", "part two", "part three"],
@@ -246,7 +246,7 @@ fn shapes() -> [(Value, &'static str); 9] {
                Result 2 of 3 \"part two\" failed after 900ms: no such file.\n  \
                Result 3 of 3 \"part three\" brought no result.",
         ),
-        // A batch in batches, and results that are bare text.
+        // A batch inside a batch, and a result that is plain text.
         (
             json!({"results": [
                 {"goal": "a", "status": "ok", "results": [{"result": "nested deeply"}]},
@@ -262,7 +262,7 @@ fn shapes() -> [(Value, &'static str); 9] {
                Result 3 of 3 has ended, and how is not said:\n    \
                  just text",
         ),
-        // All done, and a long goal, which is whole below.
+        // All tasks are done. The long goal is shortened in the first line and shown in full below.
         (
             json!({"goal": long, "results": [{"status": "done"}, {"status": "done"}]}),
             "Delegation d1 \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…\" is done: 2 of 2 done.\n\
@@ -273,7 +273,7 @@ fn shapes() -> [(Value, &'static str); 9] {
     ]
 }
 
-/// In whatever place they are: by their shape, or by the name beside them.
+/// Secrets are found anywhere in a post: by their form, or by the name of their key.
 #[test]
 fn secrets_in_a_post_are_left_out() {
     let world = World::new();
@@ -328,7 +328,7 @@ fn a_killed_poster_leaves_the_whole_post_or_nothing() {
                 .env("OUTLIVE_HOOKS", format!("poster:{hook}=kill"));
             assert_eq!(Ran::of(&mut command).code, 137);
             assert_eq!(event_ids(&inbox(&world, &["--peek"])).len(), *told);
-            // Whoever does it again is sure of it.
+            // If the client posts again with the same ID, the event is there once.
             let posted = post(&world, &json!({"n": 1}), &["--id", "mine"]);
             assert_eq!(posted, world.event_id("mine", &json!(1)));
             assert_eq!(event_ids(&inbox(&world, &["--ack-all"])), [posted]);

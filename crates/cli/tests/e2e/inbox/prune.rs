@@ -1,4 +1,4 @@
-//! `prune` removes posts that were told, and what killed consumers and posters left.
+//! `prune` removes posts that were told, and files that killed consumers and posters left.
 
 use super::{Consumer, ME, ack, assert_nothing_waits, event_ids, inbox, post};
 use outlive_testkit::processes::{kill_for_good, until_blocked};
@@ -11,7 +11,7 @@ use std::process::Command;
 
 fn posts(world: &World) -> Vec<String> {
     let mut names = names_in(&world.home().join("posts"));
-    // The ids of those that were pruned.
+    // This has the IDs of pruned posts.
     names.retain(|name| name != ".pruned");
     names
 }
@@ -22,7 +22,7 @@ fn prune_removes_posts_that_were_told() {
     let told = post(&world, &json!({}), &["--id", "told"]);
     ack(&world, &told);
     post(&world, &json!({}), &["--id", "untold"]);
-    // They are not old enough.
+    // The posts are not old enough.
     world.ok(&["prune"]);
     world.ok(&["prune", "--older-than", "1h"]);
     assert_eq!(posts(&world), ["told", "untold"]);
@@ -83,7 +83,7 @@ fn prune_removes_what_killed_posters_left() {
     until_blocked(alive.pid());
     kill_for_good(waiter.pid());
     let inbox_of_me = world.home().join("inbox").join(ME);
-    // Some of it may be somebody's who is at work.
+    // New files may belong to a poster or waiter that is still running.
     world.ok(&["prune"]);
     assert_eq!(posts(&world).len(), 2);
     let mut touch = Command::new("touch");
@@ -95,7 +95,7 @@ fn prune_removes_what_killed_posters_left() {
     assert!(touch.status().unwrap().success());
     world.ok(&["prune"]);
     assert_eq!(posts(&world), [""; 0]);
-    // The bell of whoever still waits is left.
+    // The bell of the living waiter stays.
     assert_eq!(names_in(&inbox_of_me).len(), 1);
     let event = post(&world, &json!({}), &[]);
     assert_eq!(event_ids(&alive.answer()), [event]);

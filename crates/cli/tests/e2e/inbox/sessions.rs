@@ -11,7 +11,7 @@ use outlive_testkit::scripts::{WAITS, let_go, ok, sleeper};
 use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
-/// Keys that somebody else chose.
+/// Session keys with unusual characters.
 fn odd_keys() -> Vec<String> {
     let long = "k".repeat(80);
     let wide = "日".repeat(26);
@@ -112,7 +112,7 @@ fn jobs_are_listed_by_session_and_task() {
     assert_eq!(listed(&["--task", "x"]), sorted(&[0, 2]));
     assert_eq!(listed(&["--session", "a", "--task", "x"]), sorted(&[0]));
     assert_eq!(listed(&["--session", "c"]), sorted(&[]));
-    // What runs side by side may end in any order.
+    // The jobs run at the same time and may end in any order.
     jobs.iter().for_each(|id| world.until_over(id));
     let told = inbox_of(&world, "a", &[]);
     let mut events = told["events"].as_array().unwrap().clone();
@@ -125,7 +125,7 @@ fn jobs_are_listed_by_session_and_task() {
     assert_eq!(ends, [(&x, &json!("x")), (&y, &json!("y"))]);
 }
 
-/// The one session with something in it: what ended, was posted, and will end.
+/// Gives the session an ended job, a post and a running job. Returns their IDs.
 fn full(world: &World) -> (String, String, String) {
     let over = ended(world, "true");
     let posted = post(world, &json!({"goal": "g"}), &[]);
@@ -165,7 +165,7 @@ fn a_dropped_session_is_not_told() {
     let world = World::new();
     let (over, posted, running) = full(&world);
     ended_of(&world, "other", "true");
-    // What somebody has claimed is dropped as well.
+    // An event that a consumer has claimed is dropped too.
     inbox(&world, &["--limit", "1", "--claim", "200ms"]);
     let ended = world.json(&["session", "end", ME, "--drop", "--json"]);
     let expected = json!({
@@ -180,7 +180,7 @@ fn a_dropped_session_is_not_told() {
         (124, "{\"events\":[]}\n"),
         "{ran:?}"
     );
-    // To ack it is to say what is so.
+    // An ack of a dropped event does no harm.
     let (over, running) = (end_event(&world, &over), end_event(&world, &running));
     world.ok(&["inbox", "--session", ME, "--ack", &over, &posted, &running]);
     assert_nothing_waits(&world);
@@ -249,7 +249,7 @@ fn ending_an_unknown_session_is_an_error() {
     assert_eq!(ran.code, 2, "{ran:?}");
 }
 
-/// A job directory that somebody damaged is no reason not to hear of the rest.
+/// A damaged job directory does not keep the session from being told of its other jobs.
 #[test]
 fn a_damaged_job_does_not_keep_the_rest_from_being_told_or_dropped() {
     let world = World::new();

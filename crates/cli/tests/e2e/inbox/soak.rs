@@ -1,7 +1,7 @@
-//! Many sessions, many short jobs, and SIGKILL for keepers and consumers at random: in the end every
-//! event was received, and acked once.
+//! Many sessions, many short jobs, and SIGKILL for keepers and consumers at random. In the end every event was
+//! received, and acked once.
 //!
-//! The long form, 2,000 jobs:
+//! The long form has 2,000 jobs:
 //! `cargo test -p outlive-cli --test e2e a_long_soak -- --ignored --nocapture`
 
 use super::{configure, end_event, event_ids, waiting};
@@ -20,14 +20,14 @@ use std::time::{Duration, Instant};
 
 const SESSIONS: usize = 20;
 
-/// What all threads of a soak share.
+/// The state that all threads of a soak share.
 struct Soak {
     world: World,
     jobs_each: usize,
     deadline: Instant,
     /// Jobs whose keepers may be killed.
     started: Mutex<Vec<String>>,
-    /// Consumers that have all they wait for.
+    /// How many consumers have received everything.
     done: AtomicUsize,
     keepers_killed: AtomicUsize,
     consumers_killed: AtomicUsize,
@@ -35,7 +35,7 @@ struct Soak {
     repeated: AtomicUsize,
 }
 
-/// A small generator, so that a run can be told by its seed.
+/// A small random generator, so that a seed repeats a run.
 struct Random(u64);
 
 impl Random {
@@ -63,7 +63,7 @@ fn soak(jobs_each: usize, limit: Duration) {
         received: AtomicUsize::new(0),
         repeated: AtomicUsize::new(0),
     };
-    // A claim of somebody who was killed keeps its event from others for this long.
+    // The event of a killed consumer stays claimed for this long.
     configure(&soak.world, "[inbox]\nclaim = \"2s\"\n");
     let begun = Instant::now();
     let soak = &soak;
@@ -136,7 +136,7 @@ impl Soak {
         started.iter().rev().nth(back).cloned()
     }
 
-    /// One session's receiver: takes, notes, acks, whatever becomes of the programs it uses.
+    /// The receiver of one session. It takes events and acks them until it has all, though its programs are killed.
     fn consume(&self, session: usize) {
         let mut receiver = Receiver {
             soak: self,
@@ -159,7 +159,7 @@ impl Soak {
         }
     }
 
-    /// What the jobs' own records say: told through the inbox, once, and never claimed after that.
+    /// Checks in the jobs' own records that each end was told once, through the inbox, and never claimed after that.
     fn check_ledger(&self) {
         let started = self.started.lock().unwrap();
         assert_eq!(started.len(), SESSIONS * self.jobs_each);
@@ -180,7 +180,7 @@ impl Soak {
                 "{id}: {record}"
             );
         }
-        // Of those who were killed nothing is left but bells that did not hang yet, for a minute.
+        // Killed consumers may have left bells that were not finished. `prune` leaves those for a minute.
         self.world.ok(&["prune"]);
         let inboxes = self.world.home().join("inbox");
         for inbox in names_in(&inboxes) {
@@ -193,7 +193,7 @@ impl Soak {
     }
 }
 
-/// Counts a consumer as done, also one that fails.
+/// Counts a consumer as done when it is dropped, also if it panics.
 struct Done<'a>(&'a AtomicUsize);
 
 impl Drop for Done<'_> {
@@ -206,14 +206,14 @@ struct Receiver<'a> {
     soak: &'a Soak,
     key: String,
     random: Random,
-    /// By their ids: one that comes again is dropped.
+    /// The IDs of the received events. An event that comes again does not count.
     received: BTreeSet<String>,
-    /// An ack of these was answered.
+    /// The events whose ack was confirmed.
     acked: BTreeSet<String>,
 }
 
 impl Receiver<'_> {
-    /// Takes, and acks in a second step.
+    /// Takes events, and acks them with a second command.
     fn take_and_ack(&mut self) {
         let (ran, _) = self.run(&["--wait=1s"]);
         let events = self.receive(&ran);
@@ -227,7 +227,7 @@ impl Receiver<'_> {
         }
     }
 
-    /// Has what it takes acked once it is printed.
+    /// Takes events with `--ack-all`, which acks them once they are printed.
     fn take_acking(&mut self) {
         let (ran, killed) = self.run(&["--wait=1s", "--ack-all"]);
         let events = self.receive(&ran);
@@ -236,7 +236,7 @@ impl Receiver<'_> {
         }
     }
 
-    /// Notes what was printed; a line that was cut off was not received.
+    /// Records the printed events. An incomplete answer does not count as received.
     fn receive(&mut self, ran: &Ran) -> Vec<String> {
         let Ok(answer) = serde_json::from_str::<Value>(&ran.stdout) else {
             return Vec::new();
@@ -255,7 +255,7 @@ impl Receiver<'_> {
         events
     }
 
-    /// Runs `outlive inbox`, which now and then is killed; says whether it was.
+    /// Runs `outlive inbox`, which is sometimes killed. Also returns whether it was.
     fn run(&mut self, options: &[&str]) -> (Ran, bool) {
         let own = ["inbox", "--session", &self.key, "--json"];
         let mut command = self.soak.world.command([&own, options].concat());

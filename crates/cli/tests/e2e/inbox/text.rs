@@ -1,4 +1,4 @@
-//! The text of an event, which an agent reads.
+//! The text of an event, as an agent reads it.
 
 use super::{ME, ended, inbox, only_event};
 use crate::adoption::leader;
@@ -9,19 +9,19 @@ use outlive_testkit::scripts::sleeper;
 use outlive_testkit::world::World;
 use serde_json::Value;
 
-/// The most of the last output that is shown, in characters.
+/// How many characters of the last output are shown at most.
 const MOST: usize = 2000;
 
 fn text(event: &Value) -> String {
     event["text"].as_str().unwrap().to_owned()
 }
 
-/// The block for the end of the one job.
+/// The text for the end of the only job.
 fn block(world: &World) -> String {
     text(&only_event(&inbox(world, &["--wait=20s"])))
 }
 
-/// What of the output a block shows.
+/// The output in the text.
 fn shown_output(block: &str) -> &str {
     let start = block.find("utput").unwrap();
     let start = start + block[start..].find(":\n").unwrap() + 2;
@@ -157,7 +157,7 @@ fn the_text_says_that_an_outcome_is_unknown() {
     kill_for_good(leader);
     let event = only_event(&inbox(&world, &["--wait=20s"]));
     let block = text(&event);
-    // Whether it can be known depends on who came to wait for it.
+    // The outcome is known only if the leader's new parent has not reaped it yet.
     match event["data"]["outcome"]["kind"].as_str().unwrap() {
         "lost" => {
             assert!(block.contains("ended, and nobody knows how: "), "{block}");
@@ -169,7 +169,7 @@ fn the_text_says_that_an_outcome_is_unknown() {
     }
 }
 
-/// The machine was restarted meanwhile, as far as the record can tell.
+/// The record is changed as if the machine had been restarted meanwhile.
 #[test]
 fn the_text_says_that_a_job_was_lost() {
     let world = World::new();
@@ -247,7 +247,7 @@ fn a_line_that_is_too_long_is_shown_by_its_end() {
     assert!(shown.chars().count() > MOST / 2, "{block}");
 }
 
-/// Most of what was read is colours, and the first of it begins in the middle of one.
+/// Most of the output is colours, and the part that is read starts in the middle of a colour sequence.
 #[test]
 fn escape_sequences_do_not_count_and_are_removed() {
     let world = World::new();
@@ -283,7 +283,7 @@ fn secrets_are_left_out_of_text_and_data() {
     assert!(marked >= 4, "{event:#}");
 }
 
-/// A key that begins above what fits, and a token that the cut goes through.
+/// The output is cut inside a private key, and inside a token.
 #[test]
 fn secrets_that_are_cut_off_are_redacted_too() {
     let world = World::new();
@@ -300,7 +300,7 @@ fn secrets_that_are_cut_off_are_redacted_too() {
 
     let world = World::new();
     let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4).split_at(36).0);
-    // Short enough to be read whole; its last 2,000 characters begin inside the token.
+    // The output is short enough to be read in full, but its last 2,000 characters start inside the token.
     let rest = "y".repeat(1978);
     ended(&world, &format!("printf '%020d {token} {rest}\\n' 1"));
     let event = only_event(&inbox(&world, &["--wait=20s"]));

@@ -1,4 +1,4 @@
-//! `inbox --wait` blocks without polling, and wakes for everything that can bring an event.
+//! `inbox --wait` sleeps without polling, and wakes up for everything that can bring an event.
 
 use super::{Consumer, ME, ack, end_event, ended, event_ids, inbox, only_event, post, waiting};
 use crate::adoption::keepers;
@@ -10,13 +10,13 @@ use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use serde_json::json;
 
-/// A job of the session that ends with 7 once it is let go.
+/// Starts a job of the session that ends with 7 when the test lets it.
 fn held_job(world: &World) -> String {
     let script = format!("{WAITS} exit 7");
     ok(world, &["run", "--session", ME, "--shell", &script])
 }
 
-/// A waiter that sleeps.
+/// Starts a waiter, and returns once it sleeps.
 fn waiter(world: &World, options: &[&str]) -> Consumer {
     let waiter = Consumer::of(world, &[&["--wait"], options].concat());
     until_blocked(waiter.pid());
@@ -103,7 +103,7 @@ fn a_wait_that_times_out_changes_nothing() {
     );
 }
 
-/// Nothing to do, or three jobs to wait for and a claim of somebody else.
+/// Once with nothing to wait for, and once with three running jobs and an event that another consumer has claimed.
 #[test]
 fn a_waiter_makes_no_system_calls_while_nothing_happens() {
     needs!(Strace);
@@ -134,7 +134,7 @@ fn a_waiter_leaves_no_bell_behind() {
     };
     world.outlive(&["inbox", "--session", ME, "--wait=10ms"]);
     assert_eq!(bells(), [""; 0]);
-    // One that was killed does, until somebody rings.
+    // A waiter that was killed leaves its bell. The next ring removes it.
     let killed = waiter(&world, &[]);
     kill_for_good(killed.pid());
     assert_eq!(bells().len(), 1);
@@ -206,7 +206,7 @@ fn inbox_without_wait_adopts_a_job_whose_keepers_were_both_killed() {
     );
 }
 
-/// A launcher that stands still between naming the job and starting its keeper.
+/// The launcher is suspended after it named the job and before it starts a keeper.
 #[test]
 fn a_stuck_launch_blocks_no_waiter() {
     let world = World::new();
@@ -224,7 +224,7 @@ fn a_stuck_launch_blocks_no_waiter() {
     assert_eq!(launcher.end().code, 0);
 }
 
-/// Whoever is killed while it starts the job leaves an end that is told.
+/// A launcher that is killed during the start leaves a job whose end is told.
 #[test]
 fn a_launcher_that_is_killed_wakes_a_waiter() {
     let world = World::new();
@@ -240,7 +240,7 @@ fn a_launcher_that_is_killed_wakes_a_waiter() {
     assert_eq!(waiting(&world, ME), 1);
 }
 
-/// What was given up while it waited is said as well.
+/// A waiter also reports the events that are dropped while it waits.
 #[test]
 fn a_waiter_reports_events_that_were_dropped() {
     let world = World::new();

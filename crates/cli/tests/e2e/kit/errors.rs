@@ -1,4 +1,4 @@
-//! If a hook fails, the agent is not disturbed, and `hook.log` has the reason.
+//! A hook that fails does not disturb the agent. `hook.log` has the reason.
 
 use super::{call, ended_job, hook, is_silent, log, start};
 use outlive_testkit::ran::Ran;
@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 
 const SAID: &str = r#"{"session_id":"s"}"#;
 
-/// One more line in the log, with this in it.
+/// Checks that the log has one more line, which has this text.
 fn logs(world: &World, lines: &mut usize, why: &str) {
     let text = log(world);
     *lines += 1;
@@ -75,7 +75,7 @@ fn a_panic_is_silent_and_logged() {
 #[test]
 fn a_home_that_cannot_be_used_is_silent() {
     let world = World::new();
-    // A file where the home should be.
+    // A file in the place of the home.
     fs::write(world.home(), "").unwrap();
     for event in ["stop", "wait", "session-start", "nonsense"] {
         let ran = call(&world, event, "claude-code", SAID);

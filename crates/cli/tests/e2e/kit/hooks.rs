@@ -69,13 +69,13 @@ fn a_stop_hook_does_not_continue_a_turn_twice() {
         let world = World::new();
         ended_job(&world, "s", "true");
         assert!(is_silent(&call(&world, "stop", agent, said)), "{said}");
-        // It is still there for the next turn.
+        // The event is still there for the next turn.
         let ran = call(&world, "session-start", agent, said);
         assert!(ran.stdout.contains("succeeded"), "{ran:?}");
     }
 }
 
-/// Shells of Gemini CLI and Cursor do not know which conversation they are of.
+/// Shells of Gemini CLI and Cursor do not know the conversation that they belong to, so the hook tells the session.
 #[test]
 fn the_start_hook_tells_the_session_where_shells_do_not_know_it() {
     let world = World::new();
@@ -108,7 +108,7 @@ fn outlive_session_counts_more_than_the_session_of_the_agent() {
     assert!(ran.stdout.contains(&id), "{ran:?}");
 }
 
-/// The context of a subagent is lost: only its answer reaches the agent.
+/// A subagent's context is lost; the agent gets only its answer. So events are not told to a subagent.
 #[test]
 fn a_subagent_is_not_told_in_place_of_its_agent() {
     let world = World::new();
@@ -124,7 +124,7 @@ fn a_subagent_is_not_told_in_place_of_its_agent() {
     assert!(ran.stdout.contains(&id), "{ran:?}");
 }
 
-/// What the agent has looked at itself is not repeated right after.
+/// The hook does not repeat what the agent has just seen with `show`.
 #[test]
 fn the_tool_hook_leaves_out_what_was_just_shown() {
     let world = World::new();

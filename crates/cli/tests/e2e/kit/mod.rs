@@ -19,7 +19,7 @@ use std::process::{Child, Command, Stdio};
 
 pub const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "opencode", "cursor"];
 
-/// The command of a hook, not started yet.
+/// The command of a hook, which is not started yet.
 fn hook(world: &World, event: &str, agent: &str) -> Command {
     let mut command = world.command(["hook", event, "--agent", agent]);
     command
@@ -29,10 +29,10 @@ fn hook(world: &World, event: &str, agent: &str) -> Command {
     command
 }
 
-/// Starts it with this on its standard input.
+/// Starts the command with this on its standard input.
 fn start(command: &mut Command, json: &str) -> Child {
     let mut child = command.spawn().unwrap();
-    // One that fails early does not read it.
+    // A hook that fails early does not read its input.
     let _ = child.stdin.take().unwrap().write_all(json.as_bytes());
     child
 }
@@ -41,7 +41,7 @@ fn call(world: &World, event: &str, agent: &str, json: &str) -> Ran {
     Ran::end_of(start(&mut hook(world, event, agent), json))
 }
 
-/// A job of this session that has ended, untold.
+/// Runs a job of this session to its end, which the session is not told.
 fn ended_job(world: &World, session: &str, script: &str) -> String {
     let id = world.ok(&["run", "--session", session, "--shell", script]);
     world.until_over(&id);
@@ -52,7 +52,7 @@ fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"))
 }
 
-/// Exit code 0 and no output: the agent notices nothing.
+/// Whether the hook exited with 0 and printed nothing, so that the agent notices nothing.
 fn is_silent(ran: &Ran) -> bool {
     (ran.code, ran.stdout.as_str(), ran.stderr.as_str()) == (0, "", "")
 }
@@ -61,14 +61,14 @@ fn log(world: &World) -> String {
     fs::read_to_string(world.home().join("hook.log")).unwrap_or_default()
 }
 
-/// Where the user of this world is at home.
+/// The home directory of this world's user.
 fn user(world: &World) -> PathBuf {
     let user = world.path("user");
     fs::create_dir_all(&user).unwrap();
     user
 }
 
-/// `outlive setup` for that user, who has `outlive` on the path.
+/// Runs `outlive setup` for that user, with `outlive` on the PATH.
 fn setup(world: &World, args: &[&str]) -> Ran {
     let program = Path::new(outlive_testkit::programs::outlive())
         .parent()
@@ -84,7 +84,7 @@ fn setup(world: &World, args: &[&str]) -> Ran {
     )
 }
 
-/// Every file and directory below, with what is in it.
+/// Every file and directory below `root`, with its content.
 fn tree(root: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(root).unwrap() {

@@ -1,4 +1,4 @@
-//! What `setup` refuses, and what it leaves alone.
+//! What `setup` refuses, and what it does not touch.
 
 use super::{setup, tree, user, write};
 use outlive_testkit::environment::behind;
@@ -46,7 +46,7 @@ fn setup_writes_nothing_if_one_file_does_not_parse() {
             write(&user(&world).join(path), text);
             let before = tree(&user(&world));
             let ran = setup(&world, &[agent, action]);
-            // Nothing of ours can be in a list where a table should be.
+            // This file has a list in the place of our table, so there is nothing to undo.
             if action == "--undo" && agent == "opencode" {
                 continue;
             }
@@ -94,7 +94,7 @@ fn an_unknown_agent_or_project_is_wrong_usage() {
     assert_eq!(ran.code, 2, "{ran:?}");
 }
 
-/// At a terminal a person is asked, and may say no.
+/// At a terminal, `setup` asks, and the person may say no.
 #[test]
 fn setup_asks_a_person_at_a_terminal() {
     for (answer, is_changed) in [("y", true), ("n", false), ("", false)] {

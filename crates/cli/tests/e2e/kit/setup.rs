@@ -7,7 +7,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// What a user may have already: every file that some agent's setup touches.
+/// What a user may already have: every file that the setup of some agent changes.
 const THEIRS: [(&str, &str); 10] = [
     (
         ".claude.json",
@@ -92,7 +92,7 @@ fn setup_and_undo_keep_the_files_of_a_user_byte_for_byte() {
         }
         let mode = fs::metadata(&secret).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        // The second time nothing is asked: it has written there before.
+        // The second time `setup` does not ask, because it has written to these files before.
         let again = setup(&world, &[agent]);
         assert_eq!((again.code, again.stdout.as_str()), (0, ""), "{again:?}");
         assert_eq!(tree(&user(&world)), after);
@@ -169,7 +169,7 @@ fn each_agent_has_its_entry_and_its_hooks() {
     }
 }
 
-/// Somebody goes on working in the files between setup and undo.
+/// Somebody edits the files between setup and undo.
 #[test]
 fn undo_keeps_what_was_written_after_setup() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! A hook tells each event exactly once, also if it is killed.
+//! Hooks tell each event exactly once, also if a hook is killed.
 
 use super::{call, ended_job, hook, is_silent, start};
 use outlive_testkit::ran::Ran;
@@ -56,7 +56,7 @@ fn a_hook_killed_after_its_ack_does_not_tell_again() {
 #[test]
 fn one_of_many_concurrent_hooks_tells() {
     let world = World::new();
-    // Those that wait do so until a claim of the others would have lapsed.
+    // Longer than the test needs, so that no claim expires meanwhile.
     claims(&world, "5s");
     let ids: Vec<String> = (0..3).map(|_| ended_job(&world, "s", "true")).collect();
     let hooks: Vec<_> = ["stop", "wait", "post-tool-use", "user-prompt-submit"]
@@ -77,7 +77,7 @@ fn one_of_many_concurrent_hooks_tells() {
     }
 }
 
-/// If nobody read the answer, the event was not told.
+/// If nobody can have read the answer, the event counts as untold.
 #[test]
 fn an_event_that_could_not_be_printed_is_told_again() {
     let world = World::new();

@@ -9,7 +9,7 @@ use std::fs;
 
 const SAID: &str = r#"{"session_id":"s"}"#;
 
-/// Waits until this many wait for the inbox.
+/// Waits until this many processes wait for the inbox.
 fn until_waiting(world: &World, count: usize) {
     let bells = || match fs::read_dir(world.home().join("inbox/s")) {
         Ok(entries) => entries
@@ -32,7 +32,7 @@ fn an_idle_agent_is_woken_once() {
     let id = world.ok(&["run", "--session", "s", "--shell", &script]);
     let waiting = start(&mut hook(&world, "wait", "claude-code"), SAID);
     until_waiting(&world, 1);
-    // At the end of the next turn there is one already.
+    // At the end of the next turn a waiter already exists, so a second one ends at once.
     assert!(is_silent(&call(&world, "wait", "claude-code", SAID)));
     fs::write(gate, "").unwrap();
     let ran = Ran::end_of(waiting);
@@ -44,7 +44,7 @@ fn an_idle_agent_is_woken_once() {
     assert!(is_silent(&call(&world, "stop", "claude-code", SAID)));
 }
 
-/// An agent that waits in its shell is told there, and not by its hook as well.
+/// An agent that waits for the job in its shell learns the end there. The hook does not tell it too.
 #[test]
 fn the_waking_hook_does_not_tell_what_the_agent_waits_for() {
     for round in 0..6 {
@@ -75,7 +75,7 @@ fn the_waking_hook_ends_if_there_is_nothing_to_wait_for() {
     assert!(!world.home().join("hook.log").exists());
 }
 
-/// A waiter whose agent is gone must not take the news.
+/// If the agent is gone, the waiter must end without taking the news.
 #[test]
 fn the_waking_hook_ends_with_the_agent() {
     let world = World::new();

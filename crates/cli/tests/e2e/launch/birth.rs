@@ -1,4 +1,4 @@
-//! What a job starts with: session, signals, descriptors, standard input.
+//! What a job starts with: its session, signals, descriptors and standard input.
 
 use super::{GROUP, SESSION, TTY, file, from_bash, stat_field, text};
 use outlive_testkit::environment::behind;
@@ -59,7 +59,7 @@ fn no_descriptor_of_the_launcher_reaches_the_job_or_its_keepers() {
     );
     assert_eq!(Ran::of(&mut from_bash(&world, &script)).code, 0);
     world.wait("ls");
-    // The last one is the directory that `ls` reads.
+    // Descriptor 3 is the directory that `ls` reads.
     assert_eq!(text(world.output("ls")), "0\n1\n2\n3\n");
     let pair = world.pair("sleep");
     for pid in [world.leader("sleep"), pair.keeper, pair.standby.unwrap()] {

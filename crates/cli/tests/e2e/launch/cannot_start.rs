@@ -138,7 +138,7 @@ fn no_command_at_all_is_wrong_usage_and_makes_nothing() {
     assert!(!world.home().join("jobs").exists());
 }
 
-/// The gate that tells of an executed program closes also when its process is killed there.
+/// The gate closes when the command is executed, but also when the process is killed at the gate.
 #[test]
 fn a_leader_killed_before_it_executes_the_command_was_not_started() {
     for by_heir in [false, true] {

@@ -1,4 +1,4 @@
-//! The environment of a job, and who may read what is stored.
+//! The environment of a job, and who can read what is stored.
 
 use super::assert_not_started;
 use outlive_testkit::checks::until_output;
@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Every file below a directory that can be read without waiting.
+/// Every regular file below a directory.
 fn files_below(directory: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -60,7 +60,7 @@ fn secrets_in_the_environment_are_in_no_file_and_no_argv() {
     for keeper in [pair.keeper, pair.standby.unwrap()] {
         let line = fs::read(format!("/proc/{keeper}/cmdline")).unwrap();
         let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-        // Its own name, the directory, and what follows the last NUL.
+        // The keeper's name, the directory, and the empty part after the last NUL.
         assert_eq!(words.len(), 3);
         let directory = world.job_dir("s");
         assert_eq!(words[1], directory.to_str().unwrap().as_bytes());

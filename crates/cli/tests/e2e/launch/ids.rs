@@ -1,4 +1,4 @@
-//! `--id`: taken, racing and malformed ids.
+//! `--id`: IDs that are taken, malformed, or used by several starts at once.
 
 use super::text;
 use outlive_testkit::checks::exited;

@@ -42,7 +42,7 @@ fn assert_recorded_as_not_started(world: &World, id: &str) {
 
 fn assert_nothing_left_half(world: &World) {
     world.until_nothing_runs();
-    // A link without a job is a launcher's that was killed before its job had a name.
+    // A link without a job is left by a launcher that was killed before its job had a name.
     let mut live = names_in(&world.home().join("live"));
     live.retain(|id| world.job_dir(id).exists());
     assert_eq!(live, [""; 0]);
@@ -56,7 +56,7 @@ fn a_launcher_killed_before_its_job_has_a_name_leaves_no_job() {
         assert_eq!(world.listed(&[]), [""; 0]);
         assert_eq!(world.outlive(&["show", "k"]).code, 3);
         world.until_nothing_runs();
-        // The start can be repeated, and what was left behind is cleared away.
+        // The start can be repeated. A prune removes what the killed launcher left.
         world.ok(&["run", "--id", "k", "--shell", "echo whole; exit 5"]);
         assert_ran_exactly(&world, "k");
         assert_nothing_left_half(&world);
@@ -67,7 +67,7 @@ fn a_launcher_killed_before_its_job_has_a_name_leaves_no_job() {
     }
 }
 
-/// As if what a launcher left behind had lain there for some time.
+/// Sets an old time on what a killed launcher left.
 fn make_older(directory: &Path) {
     let long_ago = SystemTime::now() - Duration::from_secs(3600);
     for name in names_in(directory) {
@@ -141,7 +141,7 @@ fn a_launcher_killed_at_any_moment_leaves_a_whole_job_or_none() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        // Not a wait for anything: the moment of the kill is what varies.
+        // Not a wait: this varies the moment of the kill.
         thread::sleep(Duration::from_micros(500 * number));
         launcher.kill().unwrap();
         launcher.wait().unwrap();

@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// What a job under test does: it waits for a file of its own, and ends with 7.
+/// A job that waits for a file and ends with 7. Returns that file, and the command that starts the job.
 fn job(world: &World, id: &str) -> (PathBuf, String) {
     let go = world.path(&format!("{id}-go"));
     let script = format!("{}; echo ended; exit 7", loop_until(&go));
@@ -28,7 +28,7 @@ fn until_running(world: &World, id: &str) {
     });
 }
 
-/// A launcher in a session of its own that stays after launching a job.
+/// A launcher in its own session that stays after it has started a job.
 struct Launcher {
     process: Child,
     go: PathBuf,
@@ -50,7 +50,7 @@ impl Launcher {
         self.process.id() as i32
     }
 
-    /// The job and its keepers live on, and the end is exact.
+    /// Checks that the job and its keepers survived and that the end is exact.
     fn assert_outlived(mut self, world: &World, id: &str, before: (i32, i32, i32)) {
         self.process.wait().unwrap();
         assert_eq!(everyone(world, id), before);
@@ -110,10 +110,11 @@ fn a_signal_to_everyone_in_the_launchers_session_reaches_neither() {
     }
 }
 
-/// Starts a launcher on a terminal of its own, held by `script`, and runs `end` on it.
+/// Starts a launcher on a terminal that the program `script` provides, then runs `end`.
 fn on_a_terminal(world: &World, id: &str, end: impl FnOnce(&mut Child)) {
     let (go, run) = job(world, id);
-    // A shell whose child is just about to end well goes on after an interrupt.
+    // The launch has returned before the interrupt comes. A shell that still waits for a child may ignore an
+    // interrupt.
     let launch = format!(
         "[ -t 0 ] && touch {} && {run}; : > {}; sleep 60",
         world.path("had-a-terminal").display(),

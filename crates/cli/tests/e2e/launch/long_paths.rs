@@ -1,4 +1,4 @@
-//! Homes far longer than the path of a socket may be.
+//! Homes whose path is much longer than the path of a socket may be.
 
 use outlive_testkit::processes::kill_for_good;
 use outlive_testkit::ran::Ran;
@@ -6,7 +6,7 @@ use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 
-/// Below the world's own jobs, so that its processes are found; far longer than a socket's path.
+/// A very long path below the world's own jobs, so that its processes are found.
 fn long_home(world: &World) -> String {
     let mut home = world.home().join("jobs");
     while home.as_os_str().len() < 400 {

@@ -1,4 +1,4 @@
-//! Launching: what `run` returns, when, and what the job starts with.
+//! Launching: what `run` returns, when it returns, and what the job starts with.
 
 mod birth;
 mod cannot_start;
@@ -22,7 +22,7 @@ const TTY: usize = 7;
 const GROUP: usize = 5;
 const SESSION: usize = 6;
 
-/// A field of `/proc/<pid>/stat`, counted as proc(5) does.
+/// A field of `/proc/PID/stat`, numbered as in proc(5).
 fn stat_field(pid: i32, place: usize) -> i32 {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let rest = &text[text.rfind(')').unwrap() + 2..];
@@ -36,7 +36,7 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Writes a file of this mode for the test.
+/// Writes a file with this mode.
 fn file(world: &World, name: &str, content: &str, mode: u32) -> PathBuf {
     let path = world.path(name);
     fs::write(&path, content).unwrap();
@@ -44,7 +44,7 @@ fn file(world: &World, name: &str, content: &str, mode: u32) -> PathBuf {
     path
 }
 
-/// A job that could not start: recorded, said, and nothing left.
+/// Checks a job that could not start: that is recorded and reported, and no process is left.
 fn assert_not_started(world: &World, ran: &Ran, id: &str, code: i32, reason: &str) {
     assert_eq!(ran.code, code, "{ran:?}");
     assert!(ran.stderr.contains(reason), "{ran:?}");
@@ -64,18 +64,18 @@ fn assert_not_started(world: &World, ran: &Ran, id: &str, code: i32, reason: &st
     assert_eq!(world.output(id), b"");
 }
 
-/// A shell in which `$OUTLIVE` is the program.
+/// A bash script in which `$OUTLIVE` is the program.
 fn from_bash(world: &World, script: &str) -> Command {
     with_outlive(world.within("bash", ["-c", script]))
 }
 
-/// Leader, keeper, standby.
+/// The pids of leader, keeper and standby.
 fn everyone(world: &World, id: &str) -> (i32, i32, i32) {
     let pair = world.pair(id);
     (world.leader(id), pair.keeper, pair.standby.unwrap())
 }
 
-/// The command with the program's path in `$OUTLIVE`.
+/// Sets `$OUTLIVE` to the path of the program.
 fn with_outlive(mut command: Command) -> Command {
     command.env("OUTLIVE", outlive_testkit::programs::outlive());
     command

@@ -7,7 +7,7 @@ use outlive_testkit::scripts::loop_until;
 use outlive_testkit::world::World;
 use std::fs::{self, File};
 
-/// What `bash -c` itself makes of a string: its code, and what it wrote.
+/// The exit code and the output of `bash -c` for this string.
 fn plain_bash(world: &World, args: &[&str]) -> (i32, String) {
     let path = world.path("plain-bash");
     let out = File::create(&path).unwrap();

@@ -1,4 +1,4 @@
-//! The cost of `list` depends on what it shows, not on how many jobs there are.
+//! The cost of `list` depends on how many jobs it shows, not on how many there are.
 
 use super::{day, ended};
 use outlive_testkit::ran::Ran;
@@ -23,7 +23,7 @@ fn listing_costs_the_same_with_ten_thousand_ended_jobs_as_with_ten() {
         (&running[..], 5),
         (&[&running[..], &["--json"]].concat(), 5),
         (&[&running[..], &["--session", "s"]].concat(), 5),
-        // The ends of a day are one file, read in more pieces the larger it is.
+        // All ends of a day are in one file. A larger file takes more reads.
         (&["list", "--limit", "5"], 40),
     ] {
         let (a, b) = (calls(&few, args), calls(&many, args));
@@ -36,7 +36,7 @@ fn listing_costs_the_same_with_ten_thousand_ended_jobs_as_with_ten() {
     assert_eq!(many.listed(&["--limit", "500"]).len(), 2 + 500);
 }
 
-/// How many system calls this takes.
+/// How many system calls this command takes.
 fn calls(world: &World, args: &[&str]) -> usize {
     let trace = world.path("trace");
     let ran = Ran::of(&mut strace(&world.command(args), &trace, &["-f"]));
@@ -44,7 +44,7 @@ fn calls(world: &World, args: &[&str]) -> usize {
     fs::read_to_string(trace).unwrap().lines().count()
 }
 
-/// This many ended jobs, made fast: one job under many ids.
+/// Makes this many ended jobs quickly: one job with many IDs.
 fn crowd(world: &World, count: usize) {
     let model = ended(world, &[]);
     let mut history = String::new();

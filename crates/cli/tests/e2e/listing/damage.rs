@@ -64,7 +64,7 @@ fn every_sort_of_damage_leaves_the_others_listed() {
         .find(|job| job["id"] == good.as_str())
         .unwrap();
     assert_eq!(found["outcome"], exited(0));
-    // What a damaged journal does not tell is never taken for success.
+    // If a damaged journal does not have the outcome, the job is never reported as a success.
     for job in listed.iter().filter(|job| job["id"] != good.as_str()) {
         assert_eq!(job["outcome"]["kind"], "lost", "{job}");
         assert_eq!(job["exit_code"], Value::Null);

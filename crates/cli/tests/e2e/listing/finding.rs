@@ -1,4 +1,4 @@
-//! Finding one job by id, by the beginning of an id, or by name.
+//! Finding a job by its ID, the beginning of its ID, or its name.
 
 use super::ended;
 use outlive_testkit::ran::Ran;
@@ -37,7 +37,7 @@ fn a_name_means_the_newest_job_that_has_it() {
     assert_eq!(world.show(&old)["name"], "dev");
 }
 
-/// Two conversations may give the same name; each means its own job by it.
+/// Two sessions may use the same name. In each of them it means that session's own job.
 #[test]
 fn a_name_means_the_job_of_the_callers_session_first() {
     let world = World::new();
@@ -73,7 +73,7 @@ fn a_name_means_the_job_of_the_callers_session_first() {
     world.ok(&["stop", "other"]);
 }
 
-/// A person may name a job of a session, ended or not, and is told its id.
+/// Outside every session the name of a session's job finds nothing, but the error tells its ID.
 #[test]
 fn a_name_of_an_ended_job_of_a_session_leads_to_its_id() {
     let world = World::new();
@@ -85,12 +85,12 @@ fn a_name_of_an_ended_job_of_a_session_leads_to_its_id() {
         let words = "no job \"pj\" outside a session; a session has one: newer; use its id";
         assert!(ran.stderr.contains(words), "{ran:?}");
     }
-    // Another session is told nothing of it.
+    // Another session does not learn of the job.
     let ran = world.as_session("t", &["show", "pj"]);
     assert!(!ran.stderr.contains("newer"), "{ran:?}");
 }
 
-/// What is said to show all jobs does so, however many have ended.
+/// The command that the error names really lists all jobs.
 #[test]
 fn no_such_job_says_how_to_list_all() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! `list`: its order, its cost, its words, and damaged jobs, which do not hide others.
+//! `list`: its order, its cost, its text, and damaged jobs, which do not hide others.
 
 mod cost;
 mod damage;
@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Makes this many ended jobs as copies of a real one. Returns their ids in the order of their ends.
+/// Makes this many ended jobs as copies of a real one. Returns their IDs in the order of their ends.
 fn fabricate(world: &World, count: usize) -> Vec<String> {
     let model = ended(world, &[]);
     let directory = world.job_dir(&model);
@@ -43,13 +43,13 @@ fn fabricate(world: &World, count: usize) -> Vec<String> {
     ids
 }
 
-/// The journal with its end at another time.
+/// The journal with another time of the end.
 fn moved(journal: &[u8], from: u64, to: u64) -> String {
     let text = std::str::from_utf8(journal).unwrap();
     text.replace(&format!("\"wall_ms\":{from}"), &format!("\"wall_ms\":{to}"))
 }
 
-/// The one file of days there is.
+/// The file with today's ends, the only one in `ended`.
 fn day(world: &World) -> PathBuf {
     let mut days = fs::read_dir(world.home().join("ended")).unwrap();
     days.next().unwrap().unwrap().path()
@@ -61,7 +61,7 @@ fn assert_lists(world: &World, args: &[&str], expected: &[&String]) {
     assert_eq!(listed.iter().collect::<Vec<_>>(), expected, "list {args:?}");
 }
 
-/// A job that has ended, of which nothing is left.
+/// Runs a job to its end, until no process of it is left.
 fn ended(world: &World, options: &[&str]) -> String {
     over(world, &[options, &["--", "true"]].concat())
 }

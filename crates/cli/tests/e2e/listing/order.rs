@@ -9,7 +9,7 @@ use std::fs;
 #[test]
 fn running_jobs_come_first_by_start_then_ended_ones_newest_end_first() {
     let world = World::new();
-    // Its end is the newest though its start is the oldest.
+    // The job with the oldest start and the newest end.
     let late = world.ok(&["run", "--", "sleep", "60"]);
     let first = ended(&world, &[]);
     let running = [sleeper(&world, &[]), sleeper(&world, &[])];
@@ -74,7 +74,7 @@ fn an_end_that_was_noted_late_keeps_its_place() {
     let go = world.path("go");
     let first = world.shell_with_hooks("keeper:EndedRecorded=stop", &loop_until(&go));
     fs::write(&go, "").unwrap();
-    // It has recorded the end and noted nothing.
+    // The keeper has recorded the end in the journal, but not yet in the history.
     let keeper = world.until_keeper_stops(&first);
     let second = ended(&world, &[]);
     kill(keeper, CONT);

@@ -62,7 +62,7 @@ fn a_closed_pipe_is_no_error() {
     }
 }
 
-/// With a standard output that nobody reads.
+/// Runs `outlive` with a pipe as standard output that nobody reads.
 fn into_closed_pipe(world: &World, args: &[&str]) -> Ran {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

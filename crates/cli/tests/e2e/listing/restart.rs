@@ -13,7 +13,7 @@ use std::fs;
 
 const BEFORE: &str = "00000000-0000-0000-0000-000000000000";
 
-/// What a power loss may leave: the jobs, and nothing of how to find them.
+/// Removes everything from `live` and `ended`, as a power loss may do.
 fn forget_all(world: &World) {
     for directory in ["live", "ended"] {
         for name in names_in(&world.home().join(directory)) {
@@ -45,7 +45,7 @@ fn what_a_power_loss_took_from_live_and_ended_is_listed_after_the_restart() {
     );
     assert_eq!(world.show(&over)["exit_code"], 0);
     assert_eq!(world.show(&ran)["outcome"]["kind"], "lost");
-    // Noted again, and no longer live.
+    // The job is in the history again and no longer in `live`.
     assert_eq!(world.listed(&["--state", "running"]), Vec::<String>::new());
     assert_eq!(names_in(&world.home().join("live")), Vec::<String>::new());
     assert_eq!(world.listed(&[]).len(), 2);
@@ -57,7 +57,7 @@ fn all_jobs_are_scanned_once_per_boot() {
     let world = World::new();
     ended(&world, &[]);
     forget_all(&world);
-    // Within a boot nothing is lost, so nobody looks.
+    // During one boot nothing can get lost, so `list` does not search the job directories.
     assert_eq!(world.listed(&[]), Vec::<String>::new());
     restart(&world);
     assert_eq!(world.listed(&[]).len(), 1);
@@ -83,11 +83,11 @@ fn a_job_that_cannot_be_linked_again_is_listed_all_the_same() {
     let listed: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(ids_of(&listed), std::slice::from_ref(&over));
     assert_eq!(names_in(&world.home().join("live")), Vec::<String>::new());
-    // Nor is it forgotten when there is room.
+    // Once there is space, the job is still listed.
     assert_eq!(world.listed(&[]), [over]);
 }
 
-/// What a power loss just after the start may leave of a journal: nothing, zeros, or its first line.
+/// What may be left of a journal if the power fails just after the start: nothing, zeros, or only the first line.
 #[test]
 fn a_reset_just_after_the_start_is_recorded_as_a_restart() {
     for left in ["nothing", "zeros", "first line"] {
@@ -107,7 +107,7 @@ fn a_reset_just_after_the_start_is_recorded_as_a_restart() {
             _ => [&text[..end], &vec![0; text.len() - end]].concat(),
         };
         fs::write(&journal, bytes).unwrap();
-        // Written when this machine had not been started.
+        // The journal was written before this machine was last started.
         let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
         let file = fs::File::options().append(true).open(&journal).unwrap();
         file.set_modified(long_ago).unwrap();

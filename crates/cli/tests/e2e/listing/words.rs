@@ -1,4 +1,4 @@
-//! What `list` and `show` print about a job and about a home.
+//! What `list` and `show` print about jobs and about a home.
 
 use super::ended;
 use outlive_testkit::ran::Ran;
@@ -7,7 +7,7 @@ use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// What `shared/INTERFACE.md` promises of every job.
+/// The keys that `shared/INTERFACE.md` promises for every job.
 const KEYS: [&str; 22] = [
     "id",
     "name",
@@ -106,7 +106,7 @@ fn the_table_has_one_line_a_job_under_its_headings() {
     assert_eq!(lines[1][..2], [running.as_str(), "running"]);
     assert_eq!(lines[1][lines[1].len() - 3..], ["dev", "sleep", "60"]);
     assert_eq!(lines[2][..3], [over.as_str(), "exited", "0"]);
-    // Columns begin where their headings do.
+    // Each column starts below its heading.
     let at = table.lines().next().unwrap().find("COMMAND").unwrap();
     assert_eq!(&table.lines().nth(1).unwrap()[at..], "sleep 60");
 }

@@ -1,4 +1,4 @@
-//! Killed keepers of the job that holds the lock.
+//! Keepers of the job that holds the lock are killed.
 
 use super::{Book, assert_ran_after, assert_waits, errand, errands, holder, locked, waiter};
 use outlive_testkit::checks::keepings;
@@ -8,12 +8,12 @@ use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use std::fs;
 
-/// Starts a job with the lock that notes its end, when the test lets it end.
+/// Starts a job with the lock. It appends a line to the book when the test lets it end.
 fn noting_holder(world: &World, book: &Book) -> String {
     locked(world, &format!("{WAITS}{}", book.note("first")))
 }
 
-/// Waits until the one that waits for this job has got the lock, and waits for the last one to have it.
+/// Waits until the errand of a waiting job has the lock and waits for the process of the last holder.
 fn until_it_waits_for_the_process(world: &World, id: &str) {
     let errand = errand(world, id);
     until("it waits for the process", || {
@@ -58,7 +58,7 @@ fn without_keepers_the_lock_is_held_while_the_process_runs() {
     world.until_nothing_runs();
 }
 
-/// Whoever had the lock meanwhile and was stopped leaves it as it was.
+/// A job that got the lock while the old process ran, and was then stopped, does not let the next job start.
 #[test]
 fn a_stopped_waiter_does_not_let_others_in() {
     let world = World::new();
@@ -75,7 +75,7 @@ fn a_stopped_waiter_does_not_let_others_in() {
     assert_eq!(book.lines(), ["first", "next"]);
 }
 
-/// A fresh pair of the first one does not take the lock, or its name, from whoever has it by now.
+/// The adopting keepers of the first job do not take the lock, or its name in the lock file, from the next holder.
 #[test]
 fn an_adopted_holder_releases_only_its_own_lock() {
     let world = World::new();
@@ -101,7 +101,7 @@ fn an_adopted_holder_releases_only_its_own_lock() {
     assert_ran_after(&world, &third, &second);
 }
 
-/// Adopted while nobody waits, it has the lock again.
+/// If no job waits, the adopting keepers take the lock again.
 #[test]
 fn an_adopted_holder_has_the_lock_again() {
     let world = World::new();
@@ -109,7 +109,7 @@ fn an_adopted_holder_has_the_lock_again() {
     world.kill_both(&first);
     world.show(&first);
     let second = waiter(&world, &first, &[], "true");
-    // In the call that waits for the lock, not for a process.
+    // It sleeps in the call that waits for the lock, not for a process.
     let errand = errand(&world, &second);
     until("it waits for the lock", || {
         let place = sleeps_in(errand);

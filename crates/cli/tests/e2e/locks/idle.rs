@@ -1,4 +1,4 @@
-//! A job that waits for its lock costs only the processes that wait.
+//! A job that waits for its lock needs no more than its waiting processes.
 
 use super::{errand, errands, holder, waiter};
 use outlive_testkit::checks::{every, keepings};
@@ -33,7 +33,7 @@ fn nobody_polls_while_a_job_waits() {
             all.iter().all(|pid| sleeps_for_good(*pid))
         });
         let trace = watch_for_two_seconds(&world, &all);
-        // The call each of them was in all the time, which never returned.
+        // Each process was in one call the whole time, which did not return.
         assert_eq!(trace.lines().count(), all.len(), "{trace}");
         let returned = trace.lines().filter(|line| line.contains(" = ")).count();
         assert_eq!(returned, 0, "{trace}");

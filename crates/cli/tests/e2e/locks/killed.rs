@@ -1,4 +1,4 @@
-//! Killed keepers of a job that waits for its lock.
+//! Keepers of a job that waits for its lock are killed.
 
 use super::{
     Book, assert_ran_after, assert_waits, errand, errands, holder, locked, waiter,
@@ -72,7 +72,8 @@ const STEPS: [&str; 6] = [
     "LeaderEnded",
 ];
 
-/// Killed on the way from its turn to its program, the standby goes on: it runs once.
+/// The keeper is killed between getting the lock and the end of the program. The standby takes over, and the program
+/// runs once.
 #[test]
 fn a_keeper_killed_at_any_step_of_its_start_loses_nothing() {
     let name = |step: &&str| (*step).to_owned();
@@ -97,7 +98,7 @@ fn a_keeper_killed_at_any_step_of_its_start_loses_nothing() {
     });
 }
 
-/// And with both killed it ran once or not at all, and the lock is not stuck.
+/// If both keepers are killed, the program ran at most once, and the lock is free.
 #[test]
 fn killing_both_keepers_at_any_step_of_the_start_frees_the_lock() {
     let name = |step: &&str| (*step).to_owned();

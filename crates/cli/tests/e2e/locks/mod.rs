@@ -1,4 +1,4 @@
-//! `--lock`: one job at a time, the others wait. And `--unless-running`.
+//! `--lock`: one job runs at a time and the others wait. And `--unless-running`.
 
 mod holders;
 mod idle;
@@ -19,7 +19,7 @@ use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
 
-/// Starts a job that has the lock `x` until the test lets it end.
+/// Starts a job that holds the lock `x` until the test lets it end.
 fn holder(world: &World) -> String {
     locked(world, WAITS)
 }
@@ -29,7 +29,7 @@ fn locked(world: &World, script: &str) -> String {
     ok(world, &["run", "--lock", "x", "--shell", script])
 }
 
-/// Starts one that has to wait for `holder`.
+/// Starts a job with the lock `x`, which has to wait for `holder`.
 fn waiter(world: &World, holder: &str, options: &[&str], script: &str) -> String {
     let args = [&["run", "--lock", "x"], options, &["--shell", script]].concat();
     let id = ok(world, &args);
@@ -37,7 +37,7 @@ fn waiter(world: &World, holder: &str, options: &[&str], script: &str) -> String
     id
 }
 
-/// The same with hooks for its keepers.
+/// Like [`waiter`], with hooks for the job's keepers.
 fn waiter_with_hooks(world: &World, holder: &str, hooks: &str, script: &str) -> String {
     let args = ["run", "--lock", "x", "--shell", script];
     let ran = Ran::of(with_go(world, &args).env("OUTLIVE_HOOKS", hooks));
@@ -55,7 +55,7 @@ fn assert_waits(world: &World, id: &str, holder: &str) {
     assert_eq!(world.events(id, "spawned").len(), 0);
 }
 
-/// It ran once, to its end, and not before the other one had ended.
+/// Checks that the job ran once, to its end, and started after the other job had ended.
 fn assert_ran_after(world: &World, id: &str, other: &str) {
     let job = world.wait(id);
     assert_eq!(job["outcome"], exited(0), "{job}");
@@ -66,7 +66,7 @@ fn assert_ran_after(world: &World, id: &str, other: &str) {
     assert!(began >= ended, "{id} began {} ms early", ended - began);
 }
 
-/// Processes that work for the keepers of a job.
+/// The pids of the errands of a job: processes that work for its keepers.
 fn errands(world: &World, id: &str) -> Vec<i32> {
     let mark = format!("{}#errand", world.job_dir(id).display());
     let of_job = |pid: &i32| {
@@ -78,13 +78,13 @@ fn errands(world: &World, id: &str) -> Vec<i32> {
     world.processes().into_iter().filter(of_job).collect()
 }
 
-/// The one that waits for the lock.
+/// The errand that waits for the lock.
 fn errand(world: &World, id: &str) -> i32 {
     until("one waits for the lock", || errands(world, id).len() == 1);
     errands(world, id)[0]
 }
 
-/// A file that jobs write to, and a script that appends a line to it.
+/// A file to which jobs append lines.
 struct Book {
     path: PathBuf,
 }

@@ -47,7 +47,7 @@ fn an_invalid_lock_name_is_refused_and_nothing_is_started() {
     assert_eq!(world.listed(&[]), [""; 0]);
 }
 
-/// Two homes are two worlds.
+/// The same lock name in another home is another lock.
 #[test]
 fn a_lock_belongs_to_one_home() {
     let (one, other) = (World::new(), World::new());

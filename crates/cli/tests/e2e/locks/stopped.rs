@@ -40,7 +40,7 @@ fn a_stopped_waiting_job_is_not_started_and_does_not_disturb_the_holder() {
     world.until_nothing_runs();
 }
 
-/// A stopped one that is still kept, for its doorbell, does not have the lock after all.
+/// A stopped job that is still kept, because its doorbell rings, does not get the lock.
 #[test]
 fn a_stopped_waiting_job_does_not_get_the_lock_afterwards() {
     let world = World::new();
@@ -58,7 +58,7 @@ fn a_stopped_waiting_job_does_not_get_the_lock_afterwards() {
     world.until_over(&second);
 }
 
-/// What was asked is in the journal: no later keeper starts it.
+/// The stop is in the journal, so no later keeper starts the job.
 #[test]
 fn a_stopped_waiting_job_stays_stopped_though_keepers_are_killed() {
     for both in [false, true] {

@@ -1,4 +1,4 @@
-//! Jobs with one lock run one after the other, and each gets its turn.
+//! Jobs with the same lock run one after the other, and each of them runs.
 
 use super::{Book, assert_ran_after, holder, locked, waiter};
 use outlive_testkit::checks::{assert_nothing_is_left, assert_same_bytes, every};
@@ -39,7 +39,7 @@ fn two_jobs_of_one_lock_never_run_at_once() {
     world.until_nothing_runs();
 }
 
-/// However the first one ends, the next one starts by itself.
+/// The next job starts by itself, however the first one ends.
 #[test]
 fn the_next_one_starts_when_the_first_has_ended() {
     const ENDS: [&str; 5] = ["itself", "stop", "timeout", "killed", "lingering"];
@@ -85,7 +85,7 @@ fn jobs_with_another_lock_or_none_do_not_wait() {
     assert_ran_after(&world, &waits, &first);
 }
 
-/// Nobody has the feed of a waiting job open, which is not the end of its output.
+/// No process of a waiting job has its feed open. That must not count as the end of the output.
 #[test]
 fn the_output_of_a_job_that_waited_is_kept_as_it_comes() {
     let world = World::new();
@@ -105,7 +105,6 @@ fn the_output_of_a_job_that_waited_is_kept_as_it_comes() {
     assert_same_bytes("output", &world.output(&second), &whole);
 }
 
-/// What nobody asked for costs nothing.
 #[test]
 fn a_job_without_a_lock_has_no_extra_process_or_file() {
     let world = World::new();

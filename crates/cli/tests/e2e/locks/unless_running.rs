@@ -1,4 +1,4 @@
-//! `--unless-running`: a job that already runs the command is used instead.
+//! `--unless-running`: if a job already runs the command, no new one is started.
 
 use super::{assert_waits, holder};
 use outlive_testkit::ran::Ran;
@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::thread;
 
-/// `sleep 60` unless it runs; what is printed, as JSON.
+/// Runs `sleep 60` with `--unless-running`. Returns the printed JSON and stderr.
 fn asked(world: &World, options: &[&str]) -> (Value, String) {
     let args = [
         &["run", "--unless-running", "--json"],
@@ -72,7 +72,7 @@ fn unless_running_starts_a_command_that_differs() {
     assert_eq!(world.listed(&[]).len(), 5);
 }
 
-/// Arguments that look alike on paper are not the same.
+/// Arguments that look the same when printed may have different bytes.
 #[test]
 fn arguments_are_compared_by_their_bytes() {
     let world = World::new();
@@ -95,7 +95,7 @@ fn unless_running_ignores_jobs_that_have_ended() {
     world.ok(&["stop", &first]);
     let second = asked(&world, &[]).0;
     assert_ne!(second["id"], first.as_str());
-    // Nor one of which only something lingers.
+    // A job that has ended does not count, even if it left a process behind.
     let script = "sleep 60 & exit 0";
     let args = ["run", "--unless-running", "--shell", script];
     let lingers = world.ok(&args);
@@ -130,7 +130,7 @@ fn unless_running_counts_a_job_that_waits_for_its_lock() {
     );
     assert!(said.contains("mine already runs this command"), "{said}");
     assert_eq!(world.outlive(&["show", "other"]).code, 3);
-    // A start that is repeated with its own id finds itself.
+    // A start that is repeated with its own ID finds its own job.
     assert_eq!(
         asked(&world, &["--lock", "x", "--id", "mine"]).0["id"],
         "mine"
@@ -156,7 +156,7 @@ fn an_id_that_another_job_has_is_refused_all_the_same() {
     assert_eq!(world.listed(&[]), ["mine"]);
 }
 
-/// With `--wait` whoever asks ends as the running job does.
+/// With `--wait`, the command exits with the code of the job that already ran.
 #[test]
 fn unless_running_with_wait_waits_for_the_running_job() {
     let world = World::new();

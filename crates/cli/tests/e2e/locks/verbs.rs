@@ -116,7 +116,7 @@ fn the_timeout_of_a_waiting_job_counts_from_its_start() {
     assert!(ran_for >= TIME_MS, "{ran_for}");
 }
 
-/// Input sent to a job that waits is there when it starts.
+/// Input that is sent to a waiting job is there when it starts.
 #[test]
 fn a_waiting_job_can_be_talked_to() {
     let world = World::new();

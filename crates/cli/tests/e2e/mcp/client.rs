@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Everything a server is asked for should come within this.
+/// Every answer of a server should come within this time.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct Client {
@@ -15,13 +15,13 @@ pub struct Client {
     input: Option<ChildStdin>,
     lines: Receiver<Value>,
     asked: u64,
-    /// Notifications that came, and answers nobody has asked for yet.
+    /// Notifications, and answers that the test has not read yet.
     pub others: Vec<Value>,
-    /// What every request carries.
+    /// The `_meta` of every request.
     pub meta: Value,
 }
 
-/// The meta keys that a request of the stateless era must have.
+/// The `_meta` keys that requests without a session must have.
 pub fn stateless() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -31,12 +31,12 @@ pub fn stateless() -> Value {
 }
 
 impl Client {
-    /// Starts a server, and says nothing yet.
+    /// Starts a server without sending anything.
     pub fn silent(world: &World, options: &[&str]) -> Client {
         Client::to(world.command([&["mcp"], options].concat()))
     }
 
-    /// Starts this server, and says nothing yet.
+    /// Starts this server without sending anything.
     pub fn to(mut command: Command) -> Client {
         let mut child = command
             .stdin(Stdio::piped())
@@ -64,7 +64,7 @@ impl Client {
         }
     }
 
-    /// Starts a server of this session and shakes hands as clients in the field do.
+    /// Starts a server for this session and initializes it like a real client.
     pub fn of(world: &World, session: &str) -> Client {
         Client::with(world, &["--session", session])
     }
@@ -102,7 +102,7 @@ impl Client {
         self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    /// Asks without waiting for the answer; gives the id of the request.
+    /// Sends a request without waiting for the answer; returns its ID.
     pub fn ask(&mut self, method: &str, mut params: Value) -> u64 {
         self.asked += 1;
         let id = self.asked;
@@ -118,7 +118,7 @@ impl Client {
         self.answer_or_end(id).unwrap()
     }
 
-    /// The same of a server that may end before it answers.
+    /// Like [`Client::answer`], for a server that may end before it answers.
     pub fn answer_or_end(&mut self, id: u64) -> Option<Value> {
         loop {
             match self.lines.recv_timeout(PATIENCE) {
@@ -139,7 +139,7 @@ impl Client {
         self.ask("tools/call", json!({"name": name, "arguments": arguments}))
     }
 
-    /// Calls a tool; gives its result, error or not.
+    /// Calls a tool; returns its result, which may be an error.
     pub fn tool(&mut self, name: &str, arguments: Value) -> Value {
         let id = self.ask_tool(name, arguments);
         let answer = self.answer(id);
@@ -147,31 +147,31 @@ impl Client {
         answer["result"].clone()
     }
 
-    /// Calls a tool that must succeed; gives its structured content.
+    /// Calls a tool that must succeed; returns its structured content.
     pub fn ok(&mut self, name: &str, arguments: Value) -> Value {
         let result = self.tool(name, arguments);
         assert_ne!(result["isError"], true, "{name}: {result}");
         result["structuredContent"].clone()
     }
 
-    /// Starts a job; gives its id.
+    /// Starts a job; returns its ID.
     pub fn run(&mut self, command: &str) -> String {
         let answer = self.ok("run", json!({"command": command}));
         answer["job"]["id"].as_str().unwrap().to_owned()
     }
 
-    /// The server is killed.
+    /// Kills the server.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Waits until the server has ended by itself.
+    /// Waits until the server ends by itself.
     pub fn until_ended(mut self) {
         self.child.wait().unwrap();
     }
 
-    /// The client goes, as far as the server can see; gives the server's code.
+    /// Closes the server's input; returns its exit code.
     pub fn close(mut self) -> i32 {
         drop(self.input.take());
         self.child.wait().unwrap().code().unwrap()
@@ -185,12 +185,12 @@ impl Drop for Client {
     }
 }
 
-/// What a result shows to those who read.
+/// The text of a result.
 pub fn text_of(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }
 
-/// The jobs of which a reply tells that they ended.
+/// The jobs whose end is told in a reply.
 pub fn ends_in(answer: &Value) -> Vec<String> {
     let events = answer["events"].as_array().cloned().unwrap_or_default();
     let ended = events.iter().filter(|event| event["kind"] == "ended");

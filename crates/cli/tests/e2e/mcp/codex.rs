@@ -1,7 +1,7 @@
-//! The real Codex, offline, against a scripted model: it starts a job through our tool, is SIGKILLed, the
-//! job finishes, and a new Codex of the same thread is told exactly once.
+//! The real Codex, offline, with a scripted model. It starts a job through our tool and is SIGKILLed. The job
+//! finishes, and a new Codex with the same thread is told exactly once.
 //!
-//! Needs npm, and is asked for: `cargo test -p outlive-cli --test e2e codex -- --ignored`.
+//! Needs npm, and runs only on request: `cargo test -p outlive-cli --test e2e codex -- --ignored`.
 
 use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 
 const PACKAGE: &str = "@openai/codex@0.166.0";
 
-/// What the model does at each turn.
+/// What the model does in one turn.
 enum Move {
     Call(&'static str, Value),
     Say,
@@ -24,7 +24,7 @@ enum Move {
     Hang,
 }
 
-/// A model that plays a script, and remembers what it was told last before each move.
+/// A model that plays a script, and remembers the last input before each move.
 #[derive(Clone, Default)]
 struct Model {
     script: Arc<Mutex<VecDeque<Move>>>,
@@ -33,7 +33,7 @@ struct Model {
 }
 
 impl Model {
-    /// Serves from now on; gives its port.
+    /// Starts to serve; returns its port.
     fn serve(&self) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -81,7 +81,7 @@ impl Model {
         let _ = stream.write_all(events.as_bytes());
     }
 
-    /// What the last call brought.
+    /// The result of the last call.
     fn result(&self) -> String {
         let heard = self.heard.lock().unwrap();
         let output = heard.last().unwrap()["output"].clone();
@@ -110,7 +110,7 @@ fn read(stream: &TcpStream) -> (String, Value) {
     (line, serde_json::from_slice(&body).unwrap_or_default())
 }
 
-/// The program itself, installed once.
+/// The path of the program, which is installed if it is missing.
 fn install() -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("codex");
     let found = |directory: &Path| find(&directory.join("node_modules"), 8);

@@ -1,4 +1,4 @@
-//! Both revisions of the handshake, and the end of the input.
+//! Both versions of the handshake, and the end of the input.
 
 use super::client::{Client, stateless};
 use outlive_testkit::world::World;
@@ -84,7 +84,7 @@ fn the_end_of_the_input_ends_the_server_and_no_job() {
     let world = World::new();
     let mut client = Client::of(&world, "s");
     let id = client.run("sleep 600");
-    // One that waits is no reason to stay.
+    // A request that still waits does not keep the server running.
     client.ask_tool("wait", json!({"ids": [id]}));
     let begun = Instant::now();
     assert_eq!(client.close(), 0);
@@ -98,8 +98,8 @@ fn a_server_that_is_never_spoken_to_ends_with_its_input() {
     assert_eq!(Client::silent(&world, &[]).close(), 0);
 }
 
-/// Half of a surrogate pair is what is left of an emoji that a client cut. The request has an id, and whoever
-/// sent it waits for an answer with that.
+/// A client that cuts an emoji in two leaves half of a surrogate pair. The request has an ID, and the client waits for
+/// an answer with that ID.
 #[test]
 fn a_request_with_a_broken_string_is_refused_under_its_id() {
     let world = World::new();

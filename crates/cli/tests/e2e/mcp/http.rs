@@ -22,7 +22,7 @@ impl Drop for Server {
     }
 }
 
-/// The status, the session of the transport that it names, and what came as JSON, in one event or as it is.
+/// The status, the session ID of the transport, and the JSON body, which may come as an event.
 struct Answer {
     status: u16,
     session: String,
@@ -47,7 +47,7 @@ impl Server {
         }
     }
 
-    /// One request, with these headers instead of those a client sends.
+    /// Sends one request. These headers replace the usual ones.
     fn post(&self, message: &Value, headers: &[(&str, &str)]) -> Answer {
         let mut stream = self.send("POST", message, headers);
         let mut answer = String::new();
@@ -75,7 +75,7 @@ impl Server {
         }
         all.retain(|(_, value)| !value.is_empty());
         let body = message.to_string();
-        // The old version has no chunks: the end of the connection ends the answer.
+        // HTTP/1.0 has no chunks, so the end of the connection ends the answer.
         let mut request = format!("{verb} /mcp HTTP/1.0\r\n");
         for (key, value) in all {
             request.push_str(&format!("{key}: {value}\r\n"));
@@ -132,7 +132,7 @@ fn the_tools_work_over_http_and_an_end_is_told_once() {
     assert!(told.contains("told"), "{told}");
 }
 
-/// A client of 2025, in a session of the transport.
+/// A client of the 2025 protocol, which uses a session of the transport.
 struct Older<'a> {
     server: &'a Server,
     session: String,
@@ -174,7 +174,7 @@ impl<'a> Older<'a> {
         answer.body["result"]["structuredContent"].clone()
     }
 
-    /// What the server says by itself, from now on; or what came after this event of a lost stream.
+    /// The messages that the server sends by itself, from now on or from after this event of a lost stream.
     fn listen(&self, after: &str) -> impl Iterator<Item = Value> {
         let headers = [&self.headers()[..], &[("Last-Event-ID", after)]].concat();
         let stream = self.server.send("GET", &Value::Null, &headers);

@@ -1,4 +1,4 @@
-//! The MCP server: jobs outlive it, and each end is told once, whichever server was killed.
+//! The MCP server: jobs outlive it, and each end is told once, even if servers are killed.
 
 pub mod client;
 mod codex;

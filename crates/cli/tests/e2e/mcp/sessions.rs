@@ -24,7 +24,7 @@ fn a_job_of_another_session_is_not_found() {
         let result = other.tool(tool, arguments.clone());
         assert_eq!(result["isError"], true, "{tool}");
         assert_eq!(result["_meta"]["outlive/refused"], "no_such_job", "{tool}");
-        // The same as for a job that never was.
+        // The text is the same as for a job that does not exist.
         let text = text_of(&result).replace(&arguments.to_string(), "");
         assert!(text.contains("this session has no job"), "{text}");
     }
@@ -77,7 +77,7 @@ fn a_repeated_call_starts_no_second_job() {
     client.meta = json!({"threadId": "t", "callId": "call_1"});
     let first = client.ok("run", run.clone());
     assert_eq!(first["already"], false);
-    // Even if nobody knows whether the first one came through.
+    // The client may not know whether the first call succeeded.
     client.kill();
     let mut client = Client::with(&world, &[]);
     client.meta = json!({"threadId": "t", "callId": "call_1"});
@@ -87,7 +87,8 @@ fn a_repeated_call_starts_no_second_job() {
     client.meta = json!({"threadId": "t", "callId": "call_2"});
     let next = client.ok("run", run);
     assert_ne!(next["job"]["id"], first["job"]["id"]);
-    // Some models count their calls anew each time: it is the same only if it asks the same.
+    // Some models number their calls from the start each time. A call counts as repeated only if its arguments are the
+    // same.
     let other = client.ok("run", json!({"command": "sleep 601"}));
     assert_eq!(other["already"], false);
     assert_eq!(world.listed(&["--state", "running"]).len(), 3);

@@ -6,7 +6,7 @@ use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::fs::File;
 
-/// A job that writes once `go` is there, and ends.
+/// Starts a job that writes more once `go` exists, and ends.
 fn begin(world: &World, client: &mut Client) -> (String, String) {
     let go = world.path("go");
     let id = client.run(&format!(
@@ -17,7 +17,7 @@ fn begin(world: &World, client: &mut Client) -> (String, String) {
     (format!("outlive://jobs/{id}/output"), id)
 }
 
-/// The addresses that came in notices of this subscription.
+/// The URIs in the update notices that came.
 fn updates(client: &Client) -> Vec<Value> {
     let updated = |message: &&Value| message["method"] == "notifications/resources/updated";
     let others = client.others.iter().filter(updated);
@@ -26,7 +26,7 @@ fn updates(client: &Client) -> Vec<Value> {
         .collect()
 }
 
-/// Asks something else until this holds: answers come behind what was told before.
+/// Sends other requests until this holds. An answer comes after the notices that were sent before it.
 fn until_told(client: &mut Client, what: &str, holds: impl Fn(&Client) -> bool) {
     until(what, || {
         client.request("resources/templates/list", json!({}));

@@ -1,4 +1,4 @@
-//! Jobs as tasks, for clients that know the tasks extension.
+//! Jobs as tasks, for clients that support the tasks extension.
 
 use super::client::{Client, ends_in, stateless};
 use outlive_testkit::waiting::until;
@@ -8,7 +8,7 @@ use std::fs::File;
 
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// A client of the stateless era that declares the extension.
+/// A client without a handshake that declares the extension.
 fn client(world: &World, session: &str) -> Client {
     let mut client = Client::silent(world, &["--session", session, "--patience", "1s"]);
     client.meta = stateless();
@@ -17,7 +17,7 @@ fn client(world: &World, session: &str) -> Client {
     client
 }
 
-/// Starts a foreground job that ends with 3 once `go` is there; gives the answer.
+/// Starts a foreground job that ends with 3 once `go` exists; returns the answer.
 fn begin(world: &World, client: &mut Client) -> Value {
     let go = world.path("go");
     let script = format!(
@@ -51,18 +51,18 @@ fn a_foreground_run_that_takes_longer_becomes_a_task_and_any_later_server_knows_
     );
     let id = task["taskId"].clone();
     assert_eq!(get(&mut first, &id)["status"], "working");
-    // Durable before it was answered: the server may be killed.
+    // The task was on the disk before the answer, so the server may be killed.
     first.kill();
     File::create(world.path("go")).unwrap();
     let mut second = client(&world, "s");
     let done = until_ended(&mut second, &id);
-    // A job that fails is a task that has completed.
+    // A job that fails is a completed task.
     assert_eq!(done["status"], "completed", "{done}");
     let job = &done["result"]["structuredContent"]["job"];
     assert_eq!((&job["id"], &job["exit_code"]), (&id, &json!(3)));
     let text = done["result"]["content"][0]["text"].as_str().unwrap();
     assert!(text.contains("begun"), "{text}");
-    // That was being told of its end.
+    // Reading the task counts as being told of the end.
     assert_eq!(ends_in(&second.ok("jobs", json!({}))), Vec::<String>::new());
     assert_eq!(
         get(&mut second, &id)["status"],

@@ -1,4 +1,4 @@
-//! Each end is told once, though any server may be killed.
+//! Each end is told once, even if servers are killed.
 
 use super::client::{Client, ends_in, text_of};
 use outlive_testkit::processes::{CONT, is_stopped, kill, until_stopped};
@@ -6,7 +6,7 @@ use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A job that goes on with `rest` only once its reply is there, so that nothing of that is in it.
+/// Starts a job that runs `rest` only after the reply has come, so that the reply has none of its events.
 fn run_then(world: &World, client: &mut Client, rest: &str, more: Value) -> String {
     let gate = world.path("gate");
     let _ = std::fs::remove_file(&gate);
@@ -30,7 +30,7 @@ fn a_killed_servers_job_is_found_by_the_next_and_its_end_told_once() {
     let id = client.run(&script);
     client.kill();
     std::fs::write(&gate, "").unwrap();
-    // By somebody else's look, so that nothing is told by it.
+    // This does not act for the session, so nothing counts as told.
     world.until_over(&id);
 
     let mut client = Client::of(&world, "s");
@@ -50,7 +50,7 @@ fn a_killed_servers_job_is_found_by_the_next_and_its_end_told_once() {
     assert_eq!(client.ok("inbox", json!({}))["events"], json!([]));
 }
 
-/// Whether it is written down that the session was told of something of this job.
+/// Whether the job's record says that the session was told.
 fn is_told(world: &World, id: &str) -> bool {
     let told = std::fs::read_to_string(world.job_dir(id).join("told"));
     told.unwrap_or_default().contains("\"told\"")
@@ -101,7 +101,7 @@ fn news_that_a_reply_contains_is_not_added_to_it() {
     let mut client = Client::of(&world, "s");
     for (command, tool) in [("true", "wait"), ("false", "stop")] {
         let id = client.run(command);
-        // A stop that comes first has nothing to tell.
+        // A stop that ends the job itself would have nothing else to tell.
         world.until_over(&id);
         let answer = client.ok(tool, json!({"ids": [id]}));
         assert_eq!(answer["jobs"][0]["state"], "ended");
@@ -112,7 +112,7 @@ fn news_that_a_reply_contains_is_not_added_to_it() {
     let ran = client.ok("run", json!({"command": "exit 7", "wait_seconds": 10}));
     assert_eq!(ran["job"]["exit_code"], 7);
     assert_eq!(ends_in(&client.ok("jobs", json!({}))), [""; 0]);
-    // A look is not being told, but is not repeated at once either.
+    // `show` does not count as told. Even so, the next reply does not repeat the end at once.
     let id = run_then(&world, &mut client, "true", json!({}));
     world.until_over(&id);
     assert_eq!(ends_in(&client.ok("show", json!({"id": id}))), [""; 0]);
@@ -129,7 +129,7 @@ fn the_inbox_is_taken_and_acked() {
     let held = client.ok("inbox", json!({"wait_seconds": 10, "hold": true}));
     let event = held["events"][0]["event"].as_str().unwrap();
     assert_eq!(held["events"][0]["data"]["exit_code"], 5);
-    // It is claimed, so nobody else is given it, and it is not told yet.
+    // The event is claimed, so no other caller gets it, and it is not told yet.
     assert_eq!(client.ok("inbox", json!({}))["events"], json!([]));
     let peeked = world.ok(&["inbox", "--session", "s", "--peek", "--json"]);
     assert!(!peeked.contains("exited"), "{peeked}");
@@ -170,7 +170,7 @@ fn watched_lines_are_told_with_whatever_is_asked_next() {
     assert_eq!(waited["events"][0]["data"]["line"], "ERROR 42");
 }
 
-/// The answer of a server that stops whenever it is about to look for news.
+/// Waits for the answer of a server that a hook stops each time it looks for news.
 fn answer_of_stopping(client: &mut Client, request: u64) -> Value {
     let server = client.child.id() as i32;
     let answered = AtomicBool::new(false);
@@ -219,7 +219,7 @@ fn a_reply_that_says_a_job_runs_does_not_tell_that_it_ended() {
                 _ => json!({"state": "running"}),
             },
         );
-        // What it answers is made; what has happened meanwhile is not looked for yet.
+        // The answer is prepared. The server has not looked for newer events yet.
         until_stopped(client.child.id() as i32);
         let [id] = &world.listed(&["--state", "running"])[..] else {
             panic!("one job runs");
@@ -238,7 +238,7 @@ fn a_reply_that_says_a_job_runs_does_not_tell_that_it_ended() {
     }
 }
 
-/// What a job left behind is told when it has ended, unless the answer to a stop tells it.
+/// The end of lingering processes is told, unless the answer to a stop tells it.
 #[test]
 fn the_end_of_what_a_job_left_behind_is_told_once() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! What the tools show: text within a budget, without secrets.
+//! What the tools return: text of a limited size, without secrets.
 
 use super::client::{Client, text_of};
 use outlive_testkit::world::World;
@@ -21,7 +21,7 @@ fn secrets_are_left_out_of_everything_shown() {
         ("log", json!({"id": id})),
         ("log", json!({"id": id, "grep": "."})),
         ("log", json!({"id": id, "screen": true})),
-        // In the middle of the line that is the secret.
+        // This starts in the middle of the secret.
         ("log", json!({"id": id, "cursor": "b50"})),
         ("log", json!({"id": id, "cursor": "b50", "grep": "."})),
         ("inbox", json!({})),

@@ -1,4 +1,4 @@
-//! Waiting within the patience of the client: progress and cancelling, without polling.
+//! Waiting within the client's patience: progress and cancelling, without polling.
 
 use super::client::{Client, text_of};
 use outlive_testkit::world::World;
@@ -21,7 +21,7 @@ fn wait_answers_within_the_clients_patience_and_says_that_it_goes_on() {
     let cursor = answer["jobs"][0]["cursor"].as_str().unwrap();
     let log = client.ok("log", json!({"id": id, "cursor": cursor}));
     assert_eq!(log["text"], "");
-    // So does a run that stays with its job.
+    // A `run` that waits for its job also returns in time.
     let ran = client.ok("run", json!({"command": "sleep 600", "wait_seconds": 3600}));
     assert_eq!(ran["job"]["state"], "running");
 }
@@ -54,7 +54,7 @@ fn cancelling_a_wait_leaves_the_job_running() {
     let id = client.run("sleep 600");
     let request = client.ask_tool("wait", json!({"ids": [id]}));
     client.notify("notifications/cancelled", json!({"requestId": request}));
-    // The server answers others, and that one never.
+    // The server answers other requests, and never the cancelled one.
     let shown = client.ok("show", json!({"id": id}));
     assert_eq!(shown["job"]["state"], "running");
     assert!(client.others.iter().all(|message| message["id"] != request));

@@ -1,4 +1,4 @@
-//! The keeper that takes over finishes what the last one began.
+//! The keeper that takes over finishes what the last keeper began.
 
 use outlive_testkit::checks::{assert_nothing_is_left, every, exited, keepings};
 use outlive_testkit::processes::{CONT, KILL, STOP, begin, is_alive, kill, until_stopped};
@@ -25,7 +25,7 @@ fn a_heir_keeps_stopping_what_the_keeper_began_to_stop() {
     assert_eq!(job["ended_by"], "stop");
     assert_eq!(world.events(&id, "stop_requested").len(), 1);
     assert_eq!(keepings(&world, &id), ["launched", "taken_over"]);
-    // Asked at the start of its second, it is killed at the end of it and not of a new one.
+    // The grace time of one second counts from the stop, not from the takeover.
     let ms = job["duration_ms"].as_u64().unwrap();
     assert!(ms >= 1000, "{ms}");
     assert_nothing_is_left(&world, &id);
@@ -81,8 +81,8 @@ fn a_heir_finishes_an_end_without_any_verb_being_called() {
     );
 }
 
-/// The keeper opens the gate and is killed, its heir opens it again, and only then does the leader fail: it
-/// goes with a message unread, which resets the connection before its reason is read.
+/// The keeper opens the gate and is killed, and its heir opens the gate again. Only then does the leader fail. It
+/// leaves a message unread, so the connection is reset before the heir reads the reason.
 #[test]
 fn a_program_that_cannot_be_executed_is_not_started_though_its_gate_was_opened_twice() {
     let world = World::new();

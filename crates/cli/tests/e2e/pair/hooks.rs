@@ -49,18 +49,18 @@ fn a_keeper_killed_at_any_hook_loses_nothing_of_a_job_that_lingers() {
     a_keeper_killed_at_any_hook_loses_nothing_of_a("lingering");
 }
 
-/// A keeper that stopped at its hook.
+/// A keeper that has stopped at its hook.
 fn stopped_keeper(world: &World) -> Option<i32> {
     world.processes().into_iter().find(|pid| is_stopped(*pid))
 }
 
-/// Kills the standby while the keeper stands still at its hook, then keeps the keeper going until
-/// the job is over. Says whether the hook was reached.
+/// Kills the standby while the keeper is stopped at its hook, then continues the keeper until the job is over. Returns
+/// whether the keeper came to the hook.
 fn kill_the_standby_meanwhile<T>(world: &World, job: &ScopedJoinHandle<'_, T>) -> bool {
     let mut keeper = None;
     until("the job is over", || {
         match keeper {
-            // A hook that is passed often stops it each time.
+            // The keeper may come to its hook several times, and stops each time.
             Some(keeper) => kill(keeper, CONT),
             None => {
                 keeper = stopped_keeper(world);

@@ -8,7 +8,7 @@ use outlive_testkit::scripts::{IGNORES, let_go, numbers, with_go};
 use outlive_testkit::world::World;
 use serde_json::Value;
 
-/// Whether a job of some kind comes by a hook.
+/// Whether the keeper of a job comes to a hook.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Comes {
     Always,
@@ -18,7 +18,7 @@ pub enum Comes {
 }
 use Comes::{Always, Never, Perhaps};
 
-/// Every hook of a keeper, and which of `KINDS` come by.
+/// Every hook of a keeper, and which of `KINDS` come to it.
 pub const HOOKS: [(&str, [Comes; 5]); 28] = [
     ("Begun", [Always; 5]),
     ("TurnCame", [Never; 5]),
@@ -28,10 +28,10 @@ pub const HOOKS: [(&str, [Comes; 5]); 28] = [
     ("Executed", [Always; 5]),
     ("Started", [Always; 5]),
     ("Ready", [Always; 5]),
-    // Each has its first standby all along (`partners.rs`).
+    // These tests never replace the first standby; `partners.rs` does.
     ("NewStandby", [Never; 5]),
     ("Captured", [Perhaps, Always, Always, Always, Always]),
-    // None of these is talked to, and of none is anything watched.
+    // None of these jobs gets input or has a watch.
     ("InputAccepted", [Never; 5]),
     ("InputEnded", [Never; 5]),
     ("Noticed", [Never; 5]),
@@ -52,7 +52,7 @@ pub const HOOKS: [(&str, [Comes; 5]); 28] = [
     ("Retired", [Always; 5]),
 ];
 
-/// One kind of job, and how it must end whatever happens to its keepers.
+/// A kind of job, and how it must end whatever happens to its keepers.
 #[derive(Debug)]
 pub struct Kind {
     name: &'static str,
@@ -65,13 +65,13 @@ pub struct Kind {
     ended_by: &'static str,
 }
 
-/// What a test does between the start of a job and its end.
+/// What a test does between the start and the end of a job.
 #[derive(Clone, Copy, Debug)]
 pub enum Course {
     Nothing,
-    /// Stops it once it is up.
+    /// Stops the job once it is up.
     Stop,
-    /// Sees its end, lets what lingers write more, and stops that.
+    /// Waits for the end, lets the lingering process write more, and stops that.
     StopLeftovers,
 }
 
@@ -129,7 +129,7 @@ const KINDS: [Kind; 5] = [
 ];
 
 impl Kind {
-    /// Takes a job of this kind from its start to its end.
+    /// Runs a job of this kind to its end.
     pub fn drive(&self, world: &World, hooks: &str) -> String {
         let mut args = vec!["run"];
         args.extend(self.options);
@@ -163,7 +163,7 @@ impl Kind {
         assert_same_bytes("output", &world.output(id), &(self.output)());
     }
 
-    /// What must be true of its record, and of verbs that come later.
+    /// Checks the record of the ended job, and what later verbs print.
     pub fn assert_settled(&self, world: &World, id: &str) {
         assert_nothing_is_left(world, id);
         for (kind, count) in [("ended", 1), ("spawned", 1), ("started", 1), ("closed", 1)] {
@@ -194,7 +194,7 @@ impl Kind {
     }
 }
 
-/// One cell of the matrix.
+/// One kind of job at one hook.
 #[derive(Debug)]
 pub struct Cell {
     pub hook: &'static str,
@@ -207,7 +207,7 @@ impl Cell {
         format!("{} job at {}", self.kind.name, self.hook)
     }
 
-    /// Whether what was to happen at the hook happened as often as the job comes by.
+    /// Checks that the keeper came to the hook if it must, and did not if it must not.
     pub fn assert_happened(&self, what: &str, happened: bool) {
         match self.comes {
             Always => assert!(happened, "{what}: never came to the hook"),
@@ -217,7 +217,7 @@ impl Cell {
     }
 }
 
-/// The hooks that a kind of job can come by.
+/// The hooks that the keeper of this kind of job can come to.
 pub fn cells(kind: &str) -> Vec<Cell> {
     static TABLE: [Kind; 5] = KINDS;
     let place = TABLE.iter().position(|row| row.name == kind).unwrap();

@@ -1,4 +1,4 @@
-//! A keeper and its standby: killing either at any moment loses nothing.
+//! A keeper and its standby: killing one of them at any moment loses nothing.
 
 mod heirs;
 mod hooks;

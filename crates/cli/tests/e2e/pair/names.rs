@@ -1,4 +1,4 @@
-//! The standby syncs the directories of a job to disk, so that no client has to wait for that.
+//! The standby syncs the directories of a job, so that no client has to wait for the disk.
 
 use outlive_testkit::checks::{assert_nothing_is_left, keepings};
 use outlive_testkit::processes::{CONT, begin, is_alive, kill, until_blocked, until_stopped};
@@ -7,17 +7,18 @@ use outlive_testkit::scripts::{go, let_go, loop_until};
 use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 
-/// A job that runs until it is let go, and its standby, to which this happens when it syncs.
+/// Starts a job that runs until the test lets it end. Its standby does `action` when it syncs. Returns the job's ID
+/// and the pid of that standby.
 fn waiter(world: &World, action: &str) -> (String, i32) {
     let script = format!("echo up; {}; echo late; exit 7", loop_until(&go(world)));
     let id = world.shell_with_hooks(&format!("standby:Syncs={action}"), &script);
-    // The first one: where that is killed, there may be another by now.
+    // The first standby. If it is killed, another may have replaced it already.
     let standby = &world.events(&id, "kept")[0]["standby"]["pid"];
     let standby = i32::try_from(standby.as_i64().unwrap()).unwrap();
     (id, standby)
 }
 
-/// The hook acts as a slow disk would.
+/// The hook makes the standby as slow as with a slow disk.
 #[test]
 fn a_keeper_waits_for_no_disk_while_its_job_runs() {
     let world = World::new();
@@ -32,7 +33,8 @@ fn a_keeper_waits_for_no_disk_while_its_job_runs() {
     assert_nothing_is_left(&world, &id);
 }
 
-/// Both listen on the socket. A connection that neither accepts would stay open as long as one of them lives.
+/// Keeper and standby both listen on the socket. A connection that neither accepts stays open as long as one of them
+/// lives.
 #[test]
 fn a_client_that_comes_at_the_end_does_not_wait_for_a_slow_standby() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! When one of the pair is killed, the other makes a new partner.
+//! When one of the pair is killed, the other starts a new partner.
 
 use outlive_testkit::checks::{assert_nothing_is_left, exited, keepings};
 use outlive_testkit::processes::{KILL, is_alive, kill, kill_for_good};
@@ -7,7 +7,7 @@ use outlive_testkit::scripts::{WAITS, let_go, started, with_go};
 use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 
-/// What the job prints and ends with once it is let go.
+/// A job that prints `before`, waits for `$GO`, prints `after` and ends with 7.
 const LATER: &str = "echo before; until [ -e \"$GO\" ]; do sleep 0.02; done; echo after; exit 7";
 
 fn waiting(world: &World, options: &[&str]) -> String {
@@ -59,8 +59,8 @@ fn a_standby_that_takes_over_makes_another() {
     assert_ended_well(&world, &id);
 }
 
-/// Kills the one, then the other, of each pair that there is: no verb is called in between, and nobody but those two
-/// could know how it ends.
+/// Kills the standby and the keeper in turn, several times. No verb is called in between, so only the pair itself can
+/// learn how the job ends.
 fn survives_killing_in_turn(options: &[&str]) {
     let world = World::new();
     let id = waiting(&world, options);
@@ -130,7 +130,7 @@ fn a_keeper_that_is_no_ancestor_of_the_job_stops_its_whole_tree() {
     assert_nothing_is_left(&world, &id);
 }
 
-/// The end was recorded by a keeper that is gone; what lingers is not its heir's child.
+/// The end was recorded by a keeper that is dead. The lingering process is not a child of the present keeper.
 #[test]
 fn a_keeper_that_is_no_ancestor_of_the_job_keeps_its_lingering_processes() {
     let world = World::new();
@@ -153,7 +153,7 @@ fn a_keeper_that_is_no_ancestor_of_the_job_keeps_its_lingering_processes() {
     assert_nothing_is_left(&world, "job");
 }
 
-/// The one that was forked while the job waited could not learn how the leader ends.
+/// A standby that was forked while the job waited is not the parent of the leader, so it could not learn the outcome.
 #[test]
 fn a_standby_made_while_the_job_waits_for_its_lock_is_replaced_when_it_starts() {
     let world = World::new();
@@ -182,7 +182,8 @@ fn a_standby_made_while_the_job_waits_for_its_lock_is_replaced_when_it_starts() 
     assert_ended_well(&world, "job");
 }
 
-/// It would otherwise be a copy of each of them, and a client would wait for ever on a keeper that is gone.
+/// A standby inherits the connections of its keeper. If it kept them open, a client would never notice that the keeper
+/// is gone.
 #[test]
 fn a_client_hears_of_its_keeper_s_end_though_a_standby_was_forked_meanwhile() {
     let world = World::new();
@@ -201,7 +202,7 @@ fn a_client_hears_of_its_keeper_s_end_though_a_standby_was_forked_meanwhile() {
     assert_eq!(Ran::end_of(waiter).code, 7);
 }
 
-/// Nothing runs on when its keeper was closed in the usual way.
+/// When the keeper ends normally, its standby ends too.
 #[test]
 fn a_standby_leaves_with_the_keeper_that_made_it() {
     let world = World::new();

@@ -18,7 +18,7 @@ fn no_signal_but_kill_moves_the_keeper_or_its_standby() {
         kill(pair.keeper, signal);
         kill(standby, signal);
     }
-    // The keeper answers this, so it has been past every signal sent before.
+    // When the keeper answers this, it has handled all signals that were sent before.
     world.ok(&["signal", &id, "CONT"]);
     assert!(is_alive(pair.keeper) && is_alive(standby));
     let_go(&world);

@@ -11,7 +11,7 @@ use std::fs;
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Some number below `limit`, another each time.
+/// A number below `limit` that differs from call to call.
 fn any_below(limit: u64) -> u64 {
     let nanos = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -24,15 +24,14 @@ fn output_len(world: &World, id: &str) -> u64 {
     fs::metadata(world.job_dir(id).join("output")).map_or(0, |metadata| metadata.len())
 }
 
-/// Starts a job that writes `numbers(300_000)` as fast as it can once `$GO` is there, and ends once
-/// `$GO.end` is.
+/// Starts a job that writes `numbers(300_000)` as fast as it can once `$GO` exists, and ends once `$GO.end` exists.
 pub fn start_stream(world: &World) -> String {
     let wait_for = |file: &str| format!("until [ -e \"{file}\" ]; do sleep 0.02; done");
     let (begin, end) = (wait_for("$GO"), wait_for("$GO.end"));
     start(world, &format!("{begin}; seq 1 300000; {end}; exit 7"))
 }
 
-/// Lets the stream flow until so much of it is written.
+/// Lets the job write until this many bytes are in the output.
 pub fn stream_to(world: &World, id: &str, bytes: u64) {
     let_go(world);
     while output_len(world, id) < bytes {
@@ -40,7 +39,7 @@ pub fn stream_to(world: &World, id: &str, bytes: u64) {
     }
 }
 
-/// Lets the streaming job end, and checks that it did so with all it wrote.
+/// Lets the job end, and checks that its whole output was kept.
 pub fn assert_whole_stream(world: &World, id: &str) {
     fs::write(go(world).with_extension("end"), "").unwrap();
     assert_eq!(world.outlive(&["wait", id]).code, 7);
@@ -49,7 +48,7 @@ pub fn assert_whole_stream(world: &World, id: &str) {
     assert_nothing_is_left(world, id);
 }
 
-/// So many places in the stream, others each time.
+/// This many positions in the stream, which differ from run to run.
 pub fn places_in_the_stream(count: usize) -> Vec<u64> {
     const LENGTH: u64 = 1_988_895;
     (0..count).map(|_| any_below(LENGTH)).collect()

@@ -1,5 +1,4 @@
-//! After both the keeper and the standby were replaced, their replacements can do everything that the first two
-//! could.
+//! After both the keeper and the standby were replaced, the new ones can do everything that the first ones could.
 
 use outlive_sys::{process, tree};
 use outlive_testkit::checks::{assert_nothing_is_left, exited, until_output};
@@ -14,7 +13,7 @@ use outlive_testkit::world::World;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
-/// Kills the standby, and waits until there is another, which is the keeper's child.
+/// Kills the standby, and waits until the keeper has started another.
 fn replace_standby(world: &World, id: &str) {
     let (_, standby) = world.settled_pair(id);
     kill_for_good(standby);
@@ -24,7 +23,7 @@ fn replace_standby(world: &World, id: &str) {
     world.settled_pair(id);
 }
 
-/// A PID namespace whose first process never waits for orphans.
+/// A PID namespace whose first process never reaps orphans.
 struct Careless {
     unshare: Child,
 }
@@ -59,7 +58,8 @@ impl Drop for Careless {
     }
 }
 
-/// An exit code of 0 is one, also where only `/proc` tells it, and the first process of a container does not wait.
+/// The first process of this namespace does not reap the leader, so its exit status stays in `/proc`. An exit code of
+/// 0 must be recognised there too.
 #[test]
 fn a_success_is_known_where_nobody_waits_for_orphans() {
     needs!(Root);
@@ -69,7 +69,7 @@ fn a_success_is_known_where_nobody_waits_for_orphans() {
     let script = gate.then("echo done");
     let run = world.command(["run", "--id", "job", "--shell", &script]);
     assert_eq!(container.inside(&run).code, 0);
-    // Both, one after the other; their numbers are the namespace's.
+    // Replace both processes twice. Their pids are those in the namespace.
     for _ in 0..2 {
         let kills = "kill -9 $1; while kill -0 $1 2> /dev/null && ! grep -q '^State:.Z' /proc/$1/status; do sleep 0.01; done";
         let before = world.pair("job");
@@ -93,7 +93,7 @@ fn a_success_is_known_where_nobody_waits_for_orphans() {
     assert_eq!(world.events("job", "ended")[0]["outcome"], exited(0));
 }
 
-/// A failing errand must not keep the keeper from noticing that its standby has ended.
+/// An errand fails at the same time as the standby. The keeper must still notice that the standby has ended.
 #[test]
 fn a_standby_is_replaced_though_its_keeper_meets_another_failure_with_it() {
     let world = World::new();
@@ -118,7 +118,7 @@ fn a_standby_is_replaced_though_its_keeper_meets_another_failure_with_it() {
     assert_eq!(world.outlive(&["wait", "job"]).code, 0);
 }
 
-/// The gate is made before the standby that must know it.
+/// The gate must be made before the standby that has to inherit it.
 #[test]
 fn a_job_that_got_its_lock_is_started_though_its_second_keeper_is_killed() {
     let world = World::new();
@@ -140,11 +140,11 @@ fn a_job_that_got_its_lock_is_started_though_its_second_keeper_is_killed() {
     assert_eq!(world.output("job"), b"ran\n");
 }
 
-/// The hook acts as a slow disk would while the keeper records the stop.
+/// The hook delays the keeper, as a slow disk would, while it records the stop.
 #[test]
 fn a_job_that_a_guard_has_asked_to_end_is_not_asked_twice() {
     let world = World::new();
-    // In a file: nobody takes the output meanwhile.
+    // Written to a file, because the keeper does not read the output meanwhile.
     let asked = world.path("asked");
     let script = format!(
         "trap 'echo asked >> {}' TERM; echo up; while :; do sleep 0.02; done",
@@ -168,7 +168,7 @@ fn a_job_that_a_guard_has_asked_to_end_is_not_asked_twice() {
     assert_nothing_is_left(&world, &id);
 }
 
-/// The first process ends when it is asked to; what it has started ends only by KILL, when its keeper is gone.
+/// TERM ends the leader. The process that it started ignores TERM, and its keeper is killed before it sends KILL.
 #[test]
 fn a_stop_reaches_what_is_left_though_its_keeper_is_killed_after_the_end() {
     let world = World::new();
@@ -178,7 +178,7 @@ fn a_stop_reaches_what_is_left_though_its_keeper_is_killed_after_the_end() {
     until("its first process has ended", || {
         world.events(&id, "ended").len() == 1
     });
-    // Nobody asks again.
+    // No client repeats the stop.
     stop.kill().unwrap();
     stop.wait().unwrap();
     kill_for_good(world.pair(&id).keeper);
