@@ -132,7 +132,7 @@ pub fn dropped(output: &JobOutput) -> String {
     let mut text = String::new();
     if by_limit > 0 {
         text.push_str(&format!(
-            ", {} of it dropped (--max-output)",
+            ", {} of it dropped because of the output limit",
             show_size(by_limit)
         ));
     }

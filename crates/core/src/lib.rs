@@ -15,6 +15,7 @@
 //! | [`bound`] | how much of a job's output is kept |
 //! | [`output`] | which files hold the bytes of an output |
 //! | [`index`] | finds lines and times in an output |
+//! | [`next_step`] | how a text names the next step, for a shell or for a model with tools |
 //! | [`notice`] | which events a session is told about |
 //! | [`links`] | the links that find a job: live, by session, by inbox |
 //! | [`told`] | which events were claimed, delivered and acked |
@@ -50,6 +51,7 @@ pub mod layout;
 pub mod limits;
 pub mod links;
 pub mod named;
+pub mod next_step;
 pub mod notice;
 pub mod outcome;
 pub mod output;

@@ -2,6 +2,7 @@
 
 use crate::control::InputKind;
 use crate::event::{LingeringEnded, Moment};
+use crate::next_step::Reader;
 use crate::outcome::{End, EndedBy, NotStarted, Outcome};
 use crate::spec::Spec;
 use crate::state::State;
@@ -163,7 +164,7 @@ pub fn title(spec: &Spec) -> String {
 }
 
 /// Tells what ended, how, after how long, and the usual cause.
-pub fn end_sentence(spec: &Spec, end: &End) -> String {
+pub fn end_sentence(spec: &Spec, end: &End, reader: Reader) -> String {
     let took = end
         .duration_ms
         .map_or_else(String::new, |ms| format!(" after {}", duration(ms)));
@@ -174,9 +175,9 @@ pub fn end_sentence(spec: &Spec, end: &End) -> String {
     if end.lingering > 0 {
         let number = u64::from(end.lingering);
         text.push_str(&format!(
-            " {}; `outlive stop {}` ends {}.",
+            " {}; {} ends {}.",
             left_running(number),
-            spec.id,
+            reader.stop(&spec.id),
             agree(number, "it", "them"),
         ));
     }

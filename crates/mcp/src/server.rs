@@ -77,7 +77,7 @@ impl Server {
         let sessions = Sessions::new(options.session.clone(), surrounding.as_deref())?;
         Ok(Server {
             // The model's provider reads the answers too.
-            outlive: outlive.hiding_secrets(),
+            outlive: outlive.hiding_secrets().naming_tools(),
             entries: Arc::new(tools::entries(options.compat)),
             options: Arc::new(options),
             sessions: Arc::new(sessions),

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::home::relink;
 use crate::jobs::naming;
 use etcetera::BaseStrategy;
+use outlive_core::next_step::Reader;
 use outlive_core::{Home, JobDir, JobId, Label, Spec, layout};
 use std::fs;
 use std::io;
@@ -21,6 +22,7 @@ pub struct Outlive {
     caller: Caller,
     secrets: Secrets,
     only_looks: bool,
+    reader: Reader,
 }
 
 /// Whether answers contain credentials.
@@ -64,6 +66,7 @@ impl Outlive {
             caller: Caller::Unknown,
             secrets: Secrets::Hidden,
             only_looks: false,
+            reader: Reader::Shell,
         })
     }
 
@@ -98,6 +101,18 @@ impl Outlive {
     pub fn only_looking(mut self) -> Outlive {
         self.only_looks = true;
         self
+    }
+
+    /// Makes texts name tools of the MCP server as the next step. Without this they name commands for a
+    /// shell.
+    #[must_use]
+    pub fn naming_tools(mut self) -> Outlive {
+        self.reader = Reader::Tools;
+        self
+    }
+
+    pub(crate) fn reader(&self) -> Reader {
+        self.reader
     }
 
     pub(crate) fn only_looks(&self) -> bool {

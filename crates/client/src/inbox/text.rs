@@ -143,7 +143,7 @@ pub fn text(outlive: &Outlive, source: &Source, item: &Item<'_>) -> String {
 }
 
 fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> String {
-    let id = &spec.id;
+    let (id, reader) = (&spec.id, outlive.reader());
     let job = words::title(spec);
     let command = format!("Command: {}", spec.command);
     match event {
@@ -152,40 +152,48 @@ fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> S
             let said = words::lingering_sentence(spec, state, ended);
             let before = state.end().map_or(0, |end| end.output_bytes);
             let more = match ended.output_bytes > before {
-                true => format!("\nSee what was written since: outlive log {id} --bytes {before}"),
+                true => format!(
+                    "\nSee what was written since: {}",
+                    reader.log_from(id, before)
+                ),
                 false => String::new(),
             };
             format!("{said}\n{command}{more}")
         }
         Event::Matched(told) => format!(
-            "{job} {}\n{command}\nSee around it: outlive log {id}",
-            matched(told)
+            "{job} {}\n{command}\nSee around it: {}",
+            matched(told),
+            reader.log(id)
         ),
         Event::WatchDisabled {
             matches, untold, ..
         } => format!(
-            "{job} matched its watch too often ({}, {untold} of them not told), so the watch is off. You will be told when the job ends.\n{command}\nSee the matches: outlive log {id} --grep PATTERN",
-            words::count(*matches, "line")
+            "{job} matched its watch too often ({}, {untold} of them not told), so the watch is off. You will be told when the job ends.\n{command}\nSee the matches: {}",
+            words::count(*matches, "line"),
+            reader.search(id)
         ),
         Event::WatchOverflow { silence_ms, .. } => format!(
             "Watches of this session's jobs matched too much at once, last {job}. They are silent for {}; what matches meanwhile is counted.\n{command}",
             duration(*silence_ms)
         ),
         Event::WatchResumed { silenced, .. } => format!(
-            "Watches are told again. {} {} not told of meanwhile.\nSee those of one job: outlive log ID --grep PATTERN",
+            "Watches are told again. {} {} not told of meanwhile.\nSee those of one job: {}",
             words::count(*silenced, "match"),
-            words::agree(*silenced, "was", "were")
+            words::agree(*silenced, "was", "were"),
+            reader.search(&"ID")
         ),
         Event::Ready => format!("{job} is ready.\n{command}"),
         Event::Quiet { after_ms, .. } => format!(
-            "{job} has written nothing for {}. It still runs; it may be stuck, or at work.\n{command}\n{}Look closer: outlive show {id}",
+            "{job} has written nothing for {}. It still runs; it may be stuck, or at work.\n{command}\n{}Look closer: {}",
             duration(*after_ms),
-            excerpt(outlive, spec, state)
+            excerpt(outlive, spec, state),
+            reader.show(id)
         ),
         Event::AwaitingInput { awaiting, .. } => format!(
-            "{job} waits for {}.\n{command}\n{}Answer it: outlive send {id} TEXT --enter",
+            "{job} waits for {}.\n{command}\n{}Answer it: {}",
             words::awaited(*awaiting),
-            excerpt(outlive, spec, state)
+            excerpt(outlive, spec, state),
+            reader.answer(id)
         ),
         _ => job,
     }
@@ -202,14 +210,14 @@ fn matched(told: &Matched) -> String {
 }
 
 fn ended(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> String {
-    let mut text = words::end_sentence(spec, end);
+    let mut text = words::end_sentence(spec, end, outlive.reader());
     if let (Some(sign), None) = (&spec.ready, state.signs.ready) {
         text.push_str(&format!(" It was never ready ({sign})."));
     }
     text.push_str(&format!("\nCommand: {}\n", spec.command));
     text.push_str(&excerpt(outlive, spec, state));
     if end.output_bytes > 0 {
-        text.push_str(&format!("See more: outlive log {}", spec.id));
+        text.push_str(&format!("See more: {}", outlive.reader().log(&spec.id)));
     }
     text.trim_end().to_owned()
 }

@@ -109,7 +109,7 @@ fn nouns_and_verbs_agree_with_the_number() {
         ),
     ] {
         ended.lingering = lingering;
-        let text = end_sentence(&spec(), &ended);
+        let text = end_sentence(&spec(), &ended, Reader::Shell);
         assert!(text.contains(said), "{text}");
     }
 }

@@ -13,6 +13,7 @@ use crate::supervise::kept_job::KeptJob;
 use crate::supervise::stopping::Stop;
 use outlive_core::doorbell::{self, Doorbell, RingState};
 use outlive_core::event::Event;
+use outlive_core::next_step::Reader;
 use outlive_core::outcome::Outcome;
 use outlive_core::units::show_duration;
 use outlive_core::{BootTime, State, words};
@@ -193,7 +194,7 @@ fn event(job: &KeptJob) -> io::Result<File> {
         "session": spec.session,
         "at": at.timestamp(),
         "data": data,
-        "text": words::end_sentence(spec, end),
+        "text": words::end_sentence(spec, end, Reader::Shell),
     });
     let mut file = file::in_memory("outlive-event")?;
     file.write_all(event.to_string().as_bytes())?;

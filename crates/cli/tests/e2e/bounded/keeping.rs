@@ -64,7 +64,7 @@ fn the_default_bound_is_64_mib_and_0_keeps_everything() {
     // The user asked for the limit, so `show` must not report an error.
     let shown = world.ok(&["show", &some]);
     assert!(
-        shown.contains(" of it dropped (--max-output), in "),
+        shown.contains(" of it dropped because of the output limit, in "),
         "{shown}"
     );
     assert!(!shown.contains("could not be stored"), "{shown}");

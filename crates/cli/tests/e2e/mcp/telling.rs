@@ -145,6 +145,28 @@ fn the_inbox_is_taken_and_acked() {
 }
 
 #[test]
+fn an_event_names_tools_as_the_next_step_and_no_commands() {
+    let world = World::new();
+    let mut client = Client::of(&world, "s");
+    let script = "echo MATCH; sleep 60 & exit 3";
+    let id = run_then(&world, &mut client, script, json!({"watch": ["MATCH"]}));
+    let mut texts = String::new();
+    while !texts.contains("failed with exit code 3") {
+        let taken = client.ok("inbox", json!({"wait_seconds": 10}));
+        for event in taken["events"].as_array().unwrap() {
+            texts.push_str(event["text"].as_str().unwrap());
+        }
+    }
+    assert!(
+        texts.contains(&format!("See around it: tool `log` with id {id}")),
+        "{texts}"
+    );
+    assert!(texts.contains("the tool `stop` ends it"), "{texts}");
+    assert!(!texts.contains("outlive "), "{texts}");
+    client.ok("stop", json!({"ids": [id]}));
+}
+
+#[test]
 fn a_refused_call_delivers_news_too() {
     let world = World::new();
     let mut client = Client::of(&world, "s");

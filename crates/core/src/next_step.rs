@@ -1,0 +1,66 @@
+//! How a text names the next step.
+//!
+//! A reader at a shell gets a command that can be pasted. A model that has tools gets the name of a tool and its
+//! arguments, because it may have no shell, or one in which `outlive` cannot run.
+
+use std::fmt::Display;
+
+/// Who reads the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reader {
+    /// Somebody who can run commands.
+    #[default]
+    Shell,
+    /// A model that has the tools of the MCP server.
+    Tools,
+}
+
+impl Reader {
+    /// Reads the output.
+    pub fn log(self, id: &impl Display) -> String {
+        match self {
+            Reader::Shell => format!("outlive log {id}"),
+            Reader::Tools => format!("tool `log` with id {id}"),
+        }
+    }
+
+    /// Reads the output from a byte on. The tool has no such argument, so it gives the last lines.
+    pub fn log_from(self, id: &impl Display, byte: u64) -> String {
+        match self {
+            Reader::Shell => format!("outlive log {id} --bytes {byte}"),
+            Reader::Tools => self.log(id),
+        }
+    }
+
+    /// Searches the output.
+    pub fn search(self, id: &impl Display) -> String {
+        match self {
+            Reader::Shell => format!("outlive log {id} --grep PATTERN"),
+            Reader::Tools => format!("{} and grep", self.log(id)),
+        }
+    }
+
+    /// Shows the job.
+    pub fn show(self, id: &impl Display) -> String {
+        match self {
+            Reader::Shell => format!("outlive show {id}"),
+            Reader::Tools => format!("tool `show` with id {id}"),
+        }
+    }
+
+    /// Writes a line to the job.
+    pub fn answer(self, id: &impl Display) -> String {
+        match self {
+            Reader::Shell => format!("outlive send {id} TEXT --enter"),
+            Reader::Tools => format!("tool `send` with id {id}, text and enter: true"),
+        }
+    }
+
+    /// Stops the job, as the subject of a sentence.
+    pub fn stop(self, id: &impl Display) -> String {
+        match self {
+            Reader::Shell => format!("`outlive stop {id}`"),
+            Reader::Tools => "the tool `stop`".to_owned(),
+        }
+    }
+}
