@@ -75,7 +75,7 @@ pub enum Command {
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        // An exit code of 2 would be an answer.
+        // An agent would take exit code 2 for an answer of its hook.
         Err(error) if error.use_stderr() && is_hook(std::env::args_os().skip(1)) => {
             return commands::hook::refuse(&error.to_string());
         }
@@ -92,8 +92,8 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Says what is wrong with the command line; as JSON too, where that was asked for. What was typed is repeated in
-/// it, and may hold control characters.
+/// Prints what is wrong with the command line, also as JSON if that was asked for. The message repeats what was typed,
+/// so control characters are made visible.
 fn refuse(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let text = outlive::visible(&text);
@@ -123,7 +123,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Resize(args) => commands::resize::run(context, args),
         Command::Inbox(args) => commands::inbox::run(context, args),
         Command::Setup(args) => commands::setup::run(context, &args),
-        // Served before there is a context, whose own failures would be answers.
+        // Handled before the context is made, because an error there would be an answer to the agent.
         Command::Hook(_) => Ok(Exit::Success),
         Command::Post(args) => commands::post::run(context, args),
         Command::Session(args) => commands::session::run(context, args),
@@ -137,7 +137,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
     }
 }
 
-/// Whether an agent's hook is meant, however wrong the rest may be.
+/// Whether the command is `hook`, even if the rest of the command line is wrong.
 fn is_hook(words: impl Iterator<Item = OsString>) -> bool {
     let mut words = words;
     while let Some(word) = words.next() {

@@ -29,7 +29,7 @@ impl Context {
         })
     }
 
-    /// The same for a caller that said for which session it starts a job.
+    /// This context for a caller that named the session of the job it starts.
     pub fn speaking_for(&self, session: Option<&Label>) -> Context {
         Context {
             outlive: self.outlive.clone().speaking_for(session),
@@ -37,7 +37,7 @@ impl Context {
         }
     }
 
-    /// The same, with or without secrets in what it shows.
+    /// This context, which hides secrets if that was asked for.
     pub fn with_secrets(&self, secrets: &Secrets) -> Context {
         let outlive = self.outlive.clone();
         Context {
@@ -49,7 +49,7 @@ impl Context {
         }
     }
 
-    /// The same for a caller that only looks, and so has not been told of anything.
+    /// This context, in which nothing counts as told if the caller only looks.
     pub fn only_looking_if(&self, peek: bool) -> Context {
         let outlive = self.outlive.clone();
         Context {
@@ -61,7 +61,7 @@ impl Context {
         }
     }
 
-    /// Prints data.
+    /// Prints data on stdout.
     pub fn print(&self, text: &str) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
@@ -76,21 +76,21 @@ impl Context {
         self.print(&json::harmless(text))
     }
 
-    /// Says something about the data, unless `--quiet` was given.
+    /// Prints a message on stderr, unless `--quiet` was given.
     pub fn say(&self, text: &str) {
         if !self.quiet {
             self.say_error(text);
         }
     }
 
-    /// Says what went wrong, also with `--quiet`.
+    /// Prints an error on stderr, also with `--quiet`.
     pub fn say_error(&self, text: &str) {
-        // Words that cannot be said are no reason to fail.
+        // A message that cannot be printed is no reason to fail.
         let _ = writeln!(io::stderr(), "{}", outlive::visible(text));
     }
 
-    /// Takes note that somebody was told. Where that cannot be written down, a full disk say, they are
-    /// told again; what they asked for is not withheld for it.
+    /// Reports that it could not be recorded that the caller was told, for example because the disk is full. Then the
+    /// inbox tells it again. The answer itself is printed anyway.
     pub fn noted(&self, heard: Result<(), Error>) {
         if let Err(error) = heard {
             self.say(&format!(
@@ -107,7 +107,7 @@ impl Context {
         texts.iter().map(|text| self.find(text)).collect()
     }
 
-    /// The session given, else the one this process runs in.
+    /// The given session, else the session of this process.
     pub fn session(&self, given: Option<&str>) -> Result<Option<Label>, Failure> {
         match given {
             Some(text) => label("the session", Some(text)),
@@ -133,7 +133,7 @@ pub fn label(what: &'static str, text: Option<&str>) -> Result<Option<Label>, Fa
     .transpose()
 }
 
-/// Who calls, as far as can be told.
+/// Who runs this program, as far as it can tell.
 fn caller() -> Caller {
     let session = environment::session();
     match session.and_then(|key| Label::parse(&key).ok()) {

@@ -1,8 +1,8 @@
-//! JSON as it is printed, a line each.
+//! JSON as it is printed, one value per line.
 //!
-//! JSON may hold DEL and the C1 controls (U+0080 to U+009F) as they are, and a terminal that takes U+009B
-//! for the beginning of a control sequence would obey it. So they are written out as `\u009b`, which is
-//! the same to whoever parses it.
+//! JSON may contain DEL and the C1 controls (U+0080 to U+009F) unescaped. A terminal may take U+009B for the start of
+//! a control sequence and obey it. So these characters are written as `\u009b` and the like, which is the same for a
+//! parser.
 
 use serde::Serialize;
 use std::fmt::Write;
@@ -13,13 +13,13 @@ pub fn line(value: &impl Serialize) -> io::Result<String> {
     Ok(harmless(serde_json::to_string(value)?) + "\n")
 }
 
-/// The same JSON without characters that a terminal may obey.
+/// The same JSON, with those characters escaped.
 pub fn harmless(json: String) -> String {
     let is_obeyed = |c: char| matches!(c, '\u{7f}'..='\u{9f}');
     if !json.contains(is_obeyed) {
         return json;
     }
-    // They stand in strings only: everything else in JSON is ASCII that can be seen.
+    // They can be only in strings: all other parts of JSON are printable ASCII.
     let mut shown = String::with_capacity(json.len() + 64);
     for c in json.chars() {
         match is_obeyed(c) {

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use std::thread;
 
 fn main() -> ExitCode {
-    // Without a keeper beside it, this program is its own: it is then called by that name.
+    // If there is no keeper beside this program, it is its own keeper and is started under that name.
     let name = std::env::args_os().next().unwrap_or_default();
     if Path::new(&name).file_name() == Some(OsStr::new("outlive-keeper")) {
         std::process::exit(outlive_keeper::main(std::env::args_os()));
@@ -36,9 +36,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// On a thread, whose stack `ulimit -s` does not bound: that limit is meant for the job, which gets it as it is.
+/// Runs the command on a second thread, whose stack `ulimit -s` does not limit. That limit is meant for the job, which
+/// inherits it unchanged.
 ///
-/// That thread alone gets signals. One that it blocks, to hear of it in its own time, would else come to this one.
+/// Only the second thread receives signals. It blocks some to read them later; if the first thread did not block them
+/// too, it would get them.
 fn with_own_stack() -> ExitCode {
     const STACK: usize = 4 << 20;
     let mask = outlive::block_all_signals().ok();
@@ -47,9 +49,9 @@ fn with_own_stack() -> ExitCode {
         args::run()
     };
     match thread::Builder::new().stack_size(STACK).spawn(run) {
-        // A panic has been said by then.
+        // The panic has already printed its message.
         Ok(thread) => thread.join().unwrap_or(ExitCode::from(101)),
-        // It may do after all.
+        // Without a second thread the small stack may still be enough.
         Err(_) => run(),
     }
 }

@@ -5,7 +5,7 @@ use outlive::units::show_size;
 use outlive::words::{self, cut, one_line};
 use outlive::{Job, count, visible};
 
-/// One line about how a job is or ended.
+/// One line that says how a job is or how it ended.
 pub fn line(job: &Job) -> String {
     visible(&format!("{} {}", job.id, words::state(job))).into_owned()
 }
@@ -104,7 +104,7 @@ pub fn details(view: &JobView) -> String {
     let mut text: String = rows
         .iter()
         .map(|(key, value)| {
-            // A command of several lines is shown as such.
+            // A command with several lines is shown in several lines.
             let value = visible(value).replace('\n', "\n          ");
             format!("{key:9} {value}\n")
         })

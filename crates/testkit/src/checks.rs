@@ -1,4 +1,4 @@
-//! What tests of several promises check, and how they check many cases at once.
+//! Checks that several tests share, and running many cases at once.
 
 use crate::waiting::until;
 use crate::world::World;
@@ -11,10 +11,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Cells of a matrix mostly wait for processes, so more run at once than there are processors.
+/// How many cells run at the same time. It is more than the number of processors, because cells mostly wait for
+/// processes.
 const AT_ONCE: usize = 6;
 
-/// Checks every cell, several at once, and names all that fail.
+/// Checks every cell, several at a time, and reports all that fail.
 pub fn every<C: Sync>(cells: &[C], name: impl Fn(&C) -> String + Sync, check: impl Fn(&C) + Sync) {
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(Vec::new());
@@ -51,27 +52,27 @@ pub fn signaled(signal: &str) -> Value {
     json!({ "kind": "signaled", "signal": signal, "core_dumped": false })
 }
 
-/// How each keeper came to act.
+/// How each keeper of the job got it: launched, taken over or adopted.
 pub fn keepings(world: &World, id: &str) -> Vec<String> {
     let word = |kept: &Value| kept["how"].as_str().unwrap().to_owned();
     world.events(id, "kept").iter().map(word).collect()
 }
 
-/// Waits until the job has written exactly this.
+/// Waits until the output of the job is exactly this.
 pub fn until_output(world: &World, id: &str, expected: &str) {
     until(&format!("{id} has written {expected:?}"), || {
         world.output(id) == expected.as_bytes()
     });
 }
 
-/// Waits until this is somewhere in what the job has written.
+/// Waits until the output of the job contains this.
 pub fn until_wrote(world: &World, id: &str, text: &str) {
     until(&format!("{id} wrote {text:?}"), || {
         String::from_utf8_lossy(&world.output(id)).contains(text)
     });
 }
 
-/// Waits until a file is as long as these bytes; it must be these bytes.
+/// Waits until a file is as long as these bytes, and checks that it has them.
 pub fn until_file(path: &Path, bytes: &[u8]) {
     until(&format!("{} is long enough", path.display()), || {
         fs::read(path).is_ok_and(|there| there.len() >= bytes.len())
@@ -79,7 +80,7 @@ pub fn until_file(path: &Path, bytes: &[u8]) {
     assert_same_bytes(path.display(), &fs::read(path).unwrap(), bytes);
 }
 
-/// Nothing of the job is left but its record.
+/// Checks that nothing is left of the job except its record.
 pub fn assert_nothing_is_left(world: &World, id: &str) {
     until("no process is left", || world.processes().is_empty());
     let dir = world.job_dir(id);
@@ -91,7 +92,7 @@ pub fn assert_nothing_is_left(world: &World, id: &str) {
     });
 }
 
-/// Bytes compared without printing megabytes.
+/// Compares bytes without printing megabytes if they differ.
 pub fn assert_same_bytes(what: impl Display, actual: &[u8], expected: &[u8]) {
     let same = actual
         .iter()

@@ -1,10 +1,9 @@
-//! Which environment variables the programs under test get.
+//! The environment variables of the programs under test.
 
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
-/// Variables of whoever runs the tests that must not reach the programs under test: they would say which
-/// session, job or home those belong to.
+/// Variables of the person who runs the tests. They would give the programs under test the wrong session, job or home.
 const FOREIGN: [&str; 10] = [
     "OUTLIVE_SESSION",
     "OUTLIVE_JOB",
@@ -18,7 +17,7 @@ const FOREIGN: [&str; 10] = [
     "GEMINI_SESSION_ID",
 ];
 
-/// Removes from a command the variables of whoever runs the tests.
+/// Removes those variables from a command.
 pub fn remove_foreign(command: &mut Command) -> &mut Command {
     for name in FOREIGN {
         command.env_remove(name);
@@ -26,7 +25,7 @@ pub fn remove_foreign(command: &mut Command) -> &mut Command {
     command
 }
 
-/// Gives one command the changes of environment that another one has.
+/// Applies the environment changes of one command to another.
 pub fn give_environment(from: &Command, to: &mut Command) {
     for (key, value) in from.get_envs() {
         match value {

@@ -13,7 +13,7 @@ pub struct Pair {
 }
 
 impl World {
-    /// Who keeps the job, as its journal says.
+    /// The keeper and the standby of the job, as its journal says.
     #[track_caller]
     pub fn pair(&self, id: &str) -> Pair {
         let pid = |value: &Value| value["pid"].as_i64().map(|pid| pid as i32);
@@ -33,7 +33,7 @@ impl World {
         pair.unwrap()
     }
 
-    /// The keeper and the standby, once there are both and both live.
+    /// Waits until the job has a living keeper and a living standby; returns both.
     #[track_caller]
     pub fn settled_pair(&self, id: &str) -> (i32, i32) {
         let (keeper, standby) = self.settled(id);

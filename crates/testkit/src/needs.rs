@@ -1,6 +1,7 @@
-//! What a test needs that a machine may lack.
+//! What a test needs and a machine may lack.
 //!
-//! Where it is missing the test says NOT RUN and why. Where everything must run (`CI=true`) it fails instead.
+//! If it is missing, the test prints NOT RUN and the reason. If everything must run (`CI=true`), the test fails
+//! instead.
 
 use outlive_sys::process::own;
 use std::process::{Command, Stdio};
@@ -8,7 +9,7 @@ use std::process::{Command, Stdio};
 /// Something that not every machine has.
 #[derive(Clone, Copy, Debug)]
 pub enum Need {
-    /// To mount, to make namespaces, to become another user.
+    /// Root rights: to mount, to make namespaces, to become another user.
     Root,
     Strace,
     Python,
@@ -45,13 +46,13 @@ fn answers(program: &str) -> bool {
     asked.is_ok_and(|status| status.success())
 }
 
-/// Whether everything is there; says what is not.
+/// Whether everything is there. Prints what is missing.
 pub fn are_met(needs: &[Need]) -> bool {
     let missing = needs.iter().find(|need| !need.is_met());
     missing.is_none_or(|need| not_run(need.words()))
 }
 
-/// Says that the test is not run, and why; returns whether it is.
+/// Reports that the test is not run, and why. Fails instead if everything must run.
 #[expect(
     clippy::print_stderr,
     reason = "who runs the tests should see what they did not try"

@@ -13,7 +13,7 @@ use std::process::Command;
 
 /// Where a job runs.
 ///
-/// Pids and paths are those of the place, and mean nothing on this machine.
+/// Pids and paths are those of the place. They have no meaning on this machine.
 pub trait Place: Debug + Send + Sync {
     /// The place as `--place` names it.
     fn name(&self) -> &str;
@@ -30,7 +30,7 @@ pub trait Place: Debug + Send + Sync {
     /// The content of a file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// Makes a file with this content; a reader sees none of it or all.
+    /// Creates a file with this content. A reader sees the whole content or no file.
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
 
     /// The process with this pid, unless it has ended.
@@ -58,7 +58,7 @@ impl Place for Local {
         Ok(here.to_owned())
     }
 
-    /// It is the test's own directory, which goes with the test.
+    /// Nothing to do: it is the test's own directory, which is removed with the test.
     fn remove_scratch(&self, _: &Path) {}
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {

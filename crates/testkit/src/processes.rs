@@ -17,7 +17,7 @@ pub const STOP: i32 = 19;
 /// What [`blocked_signals`] returns for a process that was started with no signal blocked.
 pub const NONE_BLOCKED: &str = "SigBlk:\t0000000000000000";
 
-/// One process, by the pid and the start time that only it has.
+/// One process, identified by its pid and start time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
     pub pid: i32,
@@ -42,7 +42,7 @@ impl Process {
         if let Ok(Some(process)) = PidFd::open(self.pid)
             && self.is_alive()
         {
-            // It may have ended just now.
+            // It may have ended at this moment.
             let _ = process.signal(signal);
         }
     }
@@ -60,7 +60,7 @@ pub fn of_jobs_in(jobs: &Path) -> Vec<i32> {
     pids
 }
 
-/// Starts a command in the background, its output to be read.
+/// Starts a command in the background, with pipes for its output.
 pub fn begin(mut command: Command) -> Child {
     command
         .stdout(Stdio::piped())
@@ -72,7 +72,7 @@ pub fn begin(mut command: Command) -> Child {
 /// Sends a signal to a process, if it is still there.
 pub fn kill(pid: i32, signal: i32) {
     if let Ok(Some(process)) = PidFd::open(pid) {
-        // It may have ended just now.
+        // It may have ended at this moment.
         let _ = process.signal(signal);
     }
 }
@@ -87,7 +87,7 @@ pub fn is_alive(pid: i32) -> bool {
     Process::find(pid).is_some()
 }
 
-/// The letter that proc(5) has for the state of a process.
+/// The state of a process, as a letter of proc(5).
 pub fn state_of(pid: i32) -> Option<u8> {
     process::stat(pid).map(|stat| stat.state)
 }
@@ -101,12 +101,12 @@ pub fn until_stopped(pid: i32) {
     until("the process is suspended", || is_stopped(pid));
 }
 
-/// The function of the kernel in which a process sleeps.
+/// The kernel function in which a process sleeps.
 pub fn sleeps_in(pid: i32) -> String {
     fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default()
 }
 
-/// Whether a process sleeps without a time at which it would wake. A process that waits for a disk (`D`) does not.
+/// Whether a process sleeps without a timeout. A process that waits for a disk (state `D`) does not count.
 pub fn sleeps_for_good(pid: i32) -> bool {
     let place = sleeps_in(pid);
     let call = fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
@@ -116,17 +116,17 @@ pub fn sleeps_for_good(pid: i32) -> bool {
         && (!place.contains("poll") || limit == Some("0x0"))
 }
 
-/// Waits until a process sleeps in `poll`, which is where `outlive` waits for keepers.
+/// Waits until a process sleeps in `poll`, where `outlive` waits for keepers.
 pub fn until_blocked(pid: i32) {
     until("it is blocked", || sleeps_in(pid).contains("poll"));
 }
 
-/// The pid that was written to a file.
+/// The pid in a file.
 pub fn pid_in(path: &Path) -> i32 {
     fs::read_to_string(path).unwrap().trim().parse().unwrap()
 }
 
-/// The signals that a process has blocked, as a line of proc(5).
+/// The blocked signals of a process, as a line of proc(5).
 pub fn blocked_signals(pid: i32) -> String {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let blocked = status.lines().find(|line| line.starts_with("SigBlk"));

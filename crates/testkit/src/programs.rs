@@ -1,7 +1,7 @@
 //! Where the programs under test are.
 //!
-//! By default they lie beside the test program, where cargo builds both. `OUTLIVE_TEST_PROGRAMS` names
-//! another directory, so that installed release programs can be put to the same tests.
+//! By default they lie beside the test program, where cargo builds both. `OUTLIVE_TEST_PROGRAMS` can name another
+//! directory, so that installed release programs can be tested too.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

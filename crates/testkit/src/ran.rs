@@ -1,4 +1,4 @@
-//! What a command exited with and printed.
+//! The exit code and the output of a command.
 
 use crate::processes::{KILL, kill, sleeps_in};
 use crate::waiting::PATIENCE;
@@ -10,14 +10,15 @@ use std::sync::{RwLock, RwLockWriteGuard, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A process that is being started holds for an instant all files that any thread here has open, and so their
-/// locks. Code that calls the library `outlive` in this process holds this lock shared meanwhile.
+/// Locked exclusively while a process is started here. Between its fork and its exec, the new process has every file
+/// of this process open, and so holds their locks. Code that calls the library `outlive` in this process must hold a
+/// shared lock.
 pub static STARTING: RwLock<()> = RwLock::new(());
 
-/// What a command exited with and printed.
+/// The exit code and the output of a command.
 #[derive(Clone)]
 pub struct Ran {
-    /// 128+n after a signal.
+    /// The exit code; 128+n after signal n.
     pub code: i32,
     /// The standard output as text.
     pub stdout: String,
@@ -36,13 +37,13 @@ impl Ran {
         }
     }
 
-    /// Runs a command to its end. Captures what the command does not redirect.
+    /// Runs a command to its end. Captures the streams that the command does not redirect.
     #[track_caller]
     pub fn of(command: &mut Command) -> Ran {
         Ran::from(command.output().unwrap())
     }
 
-    /// Runs a command to its end, and captures what it prints. One that does not end is killed, which is an error.
+    /// Runs a command to its end and captures its output. If it does not end, it is killed, and this returns an error.
     pub fn try_of(command: &mut Command) -> Result<Ran, String> {
         let shown = format!("{:?}", command.get_args().collect::<Vec<_>>());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -65,7 +66,7 @@ impl Ran {
         }
     }
 
-    /// What a process exits with that was started with its output to be read.
+    /// Waits for the end of a process that was started with pipes for its output.
     pub fn end_of(child: Child) -> Ran {
         Ran::from(child.wait_with_output().unwrap())
     }
@@ -75,12 +76,12 @@ impl Ran {
         self.stdout.trim_end().to_owned()
     }
 
-    /// The one job in the answer that was printed.
+    /// The only job in the printed answer.
     pub fn job(&self) -> Value {
         only_job(&serde_json::from_slice(&self.bytes).unwrap())
     }
 
-    /// The one job in the answer that was printed, or null.
+    /// The only job in the printed answer, or null.
     pub fn job_or_null(&self) -> Value {
         let answer: Value = serde_json::from_slice(&self.bytes).unwrap_or_default();
         answer["jobs"][0].clone()
@@ -106,7 +107,7 @@ impl fmt::Display for Ran {
     }
 }
 
-/// The bytes would only repeat the text.
+/// Leaves out the bytes, which would only repeat the text.
 impl fmt::Debug for Ran {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.debug_struct("Ran")
@@ -117,8 +118,8 @@ impl fmt::Debug for Ran {
     }
 }
 
-/// Nobody calls the library while this is held. A call that never ends is reported elsewhere, so after a
-/// while the command is started all the same.
+/// While this is held, no thread calls the library. A call that never ends is reported elsewhere, so after some time
+/// the command is started anyway.
 fn nobody_in_library() -> Option<RwLockWriteGuard<'static, ()>> {
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
@@ -130,7 +131,7 @@ fn nobody_in_library() -> Option<RwLockWriteGuard<'static, ()>> {
     None
 }
 
-/// The one job in an answer.
+/// The only job in an answer.
 #[track_caller]
 pub fn only_job(answer: &Value) -> Value {
     let jobs = answer["jobs"].as_array().unwrap();

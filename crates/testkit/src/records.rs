@@ -1,4 +1,4 @@
-//! What jobs leave in a home: their journal, their output, their files.
+//! What jobs leave in a home: their journals, outputs and files.
 
 use crate::waiting::until;
 use crate::world::World;
@@ -11,12 +11,12 @@ impl World {
         self.home().join("jobs").join(id)
     }
 
-    /// The link that a job has as long as anything of it runs.
+    /// The path of a link that exists as long as a process of the job runs.
     pub fn live(&self, id: &str) -> PathBuf {
         self.home().join("live").join(id)
     }
 
-    /// Waits until nothing of the job is left but its record.
+    /// Waits until nothing is left of the job except its record.
     #[track_caller]
     pub fn until_over(&self, id: &str) {
         until("it is over", || self.live(id).symlink_metadata().is_err());
@@ -34,7 +34,7 @@ impl World {
         json_lines(&text)
     }
 
-    /// Every event in the job's journal, with its kind. None if there is no journal.
+    /// Every event in the job's journal, with its kind. Empty if there is no journal.
     pub fn all_events(&self, id: &str) -> Vec<(String, Value)> {
         let text = fs::read(self.job_dir(id).join("journal")).unwrap_or_default();
         json_lines(&text).iter().filter_map(event_of).collect()
@@ -49,7 +49,7 @@ impl World {
         of_kind.map(|(_, data)| data).collect()
     }
 
-    /// When the first event of this kind happened, in milliseconds since the machine was started.
+    /// When the first event of this kind happened, in milliseconds since boot.
     #[track_caller]
     pub fn boot_ms(&self, id: &str, kind: &str) -> u64 {
         let journal = self.journal(id);
@@ -59,7 +59,7 @@ impl World {
         record["at"]["boot_ms"].as_u64().unwrap()
     }
 
-    /// The id under which the inbox tells an event of a job or of a post.
+    /// The ID of an event of a job or post, as the inbox prints it.
     #[track_caller]
     pub fn event_id(&self, id: &str, seq: &Value) -> String {
         let job = fs::read_to_string(self.job_dir(id).join("spec.json"));
@@ -71,7 +71,7 @@ impl World {
         format!("{id}:{seq}.{}", asked["incarnation"].as_str().unwrap())
     }
 
-    /// The pid of the job's first process, as `show` tells it.
+    /// The pid of the job's first process, as `show` prints it.
     #[track_caller]
     pub fn leader(&self, id: &str) -> i32 {
         self.show(id)["pid"].as_i64().unwrap() as i32
@@ -93,7 +93,7 @@ impl World {
         found
     }
 
-    /// The same without directories.
+    /// Like [`World::everything`], without directories.
     pub fn files(&self) -> Vec<PathBuf> {
         let home = self.home();
         let is_directory = |path: &PathBuf| {
@@ -106,7 +106,7 @@ impl World {
     }
 }
 
-/// The lines that are JSON: the last one may be written just now.
+/// The lines that are valid JSON. The last line may be incomplete while it is written.
 fn json_lines(text: &[u8]) -> Vec<Value> {
     let lines = text.split(|byte| *byte == b'\n');
     lines

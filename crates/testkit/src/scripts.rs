@@ -1,4 +1,4 @@
-//! Jobs that tests have in common: scripts, and how they are started and let go on.
+//! Scripts of jobs that several tests use, and starting such jobs.
 
 use crate::ran::Ran;
 use crate::waiting::until;
@@ -7,18 +7,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A job that says `up` and is deaf to TERM.
+/// A job that prints `up` and ignores TERM.
 pub const IGNORES: &str = "trap '' TERM; echo up; exec sleep 60";
 
-/// The beginning of a job that goes on when the test lets it.
+/// The beginning of a script that waits until the test lets it continue.
 pub const WAITS: &str = "until [ -e \"$GO\" ]; do sleep 0.02; done; ";
 
-/// The file whose making lets a job go on that waits for `$GO`.
+/// The file that a script waits for with `$GO`.
 pub fn go(world: &World) -> PathBuf {
     world.path("go")
 }
 
-/// Lets the jobs go on that wait for `$GO`.
+/// Lets the jobs continue that wait for `$GO`.
 pub fn let_go(world: &World) {
     fs::write(go(world), "").unwrap();
 }
@@ -52,7 +52,7 @@ pub fn send_line(world: &World, id: &str, line: &str) {
     world.ok(&["send", id, line, "--enter"]);
 }
 
-/// Starts a job with these options that says `up` once it is as it should be.
+/// Starts a job with these options. Its script prints `up` when it is ready, and this waits for that.
 pub fn started(world: &World, options: &[&str], script: &str) -> String {
     let args = [&["run"], options, &["--shell", script]].concat();
     let id = world.ok(&args);
@@ -60,18 +60,18 @@ pub fn started(world: &World, options: &[&str], script: &str) -> String {
     id
 }
 
-/// How many lines of the output are this word.
+/// How many lines of the output are exactly this word.
 pub fn count(world: &World, id: &str, word: &str) -> usize {
     let output = String::from_utf8_lossy(&world.output(id)).into_owned();
     output.lines().filter(|line| *line == word).count()
 }
 
-/// A job that runs for a minute.
+/// Starts a job that sleeps for a minute.
 pub fn sleeper(world: &World, options: &[&str]) -> String {
     world.ok(&[&["run"], options, &["--", "sleep", "60"]].concat())
 }
 
-/// A job that has ended, of which nothing is left and whose end was told.
+/// Runs a job to its end, so that nothing is left of it and its end was told.
 pub fn over(world: &World, args: &[&str]) -> String {
     let id = world.ok(&[&["run"], args].concat());
     match world.show(&id)["session"].as_str() {
@@ -82,12 +82,12 @@ pub fn over(world: &World, args: &[&str]) -> String {
     id
 }
 
-/// A shell loop that goes on until the test makes this file.
+/// A shell loop that runs until the test creates this file.
 pub fn loop_until(path: &Path) -> String {
     format!("while [ ! -e {} ]; do sleep 0.01; done", path.display())
 }
 
-/// What `seq 1 LAST` prints.
+/// The output of `seq 1 LAST`.
 pub fn numbers(last: u32) -> Vec<u8> {
     (1..=last)
         .map(|n| format!("{n}\n"))

@@ -1,4 +1,4 @@
-//! What a command does, as the kernel sees it.
+//! The system calls of a command.
 
 use crate::environment::behind;
 use crate::processes::{INT, kill};
@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// The command under `strace` with these options, which writes to `trace`.
+/// The command under `strace` with these options. The trace is written to `trace`.
 pub fn strace<S: AsRef<OsStr>>(command: &Command, trace: &Path, options: &[S]) -> Command {
     let own = ["-q", "-o"].map(OsStr::new);
     let words = own.into_iter().chain([trace.as_os_str()]);
@@ -22,18 +22,18 @@ pub fn strace<S: AsRef<OsStr>>(command: &Command, trace: &Path, options: &[S]) -
     )
 }
 
-/// The system calls that these processes make or are in for two seconds.
+/// The system calls that these processes make within two seconds, and those that they are in.
 pub fn watch_for_two_seconds(world: &World, pids: &[i32]) -> String {
     let trace = world.path("trace");
     let mut strace = attach(&trace, &[], pids);
-    // Not a wait for something: nothing is to happen in this time.
+    // Not a wait: nothing should happen in this time.
     thread::sleep(Duration::from_secs(2));
     kill(strace.id() as i32, INT);
     strace.wait().unwrap();
     fs::read_to_string(trace).unwrap()
 }
 
-/// `strace` with these options on processes that run, writing to `trace`; it is to be ended.
+/// Attaches `strace` with these options to running processes. The trace is written to `trace`. The caller ends it.
 pub fn attach(trace: &Path, options: &[&str], pids: &[i32]) -> Child {
     let mut strace = Command::new("strace");
     strace.arg("-o").arg(trace).args(options);

@@ -1,9 +1,9 @@
-//! Waiting until something outside the test holds: a process is gone, a file is there.
+//! Waiting until something outside the test is true: a process is gone, a file exists.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Everything a test waits for happens within this, also on a busy machine; if not, it never will.
+/// How long a test waits. What has not happened by then, even on a busy machine, never will.
 pub const PATIENCE: Duration = Duration::from_secs(40);
 
 /// How often a condition is checked.

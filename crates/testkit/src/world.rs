@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-/// If this variable is 4.18, the programs are refused what a kernel of that age does not know.
+/// If this variable is `4.18`, the programs are refused the system calls that Linux 4.18 does not have.
 pub const KERNEL: &str = "OUTLIVE_TEST_KERNEL";
 
 /// The scratch home of one test. When it is dropped, its processes are killed and its files removed.
@@ -23,11 +23,11 @@ pub struct World {
     /// The directory of the programs under test.
     programs: PathBuf,
     place: Arc<dyn Place>,
-    /// This test's directory at the place.
+    /// The directory of this test at the place.
     scratch: PathBuf,
-    /// Environment variables that every command in it gets.
+    /// Environment variables of every command in this world.
     variables: Vec<(&'static str, OsString)>,
-    /// The system calls that every command in it is refused.
+    /// System calls that every command in this world is refused.
     refused: Vec<Refusal>,
 }
 
@@ -76,12 +76,12 @@ impl World {
         })
     }
 
-    /// From here on every command in this world is refused these system calls.
+    /// Refuses these system calls to every later command in this world.
     pub fn refuse(&mut self, refused: &[Refusal]) {
         self.refused = refused.to_vec();
     }
 
-    /// From here on every command in this world gets this environment variable.
+    /// Sets this environment variable for every later command in this world.
     pub fn set(&mut self, name: &'static str, value: impl Into<OsString>) {
         self.variables.push((name, value.into()));
     }
@@ -105,7 +105,7 @@ impl World {
         self.scratch.join(name)
     }
 
-    /// `outlive` in this home, to be changed further.
+    /// The command `outlive` with this home, which the caller may change further.
     pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(self.programs.join("outlive"));
         remove_foreign(&mut command)
@@ -121,7 +121,7 @@ impl World {
         command
     }
 
-    /// Another program with the environment that `outlive` has here.
+    /// Another program, with the environment that `outlive` has in this world.
     pub fn within<S: AsRef<OsStr>>(
         &self,
         program: &str,
@@ -209,7 +209,7 @@ impl World {
         self.json(&["show", id, "--json"])
     }
 
-    /// The job once it has ended.
+    /// Waits for the end of the job; returns the job.
     #[track_caller]
     pub fn wait(&self, id: &str) -> Value {
         let ran = self.outlive(&["wait", id, "--json", "--timeout", "30s"]);
@@ -218,24 +218,24 @@ impl World {
         job
     }
 
-    /// The one job in the answer to `stop` or `wait`.
+    /// Runs `stop` or `wait`; returns the only job in the answer.
     #[track_caller]
     pub fn job(&self, args: &[&str]) -> Value {
         only_job(&self.json(args))
     }
 
-    /// The ids that `list` with these options shows, in its order.
+    /// The IDs that `list` prints with these options, in order.
     #[track_caller]
     pub fn listed(&self, options: &[&str]) -> Vec<String> {
         ids_of(&self.json(&[&["list", "--json"], options].concat()))
     }
 
-    /// Starts `outlive` in the background, its output to be read.
+    /// Starts `outlive` in the background, with pipes for its output.
     pub fn begin(&self, args: &[&str]) -> Child {
         begin(self.command(args))
     }
 
-    /// `stop` in the background.
+    /// Starts `stop` in the background.
     pub fn stopping<S: AsRef<OsStr>>(&self, ids: &[S], grace: &str) -> Child {
         self.command(["stop", "--grace", grace])
             .args(ids)

@@ -25,15 +25,15 @@ pub struct Args {
 
 /// Ctrl-]
 const LEAVE: u8 = 0x1d;
-/// Undoes what a program did to its terminal: modes, region, character set, cursor, mouse, colours.
-/// The cursor ends up in a corner.
+/// Resets what a program may have changed in the terminal: modes, scroll region, character set, cursor, mouse,
+/// colours. This moves the cursor to a corner.
 const RESTORE: &[u8] =
     b"\x1b[?6l\x1b[r\x1b[?7h\x1b[4l\x1b>\x1b(B\x0f\x1b[?25h\x1b[?1l\x1b[?2004l\x1b[?1000l\
 \x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?2026l\x1b[0 q\x1b[0m";
-/// Back from the alternate screen, with the cursor where it was before.
+/// Leaves the alternate screen and restores the cursor position.
 const NORMAL_SCREEN: &[u8] = b"\x1b[?1049l";
 
-/// Why it is over.
+/// Why the session is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Over {
     Left,
@@ -80,7 +80,7 @@ fn session(
     read_only: bool,
 ) -> Result<Over, Failure> {
     loop {
-        // However much there is to show, whoever sits there is heard.
+        // Check for typed keys after each part of the output, so that keys work during a flood.
         let happenings = match attach.output()? {
             Some(Chunk::Bytes { bytes, .. }) => {
                 write(&bytes)?;
@@ -139,7 +139,7 @@ fn heed(
     }
 }
 
-/// A job that takes no more, or has ended, can still be watched to its end.
+/// Ignores a refusal: a job that takes no input, or has ended, can still be watched to its end.
 fn still_watching(result: Result<(), Error>) -> Result<(), Failure> {
     match result {
         Err(Error::Refused { .. }) | Ok(()) => Ok(()),

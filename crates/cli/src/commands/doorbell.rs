@@ -99,7 +99,7 @@ fn test(context: &Context, config: &Config, name: &str) -> Result<(), Failure> {
 
 fn event() -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    // One byte more, so that what is too large is seen to be.
+    // One byte more than allowed, so that an event that is too large is noticed.
     let mut input = io::stdin().lock().take(MAX_EVENT + 1);
     match input.read_to_end(&mut bytes) {
         Ok(_) => Ok(bytes),
@@ -124,7 +124,7 @@ fn info(bell: &Bell) -> DoorbellInfo {
     }
 }
 
-/// What it reaches, without what may be secret.
+/// Where the doorbell rings, without parts that may be secret.
 fn target(bell: &Bell) -> String {
     match &bell.kind {
         Kind::Webhook(webhook) => match webhook.secret {

@@ -1,7 +1,7 @@
 //! `outlive hook`
 //!
-//! Whatever happens here, the agent goes on: a hook that fails exits 0 and says nothing. An exit code
-//! or a stray word would be taken for an answer, and may keep the agent from ending its turn.
+//! A hook that fails exits with 0 and prints nothing, so that the agent continues. The agent would take another exit
+//! code or any text for an answer, which could keep it from ending its turn.
 
 use crate::args::Global;
 use outlive::Outlive;
@@ -24,7 +24,7 @@ pub struct Args {
     agent: Option<String>,
 }
 
-/// What exit 2 tells an agent that called without waiting.
+/// This exit code wakes an agent whose hook ran in the background.
 const WAKE: u8 = 2;
 
 pub fn run(global: Global, args: &Args) -> ExitCode {
@@ -42,7 +42,7 @@ pub fn run(global: Global, args: &Args) -> ExitCode {
     }
 }
 
-/// For a command line that makes no sense: an agent of another release, perhaps.
+/// Handles a command line that cannot be parsed, perhaps from an agent that was set up by another release.
 pub fn refuse(why: &str) -> ExitCode {
     if let Ok(outlive) = Outlive::open() {
         hook::note(&outlive, "hook", why);
@@ -79,7 +79,7 @@ fn deliver(answer: &Answer) -> io::Result<ExitCode> {
     }
 }
 
-/// A panic is no answer either.
+/// A panic must not become an answer either.
 fn exit_quietly_on_panic(outlive: &Outlive, event: &str) {
     let (outlive, event) = (outlive.clone(), event.to_owned());
     std::panic::set_hook(Box::new(move |panic| {

@@ -111,7 +111,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let (is_empty, is_held_back) = (delivery.is_empty(), delivery.is_held_back());
     args.settle(delivery)?;
     match (args.wait, is_empty) {
-        // Something waits there.
+        // There are events, but they cannot be told now.
         (_, true) if is_held_back => Ok(Exit::Unknown),
         (Some(_), true) => Ok(Exit::OutOfTime),
         _ => Ok(Exit::Success),
@@ -137,7 +137,7 @@ impl Args {
         }
     }
 
-    /// Notes that what has been printed was delivered, or acks it where that was asked for.
+    /// Records that the printed events were delivered, or acks them if that was asked for.
     fn settle(&self, delivery: Delivery) -> Result<(), Failure> {
         match self.ack_all || self.hook.is_some() {
             true => delivery.told()?,
@@ -150,7 +150,7 @@ impl Args {
 fn follow(context: &Context, inbox: &Inbox, args: &Args) -> Result<Exit, Failure> {
     let stdout = io::stdout();
     let mut waiter = Waiter::new(inbox)?.for_receiver(stdout.as_fd());
-    // What is only looked at is still there at the next look.
+    // With --peek, events stay in the inbox, so remember which ones were printed.
     let mut seen = std::collections::HashSet::new();
     loop {
         let mut delivery = waiter.next(args.selection(), None)?;
@@ -202,7 +202,7 @@ fn print(context: &Context, args: &Args, delivery: &Delivery) -> Result<(), Fail
     Ok(())
 }
 
-/// As a hook of this agent would answer when a person has said something.
+/// Prints the events as a hook of this agent would when a person submits a prompt.
 fn print_for(context: &Context, agent: Agent, delivery: &Delivery) -> Result<(), Failure> {
     if delivery.is_empty() {
         return Ok(());

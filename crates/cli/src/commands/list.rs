@@ -28,7 +28,7 @@ pub struct Args {
     secrets: Secrets,
 }
 
-/// For clap: how many are listed.
+/// For clap: the number of ended jobs to show.
 fn limit(text: &str) -> Result<usize, &'static str> {
     match text {
         "all" => Ok(usize::MAX),

@@ -120,7 +120,7 @@ impl Args {
             (None, Some(cursor), ..) => Part::After(cursor),
             (None, None, Some(age), _) => Part::Since {
                 age,
-                // With --grep it is matches that are counted.
+                // With --grep, --lines counts matches.
                 lines: self.lines.filter(|_| self.grep.is_none()),
             },
             (None, None, None, Some(from)) if self.grep.is_some() => Part::Lines {
@@ -134,18 +134,18 @@ impl Args {
     }
 }
 
-/// What one command prints at most, unless asked otherwise; it is held in memory.
+/// How much text is read at most unless --budget says otherwise. It is held in memory.
 const MOST_TEXT: usize = 64 * 1024 * 1024;
-/// Longer lines are for --raw.
+/// Longer lines are shortened, except with --raw.
 const LONGEST_LINE: usize = 16 * 1024;
 
 impl Args {
-    /// Whether it was not said which part is wanted.
+    /// Whether no option selects a part of the output.
     fn is_default_part(&self) -> bool {
         self.lines.is_none() && matches!(self.part(), Part::LastLines(_))
     }
 
-    /// Whether the bytes are wanted as they are.
+    /// Whether the exact bytes are printed.
     fn is_exact(&self) -> bool {
         self.raw || self.bytes.is_some()
     }
@@ -252,7 +252,7 @@ fn print_text(context: &Context, args: &Args, log: &Log) -> Result<(), Failure> 
     }
 }
 
-/// Prints each match as soon as it is found, or the last of them.
+/// Prints each match as soon as it is found. With --lines, prints only the last matches.
 fn print_matches(
     context: &Context,
     args: &Args,
@@ -269,7 +269,7 @@ fn print_matches(
     Ok(())
 }
 
-/// Prints lines with what was asked about each, in one write.
+/// Prints lines in one write, as JSON or with timestamps if that was asked for.
 fn print_lines(context: &Context, args: &Args, log: &Log, lines: &[Line]) -> Result<(), Failure> {
     let mut printed = Vec::new();
     for line in lines {
@@ -296,7 +296,7 @@ fn print_lines(context: &Context, args: &Args, log: &Log, lines: &[Line]) -> Res
     write(&printed)
 }
 
-/// Prints a part, and what comes after it if that was asked for.
+/// Prints the selected part, and with --follow the new output after it.
 fn print(context: &Context, args: &Args, log: &mut Log) -> Result<(), Failure> {
     let mut printer = Printer::new(context, args.form(log)?);
     let pieces: Box<dyn Iterator<Item = io::Result<Piece>>> = match printer.live() {

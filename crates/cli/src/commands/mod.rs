@@ -1,4 +1,4 @@
-//! One verb, one file: its arguments, its call, its words.
+//! One file for each verb: its arguments, its call, its text.
 
 pub mod attach;
 pub mod completions;
@@ -31,7 +31,7 @@ pub fn duration(text: &str) -> Result<Duration, units::BadUnit> {
     units::parse_duration(text)
 }
 
-/// For clap: a duration that cannot be none.
+/// For clap: a duration that must not be 0.
 pub fn positive_duration(text: &str) -> Result<Duration, String> {
     match duration(text) {
         Ok(time) if time.is_zero() => Err("it must be longer than 0".to_owned()),

@@ -44,7 +44,7 @@ enum KindArg {
     Delegation,
 }
 
-/// A report; more belongs into a file that it names.
+/// Large enough for a report. A longer result belongs in a file that the post names.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {

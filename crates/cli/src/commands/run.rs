@@ -65,7 +65,7 @@ Examples:
   outlive run --watch ERROR --timeout 2h -- ./train.sh";
 
 impl Args {
-    /// What to say if the command cannot be started: `--wait 5s` makes `5s` the command.
+    /// A hint in case the command cannot be started: `--wait 5s` without `=` makes `5s` the command.
     fn split_duration(&self) -> Option<String> {
         let option = match (self.wait, self.wait_ready) {
             (Some(None), _) => "--wait",
@@ -141,7 +141,7 @@ fn request(
     options.request(context, command)
 }
 
-/// The command could not be executed, or nobody can tell whether it was.
+/// Whether the command was not executed, or nobody knows whether it was.
 pub fn is_not_known_to_run(job: &Job) -> bool {
     use Outcome::{Lost, NotStarted};
     matches!(job.outcome, Some(NotStarted { .. } | Lost { .. }))
@@ -154,7 +154,7 @@ fn print_started(context: &Context, job: &Job) -> Result<(), Failure> {
     }
 }
 
-/// For a job whose end is to be seen here.
+/// Prints how the job ended, and returns its exit code.
 pub fn finish(context: &Context, job: &Job) -> Result<Exit, Failure> {
     if context.json {
         context.print_json(job)?;
@@ -189,7 +189,7 @@ fn stay_with(context: &Context, job: &Job, limit: Option<Duration>) -> Result<Ex
     }
 }
 
-/// Prints the job once it is ready, or says why it is not.
+/// Waits until the job is ready. Prints its ID, and the reason if it is not ready.
 fn until_ready(context: &Context, job: &Job, limit: Option<Duration>) -> Result<Exit, Failure> {
     let how = wait::Wait {
         what: wait::WaitFor::Ready,
@@ -225,7 +225,7 @@ fn until_ready(context: &Context, job: &Job, limit: Option<Duration>) -> Result<
     Ok(exit)
 }
 
-/// Prints the output as it comes; says whether the job has ended.
+/// Prints the output as it comes. Returns whether the job has ended.
 fn follow(context: &Context, id: &JobId, limit: Option<Duration>) -> Result<bool, Failure> {
     let mut follow = Follow::new(&context.outlive, id, 0)?;
     if let Some(limit) = limit {
@@ -245,7 +245,7 @@ fn follow(context: &Context, id: &JobId, limit: Option<Duration>) -> Result<bool
     }
 }
 
-/// Time is up and the job goes on. Its id is said on stderr: stdout has the output of the job.
+/// Reports that the time is up and the job continues. The message goes to stderr, because stdout has the job's output.
 fn yielded(context: &Context, job: &Job) -> Result<Exit, Failure> {
     context.say(&format!(
         "outlive: {} continues in the background; `outlive wait {}` waits for it",

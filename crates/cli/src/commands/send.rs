@@ -108,8 +108,8 @@ fn read_all() -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Standard input, if it is a regular file. A pipe is not read: the shell of an agent may have one that never
-/// ends. But what somebody has piped is not thrown away in silence.
+/// Reads standard input if it is a regular file. A pipe is not read, because the shell of an agent may have one that
+/// never ends. If such a pipe has data, this is an error, so that no data is dropped silently.
 fn read_file() -> Result<Vec<u8>, Failure> {
     let stdin = io::stdin().as_fd().try_clone_to_owned().map(File::from);
     let stdin = stdin.map_err(cannot_read)?;

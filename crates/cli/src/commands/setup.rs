@@ -69,7 +69,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
     report(context, &plan)
 }
 
-/// Whether the files that are somebody else's may be changed.
+/// Asks whether files that Outlive did not write may be changed.
 fn agreed(plan: &Plan) -> Result<bool, Failure> {
     let foreign: Vec<&Change> = plan
         .changes
@@ -154,7 +154,7 @@ fn say_notes(context: &Context, plan: &Plan) {
     }
 }
 
-/// Every change as lines that go and come.
+/// Prints every change as removed and added lines.
 fn show(context: &Context, plan: &Plan) -> Result<Exit, Failure> {
     if context.json {
         context.print_json(&setup_plan(plan))?;

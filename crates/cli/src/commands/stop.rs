@@ -39,7 +39,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         grace: args.grace,
         detail: Some(who(context)?),
     };
-    // A wrong id may be a slip of the hand, so nothing is stopped then.
+    // A wrong ID may be a typing error, so nothing is stopped then.
     let mut ids = context.find_all(&args.ids)?;
     let mut seen = HashSet::new();
     ids.retain(|id| seen.insert(id.clone()));
@@ -91,7 +91,7 @@ fn print(context: &Context, stopped: &[Stopped], failed: &[(JobId, Error)]) -> R
     })
 }
 
-/// Who asks, for the record.
+/// Who asked for the stop, for the job's record.
 fn who(context: &Context) -> Result<String, Failure> {
     Ok(match context.session(None)? {
         Some(session) => format!("session {session}"),

@@ -99,7 +99,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     })
 }
 
-/// What came is told with the jobs it came of.
+/// Prints the events with the jobs that they belong to.
 fn print_events(context: &Context, jobs: &[Job], events: &[InboxEvent]) -> Result<(), Failure> {
     if context.json {
         return context.print_json(&WaitReply {
@@ -113,7 +113,7 @@ fn print_events(context: &Context, jobs: &[Job], events: &[InboxEvent]) -> Resul
         .try_for_each(|event| context.print(&event.text))
 }
 
-/// Success is that it came of one (or all) of them; an end is something else, even a good one.
+/// 0 if one (or all) of the jobs did what was waited for. If a job ended first, the code is never 0.
 fn exit_for_other(waited: &Waited, until: Until) -> Exit {
     let mut each = waited.met.iter();
     let met = match until {
@@ -155,7 +155,7 @@ fn exit(waited: &Waited, until: Until) -> Exit {
         .filter(|job| job.has_ended())
         .map(Exit::of);
     match until {
-        // Of several that have ended, the one that did so first.
+        // The job that ended first.
         Until::Any => waited
             .jobs
             .iter()

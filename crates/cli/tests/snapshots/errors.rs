@@ -1,4 +1,4 @@
-//! The errors that people meet: what happened, to what, and what to do next.
+//! The errors that people see: what happened, to what, and what to do next.
 
 use crate::session::Session;
 use crate::snapshot::assert_snapshot;

@@ -1,4 +1,4 @@
-//! Notes that verbs add on stderr, and `--quiet`, which leaves them out.
+//! The notes that verbs print on stderr, and `--quiet`, which leaves them out.
 
 use crate::session::Session;
 use crate::snapshot::assert_snapshot;

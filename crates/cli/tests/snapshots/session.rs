@@ -1,4 +1,4 @@
-//! A person who types commands, and what they see: the commands, what is printed, and the exit codes other than 0.
+//! A person who types commands. The transcript has the commands, their output, and the exit codes other than 0.
 
 use regex::Regex;
 use std::fs;
@@ -8,14 +8,14 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Everything that a test waits for should happen within this.
+/// How long a test waits for something to happen.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A home, a directory to work in, and all that was typed and printed so far.
+/// A home, a working directory, and everything typed and printed so far.
 pub struct Session {
     directory: tempfile::TempDir,
     transcript: String,
-    /// The ids of the jobs and posts, in the order in which they were first seen.
+    /// The IDs of the jobs and posts, in the order in which they first appeared.
     ids: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ impl Session {
         session
     }
 
-    /// A path in the home of the person.
+    /// A path in the person's home directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
@@ -43,12 +43,12 @@ impl Session {
         self.path(".local/state/outlive")
     }
 
-    /// Types a command line of `outlive`, split at spaces unless they are quoted.
+    /// Types a command line of `outlive`. It is split at spaces that are not quoted.
     pub fn types(&mut self, line: &str) {
         self.types_in(&[], line);
     }
 
-    /// The same with variables set.
+    /// Like [`Session::types`], with these environment variables.
     pub fn types_in(&mut self, variables: &[(&str, &str)], line: &str) {
         let output = self.runs(variables, line);
         self.sees_ids();
@@ -68,7 +68,7 @@ impl Session {
         self.transcript.push('\n');
     }
 
-    /// Runs a command line without showing it; returns what it printed on stdout.
+    /// Runs a command line without showing it; returns its stdout.
     #[track_caller]
     pub fn does(&mut self, line: &str) -> String {
         let output = self.runs(&[], line);
@@ -80,7 +80,7 @@ impl Session {
         text(&output.stdout)
     }
 
-    /// Waits until what this command line prints contains a text.
+    /// Repeats this command line until its output contains a text.
     #[track_caller]
     pub fn until(&mut self, line: &str, expected: &str) {
         let deadline = Instant::now() + PATIENCE;
@@ -107,13 +107,13 @@ impl Session {
             .unwrap()
     }
 
-    /// Shows a file as `cat` would.
+    /// Adds the content of a file to the transcript, as `cat` prints it.
     pub fn shows(&mut self, name: &str) {
         let text = fs::read_to_string(self.path(name)).unwrap();
         self.transcript.push_str(&format!("$ cat ~/{name}\n{text}"));
     }
 
-    /// Writes a file that a person would have.
+    /// Creates a file that the person has.
     pub fn has(&self, name: &str, text: &str) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -129,7 +129,7 @@ impl Session {
         }
     }
 
-    /// Everything typed and printed, with fixed words for what differs from run to run.
+    /// Everything typed and printed, with fixed words for text that differs from run to run.
     pub fn transcript(&self) -> String {
         let mut text = self
             .transcript
@@ -149,15 +149,15 @@ impl Session {
     }
 }
 
-/// What differs from run to run, and what stands in its place.
+/// Patterns of text that differs from run to run, and the fixed words for them.
 const FIXED: [(&str, &str); 9] = [
-    // The incarnation in an event's id.
+    // The incarnation in the ID of an event.
     (r"(\b[\w-]+:\d+)\.[0-9a-z]{6}\b", "$1.k3f9x2"),
     (
         r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z",
         "2026-11-15T08:00:00.123Z",
     ),
-    // A duration in a sentence, and in the table of `list` with its heading.
+    // A duration in a sentence, and one in the table of `list` with its heading.
     (r"(after|for|of) (\d+ms|\d+\.\d+s)", "$1 0.1s"),
     (r"  (\d+ms|\d+\.\d+s) +", "  0.1s  "),
     (r"  - +(\d[\d.]* \w*B )", "  -     $1"),
@@ -170,7 +170,7 @@ const FIXED: [(&str, &str); 9] = [
     (r"freed [1-9][0-9.]* \w+", "freed 8.0 KiB"),
 ];
 
-/// Where the programs under test are.
+/// The directory of the programs under test.
 fn programs() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_outlive")).parent().unwrap()
 }
@@ -182,7 +182,7 @@ fn names(directory: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Whether Outlive has drawn this id itself: ten letters and digits.
+/// Whether this ID was made by Outlive: ten letters and digits.
 fn is_drawn(id: &str) -> bool {
     id.len() == 10 && id.starts_with('1') && id.chars().all(|c| c.is_ascii_alphanumeric())
 }
@@ -197,7 +197,7 @@ fn code(output: &Output) -> Option<i32> {
         .filter(|code| *code != 0)
 }
 
-/// Ends every job, and the processes that ended jobs left behind.
+/// Stops every job, and the processes that ended jobs left behind.
 impl Drop for Session {
     fn drop(&mut self) {
         let jobs = names(&self.state().join("jobs"));

@@ -1,4 +1,4 @@
-//! Comparing a text with the file that holds what it should be.
+//! Compares a text with the file of its expected content.
 
 use outlive_kit::setup::diff;
 use std::fs;
@@ -6,8 +6,8 @@ use std::path::Path;
 
 const UPDATE: &str = "UPDATE_SNAPSHOTS";
 
-/// Fails, with the difference, unless the file `NAME.txt` holds this text. With `UPDATE_SNAPSHOTS=1` it writes the
-/// file instead.
+/// Fails with the difference, unless the file `NAME.txt` has this text. With `UPDATE_SNAPSHOTS=1` it writes the file
+/// instead.
 #[track_caller]
 pub fn assert_snapshot(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -168,7 +168,7 @@ fn setup() {
     assert_snapshot("verbs/setup", &session.transcript());
 }
 
-/// What it finds depends on the machine; what it looks at does not.
+/// The results depend on the machine; the names of the checks do not.
 #[test]
 fn doctor() {
     let mut session = Session::new();

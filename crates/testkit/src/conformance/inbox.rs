@@ -1,4 +1,4 @@
-//! What a session is told: everything once, until it has acked it.
+//! What a session is told: every event, until the session has acked it.
 
 use super::Case;
 use super::steps::{delivered, kinds, run, start};
@@ -35,7 +35,7 @@ pub const CASES: &[Case] = &[
             for _ in 0..2 {
                 world.ok(&["inbox", "--session", "s", "--ack", event]);
             }
-            // Not a wait for something: nothing may come once the claim has run out.
+            // Not a wait: after the claim expired, nothing may come in this time.
             thread::sleep(Duration::from_millis(700));
             assert_eq!(delivered(world, "s"), [Value::Null; 0]);
         },

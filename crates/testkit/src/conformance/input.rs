@@ -1,4 +1,4 @@
-//! Standard input: nothing, or what is sent.
+//! Standard input: none, or what is sent.
 
 use super::Case;
 use super::steps::{assert_ended, assert_output, run, start, until_printed};

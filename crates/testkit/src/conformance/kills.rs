@@ -1,4 +1,4 @@
-//! SIGKILL of whoever keeps the job, or of the client that asked for it.
+//! SIGKILL for the keepers of a job, or for the client that started it.
 
 use super::Case;
 use super::steps::{
@@ -32,7 +32,7 @@ pub const CASES: &[Case] = &[
         check: |world| {
             survives(world, |world, id| {
                 world.kill_both(id);
-                // Any verb does.
+                // Any verb adopts the job.
                 assert_eq!(world.show(id)["state"], "running");
             });
         },
@@ -95,7 +95,7 @@ pub const CASES: &[Case] = &[
                 world.place().process(leader.pid) != Some(leader)
             });
             let job = world.wait(&id);
-            // Its exit status may still be there, where nobody has reaped it.
+            // The exit status can still be read if no process has reaped the leader.
             let kind = job["outcome"]["kind"].as_str().unwrap();
             let is_exact = job["outcome"] == signaled("SIGKILL");
             assert!(kind == "lost" || is_exact, "{job}");
@@ -140,7 +140,7 @@ pub const CASES: &[Case] = &[
     },
 ];
 
-/// A job that prints before and after something is killed ends as if nothing had been, and is told once.
+/// A job prints, then something is killed, then the job prints again. It must end as without a kill, and be told once.
 fn survives(world: &World, kill: fn(&World, &str)) {
     let script = format!("seq 1 1000; {}; seq 1001 50000; exit 7", wait_for_go(world));
     let id = start(world, &["--session", "s"], &script);

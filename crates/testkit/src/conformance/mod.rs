@@ -1,8 +1,8 @@
-//! The promises of Outlive as a table of cases that any place can be put to.
+//! The promises of Outlive as a table of cases that can be checked at every place.
 //!
-//! A case starts jobs at the place, does something to them, and panics if a promise is not kept. It uses
-//! only what holds at every place: the verbs of `outlive` here, the job's journal (which a far place copies
-//! to this machine), and [`Place`](crate::place::Place) for processes and files there.
+//! A case starts jobs at the place, does something to them, and panics if a promise is not kept. It uses only what
+//! exists at every place: the verbs of `outlive` here, the job's journal (which a far place copies to this machine),
+//! and [`Place`](crate::place::Place) for processes and files there.
 //!
 //! `crates/cli/tests/conformance` runs the table, one test per case and place.
 

@@ -99,7 +99,7 @@ fn limited(world: &World) {
     assert_eq!(said["dropped_bytes"], to - from, "{said}");
     assert_eq!(said["dropped_bytes"], log["dropped_bytes"]);
     let kept = expected.len() - (to - from);
-    // Whole blocks of the file are dropped, so a little more may be kept.
+    // The file is freed in whole blocks, so a little more may be kept.
     assert!((48 << 10..=80 << 10).contains(&kept), "{kept} were kept");
     let raw = output(world, &id);
     let exact = [&expected[..from], &expected[to..]].concat();

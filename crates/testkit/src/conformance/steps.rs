@@ -21,7 +21,7 @@ pub fn run(world: &World, options: &[&str], script: &str) -> (String, Value) {
     (id, job)
 }
 
-/// Checks how an ended job says that it ended.
+/// Checks how the ended job says that it ended.
 #[track_caller]
 pub fn assert_ended(job: &Value, outcome: &Value, code: i32, by: &str) {
     assert_eq!(job["state"], "ended", "{job}");
@@ -38,7 +38,7 @@ pub fn output(world: &World, id: &str) -> Vec<u8> {
     ran.bytes
 }
 
-/// Checks that the output of a job is exactly this, and that the job says so too.
+/// Checks that the output of a job is exactly this, and that the job reports the same length.
 #[track_caller]
 pub fn assert_output(world: &World, id: &str, expected: &[u8]) {
     assert_same_bytes("output", &output(world, id), expected);
@@ -56,23 +56,23 @@ pub fn until_printed(world: &World, id: &str, text: &str) {
     });
 }
 
-/// A line of script that waits until [`let_go`].
+/// A line of script that waits for [`let_go`].
 pub fn wait_for_go(world: &World) -> String {
     let go = world.path_there("go");
     format!("until [ -e '{}' ]; do sleep 0.02; done", go.display())
 }
 
-/// Lets the jobs go on that wait.
+/// Lets the waiting jobs continue.
 pub fn let_go(world: &World) {
     world.place().write(&world.path_there("go"), b"").unwrap();
 }
 
-/// A word of script: the path of this file at the place.
+/// The path of this file at the place, for a script.
 pub fn file(world: &World, name: &str) -> String {
     format!("'{}'", world.path_there(name).display())
 }
 
-/// What a job wrote to a file at the place, once it has.
+/// Waits until a job has written a line to a file at the place; returns it.
 #[track_caller]
 pub fn written<T: FromStr>(world: &World, name: &str) -> T {
     let path = world.path_there(name);
@@ -80,7 +80,7 @@ pub fn written<T: FromStr>(world: &World, name: &str) -> T {
     until(&format!("a job wrote {name}"), || {
         let text = world.place().read(&path).unwrap_or_default();
         let text = String::from_utf8_lossy(&text).into_owned();
-        // A line that is not finished yet is not all.
+        // A line without its end may be incomplete.
         found = text.ends_with('\n').then(|| text.trim().parse().ok());
         found.as_ref().is_some_and(Option::is_some)
     });
@@ -111,7 +111,7 @@ pub fn kill_client(mut client: std::process::Child) {
     client.wait().unwrap();
 }
 
-/// What a client that runs in the background exits with and prints.
+/// The exit code and the output of a client that runs in the background.
 pub fn end_of(client: std::process::Child) -> Ran {
     Ran::end_of(client)
 }

@@ -1,4 +1,4 @@
-//! Ending a job: stop, signal, timeout, and what outlives its command.
+//! Ending a job: `stop`, `signal`, a timeout, and processes that outlive its command.
 
 use super::Case;
 use super::steps::{
@@ -73,7 +73,7 @@ pub const CASES: &[Case] = &[
             let script = format!("trap 'echo got USR1' USR1; echo up; {wait}");
             let id = start(world, &[], &script);
             until_printed(world, &id, "up\n");
-            // It also ends the `sleep` that the shell waits for, and the shell starts another.
+            // The signal also ends the `sleep` that the shell waits for. The shell then starts another.
             world.ok(&["signal", &id, "USR1"]);
             until_printed(world, &id, "got USR1\n");
             assert_eq!(world.show(&id)["state"], "running");
@@ -109,7 +109,7 @@ pub const CASES: &[Case] = &[
     },
 ];
 
-/// Starts a tree, does something to it, and stops it.
+/// Starts a job with a process tree, disturbs it, and stops it.
 fn whole_tree(world: &World, disturb: fn(&World, &str)) {
     let name = |word: &str| world.path_there(word).display().to_string();
     let script = format!(

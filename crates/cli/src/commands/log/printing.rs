@@ -15,13 +15,13 @@ pub struct Printer<'a> {
     form: Form,
 }
 
-/// In which form it is printed.
+/// The form in which output is printed.
 pub enum Form {
-    /// The bytes as they are, and nothing where some are missing.
+    /// The exact bytes, and nothing for a missing part.
     Raw,
-    /// The bytes as they are.
+    /// The exact bytes, and a note for a missing part.
     Exact,
-    /// Its text, each line once it is finished.
+    /// The text, line by line as each is finished.
     Plain(Box<Live>),
 }
 
@@ -30,7 +30,7 @@ impl Printer<'_> {
         Printer { context, form }
     }
 
-    /// The view that it prints through, if it does not print the bytes as they are.
+    /// The view that turns the output into text. `None` if the exact bytes are printed.
     pub fn live(&self) -> Option<&Live> {
         match &self.form {
             Form::Plain(live) => Some(live),
@@ -65,7 +65,7 @@ impl Printer<'_> {
         }
     }
 
-    /// After how long without more there is something to print all the same.
+    /// How long to wait for more output before an unfinished line is printed.
     pub fn patience(&mut self) -> Option<Duration> {
         match &mut self.form {
             Form::Plain(live) => live.patience(),
@@ -88,7 +88,7 @@ impl Printer<'_> {
     }
 }
 
-/// Prints in one write all that is said at once.
+/// Prints everything that the view returns at once, in one write.
 fn tell(context: &Context, say: impl FnOnce(&mut dyn FnMut(Said<'_>))) -> Result<(), Failure> {
     let mut lines = String::new();
     let mut failed = Ok(());

@@ -9,13 +9,13 @@ use outlive::verbs::run;
 const FOREGROUND_JSON: &str = "--foreground and --json cannot be used together, because stdout is the job's output; \
      use `outlive show --json` from elsewhere";
 
-/// Becomes the keeper of the job; returns only where nothing was started.
+/// Turns this process into the keeper of the job. Returns only if nothing was started.
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     if context.json {
         return Err(Failure::Usage(FOREGROUND_JSON));
     }
     let mut options = args.options;
-    // A process that stays behind would keep the batch or the container from ending.
+    // A process that stays behind would keep the batch script or the container from ending.
     options.leftovers.get_or_insert(LeftoversArg::Stop);
     let request = request(context, options, args.shell, args.command)?;
     let context = &context.speaking_for(request.session.as_ref());

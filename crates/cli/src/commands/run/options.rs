@@ -1,4 +1,4 @@
-//! What can be asked of a job however it is started.
+//! The options of every verb that starts a job.
 
 use crate::commands::{duration, positive_duration, size};
 use crate::context::{Context, label};
@@ -129,7 +129,7 @@ pub(super) enum LeftoversArg {
 }
 
 impl Options {
-    /// What the verb is asked.
+    /// The request to the library.
     pub fn request(self, context: &Context, command: Command) -> Result<Run, Failure> {
         let watch = self.watched();
         let mut run = Run::new(command);
@@ -183,7 +183,7 @@ impl Options {
 }
 
 impl Options {
-    /// What is watched for.
+    /// The patterns to watch for.
     fn watched(&self) -> Vec<Pattern> {
         let texts = self.watch.iter().cloned().map(Pattern::Text);
         let regexes = self.watch_regex.iter().cloned().map(Pattern::Regex);

@@ -1,4 +1,4 @@
-//! `prune` by age, count and size.
+//! `prune` by age, number and size.
 
 use super::{DAY_MS, ended_ago, removed, set_wall, touch};
 use outlive_testkit::records::names_in;
@@ -21,13 +21,13 @@ fn older_than_removes_by_age() {
 fn age_counts_from_the_end_and_not_from_the_start() {
     let world = World::new();
     let id = ended_ago(&world, 0);
-    // It started a month ago and ended just now.
+    // The job started a month ago and ended just now.
     set_wall(&world, &id, |kind, wall| match kind {
         "ended" | "closed" => wall,
         _ => wall - 30 * DAY_MS,
     });
     assert_eq!(removed(&world, &["--older-than", "1m"]), [""; 0]);
-    // The directory's own times tell nothing either.
+    // The times of the directory do not count either.
     touch(&world.job_dir(&id), "1 month ago");
     assert_eq!(removed(&world, &[]), [""; 0]);
 }
@@ -44,7 +44,7 @@ fn without_options_prune_removes_jobs_older_than_seven_days() {
 #[test]
 fn keep_keeps_the_jobs_that_ended_last() {
     let world = World::new();
-    // Ended in another order than started.
+    // The jobs ended in another order than they started.
     let ids: Vec<String> = [3, 1, 4, 2]
         .map(|hours| ended_ago(&world, hours * 60 * 60 * 1000))
         .to_vec();

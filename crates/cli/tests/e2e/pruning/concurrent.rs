@@ -1,4 +1,4 @@
-//! `prune` while others start, run and prune.
+//! `prune` while other programs start, run and prune jobs.
 
 use super::{removed, texts, touch};
 use outlive_testkit::processes::{CONT, STOP, begin, kill, until_stopped};
@@ -25,7 +25,7 @@ fn pruning_while_jobs_are_launched_harms_none() {
         let stop = SetOnDrop(&done);
         for n in 0..20 {
             let session = format!("s{n}");
-            // Once this one is told and removed, its session is empty for a moment.
+            // When this job is pruned, its session has no jobs for a moment.
             over(&world, &["--session", &session, "--", "true"]);
             let script = format!("sleep 0.05; echo {n}; exec sleep 60");
             let id = format!("j{n}");
@@ -58,7 +58,7 @@ fn pruning_while_jobs_are_launched_harms_none() {
     assert!(shown.stdout.contains("\"id\":\"j19\""), "{shown:?}");
 }
 
-/// Prunes again and again; returns all that was removed.
+/// Prunes until `done`; returns the IDs of all removed jobs.
 fn prune_until(world: &World, done: &AtomicBool) -> Vec<String> {
     let mut pruned = Vec::new();
     while !done.load(Ordering::Relaxed) {
@@ -83,7 +83,7 @@ fn a_job_removed_before_its_launcher_looked_was_still_started() {
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "mine\n"));
 }
 
-/// Lets the other thread end also when this one panics.
+/// Sets the flag when dropped, so that the other thread ends even if this one panics.
 struct SetOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for SetOnDrop<'_> {
@@ -112,7 +112,7 @@ fn a_launcher_stopped_anywhere_still_has_its_job_after_a_prune() {
     }
 }
 
-/// A launcher that is stopped at this place.
+/// A launcher that a hook has stopped at this place.
 fn stopped_at(world: &World, place: &str, args: &[&str]) -> Child {
     let launcher = world
         .command([&["run"], args].concat())
@@ -124,7 +124,7 @@ fn stopped_at(world: &World, place: &str, args: &[&str]) -> Child {
     launcher
 }
 
-/// The directory of the job `mine`, named or not.
+/// The directory of the job `mine`, which may not have its final name yet.
 fn only_launching(world: &World) -> PathBuf {
     let jobs = world.home().join("jobs");
     let mine = |name: &String| name == "mine" || name.starts_with(".new-mine-");
@@ -136,8 +136,8 @@ fn a_session_directory_removed_in_the_middle_of_a_launch_is_made_again() {
     needs!(Strace);
     let world = World::new();
     over(&world, &["--session", "s", "--", "true"]);
-    // The first link of a launch that is no file is its session's: its making is held up while prune
-    // removes the session's last other job, and with it the directory.
+    // The first symbolic link that a launch makes is in the session's directory. It is delayed, and meanwhile `prune`
+    // removes the session's last other job and that directory.
     let launcher = slowed(
         &world.command(["run", "--session", "s", "--id", "mine", "--", "sleep", "60"]),
         &world.path("trace"),
@@ -154,7 +154,8 @@ fn a_session_directory_removed_in_the_middle_of_a_launch_is_made_again() {
     assert!(world.home().join("sessions/s/mine").exists());
 }
 
-/// The command with some of its system calls on these paths (all, if none is given) held up.
+/// Starts the command under `strace`, which delays some of its system calls: those on these paths, or all if there are
+/// none.
 fn slowed(command: &Command, trace: &Path, paths: &[PathBuf], inject: &str) -> Child {
     let calls = inject.split(':').next().unwrap();
     let (calls, inject) = (format!("trace={calls}"), format!("inject={inject}"));

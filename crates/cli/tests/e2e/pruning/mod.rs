@@ -1,4 +1,4 @@
-//! `prune` removes what it may, and nothing else.
+//! `prune` removes what it may remove, and nothing else.
 
 mod choice;
 mod concurrent;
@@ -15,7 +15,7 @@ use std::process::Command;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// What a prune with these options removes.
+/// The IDs of the jobs that a prune with these options removes.
 fn removed(world: &World, args: &[&str]) -> Vec<String> {
     let answer = world.json(&[&["prune", "--json"], args].concat());
     texts(&answer["removed"])
@@ -28,21 +28,21 @@ fn texts(list: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A session's job whose end nobody was told.
+/// An ended job of a session that has not been told of the end.
 fn untold(world: &World, options: &[&str]) -> String {
     let id = world.ok(&[&["run", "--session", "s"], options, &["--", "true"]].concat());
     world.until_over(&id);
     id
 }
 
-/// A job that ended this long ago.
+/// A job that ended this many milliseconds ago.
 fn ended_ago(world: &World, ms: u64) -> String {
     let id = over(world, &["--", "true"]);
     set_wall(world, &id, |_, wall| wall - ms);
     id
 }
 
-/// Changes when the events of a job happened, in a boot before this one.
+/// Changes the times of a job's events, as if the job had run before the last restart of the machine.
 fn set_wall(world: &World, id: &str, change: impl Fn(&str, u64) -> u64) {
     let mut text = String::new();
     for mut record in world.journal(id) {
@@ -58,7 +58,7 @@ fn set_wall(world: &World, id: &str, change: impl Fn(&str, u64) -> u64) {
         };
         let wall = record["at"]["wall_ms"].as_u64().unwrap();
         record["at"]["wall_ms"] = json!(change(&kind, wall));
-        // Within one boot the wall clock decides nothing.
+        // Ages within one boot do not depend on the wall clock, so the job gets another boot.
         if kind == "accepted" {
             record["event"]["accepted"]["boot"] = json!("an earlier one");
         }
@@ -67,7 +67,7 @@ fn set_wall(world: &World, id: &str, change: impl Fn(&str, u64) -> u64) {
     fs::write(world.job_dir(id).join("journal"), text).unwrap();
 }
 
-/// Sets the time of change of a directory, or of a link itself.
+/// Sets the modification time of a directory, or of a link itself.
 fn touch(path: &Path, when: &str) {
     let done = Command::new("touch")
         .args(["--no-dereference", "-d", when])

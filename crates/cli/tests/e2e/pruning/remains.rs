@@ -1,4 +1,4 @@
-//! What `prune` removes besides jobs: links, and what killed programs left.
+//! What `prune` removes besides jobs: links, and files that killed programs left.
 
 use super::{DAY_MS, ended_ago, removed, texts, touch};
 use outlive_testkit::ran::Ran;
@@ -127,7 +127,7 @@ fn a_job_that_cannot_be_read_goes_only_when_forced() {
     assert_eq!(answer["unreadable"], json!([id]));
     assert_eq!(removed(&world, &["--force"]), [id.as_str()]);
     assert_eq!(names_in(&world.home().join("jobs")), [""; 0]);
-    // Also where what was asked can be read, and what became of it cannot.
+    // Also if the spec can be read and the journal cannot.
     let id = over(&world, &["--session", "s", "--", "true"]);
     fs::remove_file(world.job_dir(&id).join("journal")).unwrap();
     fs::create_dir(world.job_dir(&id).join("journal")).unwrap();
@@ -141,7 +141,7 @@ fn a_home_that_is_half_made_is_pruned_without_an_error() {
     fs::create_dir_all(world.home().join("jobs")).unwrap();
     let ran = world.outlive(&["prune", "--all"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    // And it can still be finished by a launch.
+    // The next start completes the home.
     over(&world, &["--", "true"]);
 }
 
@@ -166,7 +166,7 @@ fn old_dangling_links_are_removed() {
     }
     world.ok(&["prune"]);
     let names = |place: &str| names_in(&world.home().join(place));
-    // A new one may be of a launcher that is at work.
+    // A new link may belong to a launcher that is still running.
     assert_eq!(names("live"), ["new"]);
     assert_eq!(names("sessions/s"), [kept.as_str(), "new"]);
     assert_eq!(names("sessions/gone"), ["new"]);

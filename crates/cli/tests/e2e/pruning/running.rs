@@ -1,4 +1,4 @@
-//! `prune` never removes a job of which something runs.
+//! `prune` never removes a job that has a running process.
 
 use super::{DAY_MS, removed, set_wall};
 use outlive_testkit::processes::is_alive;

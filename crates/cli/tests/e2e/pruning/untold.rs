@@ -31,7 +31,7 @@ fn a_match_that_nobody_was_told_keeps_its_job_if_a_session_may_come() {
     for id in &ids {
         world.until_over(id);
     }
-    // For one of no session nobody comes.
+    // Without a session, nobody can come to read the event.
     assert_eq!(removed(&world, &["--all"]), [ids[1].as_str()]);
     world.ok(&["inbox", "--session", "s", "--ack-all"]);
     assert_eq!(removed(&world, &["--all"]), [ids[0].as_str()]);

@@ -1,4 +1,4 @@
-//! Damage to the files of a job.
+//! Damaged files of a job.
 
 use super::{assert_calm, assert_clear_error};
 use outlive_testkit::checks::{exited, until_output};
@@ -18,15 +18,15 @@ fn cut(path: &Path, keep: impl Fn(&[u8]) -> usize) {
     fs::write(path, &bytes[..keep(&bytes)]).unwrap();
 }
 
-/// A verb that meets the job just then, as the `list` of another damage does, may make the file anew.
+/// Replaces a file by a directory. Tries again if a verb of another test thread creates the file meanwhile.
 fn replace_with_directory(path: &Path) {
     while fs::create_dir(path).is_err() {
         fs::remove_file(path).unwrap();
     }
 }
 
-/// The directory stays, since it could not be removed while such a verb makes a file in it. A socket may
-/// be removed by one just then.
+/// Removes the files of a job. The directory stays, because a verb may create a file in it at the same time. Such a
+/// verb may also have removed the socket already.
 fn remove_everything_in(job: &Path) {
     for entry in fs::read_dir(job).unwrap() {
         let _ = fs::remove_file(entry.unwrap().path());
@@ -123,7 +123,7 @@ pub fn run_every_verb_on(world: &World, id: &str, what: &str) {
     for args in verbs {
         let ran = world.outlive(args);
         assert_calm(&ran);
-        // `wait` says on standard output how a job ended.
+        // `wait` prints on stdout how the job ended.
         let said = !ran.stderr.is_empty() || args[0] == "wait" && !ran.stdout.is_empty();
         assert!(ran.code == 0 || said, "{what}: {args:?}: {ran:?}");
         let whole = matches!(args[0], "list" | "prune" | "doctor");
@@ -131,7 +131,7 @@ pub fn run_every_verb_on(world: &World, id: &str, what: &str) {
     }
 }
 
-/// The other job is listed, and nothing has happened to it.
+/// Checks that the other job is listed as running and kept its keeper.
 pub fn assert_unharmed(world: &World, other: &str, what: &str) {
     let listed = world.json(&["list", "--json"]);
     let jobs = listed["jobs"].as_array().unwrap();
@@ -160,7 +160,8 @@ fn damage_to_an_ended_job_is_never_a_panic_and_harms_no_other() {
     assert_unharmed(&world, "other", "after pruning");
 }
 
-/// Damages jobs that write and then sleep, in every way at once, each after this has happened to it.
+/// Starts a job for each kind of damage, all at the same time. Each writes and sleeps; then `before` is called and the
+/// job is damaged.
 fn damage_sleepers(before: impl Fn(&World, &str) + Sync) {
     let world = World::new();
     world.ok(&["run", "--id", "other", "--", "sleep", "60"]);
@@ -190,7 +191,7 @@ fn damage_to_a_job_whose_keepers_are_dead_is_never_a_panic_and_harms_no_other() 
     damage_sleepers(World::kill_both);
 }
 
-/// A job that ended with 3, its journal then cut to `keep` of its bytes.
+/// Runs a job that ends with 3, and then cuts its journal to `keep` bytes.
 fn job_with_a_cut_journal(world: &World, keep: impl Fn(&str) -> usize) -> Ran {
     world.ok(&["run", "--id", "x", "--shell", "echo out; exit 3"]);
     world.wait("x");
@@ -263,7 +264,7 @@ fn a_job_whose_spec_is_damaged_can_still_be_stopped() {
     assert_eq!(listed.code, 0);
 }
 
-/// Two pairs would take the output from under each other's hands.
+/// Two pairs of keepers would both read the output, and each would get only a part.
 #[test]
 fn a_lock_that_was_replaced_under_its_keepers_starts_no_second_pair() {
     let world = World::new();
@@ -288,7 +289,7 @@ fn a_job_whose_socket_was_removed_is_said_not_to_answer_until_it_is_adopted() {
     let ran = world.outlive(&["stop", &id]);
     assert_clear_error(&ran);
     assert!(ran.stderr.contains("does not answer"), "{ran:?}");
-    // Whoever waits looks at its record from time to time.
+    // A waiter reads the job's record from time to time.
     let ran = world.outlive(&["wait", &id, "--timeout", "300ms"]);
     assert_eq!(ran.code, 124, "{ran:?}");
     world.kill_both(&id);

@@ -16,7 +16,7 @@ fn a_launch_with_few_descriptors_is_whole_or_refused() {
     let world = World::new();
     let other = world.ok(&["run", "--", "sleep", "60"]);
     let mut worked = 0;
-    // With three, the system's own loader cannot load the program.
+    // With three descriptors the loader cannot even load the program.
     for count in [
         4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 28, 31, 32, 33, 36, 40,
     ] {
@@ -108,7 +108,7 @@ fn more_waiters_than_a_keeper_has_descriptors_all_hear_of_the_end() {
     assert_ne!(world.show("x")["usage"], Value::Null);
 }
 
-/// The keeper cannot open what it needs to answer; whoever asked must not wait for ever.
+/// The keeper cannot open what it needs for its answer. The client must not wait for ever.
 #[test]
 fn a_request_that_fails_for_want_of_descriptors_is_answered_all_the_same() {
     needs!(Strace);

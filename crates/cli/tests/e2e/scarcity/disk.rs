@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// A small filesystem in place of the world's home.
+/// A small filesystem that is mounted as the world's home.
 pub struct Disk<'a> {
     world: &'a World,
 }
@@ -66,7 +66,7 @@ impl<'a> Disk<'a> {
         self.world.home().join("filler")
     }
 
-    /// Takes every byte there is.
+    /// Fills the filesystem completely.
     pub fn fill(&self) {
         let mut filler = OpenOptions::new()
             .append(true)
@@ -92,7 +92,7 @@ impl<'a> Disk<'a> {
     }
 }
 
-/// Checks it on a small filesystem of each kind.
+/// Runs a check on a small filesystem of each kind.
 pub fn on_each_kind(check: impl Fn(&World, &Disk, Kind)) {
     for kind in [Kind::Tmpfs, Kind::Ext4] {
         let world = World::new();

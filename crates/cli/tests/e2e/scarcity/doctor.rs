@@ -8,7 +8,8 @@ use serde_json::Value;
 use std::fs;
 use std::process::Command;
 
-/// What a command answers, and what the named check of `doctor` says in the same surroundings.
+/// Checks that `run` fails for this reason, and that a check of `doctor` under the same conditions gives the same
+/// reason.
 fn assert_refused_and_foreseen(command: impl Fn(&[&str]) -> Command, check: &str, reason: &str) {
     let ran = Ran::of(&mut command(&["run", "--", "true"]));
     assert_eq!(ran.code, 125, "{ran:?}");
@@ -35,7 +36,7 @@ fn doctor_reports_too_few_open_files() {
     assert_eq!(found(&told, "limits")["verdict"], "broken");
     let behind_limit = |args: &[&str]| limited(&world, "ulimit -n 20", args);
     assert_refused_and_foreseen(behind_limit, "limits", "`ulimit -n` must be 32 at least");
-    // A plain job has what it needs with 32; one that is talked to or has errands does not.
+    // 32 descriptors are enough for a plain job, but not for a job with input or errands.
     let told = Ran::of(&mut limited(&world, "ulimit -n 32", &["doctor", "--json"]));
     assert_eq!(told.code, 0, "{told:?}");
     assert_eq!(found(&told, "limits")["verdict"], "less");
@@ -44,7 +45,7 @@ fn doctor_reports_too_few_open_files() {
 #[test]
 fn doctor_reports_a_limit_on_file_sizes() {
     let world = World::new();
-    // Root may lift the limit, unless it lacks that capability.
+    // Root can raise the limit, unless it has lost that capability.
     let drop = ["--bounding-set=-sys_resource", "--inh-caps=-sys_resource"];
     let is_root = outlive_sys::process::own::user_id() == 0;
     let behind_limit = |args: &[&str]| {
@@ -58,7 +59,7 @@ fn doctor_reports_a_limit_on_file_sizes() {
     assert_refused_and_foreseen(behind_limit, "limits", reason);
 }
 
-/// The limits of the calling process are looked at, and stay what they were.
+/// A keeper can raise these limits, so `doctor` accepts them.
 #[test]
 fn doctor_accepts_a_limit_that_keepers_can_raise() {
     let world = World::new();

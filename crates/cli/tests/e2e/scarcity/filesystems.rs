@@ -43,7 +43,7 @@ fn a_home_on_another_filesystem_works_in_full() {
     });
 }
 
-/// A limit that is meant for the job does not end what starts it, and the job gets it as it is.
+/// A limit that is meant for the job must not break the programs that start it. The job gets it unchanged.
 #[test]
 fn a_small_stack_is_the_jobs_alone() {
     let world = World::new();

@@ -22,7 +22,7 @@ fn gaps(world: &World, id: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Every byte is where it belongs, or in a gap that is recorded and counted.
+/// Checks that every byte is in its place or in a gap that is recorded and counted.
 fn assert_exact_but_for_gaps(world: &World, id: &str, expected: &[u8]) {
     let job = world.show(id);
     let gaps = gaps(world, id);
@@ -61,7 +61,7 @@ fn a_job_that_writes_more_than_the_disk_holds_goes_on_and_ends_with_its_code() {
     });
 }
 
-/// A job that writes a first part onto a full disk and a second one when it is let.
+/// A job that writes one part while the disk is full, and a second part when the test lets it.
 fn two_parts(world: &World, disk: &Disk) -> String {
     let id = world.shell(&format!(
         "{}; {}; {}; {}; exit 4",
@@ -106,7 +106,7 @@ fn a_gap_is_recorded_though_the_keeper_that_made_it_was_killed() {
     });
 }
 
-/// Starts a job that ends with 6 when it is let, and fills the disk while it runs.
+/// Starts a job that ends with 6 when the test lets it, and fills the disk while the job runs.
 fn job_on_a_full_disk(world: &World, disk: &Disk, options: &[&str]) -> String {
     let script = format!("{}; exit 6", loop_until(&world.path("go")));
     let args = [&["run"], options, &["--shell", &script]].concat();
@@ -247,7 +247,7 @@ fn a_launch_with_a_few_pages_left_is_whole_or_refused() {
     }
 }
 
-/// That it cannot be told now is not that there is nothing.
+/// If an event cannot be told now, the inbox must not say that there is none.
 #[test]
 fn an_inbox_on_a_full_disk_does_not_say_that_there_is_nothing() {
     needs!(Ext4Tools, Root);

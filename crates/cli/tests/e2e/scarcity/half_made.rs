@@ -49,7 +49,7 @@ fn half_made_job_directories_are_harmless() {
     assert_eq!(leaders(&world), ["other"]);
 }
 
-/// One file of a directory that its launcher did not finish.
+/// Creates one file of a job directory that its launcher did not finish.
 fn make_half(world: &World, job: &Path, file: &str) {
     match file {
         "feed" => make_fifo(&job.join(file)),

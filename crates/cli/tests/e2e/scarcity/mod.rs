@@ -1,6 +1,6 @@
-//! Full disks, no descriptors, no processes, damaged files: a clear error or a repaired state.
+//! Full disks, no descriptors, no processes, damaged files: the result is a clear error or a repaired state.
 //!
-//! Many of these tests mount small filesystems or become other users, so they need root.
+//! Many of these tests mount small filesystems or run as other users, so they need root.
 
 mod damage;
 mod descriptors;
@@ -28,11 +28,11 @@ fn assert_calm(ran: &Ran) {
     );
 }
 
-/// A refusal in words.
+/// Checks that the command failed with an error message.
 fn assert_clear_error(ran: &Ran) {
     assert_calm(ran);
     assert_ne!(ran.code, 0, "{ran:?}");
-    // Nothing, or the same as JSON.
+    // Stdout is empty, or has the same error as JSON.
     let is_error = ran.stdout.is_empty() || ran.stdout.starts_with("{\"error\":");
     assert!(is_error, "{ran:?}");
     assert!(ran.stderr.starts_with("outlive: "), "{ran:?}");
@@ -40,7 +40,7 @@ fn assert_clear_error(ran: &Ran) {
 
 const LINE: usize = 16;
 
-/// A shell command that writes numbered lines of sixteen bytes.
+/// A shell command that writes numbered lines of 16 bytes.
 fn lines(range: Range<usize>) -> String {
     format!("seq -f %015.0f {} {}", range.start, range.end - 1)
 }
@@ -66,14 +66,14 @@ fn assert_ended_exactly(world: &World, id: &str, code: i32, by: &str) {
     assert_eq!(listed["jobs"][0]["exit_code"], code);
 }
 
-/// It is listed, once, and nothing of it runs.
+/// Checks that the job is listed once and that no process of it runs.
 fn assert_settled(world: &World, id: &str, code: i32) {
     assert_eq!(world.show(id)["exit_code"], code);
     world.until_nothing_runs();
     assert_eq!(world.listed(&[]), [id]);
 }
 
-/// What was launched in need has run exactly, or was refused clearly and left nothing.
+/// Checks that a launch under these limits either ran the job exactly, or was refused clearly and left nothing.
 fn assert_whole_or_refused(ran: &Ran, id: &str, outlive: impl Fn(&[&str]) -> Ran, what: &str) {
     assert_calm(ran);
     if ran.code == 0 {
@@ -92,13 +92,13 @@ fn assert_whole_or_refused(ran: &Ran, id: &str, outlive: impl Fn(&[&str]) -> Ran
     }
 }
 
-/// `outlive` behind a shell's `ulimit`.
+/// Runs `outlive` under a `ulimit` of the shell.
 fn limited(world: &World, limit: &str, args: &[&str]) -> Command {
     let script = format!("{limit}; exec \"$0\" \"$@\"");
     behind("bash", ["-c", &script], &world.command(args))
 }
 
-/// The jobs of which processes run.
+/// The IDs of the jobs that have running processes.
 fn leaders(world: &World) -> Vec<String> {
     let mut ids: Vec<String> = world
         .processes()

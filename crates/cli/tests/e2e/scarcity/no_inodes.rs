@@ -11,7 +11,7 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::Stdio;
 
-/// Takes every file there can be.
+/// Creates files until no more can be created.
 fn use_up_inodes(world: &World) -> Vec<PathBuf> {
     let mut made = Vec::new();
     loop {
@@ -60,7 +60,7 @@ fn a_job_started_just_before_the_last_file_was_used_up_still_ends_exactly() {
     });
     let keeper = world.until_keeper_stops("x");
     use_up_inodes(&world);
-    // It carries the hook, which would stop every keeper that it might start in its turn.
+    // The launcher's environment has the hook, which would also stop every keeper that it starts.
     launcher.kill().unwrap();
     launcher.wait().unwrap();
     kill(keeper, CONT);

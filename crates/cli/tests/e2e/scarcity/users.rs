@@ -12,7 +12,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::path::Path;
 use std::process::Command;
 
-/// A user who has nothing but this world.
+/// A user who owns nothing outside this world.
 struct User<'a> {
     world: &'a World,
     id: u32,
@@ -20,7 +20,7 @@ struct User<'a> {
 
 impl<'a> User<'a> {
     fn new(world: &'a World) -> User<'a> {
-        // Limits on processes count all of a user's: each test has users of its own.
+        // A limit on processes counts all processes of a user, so each test has a user of its own.
         let id = 100_000 + std::process::id() % 1_000_000;
         let public = fs::Permissions::from_mode(0o711);
         fs::set_permissions(world.path("."), public).unwrap();
@@ -34,7 +34,7 @@ impl<'a> User<'a> {
         User { world, id }
     }
 
-    /// One with a home.
+    /// A user with a home.
     fn settled(world: &'a World) -> User<'a> {
         let user = User::new(world);
         fs::create_dir(world.home()).unwrap();
@@ -46,7 +46,7 @@ impl<'a> User<'a> {
         chown(path, Some(self.id), Some(self.id)).unwrap();
     }
 
-    /// `outlive` as this user, behind these words (`prlimit …`).
+    /// Runs `outlive` as this user, behind these words (such as `prlimit …`).
     fn command(&self, before: &[&str], args: &[&str]) -> Command {
         let user = [
             format!("--reuid={}", self.id),
@@ -66,7 +66,7 @@ impl<'a> User<'a> {
         Ran::of(&mut self.command(&[], args))
     }
 
-    /// How many processes count against this user's limit: zombies do.
+    /// How many processes count against this user's limit. Zombies count too.
     fn processes(&self) -> usize {
         let own = |pid: &i32| {
             fs::metadata(format!("/proc/{pid}")).is_ok_and(|process| process.uid() == self.id)
@@ -99,8 +99,7 @@ fn a_launch_with_few_processes_is_whole_or_refused() {
             world.processes().len() == others.len()
         });
     }
-    // Launcher, standby, keeper and leader make four; and a first process that is slow to let go
-    // of zombies may do so meanwhile.
+    // Launcher, standby, keeper and leader are four processes. Zombies that are not reaped yet may count as well.
     assert_eq!((codes[0], codes[4]), (125, 0), "{codes:?}");
     assert_eq!(world.processes(), others);
     let shown = user.outlive(&["show", "other", "--json"]);
@@ -131,7 +130,7 @@ fn an_unwritable_home_is_a_clear_error() {
     needs!(Root);
     let world = World::new();
     let user = User::new(&world);
-    // The directory it would be in is another's.
+    // The directory of the home belongs to another user.
     let ran = user.outlive(&["run", "--", "true"]);
     assert_clear_error(&ran);
     assert_eq!(ran.code, 125);
@@ -215,17 +214,17 @@ fn a_home_of_another_user_is_refused_by_every_verb() {
         assert_eq!(ran.code, 125, "{args:?}");
         assert!(ran.stderr.contains("another user"), "{ran:?}");
     }
-    // Nor is it used by its owner, as long as others may write to it.
+    // The owner cannot use the home either, as long as others may write to it.
     let ran = world.outlive(&["show", &id]);
     assert_clear_error(&ran);
     fs::set_permissions(world.home(), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(world.show(&id)["state"], "running");
-    // It was made its owner's alone again.
+    // The mode is private again.
     let mode = fs::metadata(world.home()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
 }
 
-/// Otherwise another user who may write beside the home could have it created in any of our directories.
+/// Otherwise another user, who may write beside the home, could make us create a home in any of our directories.
 #[test]
 fn a_link_that_another_user_put_in_the_place_of_the_home_is_refused() {
     needs!(Root);
@@ -233,7 +232,7 @@ fn a_link_that_another_user_put_in_the_place_of_the_home_is_refused() {
     let own = world.path("own");
     fs::create_dir(&own).unwrap();
     symlink(&own, world.home()).unwrap();
-    // A link of one's own is meant.
+    // A link that the user made is followed.
     assert_eq!(world.outlive(&["run", "--", "true"]).code, 0);
     lchown(world.home(), Some(65_534), Some(65_534)).unwrap();
     for args in [&["run", "--", "true"][..], &["list"], &["prune", "--all"]] {
@@ -244,7 +243,7 @@ fn a_link_that_another_user_put_in_the_place_of_the_home_is_refused() {
     }
 }
 
-/// A directory that cannot be emptied, say.
+/// A directory may be impossible to empty, for example.
 #[test]
 fn a_job_that_cannot_be_removed_is_reported_and_blocks_no_other() {
     needs!(Root);
@@ -263,7 +262,7 @@ fn a_job_that_cannot_be_removed_is_reported_and_blocks_no_other() {
     let ran = user.outlive(&["prune", "--all", "--json"]);
     assert_eq!(ran.code, 125, "{ran:?}");
     let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-    // There is no such job any more, so it is not said to be kept: only its files are left.
+    // The job no longer exists, so it does not count as kept. Only its files are left.
     assert_eq!(answer["removed"], serde_json::json!(["a", "b", "c"]));
     assert_eq!(user.outlive(&["show", "b"]).code, 3);
     let left = answer["left_behind"].as_array().unwrap();
@@ -295,7 +294,7 @@ fn one_post_that_cannot_be_removed_hides_nothing_of_what_a_prune_did() {
         let ran = user.outlive(&["post", "--session", "me", "--id", id, path]);
         assert_eq!(ran.code, 0, "{ran:?}");
     }
-    // It can neither be read nor be deleted.
+    // This post can neither be read nor removed.
     let path = world.home().join("posts/p");
     fs::set_permissions(path, fs::Permissions::from_mode(0o000)).unwrap();
     let ran = user.outlive(&["prune", "--all", "--force", "--json"]);
@@ -303,13 +302,13 @@ fn one_post_that_cannot_be_removed_hides_nothing_of_what_a_prune_did() {
     assert_eq!(answer["removed"], serde_json::json!(["a"]), "{ran:?}");
     let posts = answer["removed_posts"].as_array().unwrap();
     assert!(posts.contains(&serde_json::json!("q")), "{ran:?}");
-    // What nobody will be told of is said: the end of the job, and the post.
+    // The answer lists what nobody will be told of any more: the end of the job, and the post.
     assert!(answer["dropped"].as_array().unwrap().len() >= 2, "{ran:?}");
     assert_eq!(ran.code, 125, "{ran:?}");
     assert_eq!(answer["failed"], serde_json::json!(["p"]), "{ran:?}");
 }
 
-/// As shells have it: that a directory may not be searched is no sign that the program is in it.
+/// As in shells: a directory of the PATH that may not be searched does not count as having the program.
 #[test]
 fn a_program_is_not_said_to_be_in_a_directory_of_path_that_may_not_be_searched() {
     needs!(Root);

@@ -8,7 +8,7 @@ use outlive_testkit::scripts::{WAITS, let_go};
 use outlive_testkit::world::World;
 use std::process::Child;
 
-/// Runs as often as there are blocks, and each is whole.
+/// The runs of equal letters. If no writes were mixed, there is one run for each block.
 fn runs(bytes: &[u8]) -> Vec<(u8, usize)> {
     let mut runs: Vec<(u8, usize)> = Vec::new();
     for byte in bytes {

@@ -1,4 +1,4 @@
-//! Input is not written to disk, and no FIFO is left behind.
+//! Input is not written to the disk, and no FIFO is left behind.
 
 use super::{assert_no_fifo, end_input, reader};
 use outlive_testkit::checks::assert_nothing_is_left;
@@ -8,7 +8,7 @@ use outlive_testkit::world::World;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// `wait --for input` succeeds.
+/// Waits until the job waits for input.
 fn until_awaiting(world: &World, id: &str) {
     let ran = world.outlive(&["wait", id, "--for", "input", "--timeout", "20s"]);
     assert_eq!(ran.code, 0, "{ran:?}");

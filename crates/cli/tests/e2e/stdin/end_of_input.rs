@@ -7,7 +7,7 @@ use outlive_testkit::ran::Ran;
 use outlive_testkit::scripts::{WAITS, let_go, send_line};
 use outlive_testkit::world::World;
 
-/// The input stays open until then. Afterwards a lingering reader is not left waiting for input that cannot come.
+/// The input stays open until the job ends. After that a lingering reader must not wait for input that cannot come.
 #[test]
 fn lingering_readers_see_the_end_of_input_when_the_job_ends() {
     let world = World::new();
@@ -32,7 +32,7 @@ fn the_end_comes_after_everything_that_was_sent() {
     assert_eq!(String::from_utf8(world.output(&id)).unwrap(), expected);
 }
 
-/// As with a pipe of a shell: `echo x | cat /dev/stdin`.
+/// Like a pipe of a shell: `echo x | cat /dev/stdin`.
 #[test]
 fn a_job_that_opens_its_input_by_name_after_the_end_was_sent_reads_it_all() {
     let world = World::new();
@@ -77,8 +77,8 @@ fn the_end_comes_also_when_the_standby_stands_still_or_is_gone() {
     }
 }
 
-/// The keeper has ended the input and is killed before it says so; by the time the client asks again,
-/// nobody keeps the job any more.
+/// The keeper ends the input and is killed before it answers. When the client asks again, the job has no keeper any
+/// more.
 fn sent_over_a_killed_keeper(args: &[&str]) -> Ran {
     let world = World::new();
     let id = reader_with_hooks(&world, "keeper:InputEnded=stop", "exec cat");

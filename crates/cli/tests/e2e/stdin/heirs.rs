@@ -1,4 +1,4 @@
-//! What the next keeper does with the input that the last one accepted.
+//! What the next keeper does with input that the last keeper accepted.
 
 use super::{
     ROOM, begin_send, end_input, letters, reader, reader_with_hooks, send_bytes, stopped,
@@ -43,7 +43,7 @@ fn what_is_sent_while_the_keeper_is_dead_and_its_heir_not_yet_up_arrives() {
     assert_eq!(world.output(&id), b"before\nduring\nafter\n");
 }
 
-/// Kills both keepers, the keeper first. Its standby, which holds the input open, is suspended meanwhile.
+/// Kills both keepers, the keeper first. The standby holds the input open, so it is suspended before that.
 fn kill_both(world: &World, id: &str) {
     let pair = world.pair(id);
     pair.standby.into_iter().for_each(|pid| kill(pid, STOP));
@@ -51,7 +51,8 @@ fn kill_both(world: &World, id: &str) {
     pair.standby.into_iter().for_each(kill_for_good);
 }
 
-/// The two keepers are the only writers of the pipe. Without them, a job blocked in `read` reads the end of its input.
+/// The two keepers are the only writers of the pipe. Without them, a job that is blocked in `read` reads the end of
+/// its input.
 #[test]
 fn when_both_keepers_are_killed_a_blocked_reader_sees_the_end() {
     let world = World::new();
@@ -63,7 +64,7 @@ fn when_both_keepers_are_killed_a_blocked_reader_sees_the_end() {
     until_output(&world, &id, "x\nend\n");
 }
 
-/// Also to one that was not reading then: the keeper that adopts it cannot write to it.
+/// A job that did not read at that moment has lost its input too, so the adopting keeper cannot write to it.
 #[test]
 fn when_both_keepers_are_killed_what_is_sent_later_is_refused() {
     let world = World::new();

@@ -9,7 +9,7 @@ use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use std::thread;
 
-/// Every hook that a job passes which reads to its end by itself.
+/// Every hook that the keeper of such a job comes to. The job reads its input to the end and ends by itself.
 const HOOKS: [&str; 18] = [
     "Begun",
     "Forked",
@@ -31,7 +31,7 @@ const HOOKS: [&str; 18] = [
     "Retired",
 ];
 
-/// Takes a job from its start to its end by sending it lines, and checks what it read.
+/// Sends lines to a job until it ends, and checks what the job has read.
 fn drive(world: &World, hooks: &str) -> String {
     let id = reader_with_hooks(world, hooks, "exec cat");
     (1..=5).for_each(|n| send_line(world, &id, &n.to_string()));
@@ -52,7 +52,7 @@ fn a_keeper_killed_at_any_hook_loses_and_doubles_no_input() {
         assert_nothing_is_left(&world, &id);
         assert_no_fifo(&world, &id);
         let kept = keepings(&world, &id);
-        // Whether the end is closed in a step of its own depends on what is seen first.
+        // Whether the keeper comes to this hook depends on what ends first.
         match *hook {
             "Begun" | "Forked" => assert_eq!(kept, ["taken_over"]),
             "Closed" => {}
@@ -70,7 +70,7 @@ fn a_standby_killed_at_any_hook_loses_and_doubles_no_input() {
             let mut keeper = None;
             until("the job is over", || {
                 match keeper {
-                    // A hook that is passed often stops it each time.
+                    // The keeper may come to its hook several times, and stops each time.
                     Some(keeper) => kill(keeper, CONT),
                     None => {
                         keeper = stopped(&world);

@@ -1,4 +1,4 @@
-//! Jobs whose standard input is a pipe: `send` arrives once, whole and in order.
+//! Jobs whose standard input is a pipe: what `send` writes arrives once, whole and in order.
 
 mod blocks;
 mod disk;
@@ -24,12 +24,12 @@ use std::os::unix::fs::FileTypeExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// How much a keeper buffers for a job that does not read, before a client has to wait.
+/// How many bytes a keeper buffers for a job that does not read. After that a client has to wait.
 const ROOM: usize = 1024 * 1024;
-/// The system call in which a client waits for an answer.
+/// The number of the system call in which a client waits for an answer.
 const PPOLL: &str = "271";
 
-/// Starts a shell job that can be written to; returns its id.
+/// Starts a shell job with a pipe as standard input; returns its ID.
 fn reader(world: &World, script: &str) -> String {
     reader_with_hooks(world, "", script)
 }
@@ -41,7 +41,7 @@ fn reader_with_hooks(world: &World, hooks: &str, script: &str) -> String {
     ran.stdout.trim_end().to_owned()
 }
 
-/// Begins to send bytes, handed over through the standard input of `send`.
+/// Starts to send these bytes, which `send` reads from its standard input.
 fn begin_send(world: &World, id: &str, more: &[&str], bytes: &[u8]) -> Child {
     let path = world.path(&format!("bytes-{:x}", random()));
     fs::write(&path, bytes).unwrap();
@@ -55,7 +55,7 @@ fn send_bytes(world: &World, id: &str, bytes: &[u8]) {
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
-/// Ends the input, and waits for the job's own good end.
+/// Ends the input, and waits until the job ends with 0.
 fn end_input(world: &World, id: &str) -> Value {
     world.ok(&["send", id, "--eof"]);
     let job = world.wait(id);
@@ -63,7 +63,7 @@ fn end_input(world: &World, id: &str) -> Value {
     job
 }
 
-/// Different every time.
+/// A number that differs from call to call.
 fn random() -> u64 {
     use std::hash::{BuildHasher, Hasher, RandomState};
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -72,7 +72,7 @@ fn random() -> u64 {
     hasher.finish()
 }
 
-/// Bytes of every value, in no order.
+/// Random bytes.
 fn noise(count: usize) -> Vec<u8> {
     let mut state = random() | 1;
     let mut bytes = Vec::with_capacity(count + 8);
@@ -86,14 +86,14 @@ fn noise(count: usize) -> Vec<u8> {
     bytes
 }
 
-/// Letters in no order.
+/// Random letters.
 fn letters(count: usize) -> Vec<u8> {
     let mut bytes = noise(count);
     bytes.iter_mut().for_each(|byte| *byte = b'a' + *byte % 26);
     bytes
 }
 
-/// What `sha256sum` says of these bytes.
+/// The output of `sha256sum` for these bytes.
 fn sum(bytes: &[u8]) -> String {
     let mut child = Command::new("sha256sum")
         .stdin(Stdio::piped())
@@ -104,7 +104,7 @@ fn sum(bytes: &[u8]) -> String {
     Ran::end_of(child).stdout
 }
 
-/// Waits until `send` has sent something and sleeps until it is answered.
+/// Waits until `send` has sent something and sleeps until it gets an answer.
 fn until_it_waits(sender: &Child) {
     let pid = sender.id() as i32;
     let mut seen = 0;
@@ -118,20 +118,20 @@ fn until_it_waits(sender: &Child) {
     });
 }
 
-/// What it says in refusing.
+/// The message with which `send` was refused.
 fn refusal(ran: &Ran) -> &str {
     assert_eq!(ran.code, 125, "{ran:?}");
     assert_eq!(ran.stdout, "", "{ran:?}");
     ran.stderr.trim_end()
 }
 
-/// The system call a process sleeps in.
+/// The number of the system call in which a process sleeps.
 fn system_call_of(pid: i32) -> String {
     let text = fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
     text.split(' ').next().unwrap_or_default().to_owned()
 }
 
-/// The keeper that stopped at its hook, once it has.
+/// The keeper that has stopped at its hook.
 fn stopped(world: &World) -> Option<i32> {
     world.processes().into_iter().find(|pid| is_stopped(*pid))
 }

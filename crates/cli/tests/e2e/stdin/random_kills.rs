@@ -9,7 +9,7 @@ use outlive_testkit::world::World;
 use std::thread;
 use std::time::Duration;
 
-/// Kills one of the pair at a random moment while lines are sent, one process each.
+/// Kills the keeper or the standby at a random moment while lines are sent, each by its own process.
 fn lines_arrive_once_though_a_random_kill_hits(victim: fn(&World, &str) -> i32) {
     let rounds: Vec<usize> = (0..40).collect();
     every(
@@ -48,7 +48,7 @@ fn lines_arrive_once_and_in_order_though_the_standby_is_killed_at_random() {
     lines_arrive_once_though_a_random_kill_hits(|world, id| world.pair(id).standby.unwrap());
 }
 
-/// The lines one of several clients sends.
+/// The lines that one of the clients sends.
 fn lines_of(client: char) -> Vec<String> {
     (1..=10).map(|n| format!("{client}{n}")).collect()
 }

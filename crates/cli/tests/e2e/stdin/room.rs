@@ -1,4 +1,4 @@
-//! Writes that are larger than the room that the pipe of the job has.
+//! Writes that are larger than the free space in the job's pipe.
 
 use super::{
     PPOLL, ROOM, begin_send, end_input, letters, noise, reader, sum, system_call_of, until_it_waits,
@@ -10,10 +10,10 @@ use outlive_testkit::scripts::{WAITS, let_go};
 use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 
-/// The system call in which a client hands over its bytes.
+/// The number of the system call with which a client sends its bytes.
 const SENDTO: &str = "44";
 
-/// Those who are waited for are told when it has read enough.
+/// A client that waits gets its answer when the job has read enough.
 #[test]
 fn a_send_waits_until_a_slow_job_has_room_and_loses_nothing() {
     let world = World::new();
@@ -68,7 +68,7 @@ fn stop_while_it_hands_over(keeper: i32, sender: i32) {
     });
 }
 
-/// A client that was suspended in the middle of handing over its bytes (Ctrl-Z, fg) goes on.
+/// A client was suspended while it sent its bytes (Ctrl-Z). Later it continues (`fg`).
 #[test]
 fn a_send_that_was_suspended_arrives_whole() {
     let world = World::new();

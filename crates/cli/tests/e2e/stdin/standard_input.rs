@@ -1,4 +1,4 @@
-//! `send` with its own standard input: it sends it or refuses, and never drops it.
+//! `send` either sends its own standard input or refuses. It never drops it silently.
 
 use super::{begin_send, end_input, noise, reader, sum};
 use outlive_testkit::processes::begin;
@@ -7,7 +7,7 @@ use outlive_testkit::world::World;
 use std::io::Write;
 use std::process::Stdio;
 
-/// Sends with a pipe as standard input, into which these bytes were written before.
+/// Sends with a pipe as standard input that already has these bytes.
 fn send_piped(world: &World, args: &[&str], bytes: &[u8]) -> Ran {
     let (reader, mut writer) = std::io::pipe().unwrap();
     writer.write_all(bytes).unwrap();
@@ -66,7 +66,7 @@ fn piped_data_that_would_not_be_sent_is_refused() {
     assert_eq!(world.output(&id), b"");
 }
 
-/// The shell of an agent may have such a pipe.
+/// The shell of an agent may have such a pipe as its standard input.
 #[test]
 fn a_pipe_that_is_empty_is_not_waited_for() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! `--write-id`: a write that is repeated arrives once.
+//! `--write-id`: a repeated write arrives once.
 
 use super::{ROOM, begin_send, end_input, letters, reader, sum, until_it_waits};
 use outlive_testkit::checks::assert_same_bytes;
@@ -73,7 +73,7 @@ fn a_write_id_never_matches_part_of_another_write() {
     assert_same_bytes("echo", &world.output(&id), &expected);
 }
 
-/// What `send --json` says of whether it was a repetition, and the words about it.
+/// The key `repeated` of `send --json`, and the message about it.
 fn repeated(world: &World, id: &str, args: &[&str]) -> (Value, String) {
     let ran = world.outlive(&[&["send", id, "--json"], args].concat());
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -95,13 +95,13 @@ fn a_repeated_write_says_that_it_was_one() {
     );
     let plain = world.outlive(&["send", &id, "once", "--enter", "--write-id", "w"]);
     assert_eq!((plain.code, plain.stderr.as_str()), (0, said));
-    // Also by the next keeper.
+    // The next keeper recognises the repetition too.
     kill_for_good(world.pair(&id).keeper);
     assert_eq!(
         repeated(&world, &id, &write),
         (json!(true), said.to_owned())
     );
-    // Without an id nothing is a repetition.
+    // A write without an ID is never a repetition.
     for _ in 0..2 {
         let plain = repeated(&world, &id, &["plain", "--enter"]);
         assert_eq!(plain, (json!(false), String::new()));
@@ -110,7 +110,7 @@ fn a_repeated_write_says_that_it_was_one() {
     assert_eq!(world.output(&id), b"once\nplain\nplain\n");
 }
 
-/// A write whose client was killed in the middle is completed by its repetition, which so has written something.
+/// The client of a write was killed in the middle. The repetition sends the rest, so it has written something.
 #[test]
 fn completing_a_half_delivered_write_is_not_reported_as_a_repetition() {
     let world = World::new();
@@ -130,14 +130,14 @@ fn completing_a_half_delivered_write_is_not_reported_as_a_repetition() {
         answer["repeated"].clone()
     };
     assert_eq!(answered(completing), false);
-    // Only once the write is whole: of two at the same time either may complete it.
+    // Started only after the write is complete. Of two repetitions at the same time, either may complete it.
     let again = begin_send(&world, &id, &options, &bytes);
     assert_eq!(answered(again), true);
     end_input(&world, &id);
     assert_eq!(String::from_utf8(world.output(&id)).unwrap(), sum(&bytes));
 }
 
-/// A keeper that was killed over a write may have taken it: its heir knows the id, but not from whom.
+/// The killed keeper may have taken the write. The next keeper knows the ID, but not which client sent it.
 #[test]
 fn after_a_kill_in_the_middle_it_is_not_known_whether_it_was_a_repetition() {
     let world = World::new();
@@ -151,7 +151,7 @@ fn after_a_kill_in_the_middle_it_is_not_known_whether_it_was_a_repetition() {
     assert_eq!(world.output(id), b"once\n");
 }
 
-/// A repeated write that had already succeeded is not reported as a failure.
+/// A repeated write that already succeeded is not reported as a failure.
 #[test]
 fn a_repeated_write_that_ended_the_input_is_no_failure() {
     let world = World::new();

@@ -12,8 +12,8 @@ use outlive_testkit::gate::make_fifo;
 use outlive_testkit::world::World;
 use serde_json::Value;
 
-/// The script with a descriptor 9 from which nothing ever comes: a shell that reads from it sleeps
-/// without a child, and runs its traps at once.
+/// Gives the script a descriptor 9 that never has input. A shell that reads from it sleeps without a child process,
+/// and runs its traps at once.
 fn with_silence(world: &World, script: &str) -> String {
     let silence = world.path("silence");
     if !silence.exists() {
@@ -26,7 +26,7 @@ fn stopped(world: &World, id: &str) -> Value {
     world.job(&["stop", id, "--json"])
 }
 
-/// From being asked to the end, in milliseconds.
+/// The time from the stop request to the end, in milliseconds.
 fn grace_taken(world: &World, id: &str) -> u64 {
     world.boot_ms(id, "ended") - world.boot_ms(id, "stop_requested")
 }

@@ -1,5 +1,5 @@
-//! Processes whose parent changes while the keeper looks for them: their parent ends after the keeper has read the
-//! list of its own children, and before it reads the parent's.
+//! The keeper looks for the processes of a job. After it has read its own children, and before it reads those of a
+//! parent, that parent ends. Then the child moves up and could be missed.
 
 use super::{stopped, with_silence};
 use outlive_testkit::checks::{exited, signaled, until_output};
@@ -10,7 +10,7 @@ use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use std::fs;
 
-/// A job whose leader leaves a parent with a child, and exits with 5. Its keeper stands still each time it has
+/// A job whose leader leaves a parent with a child behind and exits with 5. A hook stops the keeper each time it has
 /// read its own children.
 struct Left {
     world: World,
@@ -19,7 +19,7 @@ struct Left {
 }
 
 impl Left {
-    /// `trap` is what the child does about TERM.
+    /// `trap` is what the child does on TERM.
     fn new(options: &[&str], trap: &str) -> Left {
         let world = World::new();
         let script = format!(
@@ -49,7 +49,7 @@ impl Left {
         pid_in(&self.world.path("child"))
     }
 
-    /// Lets the keeper go on until it stands still while this is so; then the parent dies.
+    /// Continues the keeper until it stops at the hook while the condition holds. Then kills the parent.
     fn parent_dies_once(&self, condition: impl Fn() -> bool) {
         until("the keeper looks for them", || {
             let is_stopped = is_stopped(self.keeper);
@@ -64,7 +64,7 @@ impl Left {
         kill_for_good(pid_in(&self.world.path("parent")));
     }
 
-    /// Lets the keeper go on whenever it stands still, until this is so.
+    /// Continues the keeper each time it stops, until the condition holds.
     fn goes_on_until(&self, what: &str, condition: impl Fn() -> bool) {
         until(what, || {
             if is_stopped(self.keeper) {
@@ -94,7 +94,7 @@ fn a_child_that_moves_up_while_leftovers_are_stopped_is_killed() {
     left.world.until_nothing_runs();
 }
 
-/// Found late, it has its grace all the same.
+/// A child that is found late still gets the grace time.
 #[test]
 fn a_child_that_moves_up_is_asked_before_it_is_killed() {
     let trap = "'echo asked >asked; exit'";
@@ -106,7 +106,7 @@ fn a_child_that_moves_up_is_asked_before_it_is_killed() {
     assert!(!is_alive(left.child()));
 }
 
-/// Nobody would look after it any more.
+/// If the job were over, nobody would watch the child.
 #[test]
 fn a_job_is_not_over_while_a_child_that_moved_up_lives() {
     let left = Left::new(&[], "''");
@@ -118,7 +118,7 @@ fn a_job_is_not_over_while_a_child_that_moved_up_lives() {
     left.goes_on_until_over();
 }
 
-/// What `/proc` says of such a process is that it is a zombie.
+/// `/proc` reports such a process as a zombie.
 #[test]
 fn a_process_whose_first_thread_has_ended_is_stopped_too() {
     needs!(Python);
@@ -146,8 +146,8 @@ threading.Thread(target=rest).start()
 ctypes.CDLL(None).pthread_exit(None)
 "#;
 
-/// Lines of processes of which each forks another every few milliseconds, in a session of its own, and ends. A
-/// keeper that looked through all of them before it killed any came too late each time.
+/// Chains of processes: each forks the next after a few milliseconds, in a new session, and ends. A keeper that first
+/// listed all of them and then killed them was too late each time.
 #[test]
 fn processes_that_fork_and_end_all_the_time_are_caught() {
     needs!(Python);

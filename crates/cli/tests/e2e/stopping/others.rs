@@ -26,7 +26,7 @@ fn other_jobs_and_the_asker_itself_hear_nothing_of_a_stop() {
     own.wait().unwrap();
 }
 
-/// A process of the test's own group that notes every signal.
+/// A process in the group of this test that records every signal.
 fn own_child(world: &World) -> Child {
     let heard = world.path("heard");
     let script = format!(
@@ -55,7 +55,7 @@ fn a_job_started_from_inside_a_job_survives_the_outer_ones_stop() {
     assert_eq!(world.show(&inner)["state"], "running");
     let pair = world.pair(&inner);
     assert!(is_alive(pair.keeper) && pair.standby.is_some_and(is_alive));
-    // And it is still kept as any other.
+    // Its keepers still work.
     assert_eq!(stopped(&world, &inner)["ended_by"], "stop");
     assert!(!is_alive(pid));
 }
@@ -90,7 +90,7 @@ fn a_signal_to_a_job_does_not_reach_the_jobs_started_from_it() {
     assert_eq!(world.show(&inner)["state"], "running");
 }
 
-/// A job that starts another and then does this.
+/// Starts a job that starts another job and then runs `then`. Returns the IDs of both.
 fn nested(world: &World, then: &str) -> (String, String) {
     let file = world.path("inner");
     let script = format!(

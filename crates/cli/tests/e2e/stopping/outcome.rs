@@ -95,7 +95,7 @@ fn no_grace_kills_at_once() {
     assert_eq!(job["outcome"], signaled("SIGKILL"));
 }
 
-/// A stop that the job has been asked for.
+/// Starts a stop, and returns once the job shows as stopping.
 fn under_way(world: &World, id: &str, grace: &str) -> Child {
     let stop = world.stopping(&[id], grace);
     until("the stop is under way", || {
@@ -128,7 +128,7 @@ fn a_second_stop_may_not_delay_the_first() {
 #[test]
 fn what_a_trap_starts_in_order_to_clean_up_is_let_do_so() {
     let world = World::new();
-    // The orphan ends at once, so that the keeper looks at the tree again while they clean up.
+    // The orphan ends at once, so the keeper looks at the process tree again while the traps clean up.
     let script = "(sleep 60 &); trap 'sleep 0.3 && echo cleaned; exit 5' TERM; echo up; read -u 9";
     let script = with_silence(&world, script);
     let ids: Vec<String> = (0..16)

@@ -9,7 +9,7 @@ use outlive_testkit::world::World;
 use std::fs;
 use std::path::Path;
 
-/// Descendants of every sort, each of which writes its pid to `pids/<name>`.
+/// A script that starts descendants of every kind. Each writes its pid to `pids/NAME`.
 fn family(world: &World, body: &str) -> String {
     let pids = world.path("pids");
     fs::create_dir(&pids).unwrap();
@@ -41,7 +41,7 @@ fn family(world: &World, body: &str) -> String {
 }
 
 const PYTHON: &str = "/usr/bin/env python3";
-/// The textbook daemon: fork, new session, fork, close everything.
+/// A daemon as in the textbook: fork, new session, fork, close all descriptors.
 const DAEMON: &str = r#"
 import os, sys, time
 if os.fork(): os._exit(0)
@@ -70,7 +70,7 @@ fn family_pids(world: &World) -> Vec<(String, i32)> {
         .collect()
 }
 
-/// Starts a job with a whole family; returns once all of it runs.
+/// Starts a job with all these descendants; returns once they run.
 fn started_family(world: &World, options: &[&str], body: &str) -> (String, Vec<(String, i32)>) {
     let script = format!("{body}\n{}\necho up\nwait\nsleep 60", family(world, body));
     let id = started(world, options, &script);
@@ -166,8 +166,8 @@ fn a_job_that_keeps_forking_is_wholly_gone_after_a_stop() {
     assert_eq!(world.show(&id)["lingering"], 0);
 }
 
-/// A chain in which each process starts the next in a session of its own and stays for a while, deaf
-/// to TERM; at most 3000 of them.
+/// A chain of up to 3000 processes that ignore TERM. Each starts the next, some in a new session, and ends after a
+/// moment.
 const FORKS: &str = r#"
 import os, signal, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)

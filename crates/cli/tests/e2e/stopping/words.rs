@@ -33,7 +33,7 @@ fn several_jobs_are_stopped_within_one_grace() {
     for job in answer["jobs"].as_array().unwrap() {
         assert_eq!(job["outcome"], signaled("SIGKILL"));
     }
-    // All were asked before the first was killed.
+    // Every job got its stop request before the first was killed.
     let at = |id: &String, kind| world.boot_ms(id, kind);
     let asked = ids.iter().map(|id| at(id, "stop_requested")).max();
     let ended = ids.iter().map(|id| at(id, "ended")).min();

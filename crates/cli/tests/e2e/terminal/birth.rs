@@ -8,7 +8,7 @@ use outlive_testkit::world::World;
 use serde_json::json;
 use std::fs;
 
-/// What a shell job on a terminal had written when it ended.
+/// Runs a job, and returns what it wrote.
 fn written_by(world: &World, args: &[&str]) -> String {
     let id = ok(world, args);
     world.wait(&id);
@@ -62,7 +62,7 @@ fn the_job_leads_its_session_on_the_terminal() {
         (at.group, at.session, at.foreground),
         (i64::from(pid), i64::from(pid), i64::from(pid))
     );
-    // Major 136 to 143 are the Unix98 terminals.
+    // Terminals of this kind (Unix98) have major numbers 136 to 143.
     assert_eq!(at.terminal >> 8, 136);
     assert_eq!(world.show(&id)["pty"], true);
     let open: Vec<_> = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().collect();
@@ -91,7 +91,7 @@ const PLAIN: [&str; 6] = [
     "TERM",
 ];
 
-/// The values of `PLAIN` in a job.
+/// The values of the `PLAIN` variables in a job.
 fn plain_values(world: &World, more: &[&str]) -> String {
     let script = PLAIN
         .map(|name| format!("echo {name}=${{{name}-unset}};"))

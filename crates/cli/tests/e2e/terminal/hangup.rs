@@ -47,7 +47,7 @@ fn a_job_that_ignores_the_hangup_goes_on_without_a_terminal() {
     let_go(&world);
     let job = world.wait(&id);
     assert_eq!(job["exit_code"], 6);
-    // What the terminal still had went with it, and nobody knows whether there was anything.
+    // Output that was still in the terminal is lost. Nobody knows whether there was any.
     assert_eq!(job["output"]["complete"], false, "{job}");
     assert_nothing_is_left(&world, &id);
 }

@@ -5,16 +5,17 @@ use outlive_testkit::ran::Ran;
 use outlive_testkit::scripts::send_line;
 use outlive_testkit::world::World;
 
-/// How a job on a terminal is driven through the kill matrix.
+/// What the test does with the job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Course {
-    /// It is told something, answers and ends.
+    /// Sends a line; the job answers and ends.
     Talk,
-    /// It is stopped.
+    /// Sends a line and stops the job.
     Stop,
 }
 
-/// What only jobs with a watch, a lock, a doorbell, an end of input, processes left behind or a lost standby come to.
+/// Hooks that only jobs with a watch, a lock, a doorbell, an end of input, lingering processes or a lost standby come
+/// to.
 const ELSEWHERE: [&str; 7] = [
     "NewStandby",
     "LingeringEnded",
@@ -25,11 +26,11 @@ const ELSEWHERE: [&str; 7] = [
     "Rang",
 ];
 
-/// What only a stop comes to; and of a job that ends as soon as it is talked to nobody can say, where its keeper is
-/// killed over that, whether it was.
+/// Hooks that are tested only with a stop. The first three need one. At `InputAccepted` the keeper is killed over the
+/// input. If the job ends at once, the client cannot learn whether its input arrived.
 const STOP_ONLY: [&str; 4] = ["StopAsked", "StopWritten", "Terminated", "InputAccepted"];
 
-/// Every hook there is, for both courses.
+/// Every other hook, with both courses.
 fn cells() -> Vec<(&'static str, Course)> {
     let source = include_str!("../../../../keeper/src/hooks.rs");
     let (_, after) = source.split_once("pub enum Hook {").unwrap();
@@ -57,7 +58,7 @@ impl Course {
         ran.stdout.trim_end().to_owned()
     }
 
-    /// Talks to the job, and sees it end as it must.
+    /// Talks to the job, and checks that it ends as it must.
     fn drive(self, world: &World, id: &str) {
         until_output(world, id, "up\r\n");
         send_line(world, id, "hello");
@@ -93,7 +94,7 @@ fn a_keeper_killed_at_any_hook_loses_nothing_of_a_job_on_a_terminal() {
             course.drive(&world, &id);
             let expected: &[&str] = match *hook {
                 "Begun" | "Forked" => &["taken_over"],
-                // Whether something is left to close is decided by what ends first.
+                // Whether the keeper comes to this hook depends on what ends first.
                 "Closed" => return,
                 _ => &["launched", "taken_over"],
             };

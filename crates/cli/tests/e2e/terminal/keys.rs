@@ -6,7 +6,7 @@ use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use std::fs;
 
-/// Starts a job that takes every byte typed into the file `$GO`, after it wrote `before`.
+/// Starts a job that first writes `before` and then copies every typed byte to the file `$GO`.
 fn raw_reader(world: &World, before: &str) -> String {
     let script = format!("stty raw -echo; printf '{before}ready'; exec cat > \"$GO\"");
     let id = on_terminal(world, &script);

@@ -8,7 +8,7 @@ use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use std::fs::{self, File};
 
-/// Sends a file's bytes and Enter to a job.
+/// Sends these bytes and Enter.
 fn send_bytes_as_line(world: &World, id: &str, line: &[u8]) {
     let path = world.path("line");
     fs::write(&path, [line, b"\n"].concat()).unwrap();
@@ -17,7 +17,7 @@ fn send_bytes_as_line(world: &World, id: &str, line: &[u8]) {
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
-/// A line without repetitions that could hide a cut.
+/// A line without repetitions, so that a missing part is noticed.
 fn long_line(length: usize) -> Vec<u8> {
     let mut line = numbers(length as u32);
     line.retain(|byte| *byte != b'\n');
@@ -74,7 +74,8 @@ fn a_long_line_in_two_sends_is_whole_though_the_keeper_dies_between() {
     until_file(&go(&world), &[line, b"\n".to_vec()].concat());
 }
 
-/// At a prompt that reads keys nobody can know what will read next, so it is said.
+/// At a prompt that reads single keys, nobody can know which program will read the next line. So `send` prints a
+/// warning.
 #[test]
 fn a_long_line_typed_ahead_of_the_program_that_will_read_it_is_not_cut_silently() {
     let world = World::new();

@@ -18,19 +18,19 @@ use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 
-/// The screen as `log` tells it.
+/// The answer of `log --screen --json`.
 fn screen(world: &World, id: &str) -> Value {
     world.json(&["log", id, "--screen", "--json"])
 }
 
-/// The same with carriage returns, as a terminal shows lines.
+/// The bytes with `\r\n` as line ends, as a terminal writes them.
 fn as_shown(bytes: &[u8]) -> Vec<u8> {
     String::from_utf8_lossy(bytes)
         .replace('\n', "\r\n")
         .into_bytes()
 }
 
-/// Where a process stands among others and on its terminal.
+/// The process group, session, terminal and foreground group of a process.
 struct Standing {
     group: i64,
     session: i64,
@@ -54,7 +54,7 @@ fn standing(pid: i32) -> Option<Standing> {
     })
 }
 
-/// Waits until a program of this name has the terminal, and names its process.
+/// Waits until a program of this name is in the foreground of the terminal; returns its pid.
 pub fn until_in_front(world: &World, name: &str) -> i32 {
     let mut found = None;
     until(&format!("{name} is in front"), || {

@@ -7,7 +7,7 @@ use outlive_testkit::world::World;
 use std::fs;
 use std::path::Path;
 
-/// Every file below a directory that holds these bytes.
+/// The files below a directory that contain these bytes.
 fn files_with(directory: &Path, bytes: &[u8]) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap().flatten() {

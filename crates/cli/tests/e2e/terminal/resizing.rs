@@ -15,7 +15,7 @@ fn a_resize_reaches_the_program() {
     until_output(&world, &id, "up\r\n");
     world.ok(&["resize", &id, "40x90"]);
     until_output(&world, &id, "up\r\n40 90\r\n");
-    // While bash is in a trap it forgets the same signal.
+    // While bash runs a trap, it loses a second signal of the same kind.
     until_in_front(&world, "sleep");
     let said = world.json(&["resize", &id, "10x20", "--json"]);
     assert_eq!(said, json!({ "id": id, "rows": 10, "cols": 20 }));

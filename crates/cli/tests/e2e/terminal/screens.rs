@@ -1,4 +1,4 @@
-//! `log --screen`: what a person would see.
+//! `log --screen`: what a person would see on the terminal.
 
 use super::screen;
 use outlive_testkit::checks::{every, until_wrote};
@@ -6,7 +6,7 @@ use outlive_testkit::scripts::{ok, on_terminal, send_line};
 use outlive_testkit::world::World;
 use serde_json::json;
 
-/// What a terminal shows after a job wrote this: the text, the cursor's row and column.
+/// The screen after a job wrote this: its text, and the row and column of the cursor.
 fn shown_after(size: &str, format: &str) -> (String, i64, i64) {
     let world = World::new();
     let id = ok(

@@ -21,7 +21,7 @@ fn line_keeper(world: &World) -> String {
     id
 }
 
-/// Sends lines one after the other while something is killed; all must arrive, each once, in order.
+/// Sends lines one after the other while a process is killed. Each line must arrive once, in order.
 fn lines_arrive_once_though_killed(victim: impl Fn(&World, &str) -> i32 + Sync) {
     let rounds: Vec<u32> = (0..20).collect();
     every(&rounds, u32::to_string, |round| {
@@ -35,7 +35,7 @@ fn lines_arrive_once_though_killed(victim: impl Fn(&World, &str) -> i32 + Sync) 
                     send_line(&world, &id, &format!("line {line}"));
                 }
             });
-            // Somewhere before, during or after the sends, another place each round.
+            // The kill comes after a different number of lines in each round.
             let arrived = u64::from(round % 8);
             until("so many arrived", || {
                 fs::read(go(&world)).is_ok_and(|got| got.len() as u64 / 7 >= arrived)
@@ -133,7 +133,7 @@ fn lines_of_several_senders_are_whole() {
     assert_eq!(got.lines().count(), 20);
 }
 
-/// How long a process has been computing, in hundredths of a second.
+/// The processor time that a process has used, in hundredths of a second.
 fn computed(pid: i32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let (_, after) = text.rsplit_once(')').unwrap();
@@ -156,7 +156,7 @@ fn a_job_that_does_not_read_what_is_typed_keeps_its_keeper_asleep() {
         assert_eq!(ran.code, 0, "{mode}: {ran:?}");
         let keeper = world.pair(&id).keeper;
         let before = computed(keeper);
-        // Not to wait for something, but to see that nothing happens.
+        // Not a wait: nothing should happen in this time.
         thread::sleep(Duration::from_millis(400));
         let spent = computed(keeper) - before;
         assert!(spent <= 3, "{mode}: {spent} hundredths of a second");

@@ -1,4 +1,4 @@
-//! Which job a verb means, and requests that make no sense.
+//! Which job a verb means, and wrong usage.
 
 use outlive_testkit::world::World;
 

@@ -4,7 +4,7 @@ use outlive_testkit::processes::{begin, until_blocked};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command};
 
-/// `outlive log --follow`, or the like, as it prints.
+/// `outlive log --follow` or a similar command that runs in the background.
 pub struct Follower {
     pub child: Child,
     out: BufReader<ChildStdout>,
@@ -28,14 +28,14 @@ impl Follower {
         line
     }
 
-    /// As many bytes, as soon as they are printed.
+    /// The next `count` bytes, as soon as they are printed.
     pub fn bytes(&mut self, count: usize) -> String {
         let mut bytes = vec![0; count];
         self.out.read_exact(&mut bytes).unwrap();
         String::from_utf8(bytes).unwrap()
     }
 
-    /// What else it prints, and its code.
+    /// Everything that it still prints, and its exit code.
     pub fn rest(mut self) -> (Vec<u8>, i32) {
         let mut bytes = Vec::new();
         self.out.read_to_end(&mut bytes).unwrap();

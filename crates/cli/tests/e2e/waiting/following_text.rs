@@ -7,7 +7,7 @@ use outlive_testkit::trace::watch_for_two_seconds;
 use outlive_testkit::world::World;
 use serde_json::{Value, json};
 
-/// A job that writes what it is sent, as it is sent.
+/// A job that writes what it is sent.
 fn echo(world: &World) -> String {
     world.ok(&["run", "--stdin", "pipe", "--", "cat"])
 }
@@ -16,7 +16,7 @@ fn send(world: &World, id: &str, text: &str) {
     world.ok(&["send", id, "--", text]);
 }
 
-/// Sends one piece after the other, each once the one before is in the output.
+/// Sends the pieces one after the other. Each is sent once the one before is in the output.
 fn send_each(world: &World, id: &str, pieces: &[&str]) {
     let mut all = String::from_utf8(world.output(id)).unwrap();
     for piece in pieces {
@@ -90,7 +90,7 @@ fn a_moving_progress_bar_is_printed_in_its_last_state() {
     assert_eq!(log.line(), "up\n");
     let_go(&world);
     let (bytes, code) = log.rest();
-    // A machine that stands still for a moment may show a state between.
+    // If the machine pauses for a moment, a state in between may be shown.
     let text = String::from_utf8(bytes).unwrap();
     assert!(text.ends_with("all\nafter\n"), "{text}");
     assert!(text.lines().count() < 10, "{text}");

@@ -8,13 +8,13 @@ use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use std::fs;
 
-/// One traced system call: what it was and how long it took.
+/// A traced system call: its name and how long it took.
 struct Call {
     name: String,
     seconds: f64,
 }
 
-/// Reads what `strace -T` wrote.
+/// Parses the output of `strace -T`.
 fn calls(trace: &str) -> Vec<Call> {
     trace
         .lines()
@@ -45,7 +45,7 @@ fn wait_sleeps_once_and_does_not_poll() {
     let sleeps = |call: &&Call| call.name.contains("nanosleep");
     let polls = |call: &&Call| ["poll", "ppoll"].contains(&call.name.as_str());
     assert_eq!(calls.iter().filter(sleeps).count(), 0);
-    // It asks its keeper what there is, and then sleeps once.
+    // It asks the keeper for news, and then sleeps once.
     let waits: Vec<f64> = calls
         .iter()
         .filter(polls)
@@ -59,7 +59,7 @@ fn wait_sleeps_once_and_does_not_poll() {
     assert!(after < 100, "{after} calls after it was woken");
 }
 
-/// A job of each sort that a keeper can have nothing to do for; returns its keepers.
+/// Starts a job whose keepers have nothing to do; returns their pids. `sort` says why they have nothing to do.
 fn idle(world: &World, sort: &str) -> Vec<i32> {
     let script = match sort {
         "running" | "adopted" => "exec sleep 60",
@@ -74,7 +74,7 @@ fn idle(world: &World, sort: &str) -> Vec<i32> {
         world.ok(&["show", "job"]);
     }
     let pair = world.pair("job");
-    // Once it has answered it has nothing more to do, but to see that whoever asked is gone.
+    // After this answer the keeper only has to notice that the client is gone.
     world.ok(&["signal", "job", "CONT"]);
     vec![pair.keeper, pair.standby.unwrap()]
 }
@@ -93,7 +93,7 @@ fn an_idle_pair_makes_no_system_calls() {
                 both.iter().all(|pid| sleeps_for_good(*pid))
             });
             let trace = watch_for_two_seconds(&world, &both);
-            // The call each of them was in all the time, which never returned.
+            // Each process was in one call the whole time, which did not return.
             assert_eq!(trace.lines().count(), 2, "{trace}");
             let returned = trace.lines().filter(|line| line.contains(" = ")).count();
             assert_eq!(returned, 0, "{trace}");

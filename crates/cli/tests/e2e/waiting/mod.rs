@@ -1,4 +1,4 @@
-//! Waiting and following: both are exact, however often keepers are replaced.
+//! Waiting and following are exact, even if keepers are replaced often.
 
 mod finding;
 mod follower;

@@ -31,7 +31,7 @@ fn wait_ends_with_the_code_of_the_job() {
             until_blocked(wait.id() as i32);
             let_go(&world);
             assert_eq!(Ran::end_of(wait).code, *code);
-            // And once more, now that it has long ended.
+            // Once more, long after the end.
             assert_eq!(world.outlive(&["wait", &id]).code, *code);
         },
     );
@@ -147,7 +147,7 @@ fn wait_goes_on_while_keepers_are_killed_and_replaced() {
     kill_for_good(world.pair(&id).keeper);
     until("the standby took over", || keepings(&world, &id).len() == 2);
     until_blocked(wait.id() as i32);
-    // Nobody is left then but the one who waits, who must adopt it.
+    // Now only the waiter is left, so it must adopt the job.
     world.kill_both(&id);
     until("the waiting one adopted it", || {
         keepings(&world, &id).len() == 3

@@ -15,7 +15,7 @@ use std::time::Duration;
 const TIGHT: &str =
     "[watch]\nspacing = \"0ms\"\n[breaker]\nmost = 3\nwindow = \"2s\"\nsilence = \"1s\"\n";
 
-/// A job of a session that matches once the gate is open, and goes on.
+/// Starts a job of a session that prints matches once the gate is open, and then sleeps.
 fn matching(world: &World, gate: &Gate, session: &str, lines: u32) -> String {
     let script = gate.then(&format!(
         "for n in $(seq {lines}); do echo match; done; exec sleep 60"
@@ -84,7 +84,7 @@ fn too_many_matches_of_a_session_are_counted_instead_of_told() {
     );
 }
 
-/// All matches of a silence are counted, also those that one event would have told of together.
+/// Matches during a silence are counted one by one, even those that would have been told together.
 #[test]
 fn the_count_is_of_matches_and_not_of_events() {
     let world = world(
@@ -156,7 +156,7 @@ fn jobs_without_a_session_do_not_share_a_limit() {
     assert_eq!(super::matches(&world, &id), 6);
 }
 
-/// A match after the silence says that it is over, once, and is told itself.
+/// The first match after a silence tells once that the silence is over, and is told itself.
 #[test]
 fn the_first_match_after_a_silence_ends_it() {
     let world = world(
@@ -185,7 +185,7 @@ fn the_first_match_after_a_silence_ends_it() {
     assert_eq!(last["last"]["text"], "match 5");
 }
 
-/// A job that matches eight times at once, and once more when it is let go, with these hooks.
+/// A job that prints eight matches at once, and one more when the test lets it. Its keepers have these hooks.
 fn eight_and_one(world: &World, hooks: &str) -> String {
     let script =
         format!("for n in $(seq 8); do echo match; done; {WAITS} echo match; exec sleep 60");
@@ -227,7 +227,7 @@ fn the_breaker_holds_across_a_keeper_kill() {
     });
 }
 
-/// Kills the keeper once the event is journaled, and before it has gone on.
+/// Kills the keeper once the event is in the journal, before the keeper does anything else.
 fn kill_once_told(world: &World, id: &str, kind: &str) {
     let keeper = world.pair(id).keeper;
     until("it is told", || {
@@ -251,11 +251,11 @@ fn the_end_of_a_silence_is_told_once_though_the_keeper_is_killed() {
     assert_silence_was_told_once(&world, &id, 4);
 }
 
-/// The match that ends the silence is told with that, or neither is.
+/// The match that ends the silence and the end of the silence are recorded together, or not at all.
 #[test]
 fn a_match_that_ends_a_silence_is_told_once_though_the_keeper_is_killed() {
     let world = world(TIGHT);
-    // Its own keeper is not there to say that the silence is over: it stands still meanwhile.
+    // The keeper is suspended during the silence, so that it cannot record the end of the silence itself.
     let id = eight_and_one(&world, "keeper:Noticed=stop");
     let keeper = world.pair(&id).keeper;
     until("there is silence", || {
@@ -266,7 +266,7 @@ fn a_match_that_ends_a_silence_is_told_once_though_the_keeper_is_killed() {
         silent && is_stopped(keeper)
     });
     let_go(&world);
-    // Not a wait for something: the silence is to be over before anybody looks.
+    // Not a wait: the silence must be over before the keeper continues.
     thread::sleep(Duration::from_millis(1100));
     kill(keeper, CONT);
     kill_once_told(&world, &id, "watch_resumed");

@@ -1,4 +1,4 @@
-//! What watching costs: nothing without a watch, and nothing while nothing is written.
+//! What watching costs: nothing without a watch, and nothing while the job writes nothing.
 
 use super::{EVERY_MATCH, run, world};
 use outlive_testkit::checks::until_output;
@@ -9,7 +9,7 @@ use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use std::fs;
 
-/// The pair makes no system calls.
+/// Checks that keeper and standby make no system calls.
 fn assert_sleeps(world: &World, id: &str) {
     let pair = world.pair(id);
     let both = [pair.keeper, pair.standby.unwrap()];
@@ -36,7 +36,7 @@ fn an_idle_watch_makes_no_system_calls() {
         "300ms",
     ];
     let id = run(&world, &options, "echo x; printf begun; exec sleep 60");
-    // All that is ever due: the begun line, and the silence.
+    // After this, nothing is due any more: the unfinished line was checked and the silence was told.
     until("the silence is told", || {
         world.events(&id, "quiet").len() == 1
     });
@@ -57,7 +57,7 @@ fn a_watch_that_is_over_is_not_looked_for_any_more() {
     assert_sleeps(&world, &id);
 }
 
-/// The system calls of the pair of a short job with these options.
+/// The system calls of a short job with these options, including those of its keepers.
 fn calls(world: &World, options: &[&str]) -> Vec<String> {
     let trace = world.path("trace");
     let args = [&["run", "--wait"], options, &["--", "echo", "hello"]].concat();
@@ -88,7 +88,7 @@ fn a_job_without_a_watch_has_no_file_of_matches() {
     );
 }
 
-/// Memory that only this process has, in KiB.
+/// The memory that only this process uses, in KiB.
 fn private_memory(pid: i32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
     let field = |name: &str| -> u64 {
@@ -98,7 +98,7 @@ fn private_memory(pid: i32) -> u64 {
     field("Private_Dirty:") + field("Private_Clean:")
 }
 
-/// The expression takes megabytes once it is compiled; a job that watches for nothing has none of them.
+/// A compiled expression takes megabytes. A job without a watch must not need them.
 #[test]
 fn only_a_job_with_a_watch_has_an_expression_in_memory() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Waiting for readiness, a match or silence of a job that ends first.
+//! Waiting for readiness, a match or a silence, when the job ends first.
 
 use super::ready::free_port;
 use super::{inbox_of, run, world};
@@ -23,7 +23,7 @@ fn a_wait_for_a_job_that_ends_first_fails_as_the_job_does() {
         let ran = Ran::end_of(waiter);
         assert_eq!(ran.code, expected, "{ran:?}");
         assert!(ran.stdout.contains("exited"), "it is said how: {ran:?}");
-        // And whoever comes later is told the same.
+        // A later client gets the same answer.
         assert_eq!(
             world.outlive(&["wait", &id, "--for", "ready"]).code,
             expected
@@ -55,7 +55,7 @@ fn a_run_of_a_job_that_ends_first_says_so() {
     }
 }
 
-/// It was ready, and ended: both are so.
+/// The last line of the job made it ready, just before its end. Both count.
 #[test]
 fn a_job_that_was_ready_at_its_end_was_ready() {
     let world = world("[watch]\nstill = \"20s\"\n");

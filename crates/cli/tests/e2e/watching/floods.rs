@@ -2,7 +2,7 @@
 
 use super::{EVERY_MATCH, run, told, told_of, world};
 
-/// Lines longer than what is looked at in one go.
+/// Lines that are longer than the part that is searched at a time.
 #[test]
 fn a_match_anywhere_in_a_very_long_line_is_found_once() {
     needs!(Python);
@@ -34,7 +34,7 @@ fn a_match_in_the_middle_of_a_flood_is_found_though_the_middle_is_dropped() {
     assert!(!kept.contains("the ERROR"), "it is still there");
 }
 
-/// Each of very many matches is told when each is to be: none is lost for want of room.
+/// None of very many matches is lost for lack of space.
 #[test]
 fn many_matches_at_once_are_all_told() {
     let world = world(EVERY_MATCH);

@@ -9,7 +9,7 @@ use serde_json::Value;
 const SPACED: &str =
     "[watch]\nspacing = \"300ms\"\nstrikes = 3\nstill = \"100ms\"\n[breaker]\nmost = 100000\n";
 
-/// When events of this kind were journaled, in milliseconds since boot.
+/// The times of the events of this kind in the journal, in milliseconds since boot.
 fn moments(world: &World, id: &str, kind: &str) -> Vec<u64> {
     let journal = world.journal(id);
     let of_kind = journal
@@ -23,7 +23,7 @@ fn moments(world: &World, id: &str, kind: &str) -> Vec<u64> {
 #[test]
 fn matches_within_a_spacing_are_counted_and_told_after_it() {
     let world = world(SPACED);
-    // It writes no more, and goes on: what was counted is told by itself.
+    // The job writes no more but still runs. The counted matches must be told anyway.
     let id = run(
         &world,
         &["--watch", "n"],
@@ -53,7 +53,7 @@ fn matches_within_a_spacing_are_counted_and_told_after_it() {
 #[test]
 fn a_watch_with_rare_bursts_is_never_turned_off() {
     let world = world(SPACED);
-    // Each match is in a spacing of its own, and none of these is busy.
+    // Each match comes after the spacing of the one before, so no spacing is busy.
     let id = run(
         &world,
         &["--watch", "n"],
@@ -75,13 +75,13 @@ fn told_and_counted_matches_add_up_to_all() {
     assert_eq!(matches(&world, &id), 300);
     let moments = moments(&world, &id, "matched");
     assert!(moments.len() > 5, "{moments:?}");
-    // But for the last, which the end of the job hastens.
+    // The last event comes early, because the job ends.
     for pair in moments[..moments.len() - 1].windows(2) {
         assert!(pair[1] - pair[0] >= 25, "{moments:?}");
     }
 }
 
-/// A watch that is busy all the time.
+/// A watch that is busy the whole time.
 fn flood(world: &World, options: &[&str]) -> String {
     let script = "until [ -e \"$GO\" ]; do echo n; sleep 0.01; done; exit 7";
     let id = run(world, &[options, &["--watch", "n"]].concat(), script);
@@ -153,7 +153,7 @@ fn a_watch_that_is_not_off_promises_nothing() {
 #[test]
 fn a_pause_forgives_the_busy_spacings_before_it() {
     let world = world(SPACED);
-    // Twice two busy spacings, with a spacing between them in which nothing comes.
+    // Two busy spacings, twice, with a quiet spacing between them.
     let busy = "echo n; echo n; sleep 0.35; echo n";
     let script = format!("{busy}; sleep 0.8; {busy}; sleep 0.8");
     let id = run(&world, &["--watch", "n"], &script);

@@ -7,7 +7,7 @@ use outlive_testkit::scripts::{WAITS, let_go};
 #[test]
 fn a_match_split_across_writes_is_found() {
     let world = world(EVERY_MATCH);
-    // Each piece is taken before the next is written.
+    // The keeper reads each piece before the job writes the next.
     let id = run(
         &world,
         &["--watch", "ERROR here"],
@@ -142,7 +142,7 @@ fn a_watch_limit_tells_that_many_matches() {
     );
 }
 
-/// What came within one spacing is counted up to the limit.
+/// Matches within one spacing are counted up to the limit.
 #[test]
 fn a_limit_holds_within_a_spacing() {
     let world = world("[watch]\nspacing = \"200ms\"\n");

@@ -1,4 +1,4 @@
-//! What a job reports while it runs: matches, readiness, silence, prompts.
+//! What a job reports while it runs: matches, readiness, silences, prompts.
 
 mod breaker;
 mod cost;
@@ -20,10 +20,10 @@ use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
-/// Whose jobs these are.
+/// The session of all jobs here.
 const SESSION: &str = "watcher";
 
-/// Every match is told by itself, and as many as come.
+/// A configuration in which every match is told on its own, without a limit.
 const EVERY_MATCH: &str = r#"
 [watch]
 spacing = "0ms"
@@ -42,13 +42,13 @@ fn world(config: &str) -> World {
     world
 }
 
-/// Starts a shell job of the session, which may wait for `$GO`; returns its id.
+/// Starts a shell job of the session, which may wait for `$GO`; returns its ID.
 fn run(world: &World, options: &[&str], script: &str) -> String {
     let own = ["run", "--session", SESSION];
     ok(world, &[&own, options, &["--shell", script]].concat())
 }
 
-/// The texts of the lines that were told of one by one, in their order.
+/// The matched lines, in order. Each event must be for one line.
 fn told(world: &World, id: &str) -> Vec<String> {
     let text = |matched: &Value| {
         assert_eq!(matched["count"], 1, "{matched}");
@@ -57,27 +57,27 @@ fn told(world: &World, id: &str) -> Vec<String> {
     world.events(id, "matched").iter().map(text).collect()
 }
 
-/// How many lines were told of in all.
+/// How many matches were told in all events.
 fn matches(world: &World, id: &str) -> u64 {
     let count = |matched: &Value| matched["count"].as_u64().unwrap();
     world.events(id, "matched").iter().map(count).sum()
 }
 
-/// What is told of a job that runs to its end.
+/// Runs a job to its end; returns the matched lines.
 fn told_of(world: &World, options: &[&str], script: &str) -> Vec<String> {
     let id = run(world, options, script);
     world.wait(&id);
     told(world, &id)
 }
 
-/// What the session has to hear and has not been told.
+/// The events that the session has not been told.
 fn inbox(world: &World, session: &str) -> Vec<Value> {
     let args = ["inbox", "--session", session, "--peek", "--json"];
     let answer = world.json(&args);
     answer["events"].as_array().unwrap().clone()
 }
 
-/// Of these the ones of this kind.
+/// Those of the test's session that are of this kind.
 fn inbox_of(world: &World, kind: &str) -> Vec<Value> {
     let mut events = inbox(world, SESSION);
     events.retain(|event| event["kind"] == kind);

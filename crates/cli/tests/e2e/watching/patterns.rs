@@ -1,4 +1,4 @@
-//! Which lines `--watch` and its variants tell.
+//! Which lines are told with `--watch` and its variants.
 
 use super::{EVERY_MATCH, run, told, told_of, world};
 use outlive_testkit::world::World;
@@ -53,7 +53,7 @@ fn watch_tells_lines_that_match_any_of_several_patterns() {
         told(&world, &id),
         ["ERROR two", "panic: four", "WARN axb", "INFO last"]
     );
-    // Texts are counted before expressions.
+    // Texts are numbered before expressions.
     let which: Vec<_> = world
         .events(&id, "matched")
         .iter()
@@ -129,7 +129,7 @@ fn a_bad_expression_is_refused_and_named() {
     assert_refused(&world, "--watch-regex", "a(b", &["a(b", "unclosed group"]);
     assert_refused(&world, "--watch-not-regex", "[z-a]", &["[z-a]"]);
     assert_refused(&world, "--ready", "line:x{9}{", &["x{9}{"]);
-    // It would take hundreds of megabytes.
+    // This expression would take hundreds of megabytes.
     assert_refused(
         &world,
         "--watch-regex",
@@ -138,7 +138,7 @@ fn a_bad_expression_is_refused_and_named() {
     );
 }
 
-/// Each may be as large as it likes; together they are not refused, and not by a keeper that dies of it.
+/// Several large expressions together are accepted, and the keeper survives them.
 #[test]
 fn large_expressions_are_watched_for_together() {
     let world = world(EVERY_MATCH);

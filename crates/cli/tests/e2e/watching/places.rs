@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const LINES: u64 = 60;
 
-/// Numbered matches, among other lines, some written in two pieces.
+/// Prints numbered matches among other lines, some of them in two pieces.
 const NUMBERED: &str = "for n in {1..60}; do echo other; printf 'ma'; [ $((n % 7)) = 0 ] && sleep 0.005; echo \"tch $n\"; done";
 
 fn start(world: &World, hooks: &str, script: &str) -> String {
@@ -31,7 +31,7 @@ fn start(world: &World, hooks: &str, script: &str) -> String {
     ran.stdout.trim().to_owned()
 }
 
-/// Each number is told once, in order, and the session hears of just that.
+/// Checks that each number is told once, in order, and that the session has exactly these events.
 fn assert_each_told_once(world: &World, id: &str, lines: u64) {
     let numbers: Vec<u64> = super::told(world, id)
         .iter()
@@ -75,7 +75,7 @@ fn without_a_kill_every_match_is_told_once() {
     kills_at(&["keeper:Nowhere=kill"], false);
 }
 
-/// Each keeper that takes over is killed at the same step. Each tells one more match, or none.
+/// Each keeper that takes over is killed at the same step, after it told one more match or none.
 #[test]
 fn killing_each_keeper_that_takes_over_misses_and_repeats_no_match() {
     let cells = [
@@ -88,7 +88,8 @@ fn killing_each_keeper_that_takes_over_misses_and_repeats_no_match() {
         let script = "until [ -e \"$GO\" ]; do sleep 0.02; done; for n in 1 2 3 4 5 6; do echo match $n; done; exec sleep 60";
         let id = start(&world, hooks, script);
         let_go(&world);
-        // Every fresh pair has the hooks of whoever met the job: these here have none.
+        // A new pair gets the hooks of the client that starts it. The client below has none, so wait for the kills
+        // first.
         until("both are gone", || {
             let pair = world.pair(&id);
             !is_alive(pair.keeper) && pair.standby.is_none_or(|pid| !is_alive(pid))
@@ -150,7 +151,7 @@ fn killing_both_keepers_again_and_again_misses_and_repeats_no_match() {
             for _ in 0..5 {
                 thread::sleep(Duration::from_millis(20 + random(60)));
                 world.kill_both(&id);
-                // Met, and so kept again.
+                // This adopts the job.
                 world.show(&id);
             }
             until("all are told", || matches(&world, &id) >= 150);
@@ -162,14 +163,15 @@ fn killing_both_keepers_again_and_again_misses_and_repeats_no_match() {
     );
 }
 
-/// The end has the time at which it came. Matches in the last output are recorded after that.
+/// The time of the end is taken when the job ends. Matches in the last output are recorded later, and still come
+/// before the end.
 #[test]
 fn a_match_before_the_end_is_told_before_the_end() {
     let world = world("");
     let script = "echo match 1; echo match 2; exit 3";
     let id = start(&world, "keeper:Drained=stop", script);
     let keeper = world.until_keeper_stops(&id);
-    // Longer than what times are told in.
+    // Longer than a millisecond, so that the times differ.
     thread::sleep(Duration::from_millis(5));
     kill(keeper, CONT);
     world.until_over(&id);
@@ -178,7 +180,7 @@ fn a_match_before_the_end_is_told_before_the_end() {
     assert_eq!(told, ["matched", "matched", "ended"]);
 }
 
-/// What is counted and not told yet is not lost with its keeper.
+/// Matches that were counted but not yet told are not lost with their keeper.
 #[test]
 fn a_count_survives_its_keeper() {
     let world = world("[watch]\nspacing = \"1s\"\nstrikes = 100\n");
@@ -192,7 +194,7 @@ fn a_count_survives_its_keeper() {
     kill_for_good(world.pair(&id).keeper);
     until("all are told", || matches(&world, &id) == 9);
     assert_eq!(world.events(&id, "matched").len(), 2);
-    // And by a pair that is started for it.
+    // The same after an adoption by a new pair.
     let other = start(&world, "", script);
     until("the others are counted", || {
         let saved = std::fs::read_to_string(world.job_dir(&other).join("watch"));
@@ -203,7 +205,7 @@ fn a_count_survives_its_keeper() {
     until("all are told", || matches(&world, &other) == 9);
 }
 
-/// What was counted is not there to be seen again: it is in the middle that was dropped.
+/// The counted lines are in the middle of the output that was dropped, so no keeper can read them again.
 #[test]
 fn a_count_survives_its_keeper_and_the_lines_it_is_of() {
     let world = world("[watch]\nspacing = \"1m\"\n");
@@ -241,7 +243,7 @@ fn a_count_survives_its_keeper_and_the_lines_it_is_of() {
     assert_eq!(world.events(&id, "matched")[1]["last"]["text"], "match 3");
 }
 
-/// A prompt that was told is not told again by whoever comes next.
+/// A prompt that was told is not told again by the next keeper.
 #[test]
 fn a_told_prompt_is_told_once_though_keepers_die() {
     let world = world(EVERY_MATCH);

@@ -11,7 +11,7 @@ use outlive_testkit::world::World;
 use serde_json::Value;
 use std::fs;
 
-/// Processes that look for a keeper of this home.
+/// The pids of the probes that work for this home's keepers.
 fn probes(world: &World) -> Vec<i32> {
     let is_probe = |pid: &i32| {
         fs::read(format!("/proc/{pid}/cmdline"))
@@ -20,7 +20,7 @@ fn probes(world: &World) -> Vec<i32> {
     world.processes().into_iter().filter(is_probe).collect()
 }
 
-/// A server that is not up yet, being looked at.
+/// Starts a job that waits for a port. Its server is not up yet. Returns its ID and the pid of its probe.
 fn begin(world: &World) -> (String, i32) {
     let port = free_port();
     let script = format!("{WAITS} {}", server(port, 200));
@@ -31,7 +31,7 @@ fn begin(world: &World) -> (String, i32) {
     (id, probe)
 }
 
-/// It is told once, and nobody looks any more.
+/// Lets the server start, and checks that readiness is told once and that no probe is left.
 fn assert_becomes_ready(world: &World, id: &str) {
     let_go(world);
     let ran = world.outlive(&["wait", id, "--for", "ready", "--timeout", "20s"]);
@@ -71,7 +71,7 @@ fn an_adopting_keeper_probes_too() {
     assert_becomes_ready(&world, &id);
 }
 
-/// One of our processes too, that anybody may kill.
+/// A probe is one of our processes, and may be killed as well.
 #[test]
 fn a_killed_probe_is_replaced() {
     let world = World::new();
@@ -83,7 +83,7 @@ fn a_killed_probe_is_replaced() {
     assert_becomes_ready(&world, &id);
 }
 
-/// The server was up before its new keeper looked for the first time.
+/// The server comes up before the new keeper probes for the first time.
 #[test]
 fn the_next_keeper_sees_a_server_that_came_up_meanwhile() {
     let world = World::new();

@@ -18,8 +18,8 @@ fn prompts(world: &World, id: &str) -> usize {
     world.events(id, "awaiting_input").len()
 }
 
-/// Not a wait for something: nothing is to be told in this time. The looks that find a prompt are 0.3
-/// and one second after a sign of life.
+/// Not a wait: nothing may be told in this time. The keeper looks for a prompt 0.3 and 1 second after the job was last
+/// active.
 fn for_a_while() {
     thread::sleep(Duration::from_millis(1500));
 }
@@ -67,11 +67,11 @@ fn a_prompt_of_a_pipe_job_is_told_once() {
     );
 }
 
-/// Another question is another prompt.
+/// A second question is a second prompt.
 #[test]
 fn the_next_prompt_is_told_too() {
     let world = World::new();
-    // What makes it ask again is not input.
+    // The job asks again without having got input.
     let script = format!("timeout 1.2 bash -c 'read -r line'; {WAITS} echo again; read -r line");
     let id = run(&world, PIPE, &script);
     until("the first is told", || prompts(&world, &id) == 1);
@@ -85,7 +85,7 @@ fn the_next_prompt_is_told_too() {
 fn a_session_that_sends_input_is_not_told_of_the_prompt() {
     let world = World::new();
     let id = run(&world, PIPE, "while read -r line; do echo got $line; done");
-    // Before its first prompt is told, or after it; from then on it is being talked to.
+    // The first line may come before or after the prompt is told. After that the session is sending input.
     for n in 1..=3 {
         world.ok(&["send", &id, &n.to_string(), "--enter"]);
         until_wrote(&world, &id, &format!("got {n}"));

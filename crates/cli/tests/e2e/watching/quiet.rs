@@ -15,7 +15,7 @@ fn silences(world: &World, id: &str) -> usize {
     world.events(id, "quiet").len()
 }
 
-/// Not a wait for something: nothing is to be told in this time.
+/// Not a wait: nothing may be told in this time.
 fn for_a_while() {
     thread::sleep(Duration::from_millis(700));
 }
@@ -128,7 +128,7 @@ fn a_silence_is_told_once_though_its_keepers_die() {
         .env("GO", go(&world))
         .env("OUTLIVE_HOOKS", "keeper:Noticed=kill");
     let id = Ran::of(&mut command).stdout.trim().to_owned();
-    // Killed as soon as it is journaled.
+    // The keeper is killed as soon as the silence is in the journal.
     until("there is an heir", || keepings(&world, &id).len() == 2);
     assert_eq!(silences(&world, &id), 1);
     for_a_while();

@@ -12,13 +12,13 @@ use std::net::TcpListener;
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
-/// A port that nobody listens on.
+/// A port on which no server listens.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
 
-/// Python that serves every request on this port with this status, and says so.
+/// A Python program that answers every request on this port with this status.
 pub fn server(port: u16, status: u16) -> String {
     format!(
         r#"exec python3 -c '
@@ -33,7 +33,7 @@ http.server.HTTPServer(("127.0.0.1", {port}), H).serve_forever()'"#
     )
 }
 
-/// Waits until the job is ready, and sees that it is told once.
+/// Waits until the job is ready, and checks that this is told once.
 #[track_caller]
 fn assert_becomes_ready(world: &World, id: &str) {
     let args = ["wait", id, "--for", "ready", "--timeout", "20s", "--json"];
@@ -89,14 +89,14 @@ fn a_job_is_ready_when_it_listens_on_its_port() {
     until("whoever looked is gone", || world.processes().len() == 3);
 }
 
-/// Somebody else's server is not the job's.
+/// A server of another program does not make the job ready.
 #[test]
 fn a_port_that_was_taken_before_counts_once_the_job_listens() {
     needs!(Python);
     let world = World::new();
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = other.local_addr().unwrap().port();
-    // Another address of the same port.
+    // The job listens on another address with the same port.
     let script = format!(
         "{WAITS} exec python3 -c 'import socket, time; s = socket.socket(); s.bind((\"127.0.0.2\", {port})); s.listen(); time.sleep(60)'"
     );
@@ -119,7 +119,7 @@ fn a_job_is_ready_when_its_web_server_answers() {
     assert_becomes_ready(&world, &id);
 }
 
-/// Somebody else's server, which the job will find in its way.
+/// Another job's server uses the port first.
 #[test]
 fn a_web_server_that_answered_before_counts_once_it_is_the_jobs() {
     needs!(Python);
@@ -139,7 +139,7 @@ fn a_web_server_that_answered_before_counts_once_it_is_the_jobs() {
     assert_becomes_ready(&world, &id);
 }
 
-/// One that passes on what the job answers is there before it.
+/// A proxy answers before the job behind it does, at first with an error.
 #[test]
 fn a_web_server_that_answered_otherwise_before_counts_as_it_answers_now() {
     let world = World::new();
@@ -152,7 +152,7 @@ fn a_web_server_that_answered_otherwise_before_counts_as_it_answers_now() {
     proxy.join().unwrap();
 }
 
-/// Answers 502 until it is told otherwise, and then once 200.
+/// A proxy that answers 502 until the test says that the job is well, and then answers 200 once.
 fn proxy(well: Receiver<()>) -> (String, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -288,7 +288,7 @@ fn an_invalid_sign_of_readiness_is_refused() {
     assert_eq!(world.listed(&[]), [""; 0]);
 }
 
-/// Who is told of the end is told that it never was of use.
+/// The text of the end says that the job was never ready.
 #[test]
 fn the_inbox_says_that_a_job_ended_before_it_was_ready() {
     let world = World::new();

@@ -15,7 +15,7 @@ fn a_prompt_is_told_once_when_the_output_is_still() {
     until("the prompt is told", || told(&world, &id) == ["Continue? "]);
     assert_eq!(world.show(&id)["state"], "running");
     let_go(&world);
-    // The line it began has been told of; the next one has not.
+    // The prompt was told, so the whole line is not told again. The next line is.
     until("the next line is told", || told(&world, &id).len() > 1);
     assert_eq!(told(&world, &id), ["Continue? ", "Continue"]);
     world.ok(&["stop", &id]);
@@ -32,7 +32,7 @@ fn a_prompt_that_grows_into_a_match_is_told() {
     until("it is told", || told(&world, &id) == ["Password: "]);
 }
 
-/// A piece is not looked at before the output is still.
+/// An unfinished line is checked only when the job stops writing.
 #[test]
 fn a_line_written_in_pieces_is_not_judged_by_its_beginning() {
     let world = world("[watch]\nspacing = \"0ms\"\nstill = \"20s\"\n");
