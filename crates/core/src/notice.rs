@@ -8,8 +8,7 @@ use crate::journal;
 use crate::outcome::{End, EndedBy};
 use crate::spec::{Notify, Spec};
 use crate::state::State;
-pub use outlive_api::event::EventKind;
-pub use outlive_api::event::EventKind as Kind;
+use outlive_api::event::EventKind;
 
 /// An event that the session is told about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +43,7 @@ pub fn kind_of(event: &Event) -> Option<EventKind> {
         | Event::Closed { .. } => return None,
     })
 }
+
 /// The state of a job, and the events its session is told about.
 #[derive(Clone, Debug, Default)]
 pub struct Noticed {

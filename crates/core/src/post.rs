@@ -8,8 +8,8 @@ use crate::event_id::EventId;
 use crate::id::JobId;
 use crate::incarnation::Incarnation;
 use crate::label::Label;
-use crate::notice::Kind;
 use crate::process::BootId;
+use outlive_api::event::EventKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ pub struct Post {
     pub session: Label,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Label>,
-    pub kind: Kind,
+    pub kind: EventKind,
     pub boot: BootId,
     pub at: Moment,
     /// Everything about the result; a reader needs no other file.

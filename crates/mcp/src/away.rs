@@ -6,7 +6,7 @@
 use crate::call::Call;
 use crate::reply::Said;
 use outlive::defaults::MAX_EVENTS_BESIDE;
-use outlive::inbox::{Delivery, InboxEvent, Kind, Selection};
+use outlive::inbox::{Delivery, Event, EventKind, Selection};
 use outlive::verbs::inbox;
 use outlive::{Error, JobId};
 
@@ -27,12 +27,12 @@ pub fn append(call: &Call, said: &mut Said) {
 /// The events to tell.
 fn take(
     call: &Call,
-    covers: &[(JobId, Kind)],
+    covers: &[(JobId, EventKind)],
     running: Vec<JobId>,
 ) -> Result<Option<Delivery>, Error> {
     // One reply must not say that a job runs and that it has ended.
     let inbox = call.inbox.clone().without_ends_of(running);
-    let is_new = |event: &InboxEvent| {
+    let is_new = |event: &Event| {
         !covers
             .iter()
             .any(|(id, kind)| (id, kind) == (&event.job, &event.kind))

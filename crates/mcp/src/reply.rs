@@ -3,7 +3,7 @@
 
 use crate::delivery::Note;
 use crate::hints;
-use outlive::inbox::{InboxEvent, Kind};
+use outlive::inbox::{Event, EventKind};
 use outlive::redact::redact;
 use outlive::{Error, Job, JobId, agree};
 use outlive_api::brief;
@@ -25,7 +25,7 @@ pub struct Reply<A> {
 #[derive(Default)]
 pub struct ByTheWay {
     /// Events that the reply already tells, so they need not be appended.
-    pub covers: Vec<(JobId, Kind)>,
+    pub covers: Vec<(JobId, EventKind)>,
     /// Jobs that the reply shows as running. If they have ended since, the next reply says so.
     pub running: Vec<JobId>,
     /// What to record after the reply is written.
@@ -44,7 +44,7 @@ impl<A> Reply<A> {
     /// The reply tells how these jobs ended.
     #[must_use]
     pub fn tells_ends(mut self, ids: impl IntoIterator<Item = JobId>) -> Reply<A> {
-        let ends = ids.into_iter().map(|id| (id, Kind::Ended));
+        let ends = ids.into_iter().map(|id| (id, EventKind::Ended));
         self.told.covers.extend(ends);
         self
     }
@@ -52,7 +52,7 @@ impl<A> Reply<A> {
     /// The reply tells how these jobs ended, and that none of their processes is left.
     #[must_use]
     pub fn tells_all_ends(mut self, ids: Vec<JobId>) -> Reply<A> {
-        let left = ids.iter().map(|id| (id.clone(), Kind::LingeringEnded));
+        let left = ids.iter().map(|id| (id.clone(), EventKind::LingeringEnded));
         self.told.covers.extend(left);
         self.tells_ends(ids)
     }
@@ -156,7 +156,7 @@ impl<A: Serialize + JsonSchema> Reply<A> {
 
 impl Said {
     /// Appends the events that the session has not been told.
-    pub fn append(&mut self, events: &[InboxEvent], more: usize) -> Result<(), Refused> {
+    pub fn append(&mut self, events: &[Event], more: usize) -> Result<(), Refused> {
         if events.is_empty() {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use outlive::api::event::Events;
 use outlive::clock;
 use outlive::defaults::MAX_EVENTS_HOOK;
-use outlive::inbox::{Delivery, EventId, Inbox, InboxEvent, Selection, ack_command, last_words};
+use outlive::inbox::{Delivery, Event, EventId, Inbox, Selection, ack_command, last_words};
 use outlive::verbs::inbox::{self, Waiter};
 use outlive_kit::agent::Agent;
 use outlive_kit::hook::{self, Occasion};
@@ -211,7 +211,7 @@ fn print_for(context: &Context, agent: Agent, delivery: &Delivery) -> Result<(),
     context.print(&hook::context(agent, Occasion::UserPromptSubmit, &text))
 }
 
-fn block(event: &InboxEvent) -> String {
+fn block(event: &Event) -> String {
     format!("[{}] {}", event.event, event.text)
 }
 

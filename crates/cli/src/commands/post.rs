@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use clap::ValueEnum;
 use outlive::JobId;
 use outlive::api::reply::PostReply;
-use outlive::inbox::Kind;
+use outlive::inbox::EventKind;
 use outlive::verbs::post::{self, Posted};
 use serde_json::Value;
 use std::io::Read;
@@ -53,7 +53,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         session: session.ok_or(outlive::Error::NoSession)?,
         task: label("the task", args.task.as_deref())?,
         kind: match args.kind {
-            KindArg::Delegation => Kind::Delegation,
+            KindArg::Delegation => EventKind::Delegation,
         },
         data: read(&args.file)?,
         id: args

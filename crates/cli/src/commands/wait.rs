@@ -7,7 +7,7 @@ use crate::render;
 use clap::ValueEnum;
 use outlive::api::job::JobList;
 use outlive::api::reply::WaitReply;
-use outlive::inbox::InboxEvent;
+use outlive::inbox::Event;
 use outlive::verbs::list::{self, Filter, StateFilter};
 use outlive::verbs::wait::{self, Until, WaitFor, Waited};
 use outlive::{Job, JobId};
@@ -100,7 +100,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 }
 
 /// Prints the events with the jobs that they belong to.
-fn print_events(context: &Context, jobs: &[Job], events: &[InboxEvent]) -> Result<(), Failure> {
+fn print_events(context: &Context, jobs: &[Job], events: &[Event]) -> Result<(), Failure> {
     if context.json {
         return context.print_json(&WaitReply {
             jobs: jobs.to_vec(),

@@ -11,7 +11,7 @@
 //! when the last of them has ended.
 
 use crate::home::outlive::Outlive;
-use outlive_core::notice::Kind;
+use outlive_api::event::EventKind;
 use outlive_core::{JobDir, JobId, Spec, layout};
 use outlive_sys::process::own;
 use outlive_sys::{lock, process};
@@ -37,13 +37,13 @@ impl Reservation {
     /// Reserves these kinds of events of this job for the caller. Returns `None` if the caller is not
     /// the job's session: the session must then be told separately. Also returns `None` if locks do not
     /// work: then the session may be told twice, but never not at all.
-    pub(crate) fn of(outlive: &Outlive, id: &JobId, kinds: &[Kind]) -> Option<Reservation> {
+    pub(crate) fn of(outlive: &Outlive, id: &JobId, kinds: &[EventKind]) -> Option<Reservation> {
         outlive.calling_session()?;
         Reservation::on(outlive, &outlive.read_spec(id).ok()?, kinds)
     }
 
     /// Like [`Answering::of`], for a job whose spec is already known.
-    pub(crate) fn on(outlive: &Outlive, spec: &Spec, kinds: &[Kind]) -> Option<Reservation> {
+    pub(crate) fn on(outlive: &Outlive, spec: &Spec, kinds: &[EventKind]) -> Option<Reservation> {
         if outlive.only_looks() || outlive.calling_session()? != spec.session.as_ref()? {
             return None;
         }
@@ -63,7 +63,7 @@ impl Reservation {
 }
 
 /// Whether the answer of another process will tell this kind of event, which happened this long ago.
-pub(crate) fn is_answered(job: &JobDir, kind: Kind, age: Duration) -> bool {
+pub(crate) fn is_answered(job: &JobDir, kind: EventKind, age: Duration) -> bool {
     let range = bytes(kind);
     let holders = layout::open(&job.journal())
         .and_then(|journal| lock::taken_bytes(&journal, range.clone()))
@@ -84,23 +84,23 @@ const PIDS: u64 = 1 << 32;
 
 /// The bytes for this kind of event: one for each process ID. Only the locks matter; no journal is that
 /// long.
-fn bytes(kind: Kind) -> Range<u64> {
+fn bytes(kind: EventKind) -> Range<u64> {
     let first = PIDS * (1 + number(kind));
     first..first + PIDS
 }
 
-fn number(kind: Kind) -> u64 {
+fn number(kind: EventKind) -> u64 {
     match kind {
-        Kind::Ended => 0,
-        Kind::Ready => 1,
-        Kind::Matched => 2,
-        Kind::Quiet => 3,
-        Kind::AwaitingInput => 4,
-        Kind::WatchDisabled => 5,
-        Kind::WatchOverflow => 6,
-        Kind::WatchResumed => 7,
-        Kind::Delegation => 8,
-        Kind::LingeringEnded => 9,
+        EventKind::Ended => 0,
+        EventKind::Ready => 1,
+        EventKind::Matched => 2,
+        EventKind::Quiet => 3,
+        EventKind::AwaitingInput => 4,
+        EventKind::WatchDisabled => 5,
+        EventKind::WatchOverflow => 6,
+        EventKind::WatchResumed => 7,
+        EventKind::Delegation => 8,
+        EventKind::LingeringEnded => 9,
     }
 }
 
@@ -123,12 +123,13 @@ mod tests {
         let mut child = spawn::start(Command::new("cat").stdin(Stdio::piped()))?;
         let pid = u64::from(child.id());
         // This simulates the child's lock.
-        let reserve = |journal: &File| lock::share_byte(journal, bytes(Kind::Ended).start + pid);
-        assert!(!is_answered(&job, Kind::Ended, Duration::ZERO));
+        let reserve =
+            |journal: &File| lock::share_byte(journal, bytes(EventKind::Ended).start + pid);
+        assert!(!is_answered(&job, EventKind::Ended, Duration::ZERO));
         assert!(reserve(&journal)?);
-        assert!(is_answered(&job, Kind::Ended, HOUR));
+        assert!(is_answered(&job, EventKind::Ended, HOUR));
         assert!(
-            !is_answered(&job, Kind::Ready, Duration::ZERO),
+            !is_answered(&job, EventKind::Ready, Duration::ZERO),
             "another kind"
         );
         signal(pid, "STOP");
@@ -137,18 +138,18 @@ mod tests {
         }
         assert!(is_answered(
             &job,
-            Kind::Ended,
+            EventKind::Ended,
             PATIENCE - Duration::from_millis(1)
         ));
-        assert!(!is_answered(&job, Kind::Ended, PATIENCE));
+        assert!(!is_answered(&job, EventKind::Ended, PATIENCE));
         signal(pid, "CONT");
         while process::stat(pid as i32).is_none_or(|stat| stat.is_stopped()) {
             thread::sleep(Duration::from_millis(1));
         }
-        assert!(is_answered(&job, Kind::Ended, HOUR));
+        assert!(is_answered(&job, EventKind::Ended, HOUR));
         drop(journal);
         assert!(
-            !is_answered(&job, Kind::Ended, Duration::ZERO),
+            !is_answered(&job, EventKind::Ended, Duration::ZERO),
             "it is gone"
         );
         child.kill()?;

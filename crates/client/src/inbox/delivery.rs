@@ -8,13 +8,14 @@
 //! Every consumer (CLI, hooks, MCP) takes these steps. Only a confirmed claim gives access to the
 //! events. A consumer that is killed at any point leaves a claim that expires.
 
-use super::event::{EventId, InboxEvent};
+use super::event::EventId;
 use super::source::Source;
 use super::{Inbox, all_of};
 use crate::error::Error;
 use crate::hooks::{self, ConsumerHook as Hook};
 use crate::moment;
-use outlive_core::told::{DropReason, Durable, Note, ToldBy};
+use outlive_api::event::{DropReason, Event};
+use outlive_core::told::{Durable, Note, ToldBy};
 use outlive_core::{BootTime, JobId};
 use std::time::Duration;
 
@@ -42,7 +43,7 @@ impl Default for Selection {
 /// The result of reading the sources of an inbox.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    pub events: Vec<InboxEvent>,
+    pub events: Vec<Event>,
     /// When another consumer's claim expires.
     pub lapses_at: Option<BootTime>,
     /// The jobs that may have more to tell, and the last event that was read of each.
@@ -70,7 +71,7 @@ impl Found {
     }
 
     /// Keeps the events for which `wanted` returns true, and their claims.
-    fn retain(&mut self, mut wanted: impl FnMut(&InboxEvent) -> bool) {
+    fn retain(&mut self, mut wanted: impl FnMut(&Event) -> bool) {
         self.events.retain(&mut wanted);
         let events = &self.events;
         for (source, seqs) in &mut self.taken {
@@ -147,7 +148,7 @@ impl Delivery {
     }
 
     /// The events, the oldest first.
-    pub fn events(&self) -> &[InboxEvent] {
+    pub fn events(&self) -> &[Event] {
         &self.found.events
     }
 
@@ -191,7 +192,7 @@ impl Delivery {
 
     /// Keeps only the events for which `wanted` returns true. The others stay claimed until the claim
     /// expires.
-    pub fn only(mut self, wanted: impl FnMut(&InboxEvent) -> bool) -> Delivery {
+    pub fn only(mut self, wanted: impl FnMut(&Event) -> bool) -> Delivery {
         self.found.retain(wanted);
         self
     }

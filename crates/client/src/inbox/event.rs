@@ -1,11 +1,11 @@
 //! Events as the interface shows them.
 
-pub use outlive_api::event::{DropReason, Event as InboxEvent};
+use outlive_api::event::{DropReason, Event};
 use outlive_core::Label;
 pub use outlive_core::event_id::{BadEventId, EventId};
 
 /// Adds to the text that the event is not told again.
-pub(crate) fn for_the_last_time(mut event: InboxEvent, why: DropReason) -> InboxEvent {
+pub(crate) fn for_the_last_time(mut event: Event, why: DropReason) -> Event {
     event.last = Some(why);
     event.text.push_str("\n(");
     event.text.push_str(&last_words(why));

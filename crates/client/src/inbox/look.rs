@@ -1,7 +1,7 @@
 //! Reads the sources of an inbox and finds the events that are due.
 
 use super::delivery::{Found, Selection};
-use super::{DropReason, Inbox, Item, Kind, Source};
+use super::{DropReason, EventKind, Inbox, Item, Source};
 use crate::error::Error;
 use crate::home::outlive::ids_in;
 use crate::home::relink;
@@ -147,7 +147,7 @@ impl Inbox {
         let mut latest = WallTime::default();
         for item in source.items() {
             latest = item.at.wall.max(latest);
-            let is_for_later = item.kind == Kind::Ended && self.unended.contains(&source.id);
+            let is_for_later = item.kind == EventKind::Ended && self.unended.contains(&source.id);
             let was_shown = skip_shown && told.was_just_shown(item.seq, when);
             if was_shown || is_for_later {
                 continue;

@@ -9,8 +9,8 @@ use super::answering::Reservation;
 use super::told;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
+use outlive_api::event::EventKind;
 use outlive_core::JobId;
-use outlive_core::notice::Kind;
 use outlive_core::told::ToldBy;
 
 /// The events that an answer tells the calling session.
@@ -28,7 +28,7 @@ struct Answered {
     job: JobId,
     by: ToldBy,
     /// All events of these kinds …
-    kinds: Vec<Kind>,
+    kinds: Vec<EventKind>,
     /// … and the events with these sequence numbers.
     seqs: Vec<u64>,
 }
@@ -54,7 +54,7 @@ impl Receipt {
         mut self,
         job: &JobId,
         by: ToldBy,
-        kinds: &[Kind],
+        kinds: &[EventKind],
         seqs: Vec<u64>,
     ) -> Receipt {
         self.answers.push(Answered {
@@ -68,7 +68,7 @@ impl Receipt {
 
     /// The answer tells how a job ended, other than by waiting for it.
     pub fn of_end(outlive: &Outlive, job: &JobId) -> Receipt {
-        Receipt::nothing(outlive).telling(job, ToldBy::Wait, &[Kind::Ended], Vec::new())
+        Receipt::nothing(outlive).telling(job, ToldBy::Wait, &[EventKind::Ended], Vec::new())
     }
 
     /// Call this after the answer is printed: records that the calling session was told.

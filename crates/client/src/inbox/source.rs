@@ -1,6 +1,6 @@
 //! The sources of events: a job's journal, or a post.
 
-use super::event::{EventId, InboxEvent};
+use super::event::EventId;
 use super::text;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
@@ -8,13 +8,14 @@ use crate::hooks::{self, ConsumerHook as Hook};
 use crate::inbox::answering;
 use crate::jobs::presence;
 use crate::moment;
+use outlive_api::event::{Event, EventKind};
 use outlive_core::event::Moment;
 use outlive_core::layout::{self, ReadError};
 use outlive_core::links::{self, Owner};
-use outlive_core::notice::{self, Kind, Notice};
+use outlive_core::notice::{self, Notice};
 use outlive_core::post::Post;
 use outlive_core::told::{self, BootMoment, Durable, Line, Note, Told};
-use outlive_core::{BootId, Event, Incarnation, JobId, Label, Spec, State};
+use outlive_core::{BootId, Incarnation, JobId, Label, Spec, State};
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -44,13 +45,13 @@ pub enum Origin {
 pub struct Item<'a> {
     pub seq: u64,
     pub at: Moment,
-    pub kind: Kind,
+    pub kind: EventKind,
     pub what: ItemContent<'a>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub enum ItemContent<'a> {
-    Event(&'a Event),
+    Event(&'a outlive_core::Event),
     Post(&'a Post),
 }
 
@@ -209,8 +210,8 @@ impl Source {
     }
 
     /// One of its events as the interface shows it.
-    pub fn present(&self, outlive: &Outlive, told: &Told, item: &Item<'_>) -> InboxEvent {
-        InboxEvent {
+    pub fn present(&self, outlive: &Outlive, told: &Told, item: &Item<'_>) -> Event {
+        Event {
             event: self.event(item.seq),
             kind: item.kind,
             job: self.id.clone(),
@@ -285,7 +286,7 @@ impl Source {
     }
 
     /// Whether another process's answer is about to tell this event.
-    pub fn is_answered(&self, outlive: &Outlive, kind: Kind, age: Duration) -> bool {
+    pub fn is_answered(&self, outlive: &Outlive, kind: EventKind, age: Duration) -> bool {
         match self.origin {
             Origin::Job { .. } => answering::is_answered(&outlive.job_dir(&self.id), kind, age),
             Origin::Post(_) => false,

@@ -6,10 +6,10 @@
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
-use crate::inbox::{EventId, InboxEvent, Source};
+use crate::inbox::{Event, EventId, Source};
 use crate::moment;
+use outlive_api::event::EventKind;
 use outlive_core::JobId;
-use outlive_core::notice::Kind;
 use outlive_core::told::{Durable, Note, Rules, ToldBy};
 
 /// Records that the caller has learned of these events of a job. It counts only if the caller is known
@@ -18,7 +18,7 @@ pub fn heard(
     outlive: &Outlive,
     id: &JobId,
     how: ToldBy,
-    which: impl Fn(Kind, u64) -> bool,
+    which: impl Fn(EventKind, u64) -> bool,
 ) -> Result<(), Error> {
     let Some(source) = own_source(outlive, id)? else {
         return Ok(());
@@ -47,7 +47,7 @@ fn try_to_note_shown(outlive: &Outlive, id: &JobId) -> Result<(), Error> {
     let items = source.items();
     let seqs: Vec<u64> = items
         .iter()
-        .filter(|item| item.kind == Kind::Ended && is_new(item.seq))
+        .filter(|item| item.kind == EventKind::Ended && is_new(item.seq))
         .map(|item| item.seq)
         .collect();
     match seqs.is_empty() {
@@ -66,7 +66,7 @@ fn own_source(outlive: &Outlive, id: &JobId) -> Result<Option<Source>, Error> {
 }
 
 /// The events of this kind that were not told and that no consumer has claimed.
-pub fn untold(outlive: &Outlive, id: &JobId, kind: Kind) -> Result<Vec<InboxEvent>, Error> {
+pub fn untold(outlive: &Outlive, id: &JobId, kind: EventKind) -> Result<Vec<Event>, Error> {
     let Some(source) = Source::read(outlive, id)? else {
         return Ok(Vec::new());
     };

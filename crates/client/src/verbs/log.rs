@@ -12,10 +12,10 @@ use crate::redact::Redactor;
 use crate::screen::Emulation;
 use crate::verbs::show;
 use crate::view::{self, Live};
+use outlive_api::event::EventKind;
 use outlive_api::job::Job;
 use outlive_api::log::{Cursor, LogPage, Screen};
 pub use outlive_api::request::Part;
-use outlive_core::notice::Kind;
 use outlive_core::told::ToldBy;
 use outlive_core::{JobId, Timestamp};
 use std::collections::VecDeque;
@@ -140,7 +140,7 @@ impl Log {
 
     /// What an answer that contains the whole output and [`Log::end`] tells.
     pub fn receipt(&self, outlive: &Outlive) -> Receipt {
-        Receipt::nothing(outlive).telling(&self.id, ToldBy::Log, &[Kind::Ended], Vec::new())
+        Receipt::nothing(outlive).telling(&self.id, ToldBy::Log, &[EventKind::Ended], Vec::new())
     }
 
     /// The exact bytes in pieces, and the missing ranges. They may contain secrets, so this is refused
@@ -301,7 +301,7 @@ impl Log {
 
     fn follow_exactly<'a>(&mut self, outlive: &'a Outlive) -> Result<Follow<'a>, Error> {
         if self.range.start == 0 {
-            self.reserved = Reservation::of(outlive, &self.id, &[Kind::Ended]);
+            self.reserved = Reservation::of(outlive, &self.id, &[EventKind::Ended]);
         }
         Follow::exactly(outlive, &self.id, self.range.end)
     }

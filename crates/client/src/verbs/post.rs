@@ -8,8 +8,8 @@ use crate::inbox::pruned_posts::{self, Pruned};
 use crate::inbox::{self, EventId};
 use crate::moment;
 use crate::random;
+use outlive_api::event::EventKind;
 use outlive_core::layout::{self, GONE, NEW, PRIVATE, PostDir};
-use outlive_core::notice::Kind;
 use outlive_core::post::{self, Post};
 use outlive_core::{JobId, Label, links};
 use outlive_sys::file;
@@ -26,7 +26,7 @@ pub struct NewPost {
     /// The unit of work it belongs to.
     pub task: Option<Label>,
     /// The kind of the event.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// Everything about the result, so that it is complete by itself.
     pub data: Value,
     /// An id chosen by the caller. A second post with the same id is treated as a repetition.

@@ -19,11 +19,11 @@ use crate::jobs::twin::{self, Alone, Twin};
 use crate::launch::keeper_process::Begun;
 use crate::launch::{self, Named};
 use crate::verbs::show;
+use outlive_api::event::EventKind;
 use outlive_api::job::Job;
 use outlive_core::event::Event;
 use outlive_core::journal;
 use outlive_core::layout;
-use outlive_core::notice::Kind;
 use outlive_core::told::ToldBy;
 use outlive_core::{JobId, Outcome, Phase, Spec, State};
 use outlive_sys::lock::Lock;
@@ -84,7 +84,7 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     let journal = outlive.job_dir(&spec.id).journal();
     let opened = layout::open(&journal).map_err(Error::io("cannot open", &journal))?;
     let hold = Hold::on(&outlive.job_dir(&spec.id));
-    let reserved = Reservation::on(outlive, &spec, &[Kind::Ended, Kind::Ready]);
+    let reserved = Reservation::on(outlive, &spec, &[EventKind::Ended, EventKind::Ready]);
     let (job, state) = match launch::start(outlive, &spec, lock, &variables) {
         Ok(Begun::Ready) => read_begun(outlive, &spec, opened)?,
         Ok(Begun::Died) => abandon(outlive, &spec, KEEPERS_DIED, opened)?,
@@ -92,8 +92,8 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     };
     let pid = state.phase.leader().map(|leader| leader.process.pid);
     notes.extend(spec::shell_hint(&spec, &job));
-    let tells: &[Kind] = match job.outcome {
-        Some(Outcome::NotStarted { .. }) => &[Kind::Ended],
+    let tells: &[EventKind] = match job.outcome {
+        Some(Outcome::NotStarted { .. }) => &[EventKind::Ended],
         _ => &[],
     };
     let receipt = Receipt::nothing(outlive)

@@ -9,10 +9,10 @@ use crate::jobs::connection::{Answer, Connection, PATIENCE};
 use crate::jobs::descriptors;
 use crate::jobs::presence;
 use crate::verbs::show;
+use outlive_api::event::EventKind;
 use outlive_api::job::Job;
 pub use outlive_api::request::Stop;
 use outlive_core::control::Request;
-use outlive_core::notice::Kind;
 use outlive_core::told::ToldBy;
 use outlive_core::{JobId, State, doorbell};
 
@@ -28,7 +28,7 @@ pub struct Stopped {
 }
 
 /// The events that the answer to a stop tells.
-const ANSWERED: [Kind; 2] = [Kind::Ended, Kind::LingeringEnded];
+const ANSWERED: [EventKind; 2] = [EventKind::Ended, EventKind::LingeringEnded];
 
 /// What there was to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,16 +6,16 @@ use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::inbox::answering::Reservation;
 use crate::inbox::told;
-use crate::inbox::{InboxEvent, Receipt};
+use crate::inbox::{Event, Receipt};
 use crate::jobs::connection::{Answer, Connection};
 use crate::jobs::descriptors;
 use crate::jobs::hold::Hold;
 use crate::jobs::presence::{self, Presence};
 use crate::verbs::show;
+use outlive_api::event::EventKind;
 use outlive_api::job::Job;
 pub use outlive_api::request::{Until, Wait, WaitFor};
 use outlive_core::control::{Reply, Request};
-use outlive_core::notice::Kind;
 use outlive_core::told::ToldBy;
 use outlive_core::{BootTime, JobId, Spec, State};
 use outlive_sys::poll::{self, Interest};
@@ -42,7 +42,7 @@ pub struct Waited {
     /// The jobs for which the awaited event has happened, other than an end.
     pub met: Vec<bool>,
     /// The events that happened, where there is more to say.
-    pub events: Vec<InboxEvent>,
+    pub events: Vec<Event>,
     /// The time was up first.
     pub out_of_time: bool,
     /// Call `told` on it after the answer is printed.
@@ -79,7 +79,7 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
     let jobs = jobs.into_iter().collect::<Result<Vec<Job>, Error>>()?;
     let met = |watch: &Watch| matches!(watch, Watch::Met(_));
     let met: Vec<bool> = watches.iter().map(met).collect();
-    let events: Vec<InboxEvent> = watches.into_iter().flat_map(Watch::events).collect();
+    let events: Vec<Event> = watches.into_iter().flat_map(Watch::events).collect();
     let receipt = receipt(outlive, how.what, &jobs, &met, &events).reserving(reserved);
     Ok(Waited {
         jobs,
@@ -96,19 +96,19 @@ fn receipt(
     what: WaitFor,
     jobs: &[Job],
     met: &[bool],
-    events: &[InboxEvent],
+    events: &[Event],
 ) -> Receipt {
     let mut receipt = Receipt::nothing(outlive);
     // Nobody is told about a job without a session.
     let owned = |(job, _): &(&Job, _)| job.session.is_some();
     for (job, met) in jobs.iter().zip(met).filter(owned) {
         let sign = match what {
-            WaitFor::Ready => Some(Kind::Ready),
-            WaitFor::Input => Some(Kind::AwaitingInput),
+            WaitFor::Ready => Some(EventKind::Ready),
+            WaitFor::Input => Some(EventKind::AwaitingInput),
             WaitFor::End | WaitFor::Match | WaitFor::Quiet => None,
         };
-        let end = job.has_ended().then_some(Kind::Ended);
-        let kinds: Vec<Kind> = end.into_iter().chain(sign.filter(|_| *met)).collect();
+        let end = job.has_ended().then_some(EventKind::Ended);
+        let kinds: Vec<EventKind> = end.into_iter().chain(sign.filter(|_| *met)).collect();
         let shown = events.iter().filter(|event| event.job == job.id);
         let seqs = shown.map(|event| event.event.seq).collect();
         receipt = receipt.telling(&job.id, ToldBy::Wait, &kinds, seqs);
@@ -126,25 +126,25 @@ pub fn reserve(outlive: &Outlive, ids: &[JobId], what: WaitFor) -> Vec<Reservati
 
 /// What the verb does for each thing that can be waited for.
 trait Awaited: Copy {
-    fn tells(self) -> &'static [Kind];
+    fn tells(self) -> &'static [EventKind];
     fn refuse_unasked(self, spec: &Spec) -> Result<(), Error>;
     fn has_come(
         self,
         outlive: &Outlive,
         id: &JobId,
         state: &State,
-    ) -> Result<Option<Vec<InboxEvent>>, Error>;
+    ) -> Result<Option<Vec<Event>>, Error>;
 }
 
 impl Awaited for WaitFor {
     /// The kinds of events that the answer tells.
-    fn tells(self) -> &'static [Kind] {
+    fn tells(self) -> &'static [EventKind] {
         match self {
-            WaitFor::End => &[Kind::Ended],
-            WaitFor::Input => &[Kind::Ended, Kind::AwaitingInput],
-            WaitFor::Ready => &[Kind::Ended, Kind::Ready],
-            WaitFor::Match => &[Kind::Ended, Kind::Matched],
-            WaitFor::Quiet => &[Kind::Ended, Kind::Quiet],
+            WaitFor::End => &[EventKind::Ended],
+            WaitFor::Input => &[EventKind::Ended, EventKind::AwaitingInput],
+            WaitFor::Ready => &[EventKind::Ended, EventKind::Ready],
+            WaitFor::Match => &[EventKind::Ended, EventKind::Matched],
+            WaitFor::Quiet => &[EventKind::Ended, EventKind::Quiet],
         }
     }
 
@@ -171,7 +171,7 @@ impl Awaited for WaitFor {
         outlive: &Outlive,
         id: &JobId,
         state: &State,
-    ) -> Result<Option<Vec<InboxEvent>>, Error> {
+    ) -> Result<Option<Vec<Event>>, Error> {
         let untold = |kind| {
             let events = told::untold(outlive, id, kind)?;
             Ok(Some(events).filter(|events| !events.is_empty()))
@@ -179,8 +179,8 @@ impl Awaited for WaitFor {
         match self {
             WaitFor::End | WaitFor::Input => Ok(None),
             WaitFor::Ready => Ok(state.signs.ready.map(|_| Vec::new())),
-            WaitFor::Match => untold(Kind::Matched),
-            WaitFor::Quiet => untold(Kind::Quiet),
+            WaitFor::Match => untold(EventKind::Matched),
+            WaitFor::Quiet => untold(EventKind::Quiet),
         }
     }
 }
@@ -189,7 +189,7 @@ impl Awaited for WaitFor {
 enum Watch {
     Ended,
     /// The awaited event has happened.
-    Met(Vec<InboxEvent>),
+    Met(Vec<Event>),
     /// Its keeper writes to this connection when there is news, and the connection closes when the
     /// keeper dies.
     Armed(Connection),
@@ -199,7 +199,7 @@ enum Watch {
 }
 
 impl Watch {
-    fn events(self) -> Vec<InboxEvent> {
+    fn events(self) -> Vec<Event> {
         match self {
             Watch::Met(events) => events,
             Watch::Ended | Watch::Armed(_) | Watch::Unarmed(_) => Vec::new(),

@@ -1,6 +1,6 @@
 //! The news of an inbox in one short text.
 
-use outlive::inbox::{InboxEvent, Kind};
+use outlive::inbox::{Event, EventKind};
 use outlive_core::Label;
 use outlive_core::words::agree;
 use std::path::Path;
@@ -14,7 +14,7 @@ const AROUND: usize = 300;
 
 /// Each event at least with its headline, as many in full as there is room for, and how to see more.
 /// `waiting` is the number of events left for another time; `posts` is the directory of posted work.
-pub fn news(events: &[InboxEvent], waiting: usize, posts: &Path) -> String {
+pub fn news(events: &[Event], waiting: usize, posts: &Path) -> String {
     let mut text = match events.len() {
         1 => String::new(),
         count => format!("Outlive: {count} news of your jobs.\n\n"),
@@ -43,10 +43,10 @@ pub fn news(events: &[InboxEvent], waiting: usize, posts: &Path) -> String {
         }
         text.push_str("\n\n");
     }
-    if cut.iter().any(|kind| *kind != Kind::Delegation) {
+    if cut.iter().any(|kind| *kind != EventKind::Delegation) {
         text.push_str("What is cut here: `outlive show ID`, `outlive log ID`.\n");
     }
-    if cut.contains(&Kind::Delegation) {
+    if cut.contains(&EventKind::Delegation) {
         let posts = posts.display();
         text.push_str(&format!(
             "Posted work that is cut here: {posts}/ID/post.json\n"
@@ -62,7 +62,7 @@ pub fn news(events: &[InboxEvent], waiting: usize, posts: &Path) -> String {
     text.trim_end().to_owned()
 }
 
-fn headline(event: &InboxEvent) -> String {
+fn headline(event: &Event) -> String {
     let first = event.text.lines().next().unwrap_or_default();
     let mut line = format!("[{}] ", event.event);
     match first.chars().count() > MAX_HEADLINE_CHARS {
@@ -96,15 +96,15 @@ mod tests {
     use outlive_core::JobId;
     use serde_json::Value;
 
-    fn event(seq: u64, text: &str) -> InboxEvent {
+    fn event(seq: u64, text: &str) -> Event {
         let job = JobId::parse("1pzrj72dak").unwrap();
-        InboxEvent {
+        Event {
             event: EventId {
                 source: job.clone(),
                 seq,
                 incarnation: None,
             },
-            kind: Kind::Ended,
+            kind: EventKind::Ended,
             job,
             session: Label::parse("s").ok(),
             task: None,
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn many_events_fit_the_budget_and_each_has_its_line() {
         let long = format!("Job {} ended.\n{}", "ä".repeat(300), "x\n".repeat(1000));
-        let events: Vec<InboxEvent> = (0..MAX_EVENTS_HOOK as u64)
+        let events: Vec<Event> = (0..MAX_EVENTS_HOOK as u64)
             .map(|seq| event(seq, &long))
             .collect();
         let text = news(&events, 3, Path::new("/p"));
@@ -150,7 +150,7 @@ mod tests {
         assert!(text.chars().count() <= BUDGET);
         assert!(text.contains("What is cut here"));
         let mut posted = event(1, &"ß".repeat(3 * BUDGET));
-        posted.kind = Kind::Delegation;
+        posted.kind = EventKind::Delegation;
         let text = news(&[posted], 0, Path::new("/p"));
         assert!(text.ends_with("cut here: /p/ID/post.json"), "{text}");
     }

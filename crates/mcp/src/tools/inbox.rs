@@ -5,7 +5,7 @@ use crate::call::{Call, WaitResult, seconds};
 use crate::reply::{Refused, Reply};
 use outlive::api::event::Event;
 use outlive::defaults::MAX_EVENTS_TAKEN;
-use outlive::inbox::{Delivery, EventId, InboxEvent, Selection};
+use outlive::inbox::{Delivery, EventId, Selection};
 use outlive::verbs::inbox::{self, Waiter};
 use outlive::{agree, clock};
 use schemars::JsonSchema;
@@ -99,7 +99,7 @@ fn take(call: &Call, limit: Duration) -> Result<Delivery, outlive::Error> {
         })
 }
 
-fn text(events: &[InboxEvent], more: usize, hold: bool) -> String {
+fn text(events: &[Event], more: usize, hold: bool) -> String {
     if events.is_empty() {
         return "No new events.".to_owned();
     }

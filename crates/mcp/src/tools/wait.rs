@@ -5,7 +5,7 @@ use crate::answer::Glance;
 use crate::call::{Call, WaitResult, seconds};
 use crate::reply::{Refused, Reply};
 use crate::words;
-use outlive::inbox::Kind;
+use outlive::inbox::EventKind;
 use outlive::verbs::list::StateFilter;
 use outlive::verbs::wait::{self, Until, WaitFor, Waited};
 use outlive::{Error, JobId};
@@ -160,8 +160,8 @@ pub fn heard<A>(mut reply: Reply<A>, waited: Waited, what: WaitFor) -> Reply<A> 
     let kind = match what {
         WaitFor::Match | WaitFor::Quiet => return reply,
         WaitFor::End => None,
-        WaitFor::Ready => Some(Kind::Ready),
-        WaitFor::Input => Some(Kind::AwaitingInput),
+        WaitFor::Ready => Some(EventKind::Ready),
+        WaitFor::Input => Some(EventKind::AwaitingInput),
     };
     for (job, met) in waited.jobs.iter().zip(&waited.met) {
         if let (Some(kind), true) = (kind, *met) {

@@ -8,7 +8,7 @@ use crate::moment::{self, ahead};
 use crate::random;
 use crate::verbs::post::{self, NewPost};
 use crate::verbs::prune::{self, Prune};
-use outlive_core::notice::Kind;
+use outlive_api::event::EventKind;
 use outlive_core::{Incarnation, JobId, Label, Spec};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -193,7 +193,7 @@ impl World {
         let asked = NewPost {
             session: label(session),
             task: None,
-            kind: Kind::Delegation,
+            kind: EventKind::Delegation,
             data: serde_json::json!({"goal": session}),
             id: Some(job()),
         };
