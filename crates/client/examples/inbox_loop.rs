@@ -1,6 +1,7 @@
 //! A harness that starts several jobs for its session and handles each end as it comes, without polling.
 //!
 //! `cargo run -p outlive --example inbox_loop`
+#![forbid(unsafe_code)]
 
 use outlive::inbox::Selection;
 use outlive::{Error, Outlive, Run};

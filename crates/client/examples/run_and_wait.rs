@@ -1,6 +1,7 @@
 //! Start a command, wait for its end, and show how it ended.
 //!
 //! `cargo run -p outlive --example run_and_wait`
+#![forbid(unsafe_code)]
 
 use outlive::{Error, Outlive, Run};
 

@@ -1,6 +1,7 @@
 //! Jobs of a session of one's own, and what is hidden in the answers.
 //!
 //! `cargo run -p outlive --example session_and_redaction`
+#![forbid(unsafe_code)]
 
 use outlive::{Error, Outlive, Run};
 
