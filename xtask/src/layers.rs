@@ -43,7 +43,7 @@ const LAYERS: [Layer; 14] = [
     // The keeper stays small.
     Layer {
         name: "outlive-keeper",
-        inside: &["outlive-core", "outlive-sys"],
+        inside: &["outlive-api", "outlive-core", "outlive-sys"],
         outside: Some(&[
             "memchr",
             "regex-automata",

@@ -53,7 +53,8 @@ pub struct Event {
     pub task: Option<Label>,
     /// When it happened.
     pub at: Timestamp,
-    /// 1 the first time it is delivered, then 2, 3, and so on. 0 if it was only looked at.
+    /// 1 the first time it is delivered, then 2, 3, and so on. 0 if it was only looked at, and in what a doorbell
+    /// gets.
     #[serde(default)]
     pub attempt: u32,
     /// Why it is delivered for the last time, if it is. It was never acknowledged.

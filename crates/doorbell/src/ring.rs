@@ -3,7 +3,10 @@
 use crate::error::{Error, NotRung};
 use crate::event::Event;
 use crate::{desktop, program, webhook};
+use outlive::api::event::{self, EventKind};
 use outlive::config::{Bell, Config, Kind};
+use outlive::inbox::EventId;
+use outlive::{JobId, Timestamp};
 use outlive_sys::clock;
 
 /// Rings a configured doorbell once.
@@ -35,17 +38,30 @@ pub(crate) fn ring_bell(bell: &Bell, json: &[u8]) -> Result<(), NotRung> {
 /// An event for testing a doorbell: like the end of a job called `test`.
 pub fn sample(name: &str) -> Vec<u8> {
     let now = clock::wall_ms();
-    serde_json::json!({
-        "event": format!("test:{now}"),
-        "kind": "ended",
-        "job": "test",
-        "session": null,
-        "at": outlive_core::Timestamp::from_unix_ms(now),
-        "data": { "test": true, "outcome": { "kind": "exited", "code": 0 }, "exit_code": 0 },
-        "text": format!("A test of the doorbell {name}\nNo job has ended; somebody ran `outlive doorbell test`."),
-    })
-    .to_string()
-    .into_bytes()
+    let job = JobId::parse("test").expect("`test` is a valid id");
+    let event = event::Event {
+        event: EventId {
+            source: job.clone(),
+            seq: now,
+            incarnation: None,
+        },
+        kind: EventKind::Ended,
+        job,
+        session: None,
+        task: None,
+        at: Timestamp::from_unix_ms(now),
+        attempt: 0,
+        last: None,
+        data: serde_json::json!({
+            "test": true,
+            "outcome": { "kind": "exited", "code": 0 },
+            "exit_code": 0,
+        }),
+        text: format!(
+            "A test of the doorbell {name}\nNo job has ended; somebody ran `outlive doorbell test`."
+        ),
+    };
+    serde_json::to_vec(&event).expect("an event has only string keys")
 }
 
 fn no_such(config: &Config, name: &str) -> Error {
@@ -72,6 +88,8 @@ mod tests {
     #[test]
     fn the_sample_parses_as_an_event() {
         let sample = sample("ops");
+        let full: event::Event = serde_json::from_slice(&sample).expect("an event of the contract");
+        assert_eq!(full.kind, EventKind::Ended);
         let event = Event::parse(&sample).expect("is one");
         assert!(event.id.starts_with("test:"), "{event:?}");
         assert!(event.text.contains("ops"), "{event:?}");

@@ -11,6 +11,7 @@ use crate::hooks::Hook;
 use crate::supervise::keeper::Keeper;
 use crate::supervise::kept_job::KeptJob;
 use crate::supervise::stopping::Stop;
+use outlive_api::event::EventKind;
 use outlive_core::doorbell::{self, Doorbell, RingState};
 use outlive_core::event::Event;
 use outlive_core::next_step::Reader;
@@ -19,7 +20,6 @@ use outlive_core::units::show_duration;
 use outlive_core::{BootTime, State, words};
 use outlive_sys::file;
 use outlive_sys::process::Status;
-use serde_json::json;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::process::Command;
@@ -187,17 +187,20 @@ fn event(job: &KeptJob) -> io::Result<File> {
     if let Some(command) = &spec.redacted_command {
         data.command.clone_from(command);
     }
-    let event = json!({
-        "event": spec.event(seq),
-        "kind": "ended",
-        "job": spec.id,
-        "session": spec.session,
-        "at": at.timestamp(),
-        "data": data,
-        "text": words::end_sentence(spec, end, Reader::Shell),
-    });
+    let event = outlive_api::event::Event {
+        event: spec.event(seq),
+        kind: EventKind::Ended,
+        job: spec.id.clone(),
+        session: spec.session.clone(),
+        task: spec.task.clone(),
+        at: at.timestamp(),
+        attempt: 0,
+        last: None,
+        data: serde_json::to_value(data)?,
+        text: words::end_sentence(spec, end, Reader::Shell),
+    };
     let mut file = file::in_memory("outlive-event")?;
-    file.write_all(event.to_string().as_bytes())?;
+    file.write_all(&serde_json::to_vec(&event)?)?;
     file.rewind()?;
     Ok(file)
 }

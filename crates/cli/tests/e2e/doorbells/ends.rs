@@ -1,6 +1,8 @@
 //! `--on-end` runs once for every kind of end.
 
 use super::{Heard, command_bell, configure, end_of, standing, until_stands};
+use outlive::api::event::Event;
+use outlive::api::event_data::{Ended, OfJob};
 use outlive_testkit::checks::every;
 use outlive_testkit::environment::behind;
 use outlive_testkit::processes::{is_alive, kill_for_good, pid_in};
@@ -67,6 +69,8 @@ fn on_end_runs_once_for_every_end() {
         world.until_over("job");
         let [event] = heard.events().try_into().unwrap();
         let event: Value = event;
+        serde_json::from_value::<Event>(event.clone()).expect("an event of the contract");
+        serde_json::from_value::<OfJob<Ended>>(event["data"].clone()).expect("the data of an end");
         assert_eq!(event["event"], end_of(&world, "job").as_str());
         assert_eq!(event["kind"], "ended");
         assert_eq!(
