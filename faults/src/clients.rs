@@ -176,7 +176,7 @@ impl Verb {
     fn check(self, world: &World, ran: &Ran, at: usize, cleared: &Cleared) -> Result<(), String> {
         let kind = self.kind();
         if !matches!(ran.code, 0 | 137 | 143) {
-            return Err("it failed".to_owned());
+            return Err("the verb failed".to_owned());
         }
         if self == Verb::Prune {
             let past = Past {
@@ -200,13 +200,13 @@ impl Verb {
         };
         match (self, heard) {
             (Verb::OwnWait, Heard::All) if ran.bytes.is_empty() => {
-                return Err("its session counts as told, and it was not".to_owned());
+                return Err("its session counts as told, but was told nothing".to_owned());
             }
             (Verb::Ack, Heard::Nothing) if ran.code == 0 => {
-                return Err("it is said to be acked".to_owned());
+                return Err("the ack was confirmed but is not recorded".to_owned());
             }
             (Verb::OwnWait | Verb::Ack, _) | (_, Heard::Nothing) => {}
-            (_, Heard::All) => return Err("nobody acked it".to_owned()),
+            (_, Heard::All) => return Err("it counts as acked, but nobody acked it".to_owned()),
         }
         if heard == Heard::Nothing {
             // The consumer that claimed the events is dead, so its claim expires.

@@ -155,7 +155,7 @@ fn has_ended(
     match is_right {
         true => Ok(()),
         false => Err(format!(
-            "{id} should have ended with {how:?} by {by} within {most_ms} ms, and came to {job}"
+            "{id} should have ended with {how:?} by {by} within {most_ms} ms, but shows {job}"
         )),
     }
 }
@@ -167,7 +167,9 @@ fn full(world: &World, image: &Image) -> Result<(), String> {
         .iter()
         .find(|check| check["name"] == "reserved space");
     if reserved.is_none_or(|check| check["verdict"] != "good") {
-        return Err(format!("doctor expects less of this disk: {reserved:?}"));
+        return Err(format!(
+            "doctor does not rate this disk as good: {reserved:?}"
+        ));
     }
     let begun = clock::boot_ms();
     start_waiting(world, "ends")?;
@@ -227,7 +229,7 @@ fn read_only(world: &World, _: &Image) -> Result<(), String> {
     let told = world.try_json(&["inbox", "--session", "s", "--json"])?;
     match told["events"].as_array().map(Vec::len) {
         Some(2) => Ok(()),
-        _ => Err(format!("both ends are still to be told: {told}")),
+        _ => Err(format!("the inbox should have both ends: {told}")),
     }
 }
 
@@ -260,7 +262,7 @@ fn failing(world: &World, image: &Image) -> Result<(), String> {
     let stopped = promptly(world, &["stop", "stopped"])?;
     if stopped.code != 125 {
         return Err(format!(
-            "a stop that cannot be recorded is no success: {stopped}"
+            "a stop that cannot be recorded must fail: {stopped}"
         ));
     }
     is_clear(&stopped, &["stop"])?;
@@ -274,7 +276,7 @@ fn failing(world: &World, image: &Image) -> Result<(), String> {
         let job = world.try_json(&["show", id, "--json"])?;
         // Newer kernels keep the exit status, so the right exit code may be known.
         if job["outcome"]["kind"] != "lost" && job["exit_code"] != code {
-            return Err(format!("nobody saw {id} end like this: {job}"));
+            return Err(format!("the outcome of {id} is wrong: {job}"));
         }
     }
     Ok(())
@@ -323,7 +325,7 @@ fn frozen(world: &World, _: &Image) -> Result<(), String> {
     match stopped {
         // The stop either waited for the record or says that there is none yet.
         Ok(Ok(ran)) if ran.code == 0 || ran.code == 125 => is_clear(&ran, &["stop"])?,
-        other => return Err(format!("the stop came to {other:?}")),
+        other => return Err(format!("the stop gave {other:?}")),
     }
     world.try_outlive(&[
         "wait",
@@ -343,7 +345,7 @@ fn frozen(world: &World, _: &Image) -> Result<(), String> {
         let at = ended_at(world, id);
         if at.is_none_or(|at| at > ended_ms + 500) {
             return Err(format!(
-                "{id} had ended by {ended_ms} and is said to have at {at:?} (ms since boot)"
+                "{id} had ended before {ended_ms}, but the record says {at:?} (ms since boot)"
             ));
         }
     }

@@ -118,7 +118,9 @@ fn output(world: &World, kind: &Kind, ended: &Value, allowed: Allowed) -> Result
         let complete = &ended["output"]["complete"];
         return match *complete == output.len().eq(&expected.len()) || *complete == false {
             true => Ok(()),
-            false => Err(format!("a part of the output is said to be all: {ended}")),
+            false => Err(format!(
+                "an incomplete output is reported as complete: {ended}"
+            )),
         };
     }
     let gaps = gaps(world);

@@ -224,7 +224,7 @@ impl Case<'_> {
 /// The state of a home after a power loss.
 struct After<'a> {
     blobs: PathBuf,
-    /// The boot ID of this machine. It is replaced in the files, because the machine is said to have been restarted.
+    /// The boot ID of this machine. It is replaced in the files, because a power loss restarts the machine.
     boot: String,
     tree: &'a Tree,
 }

@@ -54,7 +54,7 @@ impl Recorder {
             false if calls::may_change_files(call.number) => None,
             false => return,
         };
-        // These two are read before the home. So a step never claims less than was true when the home was read.
+        // These two are read before the home. So what they say was already true when the home was read.
         let (is_told, has_run) = (self.to.join("told").exists(), self.has_run());
         let tree = self.look();
         let synced = synced.filter(|node| tree.contains_key(node));

@@ -127,8 +127,12 @@ impl Strike {
         match (launched.code == 0, is_started) {
             (true, true) | (false, false) => Ok(()),
             (false, true) if is_victim => Ok(()),
-            (true, false) => Err("a job that was not started is said to be".to_owned()),
-            (false, true) => Err("a job that was started is said not to be".to_owned()),
+            (true, false) => {
+                Err("the launcher reports a start, but the job was not started".to_owned())
+            }
+            (false, true) => {
+                Err("the launcher reports a failed start, but the job was started".to_owned())
+            }
         }
     }
 
@@ -139,7 +143,7 @@ impl Strike {
         };
         match says_so {
             true => invariants::check_never_was(world, self.kind()),
-            false => Err("a launch that failed does not say so".to_owned()),
+            false => Err("a failed launch does not report that it failed".to_owned()),
         }
     }
 

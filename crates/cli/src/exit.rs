@@ -1,4 +1,4 @@
-//! Exit codes, and failures on their way to one.
+//! Exit codes, and how failures become exit codes.
 
 use crate::hints;
 use crate::json;
@@ -9,22 +9,22 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-/// What a run of the program ends with. README and `--help` show the same table.
+/// How the program exits. README and `--help` show the same table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// What was asked was done.
+    /// The command succeeded.
     Success,
-    /// The job's own code, where the program stayed with a job until its end.
+    /// The exit code of the job, if the program waited for its end.
     Job(u8),
     /// The command line is wrong.
     Usage,
-    /// No job is the one that was named, or several are.
+    /// No job fits the given ID or name, or more than one does.
     NoSuchJob,
-    /// The time given for waiting was up; the job continues.
+    /// The time limit for waiting was reached; the job continues.
     OutOfTime,
-    /// Outlive failed, or nobody knows how the job ended.
+    /// Outlive failed, or the outcome of the job is unknown.
     Unknown,
-    /// The job's command exists and could not be executed.
+    /// The job's command exists, but it could not be executed.
     NotExecutable,
     /// The job's command was not found.
     NotFound,
@@ -45,7 +45,7 @@ const JOBS_OWN: &str =
     "the job's own, from `wait`, `run --wait` and `run --foreground` (128+n after signal n)";
 
 impl Exit {
-    /// The number that the program exits with.
+    /// The exit code as a number.
     pub fn code(self) -> u8 {
         match self {
             Exit::Success => 0,
@@ -59,7 +59,7 @@ impl Exit {
         }
     }
 
-    /// What it means, for the table.
+    /// The meaning of the code, for the table.
     fn meaning(self) -> &'static str {
         match self {
             Exit::Success | Exit::Job(_) => JOBS_OWN,
@@ -72,7 +72,7 @@ impl Exit {
         }
     }
 
-    /// The code of an ended job; one whose outcome nobody knows is never a success.
+    /// The exit code for an ended job. An unknown outcome is never a success.
     pub fn of(job: &Job) -> Exit {
         if let Some(Outcome::NotStarted { cause, .. }) = &job.outcome {
             return match cause {
@@ -107,13 +107,13 @@ impl From<Exit> for ExitCode {
 #[derive(Debug)]
 pub enum Failure {
     Outlive(Error),
-    /// What was asked for makes no sense on a command line.
+    /// The arguments are valid one by one, but not together or not in this situation.
     Usage(&'static str),
     Doorbell(outlive_doorbell::Error),
     Setup(outlive_kit::Error),
-    /// What was to be printed could not be.
+    /// The output could not be written.
     Output(io::Error),
-    /// A server could not begin, or go on.
+    /// A server could not start or could not continue.
     Server(io::Error),
 }
 
@@ -125,7 +125,7 @@ impl Failure {
             Failure::Usage(_) => Exit::Usage,
             Failure::Doorbell(error) if error.is_bad_input() => Exit::Usage,
             Failure::Setup(error) if error.is_bad_input() => Exit::Usage,
-            // Whoever read it has read enough.
+            // The reader closed the pipe because it has read enough.
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Success,
             Failure::Outlive(_)
             | Failure::Doorbell(_)
@@ -135,7 +135,7 @@ impl Failure {
         }
     }
 
-    /// What went wrong, for programs.
+    /// The failure as programs get it in JSON.
     fn for_programs(&self) -> failure::Failure {
         let code = match self {
             Failure::Outlive(error) => return hints::failure(error),
@@ -152,7 +152,7 @@ impl Failure {
         }
     }
 
-    /// Says why; as JSON too, where that is printed. `--quiet` is about notes, not errors.
+    /// Prints the reason on stderr, and with --json also as JSON. `--quiet` does not apply to errors.
     pub fn report(&self, json: bool) -> ExitCode {
         let exit = self.exit();
         if json && exit != Exit::Success {
@@ -161,7 +161,7 @@ impl Failure {
         if exit != Exit::Success {
             let text = self.to_string();
             let text = outlive::visible(&text);
-            // Nowhere is left to say it if this fails.
+            // If this fails, there is nowhere to report it.
             let _ =
                 io::Write::write_all(&mut io::stderr(), format!("outlive: {text}\n").as_bytes());
         }
@@ -169,9 +169,9 @@ impl Failure {
     }
 }
 
-/// Prints a failure where an answer would be.
+/// Prints a failure as JSON on stdout, in the place of an answer.
 pub fn print_json(error: failure::Failure) {
-    // Nowhere is left to say it if this fails.
+    // If this fails, there is nowhere to report it.
     if let Ok(line) = json::line(&ErrorReply { error }) {
         let _ = io::Write::write_all(&mut io::stdout(), line.as_bytes());
     }

@@ -1,4 +1,4 @@
-//! What to do about a failure, for somebody at the command line.
+//! Hints for the command line: what a person can do about a failure.
 
 use outlive::Error;
 use outlive::api::failure::Failure;
@@ -6,7 +6,7 @@ use outlive::verbs::wait::WaitFor;
 
 const OWN_HOME: &str = "set OUTLIVE_HOME to a directory of your own";
 
-/// The next step, if one is known.
+/// The next step after this failure, if there is a known one.
 pub fn hint(error: &Error) -> Option<String> {
     let hint = match error {
         Error::NoSuchJob(_) => "`outlive list --limit all` shows every job",
@@ -52,7 +52,7 @@ fn never_comes(what: WaitFor) -> Option<String> {
     Some(format!("start it with {option}"))
 }
 
-/// An error and what to do about it, in one line.
+/// An error and its hint, in one line.
 pub fn with_hint(error: &Error) -> String {
     match hint(error) {
         Some(hint) => format!("{error}; {hint}"),
@@ -60,7 +60,7 @@ pub fn with_hint(error: &Error) -> String {
     }
 }
 
-/// An error as JSON has it.
+/// An error and its hint, as they are printed in JSON.
 pub fn failure(error: &Error) -> Failure {
     Failure {
         hint: hint(error),

@@ -70,7 +70,10 @@ fn output_is_exact_or_what_is_missing_is_said() {
     assert!(!holds(&part, Allowed::Exact), "all is there");
     fs::write(&path, &(kind.output)()[..9]).unwrap();
     assert!(holds(&part, Allowed::Lost) && !holds(&part, Allowed::Exact));
-    assert!(!holds(&ended, Allowed::Lost), "a part is said to be all");
+    assert!(
+        !holds(&ended, Allowed::Lost),
+        "an incomplete output is reported as complete"
+    );
     fs::write(&path, [(kind.output)(), (kind.output)()].concat()).unwrap();
     assert!(!holds(&ended, Allowed::Lost), "it is doubled");
 }

@@ -177,7 +177,7 @@ fn is_exact(world: &World, case: &Case, last: usize, ended: &Value) -> Result<()
     // Before Linux 6.15 the kernel reports the exit status only to the parent.
     let may_be_lost = !offers::exit_records().map_err(|error| error.to_string())?;
     if ended["outcome"]["code"] != CODE && !(may_be_lost && ended["outcome"]["kind"] == "lost") {
-        return Err(format!("it came to {ended}"));
+        return Err(format!("the job ended wrongly: {ended}"));
     }
     same(
         "output.complete",
@@ -202,7 +202,7 @@ fn is_exact(world: &World, case: &Case, last: usize, ended: &Value) -> Result<()
     };
     let keepings: Vec<String> = events.iter().filter_map(how).collect();
     if keepings.iter().any(|how| how == "adopted") {
-        return Err(format!("nobody was left to keep it: {keepings:?}"));
+        return Err(format!("both keepers were lost: {keepings:?}"));
     }
     let ends = events.iter().filter(|(kind, _)| kind == "ended").count();
     same("ends in the journal", ends, 1)?;

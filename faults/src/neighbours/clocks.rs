@@ -117,7 +117,7 @@ impl Jumping {
 fn lasted(job: &Value, at_least_ms: u64) -> Result<(), String> {
     match job["duration_ms"].as_u64() {
         Some(ms) if (at_least_ms..at_least_ms + 20_000).contains(&ms) => Ok(()),
-        other => Err(format!("it is said to have lasted {other:?} ms: {job}")),
+        other => Err(format!("the recorded duration is {other:?} ms: {job}")),
     }
 }
 
@@ -135,7 +135,7 @@ fn timeout(world: &Jumping, by: i64) -> Result<(), String> {
     world.jump(by)?;
     let job = world.wait()?;
     if job["ended_by"] != "timeout" {
-        return Err(format!("it came to {job}"));
+        return Err(format!("the job ended wrongly: {job}"));
     }
     lasted(&job, 700)
 }
@@ -156,7 +156,7 @@ fn stop(world: &Jumping, by: i64) -> Result<(), String> {
         .wait_with_output()
         .map_err(|error| error.to_string())?;
     if !stopped.status.success() || job["outcome"]["signal"] != "SIGKILL" {
-        return Err(format!("it came to {job}"));
+        return Err(format!("the job ended wrongly: {job}"));
     }
     lasted(&job, 500)
 }
@@ -208,7 +208,9 @@ fn retention(world: &Jumping, by: i64) -> Result<(), String> {
     let listed = world.try_json(&["list", "--state", "all", "--json"])?;
     match listed["jobs"].as_array().map_or(0, Vec::len) {
         0 => Ok(()),
-        _ => Err(format!("what is old enough stays: {listed}")),
+        _ => Err(format!(
+            "jobs that are old enough were not removed: {listed}"
+        )),
     }
 }
 

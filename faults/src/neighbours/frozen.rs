@@ -107,7 +107,7 @@ fn run_verbs(context: &Context) -> Tried {
         let ended = ended(&world, job::ID)?;
         match ended["outcome"]["code"] == 6 {
             true => Ok(()),
-            false => Err(format!("it came to {ended}")),
+            false => Err(format!("the job ended wrongly: {ended}")),
         }
     })
 }
@@ -133,7 +133,9 @@ fn verbs(world: &World) -> Result<(), String> {
     }
     match shown["state"] == "running" && shown["keeper_silent"] == true {
         true => Ok(()),
-        false => Err(format!("what is not known is said: {shown}")),
+        false => Err(format!(
+            "the suspended keeper is not reported as silent: {shown}"
+        )),
     }
 }
 

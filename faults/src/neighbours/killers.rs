@@ -118,7 +118,7 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
         Victim::Marked => is_killed || is_hung_up || is("lost"),
     };
     if !is_right {
-        return Err(format!("it came to {ended}"));
+        return Err(format!("the job ended wrongly: {ended}"));
     }
     if is_own && ended["output"]["complete"] == true {
         let newline = if case.options == ["--pty"] {

@@ -67,7 +67,7 @@ fn interfere(world: &World, is_over: &AtomicBool) -> Result<(), String> {
             code => code == 125 && stopped.stderr.contains("kept on"),
         };
         if !is_right {
-            return Err(format!("a stop from there came to {stopped}"));
+            return Err(format!("a stop from the other namespace gave {stopped}"));
         }
         for args in [
             &["list"][..],
@@ -90,6 +90,6 @@ fn judge(ran: &Ran) -> Result<(), String> {
     match job["state"].as_str() {
         Some("unreachable") => Ok(()),
         Some("ended") if job["outcome"]["kind"] != "lost" => Ok(()),
-        _ => Err(format!("from there it is said to be {job}")),
+        _ => Err(format!("the other namespace shows {job}")),
     }
 }

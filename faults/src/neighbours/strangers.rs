@@ -130,6 +130,6 @@ fn judge(ran: &Ran, whose: &str, may_be_lost: bool) -> Result<(), String> {
     };
     match is_right {
         true => Ok(()),
-        false => Err(format!("it came to {job}")),
+        false => Err(format!("the job ended wrongly: {job}")),
     }
 }

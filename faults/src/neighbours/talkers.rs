@@ -116,7 +116,7 @@ fn run_output(context: &Context) -> Tried {
         look(&world)?;
         let ended = ended(&world, "job")?;
         if ended["outcome"]["code"] != 6 || ended["output"]["complete"] != true {
-            return Err(format!("it came to {ended}"));
+            return Err(format!("the job ended wrongly: {ended}"));
         }
         let bytes = ended["output"]["bytes"].as_u64();
         if talk.bytes.is_some() && bytes != talk.bytes {
@@ -215,7 +215,7 @@ fn run_descriptors(context: &Context) -> Tried {
         ])?;
         let ended = ended(&world, "job")?;
         if ended["outcome"]["code"] != 6 {
-            return Err(format!("it came to {ended}"));
+            return Err(format!("the job ended wrongly: {ended}"));
         }
         bystander_is_unharmed(&world)?;
         nothing_is_left(&world)?;

@@ -147,7 +147,9 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
     let waited = world.try_outlive(&["wait", "job", "--timeout", "10s"])?;
     is_clear(&waited, "wait")?;
     if waited.code == 0 {
-        return Err(format!("an end with 7 is told as a success: {waited}"));
+        return Err(format!(
+            "the job ended with 7 and is reported as a success: {waited}"
+        ));
     }
     true_or_unknown(&world)?;
     let stopped = world.try_outlive(&["stop", "job", "--grace", "100ms"])?;
@@ -185,7 +187,7 @@ fn while_it_runs(world: &World) -> Result<(), String> {
         let ran: Ran = world.try_outlive(args)?;
         is_clear(&ran, args[0])?;
         if args[0] == "wait" && ran.code == 0 {
-            return Err(format!("a job that runs is told as a success: {ran}"));
+            return Err(format!("a running job is reported as a success: {ran}"));
         }
     }
     Ok(())
@@ -206,6 +208,6 @@ fn true_or_unknown(world: &World) -> Result<(), String> {
     };
     match is_true {
         true => Ok(()),
-        false => Err(format!("this was not its end: {outcome}")),
+        false => Err(format!("the reported outcome is wrong: {outcome}")),
     }
 }

@@ -87,7 +87,7 @@ impl Answers {
             },
             None => false,
         };
-        same("what is said of it is so", is_fair, true)
+        same("the answer about the job is true", is_fair, true)
             .map_err(|loss| format!("{loss}: {:?}", self.shown))
     }
 }

@@ -154,7 +154,7 @@ fn attempt(world: &World, user: User, pids: &Pids, case: Case) -> Result<(), Str
             let ran = Ran::try_of(command.args(VERBS[place]))?;
             match ran.code == 125 && ran.stderr.contains("another user") {
                 true => Ok(()),
-                false => Err(format!("it was not refused for whose it is: {ran}")),
+                false => Err(format!("it was not refused because of the owner: {ran}")),
             }
         }
         Case::Connect => could_not(connect(world, user)?),
@@ -181,8 +181,8 @@ fn connect(world: &World, user: User) -> Result<Ran, String> {
 
 fn could_not(ran: Ran) -> Result<(), String> {
     match ran.code {
-        0 => Err(format!("that could be done: {ran}")),
-        126 | 127 => Err(format!("that could not be tried: {ran}")),
+        0 => Err(format!("the attack succeeded: {ran}")),
+        126 | 127 => Err(format!("the attack could not be tried: {ran}")),
         _ => Ok(()),
     }
 }
@@ -193,7 +193,7 @@ fn end(world: &World) -> Result<(), String> {
     let ran = world.try_outlive(&["wait", "job", "--timeout", "30s"])?;
     let output = fs::read(world.job_dir("job").join("output")).unwrap_or_default();
     if ran.code != 3 || output != b"secret\ndone\n" {
-        return Err(format!("the job came to {ran}, {output:?}"));
+        return Err(format!("the job was affected: {ran}, {output:?}"));
     }
     try_until("nothing is left running", || world.processes().is_empty())?;
     nothing_is_left(world)

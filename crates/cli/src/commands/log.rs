@@ -134,7 +134,7 @@ impl Args {
     }
 }
 
-/// How much text is read at most unless --budget says otherwise. It is held in memory.
+/// How much text is shown at most without --budget. It is held in memory.
 const MOST_TEXT: usize = 64 * 1024 * 1024;
 /// Longer lines are shortened, except with --raw.
 const LONGEST_LINE: usize = 16 * 1024;

@@ -1,4 +1,4 @@
-//! What help, documents and tool descriptions say of defaults is what `outlive::defaults` says.
+//! The defaults in the help, the documents and the tool descriptions are those of `outlive::defaults`.
 
 use crate::mcp::client::Client;
 use outlive::defaults;

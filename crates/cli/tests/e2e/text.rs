@@ -199,7 +199,7 @@ fn a_preview_counts_what_it_leaves_out_of_a_line() {
         let text = world.outlive(&["show", &id]).stdout;
         assert!(text.ends_with(&json), "{text}");
         let line = json.lines().find(|line| line.contains("left out"));
-        let line = line.unwrap_or_else(|| panic!("nothing is said of {size}: {json}"));
+        let line = line.unwrap_or_else(|| panic!("no line for {size}: {json}"));
         let (_, after) = line.split_once('[').unwrap();
         let (count, _) = after.split_once(' ').unwrap();
         let count: usize = count.replace(',', "").parse().unwrap();

@@ -134,7 +134,7 @@ fn keepers_killed_before_they_free_space_keep_the_bound() {
                 assert!(used <= most(max), "{used} bytes of {} on disk", most(max));
             }
             let came = size() - before;
-            assert!(came > max / 2, "{came} bytes came to so many keepers");
+            assert!(came > max / 2, "these keepers stored only {came} bytes");
             assert_eq!(world.show("x")["state"], "running");
             assert_eq!(world.wait("x")["output"]["bytes"], 100_000_000);
         },

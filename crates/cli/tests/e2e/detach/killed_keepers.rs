@@ -88,7 +88,7 @@ fn a_keeper_killed_between_output_and_log_loses_no_byte() {
         assert_eq!(read(&log), "before\none\ntwo\n", "{hook}");
         assert_eq!(world.output("d"), b"one\ntwo\n");
         // If the keeper was killed after it wrote the end, `wait` returned before the new keeper was recorded.
-        until("its heir has said so", || {
+        until("the new keeper is recorded", || {
             world.events("d", "kept").len() == 2
         });
     }

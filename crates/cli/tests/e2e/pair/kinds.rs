@@ -210,8 +210,8 @@ impl Cell {
     /// Checks that the keeper came to the hook if it must, and did not if it must not.
     pub fn assert_happened(&self, what: &str, happened: bool) {
         match self.comes {
-            Always => assert!(happened, "{what}: never came to the hook"),
-            Never => assert!(!happened, "{what}: came to the hook"),
+            Always => assert!(happened, "{what}: the keeper never came to the hook"),
+            Never => assert!(!happened, "{what}: the keeper came to the hook"),
             Perhaps => {}
         }
     }

@@ -82,7 +82,7 @@ fn a_standby_killed_at_any_hook_loses_and_doubles_no_input() {
             });
             assert!(
                 keeper.is_some() || *hook == "Closed",
-                "never came to the hook"
+                "the keeper never came to the hook"
             );
             let id = job.join().unwrap();
             assert_eq!(keepings(&world, &id), ["launched"]);

@@ -37,7 +37,7 @@ fn lines_arrive_once_though_killed(victim: impl Fn(&World, &str) -> i32 + Sync) 
             });
             // The kill comes after a different number of lines in each round.
             let arrived = u64::from(round % 8);
-            until("so many arrived", || {
+            until("the lines before the kill arrived", || {
                 fs::read(go(&world)).is_ok_and(|got| got.len() as u64 / 7 >= arrived)
                     || arrived == 0
             });

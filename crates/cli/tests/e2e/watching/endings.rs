@@ -22,7 +22,10 @@ fn a_wait_for_a_job_that_ends_first_fails_as_the_job_does() {
         let_go(&world);
         let ran = Ran::end_of(waiter);
         assert_eq!(ran.code, expected, "{ran:?}");
-        assert!(ran.stdout.contains("exited"), "it is said how: {ran:?}");
+        assert!(
+            ran.stdout.contains("exited"),
+            "the outcome is not printed: {ran:?}"
+        );
         // A later client gets the same answer.
         assert_eq!(
             world.outlive(&["wait", &id, "--for", "ready"]).code,

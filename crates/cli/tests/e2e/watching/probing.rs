@@ -25,7 +25,7 @@ fn begin(world: &World) -> (String, i32) {
     let port = free_port();
     let script = format!("{WAITS} {}", server(port, 200));
     let id = run(world, &["--ready", &format!("port:{port}")], &script);
-    until("somebody looks", || probes(world).len() == 1);
+    until("a probe runs", || probes(world).len() == 1);
     let probe = probes(world)[0];
     assert_eq!(blocked_signals(probe), NONE_BLOCKED);
     (id, probe)
@@ -37,7 +37,7 @@ fn assert_becomes_ready(world: &World, id: &str) {
     let ran = world.outlive(&["wait", id, "--for", "ready", "--timeout", "20s"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(world.events(id, "ready"), [Value::Null]);
-    until("nobody looks any more", || probes(world).is_empty());
+    until("no probe is left", || probes(world).is_empty());
     world.ok(&["stop", id]);
     assert_eq!(world.events(id, "ready"), [Value::Null]);
     world.until_nothing_runs();
@@ -48,10 +48,10 @@ fn the_next_keeper_probes_when_one_is_killed_while_probing() {
     let world = World::new();
     let (id, probe) = begin(&world);
     kill_for_good(world.pair(&id).keeper);
-    until("its looker is gone", || {
+    until("its probe is gone", || {
         process::stat(probe).is_none_or(|stat| stat.is_zombie())
     });
-    until("another looks", || probes(&world).len() == 1);
+    until("another probe runs", || probes(&world).len() == 1);
     assert_eq!(keepings(&world, &id), ["launched", "taken_over"]);
     until("nobody was told", || inbox_of(&world, "ready").is_empty());
     assert_becomes_ready(&world, &id);
@@ -62,12 +62,12 @@ fn an_adopting_keeper_probes_too() {
     let world = World::new();
     let (id, probe) = begin(&world);
     world.kill_both(&id);
-    until("their looker is gone", || {
+    until("their probe is gone", || {
         process::stat(probe).is_none_or(|stat| stat.is_zombie())
     });
     assert_eq!(probes(&world), [0; 0]);
     assert_eq!(world.show(&id)["ready"], false);
-    until("another looks", || probes(&world).len() == 1);
+    until("another probe runs", || probes(&world).len() == 1);
     assert_becomes_ready(&world, &id);
 }
 
@@ -77,7 +77,7 @@ fn a_killed_probe_is_replaced() {
     let world = World::new();
     let (id, probe) = begin(&world);
     kill_for_good(probe);
-    until("another looks", || {
+    until("another probe runs", || {
         probes(&world).iter().any(|pid| *pid != probe)
     });
     assert_becomes_ready(&world, &id);
@@ -106,10 +106,10 @@ fn an_ended_job_is_not_probed_though_processes_linger() {
         &["--ready", &format!("port:{port}")],
         &format!("sleep 60 & {WAITS}"),
     );
-    until("somebody looks", || probes(&world).len() == 1);
+    until("a probe runs", || probes(&world).len() == 1);
     let_go(&world);
     world.wait(&id);
-    until("nobody looks any more", || probes(&world).is_empty());
+    until("no probe is left", || probes(&world).is_empty());
     assert_eq!(world.show(&id)["lingering"], 1);
     assert_eq!(world.show(&id)["ready"], false);
 }

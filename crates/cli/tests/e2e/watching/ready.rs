@@ -86,7 +86,7 @@ fn a_job_is_ready_when_it_listens_on_its_port() {
     assert_is_not_ready(&world, &id);
     let_go(&world);
     assert_becomes_ready(&world, &id);
-    until("whoever looked is gone", || world.processes().len() == 3);
+    until("the probe is gone", || world.processes().len() == 3);
 }
 
 /// A server of another program does not make the job ready.
