@@ -6,18 +6,18 @@ use outlive_sys::hook;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     Keeper,
-    /// The standby of a keeper that died.
+    /// A standby that became the keeper because its keeper died.
     Heir,
 }
 
 /// A step a keeper has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
-    /// It acts, and has written nothing yet.
+    /// The process acts as keeper, and has written nothing yet.
     Begun,
-    /// A job that waited for its lock has it.
+    /// A job that waited for its lock has it now.
     TurnCame,
-    /// The leader is forked, and not yet in the journal.
+    /// The leader is forked, but not yet in the journal.
     Forked,
     Spawned,
     GateOpened,
@@ -28,9 +28,9 @@ pub enum Hook {
     /// There is a new standby, and the journal says so.
     NewStandby,
     Captured,
-    /// A write is accepted, which whoever sent it has not been told.
+    /// A write is accepted, but the client has not been told.
     InputAccepted,
-    /// The job's input is over, which whoever asked for it has not been told.
+    /// The job's input is closed, but the client that asked for it has not been told.
     InputEnded,
     /// A sign of the job is journaled.
     Noticed,
@@ -46,22 +46,22 @@ pub enum Hook {
     Reaped,
     /// A doorbell is being run.
     Ringing,
-    /// It has ended, which is not written down yet.
+    /// A doorbell has ended, but its result is not journaled yet.
     Rang,
-    /// That what lingered is gone is journaled.
+    /// The journal says that the lingering processes are gone.
     LingeringEnded,
     Closed,
     Retired,
 }
 
-/// The standby is about to make the job's names last.
+/// The standby is about to sync the job's names to the disk.
 pub fn standby_syncs() {
     if cfg!(debug_assertions) {
         hook::reach("standby", "Syncs");
     }
 }
 
-/// A keeper that looks for the job's processes has read its own children, and not yet theirs.
+/// A keeper that searches for the job's processes has read its own list of children, but not yet their lists.
 pub fn own_children_read() {
     if cfg!(debug_assertions) {
         hook::reach("walk", "OwnChildrenRead");

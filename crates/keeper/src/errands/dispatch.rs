@@ -26,7 +26,7 @@ pub(crate) struct Errands {
 enum Probe {
     #[default]
     NotSent,
-    /// It is at work, or has reported.
+    /// It runs, or it has reported.
     Sent,
 }
 
@@ -46,7 +46,7 @@ impl Errands {
         Ok(())
     }
 
-    /// Sends a probe if the job is to be asked whether it is ready.
+    /// Starts a probe if the job has a readiness check and no probe was started yet.
     fn send_probe(&mut self, job: &KeptJob) -> io::Result<()> {
         let is_asked_for = matches!(job.spec().ready, Some(Ready::Port(_) | Ready::Http(_)));
         let is_due = is_asked_for && job.is_running() && self.probe == Probe::NotSent;
@@ -57,7 +57,7 @@ impl Errands {
         Ok(())
     }
 
-    /// The probe found the job ready. What a full disk refuses is probed again.
+    /// The probe found the job ready. If this cannot be journaled (a full disk), the job is probed again.
     fn found_ready(&mut self, job: &mut KeptJob) -> io::Result<()> {
         if job.has_ended() {
             return Ok(());
@@ -88,7 +88,7 @@ impl Errands {
         }
     }
 
-    /// When the next process has used up its time.
+    /// When the next of these processes reaches its time limit.
     pub fn end_at(&self) -> Option<BootTime> {
         let ends = self.at_work.iter().filter_map(|errand| match errand.limit {
             TimeLimit::Until(at) => Some(at),
@@ -97,7 +97,7 @@ impl Errands {
         ends.min()
     }
 
-    /// Kills the processes that have used up their time.
+    /// Kills the processes that have exceeded their time limit.
     pub fn end_late(&mut self) {
         let now = clock::now();
         for errand in &mut self.at_work {
@@ -146,10 +146,10 @@ impl Keeper<'_> {
         let status = process::wait_for_child(pid)?;
         match (errand.task, status) {
             (Task::WaitForLock, Status::Exited { code: 0 }) => self.start_after_wait()?,
-            // It is sent again.
+            // It is started again.
             (Task::WaitForLock, _) => return Err(io::Error::other("waiting for the lock failed")),
             (Task::Probe, Status::Exited { code: 0 }) => self.errands.found_ready(&mut self.job)?,
-            // Somebody killed it, or it could not begin: another is sent.
+            // Somebody killed it, or it could not start. Another one is started.
             (Task::Probe, _) if !self.job.has_ended() => {
                 self.errands.probe = Probe::NotSent;
                 self.pause.begin(Paused::Work);

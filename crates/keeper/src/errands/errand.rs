@@ -25,7 +25,7 @@ pub fn mark(job: &[u8]) -> Vec<u8> {
     [job, SUFFIX].concat()
 }
 
-/// The mark of the job that a process with this mark works for, or is one of.
+/// The mark of the job that a process with this mark works for or belongs to.
 pub fn sender(mark: &[u8]) -> &[u8] {
     mark.strip_suffix(SUFFIX).unwrap_or(mark)
 }
@@ -35,7 +35,7 @@ pub fn sender(mark: &[u8]) -> &[u8] {
 pub enum Task {
     /// Wait until the job has its lock.
     WaitForLock,
-    /// See when the job is ready.
+    /// Find out when the job is ready.
     Probe,
     /// Ring the doorbell with this number in the spec.
     Doorbell(usize),
@@ -47,20 +47,20 @@ pub struct Errand {
     pub pid: i32,
     pub task: Task,
     pub limit: TimeLimit,
-    /// What it says about failing.
+    /// Its standard error, which says why it failed.
     words: File,
 }
 
-/// How long one may take.
+/// How long such a process may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeLimit {
     Unlimited,
     Until(BootTime),
-    /// It was ended because it took too long.
+    /// It was killed because it exceeded the limit.
     Exceeded,
 }
 
-/// The most that is told of what a failed one said.
+/// At most this many bytes of a failed process's standard error are reported.
 const WORDS: usize = 300;
 
 /// Starts a command for this job, with its mark.
@@ -92,7 +92,7 @@ impl Errand {
         })
     }
 
-    /// Ends it, and what it started.
+    /// Kills the process and its process group.
     pub fn kill(&self) {
         let _ = own::kill_group(self.pid);
         if let Ok(Some(process)) = PidFd::open(self.pid) {
@@ -100,26 +100,27 @@ impl Errand {
         }
     }
 
-    /// Ends it at once, and returns when it has.
+    /// Kills it, and returns when it has ended.
     pub fn call_off(&self) {
         self.kill();
         let _ = process::wait_for_child(self.pid);
     }
 
-    /// The end of what it said.
+    /// The end of its standard error.
     pub fn words(&self) -> String {
         let size = self.words.metadata().map_or(0, |metadata| metadata.len());
         let mut bytes = vec![0; size.min(WORDS as u64) as usize];
         let from = size - bytes.len() as u64;
         let _ = self.words.read_exact_at(&mut bytes, from);
         let text = String::from_utf8_lossy(&bytes);
-        // Where a character was cut.
+        // The cut may have split a character.
         text.trim_start_matches('\u{fffd}').trim().to_owned()
     }
 }
 
-/// Ends what a predecessor's doorbells are still at: they are rung again. What such a one has sent into a
-/// session of its own is not touched. They are children of this process, or anybody's if it is `orphaned`.
+/// Kills the doorbell processes that a predecessor started: this keeper rings those doorbells again. Processes that
+/// have moved to a session of their own are left alone. The doorbell processes are children of this process, or of any
+/// process if `orphaned`.
 pub fn end_inherited(job: &JobDir, orphaned: bool) -> io::Result<()> {
     let mark = mark(job.path().as_os_str().as_bytes());
     if orphaned {
@@ -127,15 +128,16 @@ pub fn end_inherited(job: &JobDir, orphaned: bool) -> io::Result<()> {
     }
     for pid in tree::children(own::pid())? {
         if is_sent(pid, &mark) {
-            // It leads its group, or is no errand but something that one left behind.
+            // The process leads its group. If not, it is a leftover of an errand, and this call fails.
             let _ = own::kill_group(pid);
         }
     }
     Ok(())
 }
 
-/// Ends each of them by itself: a group's number may be another's by the time it is used. What keeps the machine awake
-/// bears the mark too. It is in the group of the keeper that started it, where errands have groups of their own.
+/// Kills each process by itself, because a group number may be reused before the signal is sent. The helper that keeps
+/// the machine awake has the same mark. It is recognised by its group: it shares the group of the keeper that started
+/// it, while each errand has a group of its own.
 fn end_by_mark(mark: &[u8]) -> io::Result<()> {
     let is_errand = |pid| {
         let own_group = process::stat(pid).is_some_and(|stat| stat.group != stat.session);
@@ -154,15 +156,15 @@ fn end_by_mark(mark: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a process bears this mark and has not left for a session of its own.
+/// Whether a process has this mark and has not moved to a session of its own.
 fn is_sent(pid: i32, mark: &[u8]) -> bool {
     let has = process::started_with(pid, MARK).ok().flatten();
     has.is_some_and(|has| has == mark) && process::stat(pid).is_some_and(|stat| stat.session != pid)
 }
 
-/// This program, to do something for the job in this directory as long as this process lives.
+/// A command that runs this program for the job in this directory, for as long as this process lives.
 pub fn own_program(job: &JobDir, what: &str) -> Command {
-    // Through /proc, so that a program that was replaced by its update still finds itself.
+    // Through /proc, so that it works even if an update has replaced the program's file.
     let mut command = Command::new("/proc/self/exe");
     command
         .arg0("outlive-keeper")

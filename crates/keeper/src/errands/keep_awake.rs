@@ -7,14 +7,14 @@ use crate::errands::errand;
 use outlive_core::{JobDir, Spec};
 use std::process::{ChildStdin, Command, Stdio};
 
-/// As long as this is open, here or in a forked process, the machine is kept awake.
+/// The machine is kept awake as long as this is open, here or in a forked process.
 #[derive(Debug)]
 pub struct KeepAwake {
     _input: ChildStdin,
 }
 
 impl KeepAwake {
-    /// Starts the helper the spec names. A job is not refused for want of it.
+    /// Starts the helper that the spec names. If it cannot be started, the job runs without it.
     pub fn begin(job: &JobDir, spec: &Spec) -> Option<KeepAwake> {
         let (program, arguments) = spec.keep_awake.split_first()?;
         let mut command = Command::new(program.as_os_str());

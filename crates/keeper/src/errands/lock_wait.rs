@@ -46,7 +46,7 @@ impl NamedLock {
         })
     }
 
-    /// Takes the lock if it is free, and its last holder is not running unkept.
+    /// Takes the lock if it is free and no job that lost it with its keepers still runs.
     pub fn take(&self) -> io::Result<LockState> {
         match lock::take(self.file.try_clone()?)? {
             LockResult::Held => Ok(LockState::Held),
@@ -65,17 +65,17 @@ impl NamedLock {
     /// Writes this job's id into the file.
     pub fn sign(&self) -> io::Result<()> {
         let (_, id) = self.job.place()?;
-        // An heir has it already, and others may read it at any moment.
+        // A successor finds the id written already, and others may read the file at any moment.
         if holder(&self.file).as_ref() != Some(&id) {
-            // Best effort on a full disk: it is for people, and for the rare case above.
+            // Best effort on a full disk: the id is for people, and for a job that loses its lock while it runs.
             let _ = self.file.set_len(0);
             let _ = self.file.write_all_at(id.as_str().as_bytes(), 0);
         }
         Ok(())
     }
 
-    /// Has the lock again for a job that runs and lost it with its keepers, unless another job's keepers
-    /// took it meanwhile; those wait for this one.
+    /// Takes the lock again for a running job that lost it with its keepers. If another job's keepers took it
+    /// meanwhile, it stays theirs: they wait for this job.
     pub fn retake(&self) {
         let is_mine = self.file.try_clone().and_then(lock::take);
         if let (Ok(LockResult::Acquired(_)), None) = (is_mine, holder(&self.file)) {
@@ -83,7 +83,8 @@ impl NamedLock {
         }
     }
 
-    /// Lets the next one have it. What another job has, or had and may still run under, is left as it is.
+    /// Releases the lock for the next job. If another job has it, nothing happens. The id in the file is removed only
+    /// if it is this job's.
     pub fn release(&self) {
         let Ok(LockResult::Acquired(_)) = self.file.try_clone().and_then(lock::take) else {
             return;
@@ -96,8 +97,8 @@ impl NamedLock {
     }
 }
 
-/// Sleeps until the lock is the keepers' of this job: the whole life of a process that waits for it.
-/// Its standard input is the lock's file.
+/// Sleeps until this job's keepers have the lock. This is all that the waiting process does. Its standard input is the
+/// lock's file.
 pub fn wait(job: &JobDir, parent: i32) -> io::Result<()> {
     own::die_with_parent(parent)?;
     let file = own::take_handed_down()?.input;
@@ -108,7 +109,8 @@ pub fn wait(job: &JobDir, parent: i32) -> io::Result<()> {
     }
 }
 
-/// The leader of the job that had this lock before, if that runs while no keeper holds it.
+/// The leader of the job whose id is in the file, if it still runs. Call this while holding the lock: then that job
+/// has no keeper.
 fn unkept_holder(job: &JobDir, file: &File) -> io::Result<Option<PidFd>> {
     let (home, own) = job.place()?;
     let Some(holder) = holder(file).filter(|holder| *holder != own) else {
@@ -117,7 +119,7 @@ fn unkept_holder(job: &JobDir, file: &File) -> io::Result<Option<PidFd>> {
     running_leader(&home, &holder)
 }
 
-/// Whose id is in a lock's file.
+/// The id in a lock's file.
 pub fn holder(file: &File) -> Option<JobId> {
     let mut bytes = [0; 64];
     let count = file.read_at(&mut bytes, 0).ok()?;

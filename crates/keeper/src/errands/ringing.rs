@@ -50,7 +50,7 @@ impl Errands {
         Ok(())
     }
 
-    /// Whether it is being rung, or what came of that is still to be written down.
+    /// Whether the doorbell is being rung, or its result is not journaled yet.
     fn is_ringing(&self, job: &KeptJob, number: usize) -> bool {
         let task = Task::Doorbell(number);
         let name = job.spec().doorbells.get(number).map(|bell| &bell.name);
@@ -61,7 +61,7 @@ impl Errands {
         self.at_work.iter().any(|errand| errand.task == task) || self.unwritten.iter().any(is_of)
     }
 
-    /// When one is to be rung that is not being rung.
+    /// When the next doorbell is to be rung, without those that are being rung now.
     pub fn next_ring(&self, job: &KeptJob, stop: &Stop) -> Option<BootTime> {
         let bells = 0..job.spec().doorbells.len();
         bells
@@ -70,7 +70,7 @@ impl Errands {
             .min()
     }
 
-    /// Whether one is still to be rung, or again.
+    /// Whether any doorbell is still to be rung or rung again.
     pub fn has_doorbells(&self, job: &KeptJob, stop: &Stop) -> bool {
         let mut bells = job.spec().doorbells.iter().enumerate();
         bells.any(|(number, bell)| match standing(job.state(), bell) {
@@ -81,7 +81,7 @@ impl Errands {
         })
     }
 
-    /// A ring is over.
+    /// A doorbell process has ended.
     pub(super) fn rang(
         &mut self,
         job: &mut KeptJob,
@@ -127,7 +127,7 @@ impl Errands {
         self.write_rings(job)
     }
 
-    /// On a full disk this is tried again until there is room: what rang is not rung again meanwhile.
+    /// If the disk is full this is tried again later. A doorbell whose result waits here is not rung again meanwhile.
     fn write_rings(&mut self, job: &mut KeptJob) -> io::Result<()> {
         if !self.unwritten.is_empty() {
             job.ledger.write(&self.unwritten)?;
@@ -163,7 +163,7 @@ fn start_ringing(job: &KeptJob, number: usize) -> io::Result<Errand> {
     let (program, arguments) = bell.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program.as_os_str());
     command.args(arguments.iter().map(|argument| argument.as_os_str()));
-    // Where the job ran, if that is still there.
+    // In the directory where the job ran, if it still exists.
     if std::path::Path::new(job.spec().cwd.as_os_str()).is_dir() {
         command.current_dir(job.spec().cwd.as_os_str());
     }
@@ -176,7 +176,7 @@ fn start_ringing(job: &KeptJob, number: usize) -> io::Result<Errand> {
     )
 }
 
-/// The end, as the interface writes events.
+/// The job's end as an event in JSON, in a file in memory.
 fn event(job: &KeptJob) -> io::Result<File> {
     let spec = job.spec();
     let state = job.state();

@@ -1,4 +1,4 @@
-//! The job's input, and its terminal if it has one: what a successor could not create again.
+//! The job's input, and its terminal if it has one. A successor could not create these again.
 //!
 //! ```text
 //!  pipe:      write ─► spool ─splice─► pipe ─► job
@@ -16,25 +16,25 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// How a job is talked to.
+/// How the job gets its input.
 #[derive(Debug)]
 pub enum Channel {
-    /// It is not.
+    /// It gets none.
     None,
     Pipe(PipeInput),
     Terminal(Terminal),
-    /// It went with the keepers that held it: what to say of that.
+    /// The channel was lost when the keepers that held it died. Holds the reason, for clients.
     Lost(&'static str),
 }
 
 /// Standard input as a pipe.
 #[derive(Debug)]
 pub struct PipeInput {
-    /// `None` once the input is at its end.
+    /// `None` once the input is closed.
     writer: Option<File>,
     pub spool: Spool,
-    /// Through this the keeper has the standby close its copy of the writer, without which there
-    /// would be no end: the standby's side, the keeper's side.
+    /// Through this the keeper tells the standby to close its copy of the writer: while that is open, the job never
+    /// reads an end of file. The standby's end, then the keeper's.
     leash: (File, File),
 }
 
@@ -43,14 +43,14 @@ pub struct PipeInput {
 pub struct Terminal {
     pub master: Master,
     pub spool: Spool,
-    /// Between spool and terminal, since bytes can only be moved out of or into a pipe.
+    /// A pipe between spool and terminal: `splice` needs a pipe on one side.
     inlet: (File, File),
-    /// The writing side of the feed: the job has none here.
+    /// The writing end of the feed. A job on a terminal does not have it.
     mouth: File,
 }
 
 impl Channel {
-    /// Opens what the spec asks for. `begun` says that the job had a channel before, which is gone.
+    /// Opens what the spec asks for. `begun` says that the job had a channel before, which is lost.
     pub fn open(job: &JobDir, spec: &Spec, begun: bool) -> io::Result<Channel> {
         Ok(match spec.input {
             Input::Null => Channel::None,
@@ -105,7 +105,7 @@ impl Channel {
         }
     }
 
-    /// Whether the job's terminal hands over whole lines now.
+    /// Whether the job's terminal is in line mode now.
     pub fn line_mode(&self) -> Option<bool> {
         match self {
             Channel::Terminal(terminal) => terminal.master.mode().ok().map(|mode| mode.lines),
@@ -142,7 +142,7 @@ impl Channel {
         }
     }
 
-    /// How many accepted bytes the job's own buffers have not taken yet.
+    /// How many accepted bytes have not reached the job's pipe or terminal yet.
     pub fn pending(&self, committed: u64) -> io::Result<u64> {
         let spooled = match self.spool() {
             Some(spool) => committed - spool.delivered()?.min(committed),
@@ -155,7 +155,7 @@ impl Channel {
         Ok(spooled + between)
     }
 
-    /// What becomes writable when there is room again.
+    /// The descriptor that becomes writable when there is room again.
     pub fn writable(&self) -> Option<BorrowedFd<'_>> {
         match self {
             Channel::None | Channel::Lost(_) => None,
@@ -164,16 +164,16 @@ impl Channel {
         }
     }
 
-    /// Ends a pipe's input, here and in the standby.
+    /// Closes a pipe's writing end, here and in the standby.
     pub fn close(&mut self) {
         if let Channel::Pipe(input) = self {
-            // A standby that is gone holds nothing open.
+            // If the standby is gone, it holds no copy.
             let _ = input.leash.1.write_all(b"c");
             input.writer = None;
         }
     }
 
-    /// In the standby: what its keeper tells it to do is to be read from here.
+    /// For the standby: where it reads the keeper's request to close its copy of the writer.
     pub fn leash(&self) -> Option<&File> {
         match self {
             Channel::Pipe(input) => Some(&input.leash.0),
@@ -181,7 +181,7 @@ impl Channel {
         }
     }
 
-    /// In the standby: does what its keeper told it.
+    /// For the standby: closes its copy of the writer if its keeper asked for that.
     pub fn obey(&mut self) {
         if let Channel::Pipe(input) = self {
             let mut word = [0];
@@ -191,7 +191,7 @@ impl Channel {
         }
     }
 
-    /// Why nothing can be written, if nothing can.
+    /// Why the job can get no input, if so.
     pub fn refusal(&self) -> Option<&'static str> {
         match self {
             Channel::None => Some(READS_NOTHING),
@@ -208,7 +208,7 @@ impl Channel {
     }
 }
 
-/// More than a terminal takes at once.
+/// At most this many bytes are moved at a time: more than a terminal takes at once.
 const CHUNK: usize = 64 * 1024;
 
 impl Terminal {

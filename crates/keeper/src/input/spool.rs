@@ -1,10 +1,9 @@
-//! Input that was accepted and not delivered yet: in memory, shared by the pair, never on disk.
+//! Input that is accepted but not delivered yet. It is in memory, shared by both keepers, and never on disk.
 //!
-//! Two files that exist only in memory. One holds the bytes; how far they are delivered is the place
-//! the file is read from, which the kernel moves on in the same step that delivers them. The other
-//! holds a record for each of the last writes: a write counts once its record is there, which is one
-//! step too. So a write is delivered exactly once, whichever keeper dies when, and a repeated write
-//! is known by its id.
+//! It consists of two files in memory. The first holds the bytes. Its read position says how many bytes are delivered:
+//! the kernel advances it in the same step in which it moves the bytes to the job. The second holds a record of each
+//! recent write. A write counts once its record is written, which is one step, too. So each write is delivered exactly
+//! once, whenever a keeper dies, and a repeated write is recognised by its id.
 
 use outlive_core::control::WriteId;
 use outlive_sys::capture::{self, Moved};
@@ -14,39 +13,39 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// How many writes are remembered.
+/// How many writes are remembered by their ids.
 const REMEMBERED: u64 = 4096;
 const RECORD: usize = 64;
-/// Delivered bytes are given back in steps of this.
+/// The memory of delivered bytes is freed after each this many bytes.
 const GIVE_BACK: u64 = 1024 * 1024;
 const PAGE: u64 = 4096;
 
-/// What both keepers hold.
+/// The two files, which both keepers have open.
 #[derive(Debug)]
 pub struct Spool {
     bytes: File,
     records: File,
 }
 
-/// Whether anything is to come after a piece.
+/// What the client sends after this piece of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Last {
-    /// The next piece of the same write.
-    No,
-    OfTheWrite,
-    OfTheInput,
+pub enum Piece {
+    /// Another piece of the same write.
+    MoreFollows,
+    EndsWrite,
+    EndsInput,
 }
 
-/// What the acting keeper knows of it.
+/// What the acting keeper knows about the writes.
 #[derive(Debug, Default)]
 pub struct Writes {
-    /// Records written so far.
+    /// The number of records written so far.
     count: u64,
-    /// Bytes up to here are accepted.
+    /// The number of bytes accepted so far.
     pub committed: u64,
-    /// The input is to end once everything accepted is delivered.
+    /// The input ends once all accepted bytes are delivered.
     pub eof: bool,
-    /// The write whose next piece is still to come.
+    /// The token of a write of which more pieces will come.
     pub unfinished: Option<String>,
     ids: HashMap<String, u64>,
     given_back: u64,
@@ -81,7 +80,7 @@ impl Spool {
         file::position(&self.bytes)
     }
 
-    /// The last bytes accepted, at most this many.
+    /// The last accepted bytes, at most `most`.
     pub fn last(&self, writes: &Writes, most: usize) -> io::Result<Vec<u8>> {
         let length = (most as u64).min(writes.committed);
         let mut bytes = vec![0; length as usize];
@@ -104,24 +103,25 @@ impl Spool {
         }
     }
 
-    /// Accepts a write, once and for all. An id that was seen before is not written again.
+    /// Accepts a write. If the id was accepted before, nothing is written.
     pub fn accept(
         &self,
         writes: &mut Writes,
         id: &WriteId,
         data: &[u8],
-        last: Last,
+        piece: Piece,
     ) -> io::Result<()> {
         if writes.knows(id) {
             return Ok(());
         }
-        // Beyond what is committed there may be bytes of a write whose keeper died over it.
+        // Behind the committed bytes there may be bytes of a write whose keeper died before it wrote the record. They
+        // are overwritten.
         self.bytes.write_all_at(data, writes.committed)?;
         let record = Record {
             number: writes.count + 1,
             committed: writes.committed + data.len() as u64,
-            eof: last == Last::OfTheInput || writes.eof,
-            more: last == Last::No,
+            eof: piece == Piece::EndsInput || writes.eof,
+            more: piece == Piece::MoreFollows,
             id: id.as_str().to_owned(),
         };
         let place = (record.number % REMEMBERED) * RECORD as u64;
@@ -130,8 +130,8 @@ impl Spool {
         self.give_back(writes)
     }
 
-    /// Frees the memory of whole pages that were delivered. A page of which the pipe still has a part
-    /// stays as it is for the pipe.
+    /// Frees the memory of whole pages that are delivered. A page that the pipe still refers to stays valid for the
+    /// pipe.
     fn give_back(&self, writes: &mut Writes) -> io::Result<()> {
         let until = self.delivered()? / PAGE * PAGE;
         if until - writes.given_back >= GIVE_BACK {
@@ -161,7 +161,8 @@ impl Writes {
     }
 }
 
-/// One write: eight bytes of number, eight of offset, one of flags, one of length, the id.
+/// One write. In the file: the number (8 bytes), the committed size (8), the flags (1), the length of the id (1), the
+/// id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Record {
     number: u64,
@@ -182,7 +183,7 @@ impl Record {
         bytes
     }
 
-    /// `None` for a place that was never written.
+    /// `None` for a slot that was never written.
     fn decode(bytes: &[u8]) -> Option<Record> {
         let number = |from: usize| {
             Some(u64::from_ne_bytes(
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_accepted_is_delivered_once_whoever_goes_on() {
+    fn accepted_bytes_are_delivered_once_across_takeovers() {
         let spool = Spool::new().expect("made");
         let (mut reader, writer) = capture::new_pipe().expect("made");
         let mut writes = spool.resume().expect("empty");
@@ -222,15 +223,15 @@ mod tests {
         for number in 0..9000 {
             let data = format!("line {number}\n").into_bytes();
             spool
-                .accept(&mut writes, &id(number), &data, Last::OfTheWrite)
+                .accept(&mut writes, &id(number), &data, Piece::EndsWrite)
                 .expect("accepted");
             spool
-                .accept(&mut writes, &id(number), b"twice", Last::OfTheWrite)
+                .accept(&mut writes, &id(number), b"twice", Piece::EndsWrite)
                 .expect("known");
             expected.extend_from_slice(&data);
             spool.deliver(&writer, writes.committed).expect("delivered");
             if number % 100 == 0 {
-                // As an heir would.
+                // As a successor would.
                 writes = spool.resume().expect("resumed");
                 let _ = reader.read_to_end(&mut received);
             }
@@ -248,21 +249,21 @@ mod tests {
     }
 
     #[test]
-    fn an_uncommitted_write_is_as_if_never_made() {
+    fn bytes_without_a_record_are_overwritten() {
         let spool = Spool::new().expect("made");
         let (mut reader, writer) = capture::new_pipe().expect("made");
         let mut writes = spool.resume().expect("empty");
         spool
-            .accept(&mut writes, &id(1), b"kept ", Last::OfTheWrite)
+            .accept(&mut writes, &id(1), b"kept ", Piece::EndsWrite)
             .expect("accepted");
-        // A keeper died between bytes and record.
+        // The keeper died after the bytes and before the record.
         spool
             .bytes
             .write_all_at(b"half a wri", writes.committed)
             .expect("written");
         let mut heir = spool.resume().expect("resumed");
         spool
-            .accept(&mut heir, &id(2), b"again", Last::OfTheInput)
+            .accept(&mut heir, &id(2), b"again", Piece::EndsInput)
             .expect("accepted");
         spool.deliver(&writer, heir.committed).expect("delivered");
         let mut received = Vec::new();

@@ -9,13 +9,13 @@ use outlive_sys::terminal::Mode;
 /// Below the kernel's limit of 4,095, which counts the end of the line too.
 pub const STRETCH: usize = 4000;
 
-/// How much of a line has been typed since it began, or was last handed over.
+/// How many bytes of the present line were typed since the line began or was last handed over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Line(usize);
 
 impl Line {
-    /// After these bytes, the last that were typed. One that cannot be told from a character of the
-    /// line is taken for one: handing over too early does no harm.
+    /// The state after these bytes, the last that were typed. A byte that may end a line or be a part of it counts as
+    /// a part: handing over too early does no harm.
     pub fn after(typed: &[u8], mode: Mode) -> Line {
         let ends = |byte: &u8| matches!(byte, b'\n' | b'\r') || *byte == mode.end_of_file;
         Line(typed.iter().rev().take_while(|byte| !ends(byte)).count())
@@ -37,7 +37,7 @@ impl Line {
             };
         }
         if eof {
-            // Within a line the first one only hands the line over.
+            // Within a line the first one only hands the line over. The second one ends the input.
             typed.extend(std::iter::repeat_n(
                 mode.end_of_file,
                 if self.0 > 0 { 2 } else { 1 },
@@ -64,7 +64,7 @@ mod tests {
     };
 
     #[test]
-    fn no_stretch_is_longer_than_a_terminal_keeps() {
+    fn no_stretch_exceeds_the_terminal_limit() {
         let mut line = Line::default();
         let data = [vec![b'x'; 10_000], b"\nshort\n".to_vec()].concat();
         let typed: Vec<u8> = data
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn an_heir_goes_on_in_the_middle_of_a_line() {
+    fn a_successor_continues_in_the_middle_of_a_line() {
         let typed = [b"old\n".as_slice(), &[b'x'; 3000]].concat();
         let mut line = Line::after(&typed, LINES);
         assert_eq!(line, Line(3000));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_comes_after_what_was_typed() {
+    fn end_of_file_is_typed_after_the_data() {
         assert_eq!(Line::default().type_in(b"", true, LINES), [4]);
         assert_eq!(Line::default().type_in(b"a\n", true, LINES), b"a\n\x04");
         assert_eq!(Line::default().type_in(b"a", true, LINES), b"a\x04\x04");

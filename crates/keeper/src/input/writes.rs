@@ -1,9 +1,9 @@
-//! Handling writes to the job: one after the other, each once, as fast as the job reads them.
+//! Handling writes to the job: one after the other, each exactly once, as fast as the job reads them.
 
 use crate::clock;
 use crate::hooks::Hook;
 use crate::input::channel::Channel;
-use crate::input::spool::{Last, Writes};
+use crate::input::spool::{Piece, Writes};
 use crate::input::typing::{Line, STRETCH};
 use crate::signs::awaiting;
 use crate::supervise::clients::{ClientId, Written};
@@ -17,13 +17,13 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-/// A writer is answered once no more than this waits for the job to read it.
+/// A client is answered once at most this many bytes wait for the job to read them.
 const ROOM: u64 = 1024 * 1024;
-/// While somebody waits for the job to wait for input, it is looked at after each sign of life, and
-/// then less and less often: the kernel tells what a process is blocked in, but not when.
+/// While a client waits for the job to wait for input, the job is checked after each sign of life, and then at growing
+/// intervals. The kernel says what a process is blocked in, but does not report when that begins.
 const FIRST_LOOK: Duration = Duration::from_millis(20);
 const LONGEST_LOOK: Duration = Duration::from_secs(1);
-/// How long the client of a dead keeper has to go on with its write before others may.
+/// How long a client of a dead keeper may take to continue its write before other clients may write.
 const RETURN: Duration = Duration::from_secs(5);
 
 /// What the acting keeper knows of the job's input.
@@ -34,7 +34,7 @@ pub struct InputState {
     turn: Turn,
     /// Writes that wait for their turn.
     queue: VecDeque<(ClientId, Write)>,
-    /// Accepted and not yet taken by the job.
+    /// Bytes that are accepted and not yet taken by the job.
     pending: u64,
     look_gap: Duration,
     pub look_at: Option<BootTime>,
@@ -45,14 +45,14 @@ pub struct InputState {
 enum Turn {
     #[default]
     Anybody,
-    /// Its write has more pieces to come.
+    /// This client, whose write has more pieces to come.
     Client(ClientId),
-    /// A write with this token has, whose client was another keeper's; until then it is waited for.
+    /// The client of a dead keeper, in the middle of the write with this token. It is waited for until this time.
     Absent { token: String, until: BootTime },
 }
 
 impl InputState {
-    /// Goes on where a predecessor was.
+    /// Continues where the predecessor stopped.
     pub fn resume(channel: &Channel) -> io::Result<InputState> {
         let writes = channel
             .spool()
@@ -82,7 +82,7 @@ impl InputState {
         })
     }
 
-    /// When somebody who does not come back is no longer waited for.
+    /// When the keeper stops waiting for a client that has not come back.
     pub fn turn_ends_at(&self) -> Option<BootTime> {
         match self.turn {
             Turn::Absent { until, .. } => Some(until),
@@ -104,20 +104,20 @@ impl InputState {
         self.writes.committed
     }
 
-    /// Whether there is something to deliver or to end.
+    /// Whether accepted bytes wait to be delivered.
     pub fn is_busy(&self) -> bool {
         self.pending > 0
     }
 }
 
 impl Keeper<'_> {
-    /// Takes a write, or has it wait for its turn.
+    /// Handles a write, or queues it if another client is in the middle of one.
     pub fn take_write(&mut self, client: ClientId, write: Write) -> io::Result<()> {
         if !self.input.is_turn_of(client, &write) {
             self.input.queue.push_back((client, write));
             return Ok(());
         }
-        // What was accepted before is so still, whatever has happened since.
+        // A write that was accepted before stays accepted, whatever has happened since.
         let known = self.input.writes.knows(&write.id);
         if let (false, Some(reason)) = (known, self.refusal()) {
             let reason = reason.to_owned();
@@ -167,15 +167,15 @@ impl Keeper<'_> {
         match &self.job.shared.channel {
             Channel::Terminal(terminal) => {
                 let typed = line.type_in(data, write.eof, terminal.master.mode()?);
-                spool.accept(writes, &write.id, &typed, last(write, false))
+                spool.accept(writes, &write.id, &typed, piece(write, false))
             }
             Channel::None | Channel::Pipe(_) | Channel::Lost(_) => {
-                spool.accept(writes, &write.id, data, last(write, write.eof))
+                spool.accept(writes, &write.id, data, piece(write, write.eof))
             }
         }
     }
 
-    /// Hands the job what it takes, and answers those who waited for that.
+    /// Delivers as many bytes as the job takes, and answers clients that waited for room.
     pub fn deliver(&mut self) -> io::Result<()> {
         let committed = self.input.writes.committed;
         let waits = self.is_waiting();
@@ -194,7 +194,7 @@ impl Keeper<'_> {
         self.serve_queue()
     }
 
-    /// The job reads no more: what waits for it never will be read.
+    /// The job has closed its input: the bytes that wait will never be read.
     fn give_up_input(&mut self) -> io::Result<()> {
         self.job.shared.channel.close();
         self.input.pending = 0;
@@ -203,7 +203,7 @@ impl Keeper<'_> {
         self.serve_queue()
     }
 
-    /// Lets the next in turn write, once nobody is in the middle of a write.
+    /// Handles the next queued write, unless a client is in the middle of one.
     pub fn serve_queue(&mut self) -> io::Result<()> {
         match &self.input.turn {
             Turn::Client(holder) if self.clients.is_there(*holder) => return Ok(()),
@@ -224,7 +224,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// The one who is waited for may have come back among those who wait.
+    /// Handles the queued write of the client that the keeper waits for, if it has come back.
     fn serve_returned(&mut self) -> io::Result<()> {
         let place = self
             .input
@@ -241,7 +241,7 @@ impl Keeper<'_> {
     }
 
     pub fn resize(&mut self, client: ClientId, size: Size) -> io::Result<()> {
-        // What was written before was written for the old size.
+        // Output so far was written for the old size, so it is taken first.
         self.take_output()?;
         let Channel::Terminal(terminal) = &self.job.shared.channel else {
             let reason = match self.job.shared.channel {
@@ -276,7 +276,7 @@ impl Keeper<'_> {
         )
     }
 
-    /// There was a sign of life: whoever waits for a prompt may soon have one.
+    /// There was a sign of life. If a client waits for the job to wait for input, the job is checked soon.
     pub fn look_soon(&mut self) {
         if self.clients.is_input_awaited() {
             self.input.look_gap = FIRST_LOOK;
@@ -284,7 +284,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// Looks on behalf of those who wait for it.
+    /// Checks whether the job waits for input, for the clients that wait for that.
     pub fn look_for_input(&mut self) -> io::Result<()> {
         self.input.look_at = None;
         if !self.clients.is_input_awaited() {
@@ -295,7 +295,7 @@ impl Keeper<'_> {
             self.clients.tell_input(&Reply::Refused { reason });
             return Ok(());
         }
-        // If one look fails, it is tried again.
+        // If the check fails, it is tried again later.
         let awaiting = self.awaiting();
         match awaiting {
             Ok(Some(awaiting)) => self.clients.tell_input(&Reply::InputAwaited { awaiting }),
@@ -308,10 +308,10 @@ impl Keeper<'_> {
     }
 }
 
-fn last(write: &Write, eof: bool) -> Last {
+fn piece(write: &Write, eof: bool) -> Piece {
     match (write.more, eof) {
-        (true, _) => Last::No,
-        (false, true) => Last::OfTheInput,
-        (false, false) => Last::OfTheWrite,
+        (true, _) => Piece::MoreFollows,
+        (false, true) => Piece::EndsInput,
+        (false, false) => Piece::EndsWrite,
     }
 }

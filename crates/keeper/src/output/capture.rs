@@ -6,8 +6,8 @@
 //! something can be written again, or at the end. A keeper that finds a hole which is not in the journal knows that its
 //! predecessor died before it journaled it.
 //!
-//! An output larger than its limit keeps its beginning and its end. The middle is given back to the disk one stride at a
-//! time, so that at most the limit and one stride is on the disk.
+//! An output larger than its limit keeps its beginning and its end. The middle is freed on the disk one stride at a
+//! time, so at most the limit plus one stride is on the disk.
 
 use crate::input::channel::Terminal;
 use crate::output::flow::{Flow, LARGEST_FEED};
@@ -19,21 +19,21 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 
-/// The most bytes in one move: all that the feed can hold.
+/// At most this many bytes are moved at once: all that the feed can hold.
 const CHUNK: usize = LARGEST_FEED;
 /// If nothing can be stored, this many bytes are dropped before storing is tried again.
 const DROP: usize = 64 * 1024;
 /// After this many bytes the keeper handles other events: a fast writer must not delay a stop.
 pub const TURN: usize = 4 * 1024 * 1024;
-/// More gaps than this are joined into larger ones.
+/// If there are more gaps than this, further ones are joined to the last one.
 const MAX_GAPS: usize = 16;
 
-/// The feed, the output, and what could not be kept.
+/// The feed, the output, and the bytes that could not be stored.
 #[derive(Debug)]
 pub struct Capture {
     store: Store,
     feed: Feed,
-    /// What could not be kept and is not journaled yet, in order.
+    /// Ranges that could not be stored and are not journaled yet, in order.
     gaps: Vec<Range<u64>>,
     null: File,
     flow: Flow,
@@ -43,21 +43,21 @@ pub struct Capture {
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     pub feed: &'a File,
-    /// The terminal that feeds the feed, where the job has one.
+    /// The terminal whose output goes to the feed, if the job has one.
     pub terminal: Option<&'a Terminal>,
 }
 
-/// What the feed had when last looked at.
+/// The state of the feed when it was last read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feed {
-    /// Somebody has it open.
+    /// Some process has it open for writing.
     Open,
-    /// Nobody has it open any more, and it is empty.
+    /// No process has it open for writing any more, and it is empty.
     Ended,
 }
 
 impl Capture {
-    /// Goes on at the end of what is already there.
+    /// Continues at the end of what a predecessor stored.
     pub fn resume(job: &JobDir, spec: &Spec, state: &State) -> io::Result<Capture> {
         let mut store = Store::resume(job, spec)?;
         let journaled = state.gaps.last().map_or(0, |gap| gap.end);
@@ -76,7 +76,7 @@ impl Capture {
         self.store.size()
     }
 
-    /// What has been kept, to be read.
+    /// The stored output, for reading.
     pub fn output(&self) -> &OutputFiles {
         self.store.files()
     }
@@ -85,7 +85,7 @@ impl Capture {
         self.feed
     }
 
-    /// Somebody has the feed, or may have it, which nobody had before.
+    /// A process has the feed open now, or may have it open, after a time in which none had.
     pub fn is_fed(&mut self) {
         self.feed = Feed::Open;
     }
@@ -95,12 +95,12 @@ impl Capture {
         self.flow.due_at()
     }
 
-    /// Looks whether a stream of output is over.
+    /// Checks whether a stream of output has ended.
     pub fn tick(&mut self, source: Source<'_>, now: BootTime) {
         self.flow.tick(source.feed, now);
     }
 
-    /// The most to be taken before the middle is given back.
+    /// At most this many bytes may be taken before the middle is freed.
     pub fn stride(&self) -> usize {
         usize::try_from(self.store.stride()).unwrap_or(usize::MAX)
     }
@@ -109,7 +109,7 @@ impl Capture {
     pub fn take(&mut self, source: Source<'_>, most: usize) -> io::Result<usize> {
         let mut moved = 0;
         while moved < most && self.feed == Feed::Open {
-            // What a terminal has goes through the feed, of which its keepers are the only writers.
+            // A terminal's output goes through the feed. Only the keepers write to the feed then.
             let upstream = source.terminal.map(Terminal::fill_feed).transpose()?;
             match (self.move_chunk(source.feed, most - moved)?, upstream) {
                 (Moved::Bytes(count), None) => {
@@ -138,7 +138,7 @@ impl Capture {
                 }
                 Ok(moved)
             }
-            // Whatever keeps the output from being written, the job is not to suffer for it.
+            // Whatever prevents the output from being stored, the job must not wait for it.
             Err(_) => self.drop_chunk(feed, most.min(DROP)),
         }
     }
@@ -154,7 +154,7 @@ impl Capture {
         Ok(moved)
     }
 
-    /// Joins it to the last one where they meet, or where there are too many to name each.
+    /// Joins a gap to the last one if they touch, or if there are too many to list.
     fn note_gap(&mut self, gap: Range<u64>) {
         let crowded = self.gaps.len() >= MAX_GAPS;
         match self.gaps.last_mut() {
@@ -181,12 +181,12 @@ impl Capture {
         self.gaps.clear();
     }
 
-    /// Bytes dropped and not yet journaled.
+    /// How many bytes were dropped and are not journaled yet.
     pub fn unjournaled(&self) -> u64 {
         self.gaps.iter().map(|gap| gap.end - gap.start).sum()
     }
 
-    /// Gives the middle of an output that is larger than its bound back to the disk.
+    /// Frees the middle of an output that is larger than its limit.
     pub fn give_back(&mut self) {
         self.store.give_back();
     }

@@ -28,7 +28,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The errand's name.
+/// The argument that starts this errand.
 pub const WORD: &str = "copy";
 /// The most bytes written at a time. After a crash they may be written again.
 const CHUNK: u64 = 64 * 1024;
@@ -47,21 +47,22 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct Copying {
     out: File,
-    /// How many bytes of the output have been written, in eight bytes, and why no more can be, once that is so.
+    /// A file in memory: how many bytes of the output have been written (eight bytes), and then why no more can be
+    /// written, once that is so.
     copied: File,
     worker: Worker,
     starts_left: u32,
-    /// Why it ended before all was copied, if it did.
+    /// Why the copy ended before all was copied, if it did.
     cut: Option<String>,
 }
 
-/// Who copies.
+/// The process that copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Worker {
     /// Nobody yet.
     Nobody,
     Process(i32),
-    /// All is copied, or no more will be.
+    /// All is copied, or no more can be.
     Done,
 }
 
@@ -76,7 +77,7 @@ impl Copying {
         })
     }
 
-    /// Why it ended before all was copied, if it did.
+    /// Why the copy ended before all was copied, if it did.
     pub fn cut(&self) -> Option<&str> {
         self.cut.as_deref()
     }
@@ -93,7 +94,7 @@ impl Copying {
         }
     }
 
-    /// Starts it, unless it has been. Where that fails it is tried again at the end.
+    /// Starts the copy if it has not been started. If that fails, it is tried again at the end.
     pub fn begin(&mut self, job: &JobDir) {
         if self.worker == Worker::Nobody && self.starts_left == MAX_STARTS {
             self.start(job);
@@ -119,7 +120,7 @@ impl Copying {
         };
     }
 
-    /// Lets go of it; another is started where somebody has killed it, or it failed.
+    /// Reaps the process that copied. Starts another one if it was killed or failed.
     pub fn has_ended(&mut self, job: &JobDir) {
         let Worker::Process(pid) = self.worker else {
             return;
@@ -132,17 +133,18 @@ impl Copying {
         }
     }
 
-    /// What the process that copied has noted.
+    /// The reason that the copying process has noted.
     fn why_no_more(&self) -> Option<String> {
         let mut why = [0; 256];
         let count = self.copied.read_at(&mut why, PLACE_BYTES).ok()?;
         (count > 0).then(|| String::from_utf8_lossy(&why[..count]).into_owned())
     }
 
-    /// Waits until all is copied, or the reader is gone; once the front `was_asked` to end, not for long.
+    /// Waits until all is copied or nobody reads any more. If the front `was_asked` to end, it waits only for a short
+    /// time.
     pub fn finish(&mut self, job: &JobDir, bell: &Bell, was_asked: bool) {
         let mut until = was_asked.then(|| Instant::now() + LAST_WORDS);
-        // One that was never begun has no job to copy from; else it could not be started before.
+        // If no start was tried, there is no job to copy from. If starts have failed, this tries again.
         if self.worker == Worker::Nobody && self.starts_left < MAX_STARTS {
             self.start(job);
             if self.worker == Worker::Nobody {
@@ -178,21 +180,21 @@ impl Copying {
     }
 }
 
-/// Copies until the job is over or nobody reads any more: the whole life of a process that does it.
+/// Copies until the job is over or nobody reads any more. This is all that the copying process does.
 ///
-/// Standard input is where it notes how far it has come, standard output where it copies to.
+/// Standard input is the file in which it notes its position. Standard output is where it copies to.
 pub fn run(job: JobDir, front: i32) -> io::Result<()> {
     own::die_with_parent(front)?;
     let handed = own::take_handed_down()?;
-    // Also a broken pipe, which is an error then and no signal.
+    // A broken pipe must be an error here, not a signal.
     own::quiet_signals()?;
-    // Not in the front's group, which somebody may signal as a whole; and so that no keeper takes it for an errand of
-    // its own.
+    // Leave the front's group, because somebody may signal the whole group. In a session of its own, no keeper takes
+    // this process for one of its errands.
     let _ = own::new_session();
-    // Until all is copied nobody prunes it.
+    // The job must not be pruned before all is copied.
     let _hold = layout::open(&job.spec()).and_then(lock::share);
     let mut at = [0; 8];
-    // Nothing is noted yet where it cannot be read.
+    // If this fails, nothing is noted yet.
     let _ = handed.input.read_exact_at(&mut at, 0);
     let mut copier = Copier {
         spec: job.read_spec().map_err(io::Error::other)?,
@@ -217,7 +219,7 @@ struct Copier {
 impl Copier {
     fn copy(&mut self) -> io::Result<()> {
         loop {
-            // Read before the output: if it is final, so is what is found.
+            // Read the journal before the output: if the journal is final, the output found afterwards is, too.
             let journal = self.job.read_journal().map_err(io::Error::other)?;
             let state = journal.state;
             self.catch_up(&state)?;
@@ -227,7 +229,7 @@ impl Copier {
             while self.await_news(state.seq) == News::Output {
                 let before = self.at;
                 self.catch_up(&state)?;
-                // A job that has cut off its own output: there is none where the keeper says that there is.
+                // The keeper reports more output than there is, so the job has truncated its output file.
                 if self.at == before {
                     thread::sleep(AGAIN);
                 }
@@ -235,7 +237,7 @@ impl Copier {
         }
     }
 
-    /// Copies what there is now.
+    /// Copies the output that there is now.
     fn catch_up(&mut self, state: &State) -> io::Result<()> {
         let Some(files) = OutputFiles::open(&self.job, self.spec.bound())? else {
             return Ok(());
@@ -251,7 +253,7 @@ impl Copier {
             let until = self.next_missing(state, files.size()?);
             buffer.resize((until - self.at).min(CHUNK) as usize, 0);
             let count = files.read_at(&mut buffer, self.at)?;
-            // What was dropped while it was read may be zeros.
+            // Bytes that were dropped while they were read may have been read as zeros.
             let until = self.next_missing(state, files.size()?);
             let count = (count as u64).min(until.saturating_sub(self.at)) as usize;
             if count == 0 && self.missing(state, files.size()?).is_none() {
@@ -268,13 +270,13 @@ impl Copier {
             .filter(|range| !range.is_empty())
     }
 
-    /// The range that is not there and that the next byte lies in.
+    /// The missing range (a gap or the dropped middle) that contains the next byte.
     fn missing(&self, state: &State, size: u64) -> Option<Range<u64>> {
         let at = self.at;
         self.ranges(state, size).find(|range| range.contains(&at))
     }
 
-    /// Where the bytes that are there end.
+    /// Where the available bytes end that begin at the present position.
     fn next_missing(&self, state: &State, size: u64) -> u64 {
         let starts = self.ranges(state, size).map(|range| range.start);
         let later = starts.filter(|start| *start >= self.at);
@@ -282,7 +284,7 @@ impl Copier {
         later.chain(here).min().unwrap_or(size).min(size)
     }
 
-    /// Writes bytes of the output, and notes each step.
+    /// Writes bytes of the output, and notes the position after each step.
     fn put_output(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             let count = self.write(bytes)?;
@@ -300,11 +302,11 @@ impl Copier {
         Ok(())
     }
 
-    /// Writes some of it, however long that takes. Fails where nobody reads any more.
+    /// Writes some of the bytes, however long that takes. Fails if nobody reads any more.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             match self.out.write(bytes) {
-                // Whoever made it may have said that writing to it does not wait.
+                // Whoever opened it may have set it to non-blocking.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     poll::wait(&[(self.out.as_fd(), Interest::Writable)], None)?;
                 }
@@ -330,14 +332,14 @@ impl Copier {
         self.copied.write_all_at(&at.to_ne_bytes(), 0)
     }
 
-    /// Sleeps until there is more output, or something else has happened.
+    /// Sleeps until there is more output, or something else happens.
     fn await_news(&mut self, seq: u64) -> News {
         let asked = self.ask(seq);
         match asked {
             Ok(Some(Reply::News { seq: now, .. })) if now == seq => News::Output,
             Ok(Some(_)) => News::Other,
             Ok(None) | Err(_) => {
-                // Whoever keeps it next has not begun, or it is over.
+                // The next keeper has not begun yet, or the job is over.
                 self.keeper = None;
                 thread::sleep(AGAIN);
                 News::Other
@@ -345,7 +347,7 @@ impl Copier {
         }
     }
 
-    /// What the keeper answers; nothing where nobody does.
+    /// Asks the keeper. `None` if no keeper listens.
     fn ask(&mut self, seq: u64) -> io::Result<Option<Reply>> {
         if self.keeper.is_none() {
             self.keeper = Stream::connect(self.job.path(), CONTROL, PATIENCE)?;

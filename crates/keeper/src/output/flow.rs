@@ -1,4 +1,4 @@
-//! How fast the job writes, and how much is let gather in the feed before it is taken.
+//! How fast the job writes, and how much output gathers in the feed before it is taken.
 //!
 //! ```text
 //!           several moves, and still there is more: the feed is made wide
@@ -6,10 +6,9 @@
 //!        ◀────────────────────────────────────────────────────────────────
 //!           nothing has come for a while: the feed is made as it was
 //! ```
-//! A fast writer whose every page is taken by itself costs three times the processor time, and is held
-//! up by it: while bytes are moved nobody else gets at the pipe. Few large moves into a file are the
-//! cheapest there are. But what a user may have in pipes is bounded for all of its programs, so a feed is
-//! wide only while output comes in a stream.
+//! Taking the output of a fast writer page by page costs three times the CPU time and slows the writer down: while
+//! bytes are moved, nobody else can use the pipe. A few large moves into a file are the cheapest way. But the kernel
+//! limits the size of all pipes of a user together. So a feed is wide only while output comes in a stream.
 
 use crate::clock;
 use outlive_core::BootTime;
@@ -18,52 +17,51 @@ use std::fs::File;
 use std::thread;
 use std::time::Duration;
 
-/// No pipe of ours holds more than this, so draining this much takes all that an ended leader wrote.
+/// No pipe of ours holds more than this. So draining this much takes everything that an ended leader wrote.
 pub const LARGEST_FEED: usize = 1024 * 1024;
-/// What the feed of a fast writer holds, the most an ordinary user may ask for; or, where the kernel will
-/// not have that, less.
+/// The capacities to try for the feed of a fast writer. The first is the most that an ordinary user may ask for.
 const WIDE: [usize; 2] = [LARGEST_FEED, LEAST_WIDE];
-/// A fast writer would fill less than this during a nap, and wait.
+/// A fast writer would fill less than this during a nap, and then wait.
 const LEAST_WIDE: usize = 256 * 1024;
-/// So many moves after which there was more at once, and the writer is a fast one.
+/// After this many moves in a row that each left more in the feed, the writer is a fast one.
 const MOVES: u32 = 4;
-/// A move of less than this part of a wide feed came too early. The rest is there for the writer to go on
-/// with meanwhile.
+/// A move of less than this fraction of a wide feed came too early, so the keeper naps.
 const WORTH_A_MOVE: usize = 8;
-/// Until the feed of a fast writer is worth a move again: it does not fill the feed in this time.
+/// How long the keeper naps. A fast writer does not fill the feed in this time.
 const NAP: Duration = Duration::from_micros(150);
-/// After so long without output a stream is over. One that waits for its disk, or for the processor, has
-/// shorter breaks.
+/// A stream is over after this long without output. A writer that waits for its disk or for the processor has shorter
+/// breaks.
 const BREAK: Duration = Duration::from_secs(1);
 
-/// What is known of the writer.
+/// What is known about the writer's speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// So many moves have been made since the feed was last dry.
+    /// The number of moves since the feed was last empty.
     Slow {
         moves: u32,
     },
     Fast(Wide),
-    /// It is fast, but the kernel would not have its feed wider.
+    /// The writer is fast, but the kernel refused a wider feed.
     Refused,
 }
 
-/// A feed that is wide.
+/// A feed that has been made wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wide {
     width: usize,
-    /// What it held before.
+    /// Its capacity before.
     made: usize,
-    /// Once it has been dry: when it is looked whether more has come.
+    /// Once the feed has been empty: when to check whether more has come.
     look_at: Option<BootTime>,
-    /// Whether more has come since.
+    /// Whether more has come since the last check.
     flows: bool,
 }
 
 impl Flow {
     pub const NEW: Flow = Flow::Slow { moves: 0 };
 
-    /// So much was moved, and there may be more: lets a fast writer write before it is taken.
+    /// Some bytes were moved, and there may be more. If a fast writer has written little, this waits for a moment so
+    /// that it can write more.
     pub fn moved(&mut self, feed: &File, count: usize) {
         match self {
             Flow::Slow { moves } if *moves < MOVES => *moves += 1,
@@ -78,7 +76,7 @@ impl Flow {
         }
     }
 
-    /// There is nothing more now.
+    /// The feed is empty now.
     pub fn ran_dry(&mut self) {
         match self {
             Flow::Fast(wide) if wide.look_at.is_none() => wide.look_again(clock::now()),
@@ -95,12 +93,12 @@ impl Flow {
         }
     }
 
-    /// Gives the feed its first capacity again if nothing has come for a while.
+    /// Restores the feed's capacity if nothing has come for a while.
     pub fn tick(&mut self, feed: &File, now: BootTime) {
         if let Flow::Fast(wide) = self
             && wide.look_at.is_some_and(|at| at <= now)
         {
-            // Refused where more has come just now than it held before.
+            // The kernel refuses if the feed contains more than its former capacity.
             match !wide.flows && capture::set_width(feed, wide.made).is_ok() {
                 true => *self = Flow::NEW,
                 false => wide.look_again(now),
@@ -110,7 +108,7 @@ impl Flow {
 }
 
 impl Wide {
-    /// `None` where the kernel refuses. One that a predecessor, or the job, has made wide stays so.
+    /// `None` if the kernel refuses. A feed that a predecessor or the job has made wide stays wide.
     fn make(feed: &File) -> Option<Wide> {
         let made = capture::width(feed).ok()?;
         let mut wider = WIDE.into_iter().filter(|width| *width > made);
@@ -138,7 +136,7 @@ mod tests {
         capture::width(feed).expect("its width")
     }
 
-    /// A feed with both its ends, what it was made for, and what is known after a stream in it.
+    /// A feed, its writing end, its first capacity, and the flow after a stream.
     fn stream() -> (File, File, usize, Flow) {
         let (feed, writer) = capture::new_pipe().expect("a pipe");
         let made = width(&feed);
@@ -153,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_feed_is_wide_while_output_comes_in_a_stream_and_no_longer() {
+    fn a_feed_is_wide_only_while_output_comes_in_a_stream() {
         let (feed, _writer, made, mut flow) = stream();
         assert_eq!(flow.due_at(), None, "nothing is due while it flows");
         flow.ran_dry();
@@ -172,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn moves_that_each_find_the_feed_dry_are_no_stream() {
+    fn moves_that_each_empty_the_feed_are_no_stream() {
         let (feed, _writer) = capture::new_pipe().expect("a pipe");
         let made = width(&feed);
         let mut flow = Flow::NEW;
@@ -184,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_feed_with_more_in_it_than_it_was_made_for_stays_wide() {
+    fn a_feed_with_more_than_its_first_capacity_stays_wide() {
         let (feed, mut writer, _, mut flow) = stream();
         let wide = width(&feed);
         flow.ran_dry();
@@ -195,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_feed_that_somebody_made_wide_stays_so() {
+    fn a_feed_that_was_wide_before_stays_wide() {
         let (feed, _writer) = capture::new_pipe().expect("a pipe");
         capture::set_width(&feed, LARGEST_FEED).expect("wider");
         let mut flow = Flow::NEW;

@@ -15,23 +15,23 @@ use std::path::PathBuf;
 const CHUNK: u64 = 64 * 1024;
 const MAX_UNMARKED: u64 = 1 << 30;
 
-/// The marks being made.
+/// The index being written.
 #[derive(Debug)]
 pub struct Indexing {
     path: PathBuf,
-    /// Made with the first mark: many jobs write nothing.
+    /// Created with the first mark, since many jobs write nothing.
     file: Option<File>,
     /// Where the next mark goes.
     length: u64,
     last: Mark,
-    /// How far the output had come when last looked at, and when that was.
+    /// The size of the output at the last look, and the time of that look.
     seen: (u64, Moment),
     /// When the last mark was made.
     marked: BootTime,
 }
 
 impl Indexing {
-    /// Goes on after the last mark there is.
+    /// Continues after the last mark in the file.
     pub fn resume(job: &JobDir) -> io::Result<Indexing> {
         let path = job.index();
         let bytes = match layout::read(&path) {
@@ -49,8 +49,8 @@ impl Indexing {
         })
     }
 
-    /// Marks what has come since the last mark, if that is enough, or some of it is to be dropped:
-    /// what lies below `dropped` will not be there to be counted any more. `ended` if no more will come.
+    /// Adds marks for the output since the last mark, if it is long or old enough, or if some of it will be dropped:
+    /// newlines below `dropped` cannot be counted later. `ended` says that no more output will come.
     pub fn advance(
         &mut self,
         output: &OutputFiles,
@@ -60,12 +60,12 @@ impl Indexing {
     ) -> io::Result<()> {
         let now = clock::moment();
         let (before, came) = self.seen;
-        // After a lull, what came before it is marked with its own time.
+        // After a pause, the output before it is marked with its own time.
         if before > self.last.offset && now.boot.since(came.boot) >= INTERVAL {
             self.mark(output, before, came)?;
         }
-        // Marks are missing for this much only where somebody took them away, or made the output longer
-        // than anybody wrote: to read it all would keep the job waiting.
+        // So many marks are missing only if somebody removed them, or extended the output file without writing.
+        // Reading all of it would delay the job.
         if size.saturating_sub(self.last.offset) > MAX_UNMARKED {
             self.last.offset = size - SPACING;
         }
@@ -85,7 +85,8 @@ impl Indexing {
         let mark = Mark {
             offset,
             newlines: self.last.newlines + newlines,
-            // Readers search by time: where the clock was set back, time stands still until it is as late.
+            // Readers search by time, so times never go back. If the clock was set back, the last time is used until
+            // the clock has caught up.
             at: at.wall.max(self.last.at),
         };
         let file = match self.file.take() {

@@ -18,7 +18,7 @@ use std::os::unix::fs::FileExt;
 
 const CHUNK: usize = 1024 * 1024;
 
-/// The copy under way.
+/// The copy to the log.
 #[derive(Debug)]
 pub struct Mirror {
     log: File,
@@ -38,7 +38,7 @@ pub fn open_log(spec: &Spec) -> io::Result<Option<File>> {
         .truncate(false)
         .open(path.as_path());
     let log = options?;
-    // Only files have places; nothing is kept of what goes to /dev/null, by however many.
+    // Only regular files have positions. /dev/null keeps nothing, so any number of jobs may write to it.
     if !log.metadata()?.is_file() {
         return Ok(Some(log));
     }
@@ -49,7 +49,7 @@ pub fn open_log(spec: &Spec) -> io::Result<Option<File>> {
 }
 
 impl Mirror {
-    /// Goes on where a predecessor was, or begins; then there is something to journal.
+    /// Continues where a predecessor stopped, or begins. If it begins, it returns an event to journal.
     pub fn resume(
         log: File,
         state: &State,
@@ -65,21 +65,22 @@ impl Mirror {
             offset: size,
             from: 0,
         });
-        // What was dropped had been copied before, as far as the log could take it, and is not there
-        // to be compared any more.
+        // Dropped output was copied before it was dropped, as far as the log could take it. It cannot be compared any
+        // more.
         let dropped = spec.dropped(capture.size()).end;
         let from = from.max(dropped.min(size.saturating_sub(base)));
         let copied = from + same_bytes(&log, base + from, capture.output(), from)?;
         Ok((Mirror { log, base, copied }, begun))
     }
 
-    /// The log is complete, and another job may have it.
+    /// The log is complete. Another job may use it.
     pub fn release(&self) {
-        // Where that fails it is free once this process and its standby are gone.
+        // If this fails, the lock is released when this process and its standby have ended.
         let _ = lock::release(&self.log);
     }
 
-    /// What to journal before the next copy, because somebody else has appended since the last.
+    /// If somebody else has appended to the log since the last copy, moves the base behind that. Returns the event to
+    /// journal before the next copy.
     pub fn step_behind_others(&mut self) -> io::Result<Option<Event>> {
         let end = self.base + self.copied;
         let size = self.log.metadata()?.len();
@@ -93,7 +94,7 @@ impl Mirror {
         }))
     }
 
-    /// Brings the log up to `size` bytes of the output.
+    /// Copies the output to the log, up to this size of the output.
     pub fn copy(&mut self, output: &OutputFiles, size: u64) -> io::Result<()> {
         while self.copied < size {
             let most = (size - self.copied).min(CHUNK as u64);
@@ -114,7 +115,7 @@ impl Mirror {
                 count => return Ok(count),
             }
         }
-        // Not kept: zeros, as in a file with a hole.
+        // Output that is not stored is copied as zeros, as if read from a hole.
         let mut buffer = vec![0; most.min(64 * 1024) as usize];
         let count = output.read_at(&mut buffer, self.copied)?;
         self.log.write_all_at(&buffer[..count], to)?;
@@ -122,7 +123,7 @@ impl Mirror {
     }
 }
 
-/// How many bytes a file and the output have in common from these places on.
+/// How many bytes the file and the output have in common from these positions on.
 fn same_bytes(a: &File, mut at_a: u64, b: &OutputFiles, mut at_b: u64) -> io::Result<u64> {
     let (mut bytes_a, mut bytes_b) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
     let mut same = 0;

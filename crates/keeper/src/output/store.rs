@@ -1,14 +1,14 @@
-//! Where a keeper puts the output, and how the middle of one that outgrows its bound goes.
+//! The files that the output is stored in, and how the middle of an output that is larger than its limit is freed.
 //!
 //! ```text
 //!            at the head's end: can holes be punched here?
 //!  Undecided ──── yes ──► Whole      one file; the middle is punched out of it
-//!            ──── no ───► Segmented  the head, then a segment a stride; the middle's are removed
+//!            ──── no ───► Segmented  the head, then one segment per stride; those of the middle are removed
 //! ```
-//! A small output never comes to that, and costs nothing. Every keeper finds the same answer: the
-//! segments' directory is there, or the file is larger than a head, or there is nothing to agree on yet.
-//! Bytes go straight to their file, so a keeper that is killed leaves them where its heir finds them: the
-//! end of the last file is the end of the output.
+//! An output smaller than its head never needs this decision, and pays nothing. Every keeper comes to the same answer:
+//! the directory of the segments exists, or the file is larger than the head, or nothing was decided yet. Bytes go
+//! straight to their file. So a keeper that is killed leaves them where its successor finds them: the end of the last
+//! file is the end of the output.
 
 use outlive_core::bound::Bound;
 use outlive_core::layout;
@@ -19,7 +19,7 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::ops::Range;
 
-/// The number of bytes behind the end of the file with which punching holes is tried.
+/// How many bytes behind the end of the file are used to try whether holes can be punched.
 const TRIAL: u64 = 4096;
 
 /// The files of the output, being written.
@@ -28,10 +28,10 @@ pub struct Store {
     job: JobDir,
     bound: Option<Bound>,
     files: OutputFiles,
-    /// The end of the output.
+    /// The size of the output.
     size: u64,
     form: Form,
-    /// The middle is given back to the disk up to here.
+    /// The middle is freed up to this offset.
     given_back: u64,
 }
 
@@ -39,7 +39,7 @@ pub struct Store {
 enum Form {
     Undecided,
     Whole,
-    /// With the segment last written to.
+    /// The segment that was written to last, if any was.
     Segmented(Option<Current>),
 }
 
@@ -50,7 +50,7 @@ struct Current {
 }
 
 impl Store {
-    /// Goes on at the end of what is already there.
+    /// Continues at the end of what a predecessor stored.
     pub fn resume(job: &JobDir, spec: &Spec) -> io::Result<Store> {
         let output = layout::open_or_replace(&job.output())?;
         let bound = spec.bound();
@@ -77,17 +77,17 @@ impl Store {
         self.size
     }
 
-    /// To read from.
+    /// The files, for reading.
     pub fn files(&self) -> &OutputFiles {
         &self.files
     }
 
-    /// The most that may be taken before the middle is given back.
+    /// At most this many bytes may be taken before the middle is freed.
     pub fn stride(&self) -> u64 {
         self.bound.map_or(u64::MAX, |bound| bound.stride())
     }
 
-    /// How much can come before another file begins, or may.
+    /// How many bytes can be written before the next file may begin.
     pub fn room(&self) -> u64 {
         match (&self.form, self.bound) {
             (Form::Whole, _) | (_, None) => u64::MAX,
@@ -96,7 +96,7 @@ impl Store {
         }
     }
 
-    /// The file that the next bytes go to, positioned at their place.
+    /// The file for the next bytes, positioned where they belong.
     pub fn target(&mut self) -> io::Result<&File> {
         let head = self.bound.map_or(u64::MAX, |bound| bound.head());
         if matches!(self.form, Form::Undecided) && self.size >= head {
@@ -117,8 +117,8 @@ impl Store {
         }
     }
 
-    /// Before the output outgrows its head, so that all of what may be dropped lies in segments if any
-    /// of it does. A hole behind the end of the file changes nothing.
+    /// Decides between one file and segments, before the output outgrows its head. So whatever may be dropped lies
+    /// either in the one file or in segments. Punching a hole behind the end of the file changes nothing.
     fn decide(&mut self) -> io::Result<()> {
         let Some(bound) = self.bound else {
             return Ok(());
@@ -134,21 +134,22 @@ impl Store {
         Ok(())
     }
 
-    /// So many bytes have been written to the target.
+    /// This many bytes have been written to the target.
     pub fn has_grown(&mut self, count: u64) {
         self.size += count;
     }
 
-    /// Grows by a hole.
+    /// Extends the output by a hole.
     pub fn skip(&mut self, count: u64) -> io::Result<()> {
         self.size += count;
-        // Best effort on a disk that just failed; the size in memory stays right. Where not even a new
-        // segment can be made, the end of the last one is moved.
+        // Best effort on a disk that has just failed. The size in memory stays right. If no new segment can be
+        // created, the last one is extended.
         let _ = match (&self.form, self.bound) {
             (Form::Segmented(Some(current)), _) => {
                 file::extend_with_hole(&current.file, self.size - current.start)
             }
-            // Larger than its head it would be taken for one that holes can be punched in.
+            // If the file became larger than the head, a successor would take it for one in which holes can be
+            // punched.
             (Form::Undecided, Some(bound)) => {
                 file::extend_with_hole(self.files.file(), self.size.min(bound.head()))
             }
@@ -165,8 +166,8 @@ impl Store {
         file.seek(SeekFrom::Start(self.size - start)).map(drop)
     }
 
-    /// Gives the middle of an output that is larger than its bound back to the disk. What could not be
-    /// given back now is tried again with more.
+    /// Frees the middle of an output that is larger than its limit. What cannot be freed now is tried again with the
+    /// next part.
     pub fn give_back(&mut self) {
         let middle = self.bound.map_or(0..0, |bound| bound.dropped(self.size));
         let from = self.given_back.max(middle.start);
@@ -174,7 +175,7 @@ impl Store {
             return;
         }
         let given_back = match &self.form {
-            // Then nothing behind the head could be kept.
+            // Nothing behind the head could be stored.
             Form::Undecided => Ok(()),
             Form::Whole => file::punch(self.files.file(), from, middle.end - from),
             Form::Segmented(current) => self.remove(current.as_ref(), &middle),
@@ -189,12 +190,12 @@ impl Store {
             return Ok(());
         };
         let starts = match self.given_back {
-            // A predecessor may have died before it came to these.
+            // A predecessor may have died before it removed these.
             0 => segments.starts()?,
             from => strides(segments.bound(), from..middle.end).collect(),
         };
         for start in starts.into_iter().filter(|start| *start < middle.end) {
-            // The last one made says how far the output reaches, even where that is all it is good for.
+            // The last segment says how long the output is, so it stays even if all of it was dropped.
             if current.is_none_or(|current| current.start != start) {
                 segments.remove(start)?;
             }
@@ -202,13 +203,13 @@ impl Store {
         Ok(())
     }
 
-    /// The first hole at or after `from`, which is not in what was dropped.
+    /// The first hole at or after `from` that is not the dropped middle.
     pub fn first_hole(&mut self, from: u64) -> io::Result<Option<Range<u64>>> {
         let hole = match self.files.segments() {
             None => file::next_hole(self.files.file(), from),
             Some(segments) => self.hole_in_segments(segments.bound(), from),
         };
-        // Looking has moved the place that is written to.
+        // Searching has moved the write position.
         self.go_to_end()?;
         hole
     }
@@ -228,7 +229,7 @@ impl Store {
                 (Some(hole), Some(found)) if hole.start == found.end => found.end = hole.end,
                 _ => {}
             }
-            // What follows a hole that is over is another.
+            // The hole ends within this part, so any later hole is another one.
             if found.as_ref().is_some_and(|hole| hole.end < part.end) {
                 break;
             }
@@ -236,7 +237,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The first hole of a part that lies in one file, if it lies in any.
+    /// The first hole of a part that lies in one file, or in none.
     fn hole_within(&self, part: &Range<u64>) -> io::Result<Option<Range<u64>>> {
         let Some(span) = self.files.locate(part.start)? else {
             return Ok(Some(part.clone()));
@@ -247,7 +248,7 @@ impl Store {
             .map(|hole| origin + hole.start..(origin + hole.end).min(end))
             .filter(|hole| hole.start < end);
         match hole {
-            // A hole at its end goes on behind it.
+            // A hole at the end of the file continues behind it.
             Some(hole) if hole.end == end => Ok(Some(hole.start..part.end)),
             None if end < part.end => Ok(Some(end.max(part.start)..part.end)),
             hole => Ok(hole),
@@ -266,7 +267,7 @@ impl Store {
 impl Current {
     fn open(segments: &Segments, start: u64, size: u64) -> io::Result<Current> {
         let mut file = segments.open(start)?;
-        // What is missing before it is its own hole, so that it says how long the output is.
+        // What is missing before it becomes a hole, so that the file's length says how long the output is.
         if file.metadata()?.len() < size - start {
             file::extend_with_hole(&file, size - start)?;
         }
@@ -275,7 +276,7 @@ impl Current {
     }
 }
 
-/// Where the strides begin that a range behind the head touches.
+/// The starts of the strides that overlap a range behind the head.
 fn strides(bound: Bound, range: Range<u64>) -> impl Iterator<Item = u64> {
     let first = bound.stride_of(range.start).start;
     (first..range.end).step_by(bound.stride() as usize)

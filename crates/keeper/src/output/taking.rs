@@ -17,11 +17,11 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 
-/// The job's output, and what is made of it.
+/// The job's output and everything derived from it.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub capture: Capture,
-    /// The copy to the caller's log, until that is released.
+    /// The copy to the caller's log, until the log is released.
     mirror: Option<Mirror>,
     indexing: Option<Indexing>,
     /// A writer of our own, which keeps the feed open after the job's last writer has closed it.
@@ -48,7 +48,7 @@ impl Output {
         }
     }
 
-    /// Nothing of the output is lost.
+    /// Whether nothing of the output was lost.
     pub fn is_complete(&self) -> bool {
         self.continuity == Continuity::Unbroken
     }
@@ -63,7 +63,7 @@ impl Output {
         // ever had; but this cannot be known.
         let is_broken = match lingering {
             Some(count) => count > 0 && feed_ended,
-            // What was in the terminal is lost in any case.
+            // Whatever was in the terminal is lost in any case.
             None => on_terminal || feed_ended,
         };
         if is_broken {
