@@ -19,7 +19,7 @@ use std::process::Command;
 pub fn rows() -> Vec<Row> {
     vec![Row {
         name: "kill: a client over its verb",
-        promise: "asked again the verb does it, once; who was not told is told",
+        promise: "repeated, the verb has its effect once; an untold session is told",
         run,
     }]
 }

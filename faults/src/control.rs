@@ -8,7 +8,7 @@ use outlive_testkit::ran::Ran;
 pub fn rows() -> Vec<Row> {
     vec![Row {
         name: "control: no fault",
-        promise: "every kind of job comes to what it should",
+        promise: "every kind of job ends as it should",
         run,
     }]
 }

@@ -23,7 +23,7 @@ pub fn rows() -> Vec<Row> {
         },
         Row {
             name: "crowd: ended jobs",
-            promise: "what runs is listed at the same cost as without them; run and prune work",
+            promise: "listing the running jobs costs the same as without them; run and prune work",
             run: |context| one(context, ended_jobs),
         },
         Row {

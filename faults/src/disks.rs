@@ -33,12 +33,12 @@ pub fn rows() -> Vec<Row> {
         },
         Row {
             name: "disk: fails while jobs run",
-            promise: "what is stopped or out of time ends; nobody is told a success",
+            promise: "stopped and timed-out jobs end; none is reported as a success",
             run: |context| try_on(context, &[EXT4, XFS], failing),
         },
         Row {
             name: "disk: frozen while jobs run",
-            promise: "what is stopped or out of time ends; all is recorded later, with its own time",
+            promise: "stopped and timed-out jobs end; all is recorded later, with the right time",
             run: |context| try_on(context, &[EXT4, XFS, BTRFS], frozen),
         },
     ]

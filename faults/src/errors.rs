@@ -31,7 +31,7 @@ pub fn rows() -> Vec<Row> {
         },
         Row {
             name: "error: EINTR",
-            promise: "exact, as if nothing had been",
+            promise: "exact, as without a signal",
             run: |context| strike::rows_of(context, Fault::Interrupted, &ROLES, 16),
         },
     ]

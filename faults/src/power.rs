@@ -26,17 +26,17 @@ pub fn rows() -> Vec<Row> {
     vec![
         Row {
             name: "power: during a job",
-            promise: "what was told stays so; what was not is exact or not known",
+            promise: "what was told stays true; what was not told is exact or unknown",
             run: |context| run(context, Moment::Job, 36),
         },
         Row {
             name: "power: during an ack",
-            promise: "what was acked is not told again, what was not is",
+            promise: "acked events are not told again, others are",
             run: |context| run(context, Moment::Ack, 20),
         },
         Row {
             name: "power: during a prune",
-            promise: "the home works, whatever of the job is left",
+            promise: "the home works, whatever is left of the job",
             run: |context| run(context, Moment::Prune, 8),
         },
     ]

@@ -13,7 +13,7 @@ pub fn rows() -> Vec<Row> {
     vec![
         Row {
             name: "refused: one system call",
-            promise: "all works without it, or the start is refused with its name and nothing ran",
+            promise: "all works without the call, or the start is refused with its name and nothing ran",
             run: one_call,
         },
         Row {

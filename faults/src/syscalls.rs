@@ -27,7 +27,7 @@ pub fn rows() -> Vec<Row> {
         },
         Row {
             name: "kill: both keepers at once",
-            promise: "the job is exact, or not started, or said to be lost; never more than it was",
+            promise: "the job is exact, not started, or reported as lost; never more than it was",
             run: |context| strike::rows_of(context, Fault::KillBoth, &[Role::Keeper], 20),
         },
     ]

@@ -15,7 +15,7 @@ const MOST: usize = 64;
 pub fn rows() -> Vec<Row> {
     vec![Row {
         name: "neighbour: forks without end",
-        promise: "its keepers go on beside it, and stop ends every process of it",
+        promise: "its keepers still work, and stop ends every process of the job",
         run,
     }]
 }

@@ -13,7 +13,7 @@ use std::process::Stdio;
 pub fn rows() -> Vec<Row> {
     vec![Row {
         name: "neighbour: the wall clock jumps",
-        promise: "timeouts, durations, claims and retention go by the time that passed",
+        promise: "timeouts, durations, claims and retention depend only on the time that passed",
         run,
     }]
 }

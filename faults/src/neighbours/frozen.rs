@@ -20,12 +20,12 @@ pub fn rows() -> Vec<Row> {
     vec![
         Row {
             name: "neighbour: keepers suspended at random",
-            promise: "what goes on again goes on exactly, and is told once",
+            promise: "after it continues, all is exact, and each event is told once",
             run: run_keepers,
         },
         Row {
             name: "neighbour: verbs beside a suspended keeper",
-            promise: "each keeps its own time, and says what is not known",
+            promise: "every verb answers in time, and says what is not known",
             run: run_verbs,
         },
         Row {

@@ -10,7 +10,7 @@ use std::fmt;
 pub fn rows() -> Vec<Row> {
     vec![Row {
         name: "neighbour: kills its keepers",
-        promise: "one killed: all is exact; both: never a success that nobody saw; others unharmed",
+        promise: "one killed: all is exact; both killed: no unseen outcome counts as success; other jobs are unharmed",
         run,
     }]
 }

@@ -13,7 +13,7 @@ use std::thread;
 pub fn rows() -> Vec<Row> {
     vec![Row {
         name: "neighbour: another PID namespace on one home",
-        promise: "from there a job is unreachable and never lost; from its own it is exact",
+        promise: "the other namespace sees the job as unreachable, never lost; its own sees it exactly",
         run,
     }]
 }

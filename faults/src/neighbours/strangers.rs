@@ -10,7 +10,7 @@ use std::process::Command;
 pub fn rows() -> Vec<Row> {
     vec![Row {
         name: "neighbour: a recycled pid",
-        promise: "who has the pid of a process of ours is never signalled, nor taken for it",
+        promise: "a process that got the pid of one of ours is never signalled or mistaken for it",
         run,
     }]
 }

@@ -11,7 +11,7 @@ pub fn rows() -> Vec<Row> {
     vec![
         Row {
             name: "neighbour: terrible output",
-            promise: "bytes are kept exactly; every view of them is bounded text; the end is exact",
+            promise: "bytes are kept exactly; every view of them is text of a limited size; the end is exact",
             run: run_output,
         },
         Row {

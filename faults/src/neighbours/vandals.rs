@@ -15,7 +15,7 @@ use std::fmt;
 pub fn rows() -> Vec<Row> {
     vec![Row {
         name: "neighbour: spoils its own directory",
-        promise: "others unharmed; verbs answer or say why; nothing hangs; unknown is no success",
+        promise: "other jobs are unharmed; verbs answer or say why not; nothing hangs; unknown is no success",
         run,
     }]
 }

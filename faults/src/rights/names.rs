@@ -15,7 +15,7 @@ use std::time::Duration;
 pub fn rows() -> Vec<Row> {
     vec![Row {
         name: "rights: ids that are no ids",
-        promise: "refused in words by every verb and tool; nothing is read or changed",
+        promise: "refused with a message by every verb and tool; nothing is read or changed",
         run,
     }]
 }

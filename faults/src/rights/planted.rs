@@ -19,7 +19,7 @@ pub fn rows() -> Vec<Row> {
         },
         Row {
             name: "rights: planted while a job is started",
-            promise: "the job is in a home of its owner's, or is refused",
+            promise: "the job is in a home that its owner owns, or is refused",
             run: run_races,
         },
     ]

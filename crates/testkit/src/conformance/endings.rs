@@ -66,7 +66,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "an_end_is_recorded_once_with_its_times",
-        promise: "a job has one end, which lies after its start and as long after as it says",
+        promise: "a job has one end, after its start, and the times agree with its duration",
         check: |world| {
             let (id, job) = run(world, &[], "sleep 0.3");
             assert_eq!(world.events(&id, "ended").len(), 1);

@@ -79,7 +79,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "a_job_runs_in_the_directory_that_was_asked_for",
-        promise: "--cwd is where the command starts, and is recorded",
+        promise: "--cwd is the directory in which the command starts, and is recorded",
         check: |world| {
             let directory = world.path_there("");
             let directory = directory.to_str().unwrap().trim_end_matches('/');

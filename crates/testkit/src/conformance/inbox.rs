@@ -10,7 +10,7 @@ use std::time::Duration;
 pub const CASES: &[Case] = &[
     Case {
         name: "an_end_is_told_once",
-        promise: "the session that asked is given the end, and nobody is given it a second time",
+        promise: "the job's session gets the end once, and no other session gets it",
         check: |world| {
             let id = start(world, &["--session", "s"], "echo out; exit 4");
             world.wait(&id);
@@ -60,7 +60,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "another_session_is_not_told",
-        promise: "a session hears only of jobs that it asked for",
+        promise: "a session is told only of its own jobs",
         check: |world| {
             let mine = start(world, &["--session", "mine"], "true");
             let other = start(world, &["--session", "other"], "true");

@@ -126,7 +126,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "a_waiter_hears_of_the_end_though_the_keeper_was_killed",
-        promise: "wait returns with the exit code, whoever keeps the job by then",
+        promise: "wait returns with the exit code, even if keepers were replaced meanwhile",
         check: |world| {
             let id = start(world, &[], &format!("{}; exit 9", wait_for_go(world)));
             let waiter = world.begin(&["wait", &id]);

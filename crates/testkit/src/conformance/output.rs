@@ -48,7 +48,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "a_job_may_print_nothing",
-        promise: "no output is an output of no bytes",
+        promise: "a job without output has an output of 0 bytes",
         check: |world| {
             let (id, _) = run(world, &[], "true");
             assert_output(world, &id, b"");

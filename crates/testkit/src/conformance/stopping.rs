@@ -20,7 +20,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "stop_ends_the_whole_tree_of_an_adopted_job",
-        promise: "the same after both keepers were killed, when its orphans are somebody else's children",
+        promise: "the same after both keepers were killed and its orphans have another parent",
         check: |world| {
             whole_tree(world, World::kill_both);
         },
