@@ -89,8 +89,8 @@ impl Context {
         let _ = writeln!(io::stderr(), "{}", outlive::visible(text));
     }
 
-    /// Reports that it could not be recorded that the caller was told, for example because the disk is full. Then the
-    /// inbox tells it again. The answer itself is printed anyway.
+    /// Prints a note if it could not be recorded that the caller was told, for example because the disk is full.
+    /// Then the inbox tells it again. The answer itself is not held back for that.
     pub fn noted(&self, heard: Result<(), Error>) {
         if let Err(error) = heard {
             self.say(&format!(

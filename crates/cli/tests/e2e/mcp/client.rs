@@ -21,7 +21,7 @@ pub struct Client {
     pub meta: Value,
 }
 
-/// The `_meta` keys that requests without a session must have.
+/// The `_meta` keys that every request of the stateless protocol must have.
 pub fn stateless() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

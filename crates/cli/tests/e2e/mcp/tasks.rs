@@ -8,7 +8,7 @@ use std::fs::File;
 
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// A client without a handshake that declares the extension.
+/// A client of the stateless protocol that declares the extension.
 fn client(world: &World, session: &str) -> Client {
     let mut client = Client::silent(world, &["--session", session, "--patience", "1s"]);
     client.meta = stateless();

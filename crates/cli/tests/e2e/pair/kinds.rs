@@ -28,7 +28,7 @@ pub const HOOKS: [(&str, [Comes; 5]); 28] = [
     ("Executed", [Always; 5]),
     ("Started", [Always; 5]),
     ("Ready", [Always; 5]),
-    // These tests never replace the first standby; `partners.rs` does.
+    // These jobs have their first standby until then. `partners.rs` tests new ones.
     ("NewStandby", [Never; 5]),
     ("Captured", [Perhaps, Always, Always, Always, Always]),
     // None of these jobs gets input or has a watch.
