@@ -14,7 +14,7 @@ mod supervisor;
 mod terminals;
 mod tsp;
 
-use crate::Why;
+use crate::BenchError;
 use crate::run::Bench;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,21 +43,21 @@ impl Output {
 }
 
 /// A process that ends when the job has ended and the contender has reported it.
-pub type Waiting = Box<dyn FnOnce() -> Result<(), Why>>;
+pub type Waiting = Box<dyn FnOnce() -> Result<(), BenchError>>;
 
 pub trait Contender {
     fn name(&self) -> &'static str;
 
     /// Starts a job. Returns the contender's own id of the job when the contender returns.
-    fn start(&mut self, argv: &[&str]) -> Result<String, Why>;
+    fn start(&mut self, argv: &[&str]) -> Result<String, BenchError>;
 
     /// Starts the same job this many times, as fast as it can.
-    fn start_many(&mut self, argv: &[&str], count: usize) -> Result<(), Why> {
+    fn start_many(&mut self, argv: &[&str], count: usize) -> Result<(), BenchError> {
         (0..count).try_for_each(|_| self.start(argv).map(drop))
     }
 
     /// Starts a job whose output is kept. The job begins to write a moment later.
-    fn start_captured(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start_captured(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         self.start(argv)
     }
 
@@ -67,28 +67,28 @@ pub trait Contender {
     }
 
     /// Which process writes the job's output to its file.
-    fn output(&self) -> Result<Output, Why> {
+    fn output(&self) -> Result<Output, BenchError> {
         Err("keeps no output".into())
     }
 
     /// Starts to wait for a job.
-    fn wait(&mut self, _id: &str) -> Result<Waiting, Why> {
+    fn wait(&mut self, _id: &str) -> Result<Waiting, BenchError> {
         Err("has nothing that waits".into())
     }
 
     /// Lists the jobs.
-    fn list(&mut self) -> Result<(), Why> {
+    fn list(&mut self) -> Result<(), BenchError> {
         Err("has no list".into())
     }
 
     /// Runs `true` this many times, at most `width` at once. Returns when every end is recorded.
-    fn storm(&mut self, _jobs: usize, _width: usize) -> Result<(), Why> {
+    fn storm(&mut self, _jobs: usize, _width: usize) -> Result<(), BenchError> {
         Err("runs no number of jobs side by side that it keeps the ends of".into())
     }
 }
 
 /// Prepares a contender in its directory.
-type Make = fn(&Bench, PathBuf) -> Result<Box<dyn Contender>, Why>;
+type Make = fn(&Bench, PathBuf) -> Result<Box<dyn Contender>, BenchError>;
 
 /// A contender that can be prepared.
 pub struct Entry {
@@ -122,7 +122,7 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 }
 
 /// The path of a program.
-pub fn program(name: &str) -> Result<PathBuf, Why> {
+pub fn program(name: &str) -> Result<PathBuf, BenchError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .map(|directory| directory.join(name))
@@ -131,7 +131,7 @@ pub fn program(name: &str) -> Result<PathBuf, Why> {
 }
 
 /// Runs a command that must succeed, and returns its output.
-pub fn output_of(command: &mut Command) -> Result<String, Why> {
+pub fn output_of(command: &mut Command) -> Result<String, BenchError> {
     let output = command
         .stdin(Stdio::null())
         .output()
@@ -148,7 +148,7 @@ pub fn output_of(command: &mut Command) -> Result<String, Why> {
 }
 
 /// Starts a command whose end will be awaited.
-pub fn waiting(command: &mut Command) -> Result<Waiting, Why> {
+pub fn waiting(command: &mut Command) -> Result<Waiting, BenchError> {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -164,8 +164,8 @@ pub fn waiting(command: &mut Command) -> Result<Waiting, Why> {
 pub fn by_hands(
     jobs: usize,
     width: usize,
-    each: impl Fn(usize) -> Result<(), Why> + Sync,
-) -> Result<(), Why> {
+    each: impl Fn(usize) -> Result<(), BenchError> + Sync,
+) -> Result<(), BenchError> {
     let each = &each;
     thread::scope(|scope| {
         let hands: Vec<_> = (0..width)
@@ -178,7 +178,7 @@ pub fn by_hands(
 }
 
 /// Writes a script that execs a command.
-fn script(path: &Path, argv: &[&str]) -> Result<(), Why> {
+fn script(path: &Path, argv: &[&str]) -> Result<(), BenchError> {
     use std::os::unix::fs::PermissionsExt;
     let quoted: Vec<String> = argv.iter().map(|word| quoted(word)).collect();
     let text = format!("#!/bin/sh\nexec {}\n", quoted.join(" "));
@@ -193,7 +193,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// Creates a directory, with its parents.
-fn directory(path: PathBuf) -> Result<PathBuf, Why> {
+fn directory(path: PathBuf) -> Result<PathBuf, BenchError> {
     fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(path)
 }

@@ -3,7 +3,7 @@
 //! A job waits at a gate (a FIFO) until the harness releases it. It records the important moments
 //! itself, so that the harness's own time is not measured.
 
-use crate::Why;
+use crate::BenchError;
 use crate::clock::now_ns;
 use crate::processes::until;
 use outlive_testkit::gate::{Gate, wait_at};
@@ -13,7 +13,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-fn gate(path: PathBuf) -> Result<Gate, Why> {
+fn gate(path: PathBuf) -> Result<Gate, BenchError> {
     Gate::at(path).map_err(|error| error.to_string())
 }
 
@@ -101,7 +101,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    pub fn new(directory: &Path, text: Text, bytes: u64) -> Result<Writer, Why> {
+    pub fn new(directory: &Path, text: Text, bytes: u64) -> Result<Writer, BenchError> {
         Ok(Writer {
             begin: gate(directory.join("begin"))?,
             end: gate(directory.join("end"))?,
@@ -126,7 +126,7 @@ impl Writer {
     }
 
     /// The seconds it took; available after it has written everything.
-    pub fn seconds(&self) -> Result<f64, Why> {
+    pub fn seconds(&self) -> Result<f64, BenchError> {
         until("the job has written all", || self.done.exists())?;
         let text = fs::read_to_string(&self.done).map_err(|error| error.to_string())?;
         let nanoseconds: u64 = text.parse().map_err(|_| format!("it wrote {text:?}"))?;
@@ -141,7 +141,7 @@ pub struct Ender {
 }
 
 impl Ender {
-    pub fn new(directory: &Path) -> Result<Ender, Why> {
+    pub fn new(directory: &Path) -> Result<Ender, BenchError> {
         Ok(Ender {
             gate: gate(directory.join("gate"))?,
             stamp: directory.join("stamp"),
@@ -163,7 +163,7 @@ impl Ender {
     }
 
     /// When it ended.
-    pub fn ended_ns(&self) -> Result<u64, Why> {
+    pub fn ended_ns(&self) -> Result<u64, BenchError> {
         let text = fs::read_to_string(&self.stamp).map_err(|error| error.to_string())?;
         text.parse().map_err(|_| format!("it wrote {text:?}"))
     }

@@ -36,7 +36,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 /// Why something could not be measured, as text for the table.
-type Why = String;
+type BenchError = String;
 
 /// No measure takes this long, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
@@ -86,7 +86,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    fn read(arguments: &[String]) -> Result<Arguments, Why> {
+    fn read(arguments: &[String]) -> Result<Arguments, BenchError> {
         let mut asked = Arguments::default();
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
@@ -126,7 +126,7 @@ fn spread(directory: &Path) {
         .status();
 }
 
-fn bench(asked: &Arguments) -> Result<(), Why> {
+fn bench(asked: &Arguments) -> Result<(), BenchError> {
     let said = |error: std::io::Error| error.to_string();
     let outlive = fs::canonicalize(asked.programs.join("outlive"))
         .map_err(|error| format!("{}/outlive: {error}", asked.programs.display()))?;
@@ -179,7 +179,7 @@ fn measure_all(bench: &Bench, only: &[String]) -> Report {
     Report { machine, sections }
 }
 
-fn write(out: &Path, report: &Report) -> Result<(), Why> {
+fn write(out: &Path, report: &Report) -> Result<(), BenchError> {
     let text = report.markdown();
     println!("{text}");
     let json = serde_json::to_string_pretty(&report.json()).map_err(|error| error.to_string())?;

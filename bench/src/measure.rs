@@ -11,14 +11,14 @@ mod storm;
 mod waiter;
 mod watching;
 
-use crate::Why;
+use crate::BenchError;
 use crate::report::{Cell, Measured, Table};
 use crate::run::{Bench, Samples, median, quantile};
 
 pub struct Measure {
     pub name: &'static str,
     pub about: &'static str,
-    pub take: fn(&Bench) -> Result<Measured, Why>,
+    pub take: fn(&Bench) -> Result<Measured, BenchError>,
 }
 
 pub const MEASURES: [Measure; 9] = [

@@ -3,7 +3,7 @@
 //! The harness is a subreaper, so whatever a peer starts in the background stays its descendant. This
 //! finds all supervisors in the same way, and nothing is left behind.
 
-use crate::Why;
+use crate::BenchError;
 use outlive_sys::process::own;
 use outlive_sys::tree;
 use outlive_testkit::processes::{KILL, is_alive, kill};
@@ -18,7 +18,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// From now on, orphans below this process stay its descendants.
-pub fn become_reaper() -> Result<(), Why> {
+pub fn become_reaper() -> Result<(), BenchError> {
     tree::become_subreaper().map_err(|error| error.to_string())
 }
 
@@ -84,7 +84,7 @@ impl Watchdog {
 }
 
 /// Waits until this is true.
-pub fn until(what: &str, mut is_so: impl FnMut() -> bool) -> Result<(), Why> {
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) -> Result<(), BenchError> {
     try_until_within(PATIENCE, what, || {
         reap();
         is_so()

@@ -1,6 +1,6 @@
 //! One run of the harness: its programs, directories and number of samples.
 
-use crate::Why;
+use crate::BenchError;
 use crate::contender::{Contender, Entry};
 use crate::processes;
 use std::cell::Cell;
@@ -22,7 +22,7 @@ pub struct Bench {
 }
 
 /// The results of one contender: samples, or why there are none.
-pub type Samples = (&'static str, Result<Vec<f64>, Why>);
+pub type Samples = (&'static str, Result<Vec<f64>, BenchError>);
 
 impl Bench {
     /// Selects a number for the full form or the short one.
@@ -34,14 +34,14 @@ impl Bench {
     }
 
     /// A new empty directory with a short name, because sockets are created in it.
-    pub fn directory(&self) -> Result<PathBuf, Why> {
+    pub fn directory(&self) -> Result<PathBuf, BenchError> {
         self.taken.set(self.taken.get() + 1);
         let path = self.work.join(self.taken.get().to_string());
         fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(path)
     }
 
-    pub fn enter(&self, entry: &Entry) -> Result<Box<dyn Contender>, Why> {
+    pub fn enter(&self, entry: &Entry) -> Result<Box<dyn Contender>, BenchError> {
         (entry.make)(self, self.directory()?)
     }
 
@@ -62,7 +62,7 @@ impl Bench {
         between: Between,
         entries: impl IntoIterator<Item = &'static Entry>,
         rounds: usize,
-        mut sample: impl FnMut(&mut dyn Contender) -> Result<f64, Why>,
+        mut sample: impl FnMut(&mut dyn Contender) -> Result<f64, BenchError>,
     ) -> Vec<Samples> {
         let patience = Duration::from_secs(self.pick(40, 10));
         let mut field: Vec<Turn> = entries.into_iter().map(Turn::of).collect();
@@ -103,7 +103,7 @@ pub enum Between {
 struct Turn {
     entry: &'static Entry,
     contender: Option<Box<dyn Contender>>,
-    samples: Result<Vec<f64>, Why>,
+    samples: Result<Vec<f64>, BenchError>,
     spent: Duration,
 }
 
@@ -120,7 +120,7 @@ impl Turn {
     fn take(
         &mut self,
         bench: &Bench,
-        sample: &mut impl FnMut(&mut dyn Contender) -> Result<f64, Why>,
+        sample: &mut impl FnMut(&mut dyn Contender) -> Result<f64, BenchError>,
     ) {
         let Ok(samples) = &mut self.samples else {
             return;

@@ -8,7 +8,7 @@ use crate::invariants::{self, Allowed, Heard};
 use crate::job::{self, ID, Kind, OTHER, SESSION};
 use crate::plan::{Launch, Plan, Role};
 use crate::power::held::{self, Cleared, Past};
-use crate::power::{Moment, Whom};
+use crate::power::{Interface, Moment};
 use crate::row::{Context, Row, Tried};
 use outlive_testkit::ran::Ran;
 use outlive_testkit::waiting::try_until;
@@ -184,7 +184,7 @@ impl Verb {
                 is_told: true,
                 has_run: true,
             };
-            return held::check(world, kind, &past, Whom::Programs, at, cleared);
+            return held::check(world, kind, &past, Interface::Programs, at, cleared);
         }
         let ended = match self {
             // `go_on` would send more lines, but an ended job takes no input.

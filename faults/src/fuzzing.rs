@@ -26,7 +26,7 @@ const SECONDS: u32 = 60;
 const MUTANTS: usize = 2_000;
 
 /// No debug build takes this long for an input, unless it hangs.
-const LONGEST: Duration = Duration::from_secs(20);
+const INPUT_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub fn rows() -> Vec<Row> {
     vec![Row {
@@ -110,7 +110,7 @@ impl Target {
         let length = (input.len() as u32).to_le_bytes();
         // If the process has ended, reading its answer fails too and reports it.
         let _ = to.write_all(&[&length, input].concat());
-        let why = match self.answers.recv_timeout(LONGEST) {
+        let why = match self.answers.recv_timeout(INPUT_TIMEOUT) {
             Ok(()) => return Ok(()),
             Err(mpsc::RecvTimeoutError::Timeout) => "it hangs".to_owned(),
             Err(mpsc::RecvTimeoutError::Disconnected) => {

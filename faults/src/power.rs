@@ -11,7 +11,7 @@ use crate::crash::{Content, Crash, Node, Recording, Tree, Ways};
 use crate::job::{ID, KINDS, Kind, SESSION};
 use crate::plan::Launch;
 use crate::row::{Context, Row, Tried};
-pub use asked::Whom;
+pub use asked::Interface;
 use held::{Cleared, Past};
 use outlive_sys::{capture, offers};
 use outlive_testkit::world::World;
@@ -43,7 +43,7 @@ pub fn rows() -> Vec<Row> {
 }
 
 /// At most this many disk states are tried after one step. If there are more, this many are picked at random.
-const MOST: usize = 32_768;
+const MAX_STATES_PER_STEP: usize = 32_768;
 
 /// In the long form, the programs are asked about one of this many disk states, and the library about the others. The
 /// number shares no factor with the number of verbs, so each verb comes first at some of the states.
@@ -69,7 +69,7 @@ fn kinds(moment: Moment) -> Vec<&'static Kind> {
 fn run(context: &Context, moment: Moment, few: usize) -> Tried {
     let mut taken = Vec::new();
     for kind in kinds(moment) {
-        match Taken::take(context, kind, moment) {
+        match RecordedRun::take(context, kind, moment) {
             Ok(recorded) => taken.push(recorded),
             Err(loss) => {
                 return Tried::lost(format!("a {} job, only recorded: {loss}", kind.name));
@@ -80,7 +80,7 @@ fn run(context: &Context, moment: Moment, few: usize) -> Tried {
     let cleared = Cleared::default();
     let (mut cases, mut drawn, mut steps) = (Vec::new(), 0, 0);
     for (taken, ways) in taken.iter().zip(&ways) {
-        let found = ways.find(MOST, context.seed);
+        let found = ways.find(MAX_STATES_PER_STEP, context.seed);
         drawn += found.drawn;
         steps += taken.recording.steps.len();
         let numbered = found.crashes.into_iter().enumerate();
@@ -88,9 +88,9 @@ fn run(context: &Context, moment: Moment, few: usize) -> Tried {
             taken,
             ways,
             cleared: &cleared,
-            whom: match context.is_long && !number.is_multiple_of(PROGRAMS) {
-                true => Whom::Library,
-                false => Whom::Programs,
+            interface: match context.is_long && !number.is_multiple_of(PROGRAMS) {
+                true => Interface::Library,
+                false => Interface::Programs,
             },
             number,
             crash,
@@ -98,13 +98,14 @@ fn run(context: &Context, moment: Moment, few: usize) -> Tried {
     }
     let mut tried = context.try_cases(cases, few, |case: &Case<'_>| case.check(context));
     if drawn > 0 {
-        tried.note = format!("after {drawn} of {steps} steps {MOST} ways were drawn of more");
+        tried.note =
+            format!("after {drawn} of {steps} steps {MAX_STATES_PER_STEP} ways were drawn of more");
     }
     tried
 }
 
 /// A recording, and the world in which it was made. That world has the blobs.
-struct Taken {
+struct RecordedRun {
     kind: &'static Kind,
     moment: Moment,
     world: World,
@@ -113,10 +114,10 @@ struct Taken {
 
 /// One possible state of the disk.
 struct Case<'a> {
-    taken: &'a Taken,
+    taken: &'a RecordedRun,
     ways: &'a Ways<'a>,
     cleared: &'a Cleared,
-    whom: Whom,
+    interface: Interface,
     number: usize,
     crash: Crash,
 }
@@ -136,8 +137,8 @@ impl fmt::Display for Case<'_> {
     }
 }
 
-impl Taken {
-    fn take(context: &Context, kind: &'static Kind, moment: Moment) -> Result<Taken, String> {
+impl RecordedRun {
+    fn take(context: &Context, kind: &'static Kind, moment: Moment) -> Result<RecordedRun, String> {
         let world = context.world()?;
         let to = world.path("recording");
         // Uses the home once before, so that its directories exist.
@@ -167,7 +168,7 @@ impl Taken {
         launch.end()?;
         let text = fs::read(to.join("recording.json")).map_err(|error| error.to_string())?;
         let json: Value = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
-        Ok(Taken {
+        Ok(RecordedRun {
             kind,
             moment,
             world,
@@ -185,7 +186,7 @@ fn come_to_end(world: &World, kind: &Kind) -> Result<(), String> {
 impl Case<'_> {
     fn check(&self, context: &Context) -> Result<(), String> {
         let world = context.world()?;
-        let after = After {
+        let after = DiskAfterLoss {
             blobs: self.taken.world.path("recording/blobs"),
             boot: offers::boot_id().map_err(|error| error.to_string())?,
             tree: &self.ways.tree(&self.crash),
@@ -214,7 +215,7 @@ impl Case<'_> {
             world,
             self.taken.kind,
             &past,
-            self.whom,
+            self.interface,
             self.number,
             self.cleared,
         )
@@ -222,14 +223,14 @@ impl Case<'_> {
 }
 
 /// The state of a home after a power loss.
-struct After<'a> {
+struct DiskAfterLoss<'a> {
     blobs: PathBuf,
     /// The boot ID of this machine. It is replaced in the files, because a power loss restarts the machine.
     boot: String,
     tree: &'a Tree,
 }
 
-impl After<'_> {
+impl DiskAfterLoss<'_> {
     fn make(&self, node: &Node, path: &Path) -> std::io::Result<()> {
         match self.tree.get(node) {
             Some(Content::Directory(entries)) => {

@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// The longest path that the kernel accepts.
-const LONGEST: usize = 4096;
+const MAX_PATH_BYTES: usize = 4096;
 
 /// Whether this fault can happen to this call of this process.
 pub fn can_meet(fault: Fault, pid: i32, call: Call, home: &Path) -> bool {
@@ -55,7 +55,7 @@ fn descriptor(pid: i32, number: u64) -> PathBuf {
 /// The path that an argument points at. A relative path starts at the directory of the argument before it.
 fn path(pid: i32, call: Call, at: usize) -> Option<PathBuf> {
     let memory = File::open(format!("/proc/{pid}/mem")).ok()?;
-    let mut bytes = vec![0; LONGEST];
+    let mut bytes = vec![0; MAX_PATH_BYTES];
     let count = memory.read_at(&mut bytes, call.arguments[at]).ok()?;
     let text = bytes[..count].split(|byte| *byte == 0).next()?;
     let path = Path::new(OsStr::from_bytes(text));

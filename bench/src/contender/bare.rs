@@ -1,7 +1,7 @@
 //! No supervisor, and the tools that only put a command into the background.
 
 use super::{Contender, Entry, Output, Waiting, by_hands, output_of, program, waiting};
-use crate::Why;
+use crate::BenchError;
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -82,7 +82,7 @@ impl Contender for Bare {
         self.name
     }
 
-    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         self.started += 1;
         let found = program(argv[0])?;
         let found = found.to_str().ok_or("a path that is no text")?;
@@ -102,12 +102,12 @@ impl Contender for Bare {
         }
     }
 
-    fn output(&self) -> Result<Output, Why> {
+    fn output(&self) -> Result<Output, BenchError> {
         Ok(Output::ByTheJob)
     }
 
     /// The baseline: what fork, exec and wait cost any program.
-    fn storm(&mut self, jobs: usize, width: usize) -> Result<(), Why> {
+    fn storm(&mut self, jobs: usize, width: usize) -> Result<(), BenchError> {
         if self.name != SETSID.name {
             return Err("records no ends".into());
         }
@@ -145,7 +145,7 @@ impl Contender for Nq {
         NQ.name
     }
 
-    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         self.started += 1;
         let queue = self.dir.join(self.started.to_string());
         fs::create_dir(&queue).map_err(|error| error.to_string())?;
@@ -154,11 +154,11 @@ impl Contender for Nq {
             .map(|id| format!("{}/{id}", self.started))
     }
 
-    fn output(&self) -> Result<Output, Why> {
+    fn output(&self) -> Result<Output, BenchError> {
         Ok(Output::ByTheJob)
     }
 
-    fn wait(&mut self, id: &str) -> Result<Waiting, Why> {
+    fn wait(&mut self, id: &str) -> Result<Waiting, BenchError> {
         let (queue, id) = id.split_once('/').ok_or("no such id")?;
         let mut command = Command::new(&self.program);
         waiting(command.env("NQDIR", self.dir.join(queue)).args(["-w", id]))

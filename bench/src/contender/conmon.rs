@@ -4,7 +4,7 @@
 //! which is less than any real one does. Like podman, we read the process ID from its sync pipe.
 
 use super::{Contender, Entry, Output, by_hands, directory, program};
-use crate::Why;
+use crate::BenchError;
 use crate::processes::until;
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::{self, File};
@@ -38,7 +38,7 @@ struct Conmon {
 }
 
 impl Conmon {
-    fn launch(&self, argv: &[&str]) -> Result<String, Why> {
+    fn launch(&self, argv: &[&str]) -> Result<String, BenchError> {
         let id = format!("j{}", self.started.fetch_add(1, Ordering::Relaxed));
         let bundle = directory(self.dir.join(&id))?;
         let runtime = std::env::current_exe().map_err(|error| error.to_string())?;
@@ -82,15 +82,15 @@ impl Contender for Conmon {
         ENTRY.name
     }
 
-    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         self.launch(argv)
     }
 
-    fn output(&self) -> Result<Output, Why> {
+    fn output(&self) -> Result<Output, BenchError> {
         Ok(Output::BySupervisor)
     }
 
-    fn storm(&mut self, jobs: usize, width: usize) -> Result<(), Why> {
+    fn storm(&mut self, jobs: usize, width: usize) -> Result<(), BenchError> {
         let before = self.ends();
         by_hands(jobs, width, |_| self.launch(&["true"]).map(drop))?;
         until("every exit file is there", || self.ends() == before + jobs)

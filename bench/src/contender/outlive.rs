@@ -1,7 +1,7 @@
 //! Outlive itself, as a user has it.
 
 use super::{Contender, Entry, Output, Waiting, by_hands, output_of, waiting};
-use crate::Why;
+use crate::BenchError;
 use outlive_testkit::environment::remove_foreign;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,7 +44,7 @@ impl Outlive {
         command
     }
 
-    pub fn ok(&self, args: &[&str]) -> Result<String, Why> {
+    pub fn ok(&self, args: &[&str]) -> Result<String, BenchError> {
         output_of(&mut self.command(args))
     }
 }
@@ -54,23 +54,23 @@ impl Contender for Outlive {
         self.name
     }
 
-    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         self.ok(&[&["run"], self.options, &["--"], argv].concat())
     }
 
-    fn output(&self) -> Result<Output, Why> {
+    fn output(&self) -> Result<Output, BenchError> {
         Ok(Output::BySupervisor)
     }
 
-    fn wait(&mut self, id: &str) -> Result<Waiting, Why> {
+    fn wait(&mut self, id: &str) -> Result<Waiting, BenchError> {
         waiting(&mut self.command(&["wait", id]))
     }
 
-    fn list(&mut self) -> Result<(), Why> {
+    fn list(&mut self) -> Result<(), BenchError> {
         self.ok(&["list", "--state", "running"]).map(drop)
     }
 
-    fn storm(&mut self, jobs: usize, width: usize) -> Result<(), Why> {
+    fn storm(&mut self, jobs: usize, width: usize) -> Result<(), BenchError> {
         let ids = Mutex::new(Vec::new());
         by_hands(jobs, width, |_| {
             let id = self.ok(&["run", "--", "true"])?;

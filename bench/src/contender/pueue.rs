@@ -1,7 +1,7 @@
 //! pueue: a daemon with a queue.
 
 use super::{Contender, Entry, Output, Waiting, output_of, services::background, waiting};
-use crate::Why;
+use crate::BenchError;
 use crate::processes::until;
 use std::fs;
 use std::path::PathBuf;
@@ -57,23 +57,23 @@ impl Contender for Pueue {
         ENTRY.name
     }
 
-    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         output_of(&mut self.command(&[&["add", "--print-task-id", "--"], argv].concat()))
     }
 
-    fn output(&self) -> Result<Output, Why> {
+    fn output(&self) -> Result<Output, BenchError> {
         Ok(Output::ByTheJob)
     }
 
-    fn wait(&mut self, id: &str) -> Result<Waiting, Why> {
+    fn wait(&mut self, id: &str) -> Result<Waiting, BenchError> {
         waiting(&mut self.command(&["wait", "--quiet", id]))
     }
 
-    fn list(&mut self) -> Result<(), Why> {
+    fn list(&mut self) -> Result<(), BenchError> {
         output_of(&mut self.command(&["status"])).map(drop)
     }
 
-    fn storm(&mut self, jobs: usize, width: usize) -> Result<(), Why> {
+    fn storm(&mut self, jobs: usize, width: usize) -> Result<(), BenchError> {
         output_of(&mut self.command(&["parallel", &width.to_string()]))?;
         (0..jobs).try_for_each(|_| self.start(&["true"]).map(drop))?;
         output_of(&mut self.command(&["wait", "--quiet", "--all"])).map(drop)

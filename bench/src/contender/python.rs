@@ -3,7 +3,7 @@
 //! not counted.
 
 use super::{Contender, Entry, Output, Waiting, program};
-use crate::Why;
+use crate::BenchError;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
@@ -40,14 +40,14 @@ struct Pipes {
 struct Registry(Rc<RefCell<Pipes>>);
 
 impl Pipes {
-    fn say(&mut self, request: &Value) -> Result<(), Why> {
+    fn say(&mut self, request: &Value) -> Result<(), BenchError> {
         let line = format!("{request}\n");
         self.to
             .write_all(line.as_bytes())
             .map_err(|error| error.to_string())
     }
 
-    fn hear(&mut self) -> Result<Value, Why> {
+    fn hear(&mut self) -> Result<Value, BenchError> {
         let mut line = String::new();
         self.from
             .read_line(&mut line)
@@ -57,7 +57,7 @@ impl Pipes {
 }
 
 impl Registry {
-    fn ask(&self, request: Value) -> Result<Value, Why> {
+    fn ask(&self, request: Value) -> Result<Value, BenchError> {
         let mut pipes = self.0.borrow_mut();
         pipes.say(&request)?;
         pipes.hear()
@@ -69,26 +69,26 @@ impl Contender for Registry {
         ENTRY.name
     }
 
-    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         let id = self.ask(json!({"do": "run", "argv": argv}))?;
         Ok(id.as_str().unwrap_or_default().to_owned())
     }
 
-    fn output(&self) -> Result<Output, Why> {
+    fn output(&self) -> Result<Output, BenchError> {
         Ok(Output::BySupervisor)
     }
 
-    fn wait(&mut self, id: &str) -> Result<Waiting, Why> {
+    fn wait(&mut self, id: &str) -> Result<Waiting, BenchError> {
         let pipes = Rc::clone(&self.0);
         pipes.borrow_mut().say(&json!({"do": "wait", "id": id}))?;
         Ok(Box::new(move || pipes.borrow_mut().hear().map(drop)))
     }
 
-    fn list(&mut self) -> Result<(), Why> {
+    fn list(&mut self) -> Result<(), BenchError> {
         self.ask(json!({"do": "list"})).map(drop)
     }
 
-    fn storm(&mut self, jobs: usize, width: usize) -> Result<(), Why> {
+    fn storm(&mut self, jobs: usize, width: usize) -> Result<(), BenchError> {
         self.ask(json!({"do": "storm", "jobs": jobs, "width": width}))
             .map(drop)
     }

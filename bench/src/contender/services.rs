@@ -1,7 +1,7 @@
 //! Service supervisors: they run what directories define, each with a logger.
 
 use super::{Contender, Entry, Output, directory, output_of, program, script};
-use crate::Why;
+use crate::BenchError;
 use crate::processes::until;
 use std::fs;
 use std::path::PathBuf;
@@ -35,12 +35,12 @@ impl Contender for S6Scan {
         S6.name
     }
 
-    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         self.start_many(argv, 1)?;
         Ok(self.started.to_string())
     }
 
-    fn start_many(&mut self, argv: &[&str], count: usize) -> Result<(), Why> {
+    fn start_many(&mut self, argv: &[&str], count: usize) -> Result<(), BenchError> {
         for _ in 0..count {
             self.started += 1;
             // The directory gets its final name when it is complete, because a scan may be running.
@@ -61,7 +61,7 @@ impl Contender for S6Scan {
         Some(NO_LAUNCH)
     }
 
-    fn output(&self) -> Result<Output, Why> {
+    fn output(&self) -> Result<Output, BenchError> {
         Ok(Output::BySupervisor)
     }
 }
@@ -89,7 +89,7 @@ impl Contender for Runit {
         RUNIT.name
     }
 
-    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         self.started += 1;
         let service = directory(self.dir.join(self.started.to_string()))?;
         script(&service.join("run"), argv)?;
@@ -104,13 +104,13 @@ impl Contender for Runit {
         Some(NO_LAUNCH)
     }
 
-    fn output(&self) -> Result<Output, Why> {
+    fn output(&self) -> Result<Output, BenchError> {
         Ok(Output::BySupervisor)
     }
 }
 
 /// Starts a process that stays until the sweep.
-pub fn background(command: &mut Command) -> Result<(), Why> {
+pub fn background(command: &mut Command) -> Result<(), BenchError> {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())

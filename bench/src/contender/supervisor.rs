@@ -1,7 +1,7 @@
 //! supervisord: one Python process that runs what its configuration defines.
 
 use super::{Contender, Entry, Output, directory, output_of, program, quoted};
-use crate::Why;
+use crate::BenchError;
 use crate::processes::until;
 use std::fs;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ impl Supervisor {
         self.dir.join("conf")
     }
 
-    fn write(&mut self, name: &str, argv: &[&str], autostart: bool) -> Result<(), Why> {
+    fn write(&mut self, name: &str, argv: &[&str], autostart: bool) -> Result<(), BenchError> {
         let words: Vec<String> = argv.iter().map(|word| quoted(word)).collect();
         let text = format!(
             "[program:{name}]\ncommand={}\nautostart={autostart}\nautorestart=false\nstartsecs=0\n\
@@ -60,7 +60,7 @@ impl Supervisor {
         fs::write(path, text).map_err(|error| error.to_string())
     }
 
-    fn control(&self, args: &[&str]) -> Result<String, Why> {
+    fn control(&self, args: &[&str]) -> Result<String, BenchError> {
         let mut command = Command::new(&self.control);
         output_of(command.arg("-c").arg(self.settings()).args(args))
     }
@@ -71,7 +71,7 @@ impl Contender for Supervisor {
         ENTRY.name
     }
 
-    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         if argv == ["true"] {
             return self.control(&["start", "true"]);
         }
@@ -79,7 +79,7 @@ impl Contender for Supervisor {
         Ok(format!("j{}", self.started))
     }
 
-    fn start_many(&mut self, argv: &[&str], count: usize) -> Result<(), Why> {
+    fn start_many(&mut self, argv: &[&str], count: usize) -> Result<(), BenchError> {
         for _ in 0..count {
             self.started += 1;
             self.write(&format!("j{}", self.started), argv, true)?;
@@ -87,11 +87,11 @@ impl Contender for Supervisor {
         self.control(&["update"]).map(drop)
     }
 
-    fn output(&self) -> Result<Output, Why> {
+    fn output(&self) -> Result<Output, BenchError> {
         Ok(Output::BySupervisor)
     }
 
-    fn list(&mut self) -> Result<(), Why> {
+    fn list(&mut self) -> Result<(), BenchError> {
         // Its exit status tells whether all programs run.
         Command::new(&self.control)
             .arg("-c")

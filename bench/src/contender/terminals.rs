@@ -1,7 +1,7 @@
 //! Terminal multiplexers: a job is a command in one of their terminals.
 
 use super::{Contender, Entry, Output, Waiting, output_of, program, quoted, waiting};
-use crate::Why;
+use crate::BenchError;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ impl Contender for Dtach {
         DTACH.name
     }
 
-    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         self.started += 1;
         let socket = self.dir.join(self.started.to_string());
         silent(Command::new(&self.program).arg("-n").arg(socket).args(argv))?;
@@ -59,7 +59,7 @@ struct Screen {
 }
 
 impl Screen {
-    fn start_with(&mut self, options: &[&str], argv: &[&str]) -> Result<String, Why> {
+    fn start_with(&mut self, options: &[&str], argv: &[&str]) -> Result<String, BenchError> {
         self.started += 1;
         let name = format!("j{}", self.started);
         let mut command = Command::new(&self.program);
@@ -74,17 +74,17 @@ impl Contender for Screen {
         SCREEN.name
     }
 
-    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         self.start_with(&[], argv)
     }
 
-    fn start_captured(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start_captured(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         let log = self.dir.join("log");
         let log = log.to_str().ok_or("a path that is no text")?.to_owned();
         self.start_with(&["-L", "-Logfile", &log], argv)
     }
 
-    fn output(&self) -> Result<Output, Why> {
+    fn output(&self) -> Result<Output, BenchError> {
         Ok(Output::BySupervisor)
     }
 }
@@ -121,12 +121,12 @@ impl Contender for Tmux {
         TMUX.name
     }
 
-    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         let new = ["new-session", "-d", "-P", "-F", "#{pane_id}", "--"];
         output_of(&mut self.command(&[&new, argv].concat()))
     }
 
-    fn start_captured(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start_captured(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         let pane = self.start(argv)?;
         let log = self.dir.join("log");
         let cat = format!("cat > {}", quoted(&log.to_string_lossy()));
@@ -134,21 +134,21 @@ impl Contender for Tmux {
         Ok(pane)
     }
 
-    fn output(&self) -> Result<Output, Why> {
+    fn output(&self) -> Result<Output, BenchError> {
         Ok(Output::BySupervisor)
     }
 
-    fn wait(&mut self, _id: &str) -> Result<Waiting, Why> {
+    fn wait(&mut self, _id: &str) -> Result<Waiting, BenchError> {
         waiting(&mut self.command(&["wait-for", "ended"]))
     }
 
-    fn list(&mut self) -> Result<(), Why> {
+    fn list(&mut self) -> Result<(), BenchError> {
         output_of(&mut self.command(&["list-sessions"])).map(drop)
     }
 }
 
 /// Runs a command that leaves a process behind, which must not hold one of our pipes.
-fn silent(command: &mut Command) -> Result<(), Why> {
+fn silent(command: &mut Command) -> Result<(), BenchError> {
     let status = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())

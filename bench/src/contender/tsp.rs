@@ -1,7 +1,7 @@
 //! Task spooler: a server that learns of jobs from the clients that run them.
 
 use super::{Contender, Entry, Output, Waiting, output_of, program, waiting};
-use crate::Why;
+use crate::BenchError;
 use crate::processes::until;
 use std::path::PathBuf;
 use std::process::Command;
@@ -40,23 +40,23 @@ impl Contender for Tsp {
         ENTRY.name
     }
 
-    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         output_of(&mut self.command(argv))
     }
 
-    fn output(&self) -> Result<Output, Why> {
+    fn output(&self) -> Result<Output, BenchError> {
         Ok(Output::ByTheJob)
     }
 
-    fn wait(&mut self, id: &str) -> Result<Waiting, Why> {
+    fn wait(&mut self, id: &str) -> Result<Waiting, BenchError> {
         waiting(&mut self.command(&["-w", id]))
     }
 
-    fn list(&mut self) -> Result<(), Why> {
+    fn list(&mut self) -> Result<(), BenchError> {
         output_of(&mut self.command(&["-l"])).map(drop)
     }
 
-    fn storm(&mut self, jobs: usize, width: usize) -> Result<(), Why> {
+    fn storm(&mut self, jobs: usize, width: usize) -> Result<(), BenchError> {
         output_of(&mut self.command(&["-S", &width.to_string()]))?;
         let mut last = String::new();
         for _ in 0..jobs {

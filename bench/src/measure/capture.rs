@@ -1,6 +1,6 @@
 //! Capturing a job's output at full speed.
 
-use crate::Why;
+use crate::BenchError;
 use crate::contender::{self, Contender, Entry, Outlive};
 use crate::job::{Text, Writer};
 use crate::processes::{activity, jobs_and_supervisors};
@@ -39,7 +39,7 @@ pub fn capture(
     it: &mut dyn Contender,
     text: Text,
     bytes: u64,
-) -> Result<Captured, Why> {
+) -> Result<Captured, BenchError> {
     let writer = Writer::new(&bench.directory()?, text, bytes)?;
     let argv = writer.argv(&bench.me);
     let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
@@ -59,7 +59,7 @@ pub fn capture(
     })
 }
 
-pub fn take(bench: &Bench) -> Result<Measured, Why> {
+pub fn take(bench: &Bench) -> Result<Measured, BenchError> {
     let mut measured = Measured::default();
     for text in [Text::Head, Text::Lines] {
         let mut costs: Vec<(&str, f64)> = Vec::new();

@@ -1,7 +1,7 @@
 //! How cost grows with the number of jobs: memory, launching, listing, and the activity of idle jobs.
 
 use super::launch::SETTLING;
-use crate::Why;
+use crate::BenchError;
 use crate::clock::timed;
 use crate::contender::{self, Contender, Entry};
 use crate::processes::{activity, jobs_and_supervisors, kernel_memory, memory, reap, until};
@@ -38,7 +38,7 @@ struct Idle {
     calls: Option<usize>,
 }
 
-pub fn take(bench: &Bench) -> Result<Measured, Why> {
+pub fn take(bench: &Bench) -> Result<Measured, BenchError> {
     let mut measured = Measured::default();
     let mut costs = Table::new(
         "with 500 idle jobs, for each job",
@@ -117,7 +117,7 @@ fn judge(measured: &mut Measured, steps: &[Step], idle: &Idle) {
     );
 }
 
-fn one(bench: &Bench, entry: &Entry) -> Result<(Vec<Step>, Idle), Why> {
+fn one(bench: &Bench, entry: &Entry) -> Result<(Vec<Step>, Idle), BenchError> {
     let mut it = bench.enter(entry)?;
     thread::sleep(Duration::from_millis(300));
     let kernel = kernel_memory();
@@ -132,7 +132,12 @@ fn one(bench: &Bench, entry: &Entry) -> Result<(Vec<Step>, Idle), Why> {
     Ok((steps, idle(bench, entry.name, &supervisors)?))
 }
 
-fn step(bench: &Bench, it: &mut dyn Contender, jobs: usize, kernel: u64) -> Result<Step, Why> {
+fn step(
+    bench: &Bench,
+    it: &mut dyn Contender,
+    jobs: usize,
+    kernel: u64,
+) -> Result<Step, BenchError> {
     until("every job runs", || {
         jobs_and_supervisors(&["sleep"]).0.len() == jobs
     })?;
@@ -170,7 +175,7 @@ fn step(bench: &Bench, it: &mut dyn Contender, jobs: usize, kernel: u64) -> Resu
     })
 }
 
-fn idle(bench: &Bench, name: &str, supervisors: &[i32]) -> Result<Idle, Why> {
+fn idle(bench: &Bench, name: &str, supervisors: &[i32]) -> Result<Idle, BenchError> {
     let seconds = match name {
         "outlive" => bench.pick(60, 10),
         _ => bench.pick(5, 3),
@@ -193,7 +198,7 @@ fn idle(bench: &Bench, name: &str, supervisors: &[i32]) -> Result<Idle, Why> {
 }
 
 /// How many system calls of these processes return within ten seconds.
-fn traced_calls(bench: &Bench, pids: &[i32]) -> Result<usize, Why> {
+fn traced_calls(bench: &Bench, pids: &[i32]) -> Result<usize, BenchError> {
     let trace = bench.directory()?.join("trace");
     let mut strace = Command::new(contender::program("strace")?);
     strace.arg("-o").arg(&trace).stderr(Stdio::null());

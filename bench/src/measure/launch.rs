@@ -1,7 +1,7 @@
 //! The time to put `true` into the background.
 
 use super::{floor, median_of, times};
-use crate::Why;
+use crate::BenchError;
 use crate::clock::timed;
 use crate::contender;
 use crate::processes::reap;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// keeps that work out of the next contender's time.
 pub const SETTLING: Duration = Duration::from_millis(10);
 
-pub fn take(bench: &Bench) -> Result<Measured, Why> {
+pub fn take(bench: &Bench) -> Result<Measured, BenchError> {
     let samples = bench.rounds(
         Between::Kept,
         contender::all(),

@@ -1,6 +1,6 @@
 //! Listing running jobs while many ended jobs are kept.
 
-use crate::Why;
+use crate::BenchError;
 use crate::clock::timed;
 use crate::contender::{ENTRIES, Outlive};
 use crate::processes::{jobs_and_supervisors, until};
@@ -16,7 +16,7 @@ const RUNNING: usize = 10;
 /// How long a peer may take to create that many ended jobs.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-pub fn take(bench: &Bench) -> Result<Measured, Why> {
+pub fn take(bench: &Bench) -> Result<Measured, BenchError> {
     let mut table = Table::new(
         format!("{RUNNING} jobs run, so many ended ones are kept; median ms"),
         &[
@@ -70,7 +70,7 @@ pub fn take(bench: &Bench) -> Result<Measured, Why> {
 }
 
 /// Starting the program, listing running jobs, and the default list.
-fn ours(bench: &Bench, ended: usize) -> Result<[f64; 3], Why> {
+fn ours(bench: &Bench, ended: usize) -> Result<[f64; 3], BenchError> {
     let outlive = Outlive::new("outlive", &bench.outlive, bench.directory()?, &[]);
     keep_ended(&outlive, ended)?;
     for _ in 0..RUNNING {
@@ -93,7 +93,7 @@ fn ours(bench: &Bench, ended: usize) -> Result<[f64; 3], Why> {
 }
 
 /// Creates this many ended jobs quickly: one job under many ids.
-fn keep_ended(outlive: &Outlive, count: usize) -> Result<(), Why> {
+fn keep_ended(outlive: &Outlive, count: usize) -> Result<(), BenchError> {
     let made = || -> Result<(), Box<dyn std::error::Error>> {
         let model = outlive.ok(&["run", "--wait", "--json", "--", "true"])?;
         let model: serde_json::Value = serde_json::from_str(&model)?;
@@ -113,7 +113,7 @@ fn keep_ended(outlive: &Outlive, count: usize) -> Result<(), Why> {
     made().map_err(|error| error.to_string())
 }
 
-fn theirs(bench: &Bench, name: &str, ended: usize) -> Result<f64, Why> {
+fn theirs(bench: &Bench, name: &str, ended: usize) -> Result<f64, BenchError> {
     let entry = ENTRIES.iter().find(|entry| entry.name == name);
     let mut it = bench.enter(entry.ok_or("no such contender")?)?;
     for _ in 0..RUNNING {

@@ -1,6 +1,6 @@
 //! Reading pages of a large log: the cost of a page, as a multiple of starting the program.
 
-use crate::Why;
+use crate::BenchError;
 use crate::clock::timed;
 use crate::contender::Outlive;
 use crate::report::{Cell, Measured, Table};
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Bytes in a line, including its end.
 const LINE: u64 = 16;
 
-pub fn take(bench: &Bench) -> Result<Measured, Why> {
+pub fn take(bench: &Bench) -> Result<Measured, BenchError> {
     let lines = bench.pick(10_000_000_000u64, 1_000_000_000) / LINE;
     let outlive = Outlive::new("outlive", &bench.outlive, bench.directory()?, &[]);
     let script = format!("seq -f %015.0f 0 {}", lines - 1);
@@ -68,7 +68,7 @@ pub fn take(bench: &Bench) -> Result<Measured, Why> {
 }
 
 /// Checks that this is the right page.
-fn check(page: &str, middle: u64, lines: u64) -> Result<(), Why> {
+fn check(page: &str, middle: u64, lines: u64) -> Result<(), BenchError> {
     let page: Value = serde_json::from_str(page).map_err(|error| error.to_string())?;
     match page["from_line"] == middle && page["total_lines"] == lines {
         true => Ok(()),

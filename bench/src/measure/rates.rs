@@ -4,7 +4,7 @@
 //! is memchr for a byte that does not occur, over the same bytes in the same run.
 
 use super::scanning;
-use crate::Why;
+use crate::BenchError;
 use crate::report::{Cell, Measured, Table};
 use crate::run::Bench;
 use outlive::redact::Redactor;
@@ -17,7 +17,7 @@ const CHUNK: usize = 128 * 1024;
 /// More than the processor's caches hold, so that the bytes come from memory.
 const TEXT: usize = 64 * 1024 * 1024;
 
-pub fn take(bench: &Bench) -> Result<Measured, Why> {
+pub fn take(bench: &Bench) -> Result<Measured, BenchError> {
     let rounds = bench.pick(16, 3);
     let plain = log_text(["", ""]);
     let coloured = log_text(["\x1b[32m", "\x1b[0m"]);

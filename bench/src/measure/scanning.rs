@@ -1,14 +1,14 @@
 //! The speed of scanning an output for the patterns of a watch.
 
 use super::rates::rate;
-use crate::Why;
+use crate::BenchError;
 use crate::report::{Cell, Table};
 use outlive_core::watch::Pattern;
 use outlive_keeper::watch::{Patterns, Scanner};
 use std::hint::black_box;
 
 /// Scans both texts for every case. Also returns the lowest speed.
-pub fn table(texts: [(&str, &[u8]); 2], rounds: usize) -> Result<(Table, f64), Why> {
+pub fn table(texts: [(&str, &[u8]); 2], rounds: usize) -> Result<(Table, f64), BenchError> {
     let mut table = Table::new(
         "scanning for patterns, none of which is there unless it says so",
         &["", "patterns", "MB/s", "x memchr", "matches"],

@@ -1,7 +1,7 @@
 //! Many short jobs, a few at a time, until every end is recorded.
 
 use super::median_of;
-use crate::Why;
+use crate::BenchError;
 use crate::clock::timed;
 use crate::contender::{self, Contender, Entry, Outlive, by_hands};
 use crate::report::{Cell, Measured, Table};
@@ -26,18 +26,18 @@ impl Contender for Strict {
         STRICT.name
     }
 
-    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         self.0.start(argv)
     }
 
-    fn storm(&mut self, jobs: usize, width: usize) -> Result<(), Why> {
+    fn storm(&mut self, jobs: usize, width: usize) -> Result<(), BenchError> {
         by_hands(jobs, width, |_| {
             self.0.ok(&["run", "--wait", "--", "true"]).map(drop)
         })
     }
 }
 
-pub fn take(bench: &Bench) -> Result<Measured, Why> {
+pub fn take(bench: &Bench) -> Result<Measured, BenchError> {
     let field = contender::all().chain([&STRICT]);
     let samples = bench.rounds(Between::Beside, field, bench.pick(7, 3), |one| {
         let (ms, done) = timed(|| one.storm(JOBS, WIDTH));

@@ -1,7 +1,7 @@
 //! The time from the end of a job to the end of the process that waits for it.
 
 use super::{median_of, times};
-use crate::Why;
+use crate::BenchError;
 use crate::clock::now_ns;
 use crate::contender::{self, Contender, Entry, Waiting, waiting};
 use crate::job::Ender;
@@ -28,17 +28,17 @@ impl Contender for Parent {
         KERNEL.name
     }
 
-    fn start(&mut self, argv: &[&str]) -> Result<String, Why> {
+    fn start(&mut self, argv: &[&str]) -> Result<String, BenchError> {
         self.0 = Some(waiting(Command::new(argv[0]).args(&argv[1..]))?);
         Ok(String::new())
     }
 
-    fn wait(&mut self, _id: &str) -> Result<Waiting, Why> {
+    fn wait(&mut self, _id: &str) -> Result<Waiting, BenchError> {
         self.0.take().ok_or_else(|| "nothing was started".into())
     }
 }
 
-pub fn take(bench: &Bench) -> Result<Measured, Why> {
+pub fn take(bench: &Bench) -> Result<Measured, BenchError> {
     static FLOOR: Entry = KERNEL;
     let field = [&FLOOR].into_iter().chain(contender::all());
     let samples = bench.rounds(Between::Kept, field, bench.pick(60, 15), |one| {
@@ -67,7 +67,7 @@ pub fn take(bench: &Bench) -> Result<Measured, Why> {
     Ok(measured)
 }
 
-fn sample(one: &mut dyn Contender, ender: Ender, argv: &[&str]) -> Result<f64, Why> {
+fn sample(one: &mut dyn Contender, ender: Ender, argv: &[&str]) -> Result<f64, BenchError> {
     let id = one.start(argv)?;
     let finish = match one.wait(&id) {
         Ok(finish) => finish,

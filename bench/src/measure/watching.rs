@@ -4,7 +4,7 @@
 //! for its keeper only if the keeper is slower than the job.
 
 use super::capture::capture;
-use crate::Why;
+use crate::BenchError;
 use crate::contender::Outlive;
 use crate::job::Text;
 use crate::report::{Cell, Measured, Table};
@@ -19,7 +19,7 @@ const WATCHES: [(&str, &[&str]); 3] = [
     ),
 ];
 
-pub fn take(bench: &Bench) -> Result<Measured, Why> {
+pub fn take(bench: &Bench) -> Result<Measured, BenchError> {
     let bytes = bench.pick(1_000_000_000, 200_000_000);
     let mut table = Table::new(
         format!("{} MB, in which no line matches", bytes / 1_000_000),

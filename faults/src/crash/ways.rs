@@ -32,7 +32,7 @@ type Image = Vec<(usize, usize)>;
 
 /// The possible disk states of a recording.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct DiskStates {
     pub crashes: Vec<Crash>,
     /// After how many steps the states were too many to list, so that some were picked at random.
     pub drawn: usize,
@@ -81,8 +81,8 @@ impl<'a> Ways<'a> {
     /// The possible states of the disk, each once, even if several steps lead to it. If more than `most` are possible
     /// after a step, `most` of them are picked at random. In addition there are the extremes: everything newest or
     /// oldest, and a single node newest or oldest.
-    pub fn find(&self, most: usize, seed: u64) -> Found {
-        let mut found = Found::default();
+    pub fn find(&self, most: usize, seed: u64) -> DiskStates {
+        let mut found = DiskStates::default();
         let mut seen = HashSet::new();
         let mut random = Random::new(seed);
         for (number, step) in self.recording.steps.iter().enumerate() {

@@ -23,7 +23,7 @@ const TELLING: [&[u8]; 16] = [
 ];
 
 /// Longer inputs find nothing more.
-const LONGEST: usize = 4096;
+const MAX_INPUT_BYTES: usize = 4096;
 
 /// One of these inputs with a few random changes.
 pub fn mutant(kept: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
@@ -31,7 +31,7 @@ pub fn mutant(kept: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     for _ in 0..1 + random.below(4) {
         change(&mut bytes, kept, random);
     }
-    bytes.truncate(LONGEST);
+    bytes.truncate(MAX_INPUT_BYTES);
     bytes
 }
 
@@ -81,6 +81,6 @@ mod tests {
         distinct.sort();
         distinct.dedup();
         assert!(distinct.len() > 300, "{}", distinct.len());
-        assert!(distinct.iter().all(|bytes| bytes.len() <= LONGEST));
+        assert!(distinct.iter().all(|bytes| bytes.len() <= MAX_INPUT_BYTES));
     }
 }

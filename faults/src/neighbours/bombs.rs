@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// So few that nothing else on the machine is harmed. The job uses all of them.
-const MOST: usize = 64;
+const MAX_PROCESSES: usize = 64;
 
 pub fn rows() -> Vec<Row> {
     vec![Row {
@@ -30,7 +30,7 @@ fn run(context: &Context) -> Tried {
     })
 }
 
-/// A control group that limits its processes to [`MOST`].
+/// A control group that limits its processes to [`MAX_PROCESSES`].
 struct Group(PathBuf);
 
 impl Group {
@@ -41,7 +41,7 @@ impl Group {
             let path = PathBuf::from(place).join(&own);
             if fs::create_dir(&path).is_ok() {
                 let group = Group(path);
-                match fs::write(group.0.join("pids.max"), MOST.to_string()) {
+                match fs::write(group.0.join("pids.max"), MAX_PROCESSES.to_string()) {
                     Ok(()) => return Ok(group),
                     Err(_) => drop(group),
                 }
@@ -96,7 +96,7 @@ fn check(context: &Context) -> Result<(), String> {
         return Err(format!("it could not be started: {started}"));
     }
     until_written(&world, "job", "begun")?;
-    try_until("the group is full", || group.count() >= MOST - 2)?;
+    try_until("the group is full", || group.count() >= MAX_PROCESSES - 2)?;
     for args in [&["show", "job"][..], &["list"], &["log", "job"]] {
         let ran = world.try_outlive(args)?;
         is_clear(&ran, args[0])?;

@@ -32,7 +32,7 @@ const JUMPS: [(&str, i64); 6] = [
 
 /// What is going on when the clock jumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum During {
+enum Activity {
     Timeout,
     Stop,
     Claim,
@@ -41,16 +41,16 @@ enum During {
     Output,
 }
 
-const MOMENTS: [During; 6] = [
-    During::Timeout,
-    During::Stop,
-    During::Claim,
-    During::Retention,
-    During::Launches,
-    During::Output,
+const ACTIVITIES: [Activity; 6] = [
+    Activity::Timeout,
+    Activity::Stop,
+    Activity::Claim,
+    Activity::Retention,
+    Activity::Launches,
+    Activity::Output,
 ];
 
-struct Case(usize, During);
+struct Case(usize, Activity);
 
 impl fmt::Display for Case {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -60,19 +60,19 @@ impl fmt::Display for Case {
 
 fn run(context: &Context) -> Tried {
     let cases = (0..JUMPS.len())
-        .flat_map(|jump| MOMENTS.map(|during| Case(jump, during)))
+        .flat_map(|jump| ACTIVITIES.map(|during| Case(jump, during)))
         .collect();
     context.try_cases(cases, 12, |case| {
         let world = Jumping::new(context)?;
         world.jump(0)?;
         let by = JUMPS[case.0].1;
         match case.1 {
-            During::Timeout => timeout(&world, by),
-            During::Stop => stop(&world, by),
-            During::Claim => claim(&world, by),
-            During::Retention => retention(&world, by),
-            During::Launches => launches(&world, by),
-            During::Output => output(&world, by),
+            Activity::Timeout => timeout(&world, by),
+            Activity::Stop => stop(&world, by),
+            Activity::Claim => claim(&world, by),
+            Activity::Retention => retention(&world, by),
+            Activity::Launches => launches(&world, by),
+            Activity::Output => output(&world, by),
         }
     })
 }

@@ -23,7 +23,7 @@ pub fn rows() -> Vec<Row> {
 }
 
 /// The largest text that `log` may print. Models get less.
-const MOST_SHOWN: usize = 4 << 20;
+const MAX_SHOWN_BYTES: usize = 4 << 20;
 
 struct Talk {
     name: &'static str,
@@ -156,7 +156,7 @@ fn look(world: &World) -> Result<(), String> {
         if args.contains(&"--json") && !is_json {
             return Err(format!("{args:?} printed no JSON: {ran}"));
         }
-        if args == ["log", "job"] && ran.bytes.len() > MOST_SHOWN {
+        if args == ["log", "job"] && ran.bytes.len() > MAX_SHOWN_BYTES {
             return Err(format!("{args:?} printed {} bytes", ran.bytes.len()));
         }
     }

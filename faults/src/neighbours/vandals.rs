@@ -57,7 +57,7 @@ const DEEDS: [(&str, &str); 9] = [
 
 /// What the test does to the keepers afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Then {
+enum Kill {
     Nothing,
     KeeperKilled,
     BothKilled,
@@ -66,7 +66,7 @@ enum Then {
 struct Case {
     file: &'static str,
     deed: usize,
-    then: Then,
+    then: Kill,
 }
 
 impl fmt::Display for Case {
@@ -91,7 +91,7 @@ fn run(context: &Context) -> Tried {
             if ["feed", "control"].contains(&file) && [0, 3, 7].contains(&deed) {
                 continue;
             }
-            for then in [Then::Nothing, Then::KeeperKilled, Then::BothKilled] {
+            for then in [Kill::Nothing, Kill::KeeperKilled, Kill::BothKilled] {
                 cases.push(Case { file, deed, then });
             }
         }
@@ -135,9 +135,9 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
     write(&begin)?;
     try_until("the job has done it", || done.exists())?;
     match case.then {
-        Then::Nothing => {}
-        Then::KeeperKilled => keeper.into_iter().for_each(|pid| kill(pid, KILL)),
-        Then::BothKilled => [standby, keeper]
+        Kill::Nothing => {}
+        Kill::KeeperKilled => keeper.into_iter().for_each(|pid| kill(pid, KILL)),
+        Kill::BothKilled => [standby, keeper]
             .into_iter()
             .flatten()
             .for_each(|pid| kill(pid, KILL)),

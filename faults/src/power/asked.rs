@@ -17,7 +17,7 @@ use std::thread;
 
 /// Whether the programs or the library are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whom {
+pub enum Interface {
     Programs,
     Library,
 }
@@ -51,17 +51,17 @@ const VERBS: [&[&str]; 6] = [
 ];
 
 /// Runs every verb, starting with the one of this number.
-pub fn ask(whom: Whom, world: &World, first: usize) -> Result<Answers, String> {
+pub fn ask(interface: Interface, world: &World, first: usize) -> Result<Answers, String> {
     let verbs = (0..VERBS.len()).map(|n| VERBS[(n + first) % VERBS.len()]);
     let mut answers = Answers::default();
-    match whom {
-        Whom::Programs => {
+    match interface {
+        Interface::Programs => {
             for verb in verbs {
                 answers.ask_program(world, verb)?;
             }
             Ok(answers)
         }
-        Whom::Library => {
+        Interface::Library => {
             let verbs: Vec<&str> = verbs.map(|verb| verb[0]).collect();
             within(world, move |outlive| {
                 for verb in verbs {
@@ -74,10 +74,10 @@ pub fn ask(whom: Whom, world: &World, first: usize) -> Result<Answers, String> {
 }
 
 /// Removes the job and everything that is left of it.
-pub fn prune_all(whom: Whom, world: &World) -> Result<(), String> {
-    match whom {
-        Whom::Programs => world.try_ok(&["prune", "--all", "--force"]).map(drop),
-        Whom::Library => within(world, |outlive| {
+pub fn prune_all(interface: Interface, world: &World) -> Result<(), String> {
+    match interface {
+        Interface::Programs => world.try_ok(&["prune", "--all", "--force"]).map(drop),
+        Interface::Library => within(world, |outlive| {
             let asked = prune::Prune {
                 all: true,
                 force: true,

@@ -1,7 +1,7 @@
 //! What must hold after a power loss, whatever state the disk is in.
 
 use super::Moment;
-use super::asked::{self, Answers, Shown, Whom};
+use super::asked::{self, Answers, Interface, Shown};
 use crate::invariants::{self, same};
 use crate::job::{ID, Kind};
 use outlive_testkit::ran::Ran;
@@ -28,12 +28,12 @@ pub fn check(
     world: &World,
     kind: &Kind,
     past: &Past,
-    whom: Whom,
+    interface: Interface,
     first: usize,
     cleared: &Cleared,
 ) -> Result<(), String> {
     let is_acked = past.is_told || invariants::is_acked(world);
-    let answers = asked::ask(whom, world, first)?;
+    let answers = asked::ask(interface, world, first)?;
     match past.moment {
         Moment::Job if past.is_told => answers.are_exact(kind, true)?,
         Moment::Job => answers.are_fair(kind, past.has_run)?,
@@ -42,7 +42,7 @@ pub fn check(
     }
     invariants::nothing_runs(world)?;
     invariants::age_unnamed(world)?;
-    asked::prune_all(whom, world)?;
+    asked::prune_all(interface, world)?;
     let left = invariants::left_after_pruning(world);
     same("left after pruning", left, Vec::new())?;
     cleared.check(world, kind)

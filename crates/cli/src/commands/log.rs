@@ -135,9 +135,9 @@ impl Args {
 }
 
 /// How much text is shown at most without --budget. It is held in memory.
-const MOST_TEXT: usize = 64 * 1024 * 1024;
+const MAX_TEXT: usize = 64 * 1024 * 1024;
 /// Longer lines are shortened, except with --raw.
-const LONGEST_LINE: usize = 16 * 1024;
+const MAX_LINE: usize = 16 * 1024;
 
 impl Args {
     /// Whether no option selects a part of the output.
@@ -157,7 +157,7 @@ impl Args {
                 false => Form::Exact,
             });
         }
-        Ok(Form::Plain(Box::new(log.live(LONGEST_LINE)?)))
+        Ok(Form::Plain(Box::new(log.live(MAX_LINE)?)))
     }
 
     fn reading(&self) -> Reading {
@@ -175,8 +175,8 @@ impl Args {
                 ..view::Options::default()
             }),
             (false, None) => Look::Plain(view::Options {
-                budget: MOST_TEXT,
-                line_limit: LONGEST_LINE,
+                budget: MAX_TEXT,
+                line_limit: MAX_LINE,
             }),
         }
     }

@@ -45,7 +45,7 @@ enum KindArg {
 }
 
 /// Large enough for a report. A longer result belongs in a file that the post names.
-const LARGEST: u64 = 4 * 1024 * 1024;
+const MAX_POST_BYTES: u64 = 4 * 1024 * 1024;
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let session = context.session(args.session.as_deref())?;
@@ -86,14 +86,17 @@ fn read(path: &Path) -> Result<Value, Failure> {
     let read = match path == Path::new("-") {
         true => std::io::stdin()
             .lock()
-            .take(LARGEST + 1)
+            .take(MAX_POST_BYTES + 1)
             .read_to_end(&mut bytes),
         false => std::fs::File::open(path)
-            .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)),
+            .and_then(|file| file.take(MAX_POST_BYTES + 1).read_to_end(&mut bytes)),
     };
     read.map_err(|error| bad(error.to_string()))?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(bad(format!("it is larger than {LARGEST} bytes; post a summary")).into());
+    if bytes.len() as u64 > MAX_POST_BYTES {
+        return Err(bad(format!(
+            "it is larger than {MAX_POST_BYTES} bytes; post a summary"
+        ))
+        .into());
     }
     match serde_json::from_slice(&bytes) {
         Ok(value @ Value::Object(_)) => Ok(value),

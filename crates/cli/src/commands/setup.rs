@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use outlive::api::setup::{AgentStatus, FileAction, FileChange, SetupList, SetupPlan};
 use outlive_kit::agent::Agent;
 use outlive_kit::setup::{Refused, diff};
-use outlive_kit::verbs::setup::{self, Action, Change, Found, Places, Plan, Scope};
+use outlive_kit::verbs::setup::{self, Action, AgentSetup, Change, Places, Plan, Scope};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -179,7 +179,7 @@ fn show(context: &Context, plan: &Plan) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn list(context: &Context, found: &[Found]) -> Result<Exit, Failure> {
+fn list(context: &Context, found: &[AgentSetup]) -> Result<Exit, Failure> {
     if context.json {
         let agents = found.iter().map(|found| AgentStatus {
             agent: found.agent.name().to_owned(),
@@ -192,7 +192,7 @@ fn list(context: &Context, found: &[Found]) -> Result<Exit, Failure> {
         })?;
         return Ok(Exit::Success);
     }
-    for Found {
+    for AgentSetup {
         agent,
         is_here,
         plan,

@@ -15,19 +15,19 @@ use super::pem::{self, BodyPart};
 use super::{Redactor, redact};
 
 /// As long as the longest key, and more than that takes.
-const MOST_HELD_LINES: usize = pem::MAX_BODY_LINES;
-const MOST_HELD_BYTES: usize = 64 * 1024;
+const MAX_HELD_LINES: usize = pem::MAX_BODY_LINES;
+const MAX_HELD_BYTES: usize = 64 * 1024;
 
 /// A stream of whole lines, each with what its owner wants to know of it.
 #[derive(Debug)]
 pub struct Lines<T> {
     redactor: Redactor,
-    held: VecDeque<Held<T>>,
+    held: VecDeque<HeldLine<T>>,
     held_bytes: usize,
 }
 
 #[derive(Debug)]
-struct Held<T> {
+struct HeldLine<T> {
     tag: T,
     text: String,
     place: BodyPart,
@@ -100,12 +100,12 @@ impl<T> Lines<T> {
 
     fn hold(&mut self, tag: T, line: &str, place: BodyPart, out: &mut impl FnMut(T, &str)) {
         self.held_bytes += line.len();
-        self.held.push_back(Held {
+        self.held.push_back(HeldLine {
             tag,
             text: line.to_owned(),
             place,
         });
-        while self.held.len() > MOST_HELD_LINES || self.held_bytes > MOST_HELD_BYTES {
+        while self.held.len() > MAX_HELD_LINES || self.held_bytes > MAX_HELD_BYTES {
             let Some(first) = self.held.pop_front() else {
                 return;
             };

@@ -8,7 +8,7 @@ use crate::hooks::Role;
 use crate::pair::front::Front;
 use crate::pair::partner::{PairRole, Partner};
 use crate::pair::shared::{FileId, Shared};
-use crate::pair::standby::{self, Next, Predecessor};
+use crate::pair::standby::{self, NextStep, Predecessor};
 use crate::start::begin::{Beginning, begin, give_up};
 use crate::start::findable::{self, Finding};
 use outlive_core::{JobDir, layout};
@@ -75,12 +75,12 @@ fn keep(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
             Part::Standby(of) => {
                 let is_child = matches!(of, Predecessor::Parent { .. });
                 match standby::stand_by(of, shared)? {
-                    Next::TakeOver(finding) if shared.is_still_here() => {
+                    NextStep::TakeOver(finding) if shared.is_still_here() => {
                         shared.orphaned |= is_child;
                         shared.pause_before_taking_over();
                         Part::Keeper(Beginning::heir(finding))
                     }
-                    Next::TakeOver(_) | Next::Nothing => return Ok(()),
+                    NextStep::TakeOver(_) | NextStep::Nothing => return Ok(()),
                 }
             }
         };

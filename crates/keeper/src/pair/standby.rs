@@ -28,14 +28,14 @@ pub enum Predecessor {
 
 /// What there is to do now that the keeper is gone.
 #[derive(Debug)]
-pub enum Next {
+pub enum NextStep {
     TakeOver(Finding),
     /// It had finished.
     Nothing,
 }
 
 /// Sleeps as long as the keeper lives.
-pub fn stand_by(of: Predecessor, shared: &mut Shared) -> io::Result<Next> {
+pub fn stand_by(of: Predecessor, shared: &mut Shared) -> io::Result<NextStep> {
     match of {
         Predecessor::Child { pid, syncing } => below(pid, syncing, shared),
         Predecessor::Parent { pid, finding } => above(pid, finding, shared),
@@ -43,15 +43,15 @@ pub fn stand_by(of: Predecessor, shared: &mut Shared) -> io::Result<Next> {
 }
 
 /// The keeper is a child of this process.
-fn below(keeper: i32, syncing: Option<Syncing>, shared: &mut Shared) -> io::Result<Next> {
+fn below(keeper: i32, syncing: Option<Syncing>, shared: &mut Shared) -> io::Result<NextStep> {
     let finding = match heed(keeper, shared, syncing) {
         // Its copy would keep the job's input from ever ending.
         Err(error) if shared.channel.leash().is_some() => return Err(error),
         other => other.unwrap_or(Finding::Open),
     };
     Ok(match process::wait_for_child(keeper)? {
-        Status::Exited { code: 0 } => Next::Nothing,
-        _ => Next::TakeOver(finding),
+        Status::Exited { code: 0 } => NextStep::Nothing,
+        _ => NextStep::TakeOver(finding),
     })
 }
 
@@ -98,7 +98,7 @@ fn heed(keeper: i32, shared: &mut Shared, mut syncing: Option<Syncing>) -> io::R
 }
 
 /// The keeper is the parent of this process.
-fn above(keeper: i32, finding: Finding, shared: &mut Shared) -> io::Result<Next> {
+fn above(keeper: i32, finding: Finding, shared: &mut Shared) -> io::Result<NextStep> {
     // Without this it would never be known that the keeper is gone. It makes another standby then.
     let bell = Bell::for_relatives()?;
     match own::hear_of_parent(keeper) {
@@ -117,7 +117,7 @@ fn above(keeper: i32, finding: Finding, shared: &mut Shared) -> io::Result<Next>
     }
     // Its exit code went to its own parent, so the journal says whether it had finished.
     Ok(match shared.directory.read_journal() {
-        Ok(journal) if journal.state.is_final() => Next::Nothing,
-        _ => Next::TakeOver(finding),
+        Ok(journal) if journal.state.is_final() => NextStep::Nothing,
+        _ => NextStep::TakeOver(finding),
     })
 }

@@ -51,9 +51,9 @@ pub struct Resume {
 
 /// What becomes of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
-    Yes,
-    No,
+pub enum MatchVerdict {
+    Report,
+    Suppress,
     /// There is silence from now on, and that is told instead.
     Overflow {
         silence_ms: u64,
@@ -84,18 +84,18 @@ impl Share {
     }
 
     /// Whether so many matches are told of.
-    pub fn ask(&mut self, now: BootTime, matches: u64) -> Told {
+    pub fn ask(&mut self, now: BootTime, matches: u64) -> MatchVerdict {
         match self.wish(Wish::Match, matches, now) {
             // If the list cannot be written, the match is reported.
-            Ok(Some(Verdict::Admitted)) | Ok(None) | Err(_) => Told::Yes,
+            Ok(Some(Verdict::Admitted)) | Ok(None) | Err(_) => MatchVerdict::Report,
             Ok(Some(Verdict::Resumes { silenced })) => {
                 self.resume.silent_until = None;
-                Told::Resumed { silenced }
+                MatchVerdict::Resumed { silenced }
             }
-            Ok(Some(Verdict::Trips)) => Told::Overflow {
+            Ok(Some(Verdict::Trips)) => MatchVerdict::Overflow {
                 silence_ms: self.rules.silence_ms,
             },
-            Ok(Some(Verdict::Silenced | Verdict::Idle)) => Told::No,
+            Ok(Some(Verdict::Silenced | Verdict::Idle)) => MatchVerdict::Suppress,
         }
     }
 

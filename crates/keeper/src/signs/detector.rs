@@ -8,7 +8,7 @@
 //! small file of its own (`progress`), which is written after the journal. A successor continues from the newer of the
 //! two, so nothing is missed and nothing is reported twice.
 
-use super::breaker::{self, Told};
+use super::breaker::{self, MatchVerdict};
 use super::progress::{Progress, Resume};
 use super::prompt::Prompt;
 use super::silence::Silence;
@@ -327,7 +327,7 @@ impl Signs {
                 let told = self
                     .breaker
                     .as_mut()
-                    .map_or(Told::Yes, |breaker| breaker.ask(now, count));
+                    .map_or(MatchVerdict::Report, |breaker| breaker.ask(now, count));
                 let resume = self.mark();
                 let matched = |resume| {
                     Event::Matched(Matched {
@@ -337,14 +337,14 @@ impl Signs {
                     })
                 };
                 match told {
-                    Told::Yes => vec![matched(resume)],
-                    Told::No => return,
-                    Told::Overflow { silence_ms } => {
+                    MatchVerdict::Report => vec![matched(resume)],
+                    MatchVerdict::Suppress => return,
+                    MatchVerdict::Overflow { silence_ms } => {
                         vec![Event::WatchOverflow { silence_ms, resume }]
                     }
                     // One write: a successor asks no second time, or it would tell of the end of the
                     // silence again.
-                    Told::Resumed { silenced } => {
+                    MatchVerdict::Resumed { silenced } => {
                         let resumed = Event::WatchResumed {
                             silenced,
                             resume: resume.clone(),

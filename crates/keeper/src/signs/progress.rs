@@ -30,7 +30,7 @@ pub struct Resume {
 }
 
 /// More than is ever written there.
-const LARGEST: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The file.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Progress {
     /// The newer of what is in the file and what is in the journal.
     pub fn newer(&self, journaled: &Value) -> Resume {
         let size = self.0.metadata().map_or(0, |metadata| metadata.len());
-        let mut bytes = vec![0; size.min(LARGEST) as usize];
+        let mut bytes = vec![0; size.min(MAX_FILE_BYTES) as usize];
         let _ = self.0.read_exact_at(&mut bytes, 0);
         let line = bytes.split(|byte| *byte == b'\n').next();
         let saved: Resume = line

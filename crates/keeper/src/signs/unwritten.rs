@@ -4,7 +4,7 @@ use outlive_core::event::Event;
 use std::collections::VecDeque;
 
 /// From here on what can be said shorter is, for a disk that takes nothing.
-const MANY: usize = 1024;
+const JOIN_FROM: usize = 1024;
 
 /// Events in their order; those that were put in together are written together or not at all.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub struct Unwritten(VecDeque<Vec<Event>>);
 
 impl Unwritten {
     pub fn put(&mut self, events: Vec<Event>) {
-        if self.0.len() < MANY {
+        if self.0.len() < JOIN_FROM {
             return self.0.push_back(events);
         }
         match (
@@ -84,6 +84,6 @@ mod tests {
             }
             unwritten.first_is_written();
         }
-        assert_eq!((told, newest, kept), (10_000, 9_999, MANY + 1));
+        assert_eq!((told, newest, kept), (10_000, 9_999, JOIN_FROM + 1));
     }
 }

@@ -23,7 +23,7 @@ pub enum Leader {
     Stranger {
         process: ProcRef,
         pidfd: PidFd,
-        seen: Seen,
+        state: StrangerState,
         /// Of its end, decided when it was found.
         moment: EndMoment,
     },
@@ -40,7 +40,7 @@ pub enum Leader {
 
 /// How far a stranger's end has been noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum StrangerState {
     Running,
     /// It has ended, and its parent has yet to wait for it.
     Zombie,
@@ -58,7 +58,7 @@ pub enum EndMoment {
 
 /// A leader's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct LeaderEnd {
     pub outcome: Outcome,
     pub usage: Option<Usage>,
     pub moment: EndMoment,
@@ -100,7 +100,7 @@ impl Leader {
             false => Leader::Stranger {
                 process,
                 pidfd,
-                seen: Seen::Running,
+                state: StrangerState::Running,
                 moment: match stat {
                     Some(stat) if !stat.is_zombie() => EndMoment::Seen,
                     _ => EndMoment::Unknown,
@@ -136,12 +136,12 @@ impl Leader {
             Leader::Child(pidfd)
             | Leader::Stranger {
                 pidfd,
-                seen: Seen::Running,
+                state: StrangerState::Running,
                 ..
             } => Some((pidfd, Interest::Readable)),
             Leader::Stranger {
                 pidfd,
-                seen: Seen::Zombie,
+                state: StrangerState::Zombie,
                 ..
             } => Some((pidfd, Interest::HangUp)),
             Leader::Gone(_) | Leader::NotStarted(_) | Leader::Waiting(_) => None,
@@ -154,9 +154,9 @@ impl Leader {
     }
 
     /// How it ended, or `None` while it has not, or nobody can tell yet.
-    pub fn look(&mut self) -> io::Result<Option<Ended>> {
+    pub fn look(&mut self) -> io::Result<Option<LeaderEnd>> {
         match self {
-            Leader::Child(pidfd) => Ok(pidfd.peek()?.map(|(status, used)| Ended {
+            Leader::Child(pidfd) => Ok(pidfd.peek()?.map(|(status, used)| LeaderEnd {
                 outcome: outcome(status),
                 usage: Some(usage(used)),
                 moment: EndMoment::Seen,
@@ -164,14 +164,16 @@ impl Leader {
             Leader::Stranger {
                 process,
                 pidfd,
-                seen,
+                state,
                 moment,
-            } => Ok(look_at_stranger(*process, pidfd, seen).map(|ended| Ended {
-                moment: *moment,
-                ..ended
-            })),
+            } => Ok(
+                look_at_stranger(*process, pidfd, state).map(|ended| LeaderEnd {
+                    moment: *moment,
+                    ..ended
+                }),
+            ),
             Leader::Gone(reason) => Ok(Some(lost(reason))),
-            Leader::NotStarted(outcome) => Ok(Some(Ended {
+            Leader::NotStarted(outcome) => Ok(Some(LeaderEnd {
                 outcome: outcome.clone(),
                 usage: None,
                 moment: EndMoment::Seen,
@@ -189,9 +191,13 @@ impl Leader {
     }
 }
 
-fn look_at_stranger(process: ProcRef, pidfd: &PidFd, seen: &mut Seen) -> Option<Ended> {
+fn look_at_stranger(
+    process: ProcRef,
+    pidfd: &PidFd,
+    state: &mut StrangerState,
+) -> Option<LeaderEnd> {
     let known = |status| {
-        Some(Ended {
+        Some(LeaderEnd {
             outcome: outcome(status),
             usage: None,
             moment: EndMoment::Seen,
@@ -202,7 +208,7 @@ fn look_at_stranger(process: ProcRef, pidfd: &PidFd, seen: &mut Seen) -> Option<
     }
     match process::stat(process.pid) {
         Some(stat) if stat.started == process.started && stat.is_zombie() => {
-            *seen = Seen::Zombie;
+            *state = StrangerState::Zombie;
             // Zero may also mean that the kernel does not tell us; then its parent must wait first.
             (stat.exit_code != 0 || process::tells_exit_code(process.pid, process.started))
                 .then(|| Status::from_wait(stat.exit_code))
@@ -217,8 +223,8 @@ fn look_at_stranger(process: ProcRef, pidfd: &PidFd, seen: &mut Seen) -> Option<
     }
 }
 
-fn lost(reason: &str) -> Ended {
-    Ended {
+fn lost(reason: &str) -> LeaderEnd {
+    LeaderEnd {
         outcome: Outcome::Lost {
             reason: reason.to_owned(),
         },

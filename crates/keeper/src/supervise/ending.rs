@@ -9,7 +9,7 @@ use crate::clock;
 use crate::hooks::Hook;
 use crate::output::capture::{Capture, Feed};
 use crate::output::taking::Output;
-use crate::start::leader::{EndMoment, Ended};
+use crate::start::leader::{EndMoment, LeaderEnd};
 use crate::supervise::kept_job::KeptJob;
 use outlive_core::Millis;
 use outlive_core::ending::{self, Findable, Remaining};
@@ -23,7 +23,7 @@ use std::io;
 pub struct Exited {
     /// When a keeper noticed. This is later than the end if no keeper was alive then.
     pub at: Moment,
-    pub ended: Ended,
+    pub ended: LeaderEnd,
     /// Doorbells are to be rung for it.
     pub rings: bool,
 }

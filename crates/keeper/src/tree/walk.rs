@@ -53,7 +53,7 @@ pub enum Range {
 
 /// The processes of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundProcesses {
     pub processes: HashSet<ProcRef>,
     pub sure: Sure,
 }
@@ -76,7 +76,7 @@ pub fn find(
     range: Range,
     keeper: i32,
     ended: Option<i32>,
-) -> io::Result<Found> {
+) -> io::Result<FoundProcesses> {
     let mut walk = Walk {
         processes,
         range,
@@ -92,7 +92,7 @@ pub fn find(
         let is_none = living.is_empty() && range == Range::Descendants;
         let is_same = before.as_ref() == Some(&living);
         if !vanished && (is_none || is_same) {
-            return Ok(Found {
+            return Ok(FoundProcesses {
                 processes: living,
                 sure: Sure::Yes,
             });
@@ -100,7 +100,7 @@ pub fn find(
         ever.extend(&living);
         before = Some(living);
     }
-    Ok(Found {
+    Ok(FoundProcesses {
         processes: ever,
         sure: Sure::No,
     })

@@ -19,19 +19,19 @@ pub fn instructions() -> &'static str {
 }
 
 /// The block that a file contains.
-struct Found<'t> {
+struct FoundBlock<'t> {
     before: &'t str,
     agents: Vec<Agent>,
     after: &'t str,
 }
 
-fn find(text: &str) -> Option<Found<'_>> {
+fn find(text: &str) -> Option<FoundBlock<'_>> {
     let start = text.find(BEGIN)?;
     let end = start + text[start..].find(END)? + END.len();
     let end = end + usize::from(text[end..].starts_with('\n'));
     let mark = text[start + BEGIN.len()..].lines().next()?;
     let agents = mark.trim_end_matches("-->").split_whitespace();
-    Some(Found {
+    Some(FoundBlock {
         before: &text[..start],
         agents: agents.filter_map(|name| Agent::parse(name).ok()).collect(),
         after: &text[end..],

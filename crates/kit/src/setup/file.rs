@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A larger file is not a configuration.
-const LARGEST: u64 = 64 << 20;
+const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// The contents of an existing file.
 #[derive(Clone, Debug)]
@@ -65,12 +65,12 @@ pub fn read(path: &Path) -> Result<Option<Contents>, Error> {
     if !metadata.is_file() {
         return Err(Refused::not_a_file(path, "no regular file").into());
     }
-    if metadata.len() > LARGEST {
+    if metadata.len() > MAX_FILE_BYTES {
         return Err(Refused::not_a_file(path, "too large").into());
     }
     let mut bytes = Vec::new();
     let file = fs::File::open(path).map_err(failed())?;
-    file.take(LARGEST)
+    file.take(MAX_FILE_BYTES)
         .read_to_end(&mut bytes)
         .map_err(failed())?;
     let text = String::from_utf8(bytes).map_err(|_| Refused::not_a_file(path, "not UTF-8"))?;

@@ -11,7 +11,7 @@ pub fn apply(plan: &Plan) -> Result<(), Error> {
 
 /// An agent, as far as this machine has it.
 #[derive(Debug)]
-pub struct Found {
+pub struct AgentSetup {
     pub agent: Agent,
     /// Whether it seems to be used here.
     pub is_here: bool,
@@ -20,10 +20,10 @@ pub struct Found {
 }
 
 /// Every agent known, with what would be done for it.
-pub fn list(places: &Places, scope: &Scope) -> Vec<Found> {
+pub fn list(places: &Places, scope: &Scope) -> Vec<AgentSetup> {
     Agent::all()
         .into_iter()
-        .map(|agent| Found {
+        .map(|agent| AgentSetup {
             agent,
             is_here: places.has(agent),
             plan: plan(places, &[agent], scope, Action::Write),

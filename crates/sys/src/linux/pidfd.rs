@@ -23,7 +23,7 @@ mod waiting;
 
 pub(crate) use waiting::try_waiting;
 pub use waiting::{Status, Used, any_ended_child, has_child_ended, reap_child, wait_for_child};
-use waiting::{Which, wait};
+use waiting::{WaitTarget, wait};
 
 /// A reference to one process.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ fn try_descriptors() -> io::Result<Option<u8>> {
         return Ok(Some(1));
     }
     // This process is not its own child, which is what a kernel says that knows the call.
-    let waited = wait(Which::Descriptor(&own), libc::WNOHANG | libc::WNOWAIT);
+    let waited = wait(WaitTarget::Descriptor(&own), libc::WNOHANG | libc::WNOWAIT);
     let is_known = waited.is_err_and(|error| error.raw_os_error() == Some(libc::ECHILD));
     Ok((!is_known).then_some(2))
 }
@@ -222,18 +222,18 @@ impl PidFd {
     /// How this child of ours ended, or `None` while it runs. It stays to be looked at again, by
     /// this process or by the one that inherits it.
     pub fn peek(&self) -> io::Result<Option<(Status, Used)>> {
-        wait(self.which(), libc::WNOHANG | libc::WNOWAIT)
+        wait(self.wait_target(), libc::WNOHANG | libc::WNOWAIT)
     }
 
     /// Reaps the ended child.
     pub fn reap(&self) -> io::Result<()> {
-        wait(self.which(), libc::WNOHANG).map(drop)
+        wait(self.wait_target(), libc::WNOHANG).map(drop)
     }
 
-    fn which(&self) -> Which<'_> {
+    fn wait_target(&self) -> WaitTarget<'_> {
         match &self.0 {
-            Address::Descriptor(fd) => Which::Descriptor(fd),
-            Address::Number { pid, .. } => Which::Child(pid.as_raw_nonzero().get()),
+            Address::Descriptor(fd) => WaitTarget::Descriptor(fd),
+            Address::Number { pid, .. } => WaitTarget::Child(pid.as_raw_nonzero().get()),
         }
     }
 

@@ -10,7 +10,7 @@ use outlive_testkit::world::World;
 use serde_json::Value;
 
 /// How many characters of the last output are shown at most.
-const MOST: usize = 2000;
+const MAX_OUTPUT_CHARS: usize = 2000;
 
 fn text(event: &Value) -> String {
     event["text"].as_str().unwrap().to_owned()
@@ -204,7 +204,7 @@ fn the_last_output_is_whole_lines_that_fit() {
     ended(&world, "seq 1 10000");
     let block = block(&world);
     let shown = shown_output(&block);
-    assert!(shown.chars().count() <= MOST, "{}", shown.len());
+    assert!(shown.chars().count() <= MAX_OUTPUT_CHARS, "{}", shown.len());
     let (head, tail) = shown.split_once("\n[…]\n").unwrap();
     let numbers =
         |text: &str| -> Vec<u32> { text.lines().map(|line| line.parse().unwrap()).collect() };
@@ -243,8 +243,8 @@ fn a_line_that_is_too_long_is_shown_by_its_end() {
     let block = block(&world);
     let shown = shown_output(&block);
     assert!(shown.ends_with("xend"), "{block}");
-    assert!(shown.chars().count() <= MOST, "{block}");
-    assert!(shown.chars().count() > MOST / 2, "{block}");
+    assert!(shown.chars().count() <= MAX_OUTPUT_CHARS, "{block}");
+    assert!(shown.chars().count() > MAX_OUTPUT_CHARS / 2, "{block}");
 }
 
 /// Most of the output is colours, and the part that is read starts in the middle of a colour sequence.

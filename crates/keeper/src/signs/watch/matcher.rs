@@ -10,7 +10,7 @@ use std::cell::RefCell;
 
 /// Four times what a regular expression may have when it is asked for (the default of the crate): what was
 /// accepted as it was written must not be refused as it is rewritten here.
-const LARGEST: usize = 40 << 20;
+const MAX_AUTOMATON_BYTES: usize = 40 << 20;
 
 #[derive(Debug)]
 pub struct Matcher {
@@ -24,7 +24,7 @@ impl Matcher {
     pub fn new(hir: &Hir) -> Result<Matcher, String> {
         let config = Config::new()
             .utf8_empty(false)
-            .nfa_size_limit(Some(LARGEST));
+            .nfa_size_limit(Some(MAX_AUTOMATON_BYTES));
         let regex = Builder::new().configure(config).build_from_hir(hir);
         Ok(Matcher {
             regex: regex.map_err(|error| reason(&error))?,

@@ -47,7 +47,7 @@ pub struct BadPattern {
 
 /// A text matches. Holds the number of the positive pattern in it, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct PatternMatch {
     pub pattern: Option<usize>,
 }
 
@@ -95,13 +95,13 @@ impl Patterns {
     }
 
     /// Whether this text matches. It is a line, or what was between two carriage returns of one.
-    pub(super) fn find(&self, text: &[u8]) -> Option<Found> {
+    pub(super) fn find(&self, text: &[u8]) -> Option<PatternMatch> {
         let pattern = match self.each.as_slice() {
             [] => None,
             each => Some(each.iter().find(|(_, regex)| regex.is_match(text))?.0),
         };
         let passed_over = self.inverted.iter().any(|regex| regex.is_match(text));
-        (!passed_over).then_some(Found { pattern })
+        (!passed_over).then_some(PatternMatch { pattern })
     }
 }
 
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn with_inverted_patterns_only_every_other_line_will_do() {
         let patterns = Patterns::compile(&[Pattern::NotRegex("^#".into())]).expect("compiled");
-        assert_eq!(patterns.find(b"x"), Some(Found { pattern: None }));
+        assert_eq!(patterns.find(b"x"), Some(PatternMatch { pattern: None }));
         assert_eq!(patterns.find(b"# x"), None);
     }
 

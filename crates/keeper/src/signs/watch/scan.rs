@@ -18,7 +18,7 @@
 //! `^` and `$` also match at the edges of a window, and an inverted pattern looks at one window only. Windows depend on
 //! the line alone, not on chunks.
 
-use super::patterns::{Found, Patterns};
+use super::patterns::{PatternMatch, Patterns};
 use super::strip::{has_escapes, strip};
 use outlive_core::watch::Match;
 use serde::{Deserialize, Serialize};
@@ -338,7 +338,7 @@ fn text_of<'a>(raw: &'a [u8], stripped: &'a mut Vec<u8>) -> &'a [u8] {
 }
 
 /// The first of a line's texts that is a match.
-fn judge<'a>(patterns: &Patterns, line: &'a [u8], part: Part) -> Option<(Found, &'a [u8])> {
+fn judge<'a>(patterns: &Patterns, line: &'a [u8], part: Part) -> Option<(PatternMatch, &'a [u8])> {
     if memchr::memchr(b'\r', line).is_none() && !line.is_empty() {
         return patterns.find(line).map(|found| (found, line));
     }
@@ -358,7 +358,7 @@ fn judge<'a>(patterns: &Patterns, line: &'a [u8], part: Part) -> Option<(Found, 
     }
 }
 
-fn hit(offset: u64, end: u64, after: Place, found: Found, text: &[u8]) -> Hit<'_> {
+fn hit(offset: u64, end: u64, after: Place, found: PatternMatch, text: &[u8]) -> Hit<'_> {
     Hit {
         offset,
         end,

@@ -36,10 +36,10 @@ const NEAR: usize = 512;
 /// How many bytes of each lane are searched between two checks for a match.
 const STRIDE: usize = 16;
 /// The most states. A larger automaton takes too long to build.
-const STATES: usize = 256;
-const STEPS: usize = STATES * 256;
+const MAX_STATES: usize = 256;
+const STEPS: usize = MAX_STATES * 256;
 /// An expression with more places than this has large classes. An automaton for all bytes would be too large.
-const MANY: usize = 2000;
+const MAX_NFA_STATES: usize = 2000;
 /// The most memory in bytes that building the automaton may take.
 const MAKING: usize = 8 << 20;
 
@@ -79,7 +79,7 @@ impl Sieve {
             .build_from_hir(hir)
             .ok()?;
         let of = |bytes| Sieve::of(&nfa, bytes);
-        let all = (nfa.states().len() <= MANY).then(|| of(Bytes::All));
+        let all = (nfa.states().len() <= MAX_NFA_STATES).then(|| of(Bytes::All));
         all.flatten().or_else(|| of(Bytes::Ascii))
     }
 
@@ -195,7 +195,7 @@ fn place(state: State, byte: u8) -> usize {
 
 /// The state with this number, if the table has a row for it.
 fn state(number: usize) -> Option<State> {
-    (number < STATES).then_some((number << 8) as State)
+    (number < MAX_STATES).then_some((number << 8) as State)
 }
 
 /// The table while it is built: all reachable states.

@@ -6,15 +6,15 @@ use super::*;
 use model::{Case, Model, Wrong};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
-type Check = fn(&Model, Range) -> io::Result<Found>;
+type Check = fn(&Model, Range) -> io::Result<FoundProcesses>;
 
 /// The walk as it is.
-fn walk(model: &Model, range: Range) -> io::Result<Found> {
+fn walk(model: &Model, range: Range) -> io::Result<FoundProcesses> {
     find(model, range, model::KEEPER, None)
 }
 
 /// The walk as it was: one pass, and whatever it found is all there is.
-fn trusting_walk(model: &Model, range: Range) -> io::Result<Found> {
+fn trusting_walk(model: &Model, range: Range) -> io::Result<FoundProcesses> {
     let found = Walk {
         processes: model,
         range,
@@ -31,14 +31,14 @@ fn trusting_walk(model: &Model, range: Range) -> io::Result<Found> {
             processes.insert(process);
         }
     }
-    Ok(Found {
+    Ok(FoundProcesses {
         processes,
         sure: Sure::Yes,
     })
 }
 
 /// A walk that is content with the first pass in which nothing vanished.
-fn hasty_walk(model: &Model, range: Range) -> io::Result<Found> {
+fn hasty_walk(model: &Model, range: Range) -> io::Result<FoundProcesses> {
     let mut walk = Walk {
         processes: model,
         range,
@@ -49,7 +49,7 @@ fn hasty_walk(model: &Model, range: Range) -> io::Result<Found> {
     loop {
         let pass = walk.pass()?;
         if !pass.vanished {
-            return Ok(Found {
+            return Ok(FoundProcesses {
                 processes: pass.living,
                 sure: Sure::Yes,
             });
@@ -58,7 +58,7 @@ fn hasty_walk(model: &Model, range: Range) -> io::Result<Found> {
 }
 
 /// A walk that takes every descendant for the job's.
-fn blind_walk(model: &Model, range: Range) -> io::Result<Found> {
+fn blind_walk(model: &Model, range: Range) -> io::Result<FoundProcesses> {
     find(&model::Unmarked(model), range, model::KEEPER, None)
 }
 

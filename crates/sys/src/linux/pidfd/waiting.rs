@@ -48,7 +48,7 @@ impl From<&libc::rusage> for Used {
 
 /// Whom to wait for.
 #[derive(Clone, Copy)]
-pub(super) enum Which<'a> {
+pub(super) enum WaitTarget<'a> {
     Descriptor(&'a OwnedFd),
     /// By its pid, which is its own until it is waited for.
     Child(i32),
@@ -56,15 +56,15 @@ pub(super) enum Which<'a> {
 }
 
 /// How a child has ended, if it has: the one call by which children are waited for.
-pub(super) fn wait(which: Which<'_>, options: i32) -> io::Result<Option<(Status, Used)>> {
-    Ok(wait_for_one(which, options)?.map(|(_, status, used)| (status, used)))
+pub(super) fn wait(target: WaitTarget<'_>, options: i32) -> io::Result<Option<(Status, Used)>> {
+    Ok(wait_for_one(target, options)?.map(|(_, status, used)| (status, used)))
 }
 
-fn wait_for_one(which: Which<'_>, options: i32) -> io::Result<Option<(i32, Status, Used)>> {
-    let (kind, number) = match which {
-        Which::Descriptor(fd) => (libc::P_PIDFD, fd.as_raw_fd()),
-        Which::Child(pid) => (libc::P_PID, pid),
-        Which::AnyChild => (libc::P_ALL, 0),
+fn wait_for_one(target: WaitTarget<'_>, options: i32) -> io::Result<Option<(i32, Status, Used)>> {
+    let (kind, number) = match target {
+        WaitTarget::Descriptor(fd) => (libc::P_PIDFD, fd.as_raw_fd()),
+        WaitTarget::Child(pid) => (libc::P_PID, pid),
+        WaitTarget::AnyChild => (libc::P_ALL, 0),
     };
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
@@ -103,7 +103,7 @@ fn wait_for_one(which: Which<'_>, options: i32) -> io::Result<Option<(i32, Statu
 /// Whether children can be waited for at all.
 pub(crate) fn try_waiting() -> io::Result<()> {
     // This process is not its own child, which is what a kernel says that knows the call.
-    match wait(Which::Child(crate::linux::own::pid()), libc::WNOHANG) {
+    match wait(WaitTarget::Child(crate::linux::own::pid()), libc::WNOHANG) {
         Err(error) if error.raw_os_error() != Some(libc::ECHILD) => Err(error),
         _ => Ok(()),
     }
@@ -112,23 +112,23 @@ pub(crate) fn try_waiting() -> io::Result<()> {
 /// An ended child of this process, left as it is, or `None` when none has ended. An error when there are no
 /// children at all.
 pub fn any_ended_child() -> io::Result<Option<i32>> {
-    let ended = wait_for_one(Which::AnyChild, libc::WNOHANG | libc::WNOWAIT)?;
+    let ended = wait_for_one(WaitTarget::AnyChild, libc::WNOHANG | libc::WNOWAIT)?;
     Ok(ended.map(|(pid, _, _)| pid))
 }
 
 /// Lets an ended child go by its pid, which cannot have been reused: it is still ours.
 pub fn reap_child(pid: i32) -> io::Result<()> {
-    wait(Which::Child(pid), libc::WNOHANG).map(drop)
+    wait(WaitTarget::Child(pid), libc::WNOHANG).map(drop)
 }
 
 /// Whether this child has ended; it stays to be waited for.
 pub fn has_child_ended(pid: i32) -> io::Result<bool> {
-    Ok(wait(Which::Child(pid), libc::WNOHANG | libc::WNOWAIT)?.is_some())
+    Ok(wait(WaitTarget::Child(pid), libc::WNOHANG | libc::WNOWAIT)?.is_some())
 }
 
 /// Sleeps until this child has ended, and lets it go.
 pub fn wait_for_child(pid: i32) -> io::Result<Status> {
-    match wait(Which::Child(pid), 0)? {
+    match wait(WaitTarget::Child(pid), 0)? {
         Some((status, _)) => Ok(status),
         // It does not return before there is something to tell.
         None => Err(io::ErrorKind::NotFound.into()),

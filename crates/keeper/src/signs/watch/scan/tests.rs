@@ -235,7 +235,7 @@ fn stream() -> impl Strategy<Value = Vec<u8>> {
 
 /// What happens after some bytes have been pushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Then {
+enum Interruption {
     Nothing,
     Still,
     /// Its heir goes on from the last place.
@@ -246,13 +246,13 @@ enum Then {
     KillAmid(usize),
 }
 
-fn cuts() -> impl Strategy<Value = Vec<(usize, Then)>> {
+fn cuts() -> impl Strategy<Value = Vec<(usize, Interruption)>> {
     let then = prop_oneof![
-        Just(Then::Nothing),
-        Just(Then::Still),
-        Just(Then::Kill),
-        Just(Then::StillKill),
-        (0..3usize).prop_map(Then::KillAmid),
+        Just(Interruption::Nothing),
+        Just(Interruption::Still),
+        Just(Interruption::Kill),
+        Just(Interruption::StillKill),
+        (0..3usize).prop_map(Interruption::KillAmid),
     ];
     prop::collection::vec((1..70usize, then), 0..30)
 }
@@ -268,13 +268,17 @@ fn run(
     patterns: &[Pattern],
     windows: Windows,
     stream: &[u8],
-    cuts: &[(usize, Then)],
+    cuts: &[(usize, Interruption)],
 ) -> (Vec<Match>, Vec<usize>) {
     let mut scanned = scanner(compile(patterns), windows, Place::default());
     let (mut told, mut stills) = (Vec::new(), Vec::new());
     let mut place = Place::default();
     let (mut at, mut farthest) = (0, 0);
-    for (length, then) in cuts.iter().copied().chain([(stream.len(), Then::Nothing)]) {
+    for (length, then) in cuts
+        .iter()
+        .copied()
+        .chain([(stream.len(), Interruption::Nothing)])
+    {
         let to = (at + length).min(stream.len());
         let mut hits: Vec<(Match, Place)> = Vec::new();
         scanned.push(&stream[at..to], &mut |hit| {
@@ -284,15 +288,15 @@ fn run(
         // An heir first pushes what had come before.
         let is_caught_up = at >= farthest;
         farthest = farthest.max(at);
-        if is_caught_up && matches!(then, Then::Still | Then::StillKill) {
+        if is_caught_up && matches!(then, Interruption::Still | Interruption::StillKill) {
             stills.push(at);
             scanned.still(&mut |hit| hits.push((hit.to_match(), hit.after)));
         }
         let heir = match then {
-            Then::Nothing | Then::Still => None,
-            Then::Kill => Some(scanned.place()),
-            Then::KillAmid(_) | Then::StillKill => {
-                if let Then::KillAmid(count) = then {
+            Interruption::Nothing | Interruption::Still => None,
+            Interruption::Kill => Some(scanned.place()),
+            Interruption::KillAmid(_) | Interruption::StillKill => {
+                if let Interruption::KillAmid(count) = then {
                     hits.truncate(count);
                 }
                 Some(hits.last().map_or(place, |(_, after)| *after))

@@ -5,7 +5,7 @@
 //! entry, and where the last entry is gone goes on by its place (`get_children_pid` in fs/proc/array.c). A
 //! number that is free is used again.
 
-use super::super::{Found, Look, MAX_PASSES, Processes, Range, Sure};
+use super::super::{FoundProcesses, Look, MAX_PASSES, Processes, Range, Sure};
 use outlive_core::ProcRef;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -188,7 +188,7 @@ impl Model {
     }
 
     /// Every way in which what was found is not what must be found.
-    pub fn judge(&self, found: &Found, range: Range) -> Vec<Wrong> {
+    pub fn judge(&self, found: &FoundProcesses, range: Range) -> Vec<Wrong> {
         let now = self.now.borrow();
         let ever: HashSet<ProcRef> = now.history.iter().flatten().copied().collect();
         let strangers = found.processes.difference(&ever);
