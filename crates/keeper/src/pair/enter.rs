@@ -1,8 +1,9 @@
-//! How the two processes of a pair come about, and taking over.
+//! How the two processes of a pair are created, and how one takes over.
 //!
 //! The launched process cleans up what it inherited, opens what the pair shares, and forks the keeper. Then it is the
-//! standby: it syncs the job's names to the disk, and sleeps. If the keeper dies, the standby becomes the keeper by the
-//! same function: [`act`]. A keeper without a standby forks a new one (`partner.rs`), which runs the same code.
+//! standby: it syncs the job's names to the disk, and sleeps. If the keeper dies, the standby becomes the keeper
+//! through the same function: [`act`]. A keeper without a standby forks a new one (`partner.rs`), which runs the same
+//! code.
 
 use crate::hooks::Role;
 use crate::pair::front::Front;
@@ -22,10 +23,10 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// Supervises the job in this directory until nothing of it is left; returns the exit code.
+/// Supervises the job in this directory until nothing of it is left. Returns the exit code.
 ///
-/// Standard input is the job's lock file, locked (else the lock is taken here); something is written
-/// to standard output as soon as the command has been executed or could not be.
+/// Standard input is the job's lock file, locked. If it is not, the lock is taken here. A byte is written to standard
+/// output as soon as the command has been executed or could not be.
 pub fn run(directory: &Path) -> i32 {
     let entered = std::path::absolute(directory).and_then(|path| {
         let job = JobDir::at(path);
@@ -36,13 +37,13 @@ pub fn run(directory: &Path) -> i32 {
     });
     match entered {
         Ok(()) => 0,
-        // There is nobody to tell: whoever waits on the other end sees it close, and looks.
+        // Nobody can be told. The launcher sees its pipe close, and looks at the job.
         Err(_) => 1,
     }
 }
 
-/// Keeps the job until nothing of it is left. Returns in every process that it has forked, too. Where this process
-/// could not be `placed` as it should, the job is not started.
+/// Supervises the job until nothing of it is left. Also returns in every process that was forked here. If this process
+/// could not be `placed` in its own session, the job is not started.
 pub fn enter(
     job: &JobDir,
     handed: HandedDown,
@@ -53,7 +54,7 @@ pub fn enter(
         return Ok(());
     };
     shared.front = front.take();
-    // The lock is held until this process ends, so whatever is to be written down is by then.
+    // The lock is held until this process ends, so everything is recorded before it is released.
     let kept = keep(&mut shared, inside);
     *front = shared.front.take();
     kept
@@ -87,13 +88,13 @@ fn keep(shared: &mut Shared, inside: GateInside) -> io::Result<()> {
     }
 }
 
-/// What this process is to do.
+/// What this process is.
 enum Part {
     Keeper(Beginning),
     Standby(Predecessor),
 }
 
-/// A clean place to live in, and what was handed down; nothing where that cannot be taken, which is recorded.
+/// Takes the descriptors that were handed down, and blocks signals. `None` if they cannot be taken, which is recorded.
 pub fn settle_in(job: &JobDir) -> io::Result<Option<HandedDown>> {
     let handed = match own::take_handed_down() {
         Err(error) => return give_up_early(job, &error).map(|()| None),
@@ -103,7 +104,7 @@ pub fn settle_in(job: &JobDir) -> io::Result<Option<HandedDown>> {
     Ok(Some(handed))
 }
 
-/// What both will share; nothing where another pair has the job, or none can be made for it.
+/// Opens what both processes share. `None` if another pair has the job, or if opening fails, which is recorded.
 ///
 /// Kept out of line: its large stack frame must not stay allocated while the pair sleeps.
 #[inline(never)]
@@ -119,7 +120,7 @@ fn open(
     };
     let spec = job.read_spec().map_err(io::Error::other)?;
     let limits = Limits::lift().ok();
-    // Whoever waits at its other end is not to look before a failure is written down.
+    // This stays open until a failure is recorded: the launcher looks at the job when it closes.
     let ready = handed.output;
     match placed
         .and_then(|()| try_calls())
@@ -130,7 +131,7 @@ fn open(
     }
 }
 
-/// Refuses a system on which a job could be started and not be supervised.
+/// Fails on a system on which a job could be started but not supervised.
 ///
 /// Kept out of line, as `open` is.
 #[inline(never)]
@@ -142,7 +143,7 @@ fn try_calls() -> io::Result<()> {
     })
 }
 
-/// The lock that was handed down, or the job's own; `None` when another pair has it.
+/// Takes the lock that was handed down, or opens and takes the job's own. `None` if another pair has it.
 fn take_lock(job: &JobDir, handed: File) -> io::Result<Option<(Lock, FileId)>> {
     let path = job.lock();
     let own = FileId::at(&path).ok();
@@ -160,16 +161,16 @@ fn take_lock(job: &JobDir, handed: File) -> io::Result<Option<(Lock, FileId)>> {
     })
 }
 
-/// Forks the keeper; this process is its standby then. One that is a front hears what is asked of it, and no disk may
-/// hold it up.
+/// Forks the keeper. This process is its standby then. A standby that is a front handles signals, so it must not sync
+/// names: a slow disk would block it.
 fn become_two(inside: GateInside, is_front: bool) -> Part {
     let standby = own::pid();
-    // A keeper that would not hear of it sees to it itself.
+    // A keeper without this connection syncs the names itself.
     let sides = (!is_front).then(findable::both_sides);
     let (finding, syncing) = sides.and_then(Result::ok).unzip();
     match child::fork_here() {
         Ok(Forked::Child) => {
-            // The standby's alone, so that it ends with that.
+            // Only the standby may hold this end, so that the connection closes when the standby ends.
             drop(syncing);
             let _ = own::new_session();
             Part::Keeper(Beginning {
@@ -180,7 +181,7 @@ fn become_two(inside: GateInside, is_front: bool) -> Part {
             })
         }
         Ok(Forked::Parent(pid)) => Part::Standby(Predecessor::Child { pid, syncing }),
-        // No room for two: one is better than none, and tries again.
+        // No second process can be created now. A keeper alone is better than none, and it tries again later.
         Err(_) => Part::Keeper(Beginning {
             role: Role::Keeper,
             inside: Some(inside),
@@ -190,9 +191,10 @@ fn become_two(inside: GateInside, is_front: bool) -> Part {
     }
 }
 
-/// Reads the journal and goes on from there. Every keeper comes through here; a standby that it has forked comes back.
+/// Reads the journal and continues from there. Every keeper runs this. It also returns in a standby that the keeper
+/// has forked.
 fn act(shared: &mut Shared, beginning: Beginning) -> io::Result<PairRole> {
-    // A keeper that its standby has forked is not one yet.
+    // A forked keeper does not inherit this from its standby.
     tree::become_subreaper()?;
     match begin(shared, beginning)? {
         Some(keeper) => keeper.run(),
@@ -200,7 +202,7 @@ fn act(shared: &mut Shared, beginning: Beginning) -> io::Result<PairRole> {
     }
 }
 
-/// Records that no pair could be made, before anything was taken from whoever started this process.
+/// Records that no pair could be created. Called before the inherited descriptors are taken.
 fn give_up_early(job: &JobDir, error: &io::Error) -> io::Result<()> {
     let lock = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     match take_lock(job, lock)? {

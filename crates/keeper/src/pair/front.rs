@@ -32,26 +32,26 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// The argument that asks for this manner.
+/// The argument that asks for the foreground.
 pub const WORD: &str = "foreground";
-/// What asks for the job's end.
+/// The signals that ask the job to end.
 const STOPS: [Signal; 2] = [Signal::TERM, Signal::INT];
-/// The outcome is not known, or Outlive failed.
+/// The exit code if the outcome is not known or Outlive failed.
 const UNKNOWN: i32 = 125;
 const UNSEEN: &str = "how the job ended is not known here; another process may supervise it";
-/// Why a job is stopped whose front is not there any more.
+/// Why a job is stopped whose front is gone.
 const GONE: &str = "the process that ran it in the foreground was killed";
 
-/// What the keepers of a job in the foreground share.
+/// What the two processes know about the front.
 #[derive(Debug)]
 pub struct Front {
     pid: i32,
     bell: Bell,
-    /// The last signal that this process has heard.
+    /// The last signal that this process got.
     heard: Option<Signal>,
-    /// This process has begun to stop the job for it.
+    /// This process has begun to stop the job because of the front.
     has_stopped: bool,
-    /// In the front alone.
+    /// `None` except in the front itself.
     stage: Option<Stage>,
 }
 
@@ -59,13 +59,13 @@ pub struct Front {
 #[derive(Debug)]
 struct Stage {
     copying: Copying,
-    /// Standard error, to say why there is no code of the job's own.
+    /// Standard error, to say why the exit code is not the job's own.
     words: File,
-    /// Nobody prunes the job before its code is read.
+    /// A shared lock, so that nobody prunes the job before its exit code is read.
     _hold: Option<Lock>,
 }
 
-/// Whether a process is a front. Those that it has forked have its arguments too, and other pids.
+/// Whether a process is a front. Processes that a front has forked have the same arguments, but other pids.
 pub fn is_front(pid: i32) -> bool {
     let arguments = process::arguments(pid);
     match arguments.as_slice() {
@@ -77,11 +77,11 @@ pub fn is_front(pid: i32) -> bool {
     }
 }
 
-/// Supervises the job in this directory, in the place of whoever executes this; returns the job's code.
+/// Supervises the job in this directory, in the foreground. Returns the job's exit code.
 pub fn run(directory: &Path, named: &[OsString]) -> i32 {
     let mut front = None;
     let mut run = || {
-        // A process with the pid 1 does not get signals that it neither blocks nor handles.
+        // Signals to a process with the pid 1 are discarded unless it blocks or handles them.
         own::block_signals(&STOPS.map(Signal::linux_number))?;
         let job = JobDir::at(std::path::absolute(directory)?);
         mark(&job, named)?;
@@ -91,7 +91,7 @@ pub fn run(directory: &Path, named: &[OsString]) -> i32 {
             let _ = writeln!(words, "outlive: {said}");
             return Err(io::Error::other(said));
         };
-        // Nobody waits to hear that the start is decided.
+        // Nobody waits for the byte that says that the start is decided.
         let null = File::options().write(true).open("/dev/null")?;
         let out = std::mem::replace(&mut handed.output, null);
         front = Some(Front::new(&job, out, words)?);
@@ -107,8 +107,8 @@ pub fn run(directory: &Path, named: &[OsString]) -> i32 {
     }
 }
 
-/// Sees to it that this process bears the job's mark, which all of the job's processes inherit, and is known as the
-/// front by its own arguments.
+/// Gives this process the job's mark, which the job's processes inherit, and arguments that show that it is the front.
+/// To do this, the process executes itself again.
 fn mark(job: &JobDir, named: &[OsString]) -> io::Result<()> {
     let pid = own::pid().to_string();
     if std::env::var_os(MARK).is_some_and(|mark| mark == job.path()) && named == [pid.as_str()] {
@@ -144,19 +144,20 @@ impl Front {
                 words,
                 _hold: match hold {
                     Ok(LockResult::Acquired(lock)) => Some(lock),
-                    // No reason not to run it.
+                    // The job runs without this lock, too.
                     Ok(LockResult::Held) | Err(_) => None,
                 },
             }),
         }))
     }
 
-    /// Whether this process is the one that is watched.
+    /// Whether this process is the front.
     pub fn is_here(&self) -> bool {
         own::pid() == self.pid
     }
 
-    /// Whether a keeper is left without it. It is the first keeper's parent and that of its own standbys.
+    /// Whether this process is a keeper whose front is gone. The front is the parent of the first keeper and of the
+    /// standbys that the front forks.
     fn is_gone(&self) -> bool {
         !self.is_here() && own::parent_pid() != Some(self.pid)
     }
@@ -165,8 +166,8 @@ impl Front {
         self.bell.as_fd()
     }
 
-    /// After this process was forked, or has forked: the front begins to copy, any other lets go of what is the
-    /// front's.
+    /// Call this in each process after a fork. The front starts to copy. Any other process closes what belongs to the
+    /// front.
     pub fn take_place(&mut self, job: &JobDir) {
         match &mut self.stage {
             Some(stage) if own::pid() == self.pid => stage.copying.begin(job),
@@ -180,17 +181,18 @@ impl Front {
         }
     }
 
-    /// As a standby: hands what was heard to the keeper. If that dies over it, this process has heard it too.
+    /// As a standby: passes signals on to the keeper. They are also remembered, in case the keeper dies before it
+    /// handles them.
     pub fn pass_on(&mut self, keeper: i32) {
         while let Some(number) = self.bell.next_signal() {
             self.heard = Signal::from_linux_number(number).or(self.heard);
-            // A child that was not waited for, so its number is its own.
+            // The keeper is a child that is not reaped, so its pid cannot have been reused.
             let _ = process::signal_child(keeper, number);
         }
     }
 
-    /// As a standby: lets go of children that have ended, but for the keeper. The first process of a container gets
-    /// every orphan there.
+    /// As a standby: reaps children that have ended, except the keeper. The first process of a container gets all
+    /// orphans.
     pub fn let_children_go(&mut self, job: &JobDir, keeper: i32) {
         while let Ok(Some(pid)) = process::any_ended_child() {
             if pid == keeper {
@@ -202,12 +204,12 @@ impl Front {
         }
     }
 
-    /// The process that copies, if this one has started it.
+    /// The process that copies, if this process started it.
     pub fn copying(&self) -> Option<i32> {
         self.stage.as_ref()?.copying.pid()
     }
 
-    /// Whether this ended child copied; then it is let go, and another goes on where it was killed.
+    /// Whether this ended child was copying. If so, it is reaped, and started again if it was killed.
     fn copy_ended(&mut self, job: &JobDir, pid: i32) -> bool {
         match &mut self.stage {
             Some(stage) if stage.copying.pid() == Some(pid) => {
@@ -218,7 +220,7 @@ impl Front {
         }
     }
 
-    /// Why the job is to be stopped now, once.
+    /// Why the job must be stopped now. Returned only once.
     fn asks(&mut self) -> Option<String> {
         self.listen();
         let why = match self.heard {
@@ -229,7 +231,7 @@ impl Front {
         (!std::mem::replace(&mut self.has_stopped, true)).then_some(why)
     }
 
-    /// The job is over: waits for the copy, and returns the job's code.
+    /// The job is over: waits for the copy, and returns the job's exit code.
     fn leave(&mut self, job: &JobDir) -> i32 {
         self.listen();
         let Some(stage) = &mut self.stage else {
@@ -261,7 +263,7 @@ impl Front {
 }
 
 impl Keeper<'_> {
-    /// Stops the job where its front was asked to end, or was killed.
+    /// Stops the job if its front was asked to end or was killed.
     pub(crate) fn heed_place(&mut self) -> io::Result<()> {
         let asks = self
             .job
@@ -280,14 +282,14 @@ impl Keeper<'_> {
         })
     }
 
-    /// Whether this ended child copied for the front, which this process is then.
+    /// Whether this ended child copied the output. This can only be so in the front.
     pub(crate) fn was_copying(&mut self, pid: i32) -> io::Result<bool> {
         let shared = &mut *self.job.shared;
         let front = shared.front.as_mut();
         Ok(front.is_some_and(|front| front.copy_ended(&shared.directory, pid)))
     }
 
-    /// The front ends last, so its standby goes before it.
+    /// Ends the standby of a front, because the front must be the last to end.
     pub(crate) fn dismiss_standby(&mut self) {
         if let (Some(_), Some(pid)) = (&self.job.shared.front, self.pair.child()) {
             let _ = process::kill_child(pid).and_then(|()| process::wait_for_child(pid));

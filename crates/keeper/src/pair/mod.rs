@@ -1,4 +1,4 @@
-//! The two processes of a job, the keeper and its standby: how they come about, and taking over.
+//! The two processes of a job, the keeper and its standby: how they are created, and taking over.
 //!
 //! | module | owns |
 //! |---|---|

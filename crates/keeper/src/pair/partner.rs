@@ -19,27 +19,27 @@ use outlive_sys::process::own;
 use std::io;
 use std::time::Duration;
 
-/// The other process of the pair, as the keeper at work knows it.
+/// The other process of the pair, as the keeper knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partner {
-    /// The process that has forked this one.
+    /// The process that forked this one.
     Parent(i32),
-    /// A process that this one has forked.
+    /// A process that this one forked.
     Child {
         pid: i32,
         since: BootTime,
         /// It has a descriptor of the leader, because there was a leader when it was forked.
         knows_leader: bool,
     },
-    /// There is none. The next one is made at this time.
+    /// There is none. The next one is forked at this time.
     Alone { until: BootTime },
 }
 
-/// Which process this is after a standby was made, or was not.
+/// What this process is after a standby was or was not forked.
 #[derive(Debug)]
 pub enum PairRole {
     Keeper,
-    /// The new standby, of the keeper with this pid.
+    /// The new standby of the keeper with this pid.
     Standby {
         of: i32,
         finding: Finding,
@@ -51,19 +51,19 @@ pub enum PairRole {
 /// Something may kill each new process at once. Without a pause, the pair would then fork as fast as it can.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backoff {
-    /// How many in a row lived less than [`YOUNG`].
+    /// How many in a row lived for less than [`YOUNG`].
     young: u32,
 }
 
 const YOUNG: Duration = Duration::from_secs(1);
-/// The first few are replaced without a pause: somebody who kills both on purpose does so quickly.
+/// This many are replaced without a pause, because somebody who kills both processes on purpose does it quickly.
 const AT_ONCE: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(125);
-/// Verbs wait for a keeper some seconds: one that takes over after this pause still answers them.
+/// Verbs wait for a keeper for some seconds, so a keeper that takes over after this pause still answers them.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Backoff {
-    /// One has died after having lived this long: says how long to wait before the next begins.
+    /// A process has died after it lived this long. Returns how long to wait before it is replaced.
     pub fn after(&mut self, lived: Duration) -> Duration {
         if lived >= YOUNG {
             self.young = 0;
@@ -78,23 +78,23 @@ impl Backoff {
 }
 
 impl Partner {
-    /// Right after this process was forked by its standby. One that is gone already is none.
+    /// The partner of a keeper that its standby has just forked. If the standby is gone already, there is none.
     pub fn of_parent(parent: i32) -> Partner {
         match own::hear_of_parent(parent) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Partner::NOBODY,
-            // Where the kernel does not tell of its end, it is believed to live, as it mostly does.
+            // If the kernel cannot report its end, it is assumed to live.
             _ => Partner::Parent(parent),
         }
     }
 
-    /// None could be made just now.
+    /// No standby can be forked now. The next try is after a pause.
     pub fn alone_for_a_while() -> Partner {
         Partner::Alone {
             until: clock::now() + FIRST_PAUSE,
         }
     }
 
-    /// Nobody yet.
+    /// There is no standby yet. One is forked at once.
     pub const NOBODY: Partner = Partner::Alone {
         until: BootTime::from_ms(0),
     };
@@ -106,7 +106,7 @@ impl Partner {
         }
     }
 
-    /// The partner, if this process has to wait for it.
+    /// The partner, if it is a child of this process.
     pub fn child(self) -> Option<i32> {
         match self {
             Partner::Child { pid, .. } => Some(pid),
@@ -114,7 +114,7 @@ impl Partner {
         }
     }
 
-    /// When another standby is to be made.
+    /// When another standby is to be forked.
     pub fn due_at(self) -> Option<BootTime> {
         match self {
             Partner::Alone { until } => Some(until),
@@ -127,7 +127,7 @@ impl Partner {
 #[derive(Debug)]
 pub(crate) struct Pair {
     partner: Partner,
-    /// How the standbys that this keeper has forked have fared.
+    /// How long the standbys lived that this keeper forked.
     backoff: Backoff,
     pub finding: Finding,
 }
@@ -141,12 +141,12 @@ impl Pair {
         }
     }
 
-    /// The standby, if this process has to wait for it.
+    /// The standby, if it is a child of this process.
     pub fn child(&self) -> Option<i32> {
         self.partner.child()
     }
 
-    /// When another standby is to be made.
+    /// When another standby is to be forked.
     pub fn due_at(&self) -> Option<BootTime> {
         self.partner.due_at()
     }
@@ -192,8 +192,8 @@ impl Pair {
         }
     }
 
-    /// Whether a standby is to be forked now. One that was forked before there was a leader is killed and replaced:
-    /// it could not learn how the leader ends.
+    /// Whether a standby must be forked now. A standby that was forked before there was a leader is killed and
+    /// replaced, because it could not learn how the leader ends.
     fn needs_standby(&self, has_leader: bool) -> bool {
         match self.partner {
             Partner::Alone { until } => until <= clock::now(),
@@ -209,7 +209,7 @@ impl Pair {
         }
     }
 
-    /// No process or memory could be had for a standby. This counts as if it had died at once.
+    /// A standby could not be forked, for lack of memory or processes. This counts like one that died at once.
     fn could_not_fork(&mut self, now: BootTime, tree: &mut Tree) {
         let until = now + self.backoff.after(Duration::ZERO).max(FIRST_PAUSE);
         self.set(Partner::Alone { until }, tree);
@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn those_that_die_young_are_replaced_more_and_more_slowly() {
+    fn pauses_grow_while_processes_die_young() {
         let mut backoff = Backoff::default();
         let lived = YOUNG - Duration::from_millis(1);
         let pauses: Vec<u128> = (0..12).map(|_| backoff.after(lived).as_millis()).collect();
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_lived_long_is_replaced_at_once_and_the_count_begins_anew() {
+    fn a_process_that_lived_long_is_replaced_at_once_and_resets_the_count() {
         let mut backoff = Backoff::default();
         let last = (0..9).map(|_| backoff.after(Duration::ZERO)).last();
         assert_eq!(last, Some(LONGEST_PAUSE));
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_of_any_size_has_a_pause() {
+    fn the_largest_count_has_the_longest_pause() {
         let mut backoff = Backoff { young: u32::MAX };
         assert_eq!(backoff.after(Duration::ZERO), LONGEST_PAUSE);
     }

@@ -21,12 +21,12 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::thread;
 
-/// With the fewest files a keeper works with, this many clients at once have room.
+/// Even with the fewest files that a keeper can work with, this many clients can be connected.
 const FEWEST_CLIENTS: usize = 8;
-/// Where the limit cannot be learned.
+/// The limit on clients if the limit on files is not known.
 const MAX_CLIENTS: usize = 128;
 
-/// What a keeper needs and its heir could not make again.
+/// What a keeper needs and its successor could not create again.
 #[derive(Debug)]
 pub struct Shared {
     pub directory: JobDir,
@@ -34,39 +34,39 @@ pub struct Shared {
     pub feed: File,
     pub listener: Listener,
     pub channel: Channel,
-    /// The maker's side of the gate the leader starts through.
+    /// The keeper's side of the gate through which the leader starts.
     pub gate: Gate,
-    /// In the foreground manner.
+    /// Set in the foreground only.
     pub front: Option<Box<Front>>,
     /// The caller's own log, locked.
     pub log: Option<File>,
-    /// The named lock, where the job is to have one.
+    /// The named lock, if the job has one.
     pub named_lock: Option<NamedLock>,
     pub max_clients: usize,
     pub limits: Option<Limits>,
-    /// The leader and a descriptor of it, in a standby that was forked while there was one.
+    /// The leader and a descriptor of it, in a standby that was forked after the leader.
     pub leader: Option<(ProcRef, PidFd)>,
-    /// The job's processes do not descend from this one, though nobody has adopted the job: it was a child of the
-    /// keeper that it took over from.
+    /// The job's processes do not descend from this one, although the job was not adopted: this process was a child of
+    /// the keeper that it took over from.
     pub orphaned: bool,
-    /// When the keeper at work began, and how many before it died young.
+    /// When the present keeper began, and how many keepers before it died young.
     pub begun: BootTime,
     pub backoff: Backoff,
-    /// Which file the pair has locked.
+    /// The file that the pair has locked.
     lock: FileId,
-    /// What holds off sleep does so until this closes.
+    /// The machine is kept awake until this is closed.
     _awake: Option<KeepAwake>,
-    /// Who started this pair hears through it that the start is decided.
+    /// Writing here tells the launcher that the start is decided.
     ready: File,
 }
 
 impl Shared {
-    /// The job's directory and what was asked.
+    /// The job's directory and spec.
     pub fn asked(&self) -> (&JobDir, &Spec) {
         (&self.directory, &self.spec)
     }
 
-    /// Opens all of it, and the leader's side of the gate.
+    /// Opens everything, and the leader's side of the gate.
     pub fn open(
         job: JobDir,
         lock: FileId,
@@ -81,7 +81,7 @@ impl Shared {
             return Err(io::Error::other(reason));
         }
         let (gate, inside) = child::gate()?;
-        // Most jobs have nothing for which it matters.
+        // For most jobs it does not matter, so the journal is not read.
         let matters = spec.log.is_some() || spec.input != Input::Null;
         let begun = matters && has_begun(&job)?;
         let log = match mirror::open_log(&spec) {
@@ -115,19 +115,19 @@ impl Shared {
         Ok((shared, inside))
     }
 
-    /// Whether the directory is still that of the job that this pair keeps. Once its job is over it may be pruned,
-    /// and another job be given its id.
+    /// Whether the directory still belongs to the job of this pair. When the job is over it may be pruned, and another
+    /// job may get its id.
     pub fn is_still_here(&self) -> bool {
         FileId::at(&self.directory.lock()).is_ok_and(|id| id == self.lock)
     }
 
-    /// Before this process takes over: waits where keepers have died one after the other.
+    /// Call this before taking over. It pauses if keepers have died one after the other.
     pub fn pause_before_taking_over(&mut self) {
         let lived = clock::now().since(self.begun);
         thread::sleep(self.backoff.after(lived));
     }
 
-    /// Where the job's output comes from.
+    /// What to read the job's output from.
     pub fn source(&self) -> Source<'_> {
         Source {
             feed: &self.feed,
@@ -138,13 +138,13 @@ impl Shared {
         }
     }
 
-    /// Tells whoever started this pair that the start is decided. Nobody may be there any more.
+    /// Tells the launcher that the start is decided. The launcher may be gone.
     pub fn ring_ready(&self) {
         let _ = (&self.ready).write_all(b"r");
     }
 }
 
-/// Which file it is, for as long as somebody has it open.
+/// Identifies a file, for as long as some process has it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileId {
     device: u64,
@@ -177,14 +177,15 @@ fn has_begun(job: &JobDir) -> io::Result<bool> {
 
 fn listen(job: &JobDir) -> io::Result<Listener> {
     let listen = || Listener::bind(job.path(), CONTROL);
-    // A socket of a dead keeper is replaced; a directory could not be.
+    // The socket of a dead keeper has been replaced. A directory in its place is renamed first.
     listen().or_else(|_| {
         layout::set_aside(&job.control(), |kind| !kind.is_dir())?;
         listen()
     })
 }
 
-/// The reading end of the feed. One that is gone went with its writers, or by somebody's hand.
+/// The reading end of the feed. If the FIFO was deleted, a new one is created: the old one's writers cannot be reached
+/// any more.
 fn open_feed(job: &JobDir) -> io::Result<File> {
     layout::set_aside(&job.feed(), FileTypeExt::is_fifo)?;
     match capture::open_reader(&job.feed()) {

@@ -13,28 +13,28 @@ use std::iter;
 use std::os::fd::AsFd;
 use std::time::Instant;
 
-/// Whose place this process would take.
+/// The keeper that this process would replace.
 #[derive(Debug)]
 pub enum Predecessor {
-    /// A keeper that this process has forked.
+    /// A keeper that this process forked.
     Child {
         pid: i32,
-        /// To make the job's names last for it.
+        /// The connection through which this process reports that it synced the job's names.
         syncing: Option<Syncing>,
     },
-    /// The keeper that has forked this process, and what that one had found out.
+    /// The keeper that forked this process, and what that keeper knew about the names.
     Parent { pid: i32, finding: Finding },
 }
 
-/// What there is to do now that the keeper is gone.
+/// What to do now that the keeper is gone.
 #[derive(Debug)]
 pub enum NextStep {
     TakeOver(Finding),
-    /// It had finished.
+    /// The keeper has finished.
     Nothing,
 }
 
-/// Sleeps as long as the keeper lives.
+/// Sleeps until the keeper is gone.
 pub fn stand_by(of: Predecessor, shared: &mut Shared) -> io::Result<NextStep> {
     match of {
         Predecessor::Child { pid, syncing } => below(pid, syncing, shared),
@@ -42,10 +42,10 @@ pub fn stand_by(of: Predecessor, shared: &mut Shared) -> io::Result<NextStep> {
     }
 }
 
-/// The keeper is a child of this process.
+/// For a keeper that is a child of this process.
 fn below(keeper: i32, syncing: Option<Syncing>, shared: &mut Shared) -> io::Result<NextStep> {
     let finding = match heed(keeper, shared, syncing) {
-        // Its copy would keep the job's input from ever ending.
+        // This process must not live on: its copy of the writer would prevent the job's input from ending.
         Err(error) if shared.channel.leash().is_some() => return Err(error),
         other => other.unwrap_or(Finding::Open),
     };
@@ -55,8 +55,8 @@ fn below(keeper: i32, syncing: Option<Syncing>, shared: &mut Shared) -> io::Resu
     })
 }
 
-/// While the keeper lives: makes the job's names last, and lets go of the job's input when it is told to. In the
-/// foreground manner it also hears what is asked of the pair's first process, and lets go of its children.
+/// While the keeper lives: syncs the job's names, and closes its copy of the input's writer when the keeper says so.
+/// In the foreground it also passes on signals and reaps children.
 fn heed(keeper: i32, shared: &mut Shared, mut syncing: Option<Syncing>) -> io::Result<Finding> {
     let mut finding = Finding::Open;
     let begins = Instant::now() + findable::MOMENT;
@@ -67,8 +67,8 @@ fn heed(keeper: i32, shared: &mut Shared, mut syncing: Option<Syncing>) -> io::R
             return Ok(finding);
         }
         let is_leashed = leash.is_some();
-        // What the leash is tugged through does not close with the keeper: a leader that waits to be
-        // written down has copies.
+        // The leash does not close when the keeper dies, because a leader that waits at the gate has copies of it. So
+        // the bell for the keeper's end is needed, too.
         let asked = shared.front.as_ref().map(|front| front.bell());
         let on = iter::once(bell.as_fd()).chain(leash).chain(asked);
         let on: Vec<_> = on.map(|fd| (fd, Interest::Readable)).collect();
@@ -97,9 +97,10 @@ fn heed(keeper: i32, shared: &mut Shared, mut syncing: Option<Syncing>) -> io::R
     }
 }
 
-/// The keeper is the parent of this process.
+/// For a keeper that is the parent of this process.
 fn above(keeper: i32, finding: Finding, shared: &mut Shared) -> io::Result<NextStep> {
-    // Without this it would never be known that the keeper is gone. It makes another standby then.
+    // Without the bell, the end of the keeper could not be noticed. If this fails, this process ends, and the keeper
+    // forks another standby.
     let bell = Bell::for_relatives()?;
     match own::hear_of_parent(keeper) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -115,7 +116,7 @@ fn above(keeper: i32, finding: Finding, shared: &mut Shared) -> io::Result<NextS
             _ => {}
         }
     }
-    // Its exit code went to its own parent, so the journal says whether it had finished.
+    // The exit code went to the keeper's own parent. So the journal says whether the keeper had finished.
     Ok(match shared.directory.read_journal() {
         Ok(journal) if journal.state.is_final() => NextStep::Nothing,
         _ => NextStep::TakeOver(finding),

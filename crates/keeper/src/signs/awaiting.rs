@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 /// `/dev/tty`: whatever terminal the process has.
 const OWN_TERMINAL: u64 = 5 << 8;
 
-/// What a process of the tree waits for, if one does and nothing is on its way to it.
+/// The input that a process of the tree waits for, if one waits and no accepted bytes are still on the way to it.
 pub fn look(channel: &Channel, tree: &Tree, pending: u64) -> io::Result<Option<InputKind>> {
     if pending > 0 {
         return Ok(None);
@@ -42,7 +42,7 @@ pub fn look(channel: &Channel, tree: &Tree, pending: u64) -> io::Result<Option<I
         .then_some(kind))
 }
 
-/// Whether what a process reads from is the job's own input.
+/// Whether the file that a process reads from is the job's own input.
 fn is_input(channel: &Channel, pid: i32, target: ReadTarget) -> bool {
     match channel {
         Channel::Terminal(terminal) => {

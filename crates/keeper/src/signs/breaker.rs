@@ -11,13 +11,13 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 
-/// A longer list is shortened: each keeper reads all of it once.
+/// A list longer than this is shortened, because each keeper reads all of it once.
 const LARGE: u64 = 64 * 1024;
 
-/// One job's share.
+/// One job's part in the breaker.
 #[derive(Debug)]
 pub struct Share {
-    /// The list all jobs of the session append to.
+    /// The list to which all jobs of the session append.
     list: PathBuf,
     rules: BreakerRules,
     boot: BootId,
@@ -26,16 +26,16 @@ pub struct Share {
     read: Option<Read>,
 }
 
-/// What has been read of the list.
+/// What this keeper has read of the list.
 #[derive(Debug)]
 struct Read {
-    /// Whoever shortens the list makes another file of it.
+    /// The list's inode. It changes when a keeper shortens the list, because that replaces the file.
     inode: u64,
     to: u64,
     breaker: Breaker,
-    /// What became of wishes of this job that its predecessor wrote down, and may not have journaled.
+    /// The verdicts on entries of this job that its predecessor wrote to the list and perhaps did not journal.
     own: BTreeMap<u64, Verdict>,
-    /// When it is as long as this, it is looked whether it can be shortened.
+    /// When the list is longer than this, it is checked whether it can be shortened.
     large: u64,
 }
 
@@ -45,27 +45,27 @@ struct Read {
 pub struct Resume {
     /// How often this job has asked.
     asked: u64,
-    /// Something of this job was silenced, and that ends then.
+    /// When the silence ends, if matches of this job were silenced.
     silent_until: Option<BootTime>,
 }
 
-/// What becomes of a match.
+/// What to do with a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchVerdict {
     Report,
     Suppress,
-    /// There is silence from now on, and that is told instead.
+    /// The silence begins. This is reported instead of the match.
     Overflow {
         silence_ms: u64,
     },
-    /// It is told, and before it that the silence is over.
+    /// The match is reported. Before it, the end of the silence is reported.
     Resumed {
         silenced: u64,
     },
 }
 
 impl Share {
-    /// Jobs of no session share nothing.
+    /// `None` for a job without a session: it shares the breaker with nobody.
     pub fn of(job: &JobDir, spec: &Spec, resume: Resume) -> Option<Share> {
         let (home, id) = job.place().ok()?;
         let list = home.inbox(spec.session.as_ref()?).join(breaker::LIST);
@@ -83,7 +83,7 @@ impl Share {
         self.resume
     }
 
-    /// Whether so many matches are told of.
+    /// Asks whether this many matches may be reported.
     pub fn ask(&mut self, now: BootTime, matches: u64) -> MatchVerdict {
         match self.wish(Wish::Match, matches, now) {
             // If the list cannot be written, the match is reported.
@@ -99,12 +99,12 @@ impl Share {
         }
     }
 
-    /// When this job may say that the silence is over.
+    /// When this job may report that the silence is over.
     pub fn due_at(&self) -> Option<BootTime> {
         self.resume.silent_until
     }
 
-    /// How many were silenced, where it is to be said and no other job was first.
+    /// The number of silenced matches, if the end of the silence is due now and no other job has reported it.
     pub fn tick(&mut self, now: BootTime) -> Option<u64> {
         if self.resume.silent_until.is_none_or(|at| now < at) {
             return None;
@@ -138,7 +138,7 @@ impl Share {
         Ok(verdict)
     }
 
-    /// Reads what is new in the list; says what becomes of this job's wish with this number.
+    /// Reads the new entries of the list. Returns the verdict on this job's entry with this number.
     fn catch_up(&mut self, list: &File, seq: u64) -> io::Result<Option<Verdict>> {
         let metadata = list.metadata()?;
         let inode = metadata.ino();
@@ -154,7 +154,7 @@ impl Share {
         };
         let mut new = vec![0; (metadata.len() - read.to) as usize];
         list.read_exact_at(&mut new, read.to)?;
-        // Ours is there, and whole; another one may just be being written.
+        // This job's entry is in the list completely. A line behind it may still be incomplete.
         let whole = new.iter().rposition(|byte| *byte == b'\n');
         let whole = &new[..whole.map_or(0, |last| last + 1)];
         read.to += whole.len() as u64;
@@ -169,8 +169,8 @@ impl Share {
         Ok(verdict)
     }
 
-    /// Lets go of what no longer matters. An entry that comes in between may be lost, and then one match
-    /// too many is told.
+    /// Removes entries that no longer matter. An entry that another job appends meanwhile may be lost. Then one match
+    /// too many is reported.
     fn shorten(&mut self, list: &File, now: BootTime) -> io::Result<()> {
         let Some(read) = self.read.as_mut().filter(|read| read.to > read.large) else {
             return Ok(());

@@ -24,19 +24,19 @@ use serde_json::Value;
 use std::io;
 use std::ops::Range;
 
-/// Read and scanned at once; it stays in the processor's nearer caches.
+/// How many bytes are read and scanned at once. They fit into the processor's nearer caches.
 const CHUNK: usize = 64 * 1024;
 
-/// What is looked for in one job.
+/// What one job is watched for.
 #[derive(Debug)]
 pub struct Signs {
     watch: Option<Watching>,
-    /// Until the line has come.
+    /// Until the line of readiness has come.
     ready: Option<Scanner>,
     pub silence: Option<Silence>,
     pub prompt: Option<Prompt>,
     breaker: Option<breaker::Share>,
-    /// How long an unfinished line must be still, and when that will be.
+    /// How long an unfinished line must stay unchanged before it is checked, and when that time is over.
     still: Millis,
     still_at: Option<BootTime>,
     progress: Progress,
@@ -44,20 +44,20 @@ pub struct Signs {
     unwritten: Unwritten,
 }
 
-/// Lines that are watched for.
+/// The watch for lines.
 #[derive(Debug)]
 struct Watching {
     scanner: Scanner,
     limit: Limit,
 }
 
-/// Whether somebody is to hear of a prompt.
+/// Whether anybody is to be told of prompts.
 fn talks(spec: &Spec) -> bool {
     spec.input != Input::Null && spec.session.is_some()
 }
 
 impl Signs {
-    /// What was asked of this job; `None` where nothing was, which then takes no room.
+    /// Continues what a predecessor began. `None` if the spec asks for no signs: then nothing is allocated.
     pub fn resume(
         job: &JobDir,
         spec: &Spec,
@@ -72,7 +72,7 @@ impl Signs {
         Signs::of(job, spec, state, size, now).map(Some)
     }
 
-    /// Kept out of line: most jobs are not watched, and the stack frame that this takes is larger than a page.
+    /// Kept out of line: most jobs are not watched, and the stack frame of this function is larger than a page.
     #[inline(never)]
     fn of(
         job: &JobDir,
@@ -118,7 +118,7 @@ impl Signs {
         }))
     }
 
-    /// Looks at output that has come, all of it that will; what lies below `dropped.end` is not there.
+    /// Scans the output up to `size`. The dropped middle is skipped.
     pub fn look(
         &mut self,
         output: &OutputFiles,
@@ -156,7 +156,7 @@ impl Signs {
         Ok(())
     }
 
-    /// Has those scanners go on behind what is not there that would come to it next.
+    /// Lets scanners that have come to the dropped range continue behind it.
     fn skip(&mut self, dropped: &Range<u64>) {
         let watch = self.watch.as_mut().map(|watch| &mut watch.scanner);
         for scanner in watch.into_iter().chain(self.ready.as_mut()) {
@@ -166,14 +166,14 @@ impl Signs {
         }
     }
 
-    /// How far all scanners have come.
+    /// The offset up to which all scanners have read.
     fn scanned(&self) -> Option<u64> {
         let watch = self.watch.as_ref().map(|watch| watch.scanner.end());
         let ready = self.ready.as_ref().map(Scanner::end);
         [watch, ready].into_iter().flatten().min()
     }
 
-    /// Whether a line is begun that might be a match as it is.
+    /// Whether there is an unfinished line that may match as it is.
     fn is_begun(&self) -> bool {
         let begun = |scanner: &Scanner| {
             let place = scanner.place();
@@ -218,7 +218,7 @@ impl Signs {
         }
     }
 
-    /// The output has been still: an unfinished line is looked at as it is.
+    /// The output has paused, so an unfinished line is checked as it is.
     fn look_at_begun(&mut self, now: BootTime) {
         let mut found = Vec::new();
         if let Some(Watching { scanner, limit }) = &mut self.watch {
@@ -238,7 +238,7 @@ impl Signs {
         }
     }
 
-    /// The job has been started: what went before was neither silence nor a prompt.
+    /// The job has been started. The time before counts neither as silence nor as a wait for input.
     pub fn begin(&mut self, now: BootTime) {
         if let Some(silence) = &mut self.silence {
             silence.is_broken(now);
@@ -248,7 +248,7 @@ impl Signs {
         }
     }
 
-    /// Says what is due now; `size` is how far the output has come.
+    /// Handles what is due now. `size` is the size of the output.
     pub fn tick(&mut self, now: BootTime, size: u64) {
         if self.still_at.is_some_and(|at| at <= now) {
             self.still_at = None;
@@ -273,7 +273,8 @@ impl Signs {
         }
     }
 
-    /// It was looked whether the job waits for input, with how far output and input have come.
+    /// The keeper has checked whether the job waits for input. `size` and `accepted` say how much output and input
+    /// there was.
     pub fn looked(&mut self, awaiting: Option<InputKind>, size: u64, accepted: u64) {
         if let Some(prompt) = &mut self.prompt
             && prompt.looked(awaiting.is_some(), size, accepted)
@@ -298,7 +299,7 @@ impl Signs {
             .min()
     }
 
-    /// The job has ended: what was seen and not told is told now.
+    /// The job has ended: what was found and not reported is reported now.
     pub fn finish(&mut self, now: BootTime) {
         self.look_at_begun(now);
         if let Some(Watching { scanner, limit }) = &mut self.watch
@@ -309,7 +310,7 @@ impl Signs {
         }
     }
 
-    /// Has an event of the watch journaled, if the session's other watches leave room for it.
+    /// Adds an event of the watch to those to be journaled, unless the session's breaker silences it.
     fn tell(&mut self, event: limit::Event, place: Place, state: limit::State, now: BootTime) {
         let seen = state.seen;
         if state.is_over() {
@@ -342,8 +343,8 @@ impl Signs {
                     MatchVerdict::Overflow { silence_ms } => {
                         vec![Event::WatchOverflow { silence_ms, resume }]
                     }
-                    // One write: a successor asks no second time, or it would tell of the end of the
-                    // silence again.
+                    // Both in one write. Otherwise a successor would ask the breaker again, and report the end of the
+                    // silence twice.
                     MatchVerdict::Resumed { silenced } => {
                         let resumed = Event::WatchResumed {
                             silenced,
@@ -357,7 +358,7 @@ impl Signs {
         self.unwritten.put(events);
     }
 
-    /// Where to go on after what is about to be journaled.
+    /// The position to continue from after the next event is journaled.
     fn mark(&mut self) -> Value {
         self.resume.step += 1;
         if let Some(breaker) = &self.breaker {
@@ -366,7 +367,7 @@ impl Signs {
         serde_json::to_value(&self.resume).unwrap_or_default()
     }
 
-    /// What is to be journaled next, in one write.
+    /// The events to be journaled next, in one write.
     pub fn unwritten(&self) -> Option<&[Event]> {
         self.unwritten.first()
     }
@@ -375,7 +376,7 @@ impl Signs {
         self.unwritten.first_is_written();
     }
 
-    /// Notes how far it has come, once everything before is journaled.
+    /// Saves the position to the progress file, once all events before it are journaled.
     pub fn save(&mut self) -> io::Result<()> {
         let mut resume = self.resume.clone();
         if let Some(Watching { scanner, limit }) = &self.watch {

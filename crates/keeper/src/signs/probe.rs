@@ -1,5 +1,5 @@
-//! Checks whether the job listens on its port, or whether its web server answers. A process of its own does this and
-//! ends as soon as it is so.
+//! Checks whether the job listens on its port, or whether its web server answers. This is done by a process of its
+//! own, which ends as soon as the check succeeds.
 //!
 //! The kernel does not report when a port begins to listen, so the process polls, less and less often. It runs only while
 //! somebody waits for readiness.
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 const FIRST_LOOK: Duration = Duration::from_millis(20);
 const LONGEST_LOOK: Duration = Duration::from_millis(500);
-/// A server that has accepted and says nothing for so long is asked again.
+/// A server that has accepted the connection and sends nothing for this long is asked again.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub fn run(job: &JobDir, parent: i32) -> io::Result<()> {
@@ -31,8 +31,8 @@ pub fn run(job: &JobDir, parent: i32) -> io::Result<()> {
         Some(Ready::Http(http)) => {
             let answers = || ask(&http).is_ok_and(|status| http.accepts(status));
             let mut listening = Listening::on(http.port);
-            // Who answers before the job can is not the job. Who does not is believed later, though it
-            // listens now: it may pass on what the job answers.
+            // A server that answers before the job can is not the job, so wait until the job listens. A server that
+            // listens already but does not answer as wanted may be a proxy for the job, so its later answers count.
             if is_here(&http) && !listening.before.is_empty() && answers() {
                 until(|| listening.is_the_jobs(job));
             }
@@ -43,10 +43,10 @@ pub fn run(job: &JobDir, parent: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// Who listens on a port of this machine.
+/// The sockets that listen on a port of this machine.
 struct Listening {
     port: u16,
-    /// Those who did from the beginning.
+    /// Those that listened when the probe began, and still do.
     before: Vec<u64>,
 }
 
@@ -58,7 +58,7 @@ impl Listening {
         }
     }
 
-    /// Whoever listened before the job was started is not the job, unless it is.
+    /// Whether the job listens. A socket that listened before does not count, unless a process of the job holds it.
     fn is_the_jobs(&mut self, job: &JobDir) -> bool {
         let now = process::listeners(self.port);
         self.before.retain(|socket| now.contains(socket));
@@ -96,12 +96,12 @@ fn addresses(http: &Http) -> io::Result<impl Iterator<Item = SocketAddr>> {
     (host, http.port).to_socket_addrs()
 }
 
-/// Whether this machine is asked, by a name that is its own everywhere.
+/// Whether the host is this machine, which means that all its addresses are loopback addresses.
 fn is_here(http: &Http) -> bool {
     addresses(http).is_ok_and(|mut all| all.all(|address| address.ip().is_loopback()))
 }
 
-/// The status a web server answers with.
+/// The status code that a web server answers with.
 fn ask(http: &Http) -> io::Result<u16> {
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for address in addresses(http)? {
@@ -132,7 +132,7 @@ fn exchange(mut stream: TcpStream, http: &Http) -> io::Result<u16> {
     status(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// `HTTP/1.1 200 OK`.
+/// Parses `HTTP/1.1 200 OK`.
 fn status(answer: &[u8]) -> Option<u16> {
     let line = answer.split(|byte| *byte == b'\n').next()?;
     let mut words = str::from_utf8(line).ok()?.split_whitespace();
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_is_found_in_an_answer() {
+    fn the_status_code_is_parsed() {
         assert_eq!(status(b"HTTP/1.1 204 No Content\r\nA: b\r\n"), Some(204));
         assert_eq!(status(b"HTTP/1.0 500\n"), Some(500));
         for bad in [

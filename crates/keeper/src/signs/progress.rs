@@ -1,7 +1,7 @@
-//! How far the detector has come, for a successor.
+//! The detector's position, for a successor.
 //!
-//! Each report in the journal contains it. Between reports it is in a small file, which is written after the journal. The
-//! newer of the two counts.
+//! Each event in the journal contains the position. Between events it is saved in a small file, which is written after
+//! the journal. The newer of the two counts.
 
 use super::breaker;
 use crate::signs::watch::{Place, limit};
@@ -13,23 +13,23 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Where to go on.
+/// The position to continue from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Resume {
-    /// Counts changes: of two, the one with more is the newer.
+    /// Counts changes. Of two positions, the one with the higher count is the newer.
     pub step: u64,
     pub watch: Place,
     pub limit: limit::State,
     pub ready: Place,
     pub breaker: breaker::Resume,
-    /// The size of the output when its silence was told.
+    /// The size of the output when its silence was reported.
     pub silence: Option<u64>,
-    /// How far output and input had come when a prompt was told.
+    /// How much output and input there was when a prompt was reported.
     pub prompt: Option<(u64, u64)>,
 }
 
-/// More than is ever written there.
+/// At most this many bytes are read. The file is never larger unless somebody else writes to it.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The file.
@@ -41,7 +41,7 @@ impl Progress {
         layout::open_or_make(&job.watch()).map(Progress)
     }
 
-    /// The newer of what is in the file and what is in the journal.
+    /// The newer of the positions in the file and in the journal.
     pub fn newer(&self, journaled: &Value) -> Resume {
         let size = self.0.metadata().map_or(0, |metadata| metadata.len());
         let mut bytes = vec![0; size.min(MAX_FILE_BYTES) as usize];
@@ -57,7 +57,7 @@ impl Progress {
     pub fn write(&self, resume: &Resume) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(resume)?;
         bytes.push(b'\n');
-        // What an older and longer one leaves behind its end is passed over.
+        // An older, longer position may leave bytes behind the end. They are ignored.
         self.0.write_all_at(&bytes, 0)
     }
 }

@@ -6,20 +6,21 @@
 use outlive_core::{BootTime, Millis};
 use std::time::Duration;
 
-/// After a sign of life.
+/// When the job is checked, counted from its last sign of life.
 const LOOKS: [Millis; 4] = [Millis(300), Millis(1_000), Millis(5_000), Millis(30_000)];
-/// Somebody who has just written to the job knows that it reads input, and is not told so for this long.
+/// A client that has just written to the job knows that it reads input. For this long after a write, no prompt is
+/// reported.
 const TALKING: Duration = Duration::from_secs(15);
 
-/// Looking for one job's prompts.
+/// The search for one job's prompts.
 #[derive(Clone, Copy, Debug)]
 pub struct Prompt {
-    /// How often it has been looked since the last sign of life, and when that was.
+    /// The number of checks since the last sign of life, and the time of that sign.
     looks: usize,
     alive: BootTime,
-    /// Until then somebody is talking to it.
+    /// A client has written to the job, so no check is made before this time.
     talking: BootTime,
-    /// How far output and input had come when a prompt was told.
+    /// How much output and input there was when a prompt was reported.
     told: Option<(u64, u64)>,
 }
 
@@ -33,13 +34,13 @@ impl Prompt {
         }
     }
 
-    /// The job has written something, or was started.
+    /// A sign of life: the job has written something or was started.
     pub fn is_alive(&mut self, now: BootTime) {
         self.looks = 0;
         self.alive = now;
     }
 
-    /// Somebody has written to it.
+    /// A client has written to the job.
     pub fn is_talked_to(&mut self, now: BootTime) {
         self.talking = now + TALKING;
         self.is_alive(now);
@@ -50,8 +51,8 @@ impl Prompt {
         Some((self.alive + *after).max(self.talking))
     }
 
-    /// It was looked at, and waits or not; says whether that is news, with how far output and input
-    /// have come.
+    /// The job was checked, and waits for input or does not. Returns whether that is news. `size` and `accepted` say
+    /// how much output and input there was.
     pub fn looked(&mut self, awaits: bool, size: u64, accepted: u64) -> bool {
         self.looks = match awaits {
             true => LOOKS.len(),
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_is_told_once_and_looked_for_a_few_times() {
+    fn a_prompt_is_reported_once_and_checked_for_a_few_times() {
         let mut prompt = Prompt::begin(at(1000), None);
         assert_eq!(prompt.look_at(), Some(at(1300)));
         assert!(!prompt.looked(false, 5, 0));
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_talks_to_it_is_left_in_peace() {
+    fn no_prompt_is_reported_soon_after_a_write() {
         let mut prompt = Prompt::begin(at(0), None);
         prompt.is_talked_to(at(1000));
         prompt.is_alive(at(1001));

@@ -19,7 +19,7 @@ impl Silence {
         }
     }
 
-    /// It has written something.
+    /// The job has written something.
     pub fn is_broken(&mut self, now: BootTime) {
         self.since = now;
         self.told = false;
@@ -29,7 +29,7 @@ impl Silence {
         (!self.told).then_some(self.since + self.after)
     }
 
-    /// How long it has lasted, where that is to be told now.
+    /// How long the silence has lasted, if that is to be reported now.
     pub fn tick(&mut self, now: BootTime) -> Option<Millis> {
         let due = self.due_at().is_some_and(|at| at <= now);
         self.told |= due;
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_silence_is_told_once() {
+    fn each_silence_is_reported_once() {
         let at = BootTime::from_ms;
         let mut silence = Silence::begin(Millis(100), at(0), false);
         assert_eq!(silence.tick(at(99)), None);

@@ -1,12 +1,12 @@
-//! What is to be journaled as soon as that can be done: at once, where the disk is not full.
+//! Events of signs that are not journaled yet. They are journaled at once, unless the disk is full.
 
 use outlive_core::event::Event;
 use std::collections::VecDeque;
 
-/// From here on what can be said shorter is, for a disk that takes nothing.
+/// If this many entries wait (the disk is full), further ones are joined to the last or left out, if possible.
 const JOIN_FROM: usize = 1024;
 
-/// Events in their order; those that were put in together are written together or not at all.
+/// Events in order. Events that were put in together are written in one write.
 #[derive(Debug, Default)]
 pub struct Unwritten(VecDeque<Vec<Event>>);
 
@@ -19,13 +19,13 @@ impl Unwritten {
             events.as_slice(),
             self.0.back_mut().and_then(|back| back.last_mut()),
         ) {
-            // What one event tells of as well as two.
+            // One event can report both.
             ([Event::Matched(new)], Some(Event::Matched(last))) => {
                 last.count += new.count;
                 last.last = new.last.clone();
                 last.resume = new.resume.clone();
             }
-            // By the time this is written it is not so any more.
+            // It will no longer be true when it can be written.
             ([Event::Quiet { .. } | Event::AwaitingInput { .. }], _) => {}
             _ => self.0.push_back(events),
         }
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_takes_nothing_costs_no_match() {
+    fn no_match_is_lost_while_the_disk_is_full() {
         let mut unwritten = Unwritten::default();
         let quiet = Event::Quiet {
             after_ms: 1,

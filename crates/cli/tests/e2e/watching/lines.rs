@@ -53,7 +53,7 @@ fn a_line_may_end_like_on_windows() {
 }
 
 #[test]
-fn each_state_of_a_progress_bar_is_looked_at_and_the_line_told_once() {
+fn each_state_of_a_progress_bar_is_checked_and_the_line_reported_once() {
     let world = world(EVERY_MATCH);
     let script = r#"for n in {1..100}; do printf '\r%3d%% done' $n; done; printf '\nnext\n'"#;
     assert_eq!(

@@ -20,7 +20,7 @@ fn watch_tells_lines_that_contain_the_text() {
 }
 
 #[test]
-fn a_text_is_no_regular_expression() {
+fn a_text_is_not_read_as_a_regular_expression() {
     assert_told(&["--watch", "a.b"], &["WARN a.b"]);
     assert_told(&["--watch", "(ignored"], &["ERROR three (ignored)"]);
 }
@@ -96,7 +96,7 @@ fn watch_not_alone_tells_all_other_lines() {
 }
 
 #[test]
-fn an_empty_line_is_a_line() {
+fn an_empty_line_can_match() {
     let world = world(EVERY_MATCH);
     let script = "printf 'a\\n\\nb\\n'";
     assert_eq!(told_of(&world, &["--watch-regex", "^$"], script), [""]);

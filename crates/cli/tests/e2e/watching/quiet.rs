@@ -21,7 +21,7 @@ fn for_a_while() {
 }
 
 #[test]
-fn each_silence_is_told_once() {
+fn each_silence_is_reported_once() {
     let world = World::new();
     let script = format!("echo a; {WAITS} echo b; exec sleep 60");
     let id = run(&world, &["--quiet-after", "200ms"], &script);

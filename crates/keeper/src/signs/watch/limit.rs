@@ -33,12 +33,12 @@ struct Rules {
     limit: Option<u64>,
 }
 
-/// All that must be remembered.
+/// All that a successor must know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// Matches in all.
+    /// The number of matches so far.
     pub seen: u64,
-    /// Busy spacings in a row.
+    /// The number of busy spacings in a row.
     pub strikes: u32,
     pub phase: Phase,
 }
@@ -47,24 +47,24 @@ pub struct State {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// The next match is told at once.
+    /// The next match is reported at once.
     #[default]
     Idle,
-    /// Something was told less than a spacing ago, or more is to be told after it.
+    /// Something was reported less than one spacing ago. Matches are counted until the spacing is over.
     Spacing {
-        /// When it is over.
+        /// When the spacing is over.
         #[serde(rename = "until_ms")]
         until: BootTime,
-        /// What came since, and is to be told then.
+        /// The matches since the report, if there are any. They are reported when the spacing is over.
         waiting: Option<Waiting>,
     },
-    /// It has turned itself off: too much came.
+    /// The watch has turned itself off because there were too many matches.
     Off,
-    /// Its limit has been reached, and everything told.
+    /// The limit is reached and everything is reported.
     Over,
 }
 
-/// Matches that are counted and not told yet.
+/// Matches that are counted and not reported yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
     /// At least one.
@@ -72,7 +72,7 @@ pub struct Waiting {
     pub last: Match,
 }
 
-/// What is to be told.
+/// A report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
@@ -80,15 +80,15 @@ pub enum Event {
     Matched {
         count: u64,
         last: Match,
-        /// They are the last that will be told: the limit is reached.
+        /// These are the last matches that are reported: the limit is reached.
         over: bool,
     },
-    /// The watch has turned itself off; so many matches were counted and are not told.
+    /// The watch has turned itself off. This many matches were counted and are not reported.
     Disabled { untold: u64 },
 }
 
 impl State {
-    /// Nothing more will be told, so nothing more needs to be looked for.
+    /// Nothing more will be reported, so the output need not be scanned any more.
     pub fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Off | Phase::Over)
     }
@@ -99,7 +99,7 @@ impl Limit {
         Limit::resume(watch, State::default())
     }
 
-    /// Goes on where another one was, in the same boot.
+    /// Continues from another keeper's state, in the same boot.
     pub fn resume(watch: &Watch, state: State) -> Limit {
         Limit {
             rules: Rules {
@@ -115,7 +115,7 @@ impl Limit {
         &self.state
     }
 
-    /// Whether more matches are of any use; if not, nothing needs to be scanned any more.
+    /// Whether more matches are wanted. If not, the output need not be scanned any more.
     pub fn wants_more(&self) -> bool {
         !matches!(self.state.phase, Phase::Off | Phase::Over) && !self.is_reached()
     }
@@ -131,7 +131,7 @@ impl Limit {
         }
     }
 
-    /// Takes a match. One that comes when no more is wanted is passed over.
+    /// Handles a match. It is ignored if no more matches are wanted.
     pub fn matched(&mut self, now: BootTime, found: impl FnOnce() -> Match) -> Option<Event> {
         let told = self.tick(now);
         if !self.wants_more() {
@@ -147,12 +147,13 @@ impl Limit {
                 });
                 told
             }
-            // A spacing that was over unbusy has told nothing just now.
+            // The watch was idle, or its spacing has just ended without matches. In both cases nothing was reported
+            // just now.
             _ => Some(self.tell(now, 1, found())),
         }
     }
 
-    /// Says what has become due.
+    /// Returns a report that has become due.
     pub fn tick(&mut self, now: BootTime) -> Option<Event> {
         let Phase::Spacing { until, waiting } = &mut self.state.phase else {
             return None;
@@ -166,7 +167,7 @@ impl Limit {
             return None;
         };
         self.state.strikes += 1;
-        // What the limit has ended anyway is told, whatever came.
+        // If the limit is reached, the watch ends anyway, so the matches are reported.
         if self.state.strikes == self.rules.strikes && !self.is_reached() {
             self.state.phase = Phase::Off;
             return Some(Event::Disabled { untold: count });
@@ -174,7 +175,7 @@ impl Limit {
         Some(self.tell(now, count, last))
     }
 
-    /// Nothing more will come: says what is not told yet, however recent the last event is.
+    /// The output has ended: returns what is not reported yet, however recent the last report is.
     pub fn finish(&mut self) -> Option<Event> {
         let phase = std::mem::replace(&mut self.state.phase, Phase::Over);
         match phase {

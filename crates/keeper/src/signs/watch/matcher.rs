@@ -1,26 +1,26 @@
 //! A regular expression together with the memory that a search needs.
 //!
-//! The crate's own `find` takes that memory from a pool that is shared by threads. A keeper has one thread, and the
-//! pool would cost every keeper a page of memory, also those that watch nothing.
+//! The crate's own `find` takes that memory from a pool that threads share. A keeper has one thread, and the pool
+//! would cost every keeper a page of memory, even those without a watch.
 
 use regex_automata::meta::{BuildError, Builder, Cache, Config, Regex};
 use regex_automata::{Input, Match};
 use regex_syntax::hir::Hir;
 use std::cell::RefCell;
 
-/// Four times what a regular expression may have when it is asked for (the default of the crate): what was
-/// accepted as it was written must not be refused as it is rewritten here.
+/// Four times the crate's default limit, which applies when a watch is asked for. A pattern that was accepted then
+/// must not be refused in its rewritten form.
 const MAX_AUTOMATON_BYTES: usize = 40 << 20;
 
 #[derive(Debug)]
 pub struct Matcher {
     regex: Regex,
-    /// Once it has been looked for.
+    /// Created with the first search.
     memory: RefCell<Option<Cache>>,
 }
 
 impl Matcher {
-    /// Says why it cannot be looked for.
+    /// Fails with the reason why the expression cannot be used.
     pub fn new(hir: &Hir) -> Result<Matcher, String> {
         let config = Config::new()
             .utf8_empty(false)
@@ -46,7 +46,7 @@ impl Matcher {
         search(memory.get_or_insert_with(|| self.regex.create_cache()))
     }
 
-    /// Whether it is found much faster than by looking at each byte.
+    /// Whether searching is much faster than looking at each byte.
     pub fn is_accelerated(&self) -> bool {
         self.regex.is_accelerated()
     }

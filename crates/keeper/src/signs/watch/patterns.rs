@@ -19,7 +19,7 @@ use std::fmt;
 /// A text of at least this length is rare enough to be searched for first.
 const RARE: usize = 3;
 
-/// Patterns that can be looked for.
+/// Compiled patterns.
 #[derive(Debug)]
 pub struct Patterns {
     /// All positive patterns in one search. `None` if there are none, or if they are too large together. Then each line
@@ -45,7 +45,7 @@ pub struct BadPattern {
     pub why: String,
 }
 
-/// A text matches. Holds the number of the positive pattern in it, if there is one.
+/// A text matches. Holds the number of the first positive pattern that matches it, if there are positive patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PatternMatch {
     pub pattern: Option<usize>,
@@ -79,7 +79,7 @@ impl Patterns {
         })
     }
 
-    /// For one regular expression.
+    /// Compiles one regular expression.
     pub fn regex(source: &str) -> Result<Patterns, BadPattern> {
         Patterns::compile(&[Pattern::Regex(source.to_owned())])
     }
@@ -90,11 +90,11 @@ impl Patterns {
             Some(positive) => positive.first(block, from)?,
             None => from,
         };
-        // After the last newline there is no line.
+        // Behind the last newline there is no line.
         (at < block.len()).then_some(at)
     }
 
-    /// Whether this text matches. It is a line, or what was between two carriage returns of one.
+    /// Checks one text: a line, or the part of a line between two carriage returns.
     pub(super) fn find(&self, text: &[u8]) -> Option<PatternMatch> {
         let pattern = match self.each.as_slice() {
             [] => None,
@@ -175,7 +175,7 @@ impl fmt::Display for BadPattern {
 
 impl std::error::Error for BadPattern {}
 
-/// A match stays within one state of a line that is written over.
+/// A match must not cross a carriage return: each state of a line that is written over is a text of its own.
 pub(super) fn for_lines(hir: &Hir) -> Hir {
     by_line(hir, LineEnds::NewlinesAndReturns)
 }
@@ -192,14 +192,14 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_no_regular_expression() {
+    fn a_text_is_not_read_as_a_regular_expression() {
         let patterns = Patterns::compile(&[Pattern::Text("a.b[".into())]).expect("compiled");
         assert!(patterns.find(b"xa.b[y").is_some());
         assert!(patterns.find(b"axb[").is_none());
     }
 
     #[test]
-    fn the_first_positive_pattern_is_told_by_its_number() {
+    fn the_number_of_the_first_positive_pattern_is_reported() {
         let patterns = Patterns::compile(&[
             Pattern::NotText("quiet".into()),
             Pattern::Regex("b+".into()),
@@ -214,14 +214,14 @@ mod tests {
     }
 
     #[test]
-    fn with_inverted_patterns_only_every_other_line_will_do() {
+    fn inverted_patterns_alone_match_every_other_line() {
         let patterns = Patterns::compile(&[Pattern::NotRegex("^#".into())]).expect("compiled");
         assert_eq!(patterns.find(b"x"), Some(PatternMatch { pattern: None }));
         assert_eq!(patterns.find(b"# x"), None);
     }
 
     #[test]
-    fn unicode_is_known() {
+    fn patterns_know_unicode() {
         for (source, text) in [
             (r"^\w+$", "größe"),
             ("(?i)ÄRGER", "ärger"),

@@ -23,31 +23,31 @@ use super::strip::{has_escapes, strip};
 use outlive_core::watch::Match;
 use serde::{Deserialize, Serialize};
 
-/// The most of a line's text that is told.
+/// At most this many bytes of a line's text are reported.
 pub const LONGEST_TEXT: usize = 2000;
 
-/// How lines that are too long are seen.
+/// How lines that are too long are split into windows.
 #[derive(Clone, Copy, Debug)]
 struct Windows {
     size: usize,
-    /// From the beginning of one to that of the next.
+    /// The distance between the starts of two windows.
     step: usize,
 }
 
-/// Blocks of this size stay in the processor's nearer caches; log lines are far shorter.
+/// Blocks of this size fit into the processor's nearer caches. Log lines are far shorter.
 const WINDOWS: Windows = Windows {
     size: 64 * 1024,
     step: 60 * 1024,
 };
 
-/// Where to go on: enough for another scanner to miss nothing and tell nothing twice.
+/// A position from which another scanner can continue without missing a line or reporting one twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// The first byte of the first line that is not settled.
+    /// Where the first line begins that is not finished with.
     pub line: u64,
-    /// Where to feed the output from: there, or further on in a long line, or in one told of.
+    /// Where to feed the output from: that line's start, or a later byte if the line is long or was reported.
     pub from: u64,
-    /// That line has been told of, unfinished as it is.
+    /// That line was reported while it was unfinished.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub told: bool,
 }
@@ -55,21 +55,21 @@ pub struct Place {
 /// A line that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hit<'a> {
-    /// Where it begins in the output.
+    /// Where the line begins in the output.
     pub offset: u64,
-    /// Where it ends, the newline not counted; or how far it had come.
+    /// Where it ends, without the newline. For an unfinished line: how far it had come.
     pub end: u64,
-    /// The number of the first positive pattern in it, where there is one.
+    /// The number of the first positive pattern in it, if there is one.
     pub pattern: Option<usize>,
-    /// Where a scanner goes on that is to find all but this and what was before it.
+    /// The position behind this line: a scanner that continues from there does not find it again.
     pub after: Place,
     text: &'a [u8],
 }
 
 impl Hit<'_> {
-    /// The text that matched, without escape sequences; of a long one its beginning.
+    /// The text that matched, without escape sequences. A long text is cut.
     pub fn text(&self) -> String {
-        // A character is at most four bytes, so what the cut spoils lies beyond the bound.
+        // A character has at most four bytes, so a character that this cut splits lies beyond the limit.
         let beginning = &self.text[..self.text.len().min(LONGEST_TEXT + 3)];
         let mut text = String::from_utf8_lossy(beginning).into_owned();
         text.truncate(text.floor_char_boundary(LONGEST_TEXT));
@@ -86,28 +86,28 @@ impl Hit<'_> {
     }
 }
 
-/// Looks for patterns in an output.
+/// Searches an output for patterns.
 #[derive(Debug)]
 pub struct Scanner {
     patterns: Patterns,
     windows: Windows,
-    /// Where the line that is not settled begins.
+    /// Where the line begins that is not finished with.
     line: u64,
-    /// How much of the output has been pushed.
+    /// How many bytes of the output have been pushed.
     end: u64,
-    /// That line has been told of.
+    /// That line was reported.
     told: bool,
-    /// What is needed of the line begun: the present window. Empty once it has been told of.
+    /// The bytes of the unfinished line that are still needed: its present window. Empty once it was reported.
     begun: Vec<u8>,
-    /// Text without escapes, kept for its memory.
+    /// A buffer for text without escape sequences, reused to save allocations.
     stripped: Vec<u8>,
 }
 
-/// What a text is of.
+/// What a text is taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Line,
-    /// A window of a longer line, or of one that is unfinished.
+    /// A window of a long line, or an unfinished line.
     Piece,
 }
 
@@ -116,7 +116,7 @@ impl Scanner {
         Scanner::resume(patterns, Place::default())
     }
 
-    /// Goes on where another one was. What is pushed first is the output from `place.from` on.
+    /// Continues from another scanner's position. The output from `place.from` on must be pushed next.
     pub fn resume(patterns: Patterns, place: Place) -> Scanner {
         Scanner {
             patterns,
@@ -129,7 +129,7 @@ impl Scanner {
         }
     }
 
-    /// Where another scanner would go on.
+    /// The position from which another scanner can continue.
     pub fn place(&self) -> Place {
         Place {
             line: self.line,
@@ -138,12 +138,12 @@ impl Scanner {
         }
     }
 
-    /// How much of the output has been pushed.
+    /// How many bytes of the output have been pushed.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Takes what comes next in the output.
+    /// Scans the next bytes of the output.
     pub fn push(&mut self, bytes: &[u8], tell: &mut impl FnMut(Hit<'_>)) {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -158,15 +158,14 @@ impl Scanner {
         }
     }
 
-    /// Looks at the unfinished line as it is. To be called when all there is has been pushed and no more
-    /// has come for a moment, and at the end of the output.
+    /// Checks the unfinished line as it is. Call this when the output has paused, and at the end of the output.
     pub fn still(&mut self, tell: &mut impl FnMut(Hit<'_>)) {
         if !self.told && !self.begun.is_empty() {
             self.judge_piece(self.begun.len(), tell);
         }
     }
 
-    /// What comes next is at this offset: what lies between is lost, and the unfinished line with it.
+    /// The next bytes are at this offset. The bytes before it are lost, and the unfinished line with them.
     pub fn skip_to(&mut self, offset: u64) {
         self.begun.clear();
         self.told = false;
@@ -174,7 +173,7 @@ impl Scanner {
         self.line = offset;
     }
 
-    /// The rest of a line that has been told of. Says how many bytes it has dealt with, as all below.
+    /// Skips the rest of a line that was reported. Returns how many bytes it has used, as the functions below do.
     fn pass(&mut self, bytes: &[u8]) -> usize {
         let newline = memchr::memchr(b'\n', bytes);
         let used = newline.map_or(bytes.len(), |at| at + 1);
@@ -185,7 +184,7 @@ impl Scanner {
         used
     }
 
-    /// All whole lines of a block, or the beginning of one.
+    /// Scans all whole lines of a block. If there is none, scans the beginning of a line.
     fn whole_lines(&mut self, bytes: &[u8], tell: &mut impl FnMut(Hit<'_>)) -> usize {
         // In a block of this size no line is longer than a window.
         let block = &bytes[..bytes.len().min(self.windows.size + 1)];
@@ -198,7 +197,7 @@ impl Scanner {
         last + 1
     }
 
-    /// More of a line, up to its end or that of a window.
+    /// Scans more of a line, up to its end or the end of a window.
     fn go_on(&mut self, bytes: &[u8], tell: &mut impl FnMut(Hit<'_>)) -> usize {
         let room = self.windows.size + 1 - self.begun.len();
         let bytes = &bytes[..bytes.len().min(room)];
@@ -212,7 +211,7 @@ impl Scanner {
         }
         self.begun.extend_from_slice(bytes);
         self.end += bytes.len() as u64;
-        // One byte more than a window: the line is longer.
+        // There is one byte more than a window, so the line is longer than the window.
         if self.begun.len() > self.windows.size {
             self.judge_piece(self.windows.size, tell);
             if !self.told {
@@ -227,7 +226,7 @@ impl Scanner {
         self.told = false;
     }
 
-    /// The last window of a line that is finished: the whole line, mostly.
+    /// Checks the last window of a finished line, mostly the whole line.
     fn judge_last(&mut self, tell: &mut impl FnMut(Hit<'_>)) {
         let end = self.end - 1;
         let part = match end - self.line == self.begun.len() as u64 {
@@ -241,7 +240,7 @@ impl Scanner {
         }
     }
 
-    /// The first so many bytes of what is kept of a line that is not finished.
+    /// Checks the first `length` bytes of an unfinished line's window.
     fn judge_piece(&mut self, length: usize, tell: &mut impl FnMut(Hit<'_>)) {
         let from = self.end - self.begun.len() as u64;
         let text = text_of(&self.begun[..length], &mut self.stripped);
@@ -258,7 +257,7 @@ impl Scanner {
         }
     }
 
-    /// Looks through a block of whole lines that begins where the present line does.
+    /// Searches a block of whole lines that begins where the present line begins.
     fn search(&mut self, block: &[u8], tell: &mut impl FnMut(Hit<'_>)) {
         let text = text_of(block, &mut self.stripped);
         let mut lines = Lines::new(block, text);
@@ -281,7 +280,7 @@ impl Scanner {
 }
 
 impl Place {
-    /// At the beginning of a line.
+    /// The position of a line's beginning.
     fn at(offset: u64) -> Place {
         Place {
             line: offset,
@@ -291,11 +290,11 @@ impl Place {
     }
 }
 
-/// Finds lines of a block by where they are in its text, which has the same newlines.
+/// Finds the lines of a block from their positions in the block's stripped text, which has the same newlines.
 struct Lines<'a> {
     block: &'a [u8],
     text: &'a [u8],
-    /// Where some line begins, in both.
+    /// Where the same line begins in both.
     block_at: usize,
     text_at: usize,
 }
@@ -310,9 +309,9 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The range in the block of a line of the text. Lines are asked for in order.
+    /// The range in the block of a line of the text. Call this with lines in order.
     fn raw(&mut self, start: usize, end: usize) -> std::ops::Range<usize> {
-        // Nothing was stripped.
+        // No escape sequences were removed.
         if self.block.len() == self.text.len() {
             return start..end;
         }
@@ -337,7 +336,7 @@ fn text_of<'a>(raw: &'a [u8], stripped: &'a mut Vec<u8>) -> &'a [u8] {
     stripped
 }
 
-/// The first of a line's texts that is a match.
+/// The first text of a line that matches.
 fn judge<'a>(patterns: &Patterns, line: &'a [u8], part: Part) -> Option<(PatternMatch, &'a [u8])> {
     if memchr::memchr(b'\r', line).is_none() && !line.is_empty() {
         return patterns.find(line).map(|found| (found, line));

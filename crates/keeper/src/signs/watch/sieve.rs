@@ -29,18 +29,18 @@ use std::ops::Range;
 
 /// This many states fit into registers, and they are enough to keep the processor busy.
 const LANES: usize = 6;
-/// In bytes. The ends of the lanes are searched one after the other, so lanes must be long.
+/// The length of a full lane, in bytes. The ends of the lanes are searched one after the other, so lanes must be long.
 const LANE: usize = 4096;
-/// In bytes: a few lines.
+/// The length of the first lane, in bytes: a few lines.
 const NEAR: usize = 512;
 /// How many bytes of each lane are searched between two checks for a match.
 const STRIDE: usize = 16;
-/// The most states. A larger automaton takes too long to build.
+/// At most this many states. A larger automaton takes too long to build.
 const MAX_STATES: usize = 256;
 const STEPS: usize = MAX_STATES * 256;
-/// An expression with more places than this has large classes. An automaton for all bytes would be too large.
+/// An expression with more NFA states than this has large classes. An automaton for all bytes would be too large.
 const MAX_NFA_STATES: usize = 2000;
-/// The most memory in bytes that building the automaton may take.
+/// Building the automaton may take at most this many bytes of memory.
 const MAKING: usize = 8 << 20;
 
 /// A state, given as the start of its row in the table. A step only adds the byte to it.
@@ -49,11 +49,11 @@ type State = u16;
 /// The state after a match, or a possible match. It is never left.
 const HIT: State = 0;
 
-/// Looks for lines that may match.
+/// Finds lines that may match.
 pub struct Sieve {
-    /// Where each state goes with each byte.
+    /// The next state for each state and byte.
     steps: Box<[State; STEPS]>,
-    /// At the beginning of a line.
+    /// The state at the beginning of a line.
     start: State,
     /// Which bytes the automaton covers.
     knows: Bytes,
@@ -63,7 +63,7 @@ pub struct Sieve {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bytes {
     All,
-    /// Classes with all of Unicode make the automaton too large.
+    /// ASCII only: classes with all of Unicode make the automaton too large.
     Ascii,
 }
 

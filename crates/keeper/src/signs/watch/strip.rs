@@ -1,22 +1,22 @@
 //! Text without escape sequences.
 //!
-//! Control sequences (`ESC [`), strings (`ESC ]` and its kin, up to BEL or ST) and short escapes go.
-//! No sequence goes beyond its line, or beyond a carriage return: what is unfinished there ends there,
-//! so that newlines stay where they are and one stray ESC spoils one line at most.
+//! Control sequences (`ESC [`), strings (`ESC ]` and similar, up to BEL or ST) and short escapes are removed. No
+//! sequence continues behind a newline or a carriage return: an unfinished one ends there. So newlines stay where they
+//! are, and one stray ESC spoils at most one line.
 
 const ESC: u8 = 0x1b;
 
-/// Whether there is anything to strip.
+/// Whether there is anything to remove.
 pub fn has_escapes(bytes: &[u8]) -> bool {
     memchr::memchr(ESC, bytes).is_some()
 }
 
-/// Pieces between escapes are short, and are copied in steps of this: a call for each takes longer.
+/// Pieces between escapes are short. Copying them in steps of this size is faster than one call for each.
 const STEP: usize = 32;
 
-/// Puts the text of some lines in `into`, in place of what was there.
+/// Writes the text of some lines to `into`, replacing its content.
 pub fn strip(bytes: &[u8], into: &mut Vec<u8>) {
-    // Room for the last step, which may go beyond its piece; what it writes there is written over.
+    // The last step may write behind its piece. These bytes are overwritten or cut off.
     into.resize(bytes.len() + STEP, 0);
     let (mut from, mut to) = (0, 0);
     while let Some(length) = memchr::memchr(ESC, &bytes[from..]) {
@@ -30,7 +30,7 @@ pub fn strip(bytes: &[u8], into: &mut Vec<u8>) {
     into.truncate(to + rest.len());
 }
 
-/// Copies so many bytes, and perhaps a few more.
+/// Copies `length` bytes, and perhaps a few more.
 fn copy(bytes: &[u8], into: &mut [u8], length: usize) {
     let steps = length.div_ceil(STEP);
     match bytes.get(..steps * STEP) {
@@ -55,7 +55,7 @@ fn sequence(after: &[u8]) -> usize {
     }
 }
 
-/// Some bytes of one range and one of another; a byte of neither is text again.
+/// How many bytes the sequence has: any number of the first range, then at most one of the second. Another byte is text.
 fn parameters(
     bytes: &[u8],
     middle: std::ops::RangeInclusive<u8>,
@@ -68,7 +68,8 @@ fn parameters(
     count + usize::from(bytes.get(count).is_some_and(|byte| last.contains(byte)))
 }
 
-/// A string up to and with what ends it; an ESC begins the terminator, or something else.
+/// How many bytes the string has, including BEL, CAN or SUB at its end. An ESC ends it, too: it begins the terminator
+/// (ST) or another sequence.
 fn string(bytes: &[u8]) -> usize {
     let ends = |byte: &u8| matches!(*byte, 0x07 | 0x18 | 0x1a | ESC | b'\n' | b'\r');
     let count = bytes.iter().position(ends).unwrap_or(bytes.len());
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn sequences_go_and_text_stays() {
+    fn sequences_are_removed_and_text_stays() {
         for (raw, text) in [
             ("plain", "plain"),
             ("\x1b[1;31mred\x1b[0m", "red"),

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// A match that is known by its number.
+/// A match with a number, so that tests can tell matches apart.
 fn numbered(number: u64) -> Match {
     Match {
         offset: number,
@@ -24,7 +24,7 @@ fn at(ms: u64) -> BootTime {
     BootTime::from_ms(ms)
 }
 
-/// What a keeper would tell that wakes when it is to, for matches at these moments, and when.
+/// The reports of a keeper that wakes when it should, with their times, for matches at these times.
 fn told(watch: &Watch, matches: &[u64], until: u64) -> Vec<(u64, Event)> {
     let mut limit = Limit::new(watch);
     let mut told = Vec::new();
@@ -69,7 +69,7 @@ fn disabled(untold: u64) -> Event {
 }
 
 #[test]
-fn the_table() {
+fn reports_of_a_keeper_that_wakes_in_time() {
     type Row<'a> = (&'a str, (u32, Option<u64>), &'a [u64], Vec<(u64, Event)>);
     let table: Vec<Row<'_>> = vec![
         ("nothing", (3, None), &[], vec![]),
@@ -185,7 +185,7 @@ fn the_table() {
 }
 
 #[test]
-fn a_late_keeper_tells_the_count_and_begins_a_spacing_then() {
+fn a_late_keeper_reports_the_count_and_begins_a_spacing_then() {
     let mut limit = Limit::new(&watch(100, 3, None));
     assert!(limit.matched(at(0), || numbered(0)).is_some());
     assert_eq!(limit.matched(at(10), || numbered(1)), None);
@@ -197,7 +197,7 @@ fn a_late_keeper_tells_the_count_and_begins_a_spacing_then() {
 }
 
 #[test]
-fn what_waits_is_told_at_the_end() {
+fn waiting_matches_are_reported_at_the_end() {
     let mut limit = Limit::new(&watch(100, 3, Some(3)));
     limit.matched(at(0), || numbered(0));
     limit.matched(at(1), || numbered(1));
@@ -210,7 +210,7 @@ fn what_waits_is_told_at_the_end() {
 }
 
 #[test]
-fn what_is_journaled_is_read_for_ever() {
+fn the_journaled_state_keeps_its_format() {
     let mut limit = Limit::new(&watch(100, 3, None));
     let written = r#"{"seen":0,"strikes":0,"phase":"idle"}"#;
     assert_eq!(
@@ -232,7 +232,7 @@ fn what_is_journaled_is_read_for_ever() {
 enum Step {
     Match,
     Tick,
-    /// Another keeper goes on from the journal.
+    /// Another keeper continues from the journal.
     TakenOver,
 }
 
@@ -293,7 +293,7 @@ proptest! {
     }
 
     #[test]
-    fn a_keeper_that_dies_changes_nothing(steps in steps(), strikes in 0..5u32) {
+    fn a_takeover_changes_no_report(steps in steps(), strikes in 0..5u32) {
         let watch = watch(50, strikes, None);
         let (mut one, mut many) = (Limit::new(&watch), Limit::new(&watch));
         let mut now = 0;

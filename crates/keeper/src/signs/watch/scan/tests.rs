@@ -33,7 +33,7 @@ fn texts(told: &[Match]) -> Vec<&str> {
 }
 
 #[test]
-fn lines_that_match_are_told_with_their_place() {
+fn matching_lines_are_reported_with_their_offsets() {
     let mut scanner = Scanner::new(compile(&[text("error"), regex("^warn")]));
     let told = push(&mut scanner, b"fine\nan error\r\n\nwarning\nno warning\n");
     assert_eq!(
@@ -57,7 +57,7 @@ fn lines_that_match_are_told_with_their_place() {
 }
 
 #[test]
-fn what_is_split_across_writes_and_escapes_is_found() {
+fn a_text_split_by_writes_and_escapes_is_found() {
     let mut scanner = Scanner::new(compile(&[text("ready")]));
     assert!(push(&mut scanner, b"\x1b[1mre\x1b").is_empty());
     assert!(push(&mut scanner, b"[0;3").is_empty());
@@ -68,7 +68,7 @@ fn what_is_split_across_writes_and_escapes_is_found() {
 }
 
 #[test]
-fn a_prompt_is_told_when_the_output_is_still_and_not_again() {
+fn a_prompt_is_reported_once_when_the_output_pauses() {
     let mut scanner = Scanner::new(compile(&[regex(r"\? ?$")]));
     assert!(push(&mut scanner, b"Overwr").is_empty());
     assert!(still(&mut scanner).is_empty());
@@ -82,7 +82,7 @@ fn a_prompt_is_told_when_the_output_is_still_and_not_again() {
 }
 
 #[test]
-fn nothing_is_no_prompt() {
+fn an_empty_unfinished_line_is_no_prompt() {
     let mut scanner = Scanner::new(compile(&[Pattern::NotText("x".into())]));
     assert!(still(&mut scanner).is_empty());
     assert!(push(&mut scanner, b"\x1b[2K\r").is_empty());
@@ -90,7 +90,7 @@ fn nothing_is_no_prompt() {
 }
 
 #[test]
-fn each_state_of_a_progress_bar_is_looked_at_and_the_line_told_once() {
+fn each_state_of_a_progress_bar_is_checked_and_the_line_reported_once() {
     let mut scanner = Scanner::new(compile(&[regex("^[0-9]+%$"), Pattern::NotText("1".into())]));
     let told = push(&mut scanner, b"\r10%\r\x1b[K20%\r30%\r100%\r\n");
     assert_eq!(texts(&told), ["20%"]);
@@ -98,7 +98,7 @@ fn each_state_of_a_progress_bar_is_looked_at_and_the_line_told_once() {
 }
 
 #[test]
-fn an_empty_line_is_a_line() {
+fn an_empty_line_can_match() {
     let mut scanner = Scanner::new(compile(&[regex("^$")]));
     let told = push(&mut scanner, b"a\n\n\r\n\x1b[0m\n\rb\n");
     let offsets: Vec<u64> = told.iter().map(|found| found.offset).collect();
@@ -106,7 +106,7 @@ fn an_empty_line_is_a_line() {
 }
 
 #[test]
-fn a_long_line_is_seen_through_windows_and_told_once() {
+fn a_long_line_is_checked_in_windows_and_reported_once() {
     let mut scanner = Scanner::new(compile(&[text("needle")]));
     let mut told = Vec::new();
     for _ in 0..100 {
@@ -128,7 +128,7 @@ fn a_long_line_is_seen_through_windows_and_told_once() {
 }
 
 #[test]
-fn a_text_is_cut_at_a_character() {
+fn a_reported_text_is_cut_at_a_character() {
     let mut scanner = Scanner::new(compile(&[text("x")]));
     let line = format!("x{}\n", "é".repeat(5000));
     let told = push(&mut scanner, line.as_bytes());
@@ -138,7 +138,7 @@ fn a_text_is_cut_at_a_character() {
 }
 
 #[test]
-fn what_is_lost_ends_the_line_before_it() {
+fn lost_output_ends_the_line_before_it() {
     let mut scanner = Scanner::new(compile(&[text("error")]));
     push(&mut scanner, b"err");
     scanner.skip_to(1000);
@@ -314,7 +314,7 @@ fn run(
 
 proptest! {
     #[test]
-    fn it_tells_what_matching_each_line_alone_would(
+    fn the_scanner_reports_what_matching_each_line_alone_would(
         patterns in patterns(), stream in stream(), cuts in cuts(), long in any::<bool>(),
     ) {
         let windows = if long { SMALL } else { WINDOWS };

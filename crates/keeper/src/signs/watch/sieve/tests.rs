@@ -114,7 +114,7 @@ proptest! {
 }
 
 #[test]
-fn lines_without_a_match_are_passed_over() {
+fn lines_without_a_match_are_skipped() {
     let lines = "INFO 2025-06-01 12:00 served, 200 OK in 3 ms\n".repeat(3000);
     let with_one = format!("{lines}ERRORS AND MORE\n{lines}");
     for source in [
@@ -150,7 +150,7 @@ fn an_expression_of_too_many_states_has_no_sieve() {
 }
 
 #[test]
-fn large_classes_are_known_in_ascii_and_others_say_so() {
+fn large_classes_are_covered_in_ascii_only() {
     let ascii = sieve(r"\w{20,}", LANE);
     assert_eq!(ascii.knows, Bytes::Ascii);
     let asked = std::cell::Cell::new(0);
