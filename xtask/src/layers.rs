@@ -221,7 +221,9 @@ impl Layer {
             }
         }
         let targets = package["targets"].as_array().into_iter().flatten();
-        for target in targets.filter(|target| target["kind"][0] != "test") {
+        for target in
+            targets.filter(|target| target["kind"][0] != "test" && target["kind"][0] != "example")
+        {
             let root = target["src_path"].as_str().unwrap_or_default();
             if !self.has_unsafe && !forbids_unsafe(Path::new(root)) {
                 wrong.push(format!("{root} must say #![forbid(unsafe_code)]"));
