@@ -3,6 +3,8 @@
 //! `cargo run -p outlive --example inbox_loop`
 #![forbid(unsafe_code)]
 
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
 use outlive::inbox::Selection;
 use outlive::{Error, Outlive, Run};
 

@@ -3,6 +3,8 @@
 //! `cargo run -p outlive --example run_and_wait`
 #![forbid(unsafe_code)]
 
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
 use outlive::{Error, Outlive, Run};
 
 fn main() -> Result<(), Error> {
