@@ -46,7 +46,7 @@ pub struct Event {
     pub kind: EventKind,
     /// The job or post that it belongs to.
     pub job: JobId,
-    /// The session that is told. Absent for a job without a session, which a `wait` may show.
+    /// The session that is told. Null for a job without a session, which a `wait` may show.
     pub session: Option<Label>,
     /// The unit of work that the job belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,6 @@
 //!
 //! `cargo run -p outlive --example run_and_wait`
 #![forbid(unsafe_code)]
-
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use outlive::{Error, Outlive, Run};

@@ -2,7 +2,6 @@
 //!
 //! `cargo run -p outlive --example session_and_redaction`
 #![forbid(unsafe_code)]
-
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use outlive::{Error, Outlive, Run};

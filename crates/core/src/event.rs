@@ -29,7 +29,7 @@ pub struct Record {
 /// When something happened, on two clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
-    /// For people only; no decision uses it.
+    /// For people, and for the age of an event that happened before the last restart.
     #[serde(rename = "wall_ms")]
     pub wall: WallTime,
     /// For durations and deadlines.

@@ -13,7 +13,7 @@ pub enum BadUnit {
     Size(String),
 }
 
-/// Ten thousand years. A longer duration would overflow deadlines.
+/// Ten thousand years. A longer duration is a mistake, and no time limit needs it.
 pub const MAX_DURATION: Duration = Duration::from_secs(10_000 * 366 * 86_400);
 
 pub fn parse_duration(text: &str) -> Result<Duration, BadUnit> {

@@ -1,4 +1,4 @@
-//! The two clocks. Nothing else in the keeper asks the kernel for the time.
+//! The two clocks that journals and deadlines use. Pauses inside one process use `Instant`.
 
 use outlive_core::event::Moment;
 use outlive_core::{BootTime, WallTime};

@@ -38,7 +38,6 @@ fn sized(file: File) -> io::Result<(File, u64)> {
 }
 
 /// Opens a file for reading and writing, and creates it if needed.
-/// none.
 pub fn open_or_make(path: &Path) -> io::Result<File> {
     let file = File::options()
         .read(true)

@@ -7,7 +7,7 @@
 //! predecessor died before it journaled it.
 //!
 //! An output larger than its limit keeps its beginning and its end. The middle is freed on the disk one stride at a
-//! time, so at most the limit plus one stride is on the disk.
+//! time, so at most the limit plus one step of two strides is on the disk.
 
 use crate::input::channel::Terminal;
 use crate::output::flow::{Flow, LARGEST_FEED};

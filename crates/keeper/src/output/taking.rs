@@ -1,7 +1,8 @@
 //! Taking the output: into its files, to the caller's log and into the index, one stride at a time.
 //!
 //! An output that is larger than its limit loses its middle. Before a part of the middle is given back to the
-//! disk, it has been copied to the log and indexed. So at most the limit and one stride is ever on the disk.
+//! disk, it has been copied to the log and indexed. So at most the
+//! limit and one step (two strides, see `core/bound.rs`) is ever on the disk.
 
 use crate::hooks::Hook;
 use crate::output::capture::{Capture, Feed, TURN};

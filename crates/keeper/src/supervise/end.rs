@@ -20,7 +20,7 @@ pub(crate) struct End {
 /// How far the leader's end has come.
 #[derive(Debug)]
 enum Stage {
-    /// As far as is known, the leader runs.
+    /// This keeper has not seen the end: the leader runs, has not been started, or its end is being looked up.
     NotSeen,
     /// The leader has ended. A disk may take a long time to accept that, or refuse it.
     Seen {

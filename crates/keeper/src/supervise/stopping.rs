@@ -21,7 +21,7 @@ use std::io;
 pub(crate) enum Stop {
     #[default]
     None,
-    /// A stop was requested. No process has been signalled yet.
+    /// A stop was requested. This loop has signalled no process yet; the guard may have, if a disk held the loop up.
     Requested { unwritten: Option<Unwritten> },
     /// The job's processes are being ended.
     UnderWay(UnderWay),

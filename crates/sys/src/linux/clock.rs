@@ -8,7 +8,8 @@ use rustix::time::{
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Unix milliseconds. This clock may jump, so no decision may depend on it.
+/// Unix milliseconds. This clock may jump, so use it only where the boot clock cannot help: for people, and
+/// for ages across restarts.
 pub fn wall_ms() -> u64 {
     millis(clock_gettime(ClockId::Realtime)).saturating_add_signed(jump_ms())
 }

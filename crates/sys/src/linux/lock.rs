@@ -179,7 +179,7 @@ pub fn taken_bytes(file: &File, range: Range<u64>) -> io::Result<Vec<u64>> {
     Ok(taken)
 }
 
-/// Whether another process holds the lock now.
+/// Whether the lock is held through another open of the file, usually by another process.
 pub fn is_taken(file: &File) -> io::Result<bool> {
     let mut flock = whole_file(libc::F_WRLCK);
     match fcntl(file, libc::F_OFD_GETLK, &mut flock) {

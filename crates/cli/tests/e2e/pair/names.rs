@@ -8,13 +8,13 @@ use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 
 /// Starts a job that runs until the test lets it end. Its standby does `action` when it syncs. Returns the job's ID
-/// and the pid of that standby.
-fn waiter(world: &World, action: &str) -> (String, i32) {
+/// and the pid of that standby, unless the standby was dead before its keeper recorded it.
+fn waiter(world: &World, action: &str) -> (String, Option<i32>) {
     let script = format!("echo up; {}; echo late; exit 7", loop_until(&go(world)));
     let id = world.shell_with_hooks(&format!("standby:Syncs={action}"), &script);
     // The first standby. If it is killed, another may have replaced it already.
     let standby = &world.events(&id, "kept")[0]["standby"]["pid"];
-    let standby = i32::try_from(standby.as_i64().unwrap()).unwrap();
+    let standby = standby.as_i64().map(|pid| i32::try_from(pid).unwrap());
     (id, standby)
 }
 
@@ -23,6 +23,7 @@ fn waiter(world: &World, action: &str) -> (String, i32) {
 fn a_keeper_waits_for_no_disk_while_its_job_runs() {
     let world = World::new();
     let (id, standby) = waiter(&world, "stop");
+    let standby = standby.unwrap();
     until_stopped(standby);
     world.ok(&["signal", &id, "CONT"]);
     let_go(&world);
@@ -57,7 +58,7 @@ fn a_client_that_comes_at_the_end_does_not_wait_for_a_slow_standby() {
 fn a_standby_killed_at_the_end_removes_nothing() {
     let world = World::new();
     let (id, standby) = waiter(&world, "kill");
-    until("the standby is gone", || !is_alive(standby));
+    until("the standby is gone", || !standby.is_some_and(is_alive));
     let_go(&world);
     assert_eq!(world.wait(&id)["exit_code"], 7);
     assert_eq!(keepings(&world, &id), ["launched"]);

@@ -38,7 +38,7 @@ fn a_job_that_ignores_the_hangup_goes_on_without_a_terminal() {
         let ran = world.outlive(&verb);
         assert_eq!(ran.code, 125, "{ran:?}");
         assert!(
-            ran.stderr.contains("terminal went"),
+            ran.stderr.contains("its terminal was lost"),
             "{verb:?}: {}",
             ran.stderr
         );
