@@ -28,7 +28,7 @@ use outlive_sys::child::{self, GateInside};
 use outlive_sys::process::{self, PidFd};
 use std::io;
 
-/// How a process becomes the keeper.
+/// What a process needs to become the keeper.
 #[derive(Debug)]
 pub struct Beginning {
     pub role: Role,
@@ -48,7 +48,7 @@ impl Beginning {
     }
 }
 
-/// A keeper for the job as it stands; none where the job cannot be started.
+/// Becomes the keeper of the job, whatever the journal says. `None` if the job cannot be started.
 ///
 /// Kept out of line: its large stack frame must not stay allocated while the keeper sleeps.
 #[inline(never)]
@@ -100,14 +100,14 @@ pub fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box
         lock.retake();
     }
     job.reach(Hook::Started);
-    // The leader of an adopted job may have ended, which is to be recorded first.
+    // The leader of an adopted job may have ended. That must be recorded first.
     if leader.awaited().is_some() && how != Keeping::Adopted {
         job.shared.ring_ready();
     }
     Ok(Some(Keeper::new(job, tools, leader, how, partner, finding)))
 }
 
-/// The leader of a job, as the journal has it. Starts one if there was none, unless the job waits for its lock.
+/// Finds the leader that the journal names. If there was none, starts one, unless the job waits for its lock.
 fn find_or_start(
     job: &mut KeptJob,
     held: Option<(ProcRef, PidFd)>,
@@ -134,7 +134,7 @@ fn find_or_start(
     }
 }
 
-/// Takes the job's named lock. A job without one always has its turn.
+/// Takes the job's named lock. A job without one can always start.
 fn take_named_lock(job: &KeptJob) -> io::Result<LockState> {
     job.shared
         .named_lock
@@ -142,25 +142,25 @@ fn take_named_lock(job: &KeptJob) -> io::Result<LockState> {
         .map_or(Ok(LockState::Ours), NamedLock::take)
 }
 
-/// Starts a new leader. Returns when it executes its program, or could not.
+/// Starts a new leader. Returns when it executes its program or could not.
 pub(crate) fn start_leader(job: &mut KeptJob, inside: Option<GateInside>) -> io::Result<Leader> {
     let inside = inside_of_gate(job.shared, inside)?;
     let forked = fork_leader(job, inside);
     bring_to_program(job, forked)
 }
 
-/// What was made with the gate, or else that of a new one.
+/// The leader's side of the gate. If it is used up, creates a new gate.
 fn inside_of_gate(shared: &mut Shared, inside: Option<GateInside>) -> io::Result<GateInside> {
     if let Some(inside) = inside {
         return Ok(inside);
     }
-    // Letting go of a predecessor's gate ends a leader that may wait there unwritten.
+    // This closes the predecessor's gate, which ends a leader that waits there and is not in the journal.
     let (gate, inside) = child::gate()?;
     shared.gate = gate;
     Ok(inside)
 }
 
-/// A leader that waits at the gate.
+/// Forks a leader, which waits at the gate.
 fn fork_leader(job: &KeptJob, inside: GateInside) -> io::Result<Unwritten> {
     let ends = job.shared.channel.leader_ends(&job.shared.directory)?;
     gate::fork(job.role, job.shared, inside, ends)
@@ -176,14 +176,14 @@ fn bring_to_program(job: &mut KeptJob, forked: io::Result<Unwritten>) -> io::Res
     }
 }
 
-/// A predecessor died between writing the leader down and hearing that it runs.
+/// A predecessor died after it journaled the leader and before it learned that the program runs.
 fn finish_start(job: &mut KeptJob, leader: ProcRef) -> io::Result<Leader> {
     match job.role {
         Role::Heir => pass_gate(job),
         Role::Keeper => {
-            // Both died. A leader at the gate holds their lock as well and ends without having run,
-            // so one that runs now, while this keeper has the lock, has executed its program. Of one
-            // that has ended nobody can tell.
+            // Both keepers died. A leader at the gate also holds their lock, and ends without having run. So a leader
+            // that runs now, while this keeper has the lock, has executed its program. If it has ended, nobody can
+            // know whether it ran.
             if !process::is_executing(leader.pid) {
                 return Ok(Leader::Gone(leader::STARTING));
             }
@@ -200,14 +200,14 @@ fn finish_start(job: &mut KeptJob, leader: ProcRef) -> io::Result<Leader> {
 
 fn pass_gate(job: &mut KeptJob) -> io::Result<Leader> {
     let process = job.state().phase.leader().map(|leader| leader.process);
-    // Found while it waits at the gate: it may not be a child of this process, and be gone soon after.
+    // Find it while it waits at the gate: it may not be a child of this process, and may be gone soon after.
     let leader = match (job.role, process) {
         (Role::Keeper, Some(process)) => Leader::child(process.pid),
         _ => find_leader(None, &job.ledger, process),
     };
     match gate::open_gate(job.role, &job.shared.gate, job.spec())? {
         Err(outcome) => Ok(Leader::NotStarted(outcome)),
-        // The gate closes also when a leader is killed at it.
+        // The gate also closes if the leader is killed while it waits.
         Ok(()) if has_died_first(&leader, process) => Ok(Leader::NotStarted(gate::killed_first())),
         Ok(()) => {
             job.ledger
@@ -225,7 +225,7 @@ fn has_died_first(leader: &io::Result<Leader>, process: Option<ProcRef>) -> bool
     }
 }
 
-/// The leader that the journal names, by the descriptor that this process has held of it where it has.
+/// The leader that the journal names. If this process has held a descriptor of it, that is used.
 fn find_leader(
     held: Option<(ProcRef, PidFd)>,
     ledger: &Ledger,
@@ -240,7 +240,7 @@ fn find_leader(
     }
 }
 
-/// What a pair could not be made for is said to be so, if nothing has run yet.
+/// Records that no pair could be created, if the job's program has not run yet.
 pub fn give_up(job: &JobDir, error: &io::Error) -> io::Result<()> {
     let mut ledger = Ledger::open(job).map_err(io::Error::other)?;
     if !matches!(ledger.state().phase, Phase::Accepted) {

@@ -14,30 +14,30 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// A standby that takes longer for the rest of it has been suspended.
+/// A standby that takes longer than this to finish is taken for suspended.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A job that is over before this is synced by its keeper, with its end.
+/// The standby begins after this time. A job that ends sooner is synced by its keeper, together with its end.
 pub const MOMENT: Duration = Duration::from_millis(20);
 
 const BEGUN: u8 = b'b';
 const DONE: u8 = b'd';
 
-/// How a keeper knows.
+/// What a keeper knows about the sync.
 #[derive(Debug)]
 pub enum Finding {
-    /// Nobody has seen to it.
+    /// Nobody has done it.
     Open,
-    /// There is a standby, which says when it begins and when it is done.
+    /// There is a standby, which reports when it begins and when it is done.
     Standby(UnixStream),
     Done(Findable),
 }
 
-/// The standby's side.
+/// The standby's end of the connection.
 #[derive(Debug)]
 pub struct Syncing(UnixStream);
 
-/// Before the fork: both sides.
+/// Creates both ends of the connection. Called before the fork.
 pub fn both_sides() -> io::Result<(Finding, Syncing)> {
     let (keeper, standby) = UnixStream::pair()?;
     keeper.set_nonblocking(true)?;
@@ -45,7 +45,7 @@ pub fn both_sides() -> io::Result<(Finding, Syncing)> {
 }
 
 impl Syncing {
-    /// Sees to it. A keeper that is gone need not hear of it.
+    /// Syncs, and reports it. The keeper may be gone.
     pub fn see_to(mut self, job: &JobDir, spec: &Spec) -> Finding {
         let _ = self.0.write_all(&[BEGUN]);
         hooks::standby_syncs();
@@ -58,7 +58,7 @@ impl Syncing {
 }
 
 impl Finding {
-    /// What another process may know of it: a standby that is this one's is not that one's.
+    /// What another process may know. The connection to this process's standby is of no use to it.
     pub fn known(&self) -> Finding {
         match self {
             Finding::Done(findable) => Finding::Done(*findable),
@@ -66,13 +66,13 @@ impl Finding {
         }
     }
 
-    /// It is done when this returns, or cannot be.
+    /// Returns when the sync is done or cannot be done.
     pub fn done(&mut self, job: &JobDir, spec: &Spec) -> Findable {
         let findable = match self {
             Finding::Done(findable) if findable.lasts => *findable,
             Finding::Standby(standby) if is_done(standby) => Findable { lasts: true },
             _ => {
-                // Written out before the first sync it is a part of that, and costs no sync of its own.
+                // Written out before the first sync, this data is a part of that sync and needs none of its own.
                 let _ = layout::open(&job.spec()).map(|asked| file::write_out(&asked));
                 ending::make_findable(job, Some(spec))
             }
@@ -82,7 +82,7 @@ impl Finding {
     }
 }
 
-/// Whether the standby has done it. One that is about it is waited for.
+/// Whether the standby has synced. If it has begun, this waits for it.
 fn is_done(standby: &UnixStream) -> bool {
     match last_word(standby) {
         Some(BEGUN) => {

@@ -17,12 +17,12 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 
-/// A leader that waits at the gate and is not in the journal: nobody may run that nobody knows of.
+/// A leader that waits at the gate and is not in the journal yet. It must not run before it is.
 #[derive(Debug)]
 #[must_use]
 pub struct Unwritten(i32);
 
-/// Forks the leader, with these as its standard input and output.
+/// Forks the leader with this standard input and output.
 pub fn fork(
     role: Role,
     shared: &Shared,
@@ -43,7 +43,7 @@ pub fn fork(
 }
 
 impl Unwritten {
-    /// Writes it down, or ends it there.
+    /// Journals the leader. If that fails, the leader ends.
     pub fn write_down(self, ledger: &mut Ledger) -> io::Result<()> {
         let Unwritten(pid) = self;
         let leader = tools::identify(pid)
@@ -57,7 +57,7 @@ impl Unwritten {
     }
 }
 
-/// Opens the gate and hears what became of it; `Ok` once the program has been executed.
+/// Opens the gate and waits for the result. `Ok` once the program is executed.
 pub fn open_gate(role: Role, gate: &Gate, spec: &Spec) -> io::Result<Result<(), Outcome>> {
     role.reach(Hook::Spawned);
     gate.open();
@@ -107,7 +107,7 @@ fn not_started(failure: ExecFailure, spec: &Spec) -> Outcome {
     Outcome::NotStarted { reason, cause }
 }
 
-/// Somebody killed the leader at the gate.
+/// The outcome if the leader was killed at the gate.
 pub fn killed_first() -> Outcome {
     Outcome::NotStarted {
         reason: "its process was killed before it could execute the command".to_owned(),
@@ -115,7 +115,7 @@ pub fn killed_first() -> Outcome {
     }
 }
 
-/// A job that was stopped before its turn came.
+/// The outcome of a job that was stopped before it got its lock.
 pub fn stopped(spec: &Spec) -> Outcome {
     Outcome::NotStarted {
         reason: words::stopped_waiting(spec),
@@ -123,7 +123,7 @@ pub fn stopped(spec: &Spec) -> Outcome {
     }
 }
 
-/// What Outlive itself failed at.
+/// The outcome if Outlive itself failed.
 pub fn failed(what: &str, error: &io::Error) -> Outcome {
     Outcome::NotStarted {
         reason: format!("{what}: {}", plain(error)),
@@ -131,7 +131,7 @@ pub fn failed(what: &str, error: &io::Error) -> Outcome {
     }
 }
 
-/// The error without the number that the standard library appends.
+/// The error's text without the number that the standard library appends.
 pub fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {

@@ -19,15 +19,15 @@ use std::io;
 pub enum Leader {
     /// Our own child.
     Child(PidFd),
-    /// Somebody else's, found again by pid and start time.
+    /// Not a child of this process. It was found again by its pid and start time.
     Stranger {
         process: ProcRef,
         pidfd: PidFd,
         state: StrangerState,
-        /// Of its end, decided when it was found.
+        /// Whether the time of its end is known. Decided when it was found.
         moment: EndMoment,
     },
-    /// There is none any more; why nothing more can be known.
+    /// There is none any more, and this is why nothing more can be known.
     Gone(&'static str),
     /// Its program was never executed.
     NotStarted(Outcome),
@@ -38,21 +38,21 @@ pub enum Leader {
     Waiting(Option<GateInside>),
 }
 
-/// How far a stranger's end has been noticed.
+/// How much of a stranger's end was noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StrangerState {
     Running,
-    /// It has ended, and its parent has yet to wait for it.
+    /// It has ended, and its parent has not reaped it yet.
     Zombie,
 }
 
 /// Whether it is known when the leader ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndMoment {
-    /// A keeper was there, and was woken by it.
+    /// A keeper was alive and was woken by it.
     Seen,
-    /// It ended while nobody kept it: after the last event in the journal, before it was found. The kernel
-    /// does not keep the moment of an end.
+    /// It ended while no keeper was alive: after the last event in the journal and before it was found. The kernel
+    /// does not keep the time of an end.
     Unknown,
 }
 
@@ -72,13 +72,14 @@ pub const STARTING: &str =
 const OTHER_HOST: &str = "the machine was restarted while it ran";
 
 impl Leader {
-    /// The child that this process has just made and not waited for, so that nobody else has its pid.
+    /// The child that this process has just forked and not reaped, so the pid cannot have been reused.
     pub fn child(pid: i32) -> io::Result<Leader> {
         let pidfd = PidFd::open(pid)?;
         Ok(pidfd.map_or(Leader::Gone(ENDED_ALONE), Leader::Child))
     }
 
-    /// Finds the leader that a journal names. A descriptor of it that was held all along serves also when it is gone.
+    /// Finds the leader that the journal names. A descriptor that was held all the time is of use even if the leader
+    /// is gone.
     pub fn find(process: ProcRef, held: Option<PidFd>, state: &State) -> io::Result<Leader> {
         // Clients start no keeper for a job that may run on another host.
         if !host::has_processes_of(state) {
@@ -91,11 +92,11 @@ impl Leader {
         let Some(pidfd) = found else {
             return Ok(Leader::Gone(ENDED_ALONE));
         };
-        // By the time that it is looked at, its number may be another's.
+        // By now the number may be another process's.
         let stat = process::look(process.pid)?.filter(|stat| stat.started == process.started);
         let ours = stat.is_some_and(|stat| stat.parent == outlive_sys::process::own::pid());
         Ok(match ours {
-            // Its keeper has just died, and this process was woken by that.
+            // The keeper has just died, and this process was woken by that.
             true => Leader::Child(pidfd),
             false => Leader::Stranger {
                 process,
@@ -109,8 +110,8 @@ impl Leader {
         })
     }
 
-    /// Whether it has ended without having executed its program. Costs one call of one that runs; of one that is gone
-    /// nobody can tell.
+    /// Whether the leader has ended without executing its program. For a running leader this costs one system call. If
+    /// the leader is gone and reaped, this cannot be known.
     pub fn never_executed(&self, process: ProcRef) -> bool {
         let may_have_ended = match self {
             Leader::Child(pidfd) => matches!(pidfd.peek(), Ok(Some(_))),
@@ -122,7 +123,7 @@ impl Leader {
         stat.is_some_and(|stat| stat.is_zombie() && stat.never_executed())
     }
 
-    /// Its descriptor, for another process to have.
+    /// The leader's descriptor, to be given to another process.
     pub fn into_pidfd(self) -> Option<PidFd> {
         match self {
             Leader::Child(pidfd) | Leader::Stranger { pidfd, .. } => Some(pidfd),
@@ -130,7 +131,7 @@ impl Leader {
         }
     }
 
-    /// What to sleep on for its end; nothing when it is gone already.
+    /// What to sleep on until it ends. `None` if it has ended already.
     pub fn awaited(&self) -> Option<(&PidFd, Interest)> {
         match self {
             Leader::Child(pidfd)
@@ -148,12 +149,12 @@ impl Leader {
         }
     }
 
-    /// Whether nobody tells of its end: it is no child of this process, and has no descriptor to sleep on.
+    /// Whether nothing reports its end: it is not a child of this process and has no descriptor to sleep on.
     pub fn ends_unheard(&self) -> bool {
         matches!(self, Leader::Stranger { pidfd, .. } if pidfd.bell().is_none())
     }
 
-    /// How it ended, or `None` while it has not, or nobody can tell yet.
+    /// How it ended. `None` if it has not ended, or if that cannot be known yet.
     pub fn look(&mut self) -> io::Result<Option<LeaderEnd>> {
         match self {
             Leader::Child(pidfd) => Ok(pidfd.peek()?.map(|(status, used)| LeaderEnd {
@@ -182,10 +183,10 @@ impl Leader {
         }
     }
 
-    /// Lets an ended child go.
+    /// Reaps the leader, if it is an ended child.
     pub fn reap(&self) {
         if let Leader::Child(pidfd) = self {
-            // Nothing hangs on it: a zombie that cannot be reaped goes when this process does.
+            // A failure does no harm: the zombie disappears when this process ends.
             let _ = pidfd.reap();
         }
     }
@@ -209,13 +210,13 @@ fn look_at_stranger(
     match process::stat(process.pid) {
         Some(stat) if stat.started == process.started && stat.is_zombie() => {
             *state = StrangerState::Zombie;
-            // Zero may also mean that the kernel does not tell us; then its parent must wait first.
+            // A zero may also mean that the kernel does not tell the code. Then the parent must reap it first.
             (stat.exit_code != 0 || process::tells_exit_code(process.pid, process.started))
                 .then(|| Status::from_wait(stat.exit_code))
                 .and_then(known)
         }
         Some(stat) if stat.started == process.started => None,
-        // Waited for in this very moment: the record is there now, or never.
+        // It has been reaped at this moment. Its exit record is there now or never.
         _ => match pidfd.exit_record() {
             Some(status) => known(status),
             None => Some(lost(NO_RECORD)),

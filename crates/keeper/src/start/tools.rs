@@ -14,7 +14,7 @@ use outlive_sys::process;
 use outlive_sys::process::own::{self, Bell};
 use std::io;
 
-/// What a keeper cannot do without, made before there is a job that would have to do without it.
+/// What a keeper must have. It is opened before there is a job that could suffer for want of it.
 #[derive(Debug)]
 pub struct Tools {
     pub capture: Capture,
@@ -52,16 +52,16 @@ impl Tools {
     }
 }
 
-/// The copy to the caller's log; none where it cannot be begun.
+/// Begins or continues the copy to the caller's log. `None` if that is impossible.
 pub fn begin_mirror(job: &mut KeptJob, capture: &Capture) -> Option<Mirror> {
     let log = job.shared.log.as_ref()?.try_clone().ok()?;
     let (mirror, begun) = Mirror::resume(log, job.state(), job.spec(), capture).ok()?;
-    // Unwritten on a full disk, a later keeper would take the log's size then for its base.
+    // If this cannot be journaled (a full disk), a later keeper takes the size that the log has then for its base.
     let _ = begun.map(|event| job.ledger.write(&[event]));
     Some(mirror)
 }
 
-/// This process, as others can find it again.
+/// A reference by which others can find this process again.
 pub fn identify(pid: i32) -> io::Result<ProcRef> {
     let stat = process::stat(pid).ok_or(io::ErrorKind::NotFound)?;
     Ok(ProcRef {
@@ -70,12 +70,12 @@ pub fn identify(pid: i32) -> io::Result<ProcRef> {
     })
 }
 
-/// This process and its standby, as the journal names them.
+/// The event that names this process and its standby in the journal.
 pub fn kept(how: Keeping, standby: Option<i32>) -> io::Result<Event> {
     Ok(Event::Kept {
         how,
         keeper: identify(own::pid())?,
-        // One that is gone already is none.
+        // A standby that is gone already is not named.
         standby: standby.and_then(|pid| identify(pid).ok()),
     })
 }

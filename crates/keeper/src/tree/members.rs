@@ -22,20 +22,20 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Tells the job's processes from others.
+/// Tells the job's processes from other processes.
 #[derive(Debug)]
 pub struct Tree {
     mark: Vec<u8>,
     pub leader: Option<ProcRef>,
     /// Not every process of the job descends from this keeper, so all processes are searched.
     is_adopted: bool,
-    /// This keeper is a front, which may have had children before, and gets those of others.
+    /// This keeper is a front. It may have had children before, and may get orphans of other programs.
     pub is_front: bool,
     /// The standby. It is not one of the job's processes, though it may be a child of this keeper.
     pub partner: Option<i32>,
     /// A process that would stop the job for the keeper (`guard.rs`).
     pub guard: Option<i32>,
-    /// Whose descendants they are: the keeper, also where its guard looks.
+    /// The keeper, whose descendants are searched. A guard also uses it.
     keeper: i32,
 }
 
@@ -76,30 +76,31 @@ impl Tree {
         }
     }
 
-    /// Whether members are children or grandchildren of this process, whose ends it hears of.
+    /// Whether the members descend from this process, so that it is told of their ends.
     pub fn is_own(&self) -> bool {
         !self.is_adopted
     }
 
-    /// The processes of the job that run now. Fails where none is found and some may have been missed:
-    /// that none is left is never a guess.
+    /// The job's running processes. Fails if none was found and some may have been missed: that none is left is never
+    /// a guess.
     pub fn members(&self) -> io::Result<Vec<Member>> {
         self.find(None)?.unless_missed()
     }
 
-    /// The same beside a child of ours that has ended and not been waited for: its children are ours now.
+    /// The same while a child of this process has ended and is not reaped. Its children are this process's children
+    /// now.
     pub fn members_beside(&self, ended: i32) -> io::Result<Vec<Member>> {
         self.find(Some(ended))?.unless_missed()
     }
 
-    /// Those that are found, and whether that is all of them.
+    /// The processes found, and whether these are all.
     pub fn found(&self) -> io::Result<Members> {
         self.find(None)
     }
 
-    /// Kills descendants in one pass, each as soon as it is seen, and lets go of orphans that have ended, but for
-    /// those to be spared. Says how many were killed. A walk that must be sure takes longer than a process that
-    /// forks and ends takes to be another one; what is killed on sight forks no more.
+    /// Kills descendants in one pass, each as soon as it is found, and reaps orphans that have ended, except those in
+    /// `spare`. Returns how many were killed. A process that forks and ends at once is faster than a walk that must be
+    /// sure. But a killed process forks no more.
     pub fn kill_on_sight(&self, spare: &[i32]) -> io::Result<u32> {
         let mut killed = 0;
         let mut parents = vec![self.keeper];
@@ -134,7 +135,7 @@ impl Tree {
             let list: Vec<Member> = opened
                 .filter_map(Result::transpose)
                 .collect::<Result<_, _>>()?;
-            // All of those found may have ended since; then others may have come from them.
+            // All processes found may have ended since, after they forked others.
             if !list.is_empty() || found.processes.is_empty() {
                 return Ok(Members {
                     list,
@@ -188,7 +189,7 @@ impl Processes for Tree {
         Ok(process::look(pid)?.map(look))
     }
 
-    /// Whether a process is another job's. A mark is believed only where there is such a job.
+    /// Whether a process belongs to another job. A mark counts only if that job has a keeper.
     fn is_foreign(&self, pid: i32) -> io::Result<bool> {
         if self.is_keeper(pid) {
             return Ok(true);
@@ -199,26 +200,26 @@ impl Processes for Tree {
             _ if self.is_leader(pid)? => Ok(false),
             _ if self.is_strange_child(pid)? => Ok(true),
             Some(mark) => Ok(is_kept(errand::sender(&mark))? && !front::is_front(pid)),
-            // Also what just executes another program, and shows none for a moment. The job's processes
-            // are in its leader's session or later ones; in this keeper's are only its errands.
+            // A process that is just executing a program shows no mark for a moment. The job's processes are in the
+            // leader's session or in later ones. Only errands are in the keeper's session.
             None => Ok(session(pid)? == session(self.keeper)?),
         }
     }
 
-    /// Whether a process bears this job's mark or is in the leader's session.
+    /// Whether a process has this job's mark or is in the leader's session.
     fn is_ours(&self, pid: i32) -> io::Result<bool> {
         let ours = match process::started_with(pid, MARK)? {
             Some(mark) if mark == self.mark => true,
             Some(_) => self.is_in_session(pid)? && (self.is_leader(pid)? || front::is_front(pid)),
             None => self.is_in_session(pid)?,
         };
-        // The keepers bear the mark too; they are what keeps, not what is kept.
+        // The keepers have the mark, too, but are not part of the job.
         Ok(ours && !self.is_keeper(pid))
     }
 }
 
 impl Tree {
-    /// This process, the keeper, its standby and guard, and its parent, which may have been one.
+    /// Whether it is this process, the keeper, its standby or its guard, or the parent, which may have been a standby.
     fn is_keeper(&self, pid: i32) -> bool {
         [Some(self.keeper), self.partner, self.guard].contains(&Some(pid))
             || pid == own::pid()
@@ -232,8 +233,8 @@ impl Tree {
         Ok(process::look(pid)?.is_some_and(|stat| stat.started == leader.started))
     }
 
-    /// Whether a process is a child of this front and not the job's: the front had it before, or it was left behind
-    /// by somebody else. Asked about a process that does not bear the job's mark.
+    /// Whether a process without the job's mark is a child of this front but not the job's: the front had it before,
+    /// or got it as an orphan of another program.
     fn is_strange_child(&self, pid: i32) -> io::Result<bool> {
         if !self.is_front {
             return Ok(false);
@@ -249,25 +250,25 @@ impl Tree {
         if session(pid)? != Some(leader.pid) {
             return Ok(false);
         }
-        // Once the leader is gone its number may be another session's.
+        // Once the leader is gone, its number may be another session's.
         let now = process::look(leader.pid)?;
         Ok(now.is_some_and(|stat| stat.started == leader.started))
     }
 }
 
-/// The session of a process; `None` for one that is gone.
+/// The session of a process. `None` if the process is gone.
 fn session(pid: i32) -> io::Result<Option<i32>> {
     Ok(process::look(pid)?.map(|stat| stat.session))
 }
 
-/// Whether this directory is a job's that somebody keeps.
+/// Whether this directory is that of a job that has a keeper.
 fn is_kept(mark: &[u8]) -> io::Result<bool> {
     let job = JobDir::at(OsStr::from_bytes(mark).into());
     match layout::open(&job.lock()) {
         Ok(file) => lock::is_taken(&file),
-        // No descriptor is left to look with.
+        // No descriptor is free to check with.
         Err(error) if is_scarcity(&error) => Err(error),
-        // Not a job's directory, whatever is there.
+        // It is not the directory of a job.
         Err(_) => Ok(false),
     }
 }
@@ -283,13 +284,13 @@ fn member(process: ProcRef) -> io::Result<Option<Member>> {
     let Some(pidfd) = PidFd::open(process.pid)? else {
         return Ok(None);
     };
-    // Read after opening, so that both speak of one process.
+    // Read after opening, so that both refer to the same process.
     Ok(process::look(process.pid)?
         .filter(|stat| !stat.is_zombie() && stat.started == process.started)
         .map(|_| Member { process, pidfd }))
 }
 
-/// Sends one signal to each.
+/// Sends a signal to each member.
 pub fn signal<'a>(
     members: impl IntoIterator<Item = &'a Member>,
     number: i32,

@@ -20,57 +20,58 @@ use outlive_core::ProcRef;
 use std::collections::HashSet;
 use std::io;
 
-/// What a walk reads. Each call is one moment; what it says may be wrong by the next.
+/// What a walk reads. Each call reads one instant, and the answer may be wrong by the next call.
 pub trait Processes {
-    /// None for a process that is gone. An entry may be left out only if one before it is gone by now.
+    /// `None` for a process that is gone. An entry may be missing only if an entry before it is gone by now.
     fn children(&self, parent: i32) -> io::Result<Vec<i32>>;
     /// Every process there is.
     fn all(&self) -> io::Result<Vec<i32>>;
     fn look(&self, pid: i32) -> io::Result<Option<Look>>;
-    /// Whether a descendant of the keeper is not the job's.
+    /// Whether a descendant of the keeper does not belong to the job.
     fn is_foreign(&self, pid: i32) -> io::Result<bool>;
-    /// Whether any process, wherever it is, is the job's.
+    /// Whether any process, wherever it is, belongs to the job.
     fn is_ours(&self, pid: i32) -> io::Result<bool>;
 }
 
-/// What there is to know of one process.
+/// What a walk needs to know about one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     pub parent: i32,
     pub started: u64,
-    /// It has ended, and nobody has waited for it.
+    /// It has ended and is not reaped.
     pub ended: bool,
 }
 
-/// Where the job's processes may be.
+/// Where the job's processes can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
-    /// Below the keeper.
+    /// Among the descendants of the keeper.
     Descendants,
-    /// Anywhere: the keepers that they were below are dead.
+    /// Anywhere, because the keepers that they descended from are dead.
     Anywhere,
 }
 
-/// The processes of a job.
+/// The result of a walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundProcesses {
     pub processes: HashSet<ProcRef>,
     pub sure: Sure,
 }
 
-/// Whether there may be others.
+/// Whether the job may have more processes than were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sure {
     Yes,
-    /// In every pass something vanished or changed.
+    /// In every pass something vanished or changed, so there may be more.
     No,
 }
 
-/// Each pass after the second means that somebody died or forked during the one before. A tree that is being
-/// stopped settles within three or four; one that forks without end never does, and its keeper must go on.
+/// A pass after the second is needed only if a process died or forked during the one before. A tree that is being
+/// stopped settles within three or four passes. A tree that forks without end never settles, and the keeper must
+/// continue.
 const MAX_PASSES: usize = 8;
 
-/// Finds them, from the keeper on down. `ended` is a child of the keeper that has not been waited for.
+/// Finds the job's processes. `ended` is a child of the keeper that has ended and is not reaped.
 pub fn find(
     processes: &impl Processes,
     range: Range,
@@ -88,7 +89,7 @@ pub fn find(
     let mut before = None;
     for _ in 0..MAX_PASSES {
         let Pass { living, vanished } = walk.pass()?;
-        // A search of all processes takes long enough for one to pass by it, so it is done twice.
+        // A search of all processes takes so long that a process can evade it, so it is done twice.
         let is_none = living.is_empty() && range == Range::Descendants;
         let is_same = before.as_ref() == Some(&living);
         if !vanished && (is_none || is_same) {
@@ -111,16 +112,16 @@ struct Walk<'a, P> {
     range: Range,
     keeper: i32,
     ended: Option<i32>,
-    /// Entries of lists that were found to have ended, or that cannot be looked at though they stay in a list.
-    /// They cannot vanish any more.
+    /// Listed processes that had ended, or that cannot be looked at although they stay in a list. They cannot vanish
+    /// any more.
     past: HashSet<(i32, Option<u64>)>,
 }
 
-/// What one pass found.
+/// The result of one pass.
 #[derive(Default)]
 struct Pass {
     living: HashSet<ProcRef>,
-    /// A process that was seen, in a list or alive, ended or moved: others may have moved with it.
+    /// A process that was seen has vanished, ended or moved. Its children may have moved, too.
     vanished: bool,
 }
 
@@ -131,8 +132,8 @@ impl<P: Processes> Walk<'_, P> {
         if self.range == Range::Anywhere {
             self.search(&mut pass)?;
         }
-        // A list is true if the process that it was read of is still there. And one that ended before its mark
-        // was read may have been another job's.
+        // A list can be trusted if its process is still there. And a process that ended before its mark was read may
+        // have belonged to another job.
         for process in pass.living.clone() {
             let look = self.processes.look(process.pid)?;
             if !look.is_some_and(|look| !look.ended && look.started == process.started) {
@@ -159,7 +160,7 @@ impl<P: Processes> Walk<'_, P> {
         Ok(())
     }
 
-    /// Adds those that are the job's wherever they are, with their descendants.
+    /// Adds the job's processes wherever they are, with their descendants.
     fn search(&mut self, pass: &mut Pass) -> io::Result<()> {
         for pid in self.processes.all()? {
             if !self.processes.is_ours(pid)? {
@@ -174,7 +175,7 @@ impl<P: Processes> Walk<'_, P> {
         Ok(())
     }
 
-    /// A process that was listed, as the child of `parent` where it was, if it lives and is still that.
+    /// Looks at a listed process. `None` if it has ended or is not a child of `parent` any more.
     fn meet(
         &mut self,
         pid: i32,
@@ -187,7 +188,7 @@ impl<P: Processes> Walk<'_, P> {
         let look = self.processes.look(pid)?;
         match look {
             Some(Look { ended: false, .. }) => {}
-            // What is still listed in the next pass had not vanished.
+            // If it is still listed in the next pass, it had not vanished.
             _ => {
                 let known = !self.past.insert((pid, look.map(|look| look.started)));
                 pass.vanished |= !known;

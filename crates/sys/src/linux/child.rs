@@ -148,8 +148,8 @@ impl Gate {
                 // The exec closed the other side.
                 Ok((0, _)) => Ok(Start::Executed),
                 Ok(_) => Ok(Start::Failed(ExecFailure::decode(answer))),
-                // The other side went with a message unread: the gate was opened twice. The kernel says so
-                // once, before the answer that may wait behind it.
+                // The other side closed with a message unread, because the gate was opened twice. The kernel reports
+                // this once, before an answer that may still wait.
                 Err(rustix::io::Errno::CONNRESET | rustix::io::Errno::INTR) => continue,
                 Err(error) => Err(error.into()),
             };
@@ -221,9 +221,9 @@ impl Program {
         })
     }
 
-    /// Forks; the child gets a session of its own, an empty signal mask, `input` as standard input and
-    /// `output` as standard output and error (a terminal becomes its controlling one), and waits at the gate,
-    /// whose other side is the maker's alone: if that goes, the child must see it.
+    /// Forks. The child gets its own session, an empty signal mask, `input` as standard input, and `output` as
+    /// standard output and error. A terminal becomes its controlling terminal. The child waits at the gate. It closes
+    /// its copy of the gate's other side, so that it notices when the parent's side is gone.
     pub fn spawn(
         &self,
         input: &File,
@@ -244,7 +244,8 @@ impl Program {
     }
 }
 
-/// As `execvp` searches: a name with a slash is taken as it is, an empty entry is here.
+/// Whether PATH is searched, as `execvp` does. A name with a slash is used as it is. An empty entry of PATH is the
+/// current directory.
 fn is_searched_for(name: &[u8]) -> bool {
     !name.contains(&b'/') && !name.is_empty()
 }
@@ -278,9 +279,9 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// In the child. Returns only if the program could not be executed.
+    /// Runs in the child. Returns only if the program could not be executed.
     fn run(&mut self) -> i32 {
-        // Wait while the parent records this process.
+        // Signals are reset while the parent records this process.
         default_signals();
         // SAFETY: plain system calls on descriptors and strings that the parent made and this
         // process has its own copy of.
@@ -294,7 +295,7 @@ impl Plan<'_> {
         };
         // SAFETY: as above.
         unsafe {
-            // Refused, as it should be, for anything but a terminal.
+            // The call fails for anything but a terminal, as it should.
             libc::ioctl(self.input, libc::TIOCSCTTY as _, 0);
             libc::dup2(self.input, 0);
             libc::dup2(self.output, 1);
@@ -357,7 +358,7 @@ impl Plan<'_> {
             }
             match self.execute_at(candidate) {
                 libc::ENOENT | libc::ENOTDIR if !is_there => return libc::ENOENT,
-                // There, but its interpreter is not: not the same as not found.
+                // The file exists, but its interpreter does not. This is not "not found".
                 libc::ENOENT | libc::ENOTDIR => return NO_INTERPRETER,
                 libc::EACCES => worst = libc::EACCES,
                 other => return other,
@@ -367,21 +368,21 @@ impl Plan<'_> {
     }
 
     fn execute_at(&mut self, program: &CString) -> i32 {
-        // Behind the shell, which is not asked for yet.
+        // Skip the first argument, the shell. It is only for scripts.
         match self.execute_with(program, 1) {
             libc::ENOEXEC => self.execute_as_script(program),
             error => error,
         }
     }
 
-    /// A script without `#!` is the shell's to run, as every shell has it: `/bin/sh <program> …`. There is at
-    /// least the program's name to be replaced.
+    /// Runs a script without `#!` with the shell, as every shell does: `/bin/sh <program> …`. There is always an
+    /// argument for the program's name, which is replaced.
     fn execute_as_script(&mut self, program: &CString) -> i32 {
         self.argv[1] = program.as_ptr();
         self.execute_with(SHELL, 0)
     }
 
-    /// Executes a program with the arguments from this one on; says why that failed.
+    /// Executes a program with the arguments from this index on. Returns the error if that fails.
     fn execute_with(&self, program: &CStr, first: usize) -> i32 {
         let argv = &self.argv[first..];
         // SAFETY: both are null-terminated lists of strings that this plan's program owns, and `argv` has
@@ -405,15 +406,15 @@ impl Plan<'_> {
     }
 }
 
-/// Much cheaper than an attempt to execute what is not there. A directory of PATH that may not be searched is passed
-/// over, as shells do: it is no sign that the program is there.
+/// Checks that the file exists, which is much cheaper than trying to execute it. A directory of PATH that may not be
+/// searched is skipped, as shells do: the error does not mean that the program is there.
 fn may_be_there(candidate: &CString) -> bool {
     // SAFETY: a valid string.
     let found = unsafe { libc::access(candidate.as_ptr(), libc::F_OK) };
     found == 0 || !matches!(errno(), libc::ENOENT | libc::ENOTDIR | libc::EACCES)
 }
 
-/// The variables of this process, through the lock that the standard library has for them.
+/// The environment variables of this process, read through the standard library's lock.
 fn environment() -> io::Result<Vec<CString>> {
     std::env::vars_os()
         .map(|(name, value)| {
@@ -435,7 +436,7 @@ fn errno() -> i32 {
     unsafe { *libc::__errno_location() }
 }
 
-/// A second safeguard: every descriptor is opened close-on-exec already.
+/// A second safeguard: every descriptor is opened close-on-exec anyway.
 fn close_on_exec_from(first: u32) {
     const CLOSE_RANGE_CLOEXEC: u32 = 4;
     // If the call is refused (kernels before 5.9), the first safeguard is enough.

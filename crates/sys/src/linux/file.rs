@@ -22,29 +22,29 @@ pub fn reserve(file: &File, len: u64) -> io::Result<()> {
     Ok(fallocate(file, FallocateFlags::KEEP_SIZE, 0, len)?)
 }
 
-/// Where a filesystem writes what replaces or follows bytes that a file has already.
+/// Where a filesystem writes bytes that replace or follow the existing bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rewrites {
     /// In the file's own blocks, so reserved space can be relied on.
     InPlace,
-    /// In new blocks (copy-on-write): on a full disk there are none, whatever was reserved.
+    /// In new blocks (copy-on-write). A full disk has none, even if space was reserved.
     Elsewhere,
-    /// An overlay does not tell what is below it.
+    /// Unknown, because an overlay does not say what is below it.
     Unknown,
 }
 
-// By these numbers `statfs` tells filesystems.
+// The numbers that `statfs` reports for filesystems.
 const BTRFS: u32 = 0x9123_683e;
 const OVERLAY: u32 = 0x794c_7630;
 const ZFS: u32 = 0x2fc1_2fc1;
 const BCACHEFS: u32 = 0xca45_1a4e;
 const NILFS: u32 = 0x0000_3434;
 
-/// Has an empty file written in place where the filesystem can be told to (btrfs, also below an overlay), and says
-/// how it is written. There `len` bytes are reserved at once: btrfs keeps the first bytes of a file among its own
-/// records if they are written before, and has to move them when more follow.
+/// Makes the filesystem write an empty file in place, if it can be told to (btrfs, also below an overlay). Returns how
+/// the file is written. If that succeeds, `len` bytes are reserved at once: btrfs stores the first bytes of a file
+/// among its own records if they are written before, and must move them when more follow.
 pub fn begin_in_place(file: &File, len: u64) -> Rewrites {
-    // The field is signed in places; only its 32 bits count.
+    // On some platforms the field is signed. Only its 32 bits matter.
     let kind = fstatfs(file).map(|found| found.f_type as u32);
     match kind {
         Ok(BTRFS | OVERLAY) => {
@@ -66,8 +66,8 @@ pub fn begin_in_place(file: &File, len: u64) -> Rewrites {
     }
 }
 
-/// Has the kernel write out what is in a file, and waits until it has. That is no sync: it may take more than
-/// its bytes to find them again. Where it cannot be done, a sync does it.
+/// Makes the kernel write a file's bytes to the disk, and waits until it has. This is no sync: the records that are
+/// needed to find the bytes may not be written. If this fails, a later sync does it.
 pub fn write_out(file: &File) {
     let how = libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     // SAFETY: a plain call on a descriptor that is open while it is borrowed.
@@ -104,17 +104,17 @@ pub fn next_hole(file: &File, from: u64) -> io::Result<Option<std::ops::Range<u6
     Ok(Some(start..end))
 }
 
-/// Where the file will be read from next.
+/// The position from which the file is read next.
 pub fn position(file: &File) -> io::Result<u64> {
     Ok(seek(file, SeekFrom::Current(0))?)
 }
 
-/// Positions the file at its end and says where that is.
+/// Moves the position to the end of the file, and returns it.
 pub fn seek_end(file: &File) -> io::Result<u64> {
     Ok(seek(file, SeekFrom::End(0))?)
 }
 
-/// Copies `len` bytes between fixed places of two files; says how many were copied.
+/// Copies `len` bytes between fixed positions of two files. Returns how many were copied.
 pub fn copy_range(
     from: &File,
     mut at: u64,
@@ -141,12 +141,12 @@ pub fn copy_range(
     }
 }
 
-/// Renames a directory that is not empty, refusing with `AlreadyExists` where the new name is taken.
+/// Renames a directory that is not empty. Fails with `AlreadyExists` if the new name is taken.
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::io::Errno;
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // Some filesystems (NFS) and older kernels know no such flag. A directory replaces none but an empty one,
-        // and what has the name is never that.
+        // Some filesystems (NFS) and older kernels do not know the flag. A plain rename of a directory replaces only
+        // an empty directory, and a taken name never is one.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => rename_beside(from, to),
         other => naming("renameat2", other),
     }
@@ -164,7 +164,7 @@ fn rename_beside(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether this error says that there is no room (disk, quota or size limit).
+/// Whether the error means that there is no space (disk, quota or size limit).
 pub fn is_full(error: &io::Error) -> bool {
     matches!(
         rustix::io::Errno::from_io_error(error),

@@ -1,7 +1,7 @@
-//! Having the kernel refuse system calls to a program, as an older kernel or a sandbox does: for breaking on purpose.
+//! Makes the kernel refuse system calls to a program, as an older kernel or a sandbox does. For fault tests only.
 //!
-//! What ships does not use this. The filter (seccomp) is set between fork and exec, and all that the program starts
-//! inherits it.
+//! What ships does not use this. The filter (seccomp) is set between fork and exec, and everything that the program
+//! starts inherits it.
 
 use crate::linux::own::check;
 use std::io;
@@ -9,17 +9,17 @@ use std::mem::offset_of;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// A system call that is not made, and the error that is given instead.
+/// A system call that is refused, and the error that the program gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub call: i64,
-    /// Only where the argument at this place has this value (of which the lower 32 bits count).
+    /// Refuse the call only if the argument with this index has this value. Only the lower 32 bits are compared.
     pub only: Option<(usize, u32)>,
     pub errno: i32,
 }
 
 impl Refusal {
-    /// A call that the kernel does not know.
+    /// Refuses a call as a kernel does that does not know it.
     pub fn unknown(call: i64) -> Refusal {
         Refusal {
             call,
@@ -29,7 +29,7 @@ impl Refusal {
     }
 }
 
-/// What the oldest kernel that Outlive works on, Linux 4.18, does not know.
+/// The calls that Linux 4.18 does not know. This is the oldest kernel that Outlive works on.
 pub fn linux_4_18() -> Vec<Refusal> {
     let calls = [
         libc::SYS_pidfd_open,
@@ -48,8 +48,8 @@ pub fn linux_4_18() -> Vec<Refusal> {
     refusals
 }
 
-/// Has the program that this command executes be refused these calls. They should be few: the kernel refuses a filter
-/// that it cannot run, and then the command cannot be started.
+/// The program that this command executes is refused these calls. There should be few: the kernel refuses a filter
+/// that is too long, and then the command cannot be started.
 pub fn refuse<'a>(command: &'a mut Command, refusals: &[Refusal]) -> &'a mut Command {
     let program = program(refusals);
     // SAFETY: between fork and exec only system calls may be made, and these are two of them. What they read was
@@ -57,12 +57,12 @@ pub fn refuse<'a>(command: &'a mut Command, refusals: &[Refusal]) -> &'a mut Com
     unsafe { command.pre_exec(move || install(&program)) }
 }
 
-/// In the order in which the kernel goes through it. Calls of another architecture are let through.
+/// The filter's instructions in order. Calls of another architecture are allowed.
 fn program(refusals: &[Refusal]) -> Vec<libc::sock_filter> {
     let load_call = load(offset_of!(libc::seccomp_data, nr));
     let mut program = vec![
         load(offset_of!(libc::seccomp_data, arch)),
-        // A jump reaches 255 instructions.
+        // A jump can skip at most 255 instructions.
         skip_unless(
             ARCHITECTURE,
             refusals.iter().map(length).fold(1, u8::saturating_add),
@@ -119,7 +119,7 @@ fn instruction(code: u32, k: u32, jf: u8) -> libc::sock_filter {
 const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7;
-// Nothing is refused there.
+// On other architectures nothing is refused.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const ARCHITECTURE: u32 = 0;
 
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_and_what_it_starts_are_refused_a_call_and_no_other() {
+    fn only_the_filtered_call_is_refused_to_a_program_and_its_children() {
         let refusal = Refusal {
             call: libc::SYS_uname,
             only: None,

@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// What people call this machine (or container).
+/// The host name of this machine or container.
 pub fn name() -> String {
     rustix::system::uname()
         .nodename()
@@ -38,13 +38,13 @@ pub fn boot_id() -> io::Result<String> {
 
 /// Whether other machines may use the filesystem of this path at the same time.
 pub fn is_shared(path: &Path) -> io::Result<bool> {
-    // Some of the numbers are negative where the field is signed; only their 32 bits count.
+    // On some platforms the field is signed. Only its 32 bits matter.
     let kind = statfs(path)?.f_type as u32;
     Ok(SHARED.contains(&kind))
 }
 
-/// The numbers by which `statfs` tells filesystems that several machines can use at once. FUSE is among them:
-/// what is behind it is not known (sshfs, a directory shared with a virtual machine).
+/// The numbers that `statfs` reports for filesystems that several machines can use at once. FUSE is one of them,
+/// because it does not say what is behind it (sshfs, a directory shared with a virtual machine).
 const SHARED: [u32; 19] = [
     0x0000_6969, // NFS
     0x0000_517b, // SMB

@@ -1,12 +1,12 @@
-//! What a process may use, and giving a child back what its starter had.
+//! The resource limits of a process: lifting its own, and giving a child those that it had before.
 //!
-//! A keeper lives as long as its job and writes for it. Limits that a user meant for the job (`ulimit -t`, `-f`,
-//! `-v`, `-s`) must not end the keeper: it lifts its own as far as it may, and the job gets them back.
+//! A keeper lives as long as its job and writes for it. Limits that a user set for the job (`ulimit -t`, `-f`, `-v`,
+//! `-s`) must not end the keeper. So it lifts its own limits as far as it may, and the job gets the old ones back.
 
 use crate::linux::own::check;
 use std::io;
 
-/// Processor time, size of files, address space, data, open files, stack.
+/// CPU time, file size, address space, data, open files, stack.
 const LIFTED: [libc::c_uint; 6] = [
     libc::RLIMIT_CPU as _,
     libc::RLIMIT_FSIZE as _,
@@ -16,13 +16,13 @@ const LIFTED: [libc::c_uint; 6] = [
     libc::RLIMIT_STACK as _,
 ];
 
-/// The largest stack on which our programs might not do: the smallest they have been seen to fail on is 256 KiB, in a
-/// debug build.
+/// A stack smaller than this may be too small for our programs. They have been seen to fail with 256 KiB, in a debug
+/// build.
 const SMALL_STACK: libc::rlim_t = 1 << 20;
-/// What is usual.
+/// The usual size of a stack.
 const USUAL_STACK: libc::rlim_t = 8 << 20;
 
-/// The limits that a process had before they were lifted.
+/// The limits that a process had before they were lifted, and those that it has since.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     before: [libc::rlimit; LIFTED.len()],
@@ -30,7 +30,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Lifts the limits of this process as far as it may; returns what they were.
+    /// Lifts the limits of this process as far as it may.
     pub fn lift() -> io::Result<Limits> {
         const NONE: libc::rlimit = libc::rlimit {
             rlim_cur: 0,
@@ -48,24 +48,24 @@ impl Limits {
         Ok(limits)
     }
 
-    /// What a lift would come to. The limits of this process are the same afterwards.
+    /// What [`Limits::lift`] would achieve. The limits of this process are the same afterwards.
     pub fn lifted() -> io::Result<Limits> {
         let limits = Limits::lift()?;
         limits.restore();
         Ok(limits)
     }
 
-    /// How many files this process may open now.
+    /// How many files this process may have open after the lift.
     pub fn open_files(&self) -> usize {
         usize::try_from(self.after[4].rlim_cur).unwrap_or(usize::MAX)
     }
 
-    /// How large a file it may write now, in bytes.
+    /// How large a file this process may write after the lift, in bytes.
     pub fn file_size(&self) -> u64 {
         self.after[1].rlim_cur
     }
 
-    /// In a child that is about to execute a program: has them again. It only makes system calls.
+    /// Restores the old limits, in a child that is about to execute a program. Only makes system calls.
     pub(crate) fn restore(&self) {
         let lifted = LIFTED.into_iter().zip(&self.before).zip(&self.after);
         for ((resource, before), after) in lifted {
@@ -91,8 +91,8 @@ pub(crate) fn get(resource: libc::c_uint) -> io::Result<libc::rlimit> {
     Ok(limit)
 }
 
-/// As far as it may: root to no limit at all, others to the hard one. The limit on open files has a ceiling of the
-/// system's own, so that only goes to the hard one. A stack needs no more than is usual.
+/// Lifts a limit as far as this process may: root to no limit, others to the hard limit. The system has a ceiling of
+/// its own for open files, so that limit is only raised to the hard one. A stack is only raised to the usual size.
 fn lift(resource: libc::c_uint, before: libc::rlimit) -> libc::rlimit {
     let none = libc::rlimit {
         rlim_cur: libc::RLIM_INFINITY,
@@ -124,12 +124,12 @@ fn lift(resource: libc::c_uint, before: libc::rlimit) -> libc::rlimit {
     wanted.iter().find(set).copied().unwrap_or(before)
 }
 
-/// Whether the stack of this process may be too small for what a program of ours does.
+/// Whether the stack of this process may be too small for our programs.
 pub fn has_small_stack() -> bool {
     get(libc::RLIMIT_STACK as _).is_ok_and(|limit| limit.rlim_cur < SMALL_STACK)
 }
 
-/// Has writing beyond the limit on file sizes fail, where it would end this process.
+/// From now on, writing beyond the limit on file sizes fails instead of ending this process.
 pub fn fail_at_file_size() {
     // SAFETY: ignoring a signal runs no code of ours; what is started later has the default again.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
@@ -152,7 +152,7 @@ mod tests {
         assert!(limits.open_files() > 0);
         limits.restore();
         assert_eq!(get(LIFTED[1])?.rlim_cur, 1 << 40);
-        // A usual stack is left as it is.
+        // A stack of the usual size is left as it is.
         let stack = LIFTED.len() - 1;
         assert_eq!(limits.before[stack].rlim_cur, limits.after[stack].rlim_cur);
         Ok(())

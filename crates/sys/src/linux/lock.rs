@@ -1,12 +1,11 @@
 //! Locks that a forked process shares.
 //!
-//! An open-file-description lock belongs to the open file, not to the process: a forked child holds
-//! it too, it ends when the last holder is gone however that died, and asking about it does not
-//! take it.
+//! An open-file-description lock belongs to the open file, not to the process. A forked child holds it, too, and it is
+//! released when the last holder has ended, however it ended. Whether it is taken can be asked without taking it.
 //!
-//! A kernel that does not know such locks (gVisor) has `flock`, which belongs to the open file as well. It is of the
-//! whole file, so locks of single bytes are not to be had there; and to ask about it is to take it for an instant,
-//! so whoever finds it taken tries again.
+//! A kernel that does not know such locks (gVisor) has `flock`, which belongs to the open file as well. But it covers
+//! the whole file, so single bytes cannot be locked there. And to ask whether it is taken means to take it for an
+//! instant, so a process that finds it taken tries again.
 
 use crate::linux::own::naming;
 use std::fs::File;
@@ -24,7 +23,7 @@ pub struct Lock(File);
 #[derive(Debug)]
 pub enum LockResult {
     Acquired(Lock),
-    /// Somebody else has it.
+    /// Another process holds it.
     Held,
 }
 
@@ -36,7 +35,7 @@ fn whole_file(kind: i32) -> libc::flock {
     flock
 }
 
-/// Some bytes of a file, which need not be there: several locks can lie side by side in one file.
+/// A range of bytes, which need not exist in the file. So one file can have several locks side by side.
 fn bytes(kind: i32, range: &Range<u64>) -> io::Result<libc::flock> {
     let offset = |value: u64| libc::off_t::try_from(value).map_err(io::Error::other);
     let mut flock = whole_file(kind);
@@ -54,12 +53,12 @@ fn fcntl(file: &File, command: i32, flock: &mut libc::flock) -> io::Result<()> {
     }
 }
 
-/// Whether this is what a kernel says that does not know these locks.
+/// Whether the error means that the kernel does not know these locks.
 fn is_unknown(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EINVAL)
 }
 
-/// Whether the kernel knows locks of open files; `flock` takes their place where it does not.
+/// Whether the kernel knows locks of open files. If not, `flock` is used instead.
 pub fn has_open_file_locks(file: &File) -> io::Result<bool> {
     match fcntl(file, libc::F_OFD_GETLK, &mut whole_file(libc::F_WRLCK)) {
         Err(error) if is_unknown(&error) => Ok(false),
@@ -83,7 +82,7 @@ fn flock(file: &File, operation: i32) -> io::Result<bool> {
     }
 }
 
-/// Takes the lock if it is free, but for somebody who asks about it in this instant.
+/// Takes the lock if it is free. A process that only asks may hold it for an instant, so this tries several times.
 fn try_flock(file: &File, kind: i32) -> io::Result<bool> {
     const TRIES: u32 = 10;
     const PAUSE: Duration = Duration::from_millis(2);
@@ -100,13 +99,13 @@ fn try_flock(file: &File, kind: i32) -> io::Result<bool> {
     flock(file, operation | libc::LOCK_NB)
 }
 
-/// Takes the lock if it is free, without waiting. On a file whose description holds it already
-/// (handed down by a parent), this is how the heir says so.
+/// Takes the lock if it is free, without waiting. Also succeeds if this open file holds the lock already, because a
+/// parent handed it down.
 pub fn take(file: File) -> io::Result<LockResult> {
     try_to_lock(file, libc::F_WRLCK)
 }
 
-/// The same for a shared lock. It fails only if somebody holds an exclusive one.
+/// Takes a shared lock if it is free, without waiting. It is free unless somebody holds an exclusive one.
 pub fn share(file: File) -> io::Result<LockResult> {
     try_to_lock(file, libc::F_RDLCK)
 }
@@ -132,7 +131,7 @@ fn try_range(file: &File, mut range: libc::flock) -> io::Result<bool> {
     }
 }
 
-/// Sleeps until the lock is free, and takes it for all who share this open file.
+/// Sleeps until the lock is free, and takes it for everybody who shares this open file.
 pub fn wait(file: &File) -> io::Result<()> {
     loop {
         match fcntl(file, libc::F_OFD_SETLKW, &mut whole_file(libc::F_WRLCK)) {
@@ -143,7 +142,7 @@ pub fn wait(file: &File) -> io::Result<()> {
     }
 }
 
-/// Releases the lock on this file for all who share it.
+/// Releases the lock for everybody who shares this open file.
 pub fn release(file: &File) -> io::Result<()> {
     match fcntl(file, libc::F_OFD_SETLK, &mut whole_file(libc::F_UNLCK)) {
         Err(error) if is_unknown(&error) => flock(file, libc::LOCK_UN).map(drop),
@@ -160,7 +159,7 @@ pub fn share_byte(file: &File, at: u64) -> io::Result<bool> {
 pub fn taken_bytes(file: &File, range: Range<u64>) -> io::Result<Vec<u64>> {
     let mut taken = Vec::new();
     let mut open = vec![range];
-    // The kernel names any one of the locks in a range, so what is on both sides of it is asked for again.
+    // The kernel names any one of the locks in a range, so the ranges on both sides of it are asked for, too.
     while let Some(range) = open.pop() {
         if range.is_empty() {
             continue;
@@ -171,7 +170,7 @@ pub fn taken_bytes(file: &File, range: Range<u64>) -> io::Result<Vec<u64>> {
             continue;
         }
         let at = u64::try_from(flock.l_start).map_err(io::Error::other)?;
-        // Somebody who locks more than one byte is none of ours, and must not keep this going for ever.
+        // A lock of more than one byte is not one of ours. It must not make this loop endless.
         let at = at.clamp(range.start, range.end - 1);
         taken.push(at);
         open.extend([range.start..at, at + 1..range.end]);
@@ -189,9 +188,9 @@ pub fn is_taken(file: &File) -> io::Result<bool> {
 }
 
 fn is_flock_taken(file: &File) -> io::Result<bool> {
-    // Opened anew: what this one holds would be changed by asking.
+    // A new open file, because asking would change the lock that this one may hold.
     let asks = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
-    // It ends with this file, and those who ask at the same time share it.
+    // The lock ends when this file is closed. Processes that ask at the same time share it.
     flock(&asks, libc::LOCK_SH | libc::LOCK_NB).map(|is_free| !is_free)
 }
 

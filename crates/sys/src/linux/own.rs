@@ -46,8 +46,8 @@ pub fn die_with_parent(parent: i32) -> io::Result<()> {
     }
 }
 
-/// From here on a [`Bell::for_relatives`] of this process rings when its parent, which has this pid, ends. Fails
-/// if it has ended already.
+/// From now on a [`Bell::for_relatives`] of this process rings when its parent, which has this pid, ends. Fails if it
+/// has ended already.
 pub fn hear_of_parent(parent: i32) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(PARENT_ENDED))?;
     match parent_pid() {
@@ -74,16 +74,16 @@ pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Blocks every signal, so that only what is asked for is ever acted on, and has the ends of children told:
-/// with SIGCHLD ignored, as an ancestor may have it, every exit status would be lost.
+/// Blocks every signal, so that signals are handled only where they are asked for. Also sets SIGCHLD to its default:
+/// if an ancestor ignored it, every exit status would be lost.
 pub fn quiet_signals() -> io::Result<()> {
     swap_signal_mask(ALL_SIGNALS)?;
     default_signal(libc::SIGCHLD);
     Ok(())
 }
 
-/// Gives every signal its default action, so that nothing an ancestor ignored is ignored by a child. For a
-/// process that is about to execute a program; it only makes system calls.
+/// Sets every signal to its default action, so that a child ignores no signal because an ancestor did. For a process
+/// that is about to execute a program. Only makes system calls.
 pub(crate) fn default_signals() {
     (1..=LAST_SIGNAL).for_each(default_signal);
 }
@@ -103,7 +103,7 @@ fn default_signal(signal: i32) {
     }
 }
 
-/// Blocks these signals and no others; says which were before.
+/// Blocks these signals and no others. Returns the signals that were blocked before.
 pub(crate) fn swap_signal_mask(mask: u64) -> io::Result<u64> {
     let mut before = 0u64;
     // The raw call, since libc keeps two real-time signals back for itself.
@@ -130,7 +130,7 @@ pub fn block_all_signals() -> io::Result<SignalMask> {
 }
 
 impl SignalMask {
-    /// Blocks these in this thread, and no others.
+    /// Blocks these signals in this thread, and no others.
     pub fn restore(self) -> io::Result<()> {
         swap_signal_mask(self.0).map(drop)
     }
@@ -141,8 +141,8 @@ impl SignalMask {
 pub struct Bell(OwnedFd);
 
 impl Bell {
-    /// Rings when a child of this process has ended, or its parent, if it asked to hear of that
-    /// ([`hear_of_parent`]). Anybody may send these signals: it is a reason to look, no proof.
+    /// Rings when a child of this process has ended, or its parent if this process asked for that
+    /// ([`hear_of_parent`]). Anybody may send these signals, so a ring is a reason to look and no proof.
     pub fn for_relatives() -> io::Result<Bell> {
         Bell::new(&[libc::SIGCHLD, PARENT_ENDED.as_raw()])
     }
@@ -152,12 +152,12 @@ impl Bell {
         Bell::blocking(&[libc::SIGWINCH])
     }
 
-    /// Becomes readable when this process is asked to end. The signal no longer ends it by itself.
+    /// Becomes readable when this process is asked to end. The signal no longer ends it directly.
     pub fn for_leaving() -> io::Result<Bell> {
         Bell::blocking(&[libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT])
     }
 
-    /// Rings when one of these signals has come to whichever process asks: a forked process hears its own.
+    /// Rings when one of these signals has arrived in the process that asks. A forked process gets its own signals.
     pub fn for_signals(signals: &[i32]) -> io::Result<Bell> {
         Bell::new(signals)
     }
@@ -191,8 +191,8 @@ impl Bell {
     }
 }
 
-/// Blocks these signals beside those that are blocked already. What comes from now on waits, also for a program that
-/// this process becomes.
+/// Blocks these signals in addition to those that are blocked already. From now on they wait, even if this process
+/// executes another program.
 pub fn block_signals(signals: &[i32]) -> io::Result<()> {
     let set = signal_set(signals);
     // SAFETY: `set` is a valid signal set that outlives the call; no old one is asked for.
@@ -220,8 +220,8 @@ impl AsFd for Bell {
     }
 }
 
-/// What a parent handed down on standard input and output, now close-on-exec; all other inherited
-/// descriptors are closed, and the standard three lead to `/dev/null`.
+/// What a parent handed down on standard input and output, now close-on-exec. All other inherited descriptors are
+/// closed, and the standard three refer to `/dev/null`.
 #[derive(Debug)]
 pub struct HandedDown {
     pub input: File,
@@ -235,20 +235,20 @@ pub struct HandedDown {
 /// threads by now is refused: one of them may be between opening something and marking it.
 pub fn take_handed_down() -> io::Result<HandedDown> {
     crate::linux::child::require_one_thread()?;
-    // Not the library's own, which come with buffers that are never used.
+    // Not the standard library's own handles, because they allocate buffers that are never used.
     let input = File::from(rustix::stdio::stdin().try_clone_to_owned()?);
     let output = File::from(rustix::stdio::stdout().try_clone_to_owned()?);
     let null = File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;
-    // Looking takes a descriptor, of which there may be few.
+    // Close it first: listing descriptors needs one, and there may be few.
     drop(null);
     close_inherited()?;
     Ok(HandedDown { input, output })
 }
 
-/// A copy of standard error that stays when [`take_handed_down`] has it lead to `/dev/null`.
+/// A copy of standard error that stays open when [`take_handed_down`] redirects the original to `/dev/null`.
 pub fn standard_error() -> io::Result<File> {
     Ok(File::from(rustix::stdio::stderr().try_clone_to_owned()?))
 }
@@ -257,7 +257,7 @@ pub fn standard_error() -> io::Result<File> {
 fn close_inherited() -> io::Result<()> {
     let directory = std::fs::read_dir("/proc/self/fd")?;
     let numbers = directory.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    // Read to its end first: what is closed is not to be looked for.
+    // Read the list to its end first: closing must not change it while it is read.
     for fd in numbers.filter(|fd| *fd > 2).collect::<Vec<i32>>() {
         // SAFETY: asks for the flags of a descriptor, which may be closed by now: then it is refused.
         let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
@@ -270,13 +270,13 @@ fn close_inherited() -> io::Result<()> {
     Ok(())
 }
 
-/// How many files this process may have open; `None` where there is no limit, or it cannot be learned.
+/// How many files this process may have open. `None` if there is no limit, or if it cannot be read.
 pub fn open_file_limit() -> Option<usize> {
     let limit = limits::get(libc::RLIMIT_NOFILE as _).ok()?;
     usize::try_from(limit.rlim_cur).ok()
 }
 
-/// Raises this process's limit on open files as far as it may; says how far that is.
+/// Raises this process's limit on open files as far as it may. Returns the new limit.
 pub fn raise_open_file_limit() -> io::Result<usize> {
     let mut limit = limits::get(libc::RLIMIT_NOFILE as _)?;
     limit.rlim_cur = limit.rlim_max;
@@ -287,7 +287,8 @@ pub fn raise_open_file_limit() -> io::Result<usize> {
     Ok(usize::try_from(limit.rlim_max).unwrap_or(usize::MAX))
 }
 
-/// Names a call that this system refuses: because it is older than the call, or because of a filter.
+/// Names the system call in an error that says that this system refuses it, because it is too old or because of a
+/// filter.
 pub(crate) fn naming<T, E: Into<io::Error>>(call: &str, result: Result<T, E>) -> io::Result<T> {
     result.map_err(|error| {
         let error = error.into();

@@ -44,17 +44,17 @@ enum Address {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addressing {
     Descriptors,
-    /// By number and start time, since this call is refused.
+    /// By number and start time, because this system call is refused.
     Numbers(&'static str),
 }
 
 const UNKNOWN: u8 = 0;
 const DESCRIPTORS: u8 = 1;
-/// And the calls that may be refused, in the order of [`CALLS`].
+/// The value for addressing by number. Added to it is the index of the refused call in [`CALLS`].
 const NUMBERS: u8 = 2;
 const CALLS: [&str; 3] = ["pidfd_open", "pidfd_send_signal", "waitid on a pidfd"];
 
-/// How processes are addressed here. Tried once; forked processes know it too.
+/// How processes are addressed here. Tried once. Forked processes inherit the answer.
 pub fn addressing() -> io::Result<Addressing> {
     static KNOWN: AtomicU8 = AtomicU8::new(UNKNOWN);
     let known = match KNOWN.load(Ordering::Relaxed) {
@@ -71,14 +71,14 @@ pub fn addressing() -> io::Result<Addressing> {
     })
 }
 
-/// The first of [`CALLS`] that is refused; an error where it cannot be told.
+/// The index in [`CALLS`] of the first call that is refused, if any is. Fails if this cannot be found out.
 fn try_descriptors() -> io::Result<Option<u8>> {
     let own = match pidfd_open(rustix::process::getpid(), PidfdFlags::empty()) {
         Err(error) if is_scarcity(error) => return Err(error.into()),
         Err(_) => return Ok(Some(0)),
         Ok(own) => own,
     };
-    // SAFETY: a plain call on an open descriptor, that sends nothing.
+    // A system call on an open descriptor. Signal 0 sends nothing.
     let sent = check(unsafe {
         libc::syscall(
             libc::SYS_pidfd_send_signal,
@@ -91,7 +91,7 @@ fn try_descriptors() -> io::Result<Option<u8>> {
     if sent.is_err() {
         return Ok(Some(1));
     }
-    // This process is not its own child, which is what a kernel says that knows the call.
+    // This process is not its own child. A kernel that knows the call says so.
     let waited = wait(WaitTarget::Descriptor(&own), libc::WNOHANG | libc::WNOWAIT);
     let is_known = waited.is_err_and(|error| error.raw_os_error() == Some(libc::ECHILD));
     Ok((!is_known).then_some(2))
@@ -114,8 +114,8 @@ pub enum Delivered {
 }
 
 impl PidFd {
-    /// The process that has this pid now. Safe for one's own unreaped child; for any other process
-    /// use [`PidFd::open_started`].
+    /// The process that has this pid now. Safe only for a child of this process that is not reaped. For other
+    /// processes use [`PidFd::open_started`].
     pub fn open(pid: i32) -> io::Result<Option<PidFd>> {
         let Some(pid) = Pid::from_raw(pid) else {
             return Ok(None);
@@ -125,7 +125,7 @@ impl PidFd {
         }
         match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(fd) => Ok(Some(PidFd(Address::Descriptor(fd)))),
-            // The second two where a thread has that number now: older kernels say INVAL, newer ones NOENT.
+            // INVAL (older kernels) and NOENT (newer ones) mean that the number is a thread's now.
             Err(rustix::io::Errno::SRCH | rustix::io::Errno::INVAL | rustix::io::Errno::NOENT) => {
                 Ok(None)
             }
@@ -144,13 +144,12 @@ impl PidFd {
         }))
     }
 
-    /// The process that has this pid and started then, if it is still there (perhaps ended and not
-    /// yet waited for).
+    /// The process with this pid and start time. `None` if it is gone. It may have ended if it is not reaped yet.
     pub fn open_started(pid: i32, started: u64) -> io::Result<Option<PidFd>> {
         let Some(pidfd) = PidFd::open(pid)? else {
             return Ok(None);
         };
-        // Looked at after opening: if it matches now, the descriptor refers to that process.
+        // This is checked after opening. If it matches now, the descriptor refers to that process.
         match procfs::look(pid)? {
             Some(stat) if stat.started == started => Ok(Some(pidfd)),
             _ => Ok(None),
@@ -165,8 +164,8 @@ impl PidFd {
         }
     }
 
-    /// Sleeps until the process has ended, whether or not it is a child. With a limit it may return before, and says
-    /// whether it has ended.
+    /// Sleeps until the process has ended, whether or not it is a child. With a limit, returns at the latest then.
+    /// Returns whether the process has ended.
     pub fn wait_for_end(&self, limit: Option<Duration>) -> io::Result<bool> {
         const FIRST_PAUSE: Duration = Duration::from_millis(1);
         const LONGEST_PAUSE: Duration = Duration::from_millis(500);
@@ -219,8 +218,8 @@ impl PidFd {
         }
     }
 
-    /// How this child of ours ended, or `None` while it runs. It stays to be looked at again, by
-    /// this process or by the one that inherits it.
+    /// How this child of ours ended, or `None` while it runs. The child is not reaped, so that this process or its
+    /// successor can ask again.
     pub fn peek(&self) -> io::Result<Option<(Status, Used)>> {
         wait(self.wait_target(), libc::WNOHANG | libc::WNOWAIT)
     }
@@ -237,8 +236,8 @@ impl PidFd {
         }
     }
 
-    /// How a process that is not our child ended, where the kernel tells (Linux 6.15 and later, once
-    /// its parent has waited for it).
+    /// How a process that is not our child ended, if the kernel tells (Linux 6.15 and later, once its parent has
+    /// reaped it).
     pub fn exit_record(&self) -> Option<Status> {
         let Address::Descriptor(fd) = &self.0 else {
             return None;
@@ -286,13 +285,13 @@ struct PidfdInfo {
 /// `_IOWR(0xFF, 11, struct pidfd_info)`.
 const PIDFD_GET_INFO: u64 = (3 << 30) | ((size_of::<PidfdInfo>() as u64) << 16) | (0xFF << 8) | 11;
 
-/// Kills a child that has not been reaped, so that its pid is its own. Needs no descriptor, of which there
-/// may be none left.
+/// Kills a child that has not been reaped, so its pid cannot have been reused. Needs no descriptor, in case none is
+/// free.
 pub fn kill_child(pid: i32) -> io::Result<()> {
     signal_child(pid, libc::SIGKILL)
 }
 
-/// Signals such a child.
+/// Sends a signal to such a child.
 pub fn signal_child(pid: i32, signal: i32) -> io::Result<()> {
     let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidInput)?;
     Ok(kill_process(pid, named(signal)?)?)
@@ -304,9 +303,9 @@ mod tests {
     use std::process::{Command, Stdio};
     use std::thread;
 
-    /// A number that was a process's when it was written down may be a thread's now.
+    /// A number that was a process's when it was recorded may be a thread's now.
     #[test]
-    fn a_thread_is_no_process() {
+    fn a_thread_number_is_not_opened_as_a_process() {
         // SAFETY: a call without arguments, which cannot fail.
         let tid = || unsafe { libc::gettid() };
         let found = thread::scope(|scope| {
@@ -356,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_with_another_start_time_is_somebody_else() {
+    fn a_pid_with_another_start_time_is_another_process() {
         let mut child = Command::new("cat");
         let mut child = child.stdin(Stdio::piped()).spawn().expect("cat");
         let pid = Pid::from_raw(child.id() as i32).expect("a pid");

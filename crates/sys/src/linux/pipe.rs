@@ -59,20 +59,19 @@ pub fn is_open(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// A new pipe: its reading and its writing end, neither of which waits.
+/// Creates a pipe: its reading and its writing end. Neither blocks.
 pub fn new_pipe() -> io::Result<(File, File)> {
     let made = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK);
     let (reader, writer) = naming("pipe2", made)?;
     Ok((File::from(reader), File::from(writer)))
 }
 
-/// Another end of the pipe that this is the writing end of: for reading, as programs expect it, with
-/// reads that wait.
+/// Opens another reading end of this pipe, from its writing end. Reads block, as programs expect of standard input.
 pub fn reading_end(writer: &File) -> io::Result<File> {
     File::open(format!("/proc/self/fd/{}", writer.as_raw_fd()))
 }
 
-/// Another end of the pipe that this is the reading end of: with it there is no end to be read.
+/// Opens another writing end of this pipe, from its reading end. As long as it is open, readers see no end of file.
 pub fn writing_end(reader: &File) -> io::Result<File> {
     File::options()
         .write(true)
@@ -107,16 +106,16 @@ pub fn has_no_reader(writer: &File) -> io::Result<bool> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moved {
     Bytes(usize),
-    /// There is nothing now, but a writer may still write more.
+    /// Nothing is there now, but a writer may write more.
     Empty,
-    /// There is nothing, and nobody has it open for writing.
+    /// Nothing is there, and nobody has it open for writing.
     End,
 }
 
-/// Moves up to `most` bytes out of a pipe to where `to` is positioned, without waiting. Each byte
-/// is taken from the pipe and written in one step: a process killed here loses and doubles none.
-/// `to` must not be in append mode, which the kernel refuses. With `from` a file and `to` a pipe,
-/// the place the file is read from moves on in the same step.
+/// Moves up to `most` bytes out of a pipe to the position of `to`, without waiting. Each byte is taken from the pipe
+/// and written in one step, so a process that is killed here neither loses nor doubles any. `to` must not be in append
+/// mode, which the kernel refuses. If `from` is a file and `to` a pipe, the read position of the file advances in the
+/// same step.
 pub fn move_bytes(from: impl AsFd, to: impl AsFd, most: usize) -> io::Result<Moved> {
     loop {
         return match splice(
@@ -130,7 +129,7 @@ pub fn move_bytes(from: impl AsFd, to: impl AsFd, most: usize) -> io::Result<Mov
             Ok(0) => Ok(Moved::End),
             Ok(count) => Ok(Moved::Bytes(count)),
             Err(rustix::io::Errno::AGAIN) => Ok(Moved::Empty),
-            // A terminal that no program has open any more.
+            // The terminal is not open in any program.
             Err(rustix::io::Errno::IO) if is_terminal(&from) => Ok(Moved::End),
             Err(rustix::io::Errno::INTR) => continue,
             Err(error) => Err(error.into()),

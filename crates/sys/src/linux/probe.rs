@@ -31,14 +31,14 @@ pub fn exit_records() -> io::Result<bool> {
     Ok(pidfd.exit_record() == Some(Status::Exited { code: CODE }))
 }
 
-/// The calls without which a job could be started and then not be supervised, tried one by one: the name of the first
-/// that is refused, by an older kernel or a filter, and why. Other calls are made before a job's program is executed,
-/// and refuse the start themselves. Also finds out how processes are addressed here.
+/// Tries the system calls without which a job could be started and then not be supervised. Fails with the name of the
+/// first that is refused, by an older kernel or a filter, and the error. Other calls are made before a job's program
+/// is executed, and fail the start themselves. Also finds out how processes are addressed here.
 pub fn required_calls() -> Result<(), (&'static str, io::Error)> {
     pidfd::addressing().map_err(|error| ("pidfd_open", error))?;
     pidfd::try_waiting().map_err(|error| ("waitid", error))?;
     poll::wait(&[], Some(Duration::ZERO)).map_err(|error| ("ppoll", error))?;
-    // Each without a descriptor, which is what a kernel says that knows the call.
+    // Each call is made without a valid descriptor. A kernel that knows the call says that the descriptor is bad.
     const WITHOUT_DESCRIPTOR: [(&str, i64); 7] = [
         ("splice", libc::SYS_splice),
         ("accept4", libc::SYS_accept4),
@@ -54,7 +54,7 @@ pub fn required_calls() -> Result<(), (&'static str, io::Error)> {
     Ok(())
 }
 
-/// Makes a call of which a descriptor is the first argument, without one.
+/// Makes a system call whose first argument is a descriptor, with an invalid one.
 pub(crate) fn try_without_descriptor(number: i64) -> io::Result<()> {
     // A descriptor that is none, a null pointer, and for splice the other descriptor, in that order.
     // SAFETY: without a descriptor the kernel does nothing, and neither reads nor writes memory of ours.
@@ -91,7 +91,7 @@ pub fn child_lists() -> bool {
     Path::new(&format!("/proc/{me}/task/{me}/children")).exists()
 }
 
-/// Whether bytes can be moved from a FIFO to a file here without a copy.
+/// Whether bytes can be moved from a FIFO to a file in this directory without a copy.
 pub fn splice(directory: &Path) -> io::Result<bool> {
     let path = directory.join("probe-fifo");
     pipe::make_fifo(&path)?;
@@ -107,21 +107,21 @@ pub fn splice(directory: &Path) -> io::Result<bool> {
     Ok(moved == Moved::Bytes(5) && text == "probe")
 }
 
-/// Whether the middle of a file here can be given back to the disk.
+/// Whether holes can be punched in files in this directory.
 pub fn holes(directory: &Path) -> io::Result<bool> {
     let mut file = scratch(directory)?;
     file.write_all(&[1; 64 * 1024])?;
     Ok(file::punch(&file, 0, 32 * 1024).is_ok())
 }
 
-/// Whether space that is set aside in a file here is there when it is needed; `None` where none can be set aside.
+/// Whether space that is reserved for a file in this directory can be relied on. `None` if none can be reserved.
 pub fn reserve(directory: &Path) -> io::Result<Option<Rewrites>> {
     let file = scratch(directory)?;
     let rewrites = file::begin_in_place(&file, 4096);
     Ok(file::reserve(&file, 4096).is_ok().then_some(rewrites))
 }
 
-/// Whether locks work here.
+/// Whether files in this directory can be locked.
 pub fn locks(directory: &Path) -> io::Result<bool> {
     let path = directory.join("probe-lock");
     let open = || {
@@ -138,12 +138,12 @@ pub fn locks(directory: &Path) -> io::Result<bool> {
     Ok(matches!(first?, LockResult::Acquired(_)) && second?)
 }
 
-/// Whether single bytes can be locked here.
+/// Whether single bytes of files in this directory can be locked.
 pub fn byte_locks(directory: &Path) -> io::Result<bool> {
     lock::has_open_file_locks(&scratch(directory)?)
 }
 
-/// Whether sockets can be made here, however long the path.
+/// Whether sockets can be created in this directory, however long its path is.
 pub fn sockets(directory: &Path) -> io::Result<bool> {
     const NAME: &str = "probe-socket";
     let listener = Listener::bind(directory, NAME);
@@ -164,14 +164,14 @@ fn scratch(directory: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The control group this process is in, as the kernel words it: the one that systemd goes by.
+/// The path of this process's control group in the hierarchy that systemd uses.
 pub fn cgroup() -> Option<String> {
     let text = fs::read_to_string("/proc/self/cgroup").ok()?;
     systemd_path(&text).map(str::to_owned)
 }
 
-/// A hierarchy of systemd's own comes first: where there is one (version 1, or both), the unified one may be
-/// there too, and not be used.
+/// A hierarchy of systemd's own comes first. If there is one (version 1, or both versions), the unified one may exist,
+/// too, but systemd does not use it.
 fn systemd_path(groups: &str) -> Option<&str> {
     let named = groups
         .lines()
@@ -179,17 +179,17 @@ fn systemd_path(groups: &str) -> Option<&str> {
     named.or_else(|| groups.lines().find_map(|line| line.strip_prefix("0::")))
 }
 
-/// Whether a systemd manages this machine.
+/// Whether systemd manages this machine.
 pub fn systemd() -> bool {
     Path::new("/run/systemd/system").is_dir()
 }
 
-/// The most files this process may open.
+/// How many files this process may have open.
 pub fn open_files() -> Option<u64> {
     most(libc::RLIMIT_NOFILE as _)
 }
 
-/// The most processes this user may have.
+/// How many processes this user may have.
 pub fn processes() -> Option<u64> {
     most(libc::RLIMIT_NPROC as _)
 }
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_group_that_systemd_goes_by() {
+    fn the_control_group_that_systemd_uses_is_found() {
         for (kind, groups, expected) in [
             (
                 "version 2",

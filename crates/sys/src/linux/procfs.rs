@@ -1,11 +1,11 @@
-//! What the kernel tells of processes, through `/proc`.
+//! What the kernel reports about processes in `/proc`.
 
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
 
-/// Some of what `/proc/<pid>/stat` says.
+/// Some fields of `/proc/<pid>/stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     pub state: u8,
@@ -13,49 +13,51 @@ pub struct Stat {
     /// The process group.
     pub group: i32,
     pub session: i32,
-    /// The device that is its controlling terminal; 0 for none.
+    /// The device number of its controlling terminal. 0 if it has none.
     pub terminal: u64,
     flags: u64,
     pub threads: u32,
     /// In clock ticks since boot.
     pub started: u64,
-    /// As `wait` gives it; meaningful once the state is `Z`.
+    /// The status as `wait` reports it. Valid once the state is `Z`.
     pub exit_code: i32,
 }
 
-/// Whether the kernel tells this process the exit code of that zombie, so that a 0 is one. It asks for the same right
-/// as for reading `io` there. If PID 1 does not reap, the zombie stays for ever, and its code is nowhere else.
+/// Whether the kernel shows this process the exit code of that zombie. If not, it shows a 0. The kernel demands the
+/// same permission as for reading `io`, so this tries to read that. If PID 1 does not reap, the zombie stays, and its
+/// code is nowhere else.
 pub fn tells_exit_code(pid: i32, started: u64) -> bool {
     let may_read = fs::read(format!("/proc/{pid}/io")).is_ok_and(|text| !text.is_empty());
     may_read && stat(pid).is_some_and(|stat| stat.started == started && stat.is_zombie())
 }
 
 impl Stat {
-    /// Ended, and not yet waited for. The state is that of its first thread, which may end before others.
+    /// Whether it has ended and is not reaped. The state is that of its first thread, which may end before other
+    /// threads.
     pub fn is_zombie(&self) -> bool {
         matches!(self.state, b'Z' | b'X') && self.threads <= 1
     }
 
-    /// Forked, and ended or still before it executed a program: until then it runs its parent's. The kernel forgets
-    /// this only when it executes one, also of a process that has ended and is not waited for.
+    /// Whether it was forked and has not executed a program, be it alive or ended. The kernel remembers this until the
+    /// process executes a program or is reaped.
     pub fn never_executed(&self) -> bool {
         const FORKED_WITHOUT_EXEC: u64 = 0x40;
         self.flags & FORKED_WITHOUT_EXEC != 0
     }
 
-    /// Suspended, by a signal or by somebody who traces it.
+    /// Whether it is stopped by a signal or by a tracer.
     pub fn is_stopped(&self) -> bool {
         matches!(self.state, b'T' | b't')
     }
 }
 
-/// What is known of the process with this pid, if there is one and it can be looked at.
+/// The state of the process with this pid. `None` if there is none, or if it cannot be read.
 pub fn stat(pid: i32) -> Option<Stat> {
     look(pid).ok().flatten()
 }
 
-/// What is known of the process with this pid, if there is one. That it cannot be looked at, with no
-/// descriptor left say, is not that it is gone.
+/// The state of the process with this pid. `None` if there is none. If it cannot be read, for example because no
+/// descriptor is free, that is an error.
 pub fn look(pid: i32) -> io::Result<Option<Stat>> {
     match read_line(&format!("/proc/{pid}/stat"), &mut [0; 1024]) {
         Err(error) if is_gone(&error) => Ok(None),
@@ -63,28 +65,28 @@ pub fn look(pid: i32) -> io::Result<Option<Stat>> {
     }
 }
 
-/// Whether this number is a process's. Threads have numbers too, under which they can be looked at.
+/// Whether this number is a process's. Threads have numbers, too, and `/proc` also shows them.
 pub fn is_process(pid: i32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let group = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
     group.and_then(|group| number(group.trim())) == Some(pid)
 }
 
-/// What the kernel writes in one go, into a buffer that is longer than it ever is. The standard library
-/// would feel its way in many small reads, since such a file has no size.
+/// Reads what the kernel writes in one go, into a buffer that is always long enough. The standard library would need
+/// many small reads, because such a file has no size.
 fn read_line<'a>(path: &str, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
     let count = fs::File::open(path)?.read(buffer)?;
     Ok(&buffer[..count])
 }
 
 fn parse_stat(bytes: &[u8]) -> Option<Stat> {
-    // The name in the second field may hold anything, parentheses and spaces too: the last closing
-    // one ends it.
+    // The name in the second field may contain anything, even parentheses and spaces. It ends at the last closing
+    // parenthesis.
     let end = bytes.iter().rposition(|byte| *byte == b')')?;
     let text = std::str::from_utf8(bytes.get(end + 2..)?).ok()?;
     let mut fields = text.split_ascii_whitespace();
     let state = *fields.next()?.as_bytes().first()?;
-    // As proc(5) counts them: the state is the third.
+    // Fields are counted as in proc(5). The state is field 3.
     let mut last = 3;
     let mut number = |place: usize| {
         let between = place - last - 1;
@@ -104,15 +106,15 @@ fn parse_stat(bytes: &[u8]) -> Option<Stat> {
     })
 }
 
-/// The children of a process, whichever of its threads made them.
+/// The children of a process, of all its threads.
 ///
-/// The kernel makes such a list entry by entry, and may leave entries out if one before them is waited for
-/// meanwhile: whoever must have all of them looks whether all that are listed are still there. A process's own
-/// list has all of them, unless another of its threads waits for children.
+/// The kernel makes such a list entry by entry, and may leave entries out if an entry before them is reaped meanwhile.
+/// A caller who needs all children must check afterwards that all listed ones still exist. A process's own list is
+/// complete, unless another of its threads reaps children.
 pub fn children(pid: i32) -> io::Result<Vec<i32>> {
     let directory = format!("/proc/{pid}/task");
     let threads = match threads(pid, &directory) {
-        // It has ended, and its children are somebody else's.
+        // The process has ended, and its children have another parent.
         Err(error) if is_gone(&error) => return Ok(Vec::new()),
         other => other?,
     };
@@ -120,12 +122,12 @@ pub fn children(pid: i32) -> io::Result<Vec<i32>> {
     for thread in &threads {
         match fs::read_to_string(format!("{directory}/{thread}/children")) {
             Ok(text) => children.extend(text.split_ascii_whitespace().filter_map(number)),
-            // The kernel keeps no list, or this thread has just ended: the long way tells both.
+            // The kernel keeps no such list, or this thread has just ended. The search works in both cases.
             Err(_) => return search_children(pid),
         }
     }
-    // The children of a thread that ended meanwhile are another's now, whose list may have been read before.
-    // Those of the first one went to a list that was read after it.
+    // The children of a thread that ended meanwhile belong to another thread now, whose list may have been read
+    // before. The children of the first thread went to a thread whose list was read after it.
     let has_ended = |thread: &i32| *thread != pid && !is_thread_alive(&directory, *thread);
     if threads.iter().any(has_ended) {
         return search_children(pid);
@@ -141,7 +143,7 @@ fn is_thread_alive(directory: &str, thread: i32) -> bool {
 }
 
 fn threads(pid: i32, directory: &str) -> io::Result<Vec<i32>> {
-    // Most processes have one thread, which is called like them.
+    // Most processes have a single thread, whose number is the pid.
     if links(directory)? == 1 {
         return Ok(vec![pid]);
     }
@@ -153,22 +155,22 @@ pub(crate) fn thread_count() -> io::Result<u64> {
     links("/proc/self/task")
 }
 
-/// How many threads have a directory here: each has a link, beside the directory's own two.
+/// How many threads have a directory here. Each adds a link to the two of the directory itself.
 fn links(directory: &str) -> io::Result<u64> {
     Ok(fs::metadata(directory)?.nlink().saturating_sub(2))
 }
 
-/// Whether there is no such process: not when its directory was looked up, or no longer when that was
-/// opened.
+/// Whether the error means that there is no such process: its directory was not found, or it ended between that and
+/// the opening.
 fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
 
-/// For kernels that keep no list.
+/// Searches all processes, for kernels that keep no list of children.
 fn search_children(parent: i32) -> io::Result<Vec<i32>> {
     let mut children = Vec::new();
     for pid in all()? {
-        // One that cannot be looked at may be a child.
+        // A process that cannot be looked at may be a child, so this fails.
         if look(pid)?.is_some_and(|stat| stat.parent == parent) {
             children.push(pid);
         }
@@ -176,7 +178,7 @@ fn search_children(parent: i32) -> io::Result<Vec<i32>> {
     Ok(children)
 }
 
-/// Every process there is to see.
+/// Every process that this process can see.
 pub fn all() -> io::Result<Vec<i32>> {
     numbered("/proc")
 }
@@ -194,8 +196,8 @@ fn number(text: &str) -> Option<i32> {
     text.parse().ok()
 }
 
-/// What a process was started with in this variable. `None` for one that is gone, and for one of another user,
-/// which may not be looked at. That there is no descriptor left to look with, say, is an error.
+/// The value that this variable had when the process was started. `None` if it had none, if the process is gone, or if
+/// it belongs to another user and cannot be read. Other failures, such as no free descriptor, are errors.
 pub fn started_with(pid: i32, variable: &str) -> io::Result<Option<Vec<u8>>> {
     let environment = match fs::read(format!("/proc/{pid}/environ")) {
         Err(error) if is_gone(&error) || error.kind() == io::ErrorKind::PermissionDenied => {
@@ -210,21 +212,21 @@ pub fn started_with(pid: i32, variable: &str) -> io::Result<Option<Vec<u8>>> {
     Ok(value)
 }
 
-/// What a process was started with; nothing where that cannot be read.
+/// The arguments of a process. Empty if they cannot be read.
 pub fn arguments(pid: i32) -> Vec<Vec<u8>> {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let line = line.strip_suffix(b"\0").unwrap_or(&line);
     line.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect()
 }
 
-/// The number that a process has for itself: in a PID namespace of its own that is another one.
+/// The pid that a process has in its own PID namespace.
 pub fn innermost_pid(pid: i32) -> Option<i32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let pids = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
     number(pids?.split_ascii_whitespace().last()?)
 }
 
-/// Whether a process ignores a signal; no where that cannot be read.
+/// Whether a process ignores a signal. `false` if that cannot be read.
 pub fn ignores(pid: i32, signal: i32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -232,22 +234,22 @@ pub fn ignores(pid: i32, signal: i32) -> bool {
     mask.is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
 }
 
-/// Whether a process is executing a program; one that is ending or has ended is not.
+/// Whether a process is executing a program. A process that is ending or has ended is not.
 pub fn is_executing(pid: i32) -> bool {
     match fs::read_link(format!("/proc/{pid}/exe")) {
         Ok(_) => true,
-        // Somebody else's, but there.
+        // It belongs to another user, but it exists.
         Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
     }
 }
 
-/// What tells this boot of the machine from others.
+/// What distinguishes this boot of the machine from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Boot {
-    /// The kernel's own id of it.
+    /// The boot ID of the kernel.
     Id(String),
-    /// Where the kernel gives it none (gVisor): when it began, by the wall clock. That is another time once the clock
-    /// has been set.
+    /// The time of the boot by the wall clock, if the kernel has no boot ID (gVisor). It changes when the clock is
+    /// set.
     Since(u64),
 }
 
@@ -278,7 +280,7 @@ pub fn boot() -> io::Result<Boot> {
     Ok(KNOWN.get_or_init(|| found).clone())
 }
 
-/// When this boot began, or else why its id is not known.
+/// The time of this boot. If it cannot be read, returns the error `without`.
 fn boot_time(without: io::Error) -> io::Result<Boot> {
     let text = fs::read_to_string("/proc/stat")?;
     let since = text.lines().find_map(|line| line.strip_prefix("btime "));
@@ -291,7 +293,7 @@ pub fn boot_id() -> io::Result<String> {
     boot().map(Boot::into_id)
 }
 
-/// The sockets (their inodes) that listen for TCP connections on this port.
+/// The inodes of the sockets that listen for TCP connections on this port.
 pub fn listeners(port: u16) -> Vec<u64> {
     ["/proc/net/tcp", "/proc/net/tcp6"]
         .iter()
@@ -315,7 +317,7 @@ fn listening(table: &str, port: u16) -> Vec<u64> {
         .collect()
 }
 
-/// The sockets (their inodes) a process has open.
+/// The inodes of the sockets that a process has open.
 pub fn sockets(pid: i32) -> Vec<u64> {
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Terminals, from both ends.
+//! Pseudo-terminals, and the terminal of this process.
 
 use crate::linux::own::naming;
 use crate::linux::poll::{self, Interest};
@@ -15,23 +15,24 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
-/// The keeping end of a terminal: what is read here was written by the program, and the other way
-/// round. It never waits.
+/// The supervisor's end of a terminal. What the program writes is read here, and what is written here is the program's
+/// input. Neither waits.
 #[derive(Debug)]
 pub struct Master {
     file: File,
-    /// The device the program has it as.
+    /// The device number of the program's end.
     device: u64,
 }
 
-/// How a program has set its terminal.
+/// The mode that the program has set its terminal to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mode {
-    /// Input is handed over a line at a time.
+    /// Line mode: the program gets input one line at a time.
     pub lines: bool,
-    /// What is typed is shown.
+    /// Typed characters are echoed.
     pub echo: bool,
-    /// Typed at the beginning of a line it ends the input; within one it hands over what is there.
+    /// The end-of-file character. At the beginning of a line it ends the input. Within a line it hands the bytes so
+    /// far to the program.
     pub end_of_file: u8,
 }
 
@@ -56,12 +57,12 @@ impl Master {
         Ok(master)
     }
 
-    /// The program's end.
+    /// Opens the program's end.
     pub fn open_program_end(&self) -> io::Result<File> {
         Ok(File::from(peer(&self.file)?))
     }
 
-    /// Programs on the terminal are told of a change by SIGWINCH.
+    /// Changes the size. The kernel tells programs on the terminal with SIGWINCH.
     pub fn resize(&self, size: Size) -> io::Result<()> {
         let size = Winsize {
             ws_row: size.rows,
@@ -81,8 +82,8 @@ impl Master {
         })
     }
 
-    /// Whether the program could read something now. Asking also has the kernel hand over what was
-    /// written here a moment ago.
+    /// Whether the program could read something now. Asking also makes the kernel hand over what was written here a
+    /// moment ago.
     pub fn has_input_waiting(&self) -> io::Result<bool> {
         let end = self.open_program_end()?;
         let ready = poll::wait(&[(end.as_fd(), Interest::Readable)], Some(Duration::ZERO))?;
@@ -103,7 +104,7 @@ impl AsFd for Master {
 fn peer(master: &File) -> io::Result<OwnedFd> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     match ioctl_tiocgptpeer(master, flags) {
-        // Not known to every kernel (gVisor), while the name of the program's end is.
+        // Some kernels (gVisor) do not know this call, but they know the path of the program's end.
         Err(Errno::NOTTY | Errno::INVAL | Errno::NOSYS | Errno::PERM) => {
             let path = ptsname(master, Vec::new())?;
             let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -113,19 +114,20 @@ fn peer(master: &File) -> io::Result<OwnedFd> {
     }
 }
 
-/// The terminal of this process with changed settings. They are restored when this is dropped.
+/// The terminal of this process with changed settings. The old settings are restored when this is dropped.
 #[derive(Debug)]
 pub struct OwnTerminal {
     before: Termios,
 }
 
 impl OwnTerminal {
-    /// Every key is handed over as it is typed. `None` when standard input is no terminal.
+    /// From now on every key can be read as soon as it is typed. `None` if standard input is not a terminal.
     pub fn hand_over_keys() -> io::Result<Option<OwnTerminal>> {
         OwnTerminal::change(Termios::make_raw)
     }
 
-    /// Lines are handed over when they end, as usual, and with this key too.
+    /// From now on this key also ends a line, so that the line can be read. `None` if standard input is not a
+    /// terminal.
     pub fn hand_over_lines(key: u8) -> io::Result<Option<OwnTerminal>> {
         OwnTerminal::change(|termios| termios.special_codes[SpecialCodeIndex::VEOL] = key)
     }
@@ -145,12 +147,12 @@ impl OwnTerminal {
 
 impl Drop for OwnTerminal {
     fn drop(&mut self) {
-        // What was typed and not read belongs to nobody any more.
+        // Also discards input that was typed and not read.
         let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.before);
     }
 }
 
-/// The size of the terminal this process was started on, if it was.
+/// The size of the terminal on standard output, if it is one.
 pub fn own_size() -> Option<Size> {
     let size = tcgetwinsize(io::stdout()).ok()?;
     (size.ws_row > 0 && size.ws_col > 0).then_some(Size {

@@ -1,6 +1,6 @@
-//! Local sockets with a known peer.
+//! Local sockets whose peer is known.
 //!
-//! A socket's path may be at most 107 bytes long, less than some directories. Both sides then open
+//! The path of a socket may be at most 107 bytes long, and some directories are longer. In that case both sides open
 //! the directory first and name the socket through it: `/proc/self/fd/7/control` is always short.
 
 use crate::linux::own::naming;
@@ -15,10 +15,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
-/// More connections than this at once wait in the connecting process.
+/// At most this many connections wait to be accepted. Further clients wait in `connect`.
 const BACKLOG: i32 = 128;
 
-/// Accepts connections from this user (and root).
+/// Accepts connections from this user and from root.
 #[derive(Debug)]
 pub struct Listener(OwnedFd);
 
@@ -26,16 +26,16 @@ pub struct Listener(OwnedFd);
 #[derive(Debug)]
 pub struct Stream(OwnedFd);
 
-/// What reading found.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
     Bytes(usize),
-    /// Nothing now.
+    /// There is nothing to read now.
     Empty,
     End,
 }
 
-/// The address of `directory/name`, and what has to stay open as long as it is used.
+/// The address of `directory/name`, and a descriptor that must stay open while the address is used.
 fn address(directory: &Path, name: &str) -> io::Result<(SocketAddrUnix, Option<OwnedFd>)> {
     if let Ok(address) = SocketAddrUnix::new(directory.join(name)) {
         return Ok((address, None));
@@ -53,7 +53,7 @@ fn new_socket(flags: SocketFlags) -> io::Result<OwnedFd> {
 }
 
 impl Listener {
-    /// Listens at `directory/name`, in place of a socket that a dead process left there.
+    /// Listens at `directory/name`. Replaces a socket that a dead process left there.
     pub fn bind(directory: &Path, name: &str) -> io::Result<Listener> {
         let socket = new_socket(SocketFlags::NONBLOCK)?;
         let (address, _directory) = address(directory, name)?;
@@ -68,7 +68,7 @@ impl Listener {
         Ok(Listener(socket))
     }
 
-    /// The next connection, if one is waiting. One from another user is dropped.
+    /// The next connection, if one is waiting. Connections from other users are dropped.
     pub fn accept(&self) -> io::Result<Option<Stream>> {
         loop {
             match accept_with(&self.0, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
@@ -85,8 +85,8 @@ impl Listener {
         }
     }
 
-    /// Takes no more connections, nor does any process that has a copy; those that wait to be taken see
-    /// their end.
+    /// Stops accepting, in this process and in all that have a copy of the socket. Clients that wait to be accepted
+    /// see their connections close.
     pub fn close(&self) {
         let _ = shutdown(&self.0, Shutdown::Both);
         while accept_with(&self.0, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK).is_ok() {}
@@ -100,8 +100,8 @@ impl AsFd for Listener {
 }
 
 impl Stream {
-    /// Connects to the socket at `directory/name`; `None` where nobody listens. A listener that takes no
-    /// connections (a suspended process, once enough of them wait) is waited for this long.
+    /// Connects to the socket at `directory/name`. `None` if nobody listens. If the listener accepts nothing (it is
+    /// suspended, and many clients wait already), this fails with `TimedOut` after `patience`.
     pub fn connect(directory: &Path, name: &str, patience: Duration) -> io::Result<Option<Stream>> {
         let (address, _directory) = match address(directory, name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -126,14 +126,14 @@ impl Stream {
         }
     }
 
-    /// Reads what is there; waits for it on a connection this process made.
+    /// Reads what is there. On a connection that this process made, waits until there is something.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Read> {
         loop {
             return match recv(&self.0, &mut *buffer, RecvFlags::empty()) {
                 Ok((0, _)) => Ok(Read::End),
                 Ok((count, _)) => Ok(Read::Bytes(count)),
                 Err(rustix::io::Errno::AGAIN) => Ok(Read::Empty),
-                // The other side closed with something of ours unread: no more will come.
+                // The other side closed the connection without reading all that we sent. No more will come.
                 Err(rustix::io::Errno::CONNRESET) => Ok(Read::End),
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(error) => Err(error.into()),
@@ -141,7 +141,7 @@ impl Stream {
         }
     }
 
-    /// Writes as much as fits now (all of it, on a connection this process made).
+    /// Writes as much as fits now. On a connection that this process made, writes everything.
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             return match send(&self.0, bytes, SendFlags::NOSIGNAL) {

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_executed_is_said_so() {
+    fn a_program_that_cannot_be_executed_is_an_error() {
         for (program, kind) in [
             ("/not/there", io::ErrorKind::NotFound),
             ("/dev/null", io::ErrorKind::PermissionDenied),

@@ -1,4 +1,4 @@
-//! The walk over processes that die, fork, are waited for and move between any two of its reads.
+//! Tests of the walk over processes that die, fork, are reaped and move between any two of its reads.
 
 mod model;
 
@@ -8,12 +8,12 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 
 type Check = fn(&Model, Range) -> io::Result<FoundProcesses>;
 
-/// The walk as it is.
+/// The real walk.
 fn walk(model: &Model, range: Range) -> io::Result<FoundProcesses> {
     find(model, range, model::KEEPER, None)
 }
 
-/// The walk as it was: one pass, and whatever it found is all there is.
+/// A walk that trusts one pass.
 fn trusting_walk(model: &Model, range: Range) -> io::Result<FoundProcesses> {
     let found = Walk {
         processes: model,
@@ -37,7 +37,7 @@ fn trusting_walk(model: &Model, range: Range) -> io::Result<FoundProcesses> {
     })
 }
 
-/// A walk that is content with the first pass in which nothing vanished.
+/// A walk that trusts the first pass in which nothing vanished.
 fn hasty_walk(model: &Model, range: Range) -> io::Result<FoundProcesses> {
     let mut walk = Walk {
         processes: model,
@@ -57,24 +57,25 @@ fn hasty_walk(model: &Model, range: Range) -> io::Result<FoundProcesses> {
     }
 }
 
-/// A walk that takes every descendant for the job's.
+/// A walk that takes every descendant for one of the job's.
 fn blind_walk(model: &Model, range: Range) -> io::Result<FoundProcesses> {
     find(&model::Unmarked(model), range, model::KEEPER, None)
 }
 
-/// Of so many, the walk that is hardest to catch (`hasty_walk`) is wrong in 14. `PROPTEST_CASES` tries more.
+/// In this many cases, the walk that is hardest to catch (`hasty_walk`) is wrong 14 times. `PROPTEST_CASES` can raise
+/// the number.
 const CASES: u32 = 1000;
 
 /// Which cases are tried.
 #[derive(Clone, Copy)]
 enum Cases {
-    /// Others each time.
-    Others,
-    /// The same each time: a walk that is wrong must be caught in every run of the tests.
-    TheSame,
+    /// Different ones each time.
+    Random,
+    /// The same ones each time, because every run of the tests must catch a wrong walk.
+    Fixed,
 }
 
-/// Runs a walk over random cases; says what was wrong in the first where something of this sort was.
+/// Runs a walk over random cases. Returns the first mistake of this sort, if there is any.
 fn wrong(walk: Check, range: Range, sort: fn(&Wrong) -> bool, cases: Cases) -> Option<String> {
     let config = Config {
         cases: CASES.max(Config::default().cases),
@@ -82,8 +83,8 @@ fn wrong(walk: Check, range: Range, sort: fn(&Wrong) -> bool, cases: Cases) -> O
         ..Config::default()
     };
     let mut runner = match cases {
-        Cases::Others => TestRunner::new(config),
-        Cases::TheSame => {
+        Cases::Random => TestRunner::new(config),
+        Cases::Fixed => {
             TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
         }
     };
@@ -104,43 +105,44 @@ fn wrong(walk: Check, range: Range, sort: fn(&Wrong) -> bool, cases: Cases) -> O
 }
 
 #[test]
-fn what_is_below_the_keeper_is_found_and_none_is_never_a_guess() {
+fn descendants_are_found_and_none_is_never_a_guess() {
     assert_eq!(
-        wrong(walk, Range::Descendants, |_| true, Cases::Others),
+        wrong(walk, Range::Descendants, |_| true, Cases::Random),
         None
     );
 }
 
 #[test]
-fn what_is_anywhere_is_found() {
-    assert_eq!(wrong(walk, Range::Anywhere, |_| true, Cases::Others), None);
+fn processes_anywhere_are_found() {
+    assert_eq!(wrong(walk, Range::Anywhere, |_| true, Cases::Random), None);
 }
 
-/// Else the two above would prove nothing.
+/// Otherwise the two tests above would prove nothing.
 #[test]
 fn the_model_catches_a_walk_that_trusts_one_pass() {
     let sorts: [fn(&Wrong) -> bool; 2] = [
-        |wrong| *wrong == Wrong::ThereWasNoneAtNoInstant,
-        |wrong| matches!(wrong, Wrong::LivedAllTheWhile(_)),
+        |wrong| *wrong == Wrong::NoneFoundThoughSomeLived,
+        |wrong| matches!(wrong, Wrong::MissedSurvivor(_)),
     ];
     for sort in sorts {
-        assert!(wrong(trusting_walk, Range::Descendants, sort, Cases::TheSame).is_some());
+        assert!(wrong(trusting_walk, Range::Descendants, sort, Cases::Fixed).is_some());
     }
 }
 
 #[test]
-fn the_model_catches_a_walk_that_passes_once_where_nothing_vanished() {
-    let missed = |wrong: &Wrong| matches!(wrong, Wrong::LivedAllTheWhile(_));
-    assert!(wrong(hasty_walk, Range::Descendants, missed, Cases::TheSame).is_some());
+fn the_model_catches_a_walk_that_trusts_a_quiet_pass() {
+    let missed = |wrong: &Wrong| matches!(wrong, Wrong::MissedSurvivor(_));
+    assert!(wrong(hasty_walk, Range::Descendants, missed, Cases::Fixed).is_some());
 }
 
 #[test]
-fn the_model_catches_a_walk_that_knows_no_other_jobs() {
-    let stranger = |wrong: &Wrong| matches!(wrong, Wrong::NeverTheJobs(_));
-    assert!(wrong(blind_walk, Range::Descendants, stranger, Cases::TheSame).is_some());
+fn the_model_catches_a_walk_that_ignores_marks() {
+    let stranger = |wrong: &Wrong| matches!(wrong, Wrong::NotOfTheJob(_));
+    assert!(wrong(blind_walk, Range::Descendants, stranger, Cases::Fixed).is_some());
 }
 
-/// The case that a stop met: the parent dies after the keeper's list was read and before its own is.
+/// A case from real use: the parent dies after the keeper's list of children was read and before the parent's list is
+/// read.
 #[test]
 fn a_child_that_moves_up_behind_the_walk_is_found() {
     let model = Model::new(&Case::parent_dies_in_between());

@@ -21,7 +21,7 @@ const FAILURE: ExecFailure = ExecFailure {
 };
 
 #[test]
-fn a_failure_is_heard_of_by_all_who_ask() {
+fn every_holder_of_the_gate_learns_of_a_failure() {
     let (gate, inside) = gate().expect("a gate");
     gate.open();
     fail(&inside, FAILURE);
@@ -33,7 +33,7 @@ fn a_failure_is_heard_of_by_all_who_ask() {
 
 /// With a message left unread the kernel resets the connection before it gives the answer.
 #[test]
-fn a_failure_is_heard_of_though_the_gate_was_opened_twice() {
+fn a_failure_is_reported_even_if_the_gate_was_opened_twice() {
     let (gate, inside) = gate().expect("a gate");
     gate.open();
     gate.open();
@@ -43,7 +43,7 @@ fn a_failure_is_heard_of_though_the_gate_was_opened_twice() {
 }
 
 #[test]
-fn a_program_is_executed_though_the_gate_was_opened_twice() {
+fn a_program_is_executed_even_if_the_gate_was_opened_twice() {
     let (gate, inside) = gate().expect("a gate");
     gate.open();
     gate.open();

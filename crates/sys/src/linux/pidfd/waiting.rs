@@ -1,4 +1,4 @@
-//! Waiting for children: the one call by which it is done, whoever is waited for.
+//! Waiting for children: the one system call that does it.
 
 use crate::linux::own::check;
 use std::io;
@@ -12,7 +12,7 @@ pub enum Status {
     Signaled { signal: i32, core_dumped: bool },
 }
 
-/// What a process used, with the descendants it waited for.
+/// The resources that a process used, together with the descendants that it waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Used {
     pub user_ms: u64,
@@ -46,16 +46,16 @@ impl From<&libc::rusage> for Used {
     }
 }
 
-/// Whom to wait for.
+/// The child to wait for.
 #[derive(Clone, Copy)]
 pub(super) enum WaitTarget<'a> {
     Descriptor(&'a OwnedFd),
-    /// By its pid, which is its own until it is waited for.
+    /// By its pid, which cannot be reused before the child is reaped.
     Child(i32),
     AnyChild,
 }
 
-/// How a child has ended, if it has: the one call by which children are waited for.
+/// How a child has ended, or `None` if it has not. All waiting for children goes through this function.
 pub(super) fn wait(target: WaitTarget<'_>, options: i32) -> io::Result<Option<(Status, Used)>> {
     Ok(wait_for_one(target, options)?.map(|(_, status, used)| (status, used)))
 }
@@ -100,42 +100,42 @@ fn wait_for_one(target: WaitTarget<'_>, options: i32) -> io::Result<Option<(i32,
     Ok(Some((pid, status, Used::from(&usage))))
 }
 
-/// Whether children can be waited for at all.
+/// Fails if the system refuses to wait for children.
 pub(crate) fn try_waiting() -> io::Result<()> {
-    // This process is not its own child, which is what a kernel says that knows the call.
+    // This process is not its own child. A kernel that knows the call says so.
     match wait(WaitTarget::Child(crate::linux::own::pid()), libc::WNOHANG) {
         Err(error) if error.raw_os_error() != Some(libc::ECHILD) => Err(error),
         _ => Ok(()),
     }
 }
 
-/// An ended child of this process, left as it is, or `None` when none has ended. An error when there are no
+/// An ended child of this process, which is not reaped by this, or `None` if none has ended. Fails if there are no
 /// children at all.
 pub fn any_ended_child() -> io::Result<Option<i32>> {
     let ended = wait_for_one(WaitTarget::AnyChild, libc::WNOHANG | libc::WNOWAIT)?;
     Ok(ended.map(|(pid, _, _)| pid))
 }
 
-/// Lets an ended child go by its pid, which cannot have been reused: it is still ours.
+/// Reaps an ended child of this process by its pid, which cannot have been reused.
 pub fn reap_child(pid: i32) -> io::Result<()> {
     wait(WaitTarget::Child(pid), libc::WNOHANG).map(drop)
 }
 
-/// Whether this child has ended; it stays to be waited for.
+/// Whether this child has ended. It is not reaped.
 pub fn has_child_ended(pid: i32) -> io::Result<bool> {
     Ok(wait(WaitTarget::Child(pid), libc::WNOHANG | libc::WNOWAIT)?.is_some())
 }
 
-/// Sleeps until this child has ended, and lets it go.
+/// Sleeps until this child has ended, and reaps it.
 pub fn wait_for_child(pid: i32) -> io::Result<Status> {
     match wait(WaitTarget::Child(pid), 0)? {
         Some((status, _)) => Ok(status),
-        // It does not return before there is something to tell.
+        // The call returns only when a child has ended.
         None => Err(io::ErrorKind::NotFound.into()),
     }
 }
 
-/// Makes a call again that a signal interrupted.
+/// Repeats a call that a signal interrupted.
 fn retry_on_interrupt(mut call: impl FnMut() -> i64) -> io::Result<i64> {
     loop {
         match check(call()) {

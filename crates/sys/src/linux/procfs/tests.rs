@@ -4,7 +4,8 @@ use std::os::fd::AsRawFd;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-/// A directory found in time and opened too late gives another error than one not found.
+/// If a process ends between the lookup of its directory and the opening, the error differs from that for a missing
+/// directory.
 #[test]
 fn a_process_that_ends_while_it_is_looked_at_is_gone() -> io::Result<()> {
     let mut cat = cat()?;
@@ -41,7 +42,7 @@ fn children_are_found_whichever_thread_made_them() -> io::Result<()> {
 
 #[test]
 fn the_child_of_a_process_with_one_thread_is_found() -> io::Result<()> {
-    // What a shell starts in the background has no input but what it is given by another number.
+    // A shell gives its background processes /dev/null as input, unless they get it through another descriptor.
     let script = "exec 3<&0; cat <&3 & echo $!; wait";
     let mut shell = Command::new("sh");
     shell.args(["-c", script]).stdin(Stdio::piped());
@@ -50,7 +51,7 @@ fn the_child_of_a_process_with_one_thread_is_found() -> io::Result<()> {
     let output = shell.stdout.take().expect("it is piped");
     io::BufReader::new(output).read_line(&mut said)?;
     let found = children(shell.id() as i32)?;
-    // With its input at its end the child ends, and the shell with it.
+    // At the end of its input the child ends, and then the shell.
     drop(shell.stdin.take());
     shell.wait()?;
     assert_eq!(found, [said.trim().parse().expect("a pid")]);
@@ -58,7 +59,7 @@ fn the_child_of_a_process_with_one_thread_is_found() -> io::Result<()> {
 }
 
 #[test]
-fn a_name_full_of_parentheses_is_no_trap() {
+fn a_name_with_parentheses_is_parsed() {
     let mut line = b"42 (a) b (c) S 7 8 9 ".to_vec();
     line.extend(
         (7..=52)

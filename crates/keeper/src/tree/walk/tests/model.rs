@@ -1,9 +1,9 @@
 //! A process table that changes whenever it is read.
 //!
-//! Rules as Linux has them: what a dead process leaves moves to its nearest living ancestor that is a
-//! subreaper; an ended process stays until its parent waits for it; the kernel makes a list of children entry by
-//! entry, and where the last entry is gone goes on by its place (`get_children_pid` in fs/proc/array.c). A
-//! number that is free is used again.
+//! It follows the rules of Linux. The children of a process that dies move to its nearest living ancestor that is a
+//! subreaper. An ended process stays until its parent reaps it. The kernel lists children entry by entry, and if the
+//! last listed one is gone, it continues by position (`get_children_pid` in fs/proc/array.c). A free number is used
+//! again.
 
 use super::super::{FoundProcesses, Look, MAX_PASSES, Processes, Range, Sure};
 use outlive_core::ProcRef;
@@ -15,40 +15,40 @@ use std::io;
 
 const INIT: i32 = 1;
 pub const KEEPER: i32 = 2;
-/// So few numbers that they are used again.
+/// So few that pids are used again.
 const MAX_PROCESSES: i32 = 24;
 
-/// Whose mark a process bears; what it forks inherits it.
+/// The mark of a process. A forked process inherits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
     Ours,
-    /// Of another job that is kept.
+    /// The mark of another job that has a keeper.
     Foreign,
-    /// It was started without its environment, or has nothing to do with any job.
+    /// The process was started without its environment, or has nothing to do with any job.
     None,
 }
 
-/// What may happen between two reads. A number picks one of those that it can happen to.
+/// What may happen between two reads. The number picks one of the processes to which it can happen.
 #[derive(Clone, Copy, Debug)]
 enum Happening {
     Die(usize),
     Fork(usize),
-    /// A parent waits for a child that has ended.
+    /// A parent reaps a child that has ended.
     Reap(usize),
     BecomeSubreaper(usize),
 }
 
-/// One process that is there at the beginning: below which earlier one, and what it is.
+/// A process that exists at the beginning. `parent` picks its parent among the earlier ones.
 #[derive(Clone, Copy, Debug)]
 struct Seed {
     parent: usize,
     mark: Mark,
     subreaper: bool,
-    /// It waits for its children the moment they end.
+    /// It reaps its children as soon as they end.
     reaps: bool,
 }
 
-/// What there is at the beginning, and what happens before each read.
+/// The processes at the beginning, and what happens before each read.
 #[derive(Clone, Debug)]
 pub struct Case {
     seeds: Vec<Seed>,
@@ -57,7 +57,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// A parent, and its child that lives on.
+    /// A parent that dies during the walk, and its child that lives on.
     pub fn parent_dies_in_between() -> Case {
         let seed = |parent| Seed {
             parent,
@@ -67,7 +67,7 @@ impl Case {
         };
         Case {
             seeds: vec![seed(0), seed(1)],
-            // The keeper's list is read in two steps, then the parent is looked at; then it dies.
+            // The keeper's list is read in two steps, and then the parent is looked at. After that the parent dies.
             happenings: vec![vec![], vec![], vec![], vec![Happening::Die(0)]],
             range: Range::Descendants,
         }
@@ -83,7 +83,7 @@ pub fn case(range: Range) -> impl Strategy<Value = Case> {
             prop_oneof![3 => Just(Mark::Ours), 2 => Just(Mark::None), 1 => Just(Mark::Foreign)]
         }
     };
-    // Mostly chains: only a long one has somebody to lose behind the walk.
+    // Mostly chains: only in a long chain can a process move to where the walk has been.
     let parent = prop_oneof![2 => Just(usize::MAX), 1 => any::<usize>()];
     let seed = (parent, mark, prop::bool::weighted(0.2), any::<bool>()).prop_map(
         |(parent, mark, subreaper, reaps)| Seed {
@@ -99,9 +99,9 @@ pub fn case(range: Range) -> impl Strategy<Value = Case> {
         2 => any::<usize>().prop_map(Happening::Reap),
         1 => any::<usize>().prop_map(Happening::BecomeSubreaper),
     ];
-    // Mostly quiet between two reads, or nothing would be left to find.
+    // Mostly nothing happens between two reads. Otherwise no process would be left to find.
     let between = prop_oneof![5 => Just(Vec::new()), 2 => vec(happening, 1..3)];
-    // Mostly over soon; sometimes so long that no two passes are alike.
+    // Mostly the changes end soon. Sometimes they last so long that no two passes are alike.
     let happenings = prop_oneof![7 => vec(between.clone(), 0..24), 1 => vec(between, 100..400)];
     (vec(seed, 0..8), happenings).prop_map(move |(seeds, happenings)| Case {
         seeds,
@@ -118,29 +118,29 @@ struct Process {
     subreaper: bool,
     reaps: bool,
     mark: Mark,
-    /// In the order in which they came to it.
+    /// In the order in which they became its children.
     children: Vec<i32>,
 }
 
-/// How a walk can be wrong.
+/// A mistake of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// It found a process that is another job's, or nobody's.
-    NeverTheJobs(ProcRef),
-    /// It found none, and at each instant of it there were some.
-    ThereWasNoneAtNoInstant,
-    /// It gave up though hardly anything happened.
-    UnsureForNoReason,
-    /// It missed one that was there from its beginning to its end.
-    LivedAllTheWhile(ProcRef),
+    /// It found a process that never was the job's.
+    NotOfTheJob(ProcRef),
+    /// It found none, although at each instant there was one.
+    NoneFoundThoughSomeLived,
+    /// It was not sure, although hardly anything happened.
+    UnsureWithoutReason,
+    /// It missed a process that lived from its beginning to its end.
+    MissedSurvivor(ProcRef),
 }
 
-/// The processes, and all that was true of them so far.
+/// The processes, and which of them were the job's at each instant.
 pub struct Model {
-    now: RefCell<Now>,
+    now: RefCell<ProcessTable>,
 }
 
-struct Now {
+struct ProcessTable {
     processes: BTreeMap<i32, Process>,
     happenings: VecDeque<Vec<Happening>>,
     range: Range,
@@ -152,7 +152,7 @@ struct Now {
 
 impl Model {
     pub fn new(case: &Case) -> Model {
-        let mut now = Now {
+        let mut now = ProcessTable {
             processes: BTreeMap::new(),
             happenings: case.happenings.iter().cloned().collect(),
             range: case.range,
@@ -161,14 +161,14 @@ impl Model {
             history: Vec::new(),
         };
         now.begin(0, Mark::None, true, true);
-        // A keeper waits for nobody while it walks.
+        // A keeper reaps no child during a walk.
         now.begin(INIT, Mark::Ours, true, false);
         for seed in &case.seeds {
             let roots = match case.range {
                 Range::Descendants => 1,
                 Range::Anywhere => 0,
             };
-            // Below the keeper; where they may be anywhere, below init too.
+            // Below the keeper. If processes may be anywhere, also below init.
             let pids: Vec<i32> = now.processes.keys().copied().skip(roots).collect();
             let parent = match seed.parent {
                 usize::MAX => pids[pids.len() - 1],
@@ -187,33 +187,34 @@ impl Model {
         }
     }
 
-    /// Every way in which what was found is not what must be found.
+    /// All mistakes in the result of a walk.
     pub fn judge(&self, found: &FoundProcesses, range: Range) -> Vec<Wrong> {
         let now = self.now.borrow();
         let ever: HashSet<ProcRef> = now.history.iter().flatten().copied().collect();
         let strangers = found.processes.difference(&ever);
-        let mut wrong: Vec<Wrong> = strangers.copied().map(Wrong::NeverTheJobs).collect();
+        let mut wrong: Vec<Wrong> = strangers.copied().map(Wrong::NotOfTheJob).collect();
         if found.sure == Sure::No {
-            // Each spoils the pass that it falls into and the next one at most, and two are always needed.
+            // Each event spoils at most the pass during which it happens and the next one. Two good passes are always
+            // needed.
             let passes = 2 + 2 * (now.history.len() - 1);
-            wrong.extend((passes <= MAX_PASSES).then_some(Wrong::UnsureForNoReason));
+            wrong.extend((passes <= MAX_PASSES).then_some(Wrong::UnsureWithoutReason));
             return wrong;
         }
         let was_none = now.history.iter().any(HashSet::is_empty);
-        // A search of all processes cannot promise that.
+        // A search of all processes does not promise this.
         if found.processes.is_empty() && !was_none && range == Range::Descendants {
-            wrong.push(Wrong::ThereWasNoneAtNoInstant);
+            wrong.push(Wrong::NoneFoundThoughSomeLived);
         }
         let mut throughout = now.history[0].clone();
         for instant in &now.history {
             throughout.retain(|process| instant.contains(process));
         }
         let missed = throughout.difference(&found.processes);
-        wrong.extend(missed.copied().map(Wrong::LivedAllTheWhile));
+        wrong.extend(missed.copied().map(Wrong::MissedSurvivor));
         wrong
     }
 
-    /// What happens before a read.
+    /// Lets happen what happens before the next read.
     fn pass_time(&self) {
         let mut now = self.now.borrow_mut();
         for happening in now.happenings.pop_front().unwrap_or_default() {
@@ -227,7 +228,7 @@ impl Model {
     }
 }
 
-impl Now {
+impl ProcessTable {
     fn begin(&mut self, parent: i32, mark: Mark, subreaper: bool, reaps: bool) {
         let free = |pid: &i32| !self.processes.contains_key(pid);
         let after = self.last_pid + 1..=MAX_PROCESSES;
@@ -252,7 +253,7 @@ impl Now {
     }
 
     fn happen(&mut self, happening: Happening) {
-        let others = |now: &Now, wanted: &dyn Fn(&Process) -> bool| -> Vec<i32> {
+        let others = |now: &ProcessTable, wanted: &dyn Fn(&Process) -> bool| -> Vec<i32> {
             let processes = now.processes.iter().skip(2);
             processes
                 .filter(|(_, process)| wanted(process))
@@ -313,7 +314,7 @@ impl Now {
         }
     }
 
-    /// Who gets the children of a process that dies.
+    /// The process that gets the children of a process that dies.
     fn heir(&self, pid: i32) -> i32 {
         let mut above = self.processes[&pid].parent;
         while above != INIT && !self.processes[&above].subreaper {
@@ -329,7 +330,7 @@ impl Now {
         }
     }
 
-    /// Writes down who is the job's at this instant.
+    /// Records which processes are the job's at this instant.
     fn remember(&mut self) {
         let mut ours = HashSet::new();
         let mut parents = vec![KEEPER];
@@ -411,7 +412,7 @@ impl Processes for Model {
     }
 }
 
-/// The same without marks.
+/// The same model without marks.
 pub struct Unmarked<'a>(pub &'a Model);
 
 impl Processes for Unmarked<'_> {
