@@ -62,6 +62,8 @@ pub const KEEP_UNTOLD: Duration = Duration::from_secs(30 * DAY);
 
 /// How many lines of an output `log` shows.
 pub const LOG_LINES: u64 = 200;
+/// How many of the last lines of an output `show` shows.
+pub const PREVIEW_LINES: u64 = 10;
 /// How many ended jobs `list` shows.
 pub const LIST_ENDED: usize = 20;
 

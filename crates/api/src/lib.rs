@@ -12,10 +12,10 @@
 //! | [`outcome`] | how a job ended, and why |
 //! | [`event`], [`event_data`] | what a session is told |
 //! | [`log`] | output, and a terminal's screen |
-//! | [`request`] | what the verbs take |
+//! | [`request`] | what the verbs take, one request per verb |
 //! | [`reply`], [`setup`] | what the other verbs answer |
 //! | [`failure`] | why a request failed: codes, messages, data |
-//! | [`input`], [`terminal`], [`signal`] | what is written to a job, its screen, signals |
+//! | [`input`], [`key`], [`terminal`], [`signal`] | what is written to a job, its screen, signals |
 //! | [`watch`], [`ready`], [`notify`] | what is told of a running job |
 //! | [`defaults`] | what holds where nothing is asked |
 //! | [`os_text`] | arguments and paths, which need not be UTF-8 |
@@ -37,6 +37,7 @@ pub mod id;
 pub mod incarnation;
 pub mod input;
 pub mod job;
+pub mod key;
 pub mod label;
 pub mod log;
 pub mod notify;

@@ -10,7 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 /// A string of the operating system.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OsText(pub OsString);
 
 #[derive(Serialize, Deserialize)]
@@ -31,6 +31,11 @@ impl OsText {
         Path::new(&self.0)
     }
 
+    /// The bytes of the string.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
     /// Text for people: bytes that are not UTF-8 are replaced.
     pub fn lossy(&self) -> String {
         self.0.to_string_lossy().into_owned()
@@ -49,9 +54,22 @@ impl From<PathBuf> for OsText {
     }
 }
 
-impl From<&str> for OsText {
-    fn from(text: &str) -> OsText {
+impl From<Vec<u8>> for OsText {
+    fn from(bytes: Vec<u8>) -> OsText {
+        OsText(OsString::from_vec(bytes))
+    }
+}
+
+impl From<String> for OsText {
+    fn from(text: String) -> OsText {
         OsText(text.into())
+    }
+}
+
+/// For everything else that is a path or a text: `&str`, `&OsStr`, `&Path` and references to owned ones.
+impl<T: AsRef<OsStr> + ?Sized> From<&T> for OsText {
+    fn from(text: &T) -> OsText {
+        OsText(text.as_ref().to_owned())
     }
 }
 

@@ -4,8 +4,13 @@ use crate::event::{Event, EventKind, Events};
 use crate::failure::{ErrorCode, ErrorReply};
 use crate::job::{Job, JobList, JobView};
 use crate::log::{LogLine, LogPage, LogPiece, Screen};
+use crate::request::{
+    Ack, Attach, EndSession, Filter, ForJob, ForJobs, ForSession, Log, NewPost, Prune, Run, Send,
+    SendSignal, Show, Stop, Take, Wait,
+};
 use crate::setup::{SetupList, SetupPlan};
-use crate::{event_data, reply, request};
+use crate::terminal::Size;
+use crate::{event_data, reply};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -47,19 +52,35 @@ pub fn replies() -> Vec<NamedSchema> {
     ]
 }
 
-/// The schemas of what the verbs take besides ids.
+/// The schemas of what the verbs take.
 pub fn requests() -> Vec<NamedSchema> {
     vec![
-        request::<request::Filter>("list_request"),
-        request::<request::Wait>("wait_request"),
-        request::<request::Stop>("stop_request"),
-        request::<request::Prune>("prune_request"),
-        request::<request::Part>("log_request"),
+        request::<Run, Run>("run_request"),
+        request::<Filter, Filter>("list_request"),
+        request::<ForJob<Show>, Show>("show_request"),
+        request::<ForJob<Log>, Log>("log_request"),
+        request::<ForJobs<Wait>, Wait>("wait_request"),
+        request::<ForJobs<Stop>, Stop>("stop_request"),
+        request::<ForJob<SendSignal>, SendSignal>("signal_request"),
+        request::<ForJob<Send>, Send>("send_request"),
+        request::<ForJob<Size>, Size>("resize_request"),
+        request::<ForJob<Attach>, Attach>("attach_request"),
+        request::<ForSession<Take>, Take>("inbox_request"),
+        request::<ForSession<Ack>, Ack>("ack_request"),
+        request::<NewPost, NewPost>("post_request"),
+        request::<ForSession<EndSession>, EndSession>("session_end_request"),
+        request::<Prune, Prune>("prune_request"),
     ]
 }
 
-fn request<T: JsonSchema>(name: &'static str) -> NamedSchema {
-    schema_of::<T>(name, SchemaSettings::draft2020_12().for_deserialize())
+/// The schema of a request, described as the part of it that has no ids.
+fn request<T: JsonSchema, R: JsonSchema>(name: &'static str) -> NamedSchema {
+    let settings = || SchemaSettings::draft2020_12().for_deserialize();
+    let mut named = schema_of::<T>(name, settings());
+    let described = schema_of::<R>(name, settings()).schema;
+    named.schema["title"] = name.into();
+    named.schema["description"] = described["description"].clone();
+    named
 }
 
 /// The schemas of events, and of the data of each kind of event.

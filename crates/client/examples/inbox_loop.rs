@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use outlive::inbox::Selection;
+use outlive::inbox::Take;
 use outlive::{Error, Outlive, Run};
 
 const SESSION: &str = "conversation-1";
@@ -23,7 +23,7 @@ fn main() -> Result<(), Error> {
     let mut ended = 0;
     while ended < JOBS.len() {
         // Sleeps until something is due. What it gives is claimed: no other consumer gets it meanwhile.
-        let delivery = inbox.next(Selection::default(), None)?;
+        let delivery = inbox.next(Take::default())?;
         for event in delivery.events() {
             println!("{}\n", event.text);
             ended += 1;

@@ -7,6 +7,7 @@ use crate::verbs::wait::WaitFor;
 use crate::words;
 use outlive_api::failure::{ErrorCode, Failure, FailureData};
 use outlive_api::job::Job;
+use outlive_api::request::BadSetting;
 use outlive_core::control::BadWriteId;
 use outlive_core::id::BadId;
 use outlive_core::layout::ReadError;
@@ -127,6 +128,15 @@ pub enum Error {
         path: PathBuf,
         source: io::Error,
     },
+}
+
+impl From<BadSetting> for Error {
+    fn from(bad: BadSetting) -> Error {
+        match bad {
+            BadSetting::Label { what, text, reason } => Error::BadLabel { what, text, reason },
+            BadSetting::Ready(reason) => Error::BadReady(reason),
+        }
+    }
 }
 
 impl Error {

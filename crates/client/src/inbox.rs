@@ -24,7 +24,7 @@ mod text;
 pub(crate) mod told;
 mod wake_up;
 
-pub use delivery::{Claim, Delivery, Selection};
+pub use delivery::{Claim, Delivery};
 pub use event::{BadEventId, EventId, ack_command, last_words};
 pub use receipt::Receipt;
 pub(crate) use source::{Item, Origin, Source};
@@ -40,6 +40,7 @@ use crate::moment;
 use crate::random;
 use crate::verbs::inbox::Waiter;
 pub use outlive_api::event::{DropReason, Event, EventKind};
+pub use outlive_api::request::{Ack, Selection, Take};
 use outlive_core::links;
 pub use outlive_core::told::Rules;
 use outlive_core::told::{BootMoment, Durable, Note, Told, ToldBy};
@@ -113,9 +114,9 @@ impl Inbox {
 
     /// Waits until an event is due, or for at most this long, and takes it: see [`Delivery`]. The delivery is
     /// empty when the time is up.
-    pub fn next(&self, selection: Selection, limit: Option<Duration>) -> Result<Delivery, Error> {
-        let deadline = limit.map(|limit| clock::boot() + limit);
-        Waiter::new(self)?.next(selection, deadline)
+    pub fn next(&self, take: Take) -> Result<Delivery, Error> {
+        let deadline = take.timeout.map(|timeout| clock::boot() + timeout);
+        Waiter::new(self)?.next(take.selection, deadline)
     }
 
     /// Claims the events that are due. Nobody else gets them until the claim expires. For a caller that

@@ -77,10 +77,11 @@ pub use home::handle::JobHandle;
 pub use home::outlive::{Caller, Outlive};
 pub use inbox::answering::Reservation;
 pub use jobs::hold::Hold;
-pub use jobs::naming::Namesake;
 pub use outlive_api as api;
 pub use outlive_api::job::{Job, JobState};
+pub use outlive_api::key as keys;
 pub use outlive_api::log::Cursor;
+pub use outlive_api::request::Namesake;
 pub use outlive_api::time::{Millis, Timestamp};
 pub use outlive_core::control::{InputKind, WriteId};
 pub use outlive_core::defaults;
@@ -105,6 +106,6 @@ pub use outlive_sys::process::own::{SignalMask, block_all_signals};
 #[doc(hidden)]
 pub use output::missing_line;
 #[doc(hidden)]
-pub use screen::{keys, terminal};
+pub use screen::terminal;
 #[doc(hidden)]
 pub use words::{agree, count, visible};

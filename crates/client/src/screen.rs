@@ -1,7 +1,6 @@
 //! Shows what a person would see on a job's terminal now, by emulating its output.
 
 #[doc(hidden)]
-pub mod keys;
 mod scroll_region;
 #[doc(hidden)]
 pub mod terminal;

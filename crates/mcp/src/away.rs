@@ -39,7 +39,7 @@ fn take(
     };
     let selection = Selection {
         skip_shown: true,
-        limit: MAX_EVENTS_BESIDE,
+        limit: Some(MAX_EVENTS_BESIDE),
     };
     // Do not claim what the reply itself tells: if it never arrives, others may still tell it.
     if !covers.is_empty() {

@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
+use outlive::api::request;
 use outlive::terminal::{Happening, Terminal, Typing};
 use outlive::verbs::attach::Attach;
 use outlive::verbs::{log, show};
@@ -49,7 +50,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     };
     let mut terminal = Terminal::open(typing)?;
     let size = terminal.size().filter(|_| !args.read_only);
-    let (mut attach, first) = Attach::open(&context.outlive, &id, size)?;
+    let (mut attach, first) = Attach::open(&context.outlive, &id, request::Attach { size })?;
     write(&first)?;
     let over = session(context, &mut attach, &mut terminal, args.read_only);
     if job.pty {

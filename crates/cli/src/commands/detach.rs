@@ -3,6 +3,7 @@
 use super::run::{self, Options};
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
+use outlive::api::os_text::OsText;
 use outlive::verbs::detach;
 use outlive::verbs::run::{Command, Started};
 use std::ffi::OsString;
@@ -25,7 +26,8 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
-    let request = args.options.request(context, Command::Argv(args.command))?;
+    let argv = args.command.into_iter().map(OsText::from).collect();
+    let request = args.options.request(context, Command::Argv(argv))?;
     let context = &context.speaking_for(request.session.as_ref());
     let (started, log) = detach::detach(&context.outlive, &args.log, request)?;
     let Started { job, notes, .. } = &started;

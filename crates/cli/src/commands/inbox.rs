@@ -120,11 +120,11 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 
 impl Args {
     fn selection(&self) -> Selection {
-        let limit = self.limit.map_or(usize::MAX, NonZeroUsize::get);
+        let limit = self.limit.map(NonZeroUsize::get);
         Selection {
             skip_shown: self.skip_shown,
             limit: match self.hook {
-                Some(_) => limit.min(MAX_EVENTS_HOOK),
+                Some(_) => Some(limit.unwrap_or(usize::MAX).min(MAX_EVENTS_HOOK)),
                 None => limit,
             },
         }

@@ -9,6 +9,7 @@ use super::duration;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
+use outlive::api::os_text::OsText;
 use outlive::verbs::run::{self, Command, Run, Started};
 use outlive::verbs::{show, wait};
 use outlive::{Chunk, Follow, Job, JobId, Outcome, missing_line};
@@ -136,7 +137,7 @@ fn request(
 ) -> Result<Run, Failure> {
     let command = match shell {
         Some(script) => Command::Shell(script),
-        None => Command::Argv(argv),
+        None => Command::Argv(argv.into_iter().map(OsText::from).collect()),
     };
     options.request(context, command)
 }

@@ -79,12 +79,12 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         None => read_file()?,
     };
     let what = Send {
-        text,
+        text: text.into(),
         paste: args.paste,
         enter: args.enter,
         keys: args.key,
         eof: args.eof,
-        id: args.write_id,
+        write_id: args.write_id,
     };
     let sent = send::send(&context.outlive, &id, &what)?;
     for note in &sent.notes {

@@ -6,7 +6,7 @@ use clap::Subcommand;
 use outlive::api::reply::SessionEndReply;
 use outlive::count;
 use outlive::inbox::Inbox;
-use outlive::verbs::session::{self, Ended, Running, Waiting};
+use outlive::verbs::session::{self, EndSession, Ended, Running, Waiting};
 use outlive::verbs::stop::Stop;
 
 /// Close a session
@@ -41,16 +41,18 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let Some(key) = label("the session", Some(&key))? else {
         return Err(outlive::Error::NoSession.into());
     };
-    let waiting = if drop { Waiting::Drop } else { Waiting::Keep };
-    let running = match stop {
-        true => Running::Stop(Stop {
-            detail: Some(format!("the end of session {key}")),
-            ..Stop::default()
-        }),
-        false => Running::Leave,
+    let asked = EndSession {
+        waiting: if drop { Waiting::Drop } else { Waiting::Keep },
+        running: match stop {
+            true => Running::Stop(Stop {
+                detail: Some(format!("the end of session {key}")),
+                ..Stop::default()
+            }),
+            false => Running::Leave,
+        },
     };
     let inbox = Inbox::open(&context.outlive, key)?;
-    let ended = session::end(&inbox, waiting, &running)?;
+    let ended = session::end(&inbox, &asked)?;
     print(context, &ended)?;
     for receipt in &ended.receipts {
         context.noted(receipt.told());

@@ -4,8 +4,7 @@ use super::Secrets;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
-use outlive::api::job::JobView;
-use outlive::verbs::show;
+use outlive::verbs::show::{self, Show};
 
 /// Show one job: its state, its outcome and the last lines of its output
 ///
@@ -18,14 +17,10 @@ pub struct Args {
     secrets: Secrets,
 }
 
-const PREVIEW_LINES: u64 = 10;
-
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let context = &context.with_secrets(&args.secrets);
     let id = context.find(&args.id)?;
-    let job = show::show(&context.outlive, &id)?;
-    let preview = show::preview(&context.outlive, &id, PREVIEW_LINES)?;
-    let view = JobView { job, preview };
+    let view = show::view(&context.outlive, &id, Show::default())?;
     match context.json {
         true => context.print_json(&view)?,
         false => context.print(&render::details(&view))?,

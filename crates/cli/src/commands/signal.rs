@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use outlive::api::reply::SignalReply;
-use outlive::verbs::signal::{self, Signaled};
+use outlive::verbs::signal::{self, SendSignal, Signaled};
 use outlive::{Signal, agree, count};
 
 /// Send a signal to every process of a job
@@ -18,7 +18,10 @@ pub struct Args {
 
 pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let id = context.find(&args.id)?;
-    let Signaled { reached, denied } = signal::signal(&context.outlive, &id, args.signal)?;
+    let asked = SendSignal {
+        signal: args.signal,
+    };
+    let Signaled { reached, denied } = signal::signal(&context.outlive, &id, asked)?;
     if denied > 0 {
         context.say(&format!(
             "outlive: {denied} of its processes {} to another user and {} not reached",

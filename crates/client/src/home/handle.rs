@@ -12,7 +12,7 @@ use crate::verbs::prune::{self, Prune, Pruned};
 use crate::verbs::run::{self, Run};
 use crate::verbs::send::{self, Send, Sent};
 use crate::verbs::show;
-use crate::verbs::signal::{self, Signaled};
+use crate::verbs::signal::{self, SendSignal, Signaled};
 use crate::verbs::stop::{self, Stop};
 use crate::verbs::wait::{self, Wait, WaitFor, Waited};
 use crate::view;
@@ -136,13 +136,13 @@ impl JobHandle {
 
     /// Sends one signal to every process of the job.
     pub fn signal(&self, signal: Signal) -> Result<Signaled, Error> {
-        signal::signal(&self.outlive, &self.id, signal)
+        signal::signal(&self.outlive, &self.id, SendSignal { signal })
     }
 
     /// Types a line into the job's input, which must be a pipe or a terminal.
     pub fn send_line(&self, text: &str) -> Result<Sent, Error> {
         self.send(&Send {
-            text: text.as_bytes().to_vec(),
+            text: text.into(),
             enter: true,
             ..Send::default()
         })

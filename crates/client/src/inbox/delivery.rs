@@ -22,24 +22,6 @@ use std::time::Duration;
 /// The pause after a lost claim, so that claims that expire at once keep nobody busy.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// Which events to take, and how many at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Selection {
-    /// Leave out ends that the session has just seen. They stay in the inbox.
-    pub skip_shown: bool,
-    /// At most this many, the oldest first.
-    pub limit: usize,
-}
-
-impl Default for Selection {
-    fn default() -> Selection {
-        Selection {
-            skip_shown: false,
-            limit: usize::MAX,
-        }
-    }
-}
-
 /// The result of reading the sources of an inbox.
 #[derive(Debug, Default)]
 pub(super) struct Found {

@@ -1,7 +1,7 @@
 //! Reads the sources of an inbox and finds the events that are due.
 
-use super::delivery::{Found, Selection};
-use super::{DropReason, EventKind, Inbox, Item, Source};
+use super::delivery::Found;
+use super::{DropReason, EventKind, Inbox, Item, Selection, Source};
 use crate::error::Error;
 use crate::home::outlive::ids_in;
 use crate::home::relink;
@@ -32,6 +32,7 @@ impl Inbox {
         selection: Selection,
         take: impl Fn(&Source, &mut Told, &[u64], &BootMoment) -> Result<Vec<u64>, Error>,
     ) -> Result<Found, Error> {
+        let limit = selection.limit.unwrap_or(usize::MAX);
         hooks::reach_consumer(Hook::Looking);
         let mut found = Found::default();
         let mut sources = self.sources(&mut found)?;
@@ -45,8 +46,8 @@ impl Inbox {
             .iter()
             .map(Vec::len)
             .sum::<usize>()
-            .saturating_sub(selection.limit);
-        for (place, chosen) in oldest(due, selection.limit) {
+            .saturating_sub(limit);
+        for (place, chosen) in oldest(due, limit) {
             let (source, told) = &mut sources[place];
             let seqs: Vec<u64> = chosen.keys().copied().collect();
             let seqs = match take(source, told, &seqs, &when) {

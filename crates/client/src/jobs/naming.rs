@@ -10,19 +10,10 @@ use crate::jobs::presence;
 use crate::jobs::twin::Alone;
 use crate::verbs::show;
 use crate::verbs::stop::{self, Stop};
+use outlive_api::request::Namesake;
 use outlive_core::{JobId, Label, Spec};
 use std::fs;
 use std::time::SystemTime;
-
-/// What happens to a running job whose name a new job wants.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Namesake {
-    /// It keeps running, and the new job is refused.
-    #[default]
-    Refuse,
-    /// It is stopped first.
-    Replace,
-}
 
 /// A name, session, task or lock from a caller's text.
 pub fn label(what: &'static str, text: &str) -> Result<Label, Error> {

@@ -13,12 +13,10 @@ use crate::screen::Emulation;
 use crate::verbs::resize;
 use crate::verbs::send::Sender;
 use crate::verbs::show;
+use outlive_api::request;
 use outlive_core::control::{Write, WriteId};
-use outlive_core::os_text::OsText;
 use outlive_core::{Input, JobId, Size, Spec, State};
-use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::ffi::OsStringExt;
 
 /// One attached terminal.
 pub struct Attach<'a> {
@@ -44,19 +42,19 @@ impl std::fmt::Debug for Attach<'_> {
 }
 
 impl<'a> Attach<'a> {
-    /// Attaches, and returns what to show first. The job's terminal gets the `size` of the user's
-    /// terminal.
+    /// Attaches, and returns what to show first. The job's terminal gets the size of the user's
+    /// terminal, if that is asked for.
     pub fn open(
         outlive: &'a Outlive,
         id: &JobId,
-        size: Option<Size>,
+        asked: request::Attach,
     ) -> Result<(Attach<'a>, Vec<u8>), Error> {
         // A terminal shows everything unredacted.
         if !outlive.shows_secrets() {
             return Err(Error::SecretsHidden);
         }
         let (job, spec, _) = show::read(outlive, id)?;
-        if let (Some(size), Input::Pty(_), false) = (size, spec.input, job.has_ended()) {
+        if let (Some(size), Input::Pty(_), false) = (asked.size, spec.input, job.has_ended()) {
             match resize::resize(outlive, id, size) {
                 // It ended just now, or lost its terminal: it can still be looked at.
                 Err(Error::Refused { .. } | Error::NotResizable(_)) | Ok(()) => {}
@@ -120,7 +118,7 @@ impl<'a> Attach<'a> {
         self.typed += 1;
         self.sender.write(Write {
             id: WriteId::parse(&format!("{}#{}", self.token, self.typed))?,
-            data: OsText(OsString::from_vec(bytes)),
+            data: bytes.into(),
             more: false,
             eof,
             tells_repeated: false,

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::verbs::run::{self, Run, Started};
+use outlive_core::os_text::OsText;
 use outlive_sys::lock;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -28,6 +29,6 @@ pub fn detach(outlive: &Outlive, log: &Path, mut asked: Run) -> Result<(Started,
     if kind.is_file() && lock::is_taken(&file).map_err(Error::io("cannot look at", &log))? {
         return Err(Error::LogTaken(log));
     }
-    asked.log = Some(log.clone());
+    asked.log = Some(OsText::from(&log));
     Ok((run::run(outlive, asked)?, log))
 }

@@ -2,7 +2,7 @@
 
 use crate::clock;
 use crate::error::Error;
-use crate::inbox::{Delivery, Inbox, Selection, WakeUp};
+use crate::inbox::{Ack, Delivery, Inbox, Selection, WakeUp};
 use crate::jobs::connection::Connection;
 use crate::jobs::descriptors;
 use crate::jobs::presence::{self, Presence};
@@ -17,6 +17,17 @@ use std::time::Duration;
 /// Takes the events that are due now, ready to be delivered: see [`Delivery`].
 pub fn take(inbox: &Inbox, selection: Selection) -> Result<Delivery, Error> {
     Ok(inbox.claim(selection)?.confirm())
+}
+
+/// Marks events as told. Returns the jobs and posts that could not be read, with a message for each.
+pub fn ack(inbox: &Inbox, asked: &Ack) -> Result<Vec<(JobId, String)>, Error> {
+    if !asked.events.is_empty() {
+        inbox.ack(&asked.events)?;
+    }
+    match asked.delivered {
+        true => inbox.ack_delivered(),
+        false => Ok(Vec::new()),
+    }
 }
 
 /// The first pause before retrying a job that is being started or cannot be read, since no notification

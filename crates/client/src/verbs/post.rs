@@ -8,30 +8,14 @@ use crate::inbox::pruned_posts::{self, Pruned};
 use crate::inbox::{self, EventId};
 use crate::moment;
 use crate::random;
-use outlive_api::event::EventKind;
+pub use outlive_api::request::NewPost;
 use outlive_core::layout::{self, GONE, NEW, PRIVATE, PostDir};
 use outlive_core::post::{self, Post};
-use outlive_core::{JobId, Label, links};
+use outlive_core::{JobId, links};
 use outlive_sys::file;
-use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-
-/// The work to post.
-#[derive(Clone, Debug)]
-pub struct NewPost {
-    /// Whose inbox.
-    pub session: Label,
-    /// The unit of work it belongs to.
-    pub task: Option<Label>,
-    /// The kind of the event.
-    pub kind: EventKind,
-    /// Everything about the result, so that it is complete by itself.
-    pub data: Value,
-    /// An id chosen by the caller. A second post with the same id is treated as a repetition.
-    pub id: Option<JobId>,
-}
 
 /// Whether the post existed before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,10 @@
 //! Starts a job.
 
 mod foreground;
-mod request;
 mod spec;
 
 pub use foreground::foreground;
-pub use request::{Command, Run};
+pub use outlive_api::request::{Command, Run};
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;

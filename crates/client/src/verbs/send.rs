@@ -9,30 +9,11 @@ use crate::jobs::connection::{Answer, PATIENCE};
 use crate::jobs::presence::{self, LookResult};
 use crate::random;
 use crate::screen::Emulation;
-use crate::screen::keys::Key;
 use crate::verbs::show;
+pub use outlive_api::request::Send;
 use outlive_core::control::{MAX_DATA, Reply, Request, Write, WriteId};
 use outlive_core::os_text::OsText;
 use outlive_core::{Input, JobId};
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
-
-/// What to write, in this order: text, keys, end of input.
-#[derive(Clone, Debug, Default)]
-pub struct Send {
-    /// The text, byte for byte.
-    pub text: Vec<u8>,
-    /// Marks the text as pasted, if the program asked for that.
-    pub paste: bool,
-    /// Press Enter after it.
-    pub enter: bool,
-    /// Then press these keys.
-    pub keys: Vec<Key>,
-    /// Then end the input.
-    pub eof: bool,
-    /// A second send with this id writes nothing.
-    pub id: Option<WriteId>,
-}
 
 /// Leaves room in an id for the number of a piece.
 pub const MAX_ID: usize = WriteId::MAX - 8;
@@ -59,7 +40,7 @@ pub struct Sent {
 pub fn send(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Sent, Error> {
     let bytes = resolve(outlive, id, what)?;
     let mut notes = doubts(outlive, id, &bytes)?;
-    let token = match &what.id {
+    let token = match &what.write_id {
         Some(token) => token.as_str().to_owned(),
         None => random::token()?,
     };
@@ -78,18 +59,18 @@ pub fn send(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Sent, Error> {
         };
         written.push(sender.write(Write {
             id: WriteId::parse(&name)?,
-            data: OsText(OsString::from_vec(piece.to_vec())),
+            data: OsText::from(piece.to_vec()),
             more: number < last,
             eof: what.eof && number == last,
             tells_repeated: true,
         })?);
     }
-    let repeated = match what.id {
+    let repeated = match what.write_id {
         // This id was generated for this send, so nobody has used it before.
         None => Some(false),
         Some(_) => all_repeated(&written),
     };
-    if let (Some(true), Some(write_id)) = (repeated, &what.id) {
+    if let (Some(true), Some(write_id)) = (repeated, &what.write_id) {
         notes.clear();
         notes.push(format!(
             "a write with the id \"{}\" was accepted before, so nothing was written now",
@@ -154,8 +135,13 @@ fn resolve(outlive: &Outlive, id: &JobId, what: &Send) -> Result<Vec<u8>, Error>
         .as_ref()
         .is_some_and(Emulation::application_cursor);
     let mut bytes = match bracketed {
-        true => [PASTE_BEGINS, &without(&what.text, PASTE_ENDS), PASTE_ENDS].concat(),
-        false => what.text.clone(),
+        true => [
+            PASTE_BEGINS,
+            &without(what.text.as_bytes(), PASTE_ENDS),
+            PASTE_ENDS,
+        ]
+        .concat(),
+        false => what.text.as_bytes().to_vec(),
     };
     if what.enter {
         // The Enter key sends a carriage return. The terminal turns it into a newline if needed.

@@ -4,28 +4,9 @@ use crate::error::Error;
 use crate::home::outlive::{Caller, Outlive};
 use crate::inbox::{Inbox, Receipt};
 use crate::verbs::list::{self, Filter, StateFilter};
-use crate::verbs::stop::{self, Stop};
+use crate::verbs::stop;
+pub use outlive_api::request::{EndSession, Running, Waiting};
 use outlive_core::JobId;
-
-/// What happens to waiting events.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Waiting {
-    /// They stay in the inbox.
-    #[default]
-    Keep,
-    /// It is dropped.
-    Drop,
-}
-
-/// What happens to jobs that still run.
-#[derive(Clone, Debug, Default)]
-pub enum Running {
-    /// They keep running, and their ends are told or dropped like other events.
-    #[default]
-    Leave,
-    /// They are stopped.
-    Stop(Stop),
-}
 
 /// The result of closing a session.
 #[derive(Clone, Debug)]
@@ -49,7 +30,7 @@ fn speaking_for(inbox: &Inbox) -> Outlive {
 }
 
 /// Closes a session.
-pub fn end(inbox: &Inbox, waiting: Waiting, running: &Running) -> Result<Ended, Error> {
+pub fn end(inbox: &Inbox, asked: &EndSession) -> Result<Ended, Error> {
     let home = inbox.outlive().home();
     let is_known = [home.session(inbox.session()), home.inbox(inbox.session())]
         .iter()
@@ -60,7 +41,7 @@ pub fn end(inbox: &Inbox, waiting: Waiting, running: &Running) -> Result<Ended, 
     let jobs = running_jobs(inbox)?;
     // Leave out the ends of jobs that are stopped now, since this answer tells them.
     let waited = inbox.waiting()?;
-    let (stopped, still_running, receipts) = match running {
+    let (stopped, still_running, receipts) = match &asked.running {
         Running::Leave => (Vec::new(), jobs, Vec::new()),
         Running::Stop(how) => {
             let stopped = stop::stop(&speaking_for(inbox), &jobs, how)?;
@@ -68,7 +49,7 @@ pub fn end(inbox: &Inbox, waiting: Waiting, running: &Running) -> Result<Ended, 
             (jobs, Vec::new(), receipts.collect())
         }
     };
-    let (dropped, kept) = match waiting {
+    let (dropped, kept) = match asked.waiting {
         Waiting::Keep => (0, waited),
         Waiting::Drop => {
             inbox.close()?;

@@ -11,7 +11,8 @@ use crate::jobs::presence::{self, LookResult, Presence};
 use crate::output::{Look, Output};
 use crate::redact::redact;
 use crate::view;
-use outlive_api::job::Job;
+use outlive_api::job::{Job, JobView};
+pub use outlive_api::request::Show;
 use outlive_core::{BootTime, Input, JobId, Spec, State};
 use std::io;
 use std::ops::Range;
@@ -20,6 +21,14 @@ use std::time::Duration;
 /// The job as it is now.
 pub fn show(outlive: &Outlive, id: &JobId) -> Result<Job, Error> {
     read(outlive, id).map(|(job, ..)| job)
+}
+
+/// The job as it is now, and the end of its output.
+pub fn view(outlive: &Outlive, id: &JobId, asked: Show) -> Result<JobView, Error> {
+    Ok(JobView {
+        job: show(outlive, id)?,
+        preview: preview(outlive, id, asked.preview_lines)?,
+    })
 }
 
 /// Notes, once the face has shown it, that the caller has seen how it ended. That does not count as

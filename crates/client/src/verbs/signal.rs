@@ -4,9 +4,9 @@ use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::jobs::connection::Answer;
 use crate::jobs::presence;
+pub use outlive_api::request::SendSignal;
 use outlive_core::JobId;
 use outlive_core::control::{Reply, Request};
-use outlive_core::signal::Signal;
 
 /// The result of sending a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,8 @@ pub struct Signaled {
 }
 
 /// Sends a signal to every process of a job.
-pub fn signal(outlive: &Outlive, id: &JobId, signal: Signal) -> Result<Signaled, Error> {
+pub fn signal(outlive: &Outlive, id: &JobId, asked: SendSignal) -> Result<Signaled, Error> {
+    let SendSignal { signal } = asked;
     let Some(mut connection) = presence::reach(outlive, id)? else {
         return Err(Error::Refused {
             id: id.clone(),

@@ -26,7 +26,7 @@ pub fn serve(
     let selection = Selection {
         // What it has just looked at itself need not be repeated at once.
         skip_shown: call.occasion == Occasion::PostToolUse,
-        limit: MAX_EVENTS_HOOK,
+        limit: Some(MAX_EVENTS_HOOK),
     };
     let delivery = match call.occasion {
         Occasion::Wait => wait(&inbox, selection, reader)?,

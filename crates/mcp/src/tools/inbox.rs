@@ -5,7 +5,7 @@ use crate::call::{Call, WaitResult, seconds};
 use crate::reply::{Refused, Reply};
 use outlive::api::event::Event;
 use outlive::defaults::MAX_EVENTS_TAKEN;
-use outlive::inbox::{Delivery, EventId, Selection};
+use outlive::inbox::{Ack, Delivery, EventId, Selection};
 use outlive::verbs::inbox::{self, Waiter};
 use outlive::{agree, clock};
 use schemars::JsonSchema;
@@ -52,10 +52,16 @@ interrupted while you act on it.";
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
         let inbox = &call.inbox;
         let acked = args.ack.iter().map(|text| EventId::parse(text));
-        let acked = acked
+        let events = acked
             .collect::<Result<Vec<EventId>, _>>()
             .map_err(outlive::Error::from)?;
-        let acked = inbox.ack(&acked);
+        let acked = inbox::ack(
+            inbox,
+            &Ack {
+                events,
+                delivered: false,
+            },
+        );
         let limit = seconds("wait_seconds", args.wait_seconds)?.unwrap_or(Duration::ZERO);
         let delivery = take(call, call.patience.within(Some(limit)))?;
         let more = delivery.more();
@@ -79,7 +85,7 @@ interrupted while you act on it.";
 fn take(call: &Call, limit: Duration) -> Result<Delivery, outlive::Error> {
     let inbox = &call.inbox;
     let selection = Selection {
-        limit: MAX_EVENTS_TAKEN,
+        limit: Some(MAX_EVENTS_TAKEN),
         ..Selection::default()
     };
     if limit.is_zero() {

@@ -6,6 +6,7 @@ use crate::call::{Call, seconds};
 use crate::identity;
 use crate::reply::{Refused, Reply, Said};
 use crate::words;
+use outlive::api::os_text::OsText;
 use outlive::inbox::Receipt;
 use outlive::verbs::run::{self, Started};
 use outlive::verbs::wait::{Until, WaitFor};
@@ -160,7 +161,7 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
         false => Namesake::Refuse,
     };
     run.lock = label("the lock", args.lock.as_deref())?;
-    run.cwd = args.cwd;
+    run.cwd = args.cwd.map(OsText::from);
     run.input = match (args.pty, args.stdin) {
         (true, _) => Input::Pty(Size::DEFAULT),
         (false, true) => Input::Pipe,

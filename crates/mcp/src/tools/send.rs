@@ -68,12 +68,12 @@ arrives once and whole. To see the effect call `log` (with `screen: true` for a 
         let write_id = call.id.as_deref();
         let write_id = write_id.map(|call_id| identity::write_id(&call.session, call_id));
         let what = send::Send {
-            text: text.into_bytes(),
+            text: text.into(),
             paste: false,
             enter: args.enter,
             keys,
             eof: args.eof,
-            id: write_id.transpose()?,
+            write_id: write_id.transpose()?,
         };
         let send::Sent { repeated, notes } = send::send(&call.outlive, &id, &what)?;
         let mut said = match repeated {

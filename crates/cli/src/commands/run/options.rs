@@ -5,10 +5,11 @@ use crate::context::{Context, label};
 use crate::exit::Failure;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, ValueEnum};
+use outlive::api::os_text::OsText;
 use outlive::verbs::run::{Command, Run};
 use outlive::{Input, JobId, Leftovers, Namesake, Notify, Pattern, Ready, Size, bound, count};
 use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -153,7 +154,7 @@ impl Options {
         };
         run.session = context.session(self.session.as_deref())?;
         run.task = label("the task", self.task.as_deref())?;
-        run.cwd = self.cwd;
+        run.cwd = self.cwd.map(OsText::from);
         run.input = match (self.pty, self.stdin) {
             (Some(size), _) => Input::Pty(size.unwrap_or(Size::DEFAULT)),
             (None, StdinArg::Pipe) => Input::Pipe,
@@ -208,11 +209,11 @@ fn kept_size(text: &str) -> Result<u64, String> {
     }
 }
 
-fn variable(text: OsString) -> Result<(OsString, OsString), Failure> {
+fn variable(text: OsString) -> Result<(OsText, OsText), Failure> {
     let bytes = text.as_bytes();
     match bytes.iter().position(|byte| *byte == b'=') {
         Some(place) if place > 0 => {
-            let part = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+            let part = |bytes: &[u8]| OsText::from(bytes.to_vec());
             Ok((part(&bytes[..place]), part(&bytes[place + 1..])))
         }
         _ => Err(outlive::Error::BadVariable(text.to_string_lossy().into_owned()).into()),

@@ -36,8 +36,8 @@ pub struct Specified {
 
 /// Completes a request. No other function reads the configuration for a start.
 pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
-    if let Some(refused) = asked.refused {
-        return Err(refused.into());
+    if let Some(refused) = asked.refused() {
+        return Err(refused.clone().into());
     }
     let config = outlive.config()?;
     let mut notes = Vec::new();
@@ -83,7 +83,7 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
         lock: asked.lock,
         doorbells,
         leftovers: asked.leftovers,
-        log: asked.log.map(OsText::from),
+        log: asked.log,
         keep_awake,
     };
     refuse_nul(&spec)?;
@@ -132,20 +132,17 @@ pub fn shell_hint(spec: &Spec, job: &Job) -> Option<String> {
 /// The arguments to execute, and the command as a person would write it.
 fn argv(asked: &Run, notes: &mut Vec<String>) -> Result<(Vec<OsText>, String), Error> {
     match &asked.command {
-        Command::Argv(argv) if argv.first().is_none_or(|name| name.is_empty()) => {
+        Command::Argv(argv) if argv.first().is_none_or(|name| name.as_bytes().is_empty()) => {
             Err(Error::NoCommand)
         }
         Command::Argv(argv) => {
-            let words: Vec<String> = argv
-                .iter()
-                .map(|argument| argument.to_string_lossy().into_owned())
-                .collect();
+            let words: Vec<String> = argv.iter().map(OsText::lossy).collect();
             let command = words
                 .iter()
                 .map(|word| quote(word))
                 .collect::<Vec<_>>()
                 .join(" ");
-            Ok((argv.iter().cloned().map(OsText).collect(), command))
+            Ok((argv.clone(), command))
         }
         Command::Shell(script) if script.trim().is_empty() => Err(Error::NoCommand),
         Command::Shell(script) => {
@@ -175,8 +172,8 @@ fn on_path(program: &str, asked: &Run) -> bool {
         .variables
         .iter()
         .rev()
-        .find(|(key, _)| key == "PATH")
-        .map(|(_, value)| value.clone());
+        .find(|(key, _)| key.as_bytes() == b"PATH")
+        .map(|(_, value)| value.0.clone());
     let path = given
         .or_else(|| env::var_os("PATH"))
         .unwrap_or_else(|| "/usr/local/bin:/bin:/usr/bin".into());
@@ -184,7 +181,8 @@ fn on_path(program: &str, asked: &Run) -> bool {
 }
 
 fn variables(asked: &Run) -> Result<Vec<(OsString, OsString)>, Error> {
-    for (key, value) in &asked.variables {
+    let mut variables: Vec<(OsString, OsString)> = Vec::new();
+    for (OsText(key), OsText(value)) in &asked.variables {
         if key.is_empty() || key.as_bytes().contains(&b'=') {
             return Err(Error::BadVariable(key.to_string_lossy().into_owned()));
         }
@@ -192,8 +190,8 @@ fn variables(asked: &Run) -> Result<Vec<(OsString, OsString)>, Error> {
         if has_nul(key) || has_nul(value) {
             return Err(Error::Nul(key.to_string_lossy().into_owned()));
         }
+        variables.push((key.clone(), value.clone()));
     }
-    let mut variables = asked.variables.clone();
     let is_given = |variables: &[(OsString, OsString)], key: &str| {
         variables.iter().any(|(given, _)| given == key)
     };
@@ -216,13 +214,13 @@ fn variables(asked: &Run) -> Result<Vec<(OsString, OsString)>, Error> {
     Ok(variables)
 }
 
-fn directory(asked: Option<PathBuf>) -> Result<PathBuf, Error> {
+fn directory(asked: Option<OsText>) -> Result<PathBuf, Error> {
     let here = || env::current_dir().map_err(Error::io("cannot tell the current directory", "."));
     match asked {
         None => here(),
         // Not checked here: the job's own attempt to enter it counts, and is recorded.
-        Some(path) if path.is_absolute() => Ok(path),
-        Some(path) => Ok(here()?.join(path)),
+        Some(path) if path.as_path().is_absolute() => Ok(path.0.into()),
+        Some(path) => Ok(here()?.join(path.as_path())),
     }
 }
 
@@ -305,11 +303,8 @@ mod tests {
                     [[doorbell]]\nname = \"mine\"\nkind = \"desktop\"\n";
         fs::write(world.path().join("config.toml"), text).unwrap();
         let outlive = Outlive::open_at(world.path()).unwrap();
-        let asked = Run {
-            watch: vec![Pattern::Text("x".to_owned())],
-            on_end: Some("date".to_owned()),
-            ..Run::shell("make")
-        };
+        let pattern = Pattern::Text("x".to_owned());
+        let asked = Run::shell("make").watch(pattern).on_end("date");
         let spec = specify(&outlive, asked).unwrap().spec;
         let watch = spec.watch.unwrap();
         assert_eq!((watch.spacing_ms, watch.strikes), (1000, 7));
@@ -328,11 +323,8 @@ mod tests {
         assert_eq!((plain.watch, plain.timeout_ms), (None, None));
         assert_eq!(plain.grace_ms, milliseconds(defaults::GRACE));
         assert_eq!(plain.max_output, Some(defaults::MAX_OUTPUT));
-        let asked = spec(Run {
-            timeout: Some(Duration::ZERO),
-            max_output: Some(0),
-            ..Run::shell("make")
-        });
+        let asked = Run::shell("make").timeout(Duration::ZERO).max_output(0);
+        let asked = spec(asked);
         assert_eq!((asked.timeout_ms, asked.max_output), (None, None));
     }
 

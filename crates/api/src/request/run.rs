@@ -1,94 +1,160 @@
-//! The request to start a job.
+//! `run`
 //!
-//! It contains only what the caller set. The verb fills in the rest from the user's configuration and
-//! the defaults (`run/spec.rs`), so every caller gets the same.
+//! A request contains only what the caller set. The verb fills in the rest from the user's configuration and the
+//! [defaults](crate::defaults), so every caller gets the same.
 
-use crate::error::Error;
-use crate::jobs::naming::Namesake;
-use outlive_core::label::BadLabel;
-use outlive_core::ready::{BadReady, Ready};
-use outlive_core::watch::Pattern;
-use outlive_core::{Input, JobId, Label, Leftovers, Notify, Size};
-use std::ffi::OsString;
-use std::path::PathBuf;
+use crate::id::JobId;
+use crate::input::Input;
+use crate::label::{BadLabel, Label};
+use crate::notify::{Leftovers, Notify};
+use crate::os_text::OsText;
+use crate::ready::{BadReady, Ready};
+use crate::terminal::Size;
+#[cfg(feature = "schema")]
+use crate::time::Millis;
+use crate::watch::Pattern;
+use serde::{Deserialize, Serialize, Serializer, ser};
 use std::time::Duration;
 
 /// What to run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Command {
     /// A program and its arguments.
-    Argv(Vec<OsString>),
+    Argv(Vec<OsText>),
     /// A string for a shell (bash, else sh).
     Shell(String),
 }
 
+/// What happens to a running job whose name a new job wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Namesake {
+    /// It keeps running, and the new job is refused.
+    #[default]
+    Refuse,
+    /// It is stopped first.
+    Replace,
+}
+
 /// A request to start a job.
 ///
-/// What is not set is filled in from the user's configuration and from the [defaults](crate::defaults).
-#[derive(Clone, Debug)]
+/// What is not set is filled in from the configuration of the user that it runs as, and from the defaults.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Run {
     /// What to run.
     pub command: Command,
     /// An id chosen by the caller: a second start with it is refused. Without one, an id is made.
+    #[serde(default)]
     pub id: Option<JobId>,
     /// A name to find it by.
+    #[serde(default)]
     pub name: Option<Label>,
     /// What to do if a running job of this session has that name.
+    #[serde(default)]
     pub namesake: Namesake,
     /// Who asks: whose inbox gets its events.
+    #[serde(default)]
     pub session: Option<Label>,
     /// The unit of work it belongs to.
+    #[serde(default)]
     pub task: Option<Label>,
     /// The directory to run it in; without one, that of this process.
-    pub cwd: Option<PathBuf>,
+    #[serde(default)]
+    pub cwd: Option<OsText>,
     /// What it reads from.
+    #[serde(default)]
     pub input: Input,
     /// Set the variables that switch off colours, pagers and questions, unless they are given.
+    #[serde(default)]
     pub plain: bool,
     /// Added to the environment, which is inherited.
-    pub variables: Vec<(OsString, OsString)>,
+    #[serde(default)]
+    pub variables: Vec<(OsText, OsText)>,
     /// Stop it after this long; never if `None` or zero.
+    #[serde(default, rename = "timeout_ms", with = "crate::time::optional_ms")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Millis>"))]
     pub timeout: Option<Duration>,
     /// The time from TERM to KILL when it is stopped.
+    #[serde(default, rename = "grace_ms", with = "crate::time::optional_ms")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Millis>"))]
     pub grace: Option<Duration>,
     /// How many bytes of the output are kept; 0 for all of it.
+    #[serde(default)]
     pub max_output: Option<u64>,
     /// For which ends its session is told.
+    #[serde(default)]
     pub notify: Notify,
     /// Report lines of the output that match, while it runs.
+    #[serde(default)]
     pub watch: Vec<Pattern>,
     /// Stop watching after this many matches.
+    #[serde(default)]
     pub watch_limit: Option<u64>,
     /// The sign by which it is ready.
+    #[serde(default)]
     pub ready: Option<Ready>,
     /// Report a silence of this length.
+    #[serde(default, rename = "quiet_after_ms", with = "crate::time::optional_ms")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Millis>"))]
     pub quiet_after: Option<Duration>,
     /// Only one job at a time has this lock.
+    #[serde(default)]
     pub lock: Option<Label>,
     /// If the session runs this command in this directory already, return that job instead.
+    #[serde(default)]
     pub unless_running: bool,
     /// Run this with a shell once it has ended, before the doorbells that the user has configured.
+    #[serde(default)]
     pub on_end: Option<String>,
     /// What becomes of processes that outlive the command.
+    #[serde(default)]
     pub leftovers: Leftovers,
     /// A file that the output is also appended to.
-    pub log: Option<PathBuf>,
+    #[serde(default)]
+    pub log: Option<OsText>,
     /// Keep the machine awake while it runs.
+    #[serde(default)]
     pub keep_awake: bool,
     /// A text that a setter was given and that cannot be used: the start is refused with it.
-    pub(super) refused: Option<Refused>,
+    #[serde(
+        skip_deserializing,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "refuse"
+    )]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    refused: Option<BadSetting>,
 }
 
 /// A name, session, task, lock or sign that cannot be used.
-#[derive(Clone, Debug)]
-pub(super) enum Refused {
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadSetting {
+    /// A name, session, task or lock.
+    #[error("{what} {text:?} cannot be used: {reason}")]
     Label {
+        /// Which of them.
         what: &'static str,
+        /// The text.
         text: String,
+        /// Why it was refused.
         reason: BadLabel,
     },
+    /// A sign of readiness.
+    #[error(transparent)]
     Ready(BadReady),
+}
+
+/// A request with a text that cannot be used must not lose it on its way.
+fn refuse<S: Serializer>(refused: &Option<BadSetting>, to: S) -> Result<S::Ok, S::Error> {
+    match refused {
+        Some(refused) => Err(ser::Error::custom(refused)),
+        None => to.serialize_none(),
+    }
 }
 
 impl Run {
@@ -124,7 +190,7 @@ impl Run {
     }
 
     /// A program and its arguments.
-    pub fn argv<S: Into<OsString>>(argv: impl IntoIterator<Item = S>) -> Run {
+    pub fn argv<S: Into<OsText>>(argv: impl IntoIterator<Item = S>) -> Run {
         Run::new(Command::Argv(argv.into_iter().map(Into::into).collect()))
     }
 
@@ -166,21 +232,21 @@ impl Run {
     pub fn ready(mut self, sign: &str) -> Run {
         match Ready::parse(sign) {
             Ok(ready) => self.ready = Some(ready),
-            Err(reason) => self.refused = Some(Refused::Ready(reason)),
+            Err(reason) => self.refused = Some(BadSetting::Ready(reason)),
         }
         self
     }
 
     /// The directory to run it in.
     #[must_use]
-    pub fn cwd(mut self, directory: impl Into<PathBuf>) -> Run {
+    pub fn cwd(mut self, directory: impl Into<OsText>) -> Run {
         self.cwd = Some(directory.into());
         self
     }
 
     /// Adds a variable to its environment.
     #[must_use]
-    pub fn env(mut self, key: impl Into<OsString>, value: impl Into<OsString>) -> Run {
+    pub fn env(mut self, key: impl Into<OsText>, value: impl Into<OsText>) -> Run {
         self.variables.push((key.into(), value.into()));
         self
     }
@@ -261,26 +327,22 @@ impl Run {
         self
     }
 
+    /// The text of a setter that cannot be used, if there is one: the start is refused with it.
+    pub fn refused(&self) -> Option<&BadSetting> {
+        self.refused.as_ref()
+    }
+
     fn label(&mut self, what: &'static str, text: &str) -> Option<Label> {
         match Label::parse(text) {
             Ok(label) => Some(label),
             Err(reason) => {
-                self.refused = Some(Refused::Label {
+                self.refused = Some(BadSetting::Label {
                     what,
                     text: text.to_owned(),
                     reason,
                 });
                 None
             }
-        }
-    }
-}
-
-impl From<Refused> for Error {
-    fn from(refused: Refused) -> Error {
-        match refused {
-            Refused::Label { what, text, reason } => Error::BadLabel { what, text, reason },
-            Refused::Ready(reason) => Error::BadReady(reason),
         }
     }
 }

@@ -1,13 +1,19 @@
 //! Keys by name: `Enter`, `C-c`, `Up`, `F5`, `M-x`.
 
-/// A key that can be pressed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use serde::{Deserialize, Serialize};
+
+/// A key that can be pressed. In JSON it is its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Key {
+    /// As the caller wrote it.
+    name: String,
     bytes: Vec<u8>,
     /// What it sends to a program that asked for application cursor keys.
     application: Option<Vec<u8>>,
 }
 
+/// A text that is no [`Key`].
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
     "{0:?} is not a key; write C-c, M-x, Enter, Tab, S-Tab, Esc, Space, Backspace, Delete, Insert, Up, Down, Left, Right, Home, End, PageUp, PageDown, F1 to F12, or one character"
@@ -15,18 +21,24 @@ pub struct Key {
 pub struct BadKey(String);
 
 impl Key {
+    /// Reads the name of a key.
     pub fn parse(text: &str) -> Result<Key, BadKey> {
         // Allow Meta only once: no real key has more, and outside text could repeat it without end.
         let meta = text.strip_prefix("M-").or_else(|| text.strip_prefix("A-"));
         let key = pressed(meta.unwrap_or(text)).ok_or_else(|| BadKey(text.to_owned()))?;
-        Ok(match meta {
+        let key = match meta {
             Some(_) => Key::plain([b"\x1b", key.bytes.as_slice()].concat()),
             None => key,
+        };
+        Ok(Key {
+            name: text.to_owned(),
+            ..key
         })
     }
 
     fn plain(bytes: Vec<u8>) -> Key {
         Key {
+            name: String::new(),
             bytes,
             application: None,
         }
@@ -38,6 +50,33 @@ impl Key {
             (Some(bytes), true) => bytes,
             _ => &self.bytes,
         }
+    }
+}
+
+impl From<Key> for String {
+    fn from(key: Key) -> String {
+        key.name
+    }
+}
+
+impl TryFrom<String> for Key {
+    type Error = BadKey;
+    fn try_from(text: String) -> Result<Key, BadKey> {
+        Key::parse(&text)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Key {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Key".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "description": "The name of a key: C-c, M-x, Enter, Tab, Esc, Up, F5, or one character",
+        })
     }
 }
 
@@ -72,6 +111,7 @@ fn named(name: &str) -> Option<Key> {
     let plain = |bytes: &str| Some(Key::plain(bytes.as_bytes().to_vec()));
     let cursor = |letter: char| {
         Some(Key {
+            name: String::new(),
             bytes: format!("\x1b[{letter}").into_bytes(),
             application: Some(format!("\x1bO{letter}").into_bytes()),
         })

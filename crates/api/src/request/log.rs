@@ -1,0 +1,95 @@
+//! `log`
+
+use crate::defaults::LOG_LINES;
+use crate::log::Cursor;
+#[cfg(feature = "schema")]
+use crate::time::Millis;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// How to read an output.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    /// The part to read.
+    pub part: Part,
+    /// The form of the reply.
+    pub form: LogForm,
+}
+
+/// The form in which an output is read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum LogForm {
+    /// One text. The reply is a `LogPage`.
+    Page {
+        /// At most this many bytes: the beginning and the end of the part. `None` for as much as is possible.
+        #[serde(default)]
+        budget: Option<u64>,
+    },
+    /// Line by line. The reply has a `LogLine` for each.
+    Lines {
+        /// Only lines that match this regular expression.
+        #[serde(default)]
+        matching: Option<String>,
+        /// Of those, only so many of the last ones.
+        #[serde(default)]
+        last: Option<u64>,
+    },
+    /// Piece by piece. The reply has a `LogPiece` for each.
+    Pieces {
+        /// Also what the job writes from now on, until it ends.
+        #[serde(default)]
+        follow: bool,
+    },
+    /// The screen of the job's terminal, whatever the part. The reply is a `Screen`.
+    Screen,
+}
+
+impl Default for LogForm {
+    fn default() -> LogForm {
+        LogForm::Page { budget: None }
+    }
+}
+
+/// The part to read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// The last so many lines.
+    LastLines(u64),
+    /// This many lines, starting with this one (numbered from 1).
+    Lines {
+        /// The number of the first line.
+        from: u64,
+        /// How many lines.
+        count: u64,
+    },
+    /// These bytes.
+    Bytes {
+        /// The offset of the first byte.
+        from: u64,
+        /// The offset after the last byte; up to the end if `None`.
+        to: Option<u64>,
+    },
+    /// What was written since an earlier look.
+    After(Cursor),
+    /// What was written in the last `since`, to the second; of that, the last lines.
+    Since {
+        /// How long ago.
+        #[serde(rename = "age_ms", with = "crate::time::ms")]
+        #[cfg_attr(feature = "schema", schemars(with = "Millis"))]
+        age: Duration,
+        /// How many lines at most.
+        lines: Option<u64>,
+    },
+}
+
+impl Default for Part {
+    fn default() -> Part {
+        Part::LastLines(LOG_LINES)
+    }
+}

@@ -1,0 +1,338 @@
+//! Every request reads back as it was written, has its defaults, and refuses what it does not know.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use outlive_api::event::EventKind;
+use outlive_api::event_id::EventId;
+use outlive_api::id::JobId;
+use outlive_api::input::{Input, WriteId};
+use outlive_api::key::Key;
+use outlive_api::label::Label;
+use outlive_api::log::Cursor;
+use outlive_api::notify::{Leftovers, Notify};
+use outlive_api::os_text::OsText;
+use outlive_api::request::{
+    Ack, Attach, Command, EndSession, Filter, ForJob, ForJobs, ForSession, Log, LogForm, Namesake,
+    NewPost, Part, Prune, Run, Running, Selection, Send, SendSignal, Show, StateFilter, Stop, Take,
+    Until, Wait, WaitFor, Waiting,
+};
+use outlive_api::schemas;
+use outlive_api::signal::Signal;
+use outlive_api::terminal::Size;
+use outlive_api::watch::Pattern;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::fmt::Debug;
+use std::time::Duration;
+
+fn job() -> JobId {
+    JobId::parse("job").unwrap()
+}
+
+fn label(text: &str) -> Label {
+    Label::parse(text).unwrap()
+}
+
+fn for_job<R>(request: R) -> ForJob<R> {
+    ForJob {
+        job: job(),
+        request,
+    }
+}
+
+fn for_jobs<R>(request: R) -> ForJobs<R> {
+    ForJobs {
+        jobs: vec![job(), JobId::parse("job2").unwrap()],
+        request,
+    }
+}
+
+fn for_session<R>(request: R) -> ForSession<R> {
+    ForSession {
+        session: label("s"),
+        request,
+    }
+}
+
+const fn ms(ms: u64) -> Option<Duration> {
+    Some(Duration::from_millis(ms))
+}
+
+/// A run with every field set.
+fn run() -> Run {
+    let mut run = Run::argv(["make", "-j8"])
+        .name("build")
+        .session("s")
+        .task("t")
+        .lock("gpu")
+        .ready("port:8080")
+        .cwd("/src")
+        .env("KEY", vec![b'v', 0xff])
+        .pty()
+        .timeout(Duration::from_millis(1500))
+        .grace(Duration::from_secs(3))
+        .max_output(1 << 20)
+        .notify(Notify::Failure)
+        .watch(Pattern::NotRegex("^DEBUG".to_owned()))
+        .quiet_after(Duration::from_secs(60))
+        .unless_running()
+        .replacing()
+        .on_end("true");
+    run.id = Some(job());
+    run.plain = true;
+    run.watch_limit = Some(7);
+    run.leftovers = Leftovers::Stop;
+    run.log = Some(OsText::from(vec![b'/', 0xfe]));
+    run.keep_awake = true;
+    run
+}
+
+/// Checks one request: it reads back, its JSON sets every field of its schema, and unknown keys are refused.
+fn check<T>(name: &str, full: &T, minimal: (Value, T))
+where
+    T: Serialize + DeserializeOwned + PartialEq + Debug,
+{
+    let written = serde_json::to_value(full).unwrap();
+    let read: T = serde_json::from_value(written.clone()).unwrap();
+    assert_eq!(&read, full, "{name} reads back");
+    let text = serde_json::to_string(full).unwrap();
+    assert_eq!(&serde_json::from_str::<T>(&text).unwrap(), full, "{name}");
+
+    let all = schemas::requests();
+    let schema = &all.iter().find(|named| named.name == name).unwrap().schema;
+    for (key, property) in schema["properties"].as_object().unwrap() {
+        let value = written.get(key).unwrap_or(&Value::Null);
+        assert_ne!(value, &Value::Null, "{name}: {key} is not set: {property}");
+        assert_ne!(Some(value), property.get("default"), "{name}: {key}");
+    }
+    for key in written.as_object().unwrap().keys() {
+        assert!(schema["properties"].get(key).is_some(), "{name}: {key}");
+    }
+
+    let (json, defaults) = minimal;
+    let read: T = serde_json::from_value(json).unwrap();
+    assert_eq!(read, defaults, "{name} has defaults");
+
+    let mut unknown = written;
+    unknown["unknown"] = json!(1);
+    let refused = serde_json::from_value::<T>(unknown).unwrap_err();
+    assert!(refused.to_string().contains("unknown"), "{name}: {refused}");
+}
+
+#[test]
+fn requests_without_ids_read_back() {
+    check(
+        "run_request",
+        &run(),
+        (json!({"command": {"shell": "make"}}), Run::shell("make")),
+    );
+    let filter = Filter {
+        session: Some(label("s")),
+        task: Some(label("t")),
+        state: StateFilter::Ended,
+        limit: 3,
+    };
+    check("list_request", &filter, (json!({}), Filter::default()));
+    let prune = Prune {
+        older_than: ms(1),
+        keep: Some(2),
+        max_size: Some(3),
+        all: true,
+        force: true,
+    };
+    check("prune_request", &prune, (json!({}), Prune::default()));
+    let post = NewPost {
+        session: label("s"),
+        task: Some(label("t")),
+        kind: EventKind::Ended,
+        data: json!({"goal": "g"}),
+        id: Some(job()),
+    };
+    let minimal = NewPost {
+        session: label("s"),
+        task: None,
+        kind: EventKind::Delegation,
+        data: json!({}),
+        id: None,
+    };
+    check(
+        "post_request",
+        &post,
+        (json!({"session": "s", "data": {}}), minimal),
+    );
+}
+
+#[test]
+fn requests_about_one_job_read_back() {
+    let minimal = || json!({"job": "job"});
+    let show = Show { preview_lines: 3 };
+    let defaults = for_job(Show::default());
+    check("show_request", &for_job(show), (minimal(), defaults));
+    let log = Log {
+        part: Part::Since {
+            age: Duration::from_secs(5),
+            lines: Some(7),
+        },
+        form: LogForm::Lines {
+            matching: Some("error".to_owned()),
+            last: Some(3),
+        },
+    };
+    let defaults = for_job(Log::default());
+    check("log_request", &for_job(log), (minimal(), defaults));
+    let signal = for_job(SendSignal {
+        signal: Signal::HUP,
+    });
+    let term = for_job(SendSignal {
+        signal: Signal::TERM,
+    });
+    check(
+        "signal_request",
+        &signal,
+        (json!({"job": "job", "signal": "TERM"}), term),
+    );
+    let send = Send {
+        text: vec![b'a', 0xff].into(),
+        paste: true,
+        enter: true,
+        keys: vec![Key::parse("C-c").unwrap(), Key::parse("up").unwrap()],
+        eof: true,
+        write_id: Some(WriteId::parse("w").unwrap()),
+    };
+    let defaults = for_job(Send::default());
+    check("send_request", &for_job(send), (minimal(), defaults));
+    let size = Size { rows: 24, cols: 80 };
+    let minimal_size = json!({"job": "job", "rows": 24, "cols": 80});
+    check(
+        "resize_request",
+        &for_job(size),
+        (minimal_size, for_job(size)),
+    );
+    let attach = Attach { size: Some(size) };
+    let defaults = for_job(Attach::default());
+    check("attach_request", &for_job(attach), (minimal(), defaults));
+}
+
+#[test]
+fn requests_about_several_jobs_read_back() {
+    let minimal = || json!({"jobs": ["job", "job2"]});
+    let wait = Wait {
+        what: WaitFor::Ready,
+        until: Until::Any,
+        timeout: ms(1500),
+    };
+    let defaults = for_jobs(Wait::default());
+    check("wait_request", &for_jobs(wait), (minimal(), defaults));
+    let stop = Stop {
+        grace: ms(1),
+        detail: Some("test".to_owned()),
+    };
+    let defaults = for_jobs(Stop::default());
+    check("stop_request", &for_jobs(stop), (minimal(), defaults));
+}
+
+#[test]
+fn requests_about_a_session_read_back() {
+    let minimal = || json!({"session": "s"});
+    let take = Take {
+        selection: Selection {
+            skip_shown: true,
+            limit: Some(3),
+        },
+        timeout: ms(1),
+    };
+    let defaults = for_session(Take::default());
+    check("inbox_request", &for_session(take), (minimal(), defaults));
+    let ack = Ack {
+        events: vec![EventId::parse("job:7.k3f9x2").unwrap()],
+        delivered: true,
+    };
+    let defaults = for_session(Ack::default());
+    check("ack_request", &for_session(ack), (minimal(), defaults));
+    let end = EndSession {
+        waiting: Waiting::Drop,
+        running: Running::Stop(Stop {
+            grace: ms(1),
+            detail: Some("over".to_owned()),
+        }),
+    };
+    let defaults = for_session(EndSession::default());
+    check(
+        "session_end_request",
+        &for_session(end),
+        (minimal(), defaults),
+    );
+}
+
+/// The schemas say which requests there are, and each is checked above.
+#[test]
+fn every_request_is_checked() {
+    let source = include_str!("requests.rs");
+    for named in schemas::requests() {
+        let name = format!("\"{}\"", named.name);
+        assert!(source.contains(&name), "{name} is not checked");
+    }
+}
+
+#[test]
+fn every_part_and_form_of_a_log_reads_back() {
+    let parts = [
+        Part::LastLines(1),
+        Part::Lines { from: 1, count: 2 },
+        Part::Bytes {
+            from: 1,
+            to: Some(2),
+        },
+        Part::After(Cursor(9)),
+        Part::Since {
+            age: Duration::from_millis(1),
+            lines: None,
+        },
+    ];
+    let forms = [
+        LogForm::Page { budget: Some(9) },
+        LogForm::Lines {
+            matching: None,
+            last: None,
+        },
+        LogForm::Pieces { follow: true },
+        LogForm::Screen,
+    ];
+    for part in parts {
+        for form in &forms {
+            let log = for_job(Log {
+                part: part.clone(),
+                form: form.clone(),
+            });
+            let written = serde_json::to_value(&log).unwrap();
+            assert_eq!(serde_json::from_value::<ForJob<Log>>(written).unwrap(), log);
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_input_and_command_reads_back() {
+    let commands = [
+        Command::Shell("a | b".to_owned()),
+        Command::Argv(vec!["a".into(), vec![0xff].into()]),
+    ];
+    for command in commands {
+        for input in [Input::Null, Input::Pipe, Input::Pty(Size::DEFAULT)] {
+            for namesake in [Namesake::Refuse, Namesake::Replace] {
+                let mut run = Run::new(command.clone()).input(input);
+                run.namesake = namesake;
+                let written = serde_json::to_string(&run).unwrap();
+                assert_eq!(serde_json::from_str::<Run>(&written).unwrap(), run);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_with_a_text_that_cannot_be_used_is_not_written() {
+    let run = Run::shell("make").name("");
+    let error = serde_json::to_string(&run).unwrap_err().to_string();
+    assert_eq!(error, run.refused().unwrap().to_string());
+    assert_eq!(error, "the name \"\" cannot be used: it is empty");
+}
