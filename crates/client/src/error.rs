@@ -17,115 +17,186 @@ use std::path::{Path, PathBuf};
 
 /// Why a verb failed. The message of each says what it is about.
 #[derive(Debug, thiserror::Error)]
-#[expect(
-    missing_docs,
-    reason = "the message documents each variant and its fields"
-)]
 #[non_exhaustive]
 pub enum Error {
+    /// No job has this id or name.
     #[error("no job {0:?}")]
     NoSuchJob(String),
+    /// A caller without a session asked for a name that only a job of a session has.
     #[error("no job {name:?} outside a session; a session has one: {}", show_ids(.candidates))]
     NamedElsewhere {
+        /// The name that was asked for.
         name: String,
+        /// The jobs of sessions that have the name.
         candidates: Vec<JobId>,
     },
+    /// The session has no event with this id.
     #[error("no event {0:?} of this session")]
     NoSuchEvent(String),
+    /// This session has neither jobs nor events in this home.
     #[error("no session {0:?} has jobs or events here")]
     NoSuchSession(String),
+    /// The request needs a session, and none is known.
     #[error("no session is known here")]
     NoSession,
+    /// The text is not the id of an event.
     #[error(transparent)]
     BadEventId(#[from] BadEventId),
+    /// The text is the beginning of several ids.
     #[error("{text:?} is the beginning of several ids: {}", show_ids(.candidates))]
     Ambiguous {
+        /// The text that was asked for.
         text: String,
+        /// The jobs whose ids begin with it.
         candidates: Vec<JobId>,
     },
+    /// Another job has the id that was asked for.
     #[error("the id {} is taken by a job that is {}", .0.id, describe(.0))]
     IdTaken(Box<Job>),
+    /// Another job has the name that was asked for.
     #[error("the name {} is taken by job {}, which is {}", .0.name.as_ref().map_or("", |name| name.as_str()), .0.id, describe(.0))]
     NameTaken(Box<Job>),
+    /// The post cannot be read or is too large.
     #[error("{}: {reason}", .path.display())]
-    BadPost { path: PathBuf, reason: String },
+    BadPost {
+        /// The file with the post.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The id was asked for a job, but a posted event has it.
     #[error("the id {0} belongs to a posted event")]
     IdOfPost(JobId),
+    /// The id was asked for a posted event, but a job has it.
     #[error("the id {0} belongs to a job")]
     PostIdTaken(JobId),
+    /// An event with this id was already posted to another session.
     #[error("the id {0} was already posted to another session")]
     PostOfOther(JobId),
+    /// The text is not a valid id.
     #[error(transparent)]
     BadId(#[from] BadId),
+    /// A text cannot be used as a label, such as the name of a job or of a session.
     #[error("{what} {text:?} cannot be used: {reason}")]
     BadLabel {
+        /// What the label is for.
         what: &'static str,
+        /// The text.
         text: String,
+        /// Why the text cannot be used.
         reason: outlive_core::label::BadLabel,
     },
+    /// The job was started without what it would need for this to happen.
     #[error("job {id} was started without {}, so there is nothing to wait for", missing(*.what))]
-    NeverComes { id: JobId, what: WaitFor },
+    NeverComes {
+        /// The job.
+        id: JobId,
+        /// What cannot happen.
+        what: WaitFor,
+    },
+    /// The text is not a valid regular expression.
     #[error("{pattern:?} is not a valid regular expression: {reason}")]
-    BadPattern { pattern: String, reason: String },
+    BadPattern {
+        /// The text.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The sign of readiness is not valid.
     #[error(transparent)]
     BadReady(#[from] outlive_core::ready::BadReady),
+    /// The request names no command.
     #[error("no command was given")]
     NoCommand,
+    /// A command, a directory or a variable contains a NUL byte.
     #[error("{0:?} contains a NUL byte, which a command, directory or variable must not")]
     Nul(String),
+    /// The text does not have the form KEY=VALUE.
     #[error("{0:?} is not KEY=VALUE")]
     BadVariable(String),
+    /// No directory for the home was found.
     #[error("cannot find a directory for jobs")]
     NoHome,
+    /// The home belongs to another user.
     #[error("the home {} belongs to another user", .0.display())]
     ForeignHome(PathBuf),
+    /// Other users can write to the home.
     #[error("other users can write to the home {}", .0.display())]
     OpenHome(PathBuf),
+    /// The home is a symbolic link that belongs to another user.
     #[error("the home {} is a symbolic link of another user", .0.display())]
     PlantedHome(PathBuf),
+    /// The program `outlive-keeper` was not found beside this path or on the PATH.
     #[error("outlive-keeper was not found beside {} or on PATH; install both programs together, or set OUTLIVE_KEEPER", .0.display())]
     NoKeeper(PathBuf),
+    /// A keeper was started for the job and ended without a report.
     #[error("the keeper of job {0} ended without a report")]
     KeeperFailed(JobId),
+    /// The keeper of the job does not answer.
     #[error("the keeper of job {0} does not answer; it may be suspended")]
     NoAnswer(JobId),
+    /// The job may run on another host, so it cannot be reached from here.
     #[error("job {id} is {reason}")]
     Unreachable {
+        /// The job.
         id: JobId,
+        /// Why it cannot be reached.
         reason: String,
+        /// The host that the job was started on.
         host: String,
     },
+    /// The job cannot do what was asked.
     #[error("job {id}: {reason}")]
-    Refused { id: JobId, reason: String },
+    Refused {
+        /// The job.
+        id: JobId,
+        /// Why it cannot.
+        reason: String,
+    },
+    /// A screen was asked for, but the job has no terminal.
     #[error("job {0} has no terminal, so it has no screen")]
     NoTerminal(JobId),
+    /// A new size was asked for, but the job has no terminal.
     #[error("job {0} has no terminal to resize")]
     NotResizable(JobId),
+    /// Input was sent to a job that has none.
     #[error("job {0} reads from nothing")]
     ReadsNothing(JobId),
+    /// Keys were sent to a job whose input is a pipe.
     #[error("the input of job {0} is a pipe, which has no keys")]
     NoKeys(JobId),
+    /// The id of a write is not valid.
     #[error(transparent)]
     BadWriteId(#[from] BadWriteId),
     /// Read it as text, or call [`crate::Outlive::showing_secrets`] first.
     #[error("the exact output may contain secrets, which are hidden here")]
     SecretsHidden,
+    /// Events were acknowledged or dropped for a caller that may only look at them.
     #[error("a caller that only looks cannot acknowledge or drop events")]
     OnlyLooking,
+    /// The file cannot be used as a log.
     #[error("{} cannot be used as a log", .0.display())]
     NotALog(PathBuf),
+    /// Another job writes to this log.
     #[error("another job writes to {}", .0.display())]
     LogTaken(PathBuf),
+    /// The configuration is not valid.
     #[error(transparent)]
     Config(#[from] BadConfig),
+    /// A file of a job cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// The journal of a job cannot be opened or written.
     #[error(transparent)]
     Journal(#[from] journal::WriterError),
+    /// A system call failed.
     #[error("{what} {}: {source}", .path.display())]
     Io {
+        /// What failed, for example "cannot read".
         what: &'static str,
+        /// The file or directory.
         path: PathBuf,
+        /// The error of the system.
         source: io::Error,
     },
 }

@@ -5,13 +5,17 @@ use outlive_sys::hook;
 /// A step of a launcher.
 #[derive(Clone, Copy, Debug)]
 pub enum Hook {
+    /// The job's directory exists under a temporary name.
     DirectoryMade,
+    /// The job's links exist.
     Linked,
+    /// The job's directory has its final name.
     Named,
     /// The id was taken; the links that it made still exist.
     Refused,
-    /// It has restored missing links.
+    /// It has restored links that were missing.
     Relinked,
+    /// The keeper's process is started, and has not reported yet.
     KeeperSpawned,
 }
 
@@ -30,6 +34,7 @@ pub enum ConsumerHook {
     Confirming,
     /// The events are delivered but not acked.
     Delivered,
+    /// The events are acked.
     Acked,
     /// It has read the spec of a job, but not the journal.
     SpecRead,
@@ -48,7 +53,7 @@ pub enum PrunerHook {
     Unlinked,
     /// The job's directory is renamed.
     Renamed,
-    /// It has found a dangling link.
+    /// It has found a dangling link and has not removed it.
     LinkLeadsNowhere,
     /// It has removed that link.
     LinkRemoved,
@@ -57,8 +62,11 @@ pub enum PrunerHook {
 /// A step of a poster.
 #[derive(Clone, Copy, Debug)]
 pub enum PosterHook {
+    /// The post is written under a temporary name.
     Written,
+    /// The post has its final name, or was refused.
     Named,
+    /// The post is linked into the inbox.
     Linked,
 }
 

@@ -53,15 +53,14 @@ use table::RULES;
 /// What a marker starts with; the kind and a `]` follow.
 const MARKER: &str = "[redacted:";
 
-/// How often a line is gone over until nothing more is found in it. Text next to
-/// a marker can look like a value only once the marker stands there; a second
-/// pass has always settled it.
+/// A line is searched at most this often, until nothing more is found. Text beside a marker can look like a value only
+/// once the marker is there. A second pass has always been enough.
 const MAX_PASSES: usize = 8;
 
-/// Replaces every secret found in `text`; borrowed when there is none.
+/// Replaces every secret found in `text`. Borrowed if there is none.
 ///
-/// `text` is to consist of whole lines. Where it is one piece of a stream, use a
-/// [`Redactor`], which knows that the piece before ended inside a private key.
+/// `text` should consist of whole lines. If it is a part of a stream, use a [`Redactor`], which knows whether the part
+/// before ended inside a private key.
 #[must_use]
 pub fn redact(text: &str) -> Cow<'_, str> {
     Redactor::default().redact(text)
@@ -75,7 +74,7 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// For what comes after these lines: a private key that they leave open goes on there.
+    /// A redactor for the text after these lines. If they end inside a private key, it knows that.
     pub fn after(before: &str) -> Redactor {
         let mut redactor = Redactor::default();
         redactor.redact(before);
@@ -175,9 +174,9 @@ fn redact_line(line: &str) -> (Option<String>, Notes) {
     (redacted, notes)
 }
 
-/// Whether this place is inside a marker of ours, whose kind may be a name too.
+/// Whether this position is inside a marker, whose kind could be taken for a name.
 fn is_in_marker(line: &str, at: usize) -> bool {
-    /// No marker is longer.
+    /// At least the length of the longest marker.
     const FAR: usize = 64;
     let before = &line.as_bytes()[at.saturating_sub(FAR)..at];
     let start = memrchr(b'[', before);
@@ -191,7 +190,8 @@ fn find_spans(line: &str, notes: &mut Notes) -> Vec<Span> {
     let mut patterns: u128 = 0;
     let mut has_key_line = false;
     let mut names_from = 0;
-    // What each rule has looked at. A prefix within it is not looked at, which would take quadratic time.
+    // What each rule has searched. A prefix within that range is skipped, because searching there again would take
+    // quadratic time.
     let mut looked = [(0, 0); RULES.len()];
     Keywords::get().each_in(line, |target, at| match target {
         Target::Token(rule) if looked[rule].0 < at.start && at.start < looked[rule].1 => {}
@@ -214,8 +214,8 @@ fn find_spans(line: &str, notes: &mut Notes) -> Vec<Span> {
     spans
 }
 
-/// Joins spans that overlap. Of two that cover the same text the one with a kept
-/// prefix, then the one found last, names the kind: shapes say more than names.
+/// Joins spans that overlap. If two cover the same text, the one that keeps a prefix names the kind, and otherwise the
+/// one found last: shapes say more than names.
 fn merged(mut spans: Vec<Span>) -> Vec<Span> {
     spans.reverse();
     spans.sort_by_key(|span| (span.start, Reverse(span.end), Reverse(span.keep)));
@@ -243,8 +243,7 @@ fn replace_spans(line: &str, spans: &[Span]) -> String {
     out
 }
 
-/// The length of the marker `text` starts with, along with the public prefix
-/// that may stand before it.
+/// The length of the marker that `text` starts with, including a public prefix before it.
 fn marker_len(text: &str) -> Option<usize> {
     /// Longer than any prefix the rules keep.
     const MAX_PREFIX: usize = 24;
@@ -261,12 +260,12 @@ fn marker_len(text: &str) -> Option<usize> {
     (len > 0 && kind[len..].starts_with(']')).then(|| open + MARKER.len() + len + 1)
 }
 
-/// Where the line that `at` is in ends, its newline included.
+/// Where the line ends that contains `at`, including its newline.
 fn line_end(text: &str, at: usize) -> usize {
     memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |i| at + i + 1)
 }
 
-/// A text being rewritten from front to back, copied only once it changes.
+/// A text that is rewritten from front to back. It is copied only when it changes.
 #[derive(Debug)]
 struct Edit<'t> {
     text: &'t str,

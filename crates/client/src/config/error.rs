@@ -8,89 +8,128 @@ use std::time::Duration;
 
 /// Why the configuration is refused: the file, the line, and what to write instead.
 #[derive(Debug, thiserror::Error)]
-#[expect(
-    missing_docs,
-    reason = "the message documents each variant and its fields"
-)]
 pub enum BadConfig {
+    /// The file cannot be read.
     #[error("cannot read the configuration {}: {source}", .file.display())]
-    Unreadable { file: PathBuf, source: io::Error },
+    Unreadable {
+        /// The configuration file.
+        file: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// Other users can change the file.
     #[error("other users can change the configuration {}, which names commands that run as you; make it your own, and run `chmod o-w` on it", .0.display())]
     Exposed(PathBuf),
+    /// The file is not valid TOML.
     #[error("{}:{line}: not valid TOML: {message}", .file.display())]
     Syntax {
+        /// The configuration file.
         file: PathBuf,
+        /// The line in the file, counted from 1.
         line: usize,
+        /// What is wrong.
         message: String,
     },
+    /// A table has a key that does not exist.
     #[error("{}:{line}: no key {key:?}; the keys here are {}", .file.display(), .known.join(", "))]
     UnknownKey {
+        /// The configuration file.
         file: PathBuf,
+        /// The line in the file, counted from 1.
         line: usize,
+        /// The key.
         key: String,
-        /// Those there are.
+        /// The keys that this table may have.
         known: Vec<&'static str>,
     },
+    /// The value of a key cannot be used.
     #[error("{}:{line}: {key}: {why}", .file.display())]
     Wrong {
+        /// The configuration file.
         file: PathBuf,
+        /// The line in the file, counted from 1.
         line: usize,
+        /// The key.
         key: String,
+        /// Why its value cannot be used.
         why: ValueError,
     },
 }
 
 /// Why a value cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[expect(
-    missing_docs,
-    reason = "the message documents each variant and its fields"
-)]
 pub enum ValueError {
+    /// The value is not a text. Holds the type that it has.
     #[error("expected a text in quotes, found {0}")]
     NotText(&'static str),
+    /// The value is not a duration. Holds the type that it has.
     #[error("expected a duration such as \"30s\", \"5m\" or \"2h\", found {0}")]
     NotDuration(&'static str),
+    /// The text is not a valid duration.
     #[error(transparent)]
     Duration(#[from] BadUnit),
+    /// The duration is 0.
     #[error("must be longer than 0; write \"30s\", \"5m\" or \"2h\"")]
     NoTime,
+    /// The duration is longer than this limit.
     #[error("must not be longer than {}", outlive_core::units::show_duration(*.0))]
     TooLong(Duration),
+    /// The value is not a whole number from 1 on.
     #[error("expected a whole number from 1 to {}, without quotes", u32::MAX)]
     NotCount,
+    /// The value is not a table.
     #[error("expected a table, found {found}; write [{key}] on a line of its own")]
     NotTable {
+        /// The key.
         key: &'static str,
+        /// The type that its value has.
         found: &'static str,
     },
+    /// The value of this key is not a list of tables.
     #[error("expected a list of tables; write [[{0}]] above each")]
     NotTables(&'static str),
+    /// A key is missing. Holds an example of it.
     #[error("missing; add {0}")]
     Missing(&'static str),
+    /// The text is not one of those that are allowed.
     #[error("{found:?} is not one of {choices}")]
     NoChoice {
+        /// The text.
         found: String,
+        /// The texts that are allowed.
         choices: &'static str,
     },
+    /// The text cannot be used as a name.
     #[error("{text:?} cannot be used as a name: {reason}")]
-    Label { text: String, reason: BadLabel },
+    Label {
+        /// The text.
+        text: String,
+        /// Why it cannot be used.
+        reason: BadLabel,
+    },
+    /// Another doorbell has this name.
     #[error("another doorbell has the name {0:?}; give each a name of its own")]
     Twice(String),
+    /// This name is reserved.
     #[error("the name {0:?} is reserved for `run --on-end`; choose another name")]
     Reserved(String),
     // Not shown: knowing the address may be enough to use somebody's webhook.
+    /// The text is not the address of a web server.
     #[error("this is not the address of a web server; write \"https://host/path\"")]
     NotUrl,
     // Not shown: it may be the secret itself.
+    /// The text is not the name of an environment variable.
     #[error(
         "this is not the name of an environment variable; name the one that holds the secret, such as \"OPS_SECRET\""
     )]
     NotVariable,
+    /// The path is not absolute.
     #[error("{} is not an absolute path; begin with /", .0.display())]
     NotAbsolute(PathBuf),
+    /// The secret is given twice, directly and by a variable.
     #[error("secret_env is set as well; keep one of the two")]
     TwoSecrets,
+    /// The command is empty or contains a NUL byte.
     #[error("the command is empty or contains a NUL byte; write the command that `sh -c` runs")]
     NoCommand,
 }

@@ -1,11 +1,11 @@
-//! The arguments of a command, of which one may say what the next is.
+//! Redacts the arguments of a command. An argument may say that the next one is a secret.
 
 use super::{MARKER, redact};
 
-/// How many arguments before an option are looked at for the program it is an option of.
+/// How many arguments before an option are searched for the program that the option belongs to.
 const CONTEXT: usize = 16;
 
-/// Of a longer argument no more is looked at for that.
+/// Only this many bytes of each of these arguments are searched.
 const MAX_CONTEXT_WORD: usize = 64;
 
 /// Replaces every secret found in the arguments of a command.
@@ -18,7 +18,7 @@ pub fn redact_argv(argv: &[String]) -> Vec<String> {
     each.collect()
 }
 
-/// What stands for the argument, if what stands before it says that it has a secret.
+/// The redacted argument, if the arguments before it say that it contains a secret.
 fn value_of(before: &[String], argument: &str) -> Option<String> {
     let option = before.last().filter(|option| option.starts_with('-'))?;
     let word = as_word(argument);
@@ -35,7 +35,7 @@ fn value_of(before: &[String], argument: &str) -> Option<String> {
     (is_more && value.contains(MARKER)).then(|| value.to_owned())
 }
 
-/// As one word, since all of it is one argument.
+/// The argument without spaces and quotes, so that the rules take it for one word.
 fn as_word(argument: &str) -> String {
     argument.replace(|c: char| c.is_whitespace() || "\"'`\\".contains(c), "_")
 }

@@ -1,35 +1,35 @@
 //! Whether a value without quotes is data or an expression of some programming language.
 //!
 //! Code names its variables as data names its secrets: `self.token = token`, `const token = await get()`,
-//! `connect(password=password)`. In code a literal has quotes, so a value without them is an expression
-//! where anything else in the line looks like code.
+//! `connect(password=password)`. In code a literal has quotes. So a value without quotes is an expression if anything
+//! else in the line looks like code.
 
 use super::names::parts;
 use super::values::{Assignment, Separator, is_number, looks_random, words};
 
-/// What stands before the name of a variable where it is declared.
+/// Words before the name of a variable that is declared.
 const DECLARATIONS: &str =
     "const let var val mut final static auto type local private public my our";
 
-/// Words of an expression.
+/// Words that appear in expressions.
 const OPERATORS: &str = "\
     await async new function yield typeof not lambda self this match unsafe if bool impl dyn or and \
     else in is as for instanceof";
 
-/// Values that belong to a program, and not to whoever it speaks for.
+/// Prefixes of values that belong to a program and are no secret of its user.
 const OWNERS: &str = "\
     self. this. process.env os.environ os.getenv env. args. config. secrets. var. local. module.";
 
-/// Words that make what has them as a part the name of a secret.
+/// A name with one of these parts is the name of a secret.
 const SECRETS: &str = "\
     token tokens password passwords passwd pwd secret secrets credential credentials creds auth oauth \
     key keys passphrase";
 
-/// A bracket that is closed later says nothing.
+/// A bracket that is closed farther away than this is ignored.
 const MAX_BRACKET: usize = 256;
 
 impl Assignment<'_> {
-    /// Whether `value` is an expression or a type, the name being of a kind that `is_strong`.
+    /// Whether `value` is an expression or a type. `is_strong` says that the name is one that only secrets have.
     pub(super) fn is_code(&self, value: &str, is_strong: bool) -> bool {
         let value = value.trim_end_matches([',', ';']);
         let path = path_len(value);
@@ -59,7 +59,7 @@ impl Assignment<'_> {
         }
     }
 
-    /// Whether a path at the end of a line, or before more of it, is an expression.
+    /// Whether a path is an expression. `rest` is what follows it in the line.
     fn is_expression(&self, value: &str, rest: &str, is_strong: bool) -> bool {
         if words(OPERATORS).any(|word| word == value) || value.contains("::") {
             return true;
@@ -83,7 +83,7 @@ impl Assignment<'_> {
         self.line[..self.value.start].ends_with([' ', '\t'])
     }
 
-    /// Whether the name is declared here, is the type of what is declared, or is a part of an object.
+    /// Whether the name is declared here, is the type of a declaration, or is a field of an object.
     fn is_declared(&self) -> bool {
         let name = self.name();
         let last = self.line[..self.name.start].split_whitespace().next_back();
@@ -95,7 +95,8 @@ impl Assignment<'_> {
             || last.is_some_and(|last| is_word(last) || is_type(last))
     }
 
-    /// Whether a bracket is here that is closed in the line, or what it opens ends the line.
+    /// Whether there is a bracket at this position that is closed in the line, or whose content goes on in the next
+    /// line.
     fn is_bracketed(&self, at: usize) -> bool {
         let rest = &self.line[at..];
         let rest = &rest[..rest.floor_char_boundary(MAX_BRACKET)];
@@ -109,7 +110,7 @@ impl Assignment<'_> {
         rest.contains(close) || rest.trim_end().ends_with(['(', '[', '{', '<', ','])
     }
 
-    /// Whether the value is words of the name: `db_password = password`, `user.home_dir = homeDir`.
+    /// Whether the value consists of parts of the name: `db_password = password`, `user.home_dir = homeDir`.
     fn has_its_name(&self, value: &str) -> bool {
         let name = parts(self.name());
         let is_own = parts(value).iter().all(|part| name.contains(part));
@@ -118,7 +119,7 @@ impl Assignment<'_> {
     }
 }
 
-/// Whether `text` is words as in a phrase, and not as in an expression.
+/// Whether `text` is a phrase of words, and not an expression.
 pub(super) fn is_phrase(text: &str) -> bool {
     let is_plain = |word: &str| {
         let is_operator = words(OPERATORS).any(|operator| operator == word);
@@ -131,7 +132,7 @@ fn is_owned(value: &str) -> bool {
     words(OWNERS).any(|owner| value.starts_with(owner))
 }
 
-/// How much of the beginning of `value` is a name, or names with `.` or `::` between them.
+/// The length of the path that `value` starts with: names with `.` or `::` between them.
 fn path_len(value: &str) -> usize {
     let is_path = |b: &u8| b.is_ascii_alphanumeric() || b"_.:".contains(b);
     match value.bytes().next() {
@@ -142,7 +143,7 @@ fn path_len(value: &str) -> usize {
     }
 }
 
-/// Whether `value` is what no program calls a variable.
+/// Whether no program would use `value` as the name of a variable.
 fn is_unmistakable(value: &str) -> bool {
     let count = |is: fn(&u8) -> bool| value.bytes().filter(is).count();
     count(u8::is_ascii_alphanumeric) == value.len()
@@ -151,7 +152,7 @@ fn is_unmistakable(value: &str) -> bool {
         && count(u8::is_ascii_uppercase) >= 4
 }
 
-/// Whether a path is what a program calls a variable or a type, and not a password with a digit in it.
+/// Whether a path is the name of a variable or a type, and not a password that contains a digit.
 fn is_identifier(path: &str) -> bool {
     let is_type = |part: &str| {
         let digits = part.trim_start_matches(['u', 'i', 'f']);

@@ -11,18 +11,18 @@ use super::rules::{Case, Shape};
 use super::table::RULES;
 use super::{names, pem};
 
-/// The automaton looks for so much of a keyword, and the rest is compared: what it is made of is made by every
-/// process that redacts, and takes a millisecond or two.
+/// The automaton searches for at most this many bytes of a keyword, and the rest is compared. Every process that
+/// redacts must build the automaton, which takes one or two milliseconds.
 const MAX_OPENING: usize = 6;
 
-/// What a keyword asks for.
+/// What is done when a keyword is found.
 #[derive(Clone, Copy)]
 pub(super) enum Target {
-    /// A look at the token that starts here, by the rule with this index.
+    /// The rule with this index checks the token that starts here.
     Token(usize),
-    /// A look at the line, by the rule with this index.
+    /// The rule with this index searches the line.
     Pattern(usize),
-    /// A look at the name this is part of.
+    /// The name that contains the keyword is checked.
     Name,
     PrivateKey,
 }
@@ -47,12 +47,13 @@ impl Keyword {
         }
     }
 
-    /// What the automaton looks for.
+    /// The part of the keyword that the automaton searches for.
     fn opening(&self) -> &str {
         &self.text[..self.text.len().min(MAX_OPENING)]
     }
 
-    /// Whether all of it stands at `at`. The automaton ignores case, so that names need not be listed in each.
+    /// The range of the keyword at `at`, if all of it is there. The automaton ignores case, so that names need not be
+    /// listed in each case.
     fn find(&self, text: &str, at: usize) -> Option<Range<usize>> {
         let all = at..at + self.text.len();
         let found = text.as_bytes().get(all.clone())?;
@@ -104,7 +105,7 @@ impl Keywords {
         }
     }
 
-    /// Where the first keyword at or after `from` ends, less one: a place in it.
+    /// A position within the first keyword at or after `from`: its last byte.
     pub(super) fn first_in(&self, text: &str, from: usize) -> Option<usize> {
         let mut first = None;
         self.search(text, from, |_, at| {
@@ -114,7 +115,7 @@ impl Keywords {
         first
     }
 
-    /// Calls `look` with each keyword in `line`, also with those that overlap.
+    /// Calls `look` for each keyword in `line`, including keywords that overlap.
     pub(super) fn each_in(&self, line: &str, mut look: impl FnMut(Target, Range<usize>)) {
         self.search(line, 0, |target, at| {
             look(target, at);
@@ -122,7 +123,7 @@ impl Keywords {
         });
     }
 
-    /// Goes on for as long as `look` says so.
+    /// Calls `look` for each keyword, until `look` returns `false`.
     fn search(&self, text: &str, from: usize, mut look: impl FnMut(Target, Range<usize>) -> bool) {
         let input = Input::new(text)
             .span(from..text.len())
@@ -144,9 +145,9 @@ impl Keywords {
     }
 }
 
-/// The first four characters a Discord bot token can have. It starts with a
-/// decimal number in base64, of which four characters hold three digits. Three
-/// would do, but ignoring case they are in half of all words.
+/// The first four characters that a Discord bot token can have. It starts with a decimal number in base64, of which
+/// four characters encode three digits. Three characters would be enough, but they would match half of all words,
+/// because the automaton ignores case.
 fn discord_openings() -> impl Iterator<Item = String> {
     let firsts = ["MD", "MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"];
     let thirds = "AEIMQUYcgk".chars();

@@ -1,9 +1,8 @@
 //! Redacts lines one by one, as they come.
 //!
-//! The lines of a private key are dropped from its `BEGIN` on, so there is
-//! nothing to wait for. But a key whose `BEGIN` was cut off is known only by its
-//! `END`: lines that look like its body are held back until the next line tells,
-//! or until whoever reads the stream has waited long enough.
+//! The lines of a private key are dropped from its `BEGIN` on, so nothing has to wait. But a key whose `BEGIN` was cut
+//! off is recognised only by its `END`. So lines that look like the body of a key are held back until the next line
+//! shows whether they are, or until the reader of the stream has waited long enough.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -14,11 +13,11 @@ use super::keywords::Keywords;
 use super::pem::{self, BodyPart};
 use super::{Redactor, redact};
 
-/// As long as the longest key, and more than that takes.
+/// Enough for the longest key.
 const MAX_HELD_LINES: usize = pem::MAX_BODY_LINES;
 const MAX_HELD_BYTES: usize = 64 * 1024;
 
-/// A stream of whole lines, each with what its owner wants to know of it.
+/// A stream of whole lines, each with a tag of the caller.
 #[derive(Debug)]
 pub struct Lines<T> {
     redactor: Redactor,
@@ -44,7 +43,7 @@ impl<T> Default for Lines<T> {
 }
 
 impl<T> Lines<T> {
-    /// For what comes after these lines.
+    /// A stream of the lines after these lines.
     pub fn after(before: &str) -> Lines<T> {
         Lines {
             redactor: Redactor::after(before),
@@ -52,8 +51,8 @@ impl<T> Lines<T> {
         }
     }
 
-    /// Takes the next line, with its newline, and gives those that can be shown by now. A line of
-    /// which nothing is left is not given.
+    /// Takes the next line, including its newline. Passes on the lines that can be shown by now. A line of which
+    /// nothing is left is not passed on.
     pub fn push(&mut self, tag: T, line: &str, out: &mut impl FnMut(T, &str)) {
         if self.redactor.open_key.is_some() {
             return give(&mut self.redactor, tag, line, out);
@@ -85,7 +84,7 @@ impl<T> Lines<T> {
         !self.held.is_empty()
     }
 
-    /// Gives what is held back.
+    /// Passes on the lines that are held back.
     pub fn release(&mut self, out: &mut impl FnMut(T, &str)) {
         for held in self.held.drain(..) {
             give(&mut self.redactor, held.tag, &held.text, out);
@@ -93,7 +92,7 @@ impl<T> Lines<T> {
         self.held_bytes = 0;
     }
 
-    /// What can be shown of a line whose end has not come.
+    /// What can be shown of a line that is not complete yet.
     pub fn unfinished<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.redactor.unfinished(text)
     }
@@ -121,8 +120,8 @@ impl<T> Lines<T> {
 }
 
 impl Redactor {
-    /// A part of a stream, of which the last line may go on: it is shown as it is where nothing in it tells
-    /// of a secret yet.
+    /// Redacts a part of a stream whose last line may be incomplete. That line is shown as it is if it contains no
+    /// keyword of a rule.
     pub fn part(mut self, text: &str) -> String {
         let end = memrchr(b'\n', text.as_bytes()).map_or(0, |at| at + 1);
         let (lines, rest) = text.split_at(end);
@@ -134,8 +133,8 @@ impl Redactor {
         shown
     }
 
-    /// What can be shown of a line whose end has not come. A word of it that may go on, and may be
-    /// the beginning of a secret, is left out.
+    /// What can be shown of a line that is not complete yet. A last word that may go on and may be the beginning of a
+    /// secret is left out.
     fn unfinished<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.open_key.is_some() || text.contains("PRIVATE KEY") {
             true => Cow::Borrowed(""),
@@ -151,8 +150,8 @@ fn give<T>(redactor: &mut Redactor, tag: T, line: &str, out: &mut impl FnMut(T, 
     }
 }
 
-/// The text without a last word that is not known to be all of it. A question such as `Password:` is,
-/// unless it stands where the value of something secret would.
+/// The text without a last word that may be incomplete. A question such as `Password:` is complete, unless it stands
+/// where the value of a secret would.
 fn whole_words(text: &str) -> &str {
     let start = text
         .rfind(char::is_whitespace)

@@ -1,17 +1,16 @@
 //! Values whose name says that they are secret: `DB_PASSWORD=…`, `"apiKey": "…"`,
 //! `export TOKEN=…`, `--client-secret …`.
 //!
-//! From a keyword the whole name is taken, cut into its parts (`dbPassword`,
-//! `DB_PASSWORD` and `db-password` are the same two), and judged by them. Then
-//! the value is judged, since prose and code are full of such names: `token: 12`,
-//! `unexpected token: foo`, `token = next_token();` and `TOKEN=$OTHER` stay.
+//! A keyword is a part of a name. The whole name is taken, split into its parts (`dbPassword`, `DB_PASSWORD` and
+//! `db-password` have the same two), and judged by them. Then the value is judged, because prose and code are full of
+//! such names: `token: 12`, `unexpected token: foo`, `token = next_token();` and `TOKEN=$OTHER` stay.
 
 use std::ops::Range;
 
 use super::Span;
 use super::values::{Assignment, words};
 
-/// A name without any of these is not secret.
+/// A name that contains none of these is not the name of a secret.
 pub(super) const KEYWORDS: [&str; 21] = [
     "secret",
     "token",
@@ -36,7 +35,7 @@ pub(super) const KEYWORDS: [&str; 21] = [
     "auth",
 ];
 
-/// What a part of a name may end with to make the name secret.
+/// A part of a name that ends with one of these makes it the name of a secret.
 const ENDINGS: [(&str, &str); 12] = [
     ("password", "password"),
     ("passwd", "password"),
@@ -52,7 +51,7 @@ const ENDINGS: [(&str, &str); 12] = [
     ("accountkey", "access-key"),
 ];
 
-/// What a whole part may be to make the name secret.
+/// A whole part of a name that is one of these makes it the name of a secret.
 const PARTS: [(&str, &str); 6] = [
     ("passwords", "password"),
     ("secrets", "secret"),
@@ -62,7 +61,7 @@ const PARTS: [(&str, &str); 6] = [
     ("oauth", "auth"),
 ];
 
-/// What may stand before `key` to make the name secret.
+/// A part of a name that is one of these, before `key`, makes it the name of a secret.
 const KEYS: [(&str, &str); 10] = [
     ("api", "api-key"),
     ("access", "access-key"),
@@ -76,7 +75,7 @@ const KEYS: [(&str, &str); 10] = [
     ("auth", "auth"),
 ];
 
-/// Last parts of names that say something about a secret, and are none.
+/// If the last part of a name is one of these, its value is about a secret but is none.
 const ABOUT: &str = "\
     file files path paths dir sock socket fd count limit ttl type length len size expires \
     expiry expiration timeout url uri endpoint host port name enabled required method mode \
@@ -84,15 +83,15 @@ const ABOUT: &str = "\
     location span kind result results available error errors failure message prompt label \
     placeholder hint help regex pattern format field column form hdr ref selector";
 
-/// A name this long is not one.
+/// A longer text is not a name.
 const MAX_NAME: usize = 128;
 
-/// A value that was left alone is looked into for names unless it is longer, as
-/// names inside names would take quadratic time.
+/// A value that is not redacted is searched for names unless it is longer than this. Names inside names would take
+/// quadratic time.
 const MAX_NESTED: usize = 4096;
 
-/// Looks at the name that has a keyword at `hit`, where names start no earlier
-/// than `floor`. Returns where to look for the next one.
+/// Checks the name that contains the keyword at `hit`. Names start at `floor` or later. Returns where to search for
+/// the next name.
 pub(super) fn find(line: &str, hit: Range<usize>, floor: usize, spans: &mut Vec<Span>) -> usize {
     let bytes = line.as_bytes();
     let before = bytes[floor..hit.start].iter().rev();
@@ -122,7 +121,7 @@ fn is_name_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b"_-.".contains(&b)
 }
 
-/// What kind of secret a value of this name is.
+/// The kind of secret that a value of this name is.
 fn classify(name: &str) -> Option<&'static str> {
     if name.len() > MAX_NAME {
         return None;
@@ -160,7 +159,7 @@ fn kind_of(before: Option<&str>, part: &str) -> Option<&'static str> {
     }
 }
 
-/// The words of a name in lower case, cut at punctuation and at capitals.
+/// The parts of a name in lower case. It is split at punctuation and at capitals.
 pub(super) fn parts(name: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut last = b'_';

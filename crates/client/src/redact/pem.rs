@@ -1,13 +1,12 @@
 //! Private keys in PEM: `-----BEGIN … PRIVATE KEY-----` to the matching `END`.
 //!
-//! A key on one line, its line breaks escaped as in JSON, is a span like any
-//! other. A key over many lines becomes one marker line: its `BEGIN` line is the
-//! marker, and its body and `END` lines are dropped. A key whose `END` does not
-//! come is taken to reach as far as lines look like a body, and one whose
-//! `BEGIN` was cut off is looked for backwards from its `END`.
+//! A key on one line, with its line breaks escaped as in JSON, is a span like any other. A key over several lines
+//! becomes one marker line: its `BEGIN` line is replaced by the marker, and its body and `END` lines are dropped. If
+//! the `END` never comes, the key ends where lines stop looking like a body. If the `BEGIN` was cut off, the body is
+//! searched for backwards from the `END`.
 //!
-//! `ssh.com` writes the boundaries with four dashes and spaces. PuTTY has none:
-//! its `Private-Lines: N` says that the key follows.
+//! `ssh.com` writes the boundaries with four dashes and spaces. PuTTY has none: its line `Private-Lines: N` says that
+//! the key follows.
 
 use std::sync::LazyLock;
 
@@ -17,14 +16,14 @@ use super::{Notes, Span};
 
 const KIND: &str = "private-key";
 
-/// A line without any of these has no boundary of a key.
+/// A line that contains none of these contains no boundary of a key.
 pub(super) const KEYWORDS: [&str; 2] = ["PRIVATE KEY", "Private-Lines: "];
 
 /// A 16384-bit RSA key has about 200 lines.
 pub(super) const MAX_BODY_LINES: usize = 512;
 
-/// The shortest full line of base64 that writers of PEM produce is 64 long; one
-/// shorter than this says nothing on its own.
+/// Programs that write PEM use base64 lines of at least 64 characters, except for the last line. A line shorter than
+/// this does not show that it belongs to a key.
 const FULL_LINE: usize = 40;
 
 static BOUNDARY: LazyLock<Regex> = LazyLock::new(|| {
@@ -34,12 +33,12 @@ static BOUNDARY: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a constant expression")
 });
 
-/// What the first line of a private key says of the others.
+/// What the first line of a private key says about the other lines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening {
-    /// How many words stand before it: what a logger puts before each line.
+    /// How many words come before the key. A logger may write them before each line.
     lead: usize,
-    /// How many lines can follow.
+    /// At most this many lines follow.
     most: usize,
 }
 
@@ -48,11 +47,11 @@ pub(super) struct Opening {
 pub(super) struct KeyBlock {
     opening: Opening,
     lines: usize,
-    /// Whether a line shorter than the others was seen, which is the last of a body.
+    /// Whether a short line was seen, which is the last line of a body.
     is_complete: bool,
 }
 
-/// What the next line is to an open key.
+/// How the next line belongs to an open key.
 pub(super) enum Line {
     Body,
     /// The key ends in this line, `rest` bytes into it.
@@ -95,7 +94,7 @@ impl KeyBlock {
         }
     }
 
-    /// Whether a short word of base64 stands behind as many words as the `BEGIN` did.
+    /// Whether the line is a short word of base64 after as many words as there were before the `BEGIN`.
     fn is_last_of_body(&self, line: &str) -> bool {
         let lead = self.opening.lead;
         let mut words = line.split_whitespace().skip(lead);
@@ -104,7 +103,7 @@ impl KeyBlock {
     }
 }
 
-/// Finds the keys, and the beginnings and ends of keys, in one line.
+/// Finds whole keys and the boundaries of keys in one line.
 pub(super) fn find(line: &str, notes: &mut Notes, spans: &mut Vec<Span>) {
     let mut open: Option<(usize, usize)> = None;
     for found in BOUNDARY.captures_iter(line) {
@@ -136,7 +135,7 @@ pub(super) fn find(line: &str, notes: &mut Notes, spans: &mut Vec<Span>) {
         lead: words_in(&line[..start]),
         most: MAX_BODY_LINES,
     };
-    // Code that only mentions the boundary goes on with something else.
+    // If something else follows, it is code that only mentions the boundary.
     if rest.trim_matches(is_trimming).replace(r"\n", "").is_empty() {
         notes.opens_key = Some(opening);
         spans.push(span(start, end));
@@ -150,7 +149,7 @@ fn words_in(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-/// What a line may be to a key whose `BEGIN` was cut off.
+/// How a line may belong to a key whose `BEGIN` was cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyPart {
     /// A full line of its body.
@@ -177,7 +176,7 @@ pub(super) fn place(line: &str) -> BodyPart {
     }
 }
 
-/// How many bytes at the end of `text` are lines of a key's body.
+/// How many bytes at the end of `text` are body lines of a key.
 pub(super) fn body_before(text: &str) -> usize {
     let mut lines = text.split_inclusive('\n').rev().peekable();
     let mut len = 0;
@@ -201,8 +200,8 @@ fn span(start: usize, end: usize) -> Span {
     }
 }
 
-/// Whether `line` can stand inside a key: blank, a header of its own, or base64,
-/// behind whatever a logger or a diff puts before each line.
+/// Whether `line` can be a part of a key: an empty line, a header of a key, or base64. A logger or a diff may have
+/// written something before it.
 fn is_body(line: &str) -> bool {
     const HEADERS: [&str; 5] = ["Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Hash:"];
     let line = line.trim_matches(is_trimming);

@@ -10,20 +10,20 @@ use super::Span;
 
 /// One kind of secret, in one shape.
 pub(super) struct Rule {
-    /// What the marker says.
+    /// The kind that the marker names.
     pub(super) kind: &'static str,
-    /// A line without any of these cannot match.
+    /// A line that contains none of these cannot match.
     pub(super) keywords: &'static [&'static str],
     pub(super) case: Case,
     pub(super) shape: Shape,
-    /// A byte without which a line cannot match, for keywords that are common.
+    /// A line that does not contain this byte cannot match. For rules whose keywords are common.
     needs: u8,
-    /// Whether what matched is a secret and not something else of its shape.
+    /// Whether a match is a secret and not something else of the same shape.
     is_secret: fn(&str) -> bool,
-    /// A text that matches, with stand-ins for made-up characters.
+    /// A text that matches, with placeholders for invented characters.
     #[cfg(test)]
     pub(super) example: &'static str,
-    /// A text that looks much like it and must not match.
+    /// A text that is similar and must not match.
     #[cfg(test)]
     pub(super) near_miss: &'static str,
 }
@@ -35,7 +35,7 @@ pub(super) enum Case {
 }
 
 pub(super) enum Shape {
-    /// One of the keywords, which is public, and then at least `min` characters of the alphabet.
+    /// One of the keywords, which is public, followed by at least `min` characters of the alphabet.
     Token {
         alphabet: Alphabet,
         min: usize,
@@ -49,7 +49,7 @@ pub(super) enum Shape {
     },
 }
 
-/// What happens to the keyword of a token.
+/// What becomes of a token's keyword.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Prefix {
     Kept,
@@ -64,12 +64,12 @@ pub(super) enum Alphabet {
     Alnum,
     /// Letters, digits and `_`.
     Word,
-    /// The same and `-`: base64 for addresses.
+    /// The same and `-`: base64 for URLs.
     Dash,
     /// The same, `.` and `=`.
     Dot,
     Base64,
-    /// What hashes of passwords are written with.
+    /// The characters in which password hashes are written.
     Hash,
 }
 
@@ -121,7 +121,7 @@ impl Rule {
         Self::new(kind, prefixes, shape)
     }
 
-    /// The same, of which the prefix is hidden too.
+    /// The same, but the prefix is hidden, too.
     pub(super) const fn whole(
         kind: &'static str,
         prefixes: &'static [&'static str],
@@ -161,7 +161,7 @@ impl Rule {
         self
     }
 
-    /// What the rule is for and what it is not for; read by the test that walks the table.
+    /// Sets what the rule should match and what it should not. A test checks every row of the table with these.
     #[cfg(test)]
     pub(super) const fn like(mut self, example: &'static str, near_miss: &'static str) -> Self {
         self.example = example;
@@ -174,7 +174,7 @@ impl Rule {
         self
     }
 
-    /// Looks at the token whose prefix is at `at`. Returns how far it looked.
+    /// Checks the token whose prefix is at `at`. Returns how far the check has read.
     pub(super) fn find_token(&self, line: &str, at: Range<usize>, spans: &mut Vec<Span>) -> usize {
         let Shape::Token {
             alphabet,
@@ -204,7 +204,7 @@ impl Rule {
         end
     }
 
-    /// Looks for the expression in the whole line.
+    /// Searches the whole line for the expression.
     pub(super) fn find_pattern(&self, line: &str, spans: &mut Vec<Span>) {
         let Shape::Pattern { text, regex } = &self.shape else {
             return;

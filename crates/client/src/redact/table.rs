@@ -9,25 +9,25 @@ use super::rules::Alphabet::{Alnum, Base64, Dash, Dot, Hash, Hex, Upper, Word};
 use super::rules::Rule;
 use super::values::{is_placeholder, tail_after_marker};
 
-/// A value on a command line, in quotes, which need not be closed yet, or without.
+/// The value of a command-line option, with quotes (the closing quote may be missing) or without.
 macro_rules! value {
     () => {
         r#"(?:"([^"]+)|'([^']+)|([^\x00-\x20"'|;&<>]+))"#
     };
 }
 
-/// The password of `user:password`, likewise.
+/// The password of `user:password`, with or without quotes.
 macro_rules! login {
     () => {
         r#"(?:"[^":]*:([^"]+)|'[^':]*:([^']+)|[^\x00-\x20"':]*:([^\x00-\x20"']+))"#
     };
 }
 
-/// At most 128, as a line's rules are a set of bits. Of rules that match the same text the one that keeps
-/// more of a prefix names it, then the later one.
+/// At most 128 rules, because the rules of a line are a set of bits. If several rules match the same text, the one
+/// that keeps the longest prefix names the kind, and otherwise the last one.
 #[rustfmt::skip]
 pub(super) static RULES: [Rule; 124] = [
-    // Places: addresses, headers, commands, files.
+    // Secrets that are recognised by their place: addresses, headers, commands, files.
     Rule::pattern("url-password", &["://"], r#"://[^\x00-\x20/?#@:"'<>`\[]*:([^\x00-\x20/"'<>`]+)@"#)
         .needs(b'@').only_if(is_value).like("https://bob:{a12}@host/x", "https://host:8080/a@b"),
     Rule::pattern("url-token", &["://"], r#"://([A-Za-z0-9_.~%+-]{12,})(?::[^\x00-\x20/"'<>`@]*)?@"#)
@@ -94,7 +94,7 @@ pub(super) static RULES: [Rule; 124] = [
         .only_if(is_hash).like("bob:$6$saltsalt${a86}:1:", "s/(a)(b)/$1$2/; $5$6"),
     Rule::whole("password-hash", &["{SSHA}", "{SHA}", "{SMD5}", "{SSHA256}", "{SSHA512}", "{PBKDF2}"], Base64, 20)
         .like("bob:{SSHA}{a32}", "format {SHA}-{date}"),
-    // Keys without their boundaries: OpenSSH, and PEM in base64 once more.
+    // Keys without their boundaries: OpenSSH, and PEM encoded in base64 once more.
     Rule::whole("private-key", &["b3BlbnNzaC1rZXktdjEA"], Base64, 20).like("b3BlbnNzaC1rZXktdjEA{a40}", "b3BlbnNzaC1rZXktdjEA"),
     Rule::whole("private-key", &["LS0tLS1CRUdJTi"], Base64, 30)
         .only_if(is_key_label).like("client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVkt{a40}", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0t{a40}"),
@@ -103,7 +103,7 @@ pub(super) static RULES: [Rule; 124] = [
         .like("eyJ{a20}=.eyJ{a60}==.{a43}=", "eyJ{a20}"),
     Rule::pattern("jwt", &["eyJ"], r"(eyJ[A-Za-z0-9_-]{16,}={0,2}(?:\.[A-Za-z0-9_-]*={0,2}){4})")
         .like("eyJ{a40}..{a16}.{a60}.{a22}", "eyJ{a40}.json"),
-    // Code hosts, packages and builds.
+    // Code hosting, packages and builds.
     Rule::token("github-token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], Dot, 20).like("ghp_{a36}", "ghp_{a12}"),
     Rule::token("github-token", &["github_pat_"], Word, 20).like("github_pat_{a22}_{a59}", "github_pat_name"),
     Rule::token("gitlab-token", &["glpat-", "gldt-", "glrt-", "glrtr-", "glcbt-", "glptt-", "glft-", "glsoat-", "glimt-", "glagent-", "gloas-", "glffct-", "glwt-", "GR1348941"], Dot, 16)
@@ -122,7 +122,7 @@ pub(super) static RULES: [Rule; 124] = [
     Rule::token("sourcegraph-token", &["sgp_"], Word, 40).only_if(is_random).like("sgp_{h16}_{h40}", "sgp_index"),
     Rule::token("postman-key", &["PMAK-"], Dash, 40).like("PMAK-{h24}-{h34}", "PMAK-x"),
     Rule::token("figma-token", &["figd_"], Dash, 30).like("figd_{a40}", "figd_x"),
-    // Models and what they call.
+    // AI models and the services that they call.
     Rule::token("openai-key", &["sk-", "sk-proj-", "sk-svcacct-", "sk-admin-"], Dash, 20).only_if(is_no_slug).like("sk-proj-{a100}", "sk-learn-some-long-branch-name"),
     Rule::token("openrouter-key", &["sk-or-v1-"], Hex, 40).like("sk-or-v1-{h64}", "sk-or-v1-x"),
     Rule::token("anthropic-key", &["sk-ant-", "sk-ant-api03-", "sk-ant-admin01-", "sk-ant-oat01-", "sk-ant-ort01-", "sk-ant-sid01-"], Dash, 20).like("sk-ant-api03-{a95}", "sk-ant-hill"),
@@ -179,7 +179,7 @@ pub(super) static RULES: [Rule; 124] = [
     Rule::token("sentry-token", &["sntrys_", "sntryu_"], Base64, 40).like("sntryu_{h64}", "sntrys_x"),
     Rule::token("grafana-token", &["glsa_", "glc_"], Base64, 20).only_if(is_random).like("glsa_{a32}_{h8}", "glc_create_window_surface_for"),
     Rule::token("onepassword-token", &["ops_eyJ"], Base64, 100).like("ops_eyJ{a260}", "ops_eyJ{a20}"),
-    // Applications, messages, mail, money.
+    // Applications, messaging, mail, payments.
     Rule::token("notion-token", &["ntn_"], Alnum, 20).like("ntn_{d11}{a35}", "ntn_database_of_all_the_pages"),
     Rule::token("notion-token", &["secret_"], Alnum, 40).only_if(is_random).like("secret_{a43}", "secret_{a20}"),
     Rule::token("linear-key", &["lin_api_", "lin_oauth_"], Alnum, 20).like("lin_api_{a40}", "lin_api_x"),
@@ -219,7 +219,7 @@ fn is_long_value(secret: &str) -> bool {
     secret.len() >= 4 && is_value(secret)
 }
 
-/// Not the group of `-u 1000:1000`, nor the rest of an address.
+/// Whether it is a password, and not the group of `-u 1000:1000` or the rest of an address.
 fn is_login(secret: &str) -> bool {
     is_value(secret) && !secret.starts_with("//") && !secret.bytes().all(|b| b.is_ascii_digit())
 }
@@ -236,7 +236,7 @@ fn has_digit(secret: &str) -> bool {
     secret.bytes().any(|b| b.is_ascii_digit())
 }
 
-/// Whether letters and digits take turns, as they do in no name that a person chose.
+/// Whether letters and digits alternate as in no name that a person chooses.
 fn is_user_token(user: &str) -> bool {
     let alnum: Vec<u8> = user.bytes().filter(u8::is_ascii_alphanumeric).collect();
     let turns = alnum
@@ -245,7 +245,7 @@ fn is_user_token(user: &str) -> bool {
     turns.count() >= 2 && !user.contains("%40")
 }
 
-/// Whether `secret` is no name of a variable: it has digits or both cases, and is not just words.
+/// Whether `secret` is not the name of a variable: it has digits or both cases, and is not only words.
 fn is_random(secret: &str) -> bool {
     let has_lower = secret.bytes().any(|b| b.is_ascii_lowercase());
     let has_upper = secret.bytes().any(|b| b.is_ascii_uppercase());
@@ -253,13 +253,13 @@ fn is_random(secret: &str) -> bool {
     (has_digit(secret) || has_lower && has_upper) && longest_word >= Some(8)
 }
 
-/// Whether `secret` is not just words with dashes between them.
+/// Whether `secret` is not only words with dashes between them.
 fn is_no_slug(secret: &str) -> bool {
     let longest_word = secret.split(['-', '_']).map(str::len).max();
     secret.bytes().any(|b| b.is_ascii_uppercase()) || longest_word >= Some(20)
 }
 
-/// Whether what follows `-----BEGIN ` in base64 is the label of a private key.
+/// Whether the base64 after `-----BEGIN ` encodes the label of a private key.
 fn is_key_label(base64: &str) -> bool {
     const LABELS: [&str; 6] = [
         "BQUklWQVRF",               // PRIVATE
@@ -272,7 +272,7 @@ fn is_key_label(base64: &str) -> bool {
     LABELS.iter().any(|label| base64.starts_with(label))
 }
 
-/// Whether `hash` has salt and hash, as in `salt$hash`.
+/// Whether `hash` consists of a salt and a hash, as in `salt$hash`.
 fn is_hash(hash: &str) -> bool {
     hash.contains('$') && hash.split('$').any(|part| part.len() >= 20)
 }

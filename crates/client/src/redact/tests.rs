@@ -1,5 +1,5 @@
-//! Every token here is made up, and put together at run time so that none
-//! stands whole in the source, where scanners of repositories would report it.
+//! Every token here is invented, and assembled at run time. No token is in the source as a whole, because scanners of
+//! repositories would report it.
 
 use std::borrow::Cow;
 
@@ -13,18 +13,18 @@ mod table;
 
 const ALNUM: &str = "A1b2C3d4E5f6G7h8I9j0KlMnOpQrStUvWxYzaBcDeFgHi";
 
-/// `len` made-up letters and digits.
+/// `len` random letters and digits.
 fn alnum(len: usize) -> String {
     ALNUM.chars().cycle().take(len).collect()
 }
 
-/// `len` made-up hexadecimal digits.
+/// `len` random hexadecimal digits.
 fn hex(len: usize) -> String {
     "0a1b2c3d4e5f6789".chars().cycle().take(len).collect()
 }
 
-/// Writes out what stands for made-up characters: `{a36}` for letters and digits, `{h32}` for
-/// hexadecimal digits, `{u16}` for capitals and digits, `{d12}` for digits.
+/// Replaces the placeholders for invented characters: `{a36}` stands for letters and digits, `{h32}` for hexadecimal
+/// digits, `{u16}` for capitals and digits, `{d12}` for digits.
 fn expand(text: &str) -> String {
     let stand_in = regex::Regex::new(r"\{([ahud])([0-9]{1,3})\}").expect("a constant expression");
     let made_up = |found: &regex::Captures<'_>| {
@@ -39,7 +39,7 @@ fn expand(text: &str) -> String {
     stand_in.replace_all(text, made_up).into_owned()
 }
 
-/// Public prefix, secret and kind of a token with each prefix in the table.
+/// For each prefix in the table: the public prefix, the secret and the kind of a token.
 fn tokens() -> Vec<(&'static str, String, &'static str)> {
     let mut tokens = Vec::new();
     for rule in &RULES {
@@ -127,7 +127,7 @@ fn places_that_hold_secrets_are_redacted() {
         ("'password' => '@',", "password"),
     ];
     for (text, kind) in table {
-        // The last `@` of two is the one of the address.
+        // The last of two `@` belongs to the URL.
         let secret = alnum(44);
         let expected = text.replacen('@', &format!("[redacted:{kind}]"), 1);
         assert_eq!(redact(&text.replacen('@', &secret, 1)), expected);
@@ -135,7 +135,7 @@ fn places_that_hold_secrets_are_redacted() {
 }
 
 #[test]
-fn values_need_not_look_like_secrets_where_the_name_says_so() {
+fn a_telling_name_is_enough_to_redact_its_value() {
     let table = [
         ("PASSWORD=hunter", "PASSWORD=[redacted:password]"),
         ("PASSWORD=a,b;c&d", "PASSWORD=[redacted:password]"),
@@ -170,7 +170,7 @@ fn values_need_not_look_like_secrets_where_the_name_says_so() {
 }
 
 #[test]
-fn what_is_no_secret_stays() {
+fn text_that_is_no_secret_stays() {
     let table = [
         "commit 3f786850e387550fdab836ed7e6dc881de23001b",
         "id 123e4567-e89b-12d3-a456-426614174000",
@@ -288,7 +288,7 @@ fn long_lines_take_linear_time() {
         "$6$",
         "mysql -",
     ];
-    // A secret each, so that there is more to do.
+    // One secret each, so that there is more to do.
     let many = [
         "token = a(",
         "password=\"\"&",
@@ -306,7 +306,7 @@ fn long_lines_take_linear_time() {
 }
 
 #[test]
-fn an_argument_may_say_what_the_next_is() {
+fn an_option_says_that_the_next_argument_is_a_secret() {
     let argv = |words: &[&str]| -> Vec<String> { words.iter().map(|&w| w.to_owned()).collect() };
     for (words, expected) in [
         (
@@ -350,9 +350,9 @@ fn an_argument_may_say_what_the_next_is() {
     }
 }
 
-/// The kind that a marker names is no name of a value.
+/// The kind in a marker must not be taken for the name of a value.
 #[test]
-fn what_follows_a_marker_is_not_its_value() {
+fn text_after_a_marker_is_not_taken_for_its_value() {
     let once = redact("ACCESS_KEY=exlJrXUtnFGho :B2eaexxGho :B2eaexxGho").into_owned();
     assert_eq!(
         once,

@@ -1,5 +1,5 @@
-//! The value of an assignment: where it starts and ends, and whether it is a
-//! secret, a stand-in for one, or something that prose and code put there.
+//! The value of an assignment: where it starts and ends, and whether it is a secret, a placeholder for one, or a word
+//! of prose or code.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use memchr::{memchr, memchr_iter};
 use super::code::is_phrase;
 use super::marker_len;
 
-/// Values that are words about a secret, or types of one.
+/// Values that are words about secrets, or types.
 const PLAIN: &str = "\
     none null true false undefined empty unset required optional enabled disabled basic \
     bearer digest negotiate string boolean number integer bytes object option options \
@@ -16,18 +16,18 @@ const PLAIN: &str = "\
     succeeded error rejected accepted authentication authorization must with from requires \
     redacted masked value this that expected";
 
-/// Where files are, as opposed to secrets that happen to start with a slash.
+/// Beginnings of file paths. Some secrets also start with a slash.
 const ROOTS: &str = "\
     ./ ../ ~/ /home/ /root/ /etc/ /run/ /var/ /tmp/ /usr/ /opt/ /mnt/ /srv/ /dev/ /proc/ \
     /app/ /work /data/ /Users/ /secrets/ /private/";
 
-/// A shorter value is no secret.
+/// A shorter value is not a secret.
 const MIN_VALUE: usize = 4;
 
 /// More space than this between a name and its value is not an assignment.
 const MAX_SPACE: usize = 64;
 
-/// No field of a form has a longer name.
+/// A longer name is not the name of a field in a form.
 const MAX_FIELD: usize = 64;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -83,7 +83,7 @@ impl<'l> Assignment<'l> {
         Some(found)
     }
 
-    /// Whether the value is worth hiding, the name being of `kind`.
+    /// Whether the value must be redacted. `kind` says what the name stands for.
     pub(super) fn is_secret(&self, kind: &str) -> bool {
         let value = &self.line[self.value.clone()];
         if self.is_in_address() || self.is_demanded(value) {
@@ -98,7 +98,7 @@ impl<'l> Assignment<'l> {
                 && self.is_in_form()
                 && value.bytes().all(|b| b.is_ascii_alphanumeric());
         }
-        // The mark that seems to open the value closes what the name is in.
+        // The quotation mark that seems to open the value closes the text that contains the name.
         let is_behind_text = self.is_quoted && value.starts_with([',', ')', ']', ';']);
         let is_kept = is_behind_text
             || self.is_match_arm()
@@ -130,18 +130,18 @@ impl<'l> Assignment<'l> {
         self.line[..self.name.start].ends_with(['&', '?', '#'])
     }
 
-    /// Whether the name is a case of something: `Kind::Password => "a password"`.
+    /// Whether the name is a case in a `match`: `Kind::Password => "a password"`.
     fn is_match_arm(&self) -> bool {
         let between = &self.line[self.name.end..self.value.start];
         self.line[..self.name.start].ends_with("::") && between.contains("=>")
     }
 
-    /// Whether it is a variable that a shell is told to demand: `${PASSWORD:?what to say}`.
+    /// Whether the line makes a shell demand a variable: `${PASSWORD:?what to say}`.
     fn is_demanded(&self, value: &str) -> bool {
         value.starts_with('?') && self.line[..self.name.start].ends_with("${")
     }
 
-    /// Whether the name is the user of an address: `https://x-access-token:…@host`.
+    /// Whether the name is the user in a URL: `https://x-access-token:…@host`.
     fn is_in_address(&self) -> bool {
         self.separator == Separator::Colon && self.line[..self.name.start].ends_with("://")
     }
@@ -154,7 +154,7 @@ impl<'l> Assignment<'l> {
         !self.name().bytes().any(|b| b.is_ascii_lowercase())
     }
 
-    /// What stands before the name, less what may stand before a line's first.
+    /// The text before the name, without what may come before the first name in a line.
     fn lead(&self) -> &str {
         let lead = self.line[..self.name.start].trim_end_matches([' ', '\t', '"', '\'', '\\']);
         let lead = lead.trim_start();
@@ -164,8 +164,8 @@ impl<'l> Assignment<'l> {
             .map_or(lead, |_| "")
     }
 
-    /// How long a value without quotes is. In a dump of variables, and where the
-    /// shell would say so, only a space ends it; elsewhere punctuation does too.
+    /// The length of a value without quotes. In a dump of variables, and where a shell would split the line, only a
+    /// space ends it. Elsewhere punctuation also ends it.
     fn bare_len(&self, rest: &str) -> usize {
         let is_first = self.lead().is_empty() && !self.is_quoted_name;
         let name = self.name().to_ascii_lowercase();
@@ -198,7 +198,7 @@ impl<'l> Assignment<'l> {
                 .len()
     }
 
-    /// Whether the name stands where data has names, and prose seldom does.
+    /// Whether the name stands where names stand in data, and seldom in prose.
     fn is_structured(&self) -> bool {
         let is_whole = || self.is_quoted || self.line[self.value.end..].trim().len() <= 1;
         match self.lead().chars().next_back() {
@@ -208,14 +208,14 @@ impl<'l> Assignment<'l> {
     }
 }
 
-/// A place in a line.
+/// A position in a line.
 #[derive(Clone, Copy)]
 struct Cursor<'l> {
     text: &'l str,
     at: usize,
 }
 
-/// A quotation mark and how many backslashes stand before it.
+/// A quotation mark, and the number of backslashes before it.
 struct Quote {
     mark: u8,
     escapes: usize,
@@ -255,7 +255,7 @@ impl<'l> Cursor<'l> {
         }
     }
 
-    /// Passes over `=`, `:`, `:=` or `=>` and the space around it.
+    /// Skips `=`, `:`, `:=` or `=>` and the spaces around it.
     fn separator(self) -> Option<(Self, Separator)> {
         let start = self.eat("]").unwrap_or(self).skip_space()?;
         let (rest, separator) = if let Some(rest) = start.eat("=>").or_else(|| start.eat(":=")) {
@@ -274,7 +274,7 @@ impl<'l> Cursor<'l> {
     }
 }
 
-/// How long the value is whose opening quotation mark came just before `rest`.
+/// The length of the value after an opening quotation mark. `rest` starts after the mark.
 fn quoted_len(rest: &str, quote: &Quote) -> usize {
     let mut backslashes = 0;
     for (i, b) in rest.bytes().enumerate() {
@@ -294,13 +294,13 @@ fn quoted_len(rest: &str, quote: &Quote) -> usize {
     rest.len()
 }
 
-/// Where the next field of a form starts.
+/// Where the next field of a form starts, if there is one.
 fn next_field(text: &str) -> Option<usize> {
     let mut places = memchr_iter(b'&', text.as_bytes());
     places.find(|at| is_field(&text[*at..]))
 }
 
-/// Whether `text` starts with a field of a form that is not its first: `&city=…`.
+/// Whether `text` starts with a later field of a form: `&city=…`.
 fn is_field(text: &str) -> bool {
     let is_name = |b: &u8| b.is_ascii_alphanumeric() || b"_-.[]%".contains(b);
     text.strip_prefix('&').is_some_and(|rest| {
@@ -309,12 +309,12 @@ fn is_field(text: &str) -> bool {
     })
 }
 
-/// How much follows the marker that `value` starts with.
+/// The length of the value behind the marker that `value` starts with.
 pub(super) fn tail_after_marker(value: &str) -> Option<usize> {
     marker_len(value).map(|len| value.len() - len)
 }
 
-/// Whether `value` stands for a secret that is written elsewhere, or for none.
+/// Whether `value` stands for a secret that is written elsewhere, or for no secret.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let is_word =
         |s: &str| !s.is_empty() && s.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric());
@@ -375,8 +375,8 @@ fn is_prose(value: &str) -> bool {
     value.contains(' ') && !value.bytes().any(|b| b.is_ascii_digit())
 }
 
-/// Whether `value` is what follows an option in a usage text, or the options of
-/// a secret that is elsewhere (`docker build --secret id=…`).
+/// Whether `value` is what follows an option in a usage text, or describes a secret that is stored elsewhere (`docker
+/// build --secret id=…`).
 fn is_option_prose(value: &str) -> bool {
     let word = value.trim_end_matches([']', ')']);
     let is_metavariable = word.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');

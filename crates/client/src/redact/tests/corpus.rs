@@ -1,4 +1,4 @@
-//! How much of the corpus in `crates/client/tests/redaction` is found, and how much else is taken for a secret.
+//! How many secrets of the corpus in `crates/client/tests/redaction` are found, and how much else is taken for one.
 
 #![expect(clippy::print_stdout, reason = "the rates are what the tests measure")]
 
@@ -7,16 +7,16 @@ use super::*;
 const SECRETS: &str = include_str!("../../../tests/redaction/secrets.txt");
 const HARMLESS: &str = include_str!("../../../tests/redaction/harmless.txt");
 
-/// What a part of this length shows, the whole could be guessed from.
+/// A secret counts as leaked if a part of this length is shown.
 const PART: usize = 6;
 
-/// Of everything in `secrets.txt`, that which cannot be recognised included.
+/// Of all secrets in `secrets.txt`, including those that cannot be recognised.
 const MIN_RECALL: f64 = 0.95;
 
-/// A line of `secrets.txt`, or several if a secret goes over them.
+/// A line of `secrets.txt`, or several if a secret extends over them.
 struct Sample {
     section: &'static str,
-    /// As a program would print it.
+    /// The text as a program would print it.
     text: String,
     /// The same with `[redacted]` in place of each secret.
     expected: String,
@@ -48,7 +48,7 @@ impl Sample {
         self.section.starts_with("beyond")
     }
 
-    /// How many secrets have a part in `shown` that does not stand beside them anyway.
+    /// How many secrets have a part in `shown` that is not also in the expected text.
     fn leaks(&self, shown: &str) -> usize {
         let is_shown = |secret: &&String| {
             let secret = secret.as_bytes();
@@ -80,7 +80,7 @@ fn samples() -> Vec<Sample> {
     samples
 }
 
-/// With `[redacted]` for each marker, whatever its kind.
+/// The text with `[redacted]` for each marker, whatever its kind.
 fn without_kinds(text: &str) -> String {
     let marker = regex::Regex::new(r"\[redacted:[a-z-]+\]").expect("a constant expression");
     marker.replace_all(text, "[redacted]").into_owned()
@@ -108,9 +108,9 @@ fn every_secret_of_the_corpus_is_found() {
     assert!(recall >= MIN_RECALL, "{recall}");
 }
 
-/// All of it at once and line by line, where each line stands beside the others.
+/// Redacts the samples all at once and line by line, with other lines around each.
 #[test]
-fn it_is_found_among_other_lines_and_as_they_come() {
+fn secrets_are_found_among_other_lines_and_line_by_line() {
     let samples: Vec<_> = samples().into_iter().filter(|s| !s.is_beyond()).collect();
     let text: String = samples.iter().map(|sample| &sample.text[..]).collect();
     let expected: String = samples.iter().map(|sample| &sample.expected[..]).collect();

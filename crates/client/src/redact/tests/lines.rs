@@ -19,7 +19,7 @@ fn body(count: usize) -> String {
 }
 
 #[test]
-fn each_line_keeps_its_tag_and_none_is_given_for_nothing() {
+fn each_line_keeps_its_tag_and_dropped_lines_give_none() {
     let mut lines = Lines::default();
     let mut given = Vec::new();
     let text = format!(
@@ -45,7 +45,7 @@ fn each_line_keeps_its_tag_and_none_is_given_for_nothing() {
 }
 
 #[test]
-fn what_is_held_back_is_bounded() {
+fn held_back_lines_are_bounded() {
     let mut lines = Lines::default();
     let mut given = 0;
     for number in 0..2000 {

@@ -50,7 +50,7 @@ fn every_example_has_a_keyword() {
     }
 }
 
-/// Else a marker behind the prefix would be taken for a value, and redacted again.
+/// Otherwise a marker behind the prefix would be taken for a value and redacted again.
 #[test]
 fn every_prefix_that_is_kept_is_known_before_a_marker() {
     for (prefix, _, kind) in tokens() {
