@@ -9,7 +9,7 @@ use outlive_sys::control::{Listener, Read, Stream};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// A connection's place in [`Clients`], for as long as it lives.
+/// The number of a connection in [`Clients`]. It is never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ClientId(u64);
 
@@ -39,16 +39,16 @@ enum WaitsFor {
     },
     /// That nothing of the tree is left.
     Stopped,
-    /// That its turn to write comes, or room for what it has written.
+    /// Its turn to write, or room for what it has written.
     Room(Written),
-    /// That a process of the job waits for input.
+    /// A process of the job that waits for input.
     Input,
 }
 
-/// How a write is answered once there is room for more.
+/// How to answer a write once there is room for more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// To a client of the first release.
+    /// For a client of the first release, which does not ask whether the write is a repeated one.
     Plain,
     New,
     /// A write of this id was accepted before.
@@ -100,7 +100,7 @@ impl Clients {
         Ok(())
     }
 
-    /// Reads what a client sent. One that has left is not there any more afterwards.
+    /// Reads what a client sent. If it has disconnected, it is removed.
     pub fn read(&mut self, id: ClientId) -> Vec<ClientRequest> {
         let Some(client) = self.list.iter_mut().find(|client| client.id == id) else {
             return Vec::new();
@@ -161,7 +161,7 @@ impl Clients {
         }
     }
 
-    /// Answers those who wait for news, where there are any for them.
+    /// Answers the clients that wait for news, if there are any for them.
     pub fn tell_news(&mut self, seq: u64, output: u64) {
         let reply = Reply::News { seq, output };
         self.answer(&reply, |waits_for| match waits_for {
@@ -177,7 +177,7 @@ impl Clients {
         self.answer(&Reply::Stopped, |waits_for| waits_for == WaitsFor::Stopped);
     }
 
-    /// Says why a stop cannot come to its end.
+    /// Tells clients that wait for the stop why it cannot be completed.
     pub fn tell_stop_failed(&mut self, reason: String) {
         let reply = Reply::Refused { reason };
         self.answer(&reply, |waits_for| waits_for == WaitsFor::Stopped);
@@ -191,7 +191,7 @@ impl Clients {
         }
     }
 
-    /// Says to those who wait for room why there will be none.
+    /// Tells clients that wait for room why there will be none.
     pub fn tell_no_room(&mut self, reason: String) {
         let is_it = |waits_for| matches!(waits_for, WaitsFor::Room(_));
         self.answer(&Reply::Refused { reason }, is_it);
@@ -217,7 +217,7 @@ impl Clients {
 }
 
 impl Client {
-    /// `None` when there is nothing more to expect of this client.
+    /// `None` if the client must be disconnected.
     fn read_requests(&mut self) -> Option<Vec<Request>> {
         let mut buffer = [0; 4096];
         loop {
@@ -246,7 +246,7 @@ impl Client {
         Some(requests)
     }
 
-    /// Answers are short: one that does not fit belongs to a client that reads nothing.
+    /// Answers are short. If one does not fit, the client reads nothing.
     fn send(&self, reply: &Reply) -> bool {
         let Ok(mut line) = serde_json::to_vec(reply) else {
             return false;

@@ -36,7 +36,7 @@ enum Stage {
     },
 }
 
-/// Since when this keeper knows what the job has left behind.
+/// Since when this keeper knows which processes the job has left behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeptSince {
     /// It took over after the end, and has not seen any process of the job.
@@ -143,7 +143,7 @@ impl End {
 }
 
 impl Keeper<'_> {
-    /// Records the end if the leader has ended.
+    /// Records the end, if the leader has ended.
     pub(crate) fn look_at_leader(&mut self) -> io::Result<()> {
         if self.job.has_ended() {
             return Ok(());
@@ -151,7 +151,7 @@ impl Keeper<'_> {
         let Some(ended) = self.leader.look()? else {
             return Ok(());
         };
-        // If it could not be recorded at once, it ended when that was first tried.
+        // If recording was tried before, the leader ended when that was first tried.
         let exited = Exited {
             at: self.end.see(clock::moment),
             rings: self.has_doorbells_for(&ended.outcome),
@@ -191,7 +191,7 @@ impl Keeper<'_> {
         members.ok().map(|members| members.len() as u32)
     }
 
-    /// The end is on the disk: tells everyone, reaps the leader, and stops what is left if that was asked for.
+    /// The end is on the disk. Tells everybody, reaps the leader, and stops what is left if the spec asks for that.
     fn tell_of_end(&mut self, recorded: &Recorded) -> io::Result<()> {
         self.end.publish(recorded.publish(&self.job).ok());
         self.clients

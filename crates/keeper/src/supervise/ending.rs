@@ -3,7 +3,7 @@
 //! ```text
 //! Exited ─drain─► Drained ─sync─► Synced ─record─► Recorded ─publish─► (told)
 //! ```
-//! Nothing is told before it is synced, and nothing is synced before it is complete.
+//! Nobody is told of the end before it is synced, and nothing is synced before it is complete.
 
 use crate::clock;
 use crate::hooks::Hook;
@@ -18,17 +18,17 @@ use outlive_core::outcome::{End, Outcome};
 use outlive_core::state::Ender;
 use std::io;
 
-/// The leader has ended; when, and how.
+/// The leader has ended: when and how.
 #[derive(Debug)]
 pub struct Exited {
     /// When a keeper noticed. This is later than the end if no keeper was alive then.
     pub at: Moment,
     pub ended: LeaderEnd,
-    /// Doorbells are to be rung for it.
+    /// Doorbells are to be rung for this end.
     pub rings: bool,
 }
 
-/// Everything it wrote is in the output file.
+/// Everything that the leader wrote is in the output file.
 #[derive(Debug)]
 pub struct Drained(Exited);
 
@@ -43,8 +43,8 @@ pub struct Recorded {
 }
 
 impl Exited {
-    /// `take` takes all there is. A feed that cannot be read has nothing to lose; the end must be
-    /// recorded all the same.
+    /// Takes all output that there is, with `take`. A feed that cannot be read has nothing to lose: the end must be
+    /// recorded in any case.
     pub fn drain(self, job: &mut KeptJob, take: impl FnOnce(&mut KeptJob)) -> Drained {
         job.reach(Hook::LeaderEnded);
         take(job);
@@ -63,8 +63,8 @@ impl Drained {
 }
 
 impl Synced {
-    /// Fails only where the journal cannot be written; then the end can be tried again from the
-    /// leader, which is still there to be looked at.
+    /// Fails only if the journal cannot be written. Then recording can be tried again, since the leader is not reaped
+    /// yet.
     pub fn record(
         self,
         findable: Findable,
@@ -81,7 +81,7 @@ impl Synced {
             outcome => state.ended_by(matches!(outcome, Outcome::Signaled { .. })),
         };
         let duration_ms = match (&ended.outcome, ended.moment) {
-            // One that never started took no time.
+            // A job that never started took no time.
             (Outcome::NotStarted { .. } | Outcome::Lost { .. }, _) | (_, EndMoment::Unknown) => {
                 None
             }
@@ -113,13 +113,13 @@ impl Synced {
 }
 
 impl Recorded {
-    /// From the journal, for a keeper that finds its predecessor's end there.
+    /// For a keeper that finds its predecessor's end in the journal.
     pub fn found(at: Moment) -> Recorded {
         Recorded { at }
     }
 
-    /// Lets everyone find it. Where this fails, on a full disk say, the live link stays for others to
-    /// mend.
+    /// Publishes the end. If that fails (on a full disk, for example), the link among the running jobs stays, and
+    /// others repair it.
     pub fn publish(&self, job: &KeptJob) -> io::Result<Noted> {
         let (directory, spec) = job.shared.asked();
         ending::note(directory, Some(spec), self.at.wall)?;
@@ -132,7 +132,7 @@ impl Recorded {
     }
 }
 
-/// That the end is where `list` looks for it.
+/// Proof that the end is where `list` looks for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Noted;
 

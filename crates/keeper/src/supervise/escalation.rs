@@ -23,14 +23,14 @@ use std::time::Duration;
 pub struct Escalation {
     step: Step,
     begun: BootTime,
-    /// Another process has asked the tree to end.
+    /// Another process (a guard) has asked the tree to end.
     asked_before: bool,
     /// The job has a terminal.
     on_terminal: bool,
-    /// When it was last looked at.
+    /// When the tree was last looked at.
     looked: BootTime,
     rest_until: BootTime,
-    /// Sent this step's signal.
+    /// The processes that got this step's signal.
     sent: HashSet<ProcRef>,
     denied: HashSet<ProcRef>,
 }
@@ -48,18 +48,19 @@ pub enum Progress {
     Done,
 }
 
-/// The kernel counts start times in hundredths of a second, whatever its own clock does.
+/// The kernel counts start times in hundredths of a second, whatever the rate of its own clock is.
 const MS_PER_TICK: u64 = 10;
 
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 const REST: Duration = Duration::from_millis(20);
 
-/// Thirty chains of processes that each fork and end every two milliseconds are caught within a few sweeps.
+/// At most this many sweeps. Thirty chains of processes, each of which forks and ends every two milliseconds, are
+/// caught within a few.
 const SWEEPS: usize = 32;
 
 impl Escalation {
-    /// Processes still there at `kill_at` (boot time) will be killed.
+    /// Asks the tree to end. Processes that still run at `kill_at` (boot time) are killed.
     pub fn begin(now: BootTime, kill_at: BootTime, on_terminal: bool) -> Escalation {
         Escalation {
             on_terminal,
@@ -73,7 +74,7 @@ impl Escalation {
         }
     }
 
-    /// The same, but another process has asked the tree to end at `asked`, and nobody is asked twice.
+    /// The same, but another process has asked the tree to end at `asked`. No process is asked twice.
     pub fn asked_before(asked: BootTime, kill_at: BootTime) -> Escalation {
         Escalation {
             asked_before: true,
@@ -81,34 +82,34 @@ impl Escalation {
         }
     }
 
-    /// A second request may only hurry things.
+    /// A second request can only bring the KILL forward.
     pub fn hurry(&mut self, kill_at: BootTime) {
         if let Step::Asking { kill_at: current } = &mut self.step {
             *current = kill_at.min(*current);
         }
     }
 
-    /// When it wants to be looked at again, if nothing else happens.
+    /// When the tree must be looked at again, if nothing else happens.
     pub fn deadline(&self) -> Option<BootTime> {
         match self.step {
             _ if self.rest_until > self.looked => Some(self.rest_until),
             Step::Asking { kill_at } => Some(kill_at),
-            // A process that cannot be reached may be the parent of one that was killed; then nobody tells
-            // when that one has ended.
+            // A process that cannot be signalled may be the parent of one that was killed. Then nothing reports when
+            // the killed one has ended.
             Step::Killing if !self.denied.is_empty() => Some(self.looked + LOOK_AGAIN),
             Step::Killing => None,
         }
     }
 
-    /// Whether there is no use in looking before [`Escalation::deadline`]: the tree changes faster than it can be
-    /// looked through, and the keeper had better let go of what has ended meanwhile.
+    /// Whether the keeper should not look before [`Escalation::deadline`]: the tree changes faster than it can be
+    /// searched. The keeper reaps ended processes meanwhile.
     pub fn rests(&self, now: BootTime) -> bool {
         now < self.rest_until
     }
 
     /// Does what is due at `now` (boot time).
     ///
-    /// Ended children of the keeper that are in `spare` are left to it.
+    /// Ended children of the keeper that are in `spare` are not reaped.
     pub fn advance(&mut self, tree: &Tree, now: BootTime, spare: &[i32]) -> io::Result<Progress> {
         if let Step::Asking { kill_at } = self.step
             && kill_at <= now
@@ -118,7 +119,7 @@ impl Escalation {
         }
         self.looked = now;
         if self.step == Step::Killing && tree.is_own() {
-            // Those that are found more than once are slow to end, and waited for below.
+            // Processes that are found more than once are slow to end. They are waited for below.
             for _ in 0..SWEEPS {
                 if tree.kill_on_sight(spare)? == 0 {
                     break;
@@ -130,7 +131,7 @@ impl Escalation {
             let is_denied = |member: &Member| self.denied.contains(&member.process);
             match (list.iter().all(is_denied), sure) {
                 (true, Sure::Yes) => return Ok(Progress::Done),
-                // Some may have been missed, whose ends nobody would hear of.
+                // Some may have been missed, and nothing reports the ends of these.
                 (true, Sure::No) => return Err(members::unsure()),
                 (false, _) if self.signal_new(&list)? && !self.may_rest(tree, round) => {}
                 (false, Sure::Yes) => return Ok(Progress::UnderWay),
@@ -143,15 +144,15 @@ impl Escalation {
         unreachable!("it returns after some round")
     }
 
-    /// Whether to go on when some of those that were killed have ended, of which the keeper hears. It lets
-    /// them go in between: a tree that forks and dies as fast as it is looked through would else fill the
-    /// machine with its dead, and each look would take longer than the one before.
+    /// Whether to continue later, when some killed processes have ended, of which the keeper is told. It reaps them in
+    /// between. Otherwise a tree that forks and dies as fast as it is searched would fill the machine with zombies,
+    /// and each search would take longer than the one before.
     fn may_rest(&self, tree: &Tree, round: u32) -> bool {
         const ROUNDS: u32 = 8;
         self.step == Step::Killing && tree.is_own() && round >= ROUNDS
     }
 
-    /// Signals those that have not been; says whether there were any.
+    /// Signals the processes that have not got this step's signal. Returns whether there were any.
     fn signal_new(&mut self, members: &[Member]) -> io::Result<bool> {
         if self.asked_before && matches!(self.step, Step::Asking { .. }) {
             return Ok(false);
@@ -171,7 +172,8 @@ impl Escalation {
         Ok(any)
     }
 
-    /// What a process starts after having been asked to end is how it ends: it has until the KILL.
+    /// Whether a process was started after the tree was asked to end. Such a process probably cleans up, so it is left
+    /// alone until the KILL.
     fn is_cleaning_up(&self, member: &Member) -> bool {
         let since_asked = member.process.started >= self.begun.ms() / MS_PER_TICK;
         matches!(self.step, Step::Asking { .. }) && since_asked
@@ -186,7 +188,7 @@ impl Escalation {
                     self.on_terminal && process::ignores(pid, Signal::TERM.linux_number());
                 let asks = if hangs_up { Signal::HUP } else { Signal::TERM };
                 let delivered = member.pidfd.signal(asks.linux_number())?;
-                // One that is stopped would hear of it only once it is continued.
+                // A stopped process handles the signal only when it is continued.
                 member.pidfd.signal(Signal::CONT.linux_number())?;
                 Ok(delivered)
             }

@@ -21,18 +21,18 @@ use std::io::{self, Read, Write};
 use std::thread;
 use std::time::Duration;
 
-/// How long a disk may take before it counts as one that holds up its writers; with a short grace, less.
+/// A disk that takes longer than this counts as blocked. With a short grace period, the limit is shorter.
 const HESITATION: Duration = Duration::from_secs(1);
 const LEAST_HESITATION: Duration = Duration::from_millis(200);
 
-/// How often a guard at work looks whether anything is left: it is not told when a process ends.
+/// How often a working guard checks whether anything is left. It is not told when a process ends.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A guard that was set, as its keeper knows it.
+/// A guard, as its keeper knows it.
 #[derive(Debug)]
 pub struct Guard {
     pid: i32,
-    /// Where it writes when the leader ended.
+    /// The file in which the guard notes what it has seen and done.
     note: File,
 }
 
@@ -48,7 +48,7 @@ impl Guard {
             let mut watch = Watch {
                 to_note: &to_note,
                 leader: leader.awaited().and_then(|(leader, interest)| {
-                    // One that has ended already is not waited for.
+                    // If it has ended already, there is no need to wait for it.
                     matches!(interest, Interest::Readable).then_some(leader)
                 }),
                 has_ended: false,
@@ -60,11 +60,11 @@ impl Guard {
         Ok(Guard { pid, note })
     }
 
-    /// Ends it; says what it has seen and done.
+    /// Ends the guard. Returns what it has seen and done.
     fn call_off(mut self) -> GuardReport {
         let _ = process::kill_child(self.pid).and_then(|()| process::wait_for_child(self.pid));
         let mut noted = GuardReport::default();
-        // Each record is written at once, and nobody writes any more.
+        // Each record is written at once, and the guard writes no more.
         let mut record = [0; RECORD];
         while self.note.read_exact(&mut record).is_ok() {
             let (wall, boot) = record[1..].split_at(8);
@@ -105,13 +105,13 @@ fn write_record(mut to: &File, what: u8) {
 /// What the guard does.
 struct Watch<'a> {
     leader: Option<&'a PidFd>,
-    /// The leader has, and that is noted.
+    /// The leader has ended, and that is noted.
     has_ended: bool,
     to_note: &'a File,
 }
 
 impl Watch<'_> {
-    /// Waits for a moment, or until the leader ends, of which a note is made.
+    /// Waits for at most `limit`, or until the leader ends, which is noted.
     fn wait(&mut self, limit: Duration) {
         let ended = match self.leader.filter(|_| !self.has_ended) {
             Some(leader) => leader.wait_for_end(Some(limit)).unwrap_or(false),
@@ -140,7 +140,7 @@ impl Watch<'_> {
         loop {
             match escalation.advance(tree, clock::now(), &[]) {
                 Ok(Progress::Done) if self.has_ended || self.leader.is_none() => return,
-                // Where the tree cannot be listed now, it is tried again.
+                // If the tree cannot be listed now, this is tried again.
                 Ok(_) | Err(_) => self.wait(LOOK),
             }
         }
@@ -148,7 +148,7 @@ impl Watch<'_> {
 }
 
 impl Keeper<'_> {
-    /// Sets a guard if there is something to stop. If no guard can be forked, the job is stopped without one.
+    /// Starts a guard if there is something to stop. If none can be forked, the job is stopped without one.
     pub(crate) fn set_guard(&mut self, grace: Duration) -> Option<Guard> {
         if !self.job.is_running() || self.stop.is_under_way() {
             return None;
@@ -159,8 +159,8 @@ impl Keeper<'_> {
         guard
     }
 
-    /// The disk has taken what was to be written, or refused it. Says when the guard asked the tree to end, if it did
-    /// (boot time).
+    /// Ends the guard, after the disk has accepted or refused the write. Returns when the guard asked the tree to end,
+    /// if it did (boot time).
     pub(crate) fn call_off(&mut self, guard: Option<Guard>) -> Option<BootTime> {
         self.processes.tree.guard = None;
         let noted = guard.map(Guard::call_off)?;

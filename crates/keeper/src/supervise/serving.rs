@@ -1,4 +1,4 @@
-//! Answering those who are connected.
+//! Answering the clients that are connected.
 
 use crate::supervise::clients::{ClientId, ClientRequest};
 use crate::supervise::keeper::Keeper;
@@ -8,18 +8,18 @@ use outlive_core::event::{StopCause, StopRequest};
 use std::io;
 
 impl Keeper<'_> {
-    /// Takes what a client sent.
+    /// Handles the requests that a client sent.
     pub fn serve(&mut self, id: ClientId) -> io::Result<()> {
         for asked in self.clients.read(id) {
             let answered = self.answer(asked);
             self.unless_failed(id, answered)?;
         }
-        // It may have left in the middle of a write.
+        // It may have disconnected in the middle of a write.
         self.serve_queue()
     }
 
-    /// A client whose request failed is let go: it asks again, which any request can stand or, of a
-    /// signal, says so. It must not wait for an answer that does not come.
+    /// Disconnects a client whose request failed, so that it does not wait for an answer that never comes. It asks
+    /// again, because every request can be repeated. Only for a signal it reports the failure.
     pub fn unless_failed(&mut self, client: ClientId, answered: io::Result<()>) -> io::Result<()> {
         if answered.is_err() {
             self.clients.let_go(client);

@@ -25,7 +25,7 @@ pub(crate) enum Stop {
     Requested { unwritten: Option<Unwritten> },
     /// The job's processes are being ended.
     UnderWay(UnderWay),
-    /// Nothing is left that could be reached.
+    /// Nothing is left that can be reached.
     Over { doorbells: Doorbells },
 }
 
@@ -111,7 +111,7 @@ impl Stop {
         }
     }
 
-    /// Remembers a request, to be journaled. An earlier one that is not journaled yet stands.
+    /// Remembers a request until it is journaled. If an earlier one is not journaled yet, that one is kept.
     fn request(&mut self, at: Moment, request: StopRequest) {
         if let Stop::None = self {
             *self = Stop::Requested { unwritten: None };
@@ -121,7 +121,7 @@ impl Stop {
         }
     }
 
-    /// From now on the processes are being ended.
+    /// Begins to end the processes.
     fn begin(&mut self, escalation: Escalation, doorbells: Doorbells) {
         let is_repeated = self.was_completed();
         let doorbells = match self.gives_up_doorbells() {
@@ -137,7 +137,7 @@ impl Stop {
         });
     }
 
-    /// Nothing is left that could be reached.
+    /// Nothing is left that can be reached.
     pub fn complete(&mut self) {
         if let Stop::UnderWay(stop) = self {
             let doorbells = stop.doorbells;
@@ -150,7 +150,7 @@ impl Keeper<'_> {
     /// When a running job reaches its timeout.
     pub(crate) fn timeout_at(&self) -> Option<BootTime> {
         match &self.job.state().phase {
-            // It is being stopped, though that could not be journaled.
+            // It is being stopped, although that could not be journaled.
             Phase::Running(_) if self.stop.is_unwritten() => None,
             Phase::Running(leader) => Some(leader.since.boot + Millis(self.job.spec().timeout_ms?)),
             _ => None,
@@ -168,23 +168,23 @@ impl Keeper<'_> {
     }
 
     pub(crate) fn stop(&mut self, request: StopRequest) -> io::Result<()> {
-        // The grace period begins now, however long it takes to write the request down.
+        // The grace period begins now, even if it takes long to journal the request.
         let at = clock::moment();
         let kill_at = at.boot + Millis(request.grace_ms);
         let guard = self.set_guard(Millis(request.grace_ms).into());
-        // A job that ended before it was asked to has ended by itself. An end that cannot be recorded does not
-        // keep anything from being stopped.
+        // A job that ended before it was asked to has ended by itself. Even if that end cannot be recorded, everything
+        // is stopped.
         let recorded = self.look_at_leader();
         let has_ended = recorded.is_err() && self.end.is_unrecorded();
         self.job.reach(Hook::StopAsked);
-        // A closed job's doorbells are given up, so nothing more needs to be written down.
+        // The doorbells of a job that has ended are given up, and nothing needs to be journaled.
         let doorbells = match self.job.has_ended() {
             true => Doorbells::GivenUp,
             false => Doorbells::Retried,
         };
         let waits = self.is_waiting();
         if waits || self.job.is_running() && !has_ended {
-            // A disk that refuses the request must not keep the job from being stopped.
+            // Even if the disk refuses the request, the job is stopped.
             self.stop.request(at, request);
             self.write_stop();
             self.job.reach(Hook::StopWritten);
@@ -211,7 +211,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// Begins to end the job's processes, or goes on from the time at which a guard asked them to end.
+    /// Begins to end the job's processes. If a guard has asked them to end, continues from then.
     fn escalate(
         &mut self,
         kill_at: BootTime,
@@ -239,13 +239,13 @@ impl Keeper<'_> {
         Ok(())
     }
 
-    /// Goes on with a stop that a predecessor journaled.
+    /// Continues a stop that a predecessor journaled.
     pub(crate) fn resume_stop(&mut self, kill_at: BootTime) -> io::Result<()> {
         self.escalate(kill_at, None, Doorbells::Retried)
     }
 
-    /// Goes on after an end that a predecessor recorded. A stop that ended the job is a stop of its whole tree, which
-    /// the predecessor may not have completed.
+    /// Continues after an end that a predecessor recorded. If a stop ended the job, its whole tree is to be stopped,
+    /// and the predecessor may not have completed that.
     pub(crate) fn go_on_stopping(&mut self, ended_by: EndedBy) -> io::Result<()> {
         match ended_by {
             EndedBy::Stop | EndedBy::Timeout | EndedBy::Place => self.stop_tree(),
@@ -255,7 +255,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// Stops the processes that an ended job has left, if that was asked for.
+    /// Stops the processes that an ended job has left, if the spec asks for that.
     pub(crate) fn stop_leftovers(&mut self) -> io::Result<()> {
         match self.job.spec().leftovers {
             Leftovers::Stop => self.stop_tree(),

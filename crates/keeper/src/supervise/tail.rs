@@ -20,7 +20,7 @@ pub enum Tail {
     Lingering,
     /// None is left.
     Empty,
-    /// None is left to be reached: whoever still holds the output is not waited for.
+    /// None is left that can be reached. The keeper does not wait for those that still hold the output.
     Stopped,
 }
 
@@ -29,7 +29,7 @@ impl Keeper<'_> {
     /// Kept out of line, as `begin::begin` is.
     #[inline(never)]
     pub fn settle(&mut self) -> io::Result<()> {
-        // A stop goes on whatever else has failed.
+        // A stop continues even if something else has failed.
         let may_look = self.pause.allows_work() || self.stop.is_under_way();
         if self.end.tail() == Tail::Unknown && may_look {
             let tail = self.look_at_tail()?;
@@ -104,8 +104,8 @@ impl Keeper<'_> {
             // A client that is told of the stop must be able to see the end, so the end comes first.
             if progress == Progress::Done && ended {
                 self.stop.complete();
-                // Whoever asked for the stop expects this in the journal once it is answered. If it cannot be
-                // written now, it is tried again before the job is closed.
+                // The client that asked for the stop expects this in the journal as soon as it is answered. If it
+                // cannot be written now, it is tried again before the job is closed.
                 let _ = self.note_lingering_ended();
                 self.clients.tell_stopped();
                 return Ok(Tail::Stopped);
@@ -123,7 +123,7 @@ impl Keeper<'_> {
                 return Ok(Tail::Lingering);
             }
         } else if self.stop.was_completed() {
-            // Also after a doorbell has ended, which is one more process.
+            // Also when a doorbell has ended: its end is reported like that of the job's processes.
             return Ok(Tail::Stopped);
         } else if !ended {
             return Ok(Tail::Lingering);

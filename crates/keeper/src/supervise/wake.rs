@@ -9,8 +9,8 @@ use outlive_sys::poll::{self, Interest};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Why a keeper woke. They are handled in this order: an end that has happened comes before a stop
-/// that is asked for, and output before both.
+/// Why a keeper woke. The reasons are handled in this order: output comes before an end that has happened, and that
+/// before a stop that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     Output,
@@ -20,13 +20,13 @@ pub enum Wake {
     /// There is room for more input.
     Room,
     Deadline,
-    /// In the foreground manner: a signal that asks for the job's end.
+    /// In the foreground: a signal that asks for the job's end.
     Place,
     Connection,
     Client(ClientId),
 }
 
-/// What to sleep on, each with the reason that it stands for.
+/// What to sleep on, each with the reason for which it wakes the keeper.
 struct Sources<'a> {
     wakes: Vec<Wake>,
     on: Vec<(BorrowedFd<'a>, Interest)>,
@@ -61,7 +61,7 @@ impl Keeper<'_> {
         if self.pause.allows_clients() {
             self.add_clients(&mut sources);
         }
-        // The pause needs no descriptor: there may be too few of them.
+        // The pause needs no descriptor, because there may be too few of them.
         let left = |at: BootTime| at.since(clock::now());
         let limit = untimed.map(left).into_iter().chain(self.pause.left()).min();
         let ready = poll::wait(&sources.on, limit)?;
@@ -113,7 +113,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// What becomes readable when the job has written something.
+    /// The descriptor that becomes readable when the job has written something.
     fn output_fd(&self) -> BorrowedFd<'_> {
         match self.job.shared.source().terminal {
             Some(terminal) => terminal.master.as_fd(),
