@@ -175,6 +175,7 @@ fn requests_about_one_job_read_back() {
             lines: Some(7),
         },
         form: LogForm::Lines {
+            raw: true,
             matching: Some("error".to_owned()),
             last: Some(3),
         },
@@ -291,12 +292,19 @@ fn every_part_and_form_of_a_log_reads_back() {
         },
     ];
     let forms = [
-        LogForm::Page { budget: Some(9) },
+        LogForm::Page {
+            raw: true,
+            budget: Some(9),
+        },
         LogForm::Lines {
+            raw: true,
             matching: None,
             last: None,
         },
-        LogForm::Pieces { follow: true },
+        LogForm::Pieces {
+            raw: true,
+            follow: true,
+        },
         LogForm::Screen,
     ];
     for part in parts {

@@ -1,10 +1,11 @@
 //! `list`
 
+use crate::defaults::LIST_ENDED;
 use crate::label::Label;
 use serde::{Deserialize, Serialize};
 
 /// Which jobs to list.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Filter {
@@ -16,6 +17,17 @@ pub struct Filter {
     pub state: StateFilter,
     /// At most this many ended ones.
     pub limit: usize,
+}
+
+impl Default for Filter {
+    fn default() -> Filter {
+        Filter {
+            session: None,
+            task: None,
+            state: StateFilter::All,
+            limit: LIST_ENDED,
+        }
+    }
 }
 
 /// The states of the jobs to list.

@@ -25,12 +25,18 @@ pub struct Log {
 pub enum LogForm {
     /// One text. The reply is a `LogPage`.
     Page {
+        /// As the job wrote it, with escape sequences. Bytes that are not UTF-8 are replaced.
+        #[serde(default)]
+        raw: bool,
         /// At most this many bytes: the beginning and the end of the part. `None` for as much as is possible.
         #[serde(default)]
         budget: Option<u64>,
     },
     /// Line by line. The reply has a `LogLine` for each.
     Lines {
+        /// As the job wrote them, with escape sequences.
+        #[serde(default)]
+        raw: bool,
         /// Only lines that match this regular expression.
         #[serde(default)]
         matching: Option<String>,
@@ -40,6 +46,9 @@ pub enum LogForm {
     },
     /// Piece by piece. The reply has a `LogPiece` for each.
     Pieces {
+        /// As the job wrote them, with escape sequences.
+        #[serde(default)]
+        raw: bool,
         /// Also what the job writes from now on, until it ends.
         #[serde(default)]
         follow: bool,
@@ -50,7 +59,10 @@ pub enum LogForm {
 
 impl Default for LogForm {
     fn default() -> LogForm {
-        LogForm::Page { budget: None }
+        LogForm::Page {
+            raw: false,
+            budget: None,
+        }
     }
 }
 

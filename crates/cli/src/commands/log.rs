@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::{json, render};
 use outlive::api::log::LogLine;
+use outlive::api::request::{self, LogForm};
 use outlive::defaults;
 use outlive::units::show_size;
 use outlive::verbs::log::{self, Log, Part};
@@ -160,25 +161,51 @@ impl Args {
         Ok(Form::Plain(Box::new(log.live(MAX_LINE)?)))
     }
 
-    fn reading(&self) -> Reading {
-        match self.raw {
-            true => Reading::Raw,
-            false => Reading::Plain,
+    /// What the verb is asked.
+    fn request(&self, context: &Context) -> request::Log {
+        let is_listed = self.grep.is_some() || self.timestamps;
+        let is_streamed = self.follow || (self.is_exact() && !context.json);
+        let form = match (self.screen, is_listed, is_streamed) {
+            (true, ..) => LogForm::Screen,
+            (_, true, _) => LogForm::Lines {
+                raw: self.raw,
+                matching: self.grep.as_ref().map(|grep| grep.source().to_owned()),
+                last: self.lines.filter(|_| self.grep.is_some()),
+            },
+            (.., true) => LogForm::Pieces {
+                raw: self.is_exact(),
+                follow: self.follow,
+            },
+            _ => LogForm::Page {
+                raw: self.is_exact(),
+                budget: self.budget,
+            },
+        };
+        request::Log {
+            part: self.part(),
+            form,
         }
     }
+}
 
-    fn look(&self) -> Look {
-        match (self.is_exact(), self.budget) {
-            (true, _) => Look::Raw,
-            (false, Some(budget)) => Look::Plain(view::Options {
-                budget: budget as usize,
-                ..view::Options::default()
-            }),
-            (false, None) => Look::Plain(view::Options {
-                budget: MAX_TEXT,
-                line_limit: MAX_LINE,
-            }),
-        }
+fn reading(raw: bool) -> Reading {
+    match raw {
+        true => Reading::Raw,
+        false => Reading::Plain,
+    }
+}
+
+fn look(raw: bool, budget: Option<u64>) -> Look {
+    match (raw, budget) {
+        (true, _) => Look::Raw,
+        (false, Some(budget)) => Look::Plain(view::Options {
+            budget: budget as usize,
+            ..view::Options::default()
+        }),
+        (false, None) => Look::Plain(view::Options {
+            budget: MAX_TEXT,
+            line_limit: MAX_LINE,
+        }),
     }
 }
 
@@ -187,27 +214,31 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         .with_secrets(&args.secrets)
         .only_looking_if(args.peek);
     let id = context.find(&args.id)?;
-    if args.screen {
+    let request::Log { part, form } = args.request(context);
+    if form == LogForm::Screen {
         return screen(context, &id);
     }
-    let mut log = log::log(&context.outlive, &id, &args.part())?;
+    let mut log = log::log(&context.outlive, &id, &part)?;
     if log.dropped_bytes() > 0 {
         context.say(&format!(
             "outlive: {} of the output was not kept",
             show_size(log.dropped_bytes())
         ));
     }
-    match &args.grep {
-        Some(pattern) => print_matches(context, &args, &log, pattern)?,
-        None if args.timestamps => {
-            for line in log.lines(args.reading())? {
+    match (form, &args.grep) {
+        (LogForm::Lines { raw, last, .. }, Some(pattern)) => {
+            print_matches(context, &args, &log, pattern, reading(raw), last)?;
+        }
+        (LogForm::Lines { raw, .. }, None) => {
+            for line in log.lines(reading(raw))? {
                 print_lines(context, &args, &log, &[line?])?;
             }
         }
-        None if args.follow || (args.is_exact() && !context.json) => {
-            print(context, &args, &mut log)?
+        (LogForm::Pieces { .. }, _) => print(context, &args, &mut log)?,
+        (LogForm::Page { raw, budget }, _) => {
+            print_text(context, &args, &log, look(raw, budget))?;
         }
-        None => print_text(context, &args, &log)?,
+        (LogForm::Screen, _) => {}
     }
     let whole = args.grep.is_none() && args.budget.is_none();
     if let (true, Some(job)) = (whole, log.end(&context.outlive, args.follow)?) {
@@ -228,8 +259,8 @@ fn screen(context: &Context, id: &JobId) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn print_text(context: &Context, args: &Args, log: &Log) -> Result<(), Failure> {
-    let text = log.text(args.look())?;
+fn print_text(context: &Context, args: &Args, log: &Log, look: Look) -> Result<(), Failure> {
+    let text = log.text(look)?;
     if !context.json && args.is_default_part() && text.position.from_line > 1 {
         context.say(&format!(
             "outlive: showing the last {} of {}; --lines N shows more",
@@ -258,12 +289,14 @@ fn print_matches(
     args: &Args,
     log: &Log,
     pattern: &LinePattern,
+    reading: Reading,
+    last: Option<u64>,
 ) -> Result<(), Failure> {
-    if let Some(most) = args.lines {
-        let last = log.matching(pattern, most as usize, args.reading())?;
+    if let Some(most) = last {
+        let last = log.matching(pattern, most as usize, reading)?;
         return print_lines(context, args, log, &last);
     }
-    for found in log.search(pattern, args.reading())? {
+    for found in log.search(pattern, reading)? {
         print_lines(context, args, log, &found?)?;
     }
     Ok(())

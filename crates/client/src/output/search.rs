@@ -41,6 +41,11 @@ impl LinePattern {
         })
     }
 
+    /// The regular expression as it was given.
+    pub fn source(&self) -> &str {
+        self.line.as_str()
+    }
+
     /// Whether a line matches, with or without its newline.
     pub fn is_match(&self, line: &[u8]) -> bool {
         let text = line.strip_suffix(b"\n").unwrap_or(line);
