@@ -14,7 +14,7 @@ use crate::home::outlive::Outlive;
 use crate::hooks::{self, Hook};
 use crate::inbox;
 use crate::jobs::whereabouts;
-use crate::launch::keeper_process::Begun;
+use crate::launch::keeper_process::StartResult;
 use crate::moment::now;
 use outlive_core::event::Event;
 use outlive_core::host::Here;
@@ -35,13 +35,13 @@ const FIRST_ROOM: u64 = 8192;
 
 /// Whether an id was free.
 #[derive(Debug)]
-pub enum Named {
-    Yes(Lock),
+pub enum NameClaim {
+    Claimed(Lock),
     Taken,
 }
 
 /// Makes the directory of a new job, unless its id is taken.
-pub fn make(outlive: &Outlive, spec: &Spec) -> Result<Named, Error> {
+pub fn make(outlive: &Outlive, spec: &Spec) -> Result<NameClaim, Error> {
     outlive.prepare()?;
     let job = outlive.job_dir(&spec.id);
     let new = New::make(outlive, spec)?;
@@ -56,7 +56,7 @@ pub fn make(outlive: &Outlive, spec: &Spec) -> Result<Named, Error> {
             let kind = links::Kind::Job;
             let _ = links::unlink_refused(outlive.home(), session, &spec.id, kind);
         }
-        return Ok(Named::Taken);
+        return Ok(NameClaim::Taken);
     };
     hooks::reach(Hook::Named);
     // Jobs and posts share an inbox that uses their ids. If both try the same id at once, the later
@@ -77,7 +77,7 @@ pub fn make(outlive: &Outlive, spec: &Spec) -> Result<Named, Error> {
     if let Some(session) = &spec.session {
         inbox::wake(outlive, session);
     }
-    Ok(Named::Yes(lock))
+    Ok(NameClaim::Claimed(lock))
 }
 
 /// Starts the keepers. The journal tells what happened afterwards.
@@ -86,7 +86,7 @@ pub fn start(
     spec: &Spec,
     lock: Lock,
     variables: &[(OsString, OsString)],
-) -> Result<Begun, Error> {
+) -> Result<StartResult, Error> {
     keeper_process::start(
         outlive,
         &outlive.job_dir(&spec.id),

@@ -32,7 +32,7 @@ mod tests;
 pub(crate) use line::mark as left_out;
 pub use lines::line;
 pub(crate) use lines::lines;
-pub use live::{Live, Said};
+pub use live::{Live, ShownText};
 
 use decode::{Act, Decoder};
 use excerpt::Excerpt;

@@ -4,7 +4,7 @@
 //! reply is written (see `delivery`).
 
 use crate::call::Call;
-use crate::reply::Said;
+use crate::reply::ToolAnswer;
 use outlive::defaults::MAX_EVENTS_BESIDE;
 use outlive::inbox::{Delivery, Event, EventKind, Selection};
 use outlive::verbs::inbox;
@@ -12,7 +12,7 @@ use outlive::{Error, JobId};
 
 /// Appends the waiting events. If they cannot be read, the reply goes out without them; a later one
 /// tells them.
-pub fn append(call: &Call, said: &mut Said) {
+pub fn append(call: &Call, said: &mut ToolAnswer) {
     let covers = std::mem::take(&mut said.told.covers);
     let running = std::mem::take(&mut said.told.running);
     let Ok(Some(delivery)) = take(call, &covers, running) else {

@@ -60,36 +60,36 @@ impl Deliveries {
     /// once must not be told the same again.
     pub async fn noted(&self) {
         /// Do not wait longer for a client that does not read its replies.
-        const LONGEST: Duration = Duration::from_secs(1);
+        const MAX_WAIT: Duration = Duration::from_secs(1);
         let mut underway = self.underway.subscribe();
-        let _ = tokio::time::timeout(LONGEST, underway.wait_for(|count| *count == 0)).await;
+        let _ = tokio::time::timeout(MAX_WAIT, underway.wait_for(|count| *count == 0)).await;
     }
 
-    fn take(&self, id: &RequestId) -> Option<Begun> {
+    fn take(&self, id: &RequestId) -> Option<ReplyInProgress> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         made.remove(id).map(|notes| self.begin(notes))
     }
 
     /// The reply is being written from now on.
-    pub fn begin(&self, notes: Vec<Note>) -> Begun {
+    pub fn begin(&self, notes: Vec<Note>) -> ReplyInProgress {
         self.underway.send_modify(|count| *count += 1);
-        Begun {
+        ReplyInProgress {
             notes,
             underway: Underway(self.underway.clone()),
         }
     }
 }
 
-/// A reply that is being written. If it is dropped before [`Begun::done`], it did not arrive.
-pub struct Begun {
+/// A reply that is being written. If it is dropped before [`ReplyInProgress::done`], it did not arrive.
+pub struct ReplyInProgress {
     notes: Vec<Note>,
     underway: Underway,
 }
 
-impl Begun {
+impl ReplyInProgress {
     /// The reply has been written.
     pub async fn done(self) {
-        let Begun { notes, underway } = self;
+        let ReplyInProgress { notes, underway } = self;
         // This fails only while the server shuts down. Then everything is told again.
         let _ = tokio::task::spawn_blocking(move || note_all(notes)).await;
         drop(underway);

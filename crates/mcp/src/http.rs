@@ -11,7 +11,7 @@
 //! The sessions of the transport are only in memory. They do not decide which agent's session a call
 //! belongs to.
 
-use crate::delivery::{Begun, Deliveries};
+use crate::delivery::{Deliveries, ReplyInProgress};
 use crate::server::{Options, Server};
 use crate::sessions::Sessions;
 use axum::Router;
@@ -212,14 +212,14 @@ fn make_token() -> io::Result<String> {
 
 /// What to record after the response to one HTTP request is written.
 #[derive(Clone, Default)]
-pub struct Slot(Arc<Mutex<Option<Begun>>>);
+pub struct Slot(Arc<Mutex<Option<ReplyInProgress>>>);
 
 impl Slot {
-    pub fn add(&self, begun: Begun) {
+    pub fn add(&self, begun: ReplyInProgress) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
     }
 
-    fn take(&self) -> Option<Begun> {
+    fn take(&self) -> Option<ReplyInProgress> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

@@ -93,8 +93,8 @@ impl Refused {
         Error::NoSuchJob(text.to_owned()).into()
     }
 
-    pub fn said(self) -> Said {
-        Said {
+    pub fn said(self) -> ToolAnswer {
+        ToolAnswer {
             text: redact(&self.text).into_owned(),
             content: Map::new(),
             refused: Some(self.code),
@@ -131,7 +131,7 @@ impl From<serde_json::Error> for Refused {
 }
 
 /// The answer of any tool, ready for events to be appended.
-pub struct Said {
+pub struct ToolAnswer {
     pub text: String,
     pub content: Map<String, Value>,
     /// The kind of refusal, if it is one.
@@ -140,12 +140,12 @@ pub struct Said {
 }
 
 impl<A: Serialize + JsonSchema> Reply<A> {
-    pub fn said(self) -> Result<Said, Refused> {
+    pub fn said(self) -> Result<ToolAnswer, Refused> {
         let content = match brief::value(&self.answer)? {
             Value::Object(content) => content,
             _ => Map::new(),
         };
-        Ok(Said {
+        Ok(ToolAnswer {
             text: self.text,
             content,
             refused: None,
@@ -154,7 +154,7 @@ impl<A: Serialize + JsonSchema> Reply<A> {
     }
 }
 
-impl Said {
+impl ToolAnswer {
     /// Appends the events that the session has not been told.
     pub fn append(&mut self, events: &[Event], more: usize) -> Result<(), Refused> {
         if events.is_empty() {

@@ -46,7 +46,10 @@ pub fn behind(result: &CallToolResult) -> Option<Task> {
 }
 
 /// The state of a task, and the answer if the task has ended.
-pub fn get(call: &Call, id: &str) -> Result<(DetailedTask, Option<crate::reply::Said>), Refused> {
+pub fn get(
+    call: &Call,
+    id: &str,
+) -> Result<(DetailedTask, Option<crate::reply::ToolAnswer>), Refused> {
     let id = call.find(id)?;
     let job = show::show(&call.outlive, &id)?;
     let written = |at: Option<Timestamp>| at.map(|at| at.to_string());

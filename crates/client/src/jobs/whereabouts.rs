@@ -19,13 +19,13 @@ use std::sync::OnceLock;
 pub enum Whereabouts {
     Here,
     /// It ran here, and nothing of it can be running any more.
-    Gone(Gone),
+    Gone(GoneReason),
     Elsewhere(Elsewhere),
 }
 
 /// Why nothing of a job can be running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gone {
+pub enum GoneReason {
     Restarted,
     /// Its keepers are gone and no process has its output open. It ran in another PID namespace of this
     /// machine, and that namespace ends with its container.
@@ -66,9 +66,9 @@ pub fn find(outlive: &Outlive, job: &JobDir, state: &State) -> Result<Whereabout
     }
     Ok(match here.judge(state, disk(outlive)) {
         HostRelation::Here => Whereabouts::Here,
-        HostRelation::Restarted => Whereabouts::Gone(Gone::Restarted),
+        HostRelation::Restarted => Whereabouts::Gone(GoneReason::Restarted),
         HostRelation::OtherNamespace if has_ended_with_namespace(outlive, job) => {
-            Whereabouts::Gone(Gone::NamespaceEnded)
+            Whereabouts::Gone(GoneReason::NamespaceEnded)
         }
         HostRelation::OtherNamespace => {
             elsewhere(state, ", in another PID namespace of this machine")

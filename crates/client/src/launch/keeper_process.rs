@@ -28,7 +28,7 @@ const FOREGROUND: &str = "foreground";
 
 /// What happened to a keeper that was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begun {
+pub enum StartResult {
     Ready,
     /// It ended first. The journal tells how far it came.
     Died,
@@ -45,7 +45,7 @@ pub fn start(
     id: &JobId,
     lock: Lock,
     variables: &[(OsString, OsString)],
-) -> Result<Begun, Error> {
+) -> Result<StartResult, Error> {
     let variables = with_own(variables, job, id);
     let keeper = Keeper {
         job,
@@ -66,15 +66,15 @@ fn start_in_scope(
     program: &Program,
     id: &JobId,
     variables: &[(OsString, OsString)],
-) -> Option<Begun> {
+) -> Option<StartResult> {
     let mut command = scope::command(id, variables)?;
     let (path, _link) = program.by_its_name(keeper.job).ok()?;
     let journal = || fs::metadata(keeper.job.journal()).map(|file| file.len());
     let before = journal().ok()?;
     match keeper.run(command.arg(path)) {
-        Ok(Begun::Ready) => Some(Begun::Ready),
+        Ok(StartResult::Ready) => Some(StartResult::Ready),
         // Each keeper first records that it keeps the job. If that is recorded and it died, it ran.
-        Ok(Begun::Died) => (journal().ok()? != before).then_some(Begun::Died),
+        Ok(StartResult::Died) => (journal().ok()? != before).then_some(StartResult::Died),
         Err(_) => None,
     }
 }
@@ -134,14 +134,14 @@ struct Keeper<'a> {
 
 impl Keeper<'_> {
     /// Starts the keeper through this command, with the job as the last argument.
-    fn run(&self, command: &mut Command) -> Result<Begun, Error> {
+    fn run(&self, command: &mut Command) -> Result<StartResult, Error> {
         let (started, mut ready) = self.begin(command)?;
         remember(started);
         hooks::reach(Hook::KeeperSpawned);
         let mut byte = [0];
         match ready.read(&mut byte) {
-            Ok(1) => Ok(Begun::Ready),
-            _ => Ok(Begun::Died),
+            Ok(1) => Ok(StartResult::Ready),
+            _ => Ok(StartResult::Died),
         }
     }
 

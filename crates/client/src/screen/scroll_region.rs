@@ -12,7 +12,7 @@ pub struct Region {
 }
 
 /// A longer sequence does not set a region.
-const LONGEST: usize = 16;
+const MAX_SEQUENCE_BYTES: usize = 16;
 
 impl Region {
     pub fn feed(&mut self, bytes: &[u8]) {
@@ -26,7 +26,7 @@ impl Region {
                     self.rows = rows(parameters);
                     self.begun.clear();
                 }
-                ([0x1b, b'[', ..], b'0'..=b'9' | b';') if self.begun.len() < LONGEST => {
+                ([0x1b, b'[', ..], b'0'..=b'9' | b';') if self.begun.len() < MAX_SEQUENCE_BYTES => {
                     self.begun.push(*byte)
                 }
                 _ => self.begun.clear(),

@@ -15,8 +15,8 @@ use crate::jobs::job::{self, KeeperView, Sight};
 use crate::jobs::naming;
 use crate::jobs::presence;
 use crate::jobs::twin::{self, Alone, Twin};
-use crate::launch::keeper_process::Begun;
-use crate::launch::{self, Named};
+use crate::launch::keeper_process::StartResult;
+use crate::launch::{self, NameClaim};
 use crate::verbs::show;
 use outlive_api::event::EventKind;
 use outlive_api::job::Job;
@@ -85,8 +85,8 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     let hold = Hold::on(&outlive.job_dir(&spec.id));
     let reserved = Reservation::on(outlive, &spec, &[EventKind::Ended, EventKind::Ready]);
     let (job, state) = match launch::start(outlive, &spec, lock, &variables) {
-        Ok(Begun::Ready) => read_begun(outlive, &spec, opened)?,
-        Ok(Begun::Died) => abandon(outlive, &spec, KEEPERS_DIED, opened)?,
+        Ok(StartResult::Ready) => read_begun(outlive, &spec, opened)?,
+        Ok(StartResult::Died) => abandon(outlive, &spec, KEEPERS_DIED, opened)?,
         Err(error) => abandon(outlive, &spec, &error.to_string(), opened)?,
     };
     let pid = state.phase.leader().map(|leader| leader.process.pid);
@@ -153,9 +153,9 @@ fn prepare(outlive: &Outlive, asked: Run) -> Result<Prepared, Error> {
     };
     let lock = loop {
         match launch::make(outlive, &spec)? {
-            Named::Yes(lock) => break lock,
-            Named::Taken if !id_is_given => spec.id = spec::make_id()?,
-            Named::Taken => match show::show(outlive, &spec.id) {
+            NameClaim::Claimed(lock) => break lock,
+            NameClaim::Taken if !id_is_given => spec.id = spec::make_id()?,
+            NameClaim::Taken => match show::show(outlive, &spec.id) {
                 // The job was pruned meanwhile, so the id is free. Anything that is no directory keeps
                 // the id taken.
                 Err(Error::NoSuchJob(_)) if is_free(outlive, &spec.id) => {}

@@ -42,7 +42,7 @@ pub struct Live {
 
 /// Some text, and the output offset at which it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Said<'a> {
+pub struct ShownText<'a> {
     /// Where it begins in the output.
     pub from_byte: u64,
     /// The text.
@@ -81,7 +81,7 @@ impl Live {
     }
 
     /// Takes more of the output, and says what can be said.
-    pub fn push(&mut self, bytes: &[u8], said: &mut dyn FnMut(Said<'_>)) {
+    pub fn push(&mut self, bytes: &[u8], said: &mut dyn FnMut(ShownText<'_>)) {
         let mut rest = bytes;
         while !rest.is_empty() {
             let newline = memchr(b'\n', rest);
@@ -117,7 +117,7 @@ impl Live {
     }
 
     /// Called after a pause: prints the unfinished line.
-    pub fn still(&mut self, said: &mut dyn FnMut(Said<'_>)) {
+    pub fn still(&mut self, said: &mut dyn FnMut(ShownText<'_>)) {
         self.is_seen = true;
         let Live { page, desk, .. } = self;
         desk.release(said);
@@ -132,7 +132,7 @@ impl Live {
     }
 
     /// The next range is missing. Prints what came before it, even an incomplete line.
-    pub fn missing(&mut self, to: u64, said: &mut dyn FnMut(Said<'_>)) {
+    pub fn missing(&mut self, to: u64, said: &mut dyn FnMut(ShownText<'_>)) {
         self.flush(said);
         self.page.startup.drop_withheld();
         self.desk.forget();
@@ -143,7 +143,7 @@ impl Live {
     }
 
     /// No more output will come.
-    pub fn finish(mut self, said: &mut dyn FnMut(Said<'_>)) {
+    pub fn finish(mut self, said: &mut dyn FnMut(ShownText<'_>)) {
         self.flush(said);
         // What is left now is the start-up noise from the beginning.
         self.desk.line_from = self.origin;
@@ -152,7 +152,7 @@ impl Live {
         desk.release(said);
     }
 
-    fn flush(&mut self, said: &mut dyn FnMut(Said<'_>)) {
+    fn flush(&mut self, said: &mut dyn FnMut(ShownText<'_>)) {
         let Live {
             decoder,
             page,
@@ -194,7 +194,7 @@ struct Desk {
 }
 
 impl Desk {
-    fn put(&mut self, line: &Shown<'_>, end: &str, said: &mut dyn FnMut(Said<'_>)) {
+    fn put(&mut self, line: &Shown<'_>, end: &str, said: &mut dyn FnMut(ShownText<'_>)) {
         self.text.clear();
         self.text.push_str(line.text);
         self.text.push_str(end);
@@ -211,7 +211,7 @@ impl Desk {
         &mut self,
         unfinished: &str,
         position: u64,
-        said: &mut dyn FnMut(Said<'_>),
+        said: &mut dyn FnMut(ShownText<'_>),
     ) -> Telling {
         match &self.redaction {
             None => self
@@ -230,7 +230,7 @@ impl Desk {
             .is_some_and(redact::Lines::holds_any)
     }
 
-    fn release(&mut self, said: &mut dyn FnMut(Said<'_>)) {
+    fn release(&mut self, said: &mut dyn FnMut(ShownText<'_>)) {
         let teller = &mut self.teller;
         if let Some(redaction) = &mut self.redaction {
             redaction.release(&mut |from, text| teller.say(from, text, said));
@@ -267,7 +267,7 @@ enum Telling {
 
 impl Teller {
     /// Prints a complete line.
-    fn say(&mut self, from_byte: u64, text: &str, said: &mut dyn FnMut(Said<'_>)) {
+    fn say(&mut self, from_byte: u64, text: &str, said: &mut dyn FnMut(ShownText<'_>)) {
         if self.begun.is_empty() {
             said_unless_empty(from_byte, text, said);
             return;
@@ -282,7 +282,7 @@ impl Teller {
         from_byte: u64,
         text: &str,
         position: u64,
-        said: &mut dyn FnMut(Said<'_>),
+        said: &mut dyn FnMut(ShownText<'_>),
     ) -> Telling {
         if text.is_empty() || self.has_said(text) {
             return Telling::Nothing;
@@ -300,7 +300,12 @@ impl Teller {
         telling
     }
 
-    fn go_on(&mut self, from_byte: u64, text: &str, said: &mut dyn FnMut(Said<'_>)) -> Telling {
+    fn go_on(
+        &mut self,
+        from_byte: u64,
+        text: &str,
+        said: &mut dyn FnMut(ShownText<'_>),
+    ) -> Telling {
         if let Some(rest) = text.strip_prefix(&self.begun) {
             said_unless_empty(self.until, rest, said);
             return Telling::GoesOn;
@@ -323,8 +328,8 @@ impl Teller {
     }
 }
 
-fn said_unless_empty(from_byte: u64, text: &str, said: &mut dyn FnMut(Said<'_>)) {
+fn said_unless_empty(from_byte: u64, text: &str, said: &mut dyn FnMut(ShownText<'_>)) {
     if !text.is_empty() {
-        said(Said { from_byte, text });
+        said(ShownText { from_byte, text });
     }
 }

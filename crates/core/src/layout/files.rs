@@ -17,7 +17,7 @@ const NONBLOCK: i32 = libc::O_NONBLOCK;
 /// must not append a record to a file elsewhere.
 const NOFOLLOW: i32 = libc::O_NOFOLLOW;
 /// No file of ours comes close to this size; reading more would only fill the memory.
-const LARGEST: u64 = 1 << 30;
+const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// Checks that an opened file is a regular file. A job can replace one of its files by anything, such
 /// as a FIFO that nobody writes to or an endless device, and no reader may block on that.
@@ -172,7 +172,7 @@ pub fn read_to_append(path: &Path) -> io::Result<(Vec<u8>, File)> {
 }
 
 fn read_all(mut file: &File, size: u64) -> io::Result<Vec<u8>> {
-    if size > LARGEST {
+    if size > MAX_FILE_BYTES {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
             format!("it has {size} bytes, which no record has"),

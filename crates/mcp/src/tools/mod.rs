@@ -11,7 +11,7 @@ mod stop;
 mod wait;
 
 use crate::call::Call;
-use crate::reply::{Refused, Reply, Said};
+use crate::reply::{Refused, Reply, ToolAnswer};
 use crate::schema;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
@@ -75,7 +75,7 @@ pub enum Failed {
 pub struct Entry {
     pub tool: Tool,
     pub tells: bool,
-    pub call: fn(&Call, JsonObject) -> Result<Said, Failed>,
+    pub call: fn(&Call, JsonObject) -> Result<ToolAnswer, Failed>,
 }
 
 fn entry<V: Verb>() -> Entry {

@@ -4,7 +4,7 @@ use super::{Hints, Verb, wait};
 use crate::answer::Glance;
 use crate::call::{Call, seconds};
 use crate::identity;
-use crate::reply::{Refused, Reply, Said};
+use crate::reply::{Refused, Reply, ToolAnswer};
 use crate::words;
 use outlive::api::os_text::OsText;
 use outlive::inbox::Receipt;
@@ -118,7 +118,7 @@ The exit code is never guessed: if nobody saw the end of a job, its outcome is `
 }
 
 /// WaitFor `run` would have answered if it had waited until the end.
-pub fn ended(call: &Call, job: &Job) -> Result<Said, Refused> {
+pub fn ended(call: &Call, job: &Job) -> Result<ToolAnswer, Refused> {
     let glance = Glance::at(call, job)?;
     let id = job.id.clone();
     let receipt = Receipt::of_end(&call.outlive, &id);

@@ -1,8 +1,9 @@
 //! Starting another program: the one way in which Outlive does it.
 //!
-//! A process inherits which signals are blocked and which are ignored, and most programs change neither. A
-//! keeper blocks all of them, so a program that it started would be deaf to its own timer, its own children
-//! and everybody else. So every program begins with no signal blocked and every signal at its default.
+//! A process inherits which signals are blocked and which are ignored, and most programs change neither. A keeper
+//! blocks all signals. A program that inherited this would not notice its own timers, the ends of its children, or
+//! signals from other processes. So every program begins with no signal blocked and every signal at its default
+//! action.
 
 use crate::linux::child;
 use crate::linux::own::{default_signals, naming, swap_signal_mask};
@@ -13,20 +14,20 @@ use std::process::{Child, Command};
 
 /// Starts a command.
 pub fn start(command: &mut Command) -> io::Result<Child> {
-    // The standard library reads from its child with this, and panics where it cannot.
+    // The standard library uses this call to read from its child, and panics if it is refused.
     naming("recvfrom", try_without_descriptor(libc::SYS_recvfrom))?;
     let started = with_plain_signals(command).spawn();
-    // It may be a call before that of the program, of which the error says nothing.
+    // Perhaps an earlier call was refused, which the error does not say. The gate names it.
     started.map_err(|error| child::gate().err().unwrap_or(error))
 }
 
-/// Becomes a command. Returns only where that fails, with why.
+/// Replaces this process by a command. Returns only if that fails, with the error.
 pub fn become_program(command: &mut Command) -> io::Error {
     with_plain_signals(command).exec()
 }
 
-/// Becomes a command that takes up this process's signals as they are: what is blocked stays blocked, and what has
-/// come waits for it. Returns only where that fails, with why.
+/// Replaces this process by a command that inherits its signals: blocked signals stay blocked, and pending ones stay
+/// pending. Returns only if that fails, with the error.
 pub fn become_with_own_signals(command: &mut Command) -> io::Error {
     command.exec()
 }
@@ -51,7 +52,7 @@ mod tests {
     use std::io::Read;
     use std::process::Stdio;
 
-    /// What a program sees of its own signals.
+    /// What a started program reports about its signals.
     fn masks(start: impl FnOnce(&mut Command) -> io::Result<Child>) -> String {
         let mut grep = Command::new("grep");
         grep.args(["-E", "^Sig(Blk|Ign)", "/proc/self/status"]);

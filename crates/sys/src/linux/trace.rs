@@ -1,6 +1,6 @@
-//! Being told of every system call of other processes, and having one fail: for breaking on purpose.
+//! Tracing every system call of other processes, and making one fail. For fault tests only.
 //!
-//! What ships does not use this. A tracer has one thread, and no children but those it traces.
+//! What ships does not use this. A tracer must have one thread, and no children except those that it traces.
 //!
 //! ```text
 //!  seize ─► Entered ─► Left ─► Entered ─► … ─► Ended
@@ -15,24 +15,24 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Why a traced process stands still.
+/// Why a traced process has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It is new, and has not done anything.
+    /// It is new and has not run yet.
     Began,
     /// It is about to make a system call.
     Entered(Call),
-    /// It has made it.
+    /// The system call has returned.
     Left,
-    /// It has made a process, or (not a process) a thread, that is traced too.
+    /// It has created a process or a thread (then `is_process` is false), which is traced, too.
     Forked { child: i32, is_process: bool },
-    /// It executes another program.
+    /// It has executed another program.
     Executed,
-    /// It is about to be given a signal.
+    /// It is about to get a signal.
     Signalled(i32),
-    /// It stands still for its own reasons.
+    /// It was stopped by a signal.
     Suspended,
-    /// It is gone.
+    /// It has ended.
     Ended(Status),
 }
 
@@ -43,12 +43,12 @@ pub struct Call {
     pub arguments: [u64; 6],
 }
 
-/// How far a process may go.
+/// How far a process may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// Its next system call, or whatever is told at any rate.
+    /// Up to its next system call or the next event.
     Call,
-    /// Whatever is told at any rate: processes it makes, programs it executes, its signals, its end.
+    /// Up to the next event: a new process, an executed program, a signal, its end.
     Event,
 }
 
@@ -79,13 +79,13 @@ struct Info {
 
 const ENTERED: u8 = 1;
 
-/// Traces a process, and all that it will make. They are killed if the tracer ends.
+/// Traces a process and all processes that it will create. They are killed when the tracer ends.
 pub fn seize(pid: i32) -> io::Result<()> {
     let options = ptr::without_provenance_mut(OPTIONS as usize);
     request(libc::PTRACE_SEIZE, pid, ptr::null_mut(), options).map(drop)
 }
 
-/// Sleeps until any of them stands still or ends; `None` when there are none left.
+/// Sleeps until one of them stops or ends. `None` if none is left.
 pub fn next() -> io::Result<Option<(i32, Stop)>> {
     let mut status = 0;
     let pid = loop {
@@ -134,7 +134,7 @@ fn forked(pid: i32, is_process: bool) -> io::Result<Stop> {
     })
 }
 
-/// Lets a process that stands still go on, giving it a signal or none (0).
+/// Continues a stopped process. It gets this signal, or none if it is 0.
 pub fn go_on(pid: i32, until: Until, signal: i32) -> io::Result<()> {
     let request_word = match until {
         Until::Call => libc::PTRACE_SYSCALL,
@@ -143,12 +143,12 @@ pub fn go_on(pid: i32, until: Until, signal: i32) -> io::Result<()> {
     resume(request_word, pid, signal)
 }
 
-/// Lets a process that suspended itself be so, until somebody continues it.
+/// Leaves a process stopped that a signal has stopped, until somebody continues it.
 pub fn leave_suspended(pid: i32) -> io::Result<()> {
     resume(libc::PTRACE_LISTEN, pid, 0)
 }
 
-/// Lets a process go for good.
+/// Stops tracing a process.
 pub fn let_go(pid: i32) -> io::Result<()> {
     resume(libc::PTRACE_DETACH, pid, 0)
 }
@@ -156,18 +156,18 @@ pub fn let_go(pid: i32) -> io::Result<()> {
 fn resume(word: Word, pid: i32, signal: i32) -> io::Result<()> {
     let signal = ptr::without_provenance_mut(signal as usize);
     match request(word, pid, ptr::null_mut(), signal) {
-        // Killed while it stood still: its end is told next.
+        // It was killed while it was stopped. Its end is reported next.
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
         other => other.map(drop),
     }
 }
 
-/// Has a process that has entered a system call not make it. [`answer`] it when it has left.
+/// Makes a process skip the system call that it has entered. Call [`answer`] when it has left.
 pub fn skip(pid: i32) -> io::Result<()> {
     set(pid, Register::Number, -1)
 }
 
-/// Has the call that a process has just left fail with this error.
+/// Makes the system call that a process has just left fail with this error.
 pub fn answer(pid: i32, errno: i32) -> io::Result<()> {
     set(pid, Register::Result, -i64::from(errno))
 }

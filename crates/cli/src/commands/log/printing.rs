@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::json;
 use outlive::api::log::LogPiece;
 use outlive::missing_line;
-use outlive::view::{Live, Said};
+use outlive::view::{Live, ShownText};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::time::Duration;
@@ -89,10 +89,10 @@ impl Printer<'_> {
 }
 
 /// Prints everything that the view returns at once, in one write.
-fn tell(context: &Context, say: impl FnOnce(&mut dyn FnMut(Said<'_>))) -> Result<(), Failure> {
+fn tell(context: &Context, say: impl FnOnce(&mut dyn FnMut(ShownText<'_>))) -> Result<(), Failure> {
     let mut lines = String::new();
     let mut failed = Ok(());
-    say(&mut |Said { from_byte, text }| match context.json {
+    say(&mut |ShownText { from_byte, text }| match context.json {
         true => {
             let text = text.to_owned();
             match json::line(&LogPiece::Text { from_byte, text }) {

@@ -3,7 +3,7 @@
 use super::schedule::{Deviation, Run};
 use crate::home::outlive::{Outlive, ids_in};
 use crate::inbox::{Delivery, EventId, Inbox, Rules, Selection, Source};
-use crate::launch::{self, Named};
+use crate::launch::{self, NameClaim};
 use crate::moment::{self, ahead};
 use crate::random;
 use crate::verbs::post::{self, NewPost};
@@ -121,7 +121,9 @@ impl World {
         }))
         .expect("a spec");
         self.own(&incarnation, &session);
-        if let Named::Yes(_lock) = launch::make(&self.outlive(), &spec).expect("made or refused") {
+        if let NameClaim::Claimed(_lock) =
+            launch::make(&self.outlive(), &spec).expect("made or refused")
+        {
             self.saw(Seen::Created(incarnation));
         }
     }

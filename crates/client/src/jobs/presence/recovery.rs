@@ -4,8 +4,8 @@ use super::{SHORT_PAUSE, open_lock};
 use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
-use crate::jobs::whereabouts::{self, Gone};
-use crate::launch::keeper_process::{self, Begun};
+use crate::jobs::whereabouts::{self, GoneReason};
+use crate::launch::keeper_process::{self, StartResult};
 use crate::moment::now;
 use outlive_core::ending::{self, Remaining};
 use outlive_core::event::{Event, LingeringEnded, Moment};
@@ -27,10 +27,10 @@ enum Remedy {
     Close,
 }
 
-fn remedy(state: &State, spec: Option<&Spec>, damaged: bool, gone: Option<Gone>) -> Remedy {
+fn remedy(state: &State, spec: Option<&Spec>, damaged: bool, gone: Option<GoneReason>) -> Remedy {
     match &state.phase {
         _ if state.is_final() => Remedy::Nothing,
-        Phase::Unwritten if gone == Some(Gone::Restarted) => Remedy::Settle(Outcome::Lost {
+        Phase::Unwritten if gone == Some(GoneReason::Restarted) => Remedy::Settle(Outcome::Lost {
             reason: "the machine was restarted before its journal was on the disk: whether it ran is not known"
                 .to_owned(),
         }),
@@ -38,7 +38,7 @@ fn remedy(state: &State, spec: Option<&Spec>, damaged: bool, gone: Option<Gone>)
             reason: "its journal is empty or damaged: nothing is known of it".to_owned(),
         }),
         // The power loss may have removed or damaged the last journal lines.
-        Phase::Accepted if gone == Some(Gone::Restarted) => Remedy::Settle(Outcome::Lost {
+        Phase::Accepted if gone == Some(GoneReason::Restarted) => Remedy::Settle(Outcome::Lost {
             reason:
                 "the machine was restarted as it was being started: whether it ran is not known"
                     .to_owned(),
@@ -59,10 +59,10 @@ fn remedy(state: &State, spec: Option<&Spec>, damaged: bool, gone: Option<Gone>)
         Phase::Ended { .. } => Remedy::Adopt,
         Phase::Spawned(_) | Phase::Running(_) | Phase::Stopping(..) => match gone {
             None => Remedy::Adopt,
-            Some(Gone::Restarted) => Remedy::Settle(Outcome::Lost {
+            Some(GoneReason::Restarted) => Remedy::Settle(Outcome::Lost {
                 reason: "the machine was restarted while it ran".to_owned(),
             }),
-            Some(Gone::NamespaceEnded) => Remedy::Settle(Outcome::Lost {
+            Some(GoneReason::NamespaceEnded) => Remedy::Settle(Outcome::Lost {
                 reason: "the container or PID namespace that it ran in has ended".to_owned(),
             }),
         },
@@ -79,14 +79,14 @@ pub(super) fn recover(
     job: &JobDir,
     id: &JobId,
     lock: Lock,
-    gone: Option<Gone>,
+    gone: Option<GoneReason>,
 ) -> Result<(), Error> {
     let failed = || Error::io("cannot write the journal of", job.path());
     let before_boot = gone.is_none() && whereabouts::is_from_before_boot(outlive, job);
     let mut journal = JournalWriter::open(&job.journal())?;
     // Without a first event, the journal does not tell the boot either.
     let gone = match journal.state().boot {
-        None if before_boot => Some(Gone::Restarted),
+        None if before_boot => Some(GoneReason::Restarted),
         _ => gone,
     };
     let at = now();
@@ -192,7 +192,7 @@ pub fn abandon(outlive: &Outlive, id: &JobId, reason: &str) -> Result<(), Error>
         return Ok(());
     }
     drop(journal);
-    if let Ok(Begun::Ready) = keeper_process::start(outlive, &job, id, lock, &[]) {
+    if let Ok(StartResult::Ready) = keeper_process::start(outlive, &job, id, lock, &[]) {
         return Ok(());
     }
     // No keeper can be started to ring the doorbells. The next verb would find the same.

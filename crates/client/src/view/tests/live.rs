@@ -1,7 +1,7 @@
 //! What the live view prints while output comes.
 
 use super::*;
-use crate::view::{Live, Said};
+use crate::view::{Live, ShownText};
 use std::time::Duration;
 
 const LIMIT: usize = 300;
@@ -20,7 +20,7 @@ fn said(mut live: Live, steps: &[Step<'_>]) -> Vec<String> {
     let mut all = Vec::new();
     for step in steps {
         let mut now = String::new();
-        let mut out = |said: Said<'_>| now.push_str(said.text);
+        let mut out = |said: ShownText<'_>| now.push_str(said.text);
         match step {
             Comes(text) => live.push(text.as_bytes(), &mut out),
             Still => live.still(&mut out),
@@ -177,7 +177,7 @@ fn a_missing_range_ends_a_line() {
 fn each_text_has_its_offset() {
     let mut live = Live::new(LIMIT, 100);
     let mut places = Vec::new();
-    let mut out = |said: Said<'_>| places.push((said.from_byte, said.text.to_owned()));
+    let mut out = |said: ShownText<'_>| places.push((said.from_byte, said.text.to_owned()));
     live.push(b"\x1b[1mone\x1b[m\ntwo\nthr", &mut out);
     live.still(&mut out);
     live.push(b"ee\nfour\n", &mut out);

@@ -41,12 +41,12 @@ fn only_a_job_that_may_be_running_is_adopted() {
     let running = state(&[accepted.clone(), spawned.clone(), Event::Started]);
     assert_eq!(remedy(&running, None, false, None), Remedy::Adopt);
     assert!(matches!(
-        remedy(&running, None, false, Some(Gone::Restarted)),
+        remedy(&running, None, false, Some(GoneReason::Restarted)),
         Remedy::Settle(Outcome::Lost { .. })
     ));
     // A job in a container that has ended cannot be running either.
     assert!(matches!(
-        remedy(&running, None, false, Some(Gone::NamespaceEnded)),
+        remedy(&running, None, false, Some(GoneReason::NamespaceEnded)),
         Remedy::Settle(Outcome::Lost { .. })
     ));
     let spawning = state(&[accepted.clone(), spawned.clone()]);
@@ -61,12 +61,12 @@ fn only_a_job_that_may_be_running_is_adopted() {
         Remedy::Settle(Outcome::NotStarted { .. })
     ));
     assert!(matches!(
-        remedy(&waiting, None, false, Some(Gone::NamespaceEnded)),
+        remedy(&waiting, None, false, Some(GoneReason::NamespaceEnded)),
         Remedy::Settle(Outcome::NotStarted { .. })
     ));
     // Its start may have been in a journal line that the power loss removed.
     assert!(matches!(
-        remedy(&waiting, None, false, Some(Gone::Restarted)),
+        remedy(&waiting, None, false, Some(GoneReason::Restarted)),
         Remedy::Settle(Outcome::Lost { .. })
     ));
     assert!(matches!(
@@ -76,7 +76,7 @@ fn only_a_job_that_may_be_running_is_adopted() {
     let lingering = state(&[accepted.clone(), spawned.clone(), ended.clone()]);
     assert_eq!(remedy(&lingering, None, false, None), Remedy::Adopt);
     assert_eq!(
-        remedy(&lingering, None, false, Some(Gone::Restarted)),
+        remedy(&lingering, None, false, Some(GoneReason::Restarted)),
         Remedy::Close
     );
     assert_eq!(
@@ -84,7 +84,7 @@ fn only_a_job_that_may_be_running_is_adopted() {
             &state(&[accepted, spawned, ended, closed]),
             None,
             false,
-            Some(Gone::Restarted)
+            Some(GoneReason::Restarted)
         ),
         Remedy::Nothing
     );

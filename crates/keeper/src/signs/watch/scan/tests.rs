@@ -63,7 +63,7 @@ fn a_text_split_by_writes_and_escapes_is_found() {
     assert!(push(&mut scanner, b"[0;3").is_empty());
     assert!(push(&mut scanner, b"1mady\x1b]0;re").is_empty());
     assert_eq!(texts(&push(&mut scanner, b"ady\x07!\nx")), ["ready!"]);
-    // What is in a title is not in the text.
+    // A title is not a part of the text.
     assert!(push(&mut scanner, b"\x1b]0;ready\x07\n").is_empty());
 }
 
@@ -113,7 +113,7 @@ fn a_long_line_is_checked_in_windows_and_reported_once() {
         told.extend(push(&mut scanner, &[b'.'; 10_000]));
         assert!(scanner.begun.capacity() < 3 * WINDOWS.size);
     }
-    // Across the end of a window.
+    // A match across the end of a window.
     let place = scanner.place();
     assert!(place.line == 0 && place.from > 0);
     let until = WINDOWS.size as u64 - (scanner.end - place.from);
@@ -147,7 +147,7 @@ fn lost_output_ends_the_line_before_it() {
     assert_eq!(told[0].offset, 1003);
 }
 
-/// Small enough for random streams to have lines longer than that.
+/// So small that random streams have lines that are longer.
 const SMALL: Windows = Windows { size: 24, step: 17 };
 
 const PIECES: &[&[u8]] = &[
@@ -238,11 +238,11 @@ fn stream() -> impl Strategy<Value = Vec<u8>> {
 enum Interruption {
     Nothing,
     Still,
-    /// Its heir goes on from the last place.
+    /// The keeper is killed. Its successor continues from the scanner's last position.
     Kill,
-    /// It is still, and killed with only what it told journaled.
+    /// The output pauses. Then the keeper is killed, and only what it reported is journaled.
     StillKill,
-    /// Killed after it has told so many of the hits of its last push.
+    /// The keeper is killed after it has journaled this many of the hits of its last push.
     KillAmid(usize),
 }
 
@@ -263,7 +263,8 @@ fn scanner(patterns: Patterns, windows: Windows, place: Place) -> Scanner {
     scanner
 }
 
-/// All that is told of a stream pushed, cut and killed so, and where it was still.
+/// Everything that is reported for a stream that is cut and interrupted in this way, and the offsets at which it
+/// paused.
 fn run(
     patterns: &[Pattern],
     windows: Windows,
@@ -285,7 +286,7 @@ fn run(
             hits.push((hit.to_match(), hit.after));
         });
         at = to;
-        // An heir first pushes what had come before.
+        // A successor first pushes what its predecessor had pushed.
         let is_caught_up = at >= farthest;
         farthest = farthest.max(at);
         if is_caught_up && matches!(then, Interruption::Still | Interruption::StillKill) {

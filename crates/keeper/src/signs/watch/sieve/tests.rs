@@ -4,14 +4,14 @@ use outlive_core::watch::Pattern;
 use proptest::prelude::*;
 use regex::bytes::Regex;
 
-/// With lanes so short that a small text has many.
+/// A sieve with lanes so short that a small text has many.
 fn sieve(source: &str, lane: usize) -> Sieve {
     let hir = parse(&Pattern::Regex(source.into())).expect("it parses");
     let sieve = Sieve::new(&for_lines(&hir)).expect("it is small enough");
     Sieve { lane, ..sieve }
 }
 
-/// Where the lines begin that a plain search of each by itself finds something in.
+/// The starts of the lines in which a plain search of each line finds a match.
 fn plainly(source: &str, block: &[u8]) -> Vec<usize> {
     let regex = Regex::new(source).expect("it compiles");
     let mut start = 0;
@@ -25,7 +25,7 @@ fn plainly(source: &str, block: &[u8]) -> Vec<usize> {
     found
 }
 
-/// A line is matched in each of the states it had that is not empty; an empty line is one.
+/// A line matches if one of its states that is not empty matches. An empty line is a state.
 fn matches(regex: &Regex, line: &[u8]) -> bool {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let states = line.split(|byte| *byte == b'\r');
@@ -36,7 +36,7 @@ fn matches(regex: &Regex, line: &[u8]) -> bool {
     }
 }
 
-/// The same of the lines that the sieve lets through, and how many those are.
+/// The same for the lines that the sieve lets through, and how many lines these are.
 fn sifted(source: &str, block: &[u8], lane: usize) -> (Vec<usize>, usize) {
     let regex = Regex::new(source).expect("it compiles");
     let sieve = sieve(source, lane);

@@ -1,4 +1,4 @@
-//! The same by the plainest means: each line is split, stripped and matched alone.
+//! A plain implementation to compare with: each line is split, stripped and matched by itself.
 
 use super::Windows;
 use outlive_core::watch::{Match, Pattern};
@@ -12,7 +12,7 @@ static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"(?s-u)\x1b(?:{control}|{string}|{short})")).expect("it compiles")
 });
 
-/// All that is to be told of a stream that was still at these offsets.
+/// Everything that must be reported for a stream that paused at these offsets.
 pub fn matches(
     patterns: &[Pattern],
     windows: Windows,
@@ -60,7 +60,7 @@ pub fn matches(
     told
 }
 
-/// Which ranges of a line are looked at, in turn, and whether that is the whole line.
+/// The ranges of a line that are checked, in order, and whether each is the whole line.
 fn looks(
     length: usize,
     complete: bool,
