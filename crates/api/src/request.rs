@@ -10,7 +10,7 @@
 //! | `stop` | [`ForJobs`]`<`[`Stop`]`>` |
 //! | `signal` | [`ForJob`]`<`[`SendSignal`]`>` |
 //! | `send` | [`ForJob`]`<`[`Send`]`>` |
-//! | `resize` | [`ForJob`]`<`[`Size`](crate::terminal::Size)`>` |
+//! | `resize` | [`ForJob`]`<`[`Size`]`>` |
 //! | `attach` | [`ForJob`]`<`[`Attach`]`>` |
 //! | `inbox` | [`ForSession`]`<`[`Take`]`>`, [`ForSession`]`<`[`Ack`]`>` |
 //! | `post` | [`NewPost`] |

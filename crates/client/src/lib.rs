@@ -38,9 +38,10 @@
 //! answers, call [`Outlive::showing_secrets`]. Configured doorbells, limits and watches hold for jobs that are
 //! started here as they do for the command line ([`Config`]).
 //!
-//! Every verb is also a function in [`verbs`], with all its options. Nothing here prints, and nothing is kept
-//! in memory: every call reads the job directory, so any process may make it. Calls block; one that waits
-//! does not poll.
+//! Every verb is also a function in [`verbs`], with all its options. The types of the options are in
+//! [`api::request`]; they can be written as JSON and read back. Nothing here prints, and nothing is kept in
+//! memory: every call reads the job directory, so any process may make it. Calls block; one that waits does
+//! not poll.
 //!
 //! Runnable examples are in `examples/`: `run_and_wait`, `inbox_loop`, `session_and_redaction`.
 #![forbid(unsafe_code)]
