@@ -34,6 +34,9 @@ pub enum EventKind {
     LingeringEnded,
     /// Work was finished elsewhere and posted.
     Delegation,
+    /// A kind that this version does not know.
+    #[serde(other)]
+    Unknown,
 }
 
 /// An event as every face shows it.

@@ -14,7 +14,7 @@ pub fn hint(error: &Error) -> Option<String> {
         Error::NoSuchEvent(_) | Error::BadEventId(_) => "`outlive inbox --peek` shows what waits",
         Error::NoSuchSession(_) => "`outlive list --limit all --json` shows the sessions of jobs",
         Error::NoSession => "pass --session KEY, or set OUTLIVE_SESSION",
-        Error::Ambiguous { .. } => "type more of the id",
+        Error::Ambiguous { .. } => "type one of these ids, or more of it",
         Error::IdTaken(_) => "choose another id, or use that job",
         Error::NameTaken(_) => "stop that job, start with --replace, or choose another name",
         Error::IdOfPost(_) => "choose another id for the job",

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
+use outlive::api::event::EventKind;
 use outlive::inbox::Take;
 use outlive::{Error, Outlive, Run};
 
@@ -26,9 +27,10 @@ fn main() -> Result<(), Error> {
         let delivery = inbox.next(Take::default())?;
         for event in delivery.events() {
             println!("{}\n", event.text);
-            ended += 1;
+            ended += usize::from(event.kind == EventKind::Ended);
         }
-        // If this program is killed before this line, the events are delivered again.
+        // If this program is killed before this line, the events are delivered again when the claim lapses, after five
+        // minutes.
         delivery.told()?;
     }
     println!("{} jobs ended", JOBS.len());

@@ -42,8 +42,8 @@ pub enum Error {
     /// The text is not the id of an event.
     #[error(transparent)]
     BadEventId(#[from] BadEventId),
-    /// The text is the beginning of several ids.
-    #[error("{text:?} is the beginning of several ids: {}", show_ids(.candidates))]
+    /// The text is the beginning of several ids, or the name of several jobs.
+    #[error("{text:?} fits several jobs: {}", show_ids(.candidates))]
     Ambiguous {
         /// The text that was asked for.
         text: String,

@@ -21,7 +21,8 @@
 //! 2. the directory of the running program,
 //! 3. `PATH`.
 //!
-//! Without it, [`Outlive::run`] fails with [`Error::NoKeeper`]. There is no daemon and nothing else to set up.
+//! Without it, a job that is started ends at once: its outcome is `not_started`, and the reason names the missing
+//! program. There is no daemon and nothing else to set up.
 //!
 //! # The pieces
 //!

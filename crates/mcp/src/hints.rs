@@ -14,14 +14,12 @@ pub fn with_hint(error: &Error) -> String {
 /// The next step, if one is known.
 fn hint(error: &Error) -> Option<&'static str> {
     Some(match error {
-        Error::NoSuchJob(_) => {
-            "this session has no job of that id or name; the tool `jobs` lists its jobs"
-        }
+        Error::NoSuchJob(_) => "the tool `jobs` lists the jobs that you can see",
         Error::NamedElsewhere { .. } => "use its id",
         Error::NoSuchEvent(_) | Error::BadEventId(_) => {
             "the tool `inbox` delivers the events that wait"
         }
-        Error::Ambiguous { .. } => "pass more of the id",
+        Error::Ambiguous { .. } => "pass one of these ids, or more of it",
         Error::NameTaken(_) => "stop that job, pass `replace: true`, or choose another name",
         Error::NeverComes { what, .. } => return never_comes(*what),
         Error::NoAnswer(_) => "the tool `show` gives what is known of the job",

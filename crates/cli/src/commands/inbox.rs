@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Show what this session has not been told yet: ends of jobs, matches, readiness, posted work
 ///
-/// Each event that is printed is claimed: for five minutes nobody else gets it. Ack it by its id within
+/// Each event that is printed is claimed: for five minutes (see --claim) nobody else gets it. Ack it by its id within
 /// that time; otherwise it is delivered again, with the same id. After the ack it is never delivered again.
 ///
 /// `--ack-all` is the short way: it acks what was delivered before, prints what is new, and acks that too.
@@ -43,7 +43,7 @@ pub struct Args {
     /// Ack what was delivered before; print what is new, and ack it once it is printed
     #[arg(long, conflicts_with = "peek")]
     ack_all: bool,
-    /// How long nobody else gets the printed events [default: 5m]
+    /// How long nobody else gets the printed events [default: `inbox.claim` in the configuration, else 5m]
     #[arg(long, value_name = "DUR", value_parser = positive_duration)]
     claim: Option<Duration>,
     /// Only look: claim nothing, ack nothing

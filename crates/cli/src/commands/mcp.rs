@@ -22,7 +22,7 @@ pub struct Args {
     /// Let the client see and stop jobs of other sessions too
     #[arg(long)]
     all_sessions: bool,
-    /// How long the client waits for an answer; every call answers within this time [default: 45s]
+    /// How long the client waits for an answer; a call that waits for a job answers within this time [default: 45s]
     #[arg(long, value_name = "DUR", value_parser = duration)]
     patience: Option<Duration>,
     /// Offer one more tool, `process`, with the actions that some agents teach their models

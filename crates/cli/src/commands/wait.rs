@@ -33,8 +33,8 @@ pub struct Args {
     all: bool,
     /// Wait for this, or until the job ends
     ///
-    /// The exit code is 0 if it has come. If the job ends before `ready`, `match`, `quiet` or `input`, the exit code is
-    /// never 0. `match` and `quiet` wait for an event that nobody has been told of yet.
+    /// With `end`, the exit code is the job's. With the others it is 0 if it has come, and never 0 if the job ends
+    /// first. `match` and `quiet` wait for an event that nobody has been told of yet.
     #[arg(long = "for", value_enum, default_value_t = For::End)]
     what: For,
     /// Wait at most this long, then exit with 124; the jobs continue

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
-use crate::inbox::{EventId, Inbox};
+use crate::inbox::{EventId, Inbox, Receipt};
 use crate::jobs::naming;
 use crate::output::Look;
 use crate::verbs::list::{self, Filter, Listing};
@@ -39,6 +39,7 @@ impl Outlive {
             id: started.job.id,
             outlive,
             notes: started.notes,
+            already_ran: started.already,
         })
     }
 
@@ -53,6 +54,7 @@ impl Outlive {
             outlive: self.clone(),
             id,
             notes: Vec::new(),
+            already_ran: false,
         }
     }
 
@@ -84,6 +86,7 @@ pub struct JobHandle {
     outlive: Outlive,
     id: JobId,
     notes: Vec<String>,
+    already_ran: bool,
 }
 
 impl JobHandle {
@@ -92,7 +95,18 @@ impl JobHandle {
         &self.id
     }
 
-    /// What was done otherwise at the start than a reader of the command would expect.
+    /// The home, on behalf of the caller that started or found the job. The methods of
+    /// [`Log`](crate::verbs::log::Log) take it.
+    pub fn outlive(&self) -> &Outlive {
+        &self.outlive
+    }
+
+    /// Whether nothing was started, because a job that `unless_running` accepts ran already.
+    pub fn already_ran(&self) -> bool {
+        self.already_ran
+    }
+
+    /// Notes about the start: where it differs from what a reader of the command would expect.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -102,10 +116,11 @@ impl JobHandle {
         show::show(&self.outlive, &self.id)
     }
 
-    /// Waits until the job has ended. If the caller is the job's session, it counts as told of the end.
+    /// Waits until the job has ended. If the caller is the job's session, it is recorded as told of the end just
+    /// before this returns. To record it after the answer has been used, call [`wait_for`](JobHandle::wait_for).
     pub fn wait(&self) -> Result<Job, Error> {
         let waited = self.wait_for(WaitFor::End, None)?;
-        waited.receipt.told()?;
+        told_if_possible(&waited.receipt);
         let job = waited.jobs.into_iter().next();
         job.ok_or_else(|| Error::NoSuchJob(self.id.to_string()))
     }
@@ -122,7 +137,7 @@ impl JobHandle {
     }
 
     /// Stops the job and every process of it: TERM, a grace period, then KILL. Returns when nothing of it is
-    /// left. That it has ended already is no error.
+    /// left. That it has ended already is no error. If the caller is the job's session, it counts as told of the end.
     pub fn stop(&self) -> Result<Job, Error> {
         self.stop_with(&Stop::default())
     }
@@ -130,7 +145,7 @@ impl JobHandle {
     /// The same with another grace period, or with a reason for the record.
     pub fn stop_with(&self, stop: &Stop) -> Result<Job, Error> {
         let stopped = stop::stop_one(&self.outlive, &self.id, stop)?;
-        stopped.receipt.told()?;
+        told_if_possible(&stopped.receipt);
         Ok(stopped.job)
     }
 
@@ -170,4 +185,10 @@ impl JobHandle {
     pub fn screen(&self) -> Result<Screen, Error> {
         log::screen(&self.outlive, &self.id)
     }
+}
+
+/// Records that the caller was told. If that fails, on a full disk for example, the session is told once more. The
+/// answer is not withheld for it.
+fn told_if_possible(receipt: &Receipt) {
+    let _ = receipt.told();
 }

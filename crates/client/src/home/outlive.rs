@@ -96,7 +96,7 @@ impl Outlive {
     }
 
     /// Marks the caller as one that only looks: no verb records that it was told anything or claims
-    /// events.
+    /// events. So [`Inbox::next`](crate::inbox::Inbox::next) returns the same events again at once.
     #[must_use]
     pub fn only_looking(mut self) -> Outlive {
         self.only_looks = true;

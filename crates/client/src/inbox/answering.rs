@@ -42,7 +42,7 @@ impl Reservation {
         Reservation::on(outlive, &outlive.read_spec(id).ok()?, kinds)
     }
 
-    /// Like [`Answering::of`], for a job whose spec is already known.
+    /// Like [`Reservation::of`], for a job whose spec is already known.
     pub(crate) fn on(outlive: &Outlive, spec: &Spec, kinds: &[EventKind]) -> Option<Reservation> {
         if outlive.only_looks() || outlive.calling_session()? != spec.session.as_ref()? {
             return None;
@@ -101,6 +101,7 @@ fn number(kind: EventKind) -> u64 {
         EventKind::WatchResumed => 7,
         EventKind::Delegation => 8,
         EventKind::LingeringEnded => 9,
+        EventKind::Unknown => 10,
     }
 }
 

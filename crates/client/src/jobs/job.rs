@@ -43,8 +43,21 @@ pub(crate) fn build(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight)
     let job = as_it_is(&outlive.job_dir(&spec.id), spec, state, sight);
     match outlive.shows_secrets() {
         true => job,
-        false => redacted(job),
+        false => redacted(without_strangers(outlive, job)),
     }
+}
+
+/// The job without the ID of another session's job that has its lock. To a session, such a job does not exist.
+fn without_strangers(outlive: &Outlive, mut job: Job) -> Job {
+    let (Some(session), Some(waiting)) = (outlive.calling_session(), &mut job.waiting_for) else {
+        return job;
+    };
+    let is_own = |id: &JobId| {
+        let spec = outlive.read_spec(id);
+        spec.is_ok_and(|spec| spec.session.as_ref() == Some(session))
+    };
+    waiting.holder = waiting.holder.take().filter(is_own);
+    job
 }
 
 fn as_it_is(dir: &JobDir, spec: &Spec, state: &State, sight: Sight) -> Job {

@@ -31,6 +31,9 @@ fn speaking_for(inbox: &Inbox) -> Outlive {
 
 /// Closes a session.
 pub fn end(inbox: &Inbox, asked: &EndSession) -> Result<Ended, Error> {
+    if inbox.outlive().only_looks() {
+        return Err(Error::OnlyLooking);
+    }
     let home = inbox.outlive().home();
     let is_known = [home.session(inbox.session()), home.inbox(inbox.session())]
         .iter()

@@ -117,7 +117,7 @@ The exit code is never guessed: if nobody saw the end of a job, its outcome is `
     }
 }
 
-/// WaitFor `run` would have answered if it had waited until the end.
+/// What `run` would have answered if it had waited until the end.
 pub fn ended(call: &Call, job: &Job) -> Result<ToolAnswer, Refused> {
     let glance = Glance::at(call, job)?;
     let id = job.id.clone();

@@ -93,7 +93,7 @@ pub struct Options {
     /// fails
     #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     on_end: Option<String>,
-    /// What to do with processes that the command leaves behind [default: keep; with --foreground: stop]
+    /// What to do with processes that the command leaves behind [default: keep; `run --foreground`: stop]
     #[arg(long, value_enum)]
     pub(super) leftovers: Option<LeftoversArg>,
     /// Keep the machine from going to sleep while the job runs (uses systemd-inhibit)
