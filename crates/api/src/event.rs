@@ -93,3 +93,14 @@ pub struct Events {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<EventId>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_of_a_later_version_is_read_as_unknown() {
+        let kind: EventKind = serde_json::from_str("\"group_ended\"").expect("a kind");
+        assert_eq!(kind, EventKind::Unknown);
+    }
+}
