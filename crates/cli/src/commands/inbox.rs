@@ -43,7 +43,8 @@ pub struct Args {
     /// Ack what was delivered before; print what is new, and ack it once it is printed
     #[arg(long, conflicts_with = "peek")]
     ack_all: bool,
-    /// How long nobody else gets the printed events [default: `inbox.claim` in the configuration, else 5m]
+    /// How long nobody else gets the printed events; `inbox.claim` in the configuration changes the default
+    /// [default: 5m]
     #[arg(long, value_name = "DUR", value_parser = positive_duration)]
     claim: Option<Duration>,
     /// Only look: claim nothing, ack nothing
