@@ -1,7 +1,8 @@
 //! The command line as a whole.
 //!
-//! clap builds every option of every verb on each start. That costs 0.2 ms: 12 % of `outlive list` (1.7 ms), and less
-//! of a `run`. To build only the options of the verb that is named would save that; nobody would notice it.
+//! clap builds every option of every verb on each start. To build only the options of the verb that is named saves
+//! 0.1 ms: 7 % of `outlive list` (1.3 ms) and 1 % of a `run`, measured with the static release build. Nobody would
+//! notice that.
 
 use crate::commands::{
     self, attach, completions, detach, doctor, doorbell, hook, inbox, list, log, man, mcp, post,
