@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// Start a job that also appends its output to a file, and print `PID <n> LOG <path>`
 ///
-/// For programs that expect a process id and a log file. Everything else is as with `outlive run`.
+/// For programs that expect a process id and a log file. The options of the job are those of `outlive run`.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "outlive detach [OPTIONS] <LOGFILE> [--] <COMMAND> [ARG]...")]
 pub struct Args {

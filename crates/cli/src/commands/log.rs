@@ -234,7 +234,10 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
                 print_lines(context, &args, &log, &[line?])?;
             }
         }
-        (LogForm::Pieces { .. }, _) => print(context, &args, &mut log)?,
+        (LogForm::Pieces { .. }, _) => {
+            say_what_is_before(context, &args, &log);
+            print(context, &args, &mut log)?;
+        }
         (LogForm::Page { raw, budget }, _) => {
             print_text(context, &args, &log, look(raw, budget))?;
         }
@@ -257,6 +260,16 @@ fn screen(context: &Context, id: &JobId) -> Result<Exit, Failure> {
         false => context.print(&screen.text)?,
     }
     Ok(Exit::Success)
+}
+
+/// Exact bytes are often redirected to a file, so a part must not be taken for the whole.
+fn say_what_is_before(context: &Context, args: &Args, log: &Log) {
+    if args.raw && args.is_default_part() && log.range().start > 0 {
+        context.say(&format!(
+            "outlive: showing the last {} lines; --bytes 0 shows all bytes",
+            defaults::LOG_LINES
+        ));
+    }
 }
 
 fn print_text(context: &Context, args: &Args, log: &Log, look: Look) -> Result<(), Failure> {

@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 /// be executed, 126.
 ///
 /// The job has a session of its own, so no signal to this process, its process group or its terminal
-/// reaches it. You do not need `&`, `nohup`, `setsid` or redirections: all output is kept, and
-/// `outlive log` prints it.
+/// reaches it. You do not need `&`, `nohup`, `setsid` or redirections: the output is
+/// kept (see --max-output), and `outlive log` prints it.
 #[derive(Debug, Default, clap::Args)]
 #[command(override_usage = USAGE, after_long_help = EXAMPLES)]
 pub struct Args {

@@ -28,7 +28,7 @@ enum Command {
         /// Keep the events that wait (the default)
         #[arg(long)]
         keep: bool,
-        /// Stop its running jobs too
+        /// Stop its running jobs too. This answer tells how they ended, so its inbox does not
         #[arg(long)]
         stop: bool,
     },

@@ -149,7 +149,7 @@ else and you will be told when it ends. For new output call `log` with {}.",
 fn cursors(jobs: &[Glance]) -> String {
     let running = jobs.iter().filter(|glance| glance.job.outcome.is_none());
     running
-        .map(|glance| format!("id {:?}, cursor {:?}", glance.job.id, glance.cursor))
+        .map(|glance| format!("id {}, cursor {}", glance.job.id, glance.cursor))
         .collect::<Vec<_>>()
         .join("; ")
 }

@@ -19,6 +19,9 @@ fn wait_answers_within_the_clients_patience_and_says_that_it_goes_on() {
     assert_eq!(answer["jobs"][0]["state"], "running");
     assert!(text_of(&result).contains("Still running"));
     let cursor = answer["jobs"][0]["cursor"].as_str().unwrap();
+    // The note names the arguments as `log` takes them.
+    let note = format!("call `log` with id {id}, cursor {cursor}.");
+    assert!(text_of(&result).contains(&note), "{result}");
     let log = client.ok("log", json!({"id": id, "cursor": cursor}));
     assert_eq!(log["text"], "");
     // A `run` that waits for its job also returns in time.
