@@ -45,11 +45,6 @@ impl Matcher {
         let mut memory = self.memory.borrow_mut();
         search(memory.get_or_insert_with(|| self.regex.create_cache()))
     }
-
-    /// Whether searching is much faster than looking at each byte.
-    pub fn is_accelerated(&self) -> bool {
-        self.regex.is_accelerated()
-    }
 }
 
 fn reason(error: &BuildError) -> String {

@@ -4,7 +4,6 @@
 //! bytes ─▶ scan ─▶ hits ─▶ limit ─▶ what is told
 //!          │  └─ strip: escapes out
 //!          └─ patterns: all in one search
-//!               └─ sieve: skips lines that cannot match
 //! ```
 //!
 //! Everything here is pure: bytes and times go in, hits and events come out. A keeper journals the [`Place`] and the
@@ -14,7 +13,6 @@
 //! |---|---|
 //! | [`patterns`] | compiled patterns that search many lines at once |
 //! | `matcher` | one expression, with the memory that a search needs |
-//! | `sieve` | skipping lines that cannot match |
 //! | [`strip`] | text without escape sequences |
 //! | [`scan`] | finding matching lines in chunks that may be cut anywhere |
 //! | [`limit`] | how often matches are reported, and when a watch turns itself off |
@@ -25,7 +23,6 @@ pub mod limit;
 mod matcher;
 pub mod patterns;
 pub mod scan;
-mod sieve;
 pub mod strip;
 
 pub use limit::Limit;

@@ -8,34 +8,22 @@
 //! line. No match is missed.
 
 use super::matcher::Matcher;
-use super::sieve::Sieve;
 use outlive_core::by_line::{LineEnds, by_line};
 use outlive_core::watch::Pattern;
 use regex_automata::Input;
 use regex_syntax::ParserBuilder;
-use regex_syntax::hir::{Hir, HirKind};
+use regex_syntax::hir::Hir;
 use std::fmt;
-
-/// A text of at least this length is rare enough to be searched for first.
-const RARE: usize = 3;
 
 /// Compiled patterns.
 #[derive(Debug)]
 pub struct Patterns {
     /// All positive patterns in one search. `None` if there are none, or if they are too large together. Then each line
     /// is checked by itself.
-    positive: Option<Search>,
+    positive: Option<Matcher>,
     /// Each positive pattern and its number.
     each: Vec<(usize, Matcher)>,
     inverted: Vec<Matcher>,
-}
-
-/// A search through many lines.
-#[derive(Debug)]
-struct Search {
-    regex: Matcher,
-    /// Used if there is no text to search for first.
-    sieve: Option<Sieve>,
 }
 
 /// Why a pattern cannot be used.
@@ -75,7 +63,7 @@ impl Patterns {
                     .map(|hir| one(hir).map(|(_, regex)| regex))
                     .collect::<Result<_, _>>()?,
             },
-            positive: any_of(&positive).and_then(|all| Search::new(&all)),
+            positive: any_of(&positive).and_then(|all| Matcher::new(&all).ok()),
         })
     }
 
@@ -87,7 +75,7 @@ impl Patterns {
     /// A byte of the first line at or after `from` that may match. The block consists of whole lines.
     pub(super) fn candidate(&self, block: &[u8], from: usize) -> Option<usize> {
         let at = match &self.positive {
-            Some(positive) => positive.first(block, from)?,
+            Some(positive) => positive.find(&Input::new(block).range(from..))?.start(),
             None => from,
         };
         // Behind the last newline there is no line.
@@ -121,43 +109,6 @@ pub(super) fn parse(pattern: &Pattern) -> Result<Hir, BadPattern> {
 fn any_of(hirs: &[(usize, Hir)]) -> Option<Hir> {
     let all: Vec<Hir> = hirs.iter().map(|(_, hir)| hir.clone()).collect();
     (!all.is_empty()).then(|| Hir::alternation(all))
-}
-
-impl Search {
-    /// `None` if the expression is too large.
-    fn new(hir: &Hir) -> Option<Search> {
-        let regex = Matcher::new(hir).ok()?;
-        let literal = longest_literal(hir);
-        let is_fast = regex.is_accelerated() && (literal == 0 || literal >= RARE);
-        let sieve = if is_fast { None } else { Sieve::new(hir) };
-        Some(Search { regex, sieve })
-    }
-
-    /// A byte of the first line at or after `from` in which something may match.
-    fn first(&self, block: &[u8], from: usize) -> Option<usize> {
-        let find = |range| {
-            let found = self.regex.find(&Input::new(block).range(range))?;
-            Some(found.start())
-        };
-        match &self.sieve {
-            Some(sieve) => sieve.first(block, from, find),
-            None => find(from..block.len()),
-        }
-    }
-}
-
-/// The length of the longest literal text in the expression, which the search looks for first. A text of one or two
-/// letters is no help: it is in every other line.
-fn longest_literal(hir: &Hir) -> usize {
-    match hir.kind() {
-        HirKind::Literal(literal) => literal.0.len(),
-        HirKind::Repetition(repetition) => longest_literal(&repetition.sub),
-        HirKind::Capture(capture) => longest_literal(&capture.sub),
-        HirKind::Concat(parts) | HirKind::Alternation(parts) => {
-            parts.iter().map(longest_literal).max().unwrap_or(0)
-        }
-        HirKind::Empty | HirKind::Class(_) | HirKind::Look(_) => 0,
-    }
 }
 
 fn bad(pattern: &str, why: &dyn fmt::Display) -> BadPattern {
