@@ -1,4 +1,4 @@
-//! The row without a fault. A loss here is a mistake of the checks themselves.
+//! The row in which no fault is injected. If something is lost here, the checks themselves are wrong.
 
 use crate::invariants::{self, Allowed};
 use crate::job::KINDS;

@@ -12,7 +12,9 @@ pub fn hint(error: &Error) -> Option<String> {
         Error::NoSuchJob(_) => "`outlive list --limit all` shows every job",
         Error::NamedElsewhere { .. } => "use its id, or set OUTLIVE_SESSION",
         Error::NoSuchEvent(_) | Error::BadEventId(_) => "`outlive inbox --peek` shows what waits",
-        Error::NoSuchSession(_) => "`outlive list --limit all --json` shows the sessions of jobs",
+        Error::NoSuchSession(_) => {
+            "`outlive list --limit all --json` shows the session of each job"
+        }
         Error::NoSession => "pass --session KEY, or set OUTLIVE_SESSION",
         Error::Ambiguous { .. } => "type one of these ids, or more of it",
         Error::IdTaken(_) => "choose another id, or use that job",

@@ -12,7 +12,7 @@
 //! | `plan` | what would change; nothing is changed yet |
 //! | `file` | atomic reads and writes, backups, links |
 //!
-//! Nothing is written before every file has been read and parsed. If a file has not changed since,
+//! Setup reads and parses every file before it writes any. If a file has not changed since,
 //! undoing the setup restores its bytes exactly. Otherwise it removes what is ours and leaves the rest.
 //! The backup holds the file as it was before; a file without a backup was made by setup.
 

@@ -22,8 +22,9 @@ use std::time::Duration;
 /// The output is shown as text: colours and other escape sequences are removed, a progress bar is shown
 /// as it ended, and a very long line may lack its middle. --raw prints every byte as it is.
 ///
-/// If some of the output was not kept, stderr says how much, and a line in the text says where. --grep and
-/// --timestamps instead leave out the lines next to the gap, which may be incomplete.
+/// If some of the output was not kept, stderr says how much, and a line in the text says where. With --grep or
+/// --timestamps there is no such line. The lines before and after the gap may be incomplete, so these two options
+/// do not print them.
 ///
 /// With --follow, a line is printed when it is complete. An incomplete line, such as a question, is printed
 /// when the job has written nothing more for a moment.

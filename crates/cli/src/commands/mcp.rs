@@ -11,9 +11,11 @@ use std::time::Duration;
 
 /// Serve the verbs to an agent as MCP tools, over standard input and output or over HTTP
 ///
-/// The server ends when its input ends; the jobs continue. An agent finds its jobs again by its session. That
-/// is the one given with --session, else the one that its requests name (Codex does), else the one in the
-/// environment (Claude Code sets it), else a new one that ends with this server.
+/// Without --http, the server ends when its input ends. The jobs continue in any case.
+///
+/// An agent finds its jobs again by its session. That is the one given with --session, else the one that its
+/// requests name (Codex does), else the one in the environment (Claude Code sets it), else a new one that ends
+/// with this server.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Serve this session, whatever the client says

@@ -11,7 +11,7 @@ use outlive::verbs::resize;
 pub struct Args {
     /// The job to resize: its id, the beginning of its id, or its name
     id: String,
-    /// The new size, such as 40x120
+    /// The new size, rows first, such as 40x120
     #[arg(value_name = "ROWSxCOLS", value_parser = Size::parse)]
     size: Size,
 }

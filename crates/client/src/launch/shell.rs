@@ -15,7 +15,7 @@
 //! read, and what is so rare or so different between shells that the lexer does
 //! not follow it.
 //!
-//! What it does not do: it runs nothing and expands nothing. It does not look
+//! It does not run or expand anything. It does not look
 //! inside subshells, groups, functions or strings handed to another shell
 //! (`(server &)`, `bash -c 'server &'`), and it does not touch an `&` that has
 //! something after it (`server & wait`), since there the string itself says

@@ -1,4 +1,4 @@
-//! What a job showed while it ran: readiness, matches, and attempts to ring doorbells.
+//! Whether a job was ready, what its watches found, and the attempts to ring its doorbells after it ended.
 
 use super::Applied;
 use crate::event::{Event, Moment};

@@ -1,4 +1,4 @@
-//! Ending a job: `stop`, `signal`, a timeout, and processes that outlive its command.
+//! Ending a job: `stop`, `signal`, a timeout, and processes that the command leaves behind.
 
 use super::Case;
 use super::steps::{

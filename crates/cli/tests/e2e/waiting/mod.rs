@@ -1,4 +1,4 @@
-//! Waiting and following are exact, even if keepers are replaced often.
+//! `wait` and `log --follow` lose nothing and repeat nothing, even if keepers are killed often.
 
 mod finding;
 mod follower;
