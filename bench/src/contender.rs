@@ -68,12 +68,12 @@ pub trait Contender {
 
     /// Which process writes the job's output to its file.
     fn output(&self) -> Result<Output, BenchError> {
-        Err("keeps no output".into())
+        Err("it keeps no output".into())
     }
 
     /// Starts to wait for a job.
     fn wait(&mut self, _id: &str) -> Result<Waiting, BenchError> {
-        Err("has nothing that waits".into())
+        Err("it has no command that waits".into())
     }
 
     /// Lists the jobs.
@@ -83,7 +83,7 @@ pub trait Contender {
 
     /// Runs `true` this many times, at most `width` at once. Returns when every end is recorded.
     fn storm(&mut self, _jobs: usize, _width: usize) -> Result<(), BenchError> {
-        Err("runs no number of jobs side by side that it keeps the ends of".into())
+        Err("it cannot run several jobs at once and record how each ended".into())
     }
 }
 

@@ -35,8 +35,8 @@ pub fn describe(bench: &Bench) -> Vec<String> {
     );
     let mut lines = vec![
         format!(
-            "{count} processors ({model}), Linux {}, {} underneath, where a file is made in {}; \
-             load average before {}",
+            "{count} processors ({model}), Linux {}, {}, which creates a file in {}; \
+             load average before: {}",
             outlive_sys::offers::kernel(),
             filesystem.unwrap_or_else(|_| "an unknown filesystem".into()),
             making_a_file(bench).unwrap_or_else(|| "unknown time".into()),
@@ -46,9 +46,9 @@ pub fn describe(bench: &Bench) -> Vec<String> {
     ];
     if is_real_time() {
         lines.push(
-            "with real-time scheduling: everything measured went before everything else. A supervisor that \
-             always runs at once takes each page of output by itself, so `capture` and `watching` look worse \
-             here than they are"
+            "with real-time scheduling: the measured programs had priority over everything else. A supervisor \
+             that always runs at once takes each page of output by itself, so `capture` and `watching` look \
+             worse here than they are"
                 .into(),
         );
     }

@@ -29,42 +29,42 @@ pub const MEASURES: [Measure; 9] = [
     },
     Measure {
         name: "waiter",
-        about: "from the end of the job to the end of whoever waits for it",
+        about: "the time from the end of a job to the end of the command that waits for it",
         take: waiter::take,
     },
     Measure {
         name: "storm",
-        about: "400 short jobs, 4 at a time, until every end is recorded",
+        about: "running 400 short jobs, 4 at a time, until every end is recorded",
         take: storm::take,
     },
     Measure {
         name: "crowd",
-        about: "memory, launching, listing and idling with up to 500 jobs",
+        about: "memory, launch, list and idle costs with up to 500 jobs",
         take: crowd::take,
     },
     Measure {
         name: "listing",
-        about: "listing what runs while many ended jobs are kept",
+        about: "listing the running jobs when many ended ones are kept",
         take: listing::take,
     },
     Measure {
         name: "capture",
-        about: "taking what a job writes as fast as it can",
+        about: "capturing output that a job writes as fast as it can",
         take: capture::take,
     },
     Measure {
         name: "watching",
-        about: "the keeper's processor time with and without a watch",
+        about: "CPU time of the keeper with and without a watch",
         take: watching::take,
     },
     Measure {
         name: "paging",
-        about: "pages of a large log",
+        about: "reading pages of a large log",
         take: paging::take,
     },
     Measure {
         name: "rates",
-        about: "scanning, redacting and viewing, from memory",
+        about: "scanning, redacting and rendering, from memory",
         take: rates::take,
     },
 ];

@@ -109,7 +109,7 @@ impl Contender for Bare {
     /// The baseline: what fork, exec and wait cost any program.
     fn storm(&mut self, jobs: usize, width: usize) -> Result<(), BenchError> {
         if self.name != SETSID.name {
-            return Err("records no ends".into());
+            return Err("it does not record how jobs end".into());
         }
         let program = program("true")?;
         by_hands(jobs, width, |_| {

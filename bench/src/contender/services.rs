@@ -7,7 +7,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-const NO_LAUNCH: &str = "starts what a directory says, and no command returns when that runs";
+const NO_LAUNCH: &str =
+    "it starts what a directory describes, and no command returns when the job runs";
 
 pub const S6: Entry = Entry {
     name: "s6 with s6-log",

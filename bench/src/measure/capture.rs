@@ -80,14 +80,14 @@ pub fn take(bench: &Bench) -> Result<Measured, BenchError> {
         judge(&mut measured, text, &rates, &costs);
     }
     measured.notes.push(
-        "By the job's own clock, from its first write to its last. Terminals, svlogd and s6-log \
-         are given less, since they would take minutes; what is compared is the rate."
+        "Measured by the job's own clock, from its first write to its last. screen, tmux, svlogd and s6-log \
+         get less output, because they would take minutes; the table compares rates."
             .into(),
     );
     measured.notes.push(
-        "The Python registry reads up to 64 KiB and then writes them: what it has read is lost with it. \
-         outlive takes bytes and writes them in one step, counts their lines, and by default gives the \
-         middle back to the disk."
+        "The Python registry reads up to 64 KiB and then writes them, so what it has read is lost if it is \
+         killed. outlive moves the bytes to the file in one step. It also counts their lines, and by default \
+         it frees the disk space of the middle."
             .into(),
     );
     Ok(measured)

@@ -53,7 +53,7 @@ pub fn take(bench: &Bench) -> Result<Measured, BenchError> {
         ],
     );
     let mut idling = Table::new(
-        "what supervisors of 500 idle jobs do in a minute",
+        "what the supervisors of 500 idle jobs do in a minute",
         &[
             "",
             "wake-ups",
@@ -85,9 +85,9 @@ pub fn take(bench: &Bench) -> Result<Measured, BenchError> {
     }
     measured.tables.extend([costs, idling]);
     measured.notes.push(
-        "Kernel memory is the growth of slabs, kernel stacks and page tables of the whole machine, the \
-         sleeping jobs themselves included: the row of `setsid -f` is the jobs alone. Processes that got no \
-         processor made no system calls."
+        "Kernel memory is the growth of slabs, kernel stacks and page tables of the whole machine. It \
+         includes the sleeping jobs themselves; the row of `setsid -f` is the jobs alone. A process that was \
+         never scheduled made no system calls."
             .into(),
     );
     Ok(measured)

@@ -42,8 +42,8 @@ pub fn take(bench: &Bench) -> Result<Measured, BenchError> {
         .tables
         .push(times("until `true` is started", &samples));
     measured.notes.push(
-        "Only outlive, conmon and the Python registry return when the command runs, or say why it does \
-         not; pueue, task-spooler and nq return when it is queued, the others when they have forked."
+        "outlive, conmon and the Python registry return when the command runs, or report why it cannot. \
+         pueue, task-spooler and nq return when the job is queued. The others return when they have forked."
             .into(),
     );
     Ok(measured)

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(150);
 
 pub fn take(bench: &Bench) -> Result<Measured, BenchError> {
     let mut table = Table::new(
-        format!("{RUNNING} jobs run, so many ended ones are kept; median ms"),
+        format!("median ms, with {RUNNING} running jobs and this many ended ones"),
         &[
             "",
             "ended",
@@ -63,9 +63,9 @@ pub fn take(bench: &Bench) -> Result<Measured, BenchError> {
         worst <= 2.0,
     );
     measured.tables.push(table);
-    measured.notes.push(
-        "The peers list everything they keep; there is no shorter list to ask them for.".into(),
-    );
+    measured
+        .notes
+        .push("The other tools always list every job that they keep.".into());
     Ok(measured)
 }
 
@@ -125,7 +125,7 @@ fn theirs(bench: &Bench, name: &str, ended: usize) -> Result<f64, BenchError> {
         last = it.start(&["true"])?;
         if began.elapsed() > PATIENCE {
             return Err(format!(
-                "{} s made {number} ended jobs of {ended}",
+                "only {number} of {ended} jobs had ended after {} s",
                 PATIENCE.as_secs()
             ));
         }

@@ -51,7 +51,7 @@ pub fn take(bench: &Bench) -> Result<Measured, BenchError> {
     );
     for (name, samples) in &samples {
         let name = match *name {
-            "setsid -f" => "floor: fork, exec, wait; nothing recorded",
+            "setsid -f" => "floor: fork, exec and wait, with no record",
             name => name,
         };
         match samples {

@@ -60,8 +60,8 @@ pub fn take(bench: &Bench) -> Result<Measured, BenchError> {
         &samples,
     ));
     measured.notes.push(
-        "outlive has synced the end to the disk by then; no other contender does. The floor is a parent's \
-         own `waitpid`: the end of the process and one wake-up."
+        "outlive has synced the end to the disk by then; no other tool does. The floor is a parent's own \
+         `waitpid`: the end of the process and one wake-up."
             .into(),
     );
     Ok(measured)
