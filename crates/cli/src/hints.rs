@@ -16,7 +16,7 @@ pub fn hint(error: &Error) -> Option<String> {
             "`outlive list --limit all --json` shows the session of each job"
         }
         Error::NoSession => "pass --session KEY, or set OUTLIVE_SESSION",
-        Error::Ambiguous { .. } => "type one of these ids, or more of it",
+        Error::Ambiguous { .. } => "type one of these ids, or enough of one to fit a single job",
         Error::IdTaken(_) => "choose another id, or use that job",
         Error::NameTaken(_) => "stop that job, start with --replace, or choose another name",
         Error::IdOfPost(_) => "choose another id for the job",

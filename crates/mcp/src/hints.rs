@@ -19,7 +19,7 @@ fn hint(error: &Error) -> Option<&'static str> {
         Error::NoSuchEvent(_) | Error::BadEventId(_) => {
             "the tool `inbox` delivers the events that wait"
         }
-        Error::Ambiguous { .. } => "pass one of these ids, or more of it",
+        Error::Ambiguous { .. } => "pass one of these ids, or enough of one to fit a single job",
         Error::NameTaken(_) => "stop that job, pass `replace: true`, or choose another name",
         Error::NeverComes { what, .. } => return never_comes(*what),
         Error::NoAnswer(_) => "the tool `show` gives what is known of the job",

@@ -1,5 +1,5 @@
-//! One process of a job uses all memory: the kernel kills that process, and systemd leaves the rest
-//! alone.
+//! Shows that if one process of a job uses all memory, the kernel kills only that process, and systemd
+//! does not kill the rest of the job.
 
 use super::Scenario;
 use super::machine::{Machine, User};

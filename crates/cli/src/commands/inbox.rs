@@ -34,7 +34,7 @@ pub struct Args {
     /// Print events as they come, one JSON object per line, until interrupted
     #[arg(long, conflicts_with = "wait")]
     follow: bool,
-    /// Leave out ends that `show` has just printed; they stay in the inbox
+    /// Do not print the end of a job that `show` printed a moment ago; the event stays in the inbox
     #[arg(long)]
     skip_shown: bool,
     /// Ack these events and print nothing

@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 /// `error`, and `duration_ms` or `duration_seconds`.
 ///
 /// For a batch, `results` holds one such object per task, in order or numbered by `task_index` (0, 1, …), and
-/// `goals` says what each task had to do. Other keys are shown as they are; numbers whose key ends in `_ms`,
-/// `_seconds` or `_at` are shown as times.
+/// `goals` says what each task had to do. Other keys are shown as they are. A number whose key ends in
+/// `_ms` or `_seconds` is shown as a duration, and one whose key ends in `_at` as a date and time.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Post to this session [default: $OUTLIVE_SESSION, else the agent's own session]

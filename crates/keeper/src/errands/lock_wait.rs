@@ -1,6 +1,6 @@
 //! Waiting for a named lock, which only one job at a time has.
 //!
-//! The lock is a file that both keepers have open as one, so it is held as long as one of them lives. The kernel does not
+//! Both keepers share one open file description of the lock file, so the lock is held while one of them lives. The kernel does not
 //! report when a lock becomes free; there is only a call that sleeps until then. So a process of its own makes that call
 //! on the same open file, and when it ends, the keepers have the lock.
 //!

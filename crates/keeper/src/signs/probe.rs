@@ -1,7 +1,7 @@
 //! Checks whether the job listens on its port, or whether its web server answers. This is done by a process of its
 //! own, which ends as soon as the check succeeds.
 //!
-//! The kernel does not report when a port begins to listen, so the process polls, less and less often. It runs only while
+//! The kernel does not report when a port begins to listen, so this process polls, at growing intervals. It runs only while
 //! somebody waits for readiness.
 
 use crate::MARK;

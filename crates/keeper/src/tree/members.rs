@@ -2,7 +2,7 @@
 //!
 //! A keeper is a subreaper, so every descendant of the job is a descendant of the keeper. It is found by walking down from
 //! the keeper (`walk.rs`), however the process detached itself. The walk skips processes that are marked as another job's,
-//! since a job may start jobs that outlive it. A process that runs another job in the foreground is an exception: it
+//! since a job may start other jobs, which may live longer than it does. A process that runs another job in the foreground is an exception: it
 //! belongs to this job, and stops its own. The leader always belongs to the job. After an adoption this does not hold,
 //! because orphans of a dead pair have other parents. Then all processes are searched for this job's mark and, while the
 //! leader lives, for its session.
