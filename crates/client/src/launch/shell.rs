@@ -15,11 +15,11 @@
 //! read, and what is so rare or so different between shells that the lexer does
 //! not follow it.
 //!
-//! It does not run or expand anything. It does not look
-//! inside subshells, groups, functions or strings handed to another shell
-//! (`(server &)`, `bash -c 'server &'`), and it does not touch an `&` that has
-//! something after it (`server & wait`), since there the string itself says
-//! what its shell is to do next.
+//! It does not run or expand anything. It does not look inside subshells,
+//! groups, functions or strings handed to another shell (`(server &)`,
+//! `bash -c 'server &'`). It does not touch an `&` that has something after it
+//! (`server & wait`), since there the string itself says what its shell is to
+//! do next.
 
 mod grammar;
 mod here_document;
@@ -28,6 +28,9 @@ mod nested;
 mod operators;
 
 use lexer::Lexer;
+
+/// Linux passes no longer argument to a program, so a longer script cannot start.
+const MAX_SCRIPT_BYTES: usize = 128 * 1024;
 
 /// Returns `script` less its trailing `&` when its last list is backgrounded,
 /// and `None` when it is to be run exactly as given.
@@ -38,7 +41,7 @@ use lexer::Lexer;
 #[must_use]
 pub fn foreground(script: &str) -> Option<String> {
     // A last backslash has nothing to escape, and shells differ on what it means.
-    if !script.contains('&') || script.ends_with('\\') {
+    if !script.contains('&') || script.ends_with('\\') || script.len() > MAX_SCRIPT_BYTES {
         return None;
     }
     let at = Lexer::new(script).trailing_ampersand()?;

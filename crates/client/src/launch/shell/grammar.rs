@@ -165,6 +165,8 @@ impl ParseState {
                 };
             }
             _ if !self.begins_command() => return None,
+            // An option of `time`, or a reserved word that continues on the next line.
+            _ if text.starts_with(b"-") || continues(text) => return None,
             b"!" | b"time" => return Some(Self::Needed),
             b"function" => return Some(Self::FunctionName),
             // It may have a name; only the next words tell.
@@ -178,6 +180,15 @@ impl ParseState {
         frames.push(frame);
         Some(next)
     }
+}
+
+/// Whether a line continuation is in the beginning of the word, where it may hide a
+/// reserved word. A long word is not read whole, because words can be nested.
+fn continues(word: &[u8]) -> bool {
+    /// Longer than every reserved word.
+    const MAX_BEGINNING: usize = 16;
+    let beginning = &word[..word.len().min(MAX_BEGINNING)];
+    beginning.windows(2).any(|pair| pair == b"\\\n")
 }
 
 /// After a word that ends a part of the innermost compound command.

@@ -109,6 +109,6 @@ fn unescaped(line: &[u8]) -> Vec<u8> {
     line.strip_suffix(b"\\").unwrap_or(line).to_vec()
 }
 
-fn ends_in_escape(line: &[u8]) -> bool {
+pub fn ends_in_escape(line: &[u8]) -> bool {
     line.iter().rev().take_while(|&&b| b == b'\\').count() % 2 == 1
 }

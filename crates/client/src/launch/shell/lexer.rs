@@ -1,11 +1,11 @@
 //! Reads a shell string once, from left to right, to find its trailing `&`.
 //!
 //! A stack of [`Frame`]s holds the open constructs, so nesting costs heap and not
-//! stack, and time is linear in the string. Where the lexer is not sure, it returns
-//! `None`: that ends the reading, and the string is left alone.
+//! stack. Where the lexer is not sure, it returns `None`: that ends the reading, and
+//! the string is left alone.
 
 use super::grammar::{Frame, ParseState, Resume};
-use super::here_document::HereDocument;
+use super::here_document::{HereDocument, ends_in_escape};
 
 /// Longer than the names that people give to variables.
 const MAX_NAME_BYTES: usize = 128;
@@ -158,6 +158,10 @@ impl<'a> Lexer<'a> {
     fn dollar(&mut self, quoted: bool) -> Option<()> {
         self.at += 1;
         match self.peek(0) {
+            // The next line may begin with another parenthesis, which makes it arithmetic.
+            Some(b'(') if self.peek(1) == Some(b'\\') && self.peek(2) == Some(b'\n') => {
+                return None;
+            }
             Some(b'(') if self.peek(1) == Some(b'(') => {
                 self.at += 2;
                 self.frames.push(Frame::Arithmetic {
@@ -176,7 +180,12 @@ impl<'a> Lexer<'a> {
             }
             Some(b'\'') if !quoted => {
                 self.at += 1;
-                self.skip_past(b'\'', true)?;
+                let start = self.at;
+                self.skip_past(b'\'', false)?;
+                // A shell that does not know `$'…'` ends the text at this quote, and bash goes on.
+                if ends_in_escape(self.bytes.get(start..self.at - 1)?) {
+                    return None;
+                }
             }
             // Old-style arithmetic, and a line continuation.
             Some(b'[') => return None,
@@ -241,10 +250,13 @@ impl<'a> Lexer<'a> {
     }
 
     /// Whether the word that began at `start` may be a variable's name so far. A
-    /// very long one is taken for one unread, so that time stays linear.
+    /// very long one is taken for one unread, which keeps the time short. So is one
+    /// with a newline: it may be a name that continues on the next line.
     fn is_name(&self, start: usize) -> bool {
         let word = self.bytes.get(start..self.at).unwrap_or_default();
-        word.len() > MAX_NAME_BYTES || word.iter().all(|&b| b == b'_' || b.is_ascii_alphanumeric())
+        word.len() > MAX_NAME_BYTES
+            || word.contains(&b'\n')
+            || word.iter().all(|&b| b == b'_' || b.is_ascii_alphanumeric())
     }
 
     /// A subscript. In an assignment it goes on past blanks and operators, so

@@ -4,6 +4,9 @@ use super::grammar::{Frame, ParseState};
 use super::here_document::HereDocument;
 use super::lexer::Lexer;
 
+/// The number of a file descriptor has fewer digits.
+const MAX_NUMBER_BYTES: usize = 10;
+
 impl Lexer<'_> {
     /// At `&`, `|` or `;`.
     pub(super) fn operator(&mut self, byte: u8) -> Option<()> {
@@ -42,10 +45,13 @@ impl Lexer<'_> {
     /// At a redirection, or at a process substitution.
     pub(super) fn angle(&mut self, byte: u8) -> Option<()> {
         // The number of a file descriptor is not a word of the command.
-        let is_number = self.word.is_some_and(|start| {
-            let word = self.bytes.get(start..self.at).unwrap_or_default();
-            word.iter().all(u8::is_ascii_digit)
-        });
+        let word = self.word.and_then(|start| self.bytes.get(start..self.at));
+        let begin = word.map(|word| &word[..word.len().min(MAX_NUMBER_BYTES)]);
+        let is_number = begin.is_some_and(|begin| begin.iter().all(u8::is_ascii_digit));
+        // So long a number is a word to some shells.
+        if is_number && word.is_some_and(|word| word.len() > MAX_NUMBER_BYTES) {
+            return None;
+        }
         if byte != b'&' && self.peek(1) == Some(b'(') {
             if is_number {
                 return None;
@@ -106,7 +112,9 @@ impl Lexer<'_> {
             }
         }
         self.ampersand = None;
-        if self.redirects {
+        // The next line may begin with another parenthesis, which makes it arithmetic.
+        let continues = self.peek(1) == Some(b'\\') && self.peek(2) == Some(b'\n');
+        if self.redirects || continues {
             return None;
         }
         let arithmetic = |then| Frame::Arithmetic {

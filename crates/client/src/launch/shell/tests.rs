@@ -86,8 +86,8 @@ const REWRITTEN: &[(&str, &str)] = &[
     ("f() { g & }; f &", "f() { g & }; f "),
     // Words.
     (
-        "echo '&' \"&\" \\& $'\\'&' &",
-        "echo '&' \"&\" \\& $'\\'&' ",
+        "echo '&' \"&\" \\& $'\\n&' &",
+        "echo '&' \"&\" \\& $'\\n&' ",
     ),
     ("echo $(a &) `b &` ${c:-&} &", "echo $(a &) `b &` ${c:-&} "),
     ("echo \"$(a \"&\" &)\" &", "echo \"$(a \"&\" &)\" "),
@@ -241,7 +241,25 @@ const LEFT_ALONE: &[&str] = &[
     "!(a) &",
     "x=${ a; } &",
     "a &\\\n& b &",
+    // The next line continues a name, an opening parenthesis or a reserved word.
+    "a\\\n[k & # ]=v; echo x",
+    "(\\\n(1 # )); echo \"\n)) & #\"",
+    "echo $(\\\n(1 # )); echo \"\n)) & #\"",
+    "!\\\n &",
+    "time -p &",
+    // Shells without `$'…'` end this text earlier.
+    "echo $'\\'' & #'",
+    // Some shells take this for a word, others for a file descriptor.
+    "echo 11111111111>x &",
 ];
+
+/// Longer than any script that can start.
+#[test]
+fn a_script_that_no_program_can_be_given_is_not_read() {
+    let script = |length: usize| format!("{} &", "a".repeat(length - 2));
+    assert!(foreground(&script(MAX_SCRIPT_BYTES)).is_some());
+    assert!(foreground(&script(MAX_SCRIPT_BYTES + 1)).is_none());
+}
 
 #[test]
 fn the_last_ampersand_goes() {
@@ -317,7 +335,9 @@ fn read_nested() {
         ("$(cat <<E\n", "\nE\n)"),
     ] {
         for depth in [4, 100, 10_000, 100_000] {
-            let _ = foreground(&format!("{}a{} &", open.repeat(depth), close.repeat(depth)));
+            let script = format!("{}a{} &", open.repeat(depth), close.repeat(depth));
+            // Also scripts that are too long to start.
+            let _ = Lexer::new(&script).trailing_ampersand();
         }
     }
 }
