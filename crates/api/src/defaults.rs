@@ -3,11 +3,14 @@
 
 use std::time::Duration;
 
-/// In milliseconds, as records have it.
+/// In milliseconds, as records have it. A shorter time that is not 0 becomes 1, because 0 often means "never".
 pub const fn milliseconds(time: Duration) -> u64 {
     let milliseconds = time.as_millis();
-    match milliseconds > u64::MAX as u128 {
-        true => u64::MAX,
+    if milliseconds > u64::MAX as u128 {
+        return u64::MAX;
+    }
+    match milliseconds == 0 && !time.is_zero() {
+        true => 1,
         false => milliseconds as u64,
     }
 }
@@ -20,6 +23,8 @@ const DAY: u64 = 24 * HOUR;
 pub const GRACE: Duration = Duration::from_secs(2);
 /// How much of an output is kept: the first quarter and the newest rest.
 pub const MAX_OUTPUT: u64 = 64 * 1024 * 1024;
+/// The smallest limit of an output. With a smaller one, dropping whole pages would drop too much at a time.
+pub const MIN_OUTPUT: u64 = 64 * 1024;
 /// How long an unfinished line must be still to count as a line. Programs write a prompt in one go.
 pub const STILL: Duration = Duration::from_millis(200);
 

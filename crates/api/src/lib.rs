@@ -50,6 +50,7 @@ pub mod request;
 pub mod schemas;
 pub mod setup;
 pub mod signal;
+mod strict;
 pub mod terminal;
 pub mod time;
 pub mod watch;

@@ -62,6 +62,19 @@ impl Ready {
     }
 }
 
+impl Ready {
+    /// Checks a sign that was not parsed from its text.
+    pub fn check(&self) -> Result<(), BadReady> {
+        match self {
+            Ready::Line(pattern) if pattern.is_empty() => Err(BadReady::Kind(self.to_string())),
+            Ready::Line(_) => Ok(()),
+            Ready::Port(0) => Err(BadReady::Port("0".to_owned())),
+            Ready::Port(_) => Ok(()),
+            Ready::Http(http) => http.check(),
+        }
+    }
+}
+
 fn parse_port(text: &str) -> Result<u16, BadReady> {
     match text.parse() {
         Ok(port) if port > 0 => Ok(port),
@@ -75,7 +88,6 @@ impl Http {
         if url.starts_with("https:") {
             return Err(BadReady::Https);
         }
-        let bad = || BadReady::Url(text.to_owned());
         let rest = url.strip_prefix("http://").unwrap_or(url);
         let (authority, path) = match rest.find(['/', '?']) {
             Some(index) => rest.split_at(index),
@@ -86,12 +98,7 @@ impl Http {
             Some((host, port)) if !port.ends_with(']') => (host, parse_port(port)?),
             _ => (authority, 80),
         };
-        let sane = |c: char| c.is_ascii_graphic() && c != '@';
-        if host.is_empty() || !host.chars().all(sane) || !path.chars().all(|c| c.is_ascii_graphic())
-        {
-            return Err(bad());
-        }
-        Ok(Http {
+        let http = Http {
             host: host.to_owned(),
             port,
             path: match path.starts_with('/') {
@@ -99,7 +106,31 @@ impl Http {
                 false => format!("/{path}"),
             },
             status,
-        })
+        };
+        match http.is_possible() {
+            true => Ok(http),
+            false => Err(BadReady::Url(text.to_owned())),
+        }
+    }
+
+    fn check(&self) -> Result<(), BadReady> {
+        match self.is_possible() {
+            true if self.port == 0 => Err(BadReady::Port("0".to_owned())),
+            true => Ok(()),
+            false => Err(BadReady::Url(format!(
+                "{}:{}{}",
+                self.host, self.port, self.path
+            ))),
+        }
+    }
+
+    /// Whether a request can be made of it that has one line for the path and one for the host.
+    fn is_possible(&self) -> bool {
+        let is_of_host = |c: char| c.is_ascii_graphic() && c != '@';
+        !self.host.is_empty()
+            && self.host.chars().all(is_of_host)
+            && self.path.starts_with('/')
+            && self.path.chars().all(|c| c.is_ascii_graphic())
     }
 
     /// Whether this status counts as ready.

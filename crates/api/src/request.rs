@@ -119,5 +119,6 @@ pub struct SendSignal {
 pub struct Attach {
     /// The size of the user's terminal, which the job's terminal gets. Without it, the job's terminal keeps its
     /// size.
+    #[serde(deserialize_with = "crate::strict::read")]
     pub size: Option<Size>,
 }

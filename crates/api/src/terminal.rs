@@ -13,7 +13,7 @@ pub struct Size {
 }
 
 /// A text that is no [`Size`].
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
     "{0:?} is not a terminal size; write ROWSxCOLS, such as 30x120 (each from 1 to {max})",
     max = Size::MAX_SIDE
@@ -31,19 +31,24 @@ impl Size {
 
     /// Reads `ROWSxCOLS`, such as `30x120`.
     pub fn parse(text: &str) -> Result<Size, BadSize> {
-        let side = |text: &str| {
-            text.parse::<u16>()
-                .ok()
-                .filter(|side| (1..=Size::MAX_SIDE).contains(side))
-        };
-        text.split_once('x')
-            .and_then(|(rows, cols)| {
-                Some(Size {
-                    rows: side(rows)?,
-                    cols: side(cols)?,
-                })
+        let sides = text.split_once('x').and_then(|(rows, cols)| {
+            Some(Size {
+                rows: rows.parse().ok()?,
+                cols: cols.parse().ok()?,
             })
-            .ok_or_else(|| BadSize(text.to_owned()))
+        });
+        let size = sides.ok_or_else(|| BadSize(text.to_owned()))?;
+        size.check().map(|()| size)
+    }
+
+    /// Checks that both sides are within the limits.
+    pub fn check(self) -> Result<(), BadSize> {
+        let Size { rows, cols } = self;
+        let is_possible = |side: u16| (1..=Size::MAX_SIDE).contains(&side);
+        match is_possible(rows) && is_possible(cols) {
+            true => Ok(()),
+            false => Err(BadSize(format!("{rows}x{cols}"))),
+        }
     }
 }
 

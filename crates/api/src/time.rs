@@ -1,5 +1,6 @@
 //! Times and durations.
 
+use crate::defaults::milliseconds;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -168,9 +169,8 @@ impl schemars::JsonSchema for Timestamp {
 }
 
 impl From<Duration> for Millis {
-    /// A fraction of a millisecond is left out.
     fn from(duration: Duration) -> Millis {
-        Millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+        Millis(milliseconds(duration))
     }
 }
 

@@ -105,6 +105,9 @@ pub enum Error {
     /// The sign of readiness is not valid.
     #[error(transparent)]
     BadReady(#[from] outlive_core::ready::BadReady),
+    /// A size, a time or a limit in the request cannot be used.
+    #[error(transparent)]
+    BadSetting(BadSetting),
     /// The request names no command.
     #[error("no command was given")]
     NoCommand,
@@ -206,6 +209,7 @@ impl From<BadSetting> for Error {
         match bad {
             BadSetting::Label { what, text, reason } => Error::BadLabel { what, text, reason },
             BadSetting::Ready(reason) => Error::BadReady(reason),
+            other => Error::BadSetting(other),
         }
     }
 }
@@ -239,6 +243,7 @@ impl Error {
             | Error::BadLabel { .. }
             | Error::BadPattern { .. }
             | Error::BadReady(_)
+            | Error::BadSetting(_)
             | Error::BadPost { .. }
             | Error::BadWriteId(_)
             | Error::BadVariable(_)
@@ -316,6 +321,7 @@ impl Error {
                 | Error::NeverComes { .. }
                 | Error::BadPattern { .. }
                 | Error::BadReady(_)
+                | Error::BadSetting(_)
                 | Error::BadPost { .. }
                 | Error::BadWriteId(_)
                 | Error::BadLabel { .. }

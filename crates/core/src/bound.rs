@@ -10,10 +10,9 @@
 //! The kept output may exceed the limit by one step of two strides. One stride is not complete yet, so
 //! it cannot be dropped. The other may be written before the stride that it replaces is removed.
 
+pub use outlive_api::defaults::MIN_OUTPUT;
 use std::ops::Range;
 
-/// With a smaller limit, dropping whole pages would drop too much at a time.
-pub const LEAST: u64 = 64 * 1024;
 const PAGE: u64 = 4096;
 /// The limit is kept to within a sixteenth of it, or two pages if that is more.
 const STEPS: u64 = 16;
@@ -30,7 +29,7 @@ pub struct Bound {
 impl Bound {
     /// Keeps at most `max` bytes and one step more.
     pub fn new(max: u64) -> Bound {
-        let max = max.max(LEAST);
+        let max = max.max(MIN_OUTPUT);
         let head = max / 4 / PAGE * PAGE;
         Bound {
             head,
@@ -72,7 +71,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn head_and_tail_stay_and_the_bound_holds(max in LEAST..1u64 << 40, sizes in prop::collection::vec(0u64..1 << 45, 1..20)) {
+        fn head_and_tail_stay_and_the_bound_holds(max in MIN_OUTPUT..1u64 << 40, sizes in prop::collection::vec(0u64..1 << 45, 1..20)) {
             let bound = Bound::new(max);
             let mut sizes = sizes;
             sizes.sort_unstable();
@@ -95,7 +94,7 @@ mod tests {
         }
 
         #[test]
-        fn strides_are_dropped_whole(max in LEAST..1u64 << 40, size in 0u64..1 << 45, behind in 0u64..1 << 45) {
+        fn strides_are_dropped_whole(max in MIN_OUTPUT..1u64 << 40, size in 0u64..1 << 45, behind in 0u64..1 << 45) {
             let bound = Bound::new(max);
             let at = bound.head() + behind;
             let stride = bound.stride_of(at);

@@ -21,7 +21,7 @@ pub struct Log {
 /// The form in which an output is read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum LogForm {
     /// One text. The reply is a `LogPage`.
     Page {
@@ -69,7 +69,7 @@ impl Default for LogForm {
 /// The part to read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Part {
     /// The last so many lines.
     LastLines(u64),

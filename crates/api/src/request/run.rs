@@ -3,13 +3,14 @@
 //! A request contains only what the caller set. The verb fills in the rest from the user's configuration and the
 //! [defaults](crate::defaults), so every caller gets the same.
 
+use crate::defaults::MIN_OUTPUT;
 use crate::id::JobId;
 use crate::input::Input;
 use crate::label::{BadLabel, Label};
 use crate::notify::{Leftovers, Notify};
 use crate::os_text::OsText;
 use crate::ready::{BadReady, Ready};
-use crate::terminal::Size;
+use crate::terminal::{BadSize, Size};
 #[cfg(feature = "schema")]
 use crate::time::Millis;
 use crate::watch::Pattern;
@@ -68,7 +69,7 @@ pub struct Run {
     #[serde(default)]
     pub cwd: Option<OsText>,
     /// What it reads from.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::strict::read")]
     pub input: Input,
     /// Set the variables that switch off colours, pagers and questions, unless they are given.
     #[serde(default)]
@@ -97,7 +98,7 @@ pub struct Run {
     #[serde(default)]
     pub watch_limit: Option<u64>,
     /// The sign by which it is ready.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::strict::read")]
     pub ready: Option<Ready>,
     /// Report a silence of this length.
     #[serde(default, rename = "quiet_after_ms", with = "crate::time::optional_ms")]
@@ -147,6 +148,17 @@ pub enum BadSetting {
     /// A sign of readiness.
     #[error(transparent)]
     Ready(BadReady),
+    /// The size of the terminal.
+    #[error(transparent)]
+    Size(BadSize),
+    /// A limit or a time that is 0.
+    #[error("{0} must be more than 0")]
+    Zero(&'static str),
+    /// A limit of the output.
+    #[error(
+        "{0} bytes is too small for the output; give at least {MIN_OUTPUT} bytes, or 0 to keep all"
+    )]
+    SmallOutput(u64),
 }
 
 /// A request with a text that cannot be used must not lose it on its way.
@@ -327,9 +339,27 @@ impl Run {
         self
     }
 
-    /// The text of a setter that cannot be used, if there is one: the start is refused with it.
-    pub fn refused(&self) -> Option<&BadSetting> {
-        self.refused.as_ref()
+    /// Checks what no type rules out. The start is refused with the first setting that cannot be used.
+    pub fn check(&self) -> Result<(), BadSetting> {
+        if let Some(refused) = &self.refused {
+            return Err(refused.clone());
+        }
+        if let Input::Pty(size) = self.input {
+            size.check().map_err(BadSetting::Size)?;
+        }
+        if let Some(ready) = &self.ready {
+            ready.check().map_err(BadSetting::Ready)?;
+        }
+        if self.watch_limit == Some(0) {
+            return Err(BadSetting::Zero("the limit of matches"));
+        }
+        if self.quiet_after == Some(Duration::ZERO) {
+            return Err(BadSetting::Zero("the time of silence"));
+        }
+        match self.max_output {
+            Some(size) if size > 0 && size < MIN_OUTPUT => Err(BadSetting::SmallOutput(size)),
+            _ => Ok(()),
+        }
     }
 
     fn label(&mut self, what: &'static str, text: &str) -> Option<Label> {

@@ -113,8 +113,8 @@ proptest! {
 /// What is dropped after an output was opened is reported as missing and not read as zeros.
 #[test]
 fn bytes_dropped_after_opening_are_reported_as_missing() {
-    let bound = Bound::new(outlive_core::bound::LEAST);
-    let before = outlive_core::bound::LEAST;
+    let bound = Bound::new(outlive_core::bound::MIN_OUTPUT);
+    let before = outlive_core::bound::MIN_OUTPUT;
     let mut opened = output(&vec![7; before as usize], Vec::new(), 10_000);
     opened.bound = Some(bound);
     let now = before + 5 * bound.stride();

@@ -4,11 +4,13 @@ use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::jobs::connection::Answer;
 use crate::jobs::presence;
+use outlive_api::request::BadSetting;
 use outlive_core::control::{Reply, Request};
 use outlive_core::{JobId, Size};
 
 /// Programs on the terminal get SIGWINCH.
 pub fn resize(outlive: &Outlive, id: &JobId, size: Size) -> Result<(), Error> {
+    size.check().map_err(BadSetting::Size)?;
     loop {
         let Some(mut connection) = presence::reach(outlive, id)? else {
             let reason = "it has ended".to_owned();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::bound::LEAST;
+use crate::bound::MIN_OUTPUT;
 use proptest::prelude::*;
 
 /// A job directory with this output in segments. The bytes below `gone` have been dropped.
@@ -40,7 +40,7 @@ proptest! {
     /// Reads from any offset return what one file with a hole would return.
     #[test]
     fn segments_read_like_one_file(size in 0usize..400_000, from in 0u64..400_000, chunk in 1000usize..100_000) {
-        let bound = Bound::new(LEAST);
+        let bound = Bound::new(MIN_OUTPUT);
         let mut bytes: Vec<u8> = (0..size).map(|n| ((n * 7919) >> 5) as u8 | 1).collect();
         let dropped = bound.dropped(size as u64);
         let (_directory, files) = segmented(&bytes, bound, dropped.end);
@@ -54,7 +54,7 @@ proptest! {
 /// A segment that could not be created is a hole. The file before it tells how long the output is.
 #[test]
 fn a_missing_segment_reads_as_zeros() {
-    let bound = Bound::new(LEAST);
+    let bound = Bound::new(MIN_OUTPUT);
     let [head, stride] = [bound.head(), bound.stride()].map(|size| size as usize);
     let size = head + 3 * stride + 5;
     let (_directory, files) = segmented(&vec![7; head + stride], bound, 0);
@@ -76,7 +76,7 @@ fn a_missing_segment_reads_as_zeros() {
 fn an_output_without_segments_is_one_file() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let job = JobDir::at(directory.path().to_owned());
-    let bound = Some(Bound::new(LEAST));
+    let bound = Some(Bound::new(MIN_OUTPUT));
     assert_eq!(size_of(&job, bound), 0);
     assert!(OutputFiles::open(&job, bound).expect("read").is_none());
     fs::write(job.output(), vec![7; 200_000]).expect("written");
@@ -89,7 +89,7 @@ fn an_output_without_segments_is_one_file() {
 
 #[test]
 fn files_without_an_offset_name_are_ignored() {
-    let (directory, files) = segmented(&vec![7; 50_000], Bound::new(LEAST), 0);
+    let (directory, files) = segmented(&vec![7; 50_000], Bound::new(MIN_OUTPUT), 0);
     fs::write(directory.path().join("output.d/.nfs0001"), "x").expect("written");
     assert_eq!(files.size().expect("read"), 50_000);
 }

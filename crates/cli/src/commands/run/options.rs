@@ -200,10 +200,10 @@ impl Options {
 
 fn kept_size(text: &str) -> Result<u64, String> {
     match size(text).map_err(|error| error.to_string())? {
-        few @ 1..bound::LEAST => Err(format!(
+        few @ 1..bound::MIN_OUTPUT => Err(format!(
             "{} is too small; give at least {} bytes, or 0 to keep all output",
             count(few, "byte"),
-            bound::LEAST
+            bound::MIN_OUTPUT
         )),
         size => Ok(size),
     }

@@ -36,9 +36,7 @@ pub struct Specified {
 
 /// Completes a request. No other function reads the configuration for a start.
 pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
-    if let Some(refused) = asked.refused() {
-        return Err(refused.clone().into());
-    }
+    asked.check()?;
     let config = outlive.config()?;
     let mut notes = Vec::new();
     let (argv, command) = argv(&asked, &mut notes)?;

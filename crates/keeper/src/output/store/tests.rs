@@ -1,5 +1,5 @@
 use super::*;
-use outlive_core::bound::LEAST;
+use outlive_core::bound::MIN_OUTPUT;
 use proptest::prelude::*;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ impl TestJob {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let spec = serde_json::json!({
             "format": 1, "id": "x", "place": "local", "command": "x", "argv": ["x"], "cwd": "/",
-            "grace_ms": 1, "notify": "end", "leftovers": "keep", "max_output": LEAST
+            "grace_ms": 1, "notify": "end", "leftovers": "keep", "max_output": MIN_OUTPUT
         });
         TestJob {
             job: JobDir::at(directory.path().to_owned()),
@@ -27,7 +27,7 @@ impl TestJob {
 
     /// A store on a filesystem where holes cannot be punched.
     fn segmented(&self) -> Store {
-        let bound = Bound::new(LEAST);
+        let bound = Bound::new(MIN_OUTPUT);
         Segments::make(&self.job, bound).expect("made");
         self.store()
     }
@@ -68,7 +68,7 @@ fn write(store: &mut Store, count: u64) {
 fn assert_exact(store: &Store, gaps: &[Range<u64>]) {
     let size = store.size();
     assert_eq!(store.files().size().expect("read"), size);
-    let dropped = Bound::new(LEAST).dropped(size);
+    let dropped = Bound::new(MIN_OUTPUT).dropped(size);
     let mut buffer = vec![0; 10_000];
     let mut at = 0;
     while at < size {
@@ -95,11 +95,11 @@ proptest! {
         let mut store = if in_segments { test_job.segmented() } else { test_job.store() };
         for part in parts {
             write(&mut store, part);
-            prop_assert!(test_job.used() <= LEAST + LEAST / 16 + 4096, "{} are used", test_job.used());
+            prop_assert!(test_job.used() <= MIN_OUTPUT + MIN_OUTPUT / 16 + 4096, "{} are used", test_job.used());
             assert_exact(&store, &[]);
             drop(store);
             store = test_job.store();
-            prop_assert_eq!(store.first_hole(Bound::new(LEAST).dropped(store.size()).end).expect("looked"), None);
+            prop_assert_eq!(store.first_hole(Bound::new(MIN_OUTPUT).dropped(store.size()).end).expect("looked"), None);
         }
         prop_assert_eq!(store.files().segments().is_some(), in_segments);
         prop_assert_eq!(test_job.job.segments().exists(), in_segments);
@@ -124,7 +124,7 @@ proptest! {
         assert_exact(&store, std::slice::from_ref(&gap));
         let mut heir = test_job.store();
         assert_exact(&heir, std::slice::from_ref(&gap));
-        let dropped = Bound::new(LEAST).dropped(heir.size()).end;
+        let dropped = Bound::new(MIN_OUTPUT).dropped(heir.size()).end;
         let hole = heir.first_hole(dropped).expect("looked").expect("found");
         // Holes in files consist of whole pages.
         let expected = gap.start.max(dropped)..gap.end;
@@ -137,7 +137,7 @@ proptest! {
 #[test]
 fn a_segment_that_cannot_be_created_loses_only_its_own_bytes() {
     let test_job = TestJob::new();
-    let bound = Bound::new(LEAST);
+    let bound = Bound::new(MIN_OUTPUT);
     let mut store = test_job.segmented();
     write(&mut store, bound.head() + bound.stride());
     let from = store.size();
@@ -150,14 +150,14 @@ fn a_segment_that_cannot_be_created_loses_only_its_own_bytes() {
     std::fs::remove_file(&blocked).expect("removed");
     let mut heir = test_job.store();
     assert_eq!(heir.size(), from + 1000);
-    write(&mut heir, LEAST / 2);
+    write(&mut heir, MIN_OUTPUT / 2);
     assert_exact(&heir, std::slice::from_ref(&(from..from + 1000)));
 }
 
 #[test]
 fn the_form_is_decided_at_the_end_of_the_head() {
     let test_job = TestJob::new();
-    let bound = Bound::new(LEAST);
+    let bound = Bound::new(MIN_OUTPUT);
     let mut store = test_job.store();
     write(&mut store, bound.head());
     assert!(matches!(store.form, Form::Undecided));
