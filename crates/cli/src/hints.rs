@@ -25,7 +25,7 @@ pub fn hint(error: &Error) -> Option<String> {
         Error::NeverComes { what, .. } => return never_comes(*what),
         Error::NoCommand => "give a command, or --shell 'STRING'",
         Error::NoHome => "set OUTLIVE_HOME or HOME, or pass --home",
-        Error::ForeignHome(_) | Error::PlantedHome(_) => OWN_HOME,
+        Error::ForeignHome(_) | Error::PlantedHome(_) | Error::NotAHome(_) => OWN_HOME,
         Error::OpenHome(_) => return Some(format!("run `chmod go-w` on it, or {OWN_HOME}")),
         Error::KeeperFailed(_) => "`outlive doctor` may show why",
         Error::NoAnswer(id) => {

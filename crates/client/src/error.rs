@@ -126,6 +126,9 @@ pub enum Error {
     /// Other users can write to the home.
     #[error("other users can write to the home {}", .0.display())]
     OpenHome(PathBuf),
+    /// The directory has a purpose of its own.
+    #[error("{} is not used as the home: it contains other files, and other users can read it", .0.display())]
+    NotAHome(PathBuf),
     /// The home is a symbolic link that belongs to another user.
     #[error("the home {} is a symbolic link of another user", .0.display())]
     PlantedHome(PathBuf),
@@ -252,9 +255,11 @@ impl Error {
             | Error::SecretsHidden
             | Error::OnlyLooking
             | Error::NeverComes { .. } => ErrorCode::BadInput,
-            Error::NoHome | Error::ForeignHome(_) | Error::OpenHome(_) | Error::PlantedHome(_) => {
-                ErrorCode::NoHome
-            }
+            Error::NoHome
+            | Error::ForeignHome(_)
+            | Error::OpenHome(_)
+            | Error::NotAHome(_)
+            | Error::PlantedHome(_) => ErrorCode::NoHome,
             Error::NoKeeper(_) => ErrorCode::NoKeeper,
             Error::KeeperFailed(_) => ErrorCode::KeeperFailed,
             Error::NoAnswer(_) => ErrorCode::NoAnswer,

@@ -251,6 +251,32 @@ fn a_home_that_others_may_write_to_is_refused() {
     assert_eq!(mode & 0o777, 0o700);
 }
 
+/// A variable that is empty by mistake can turn the home into `/`.
+#[test]
+fn a_directory_with_another_purpose_is_neither_changed_nor_used_as_the_home() {
+    let world = World::new();
+    fs::create_dir(world.home()).unwrap();
+    fs::write(world.home().join("notes.txt"), "mine").unwrap();
+    fs::set_permissions(world.home(), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(world.ok(&["list"]), "");
+    let ran = world.outlive(&["run", "--", "true"]);
+    assert_eq!(ran.code, 125, "{ran:?}");
+    assert!(ran.stderr.contains("set OUTLIVE_HOME"), "{ran:?}");
+    let mode = fs::metadata(world.home()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o755);
+    let names = fs::read_dir(world.home()).unwrap();
+    let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["notes.txt"]);
+    // A private directory is not taken by mistake, and a configuration may be there first.
+    fs::rename(
+        world.home().join("notes.txt"),
+        world.home().join("config.toml"),
+    )
+    .unwrap();
+    fs::write(world.home().join("config.toml"), "").unwrap();
+    world.ok(&["run", "--", "true"]);
+}
+
 #[test]
 fn since_with_lines_shows_the_last_lines_of_that_time() {
     let world = World::new();

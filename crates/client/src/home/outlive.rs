@@ -59,9 +59,13 @@ impl Outlive {
     pub fn open_at(root: impl Into<PathBuf>) -> Result<Outlive, Error> {
         let root = root.into();
         let root = std::path::absolute(&root).map_err(Error::io("cannot make sense of", &root))?;
-        check_owner(&root)?;
+        let home = Home::at(root);
+        check_owner(home.root())?;
+        if home.ended().is_dir() {
+            hide_from_others(home.root())?;
+        }
         Ok(Outlive {
-            home: Home::at(root),
+            home,
             is_keeper: false,
             caller: Caller::Unknown,
             secrets: Secrets::Hidden,
@@ -166,6 +170,10 @@ impl Outlive {
         make_private(self.home.root())?;
         // In a directory that everybody may write to, another user may have created the home first.
         check_owner(self.home.root())?;
+        if !may_be_home(self.home.root()) {
+            return Err(Error::NotAHome(self.home.root().to_owned()));
+        }
+        hide_from_others(self.home.root())?;
         // The directory that is created last is the one checked above, so that a half-created home is
         // completed.
         for path in [
@@ -339,13 +347,36 @@ fn check_owner(root: &Path) -> Result<(), Error> {
         Ok(metadata) if metadata.permissions().mode() & 0o022 != 0 => {
             Err(Error::OpenHome(root.to_owned()))
         }
-        Ok(metadata) if metadata.permissions().mode() & 0o077 != 0 => {
-            fs::set_permissions(root, fs::Permissions::from_mode(0o700))
-                .map_err(Error::io("cannot make private", root))
-        }
         // It does not exist or cannot be read; creating or using it will report the error.
         _ => Ok(()),
     }
+}
+
+/// Whether other users have any right to this directory.
+fn is_open(root: &Path) -> bool {
+    fs::metadata(root).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+}
+
+/// Makes a home private. Call this only for a directory that is a home: another one may have to stay
+/// open, such as `/`.
+fn hide_from_others(root: &Path) -> Result<(), Error> {
+    match is_open(root) {
+        true => fs::set_permissions(root, fs::Permissions::from_mode(0o700))
+            .map_err(Error::io("cannot make private", root)),
+        false => Ok(()),
+    }
+}
+
+/// Whether this directory may become the home. A directory that other users can read and that contains
+/// files of others was probably named by mistake.
+fn may_be_home(root: &Path) -> bool {
+    /// Ours, and what a new ext4 filesystem contains.
+    const HARMLESS: [&str; 3] = ["config.toml", "hook.log", "lost+found"];
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
+    let mut names = entries.map(|entry| entry.file_name());
+    !is_open(root)
+        || root.join("jobs").is_dir()
+        || names.all(|name| HARMLESS.iter().any(|harmless| name == *harmless))
 }
 
 /// Creates a private directory, if needed.

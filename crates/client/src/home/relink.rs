@@ -42,7 +42,8 @@ pub fn once_a_boot(outlive: &Outlive) -> Result<Vec<JobId>, Error> {
     jobs.retain(|id| relink(outlive, id).is_err());
     let posts = ids_in(&home.posts())?;
     let posted = posts.iter().try_for_each(|id| relink_post(outlive, id));
-    if jobs.is_empty() && posted.is_ok() {
+    // Nothing is written to a directory that is no home yet.
+    if jobs.is_empty() && posted.is_ok() && home.live().is_dir() {
         // If this cannot be recorded, the next process repeats the search.
         let _ = note(outlive, &boot);
     }

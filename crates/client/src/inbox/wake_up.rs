@@ -31,6 +31,7 @@ impl WakeUp {
     /// Creates the FIFO under a temporary name, opens it and then renames it. So a FIFO with this name
     /// that nobody reads was left by a process that was killed.
     pub fn create(outlive: &Outlive, session: &Label) -> Result<WakeUp, Error> {
+        outlive.prepare()?;
         let directory = outlive.home().inbox(session);
         let token = random::token()?;
         let new = directory.join(format!("{NEW}{token}"));
