@@ -26,7 +26,7 @@ mod wake_up;
 
 pub use delivery::{Claim, Delivery};
 pub use event::{BadEventId, EventId, ack_command, last_words};
-pub use receipt::Receipt;
+pub use receipt::{Receipt, all_told};
 pub(crate) use source::{Item, Origin, Source};
 pub(crate) use wake_up::{WakeUp, remove_unread, wake};
 

@@ -10,7 +10,8 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -28,8 +29,10 @@ fn note_all(notes: Vec<Note>) {
 /// The replies that are on their way.
 #[derive(Clone, Default)]
 pub struct Deliveries {
-    /// The finished replies that are not being written yet, by their request.
-    made: Arc<Mutex<HashMap<RequestId, Vec<Note>>>>,
+    /// The finished replies that are not being written yet, by their request. Each has a number of its
+    /// own, because a client may use the id of a cancelled request again.
+    made: Arc<Mutex<HashMap<RequestId, (u64, Vec<Note>)>>>,
+    next_number: Arc<AtomicU64>,
     /// The number of replies that are being written or recorded.
     underway: Arc<watch::Sender<usize>>,
 }
@@ -50,10 +53,30 @@ impl fmt::Debug for Deliveries {
 }
 
 impl Deliveries {
-    pub fn add(&self, id: RequestId, notes: Vec<Note>) {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        // A call with the same id was cancelled and never answered.
-        made.insert(id, notes);
+    /// Keeps what to record until the reply is written. A cancelled request gets no reply: then it is
+    /// dropped, because what a reply reserves is told by nobody else meanwhile. `over` is cancelled in
+    /// both cases: when the client cancels the request, and just before its reply is written.
+    pub fn add(&self, id: RequestId, notes: Vec<Note>, over: CancellationToken) {
+        let number = self.next_number.fetch_add(1, Ordering::Relaxed);
+        self.made().insert(id.clone(), (number, notes));
+        let deliveries = self.clone();
+        tokio::spawn(async move {
+            over.cancelled().await;
+            deliveries.forget(&id, number);
+        });
+    }
+
+    fn forget(&self, id: &RequestId, number: u64) {
+        let mut made = self.made();
+        let is_this = made.get(id).is_some_and(|(known, _)| *known == number);
+        let forgotten = is_this.then(|| made.remove(id));
+        // What the notes hold is released without the lock.
+        drop(made);
+        drop(forgotten);
+    }
+
+    fn made(&self) -> MutexGuard<'_, HashMap<RequestId, (u64, Vec<Note>)>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until everything that earlier replies told is recorded. A client that answers a reply at
@@ -66,8 +89,8 @@ impl Deliveries {
     }
 
     fn take(&self, id: &RequestId) -> Option<ReplyInProgress> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        made.remove(id).map(|notes| self.begin(notes))
+        let (_, notes) = self.made().remove(id)?;
+        Some(self.begin(notes))
     }
 
     /// The reply is being written from now on.
@@ -162,5 +185,46 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Noting<T> {
 
     fn close(&mut self) -> impl Future<Output = Result<(), T::Error>> + Send {
         self.inner.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The client cancels a call at the moment of its reply, so that the reply is never written.
+    #[test]
+    fn what_a_cancelled_reply_reserves_is_released() -> std::io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+        runtime.block_on(async {
+            let (deliveries, over) = (Deliveries::default(), CancellationToken::new());
+            let reserved = Arc::new(());
+            let note = |reserved: &Arc<()>| -> Note {
+                let reserved = reserved.clone();
+                Box::new(move || {
+                    drop(reserved);
+                    Ok(())
+                })
+            };
+            let id = RequestId::Number(1);
+            deliveries.add(id.clone(), vec![note(&reserved)], over.clone());
+            tokio::task::yield_now().await;
+            assert_eq!(
+                Arc::strong_count(&reserved),
+                2,
+                "the reply may still be written"
+            );
+            // The next request has the same id.
+            let (later, next) = (Arc::new(()), CancellationToken::new());
+            over.cancel();
+            deliveries.add(id.clone(), vec![note(&later)], next.clone());
+            while Arc::strong_count(&reserved) > 1 {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(Arc::strong_count(&later), 2, "another request");
+            let begun = deliveries.take(&id);
+            assert!(begun.is_some_and(|begun| begun.notes.len() == 1));
+        });
+        Ok(())
     }
 }

@@ -185,7 +185,10 @@ impl Server {
     pub(crate) fn deliver(&self, context: &RequestContext<RoleServer>, notes: Vec<Note>) {
         match http::slot(&context.extensions) {
             Some(slot) => slot.add(self.deliveries.begin(notes)),
-            None => self.deliveries.add(context.id.clone(), notes),
+            None if notes.is_empty() => {}
+            None => self
+                .deliveries
+                .add(context.id.clone(), notes, context.ct.clone()),
         }
     }
 }

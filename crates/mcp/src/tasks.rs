@@ -9,6 +9,7 @@ use crate::delivery::Note;
 use crate::reply::Refused;
 use crate::server::Server;
 use crate::tools::run;
+use outlive::inbox::all_told;
 use outlive::verbs::show;
 use outlive::verbs::stop::{self, Stop};
 use outlive::{Job, Timestamp, words};
@@ -83,10 +84,7 @@ pub fn cancel(call: &Call, id: &str) -> Result<Vec<Note>, Refused> {
         ..Stop::default()
     };
     let stopped = stop::stop(&call.outlive, &[id], &how)?;
-    let told: Note = Box::new(move || {
-        let mut stopped = stopped.iter();
-        stopped.try_for_each(|stopped| stopped.receipt.told())
-    });
+    let told: Note = Box::new(move || all_told(stopped.iter().map(|stopped| &stopped.receipt)));
     Ok(vec![told])
 }
 

@@ -1,5 +1,8 @@
 //! Compiles and runs the examples of the library.
 
+use outlive::api::event::EventKind;
+use outlive::inbox::Take;
+use outlive::{Caller, Label, Outlive, WaitFor};
 use outlive_testkit::programs;
 use outlive_testkit::ran::Ran;
 use outlive_testkit::world::World;
@@ -7,6 +10,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Once;
+use std::time::Duration;
 
 /// Runs an example of `crates/client/examples` with a home of its own and the keeper of this build.
 fn example(world: &World, name: &str) -> Ran {
@@ -89,4 +93,39 @@ fn the_example_of_redaction_hides_secrets_until_they_are_asked_for() {
         2,
         "{ran:?}"
     );
+}
+
+/// A program may keep the answer of a wait for as long as it likes.
+#[test]
+fn an_answer_that_is_kept_holds_back_only_what_it_tells() {
+    let world = World::new();
+    let script = "echo go; read line; exit 4";
+    let asked = [
+        "run",
+        "--session",
+        "s",
+        "--stdin",
+        "pipe",
+        "--ready",
+        "line:go",
+    ];
+    let id = world.ok(&[&asked[..], &["--shell", script]].concat());
+    let session = Label::parse("s").unwrap();
+    let outlive = Outlive::open_at(world.home()).unwrap();
+    let outlive = outlive.called_by(Caller::Session(session));
+    let job = outlive.job(&id).unwrap();
+    let inbox = outlive.inbox("s").unwrap();
+    let ready = job.wait_for(WaitFor::Ready, None).unwrap();
+    let take = || Take {
+        timeout: Some(Duration::from_secs(10)),
+        ..Take::default()
+    };
+    assert_eq!(ready.met, [true]);
+    ready.receipt.told().unwrap();
+    let late = job.wait_for(WaitFor::End, Some(Duration::ZERO)).unwrap();
+    assert!(late.out_of_time);
+    world.ok(&["send", &id, "x", "--enter"]);
+    let told = inbox.next(take()).unwrap();
+    let kinds: Vec<EventKind> = told.events().iter().map(|event| event.kind).collect();
+    assert_eq!(kinds, [EventKind::Ended], "{ready:?} {late:?}");
 }

@@ -30,7 +30,8 @@ pub(crate) const MAX_RESERVED_JOBS: usize = 128;
 /// A reservation, held while this value exists.
 #[derive(Clone, Debug)]
 pub struct Reservation {
-    _journal: Arc<File>,
+    job: JobId,
+    journal: Arc<File>,
 }
 
 impl Reservation {
@@ -50,15 +51,23 @@ impl Reservation {
         let id = &spec.id;
         let journal = layout::open(&outlive.job_dir(id).journal()).ok()?;
         for kind in kinds {
-            lock::share_byte(
-                &journal,
-                bytes(*kind).start + u64::from(own::pid().unsigned_abs()),
-            )
-            .ok()?;
+            lock::share_byte(&journal, own_byte(*kind)).ok()?;
         }
         Some(Reservation {
-            _journal: Arc::new(journal),
+            job: id.clone(),
+            journal: Arc::new(journal),
         })
+    }
+
+    /// The job whose events are reserved.
+    pub(crate) fn job(&self) -> &JobId {
+        &self.job
+    }
+
+    /// Events of this kind may be told by others again, because the answer does not tell them.
+    pub(crate) fn release(&self, kind: EventKind) {
+        // If this fails, the kernel releases it when the reservation is dropped.
+        let _ = lock::release_byte(&self.journal, own_byte(kind));
     }
 }
 
@@ -81,6 +90,11 @@ fn is_at_work(pid: u64) -> bool {
 
 /// More than there are process IDs.
 const PIDS: u64 = 1 << 32;
+
+/// The byte for this kind of event and this process.
+fn own_byte(kind: EventKind) -> u64 {
+    bytes(kind).start + u64::from(own::pid().unsigned_abs())
+}
 
 /// The bytes for this kind of event: one for each process ID. Only the locks matter; no journal is that
 /// long.

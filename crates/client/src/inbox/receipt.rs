@@ -6,7 +6,7 @@
 //! `answering.rs`).
 
 use super::answering::Reservation;
-use super::told;
+use super::{all_of, told};
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use outlive_api::event::EventKind;
@@ -20,6 +20,11 @@ pub struct Receipt {
     outlive: Outlive,
     answers: Vec<Answered>,
     _reserved: Vec<Reservation>,
+}
+
+/// Records several answers as told. If one fails, the others are still recorded.
+pub fn all_told<'a>(receipts: impl Iterator<Item = &'a Receipt>) -> Result<(), Error> {
+    all_of(receipts.map(Receipt::told))
 }
 
 /// The events of one job that an answer tells.
@@ -71,12 +76,13 @@ impl Receipt {
         Receipt::nothing(outlive).telling(job, ToldBy::Wait, &[EventKind::Ended], Vec::new())
     }
 
-    /// Call this after the answer is printed: records that the calling session was told.
+    /// Call this after the answer is printed: records that the calling session was told. A job whose
+    /// record cannot be written does not keep it from the others.
     pub fn told(&self) -> Result<(), Error> {
-        self.answers.iter().try_for_each(|answered| {
+        all_of(self.answers.iter().map(|answered| {
             told::heard(&self.outlive, &answered.job, answered.by, |kind, seq| {
                 answered.kinds.contains(&kind) || answered.seqs.contains(&seq)
             })
-        })
+        }))
     }
 }

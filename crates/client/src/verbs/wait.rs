@@ -80,6 +80,7 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
     let met = |watch: &Watch| matches!(watch, Watch::Met(_));
     let met: Vec<bool> = watches.iter().map(met).collect();
     let events: Vec<Event> = watches.into_iter().flat_map(Watch::events).collect();
+    release_untold(&reserved, how.what, &jobs, &met);
     let receipt = receipt(outlive, how.what, &jobs, &met, &events).reserving(reserved);
     Ok(Waited {
         jobs,
@@ -88,6 +89,26 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
         out_of_time,
         receipt,
     })
+}
+
+/// Lets others tell what the answer does not tell, such as the end of a job that still runs. The caller
+/// may keep the answer for a long time.
+fn release_untold(reserved: &[Reservation], what: WaitFor, jobs: &[Job], met: &[bool]) {
+    for reservation in reserved {
+        let mut answers = jobs.iter().zip(met);
+        let Some((job, met)) = answers.find(|(job, _)| job.id == *reservation.job()) else {
+            continue;
+        };
+        for kind in what.tells() {
+            let is_told = match kind {
+                EventKind::Ended => job.has_ended(),
+                _ => *met,
+            };
+            if !is_told {
+                reservation.release(*kind);
+            }
+        }
+    }
 }
 
 /// What the answer tells: the end of each job, the awaited event, and the events that are shown.

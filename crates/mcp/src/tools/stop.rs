@@ -6,6 +6,7 @@ use crate::reply::{Refused, Reply};
 use crate::words;
 use outlive::JobId;
 use outlive::api::reply::StopReply;
+use outlive::inbox::all_told;
 use outlive::verbs::stop::{self, StoppedPart};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -66,9 +67,6 @@ a job that has ended.";
             failed: Vec::new(),
         };
         let reply = Reply::new(lines.join("\n"), answer).tells_all_ends(ids);
-        Ok(reply.then(move || {
-            let mut stopped = stopped.iter();
-            stopped.try_for_each(|stopped| stopped.receipt.told())
-        }))
+        Ok(reply.then(move || all_told(stopped.iter().map(|stopped| &stopped.receipt))))
     }
 }

@@ -155,6 +155,15 @@ pub fn share_byte(file: &File, at: u64) -> io::Result<bool> {
     try_range(file, bytes(libc::F_RDLCK, &(at..at + 1))?)
 }
 
+/// Releases the lock of one byte, if this open file has it.
+pub fn release_byte(file: &File, at: u64) -> io::Result<()> {
+    fcntl(
+        file,
+        libc::F_OFD_SETLK,
+        &mut bytes(libc::F_UNLCK, &(at..at + 1))?,
+    )
+}
+
 /// The bytes of this range on which others hold a lock, shared or not. For locks of one byte each.
 pub fn taken_bytes(file: &File, range: Range<u64>) -> io::Result<Vec<u64>> {
     let mut taken = Vec::new();
