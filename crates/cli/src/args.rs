@@ -98,7 +98,9 @@ pub fn run() -> ExitCode {
 fn refuse(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let text = outlive::visible(&text);
-    if std::env::args_os().any(|word| word == "--json") {
+    // What follows `--` belongs to the job's command.
+    let mut own_words = std::env::args_os().take_while(|word| word != "--");
+    if own_words.any(|word| word == "--json") {
         exit::print_json(api::failure::Failure {
             code: ErrorCode::Usage,
             message: text.trim_end().to_owned(),

@@ -76,6 +76,23 @@ impl Context {
         self.print(&json::harmless(text))
     }
 
+    /// After an answer was printed: records that the caller was told, unless nobody has read it. A
+    /// command whose exit code says something too goes on then.
+    pub fn noted_if_read(
+        &self,
+        printed: Result<(), Failure>,
+        record: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<(), Failure> {
+        match printed {
+            Err(failure) if failure.is_unread() => Ok(()),
+            printed => {
+                printed?;
+                self.noted(record());
+                Ok(())
+            }
+        }
+    }
+
     /// Prints a message on stderr, unless `--quiet` was given.
     pub fn say(&self, text: &str) {
         if !self.quiet {

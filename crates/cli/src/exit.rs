@@ -4,7 +4,7 @@ use crate::hints;
 use crate::json;
 use outlive::api::failure::{self, ErrorCode, ErrorReply};
 use outlive::api::outcome::NotStarted;
-use outlive::{Error, Job, Outcome};
+use outlive::{Error, Job, JobId, Outcome};
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
@@ -113,6 +113,8 @@ pub enum Failure {
     Setup(outlive_kit::Error),
     /// The output could not be written.
     Output(io::Error),
+    /// The reader of the job's output went away before the job ended, so its exit code is not known.
+    Unread(JobId),
     /// A server could not start or could not continue.
     Server(io::Error),
 }
@@ -126,13 +128,20 @@ impl Failure {
             Failure::Doorbell(error) if error.is_bad_input() => Exit::Usage,
             Failure::Setup(error) if error.is_bad_input() => Exit::Usage,
             // The reader closed the pipe because it has read enough.
-            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Success,
+            Failure::Output(_) if self.is_unread() => Exit::Success,
             Failure::Outlive(_)
             | Failure::Doorbell(_)
             | Failure::Setup(_)
             | Failure::Output(_)
+            | Failure::Unread(_)
             | Failure::Server(_) => Exit::Unknown,
         }
+    }
+
+    /// Whether the reader of the output went away. For a command that only prints, that is no failure.
+    /// One that exits with a job's code must not report a success instead.
+    pub fn is_unread(&self) -> bool {
+        matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
     /// The failure as programs get it in JSON.
@@ -142,7 +151,7 @@ impl Failure {
             Failure::Usage(_) => ErrorCode::BadInput,
             Failure::Doorbell(error) => error.code(),
             Failure::Setup(error) => error.code(),
-            Failure::Output(_) | Failure::Server(_) => ErrorCode::Failed,
+            Failure::Output(_) | Failure::Unread(_) | Failure::Server(_) => ErrorCode::Failed,
         };
         failure::Failure {
             code,
@@ -185,6 +194,9 @@ impl fmt::Display for Failure {
             Failure::Doorbell(error) => error.fmt(f),
             Failure::Setup(error) => error.fmt(f),
             Failure::Output(error) => write!(f, "cannot write the output: {error}"),
+            Failure::Unread(id) => {
+                write!(f, "nobody reads the output any more; {id} continues")
+            }
             Failure::Server(error) => write!(f, "cannot serve: {error}"),
         }
     }

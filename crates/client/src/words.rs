@@ -37,7 +37,7 @@ fn cause(by: EndedBy) -> &'static str {
         EndedBy::Stop => " (stopped)",
         EndedBy::Timeout => " (timed out)",
         EndedBy::Memory => " (out of memory)",
-        EndedBy::Place => " (stopped with its `run --foreground` process)",
+        EndedBy::Place => " (stopped with its foreground process)",
         EndedBy::Itself | EndedBy::Signal | EndedBy::Unknown => "",
     }
 }

@@ -56,6 +56,14 @@ impl Reader {
         }
     }
 
+    /// Runs a command line, which is quoted for a shell.
+    pub fn shell(self, quoted: &str) -> String {
+        match self {
+            Reader::Shell => format!("outlive run --shell {quoted}"),
+            Reader::Tools => format!("tool `run` with command {quoted}"),
+        }
+    }
+
     /// Stops the job, as the subject of a sentence.
     pub fn stop(self, id: &impl Display) -> String {
         match self {

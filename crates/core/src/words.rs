@@ -222,10 +222,10 @@ fn how(end: &End, spec: &Spec) -> String {
         EndedBy::Memory => " (it was out of memory)".to_owned(),
         EndedBy::Place => match &end.ended_by_detail {
             Some(signal) if signal.starts_with("SIG") => {
-                format!(" (stopped: its `run --foreground` process got {signal})")
+                format!(" (stopped: its foreground process got {signal})")
             }
             Some(why) => format!(" (stopped: {why})"),
-            None => " (stopped with its `run --foreground` process)".to_owned(),
+            None => " (stopped with its foreground process)".to_owned(),
         },
         EndedBy::Itself | EndedBy::Signal | EndedBy::Unknown => String::new(),
     };

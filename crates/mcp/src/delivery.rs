@@ -26,12 +26,15 @@ fn note_all(notes: Vec<Note>) {
     }
 }
 
+/// What to record, by the request. Each reply has a number of its own, because a client may use the id of
+/// a cancelled request again.
+type Made = HashMap<RequestId, (u64, Vec<Note>)>;
+
 /// The replies that are on their way.
 #[derive(Clone, Default)]
 pub struct Deliveries {
-    /// The finished replies that are not being written yet, by their request. Each has a number of its
-    /// own, because a client may use the id of a cancelled request again.
-    made: Arc<Mutex<HashMap<RequestId, (u64, Vec<Note>)>>>,
+    /// The finished replies that are not being written yet.
+    made: Arc<Mutex<Made>>,
     next_number: Arc<AtomicU64>,
     /// The number of replies that are being written or recorded.
     underway: Arc<watch::Sender<usize>>,
@@ -75,7 +78,7 @@ impl Deliveries {
         drop(forgotten);
     }
 
-    fn made(&self) -> MutexGuard<'_, HashMap<RequestId, (u64, Vec<Note>)>> {
+    fn made(&self) -> MutexGuard<'_, Made> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -35,9 +35,8 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         context.say(&format!("outlive: note: {note}"));
     }
     if run::is_not_known_to_run(job) {
-        let exit = run::finish(context, job)?;
-        context.noted(started.receipt.told());
-        return Ok(exit);
+        context.noted_if_read(run::finish(context, job), || started.receipt.told())?;
+        return Ok(Exit::of(job));
     }
     match context.json {
         true => context.print_json(job)?,

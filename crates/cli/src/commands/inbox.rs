@@ -205,6 +205,7 @@ fn print(context: &Context, args: &Args, delivery: &Delivery) -> Result<(), Fail
 
 /// Prints the events as a hook of this agent would when a person submits a prompt.
 fn print_for(context: &Context, agent: Agent, delivery: &Delivery) -> Result<(), Failure> {
+    say_what_is_odd(context, delivery);
     if delivery.is_empty() {
         return Ok(());
     }

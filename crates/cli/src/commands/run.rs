@@ -112,12 +112,12 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     }
     match stay {
         _ if is_not_known_to_run(job) => {
-            let exit = finish(context, job)?;
+            let printed = finish(context, job);
             if let (Some(hint), Some(Outcome::NotStarted { .. })) = (hint, &job.outcome) {
                 context.say_error(&format!("outlive: {hint}"));
             }
-            context.noted(started.receipt.told());
-            Ok(exit)
+            context.noted_if_read(printed, || started.receipt.told())?;
+            Ok(Exit::of(job))
         }
         Stay::No if wait_ready.is_some() => until_ready(context, job, wait_ready.flatten()),
         Stay::No => {
@@ -155,24 +155,30 @@ fn print_started(context: &Context, job: &Job) -> Result<(), Failure> {
     }
 }
 
-/// Prints how the job ended, and returns its exit code.
-pub fn finish(context: &Context, job: &Job) -> Result<Exit, Failure> {
-    if context.json {
-        context.print_json(job)?;
-    }
+/// Prints how the job ended.
+pub fn finish(context: &Context, job: &Job) -> Result<(), Failure> {
     let line = || format!("outlive: {}", render::line(job));
     match &job.outcome {
         Some(outcome) if outcome.is_success() => {}
         _ if is_not_known_to_run(job) => context.say_error(&line()),
         _ => context.say(&line()),
     }
-    Ok(Exit::of(job))
+    match context.json {
+        true => context.print_json(job),
+        false => Ok(()),
+    }
 }
 
 fn stay_with(context: &Context, job: &Job, limit: Option<Duration>) -> Result<Exit, Failure> {
     let until = limit.map(|limit| Instant::now() + limit);
-    if !context.json && !follow(context, &job.id, limit)? {
-        return yielded(context, job);
+    if !context.json {
+        let has_ended = match follow(context, &job.id, limit) {
+            Err(failure) if failure.is_unread() => return unread(context, &job.id),
+            has_ended => has_ended?,
+        };
+        if !has_ended {
+            return yielded(context, job);
+        }
     }
     let timeout = until.map(|until| until.saturating_duration_since(Instant::now()));
     let how = wait::Wait {
@@ -182,9 +188,8 @@ fn stay_with(context: &Context, job: &Job, limit: Option<Duration>) -> Result<Ex
     let waited = wait::wait(&context.outlive, std::slice::from_ref(&job.id), how)?;
     match waited.jobs.first() {
         Some(job) if job.has_ended() => {
-            let exit = finish(context, job)?;
-            context.noted(waited.receipt.told());
-            Ok(exit)
+            context.noted_if_read(finish(context, job), || waited.receipt.told())?;
+            Ok(Exit::of(job))
         }
         _ => yielded(context, job),
     }
@@ -201,7 +206,7 @@ fn until_ready(context: &Context, job: &Job, limit: Option<Duration>) -> Result<
     let Some(job) = waited.jobs.first() else {
         return Ok(Exit::Unknown);
     };
-    print_started(context, job)?;
+    let printed = print_started(context, job);
     let exit = match (waited.met.first(), job.has_ended()) {
         (Some(true), _) => Exit::Success,
         (_, true) => {
@@ -222,7 +227,7 @@ fn until_ready(context: &Context, job: &Job, limit: Option<Duration>) -> Result<
             Exit::OutOfTime
         }
     };
-    context.noted(waited.receipt.told());
+    context.noted_if_read(printed, || waited.receipt.told())?;
     Ok(exit)
 }
 
@@ -243,6 +248,16 @@ fn follow(context: &Context, id: &JobId, limit: Option<Duration>) -> Result<bool
             Chunk::Ended => return Ok(true),
             Chunk::OutOfTime => return Ok(false),
         }
+    }
+}
+
+/// The exit code when nobody reads the output any more: the job's own if it has ended, and never a success
+/// that is not known.
+fn unread(context: &Context, id: &JobId) -> Result<Exit, Failure> {
+    let job = show::show(&context.outlive, id)?;
+    match job.has_ended() {
+        true => Ok(Exit::of(&job)),
+        false => Err(Failure::Unread(id.clone())),
     }
 }
 

@@ -84,11 +84,11 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             timeout: args.timeout,
         },
     )?;
-    match waited.events.as_slice() {
-        [] => print(context, &waited.jobs)?,
-        events => print_events(context, &waited.jobs, events)?,
-    }
-    context.noted(waited.receipt.told());
+    let printed = match waited.events.as_slice() {
+        [] => print(context, &waited.jobs),
+        events => print_events(context, &waited.jobs, events),
+    };
+    context.noted_if_read(printed, || waited.receipt.told())?;
     if waited.out_of_time {
         context.say("outlive: time is up; jobs that have not ended continue");
         return Ok(Exit::OutOfTime);

@@ -111,7 +111,9 @@ pub enum ValueError {
     #[error("another doorbell has the name {0:?}; give each a name of its own")]
     Twice(String),
     /// This name is reserved.
-    #[error("the name {0:?} is reserved for `run --on-end`; choose another name")]
+    #[error(
+        "the name {0:?} is reserved for the command that a job runs at its end; choose another name"
+    )]
     Reserved(String),
     // Not shown: knowing the address may be enough to use somebody's webhook.
     /// The text is not the address of a web server.

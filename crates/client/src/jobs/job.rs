@@ -139,6 +139,7 @@ fn redacted(job: Job) -> Job {
     Job {
         command: redact(&job.command).into_owned(),
         argv: redact_argv(&job.argv),
+        cwd: redact(&job.cwd).into_owned(),
         outcome: job.outcome.map(|outcome| match outcome {
             Outcome::NotStarted { reason, cause } => Outcome::NotStarted {
                 reason: redact(&reason).into_owned(),

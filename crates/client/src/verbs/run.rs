@@ -90,7 +90,7 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         Err(error) => abandon(outlive, &spec, &error.to_string(), opened)?,
     };
     let pid = state.phase.leader().map(|leader| leader.process.pid);
-    notes.extend(spec::shell_hint(&spec, &job));
+    notes.extend(spec::shell_hint(outlive, &spec, &job));
     let tells: &[EventKind] = match job.outcome {
         Some(Outcome::NotStarted { .. }) => &[EventKind::Ended],
         _ => &[],

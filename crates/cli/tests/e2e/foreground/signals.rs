@@ -76,11 +76,11 @@ fn the_record_names_the_process_that_got_the_signal() {
     Ran::end_of(child);
     let shown = world.ok(&["show", "job"]);
     assert!(
-        shown.contains("stopped with its `run --foreground` process"),
+        shown.contains("stopped with its foreground process"),
         "{shown}"
     );
     let told = world.ok(&["inbox", "--session", "s"]);
-    let words = "stopped: its `run --foreground` process got SIGTERM";
+    let words = "stopped: its foreground process got SIGTERM";
     assert!(told.contains(words), "{told}");
 }
 

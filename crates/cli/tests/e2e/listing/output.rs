@@ -62,6 +62,52 @@ fn a_closed_pipe_is_no_error() {
     }
 }
 
+/// `outlive run --wait … | head -1` in a script with `pipefail`.
+#[test]
+fn a_job_that_fails_is_no_success_when_nobody_reads_its_output() {
+    let world = World::new();
+    let fails = ["--shell", "echo a; exit 9"];
+    let id = world.ok(&[&["run", "--session", "s"], &fails[..]].concat());
+    let speaking = ["run", "--session", "s", "--json", "--wait"];
+    for args in [
+        &["wait", &id][..],
+        &["wait", "--json", &id],
+        &[&speaking[..], &fails].concat(),
+        &[
+            "run",
+            "--session",
+            "s",
+            "--wait-ready",
+            "--ready",
+            "line:never",
+            "--shell",
+            "exit 9",
+        ],
+    ] {
+        let ran = into_closed_pipe(&world, args);
+        assert_eq!(ran.code, 9, "{args:?}: {ran:?}");
+    }
+    let follows = ["run", "--wait", "--shell", "echo a; sleep 300; exit 9"];
+    let ran = into_closed_pipe(&world, &follows);
+    assert_eq!(ran.code, 125, "{ran:?}");
+    assert!(
+        ran.stderr.contains("nobody reads the output any more"),
+        "{ran:?}"
+    );
+    // What nobody read was not told.
+    let told = world.ok(&["inbox", "--session", "s", "--peek"]);
+    assert_eq!(told.matches("exit code 9").count(), 3, "{told}");
+}
+
+#[test]
+fn json_is_printed_where_the_jobs_own_command_has_no_part_in_it() {
+    let world = World::new();
+    let ran = world.outlive(&["run", "--bogus", "--", "tool", "--json"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
+    let ran = world.outlive(&["run", "--bogus", "--json", "--", "tool"]);
+    assert!(ran.stdout.starts_with("{\"error\""), "{ran:?}");
+}
+
 /// Runs `outlive` with a pipe as standard output that nobody reads.
 fn into_closed_pipe(world: &World, args: &[&str]) -> Ran {
     let (reader, writer) = std::io::pipe().unwrap();

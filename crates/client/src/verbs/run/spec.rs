@@ -107,7 +107,7 @@ pub fn make_id() -> Result<JobId, Error> {
 }
 
 /// Suggests the right command to a caller who passed a whole command line as the name of a program.
-pub fn shell_hint(spec: &Spec, job: &Job) -> Option<String> {
+pub fn shell_hint(outlive: &Outlive, spec: &Spec, job: &Job) -> Option<String> {
     let not_found = matches!(
         job.outcome,
         Some(Outcome::NotStarted {
@@ -120,10 +120,13 @@ pub fn shell_hint(spec: &Spec, job: &Job) -> Option<String> {
     };
     let name = name.lossy();
     (not_found && name.contains(char::is_whitespace)).then(|| {
-        format!(
-            "this is one word, the name of a program; for a command line: outlive run --shell {}",
-            quote(&name)
-        )
+        let line = quote(&name);
+        let line = match outlive.shows_secrets() {
+            true => line.into(),
+            false => redact(&line),
+        };
+        let next = outlive.reader().shell(&line);
+        format!("this is one word, the name of a program; for a command line: {next}")
     })
 }
 
