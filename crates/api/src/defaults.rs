@@ -25,6 +25,9 @@ pub const GRACE: Duration = Duration::from_secs(2);
 pub const MAX_OUTPUT: u64 = 64 * 1024 * 1024;
 /// The smallest limit of an output. With a smaller one, dropping whole pages would drop too much at a time.
 pub const MIN_OUTPUT: u64 = 64 * 1024;
+/// The most patterns that one job is watched for. A keeper that has to try thousands on every line is too late for
+/// everything else.
+pub const MAX_PATTERNS: usize = 200;
 /// How long an unfinished line must be still to count as a line. Programs write a prompt in one go.
 pub const STILL: Duration = Duration::from_millis(200);
 

@@ -85,8 +85,10 @@ fn parse_port(text: &str) -> Result<u16, BadReady> {
 impl Http {
     fn parse(text: &str) -> Result<Http, BadReady> {
         let (url, status) = split_status(text);
-        if url.starts_with("https:") {
-            return Err(BadReady::Https);
+        match url.split_once("://") {
+            Some(("http", _)) | None => {}
+            Some(("https", _)) => return Err(BadReady::Https),
+            Some(_) => return Err(BadReady::Url(text.to_owned())),
         }
         let rest = url.strip_prefix("http://").unwrap_or(url);
         let (authority, path) = match rest.find(['/', '?']) {
@@ -203,6 +205,7 @@ mod tests {
             "http://a b/",
             "http://h:x/",
             "http://u@h/",
+            "http:ftp://h/",
         ] {
             assert!(Ready::parse(bad).is_err(), "{bad:?} was accepted");
         }

@@ -394,6 +394,7 @@ fn a_run_that_makes_no_sense_is_refused() {
         ("watch_limit", json!(0)),
         ("quiet_after_ms", json!(0)),
         ("max_output", json!(10)),
+        ("watch", json!(vec![json!({"text": "x"}); 201])),
     ] {
         assert!(read(key, value.clone()).is_err(), "{key}: {value}");
     }

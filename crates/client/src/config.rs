@@ -26,7 +26,7 @@ use outlive_core::breaker::BreakerRules;
 use outlive_core::defaults;
 use outlive_core::told::Rules;
 use section::Section;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -217,6 +217,10 @@ fn read(file: &Path) -> Result<Option<String>, BadConfig> {
         file: file.to_owned(),
         source,
     };
+    // Opening a FIFO would wait for a writer.
+    if fs::metadata(file).is_ok_and(|found| !found.is_file()) {
+        return Err(unreadable(io::Error::other("it is not a regular file")));
+    }
     let mut open = match File::open(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other.map_err(unreadable)?,

@@ -51,7 +51,7 @@ pub enum Error {
         candidates: Vec<JobId>,
     },
     /// Another job has the id that was asked for.
-    #[error("the id {} is taken by a job that is {}", .0.id, describe(.0))]
+    #[error("the id {} is taken by a job that {}", .0.id, describe(.0))]
     IdTaken(Box<Job>),
     /// Another job has the name that was asked for.
     #[error("the name {} is taken by job {}, which is {}", .0.name.as_ref().map_or("", |name| name.as_str()), .0.id, describe(.0))]
@@ -115,7 +115,9 @@ pub enum Error {
     #[error("{0:?} contains a NUL byte, which a command, directory or variable must not")]
     Nul(String),
     /// The text does not have the form KEY=VALUE.
-    #[error("{0:?} is not KEY=VALUE")]
+    #[error(
+        "{0:?} cannot name a variable; write KEY=VALUE, with a KEY that is not empty and contains no '='"
+    )]
     BadVariable(String),
     /// No directory for the home was found.
     #[error("cannot find a directory for jobs")]
@@ -365,7 +367,7 @@ fn show_ids(ids: &[JobId]) -> String {
 
 fn describe(job: &Job) -> String {
     match &job.outcome {
-        Some(_) => format!("ended ({})", words::outcome(job)),
-        None => job.state.to_string(),
+        Some(_) => format!("has ended ({})", words::outcome(job)),
+        None => format!("is {}", job.state),
     }
 }

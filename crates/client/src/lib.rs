@@ -40,7 +40,7 @@
 //! started here as they do for the command line ([`Config`]).
 //!
 //! Every verb is also a function in [`verbs`], with all its options. The types of the options are in
-//! [`api::request`]; they can be written as JSON and read back. Nothing here prints, and nothing is kept in
+//! the module `request` of [`api`]; they can be written as JSON and read back. Nothing here prints, and nothing is kept in
 //! memory: every call reads the job directory, so any process may make it. Calls block; one that waits does
 //! not poll.
 //!

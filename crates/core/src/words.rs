@@ -85,8 +85,9 @@ pub fn lingering_sentence(spec: &Spec, state: &State, ended: &LingeringEnded) ->
         _ => format!("the {}", count(number, "process")),
     };
     let (have, were) = (agree(number, "has", "have"), agree(number, "was", "were"));
-    let after = after_end(state, ended)
-        .map_or_else(String::new, |ms| format!(", {} after it", duration(ms)));
+    let after = after_end(state, ended).map_or_else(String::new, |ms| {
+        format!(", {} after the job's end", duration(ms))
+    });
     let gone = match (ended.ended_by, ended.seen) {
         (EndedBy::Stop, _) => format!("{were} stopped{after}"),
         (_, true) => format!("{have} ended{after}"),

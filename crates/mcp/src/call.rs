@@ -10,6 +10,7 @@ use outlive::verbs::show;
 use outlive::{Error, Job, JobId, Label, Outlive};
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
@@ -72,8 +73,13 @@ impl Call {
         }
     }
 
+    /// Finds several jobs, each once.
     pub fn find_all(&self, texts: &[String]) -> Result<Vec<JobId>, Refused> {
-        texts.iter().map(|text| self.find(text)).collect()
+        let found = texts.iter().map(|text| self.find(text));
+        let mut ids = found.collect::<Result<Vec<JobId>, Refused>>()?;
+        let mut seen = HashSet::new();
+        ids.retain(|id| seen.insert(id.clone()));
+        Ok(ids)
     }
 
     fn is_own(&self, id: &JobId) -> Result<bool, Error> {

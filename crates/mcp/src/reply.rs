@@ -89,6 +89,14 @@ impl Refused {
         }
     }
 
+    /// A resource that this server never has. The client is told "resource not found".
+    pub fn no_such_resource(text: String) -> Refused {
+        Refused {
+            code: ErrorCode::NoSuchJob,
+            text,
+        }
+    }
+
     pub fn no_such_job(text: &str) -> Refused {
         Error::NoSuchJob(text.to_owned()).into()
     }

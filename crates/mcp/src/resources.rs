@@ -45,7 +45,11 @@ fn resource(job: &Job) -> Resource {
 
 /// Reads one of them.
 pub fn read(call: &Call, uri: &str) -> Result<ResourceContents, Refused> {
-    let id = job_of(uri).ok_or_else(|| Refused::no_such_job(uri))?;
+    let id = job_of(uri).ok_or_else(|| {
+        Refused::no_such_resource(format!(
+            "{uri:?} is not a resource of this server; the output of a job is {PREFIX}ID{SUFFIX}"
+        ))
+    })?;
     let whole = Part::Bytes { from: 0, to: None };
     let log = log::log(&call.outlive, &call.find(id)?, &whole)?;
     let text = log.text(Look::Plain(view::Options {

@@ -3,7 +3,7 @@
 //! A request contains only what the caller set. The verb fills in the rest from the user's configuration and the
 //! [defaults](crate::defaults), so every caller gets the same.
 
-use crate::defaults::MIN_OUTPUT;
+use crate::defaults::{MAX_PATTERNS, MIN_OUTPUT};
 use crate::id::JobId;
 use crate::input::Input;
 use crate::label::{BadLabel, Label};
@@ -154,6 +154,11 @@ pub enum BadSetting {
     /// A limit or a time that is 0.
     #[error("{0} must be more than 0")]
     Zero(&'static str),
+    /// More patterns than a keeper can look for.
+    #[error(
+        "{0} patterns are too many to watch for; give at most {MAX_PATTERNS}, or join some to one regular expression"
+    )]
+    Patterns(usize),
     /// A limit of the output.
     #[error(
         "{0} bytes is too small for the output; give at least {MIN_OUTPUT} bytes, or 0 to keep all"
@@ -349,6 +354,9 @@ impl Run {
         }
         if let Some(ready) = &self.ready {
             ready.check().map_err(BadSetting::Ready)?;
+        }
+        if self.watch.len() > MAX_PATTERNS {
+            return Err(BadSetting::Patterns(self.watch.len()));
         }
         if self.watch_limit == Some(0) {
             return Err(BadSetting::Zero("the limit of matches"));

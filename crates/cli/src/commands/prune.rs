@@ -46,7 +46,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let untold = pruned.untold.len() as u64;
     if untold > 0 {
         context.say(&format!(
-            "outlive: kept {} whose session has not been told yet, or that somebody waits for (--force removes {})",
+            "outlive: kept {} whose session has not been told of the end yet, or for which somebody waits (--force removes {})",
             count(untold, "job"),
             agree(untold, "it", "them")
         ));

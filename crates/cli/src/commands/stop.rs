@@ -13,8 +13,8 @@ use std::time::Duration;
 
 /// Stop jobs, each with its whole process tree
 ///
-/// Sends TERM to every process of the job, waits for the grace time, then sends KILL until no process is
-/// left. This reaches processes that used setsid or a double fork, too. A job that has ended already may
+/// Sends TERM to every process of the job (and HUP if it has a terminal), waits for the grace time, then
+/// sends KILL until no process is left. This reaches processes that used setsid or a double fork, too. A job that has ended already may
 /// have left processes behind: `stop` ends those.
 ///
 /// If one of the ids is wrong, no job is stopped.

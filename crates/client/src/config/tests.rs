@@ -160,7 +160,7 @@ const WRONG: &[(&str, &[&str])] = &[
     ),
     (
         "[[doorbell]]\nname = \"on-end\"\nkind = \"desktop\"",
-        &["/c.toml:2:", "doorbell.name:", "--on-end"],
+        &["/c.toml:2:", "doorbell.name:", "runs at its end"],
     ),
     (
         "[[doorbell]]\nname = \"x\"\nkind = \"desktop\"\n[[doorbell]]\nname = \"x\"\nkind = \"desktop\"",
@@ -264,6 +264,16 @@ fn the_file_in_the_home_applies() {
     fs::set_permissions(&file, Permissions::from_mode(0o602)).expect("is changed");
     let refusal = Config::load(&outlive).expect_err("is exposed").to_string();
     assert!(refusal.contains("chmod o-w"), "{refusal}");
+}
+
+/// Nobody writes to it, so reading it would wait for ever.
+#[test]
+fn a_fifo_in_the_place_of_the_file_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let outlive = Outlive::open_at(directory.path()).expect("opens");
+    outlive_sys::capture::make_fifo(&directory.path().join(FILE)).expect("is made");
+    let refusal = Config::load(&outlive).expect_err("is no file").to_string();
+    assert!(refusal.contains("not a regular file"), "{refusal}");
 }
 
 proptest! {

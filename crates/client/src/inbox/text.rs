@@ -7,6 +7,7 @@ use crate::home::outlive::Outlive;
 use crate::output::{Look, Output};
 use crate::redact::redact;
 use crate::view;
+use crate::words::cut;
 use delegation::delegation;
 use outlive_api::event_data;
 use outlive_core::event::Matched;
@@ -142,10 +143,17 @@ pub fn text(outlive: &Outlive, source: &Source, item: &Item<'_>) -> String {
     redact(&words::visible(&text)).into_owned()
 }
 
+/// The command, in a line of its own. A long one, such as a script in a here-document, is cut. Secrets are
+/// removed first, because half of a secret may not be recognised.
+fn command_line(spec: &Spec) -> String {
+    const MAX_COMMAND: usize = 500;
+    format!("Command: {}", cut(&redact(&spec.command), MAX_COMMAND))
+}
+
 fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> String {
     let (id, reader) = (&spec.id, outlive.reader());
     let job = words::title(spec);
-    let command = format!("Command: {}", spec.command);
+    let command = command_line(spec);
     match event {
         Event::Ended(end) => ended(outlive, spec, state, end),
         Event::LingeringEnded(ended) => {
@@ -214,7 +222,7 @@ fn ended(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> String {
     if let (Some(sign), None) = (&spec.ready, state.signs.ready) {
         text.push_str(&format!(" It was never ready ({sign})."));
     }
-    text.push_str(&format!("\nCommand: {}\n", spec.command));
+    text.push_str(&format!("\n{}\n", command_line(spec)));
     text.push_str(&excerpt(outlive, spec, state));
     if end.output_bytes > 0 {
         text.push_str(&format!("See more: {}", outlive.reader().log(&spec.id)));

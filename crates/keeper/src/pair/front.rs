@@ -85,10 +85,9 @@ pub fn run(directory: &Path, named: &[OsString]) -> i32 {
         own::block_signals(&STOPS.map(Signal::linux_number))?;
         let job = JobDir::at(std::path::absolute(directory)?);
         mark(&job, named)?;
-        let mut words = own::standard_error()?;
+        let words = own::standard_error()?;
         let Some(mut handed) = enter::settle_in(&job)? else {
             let said = "the job cannot be supervised here; its record says why";
-            let _ = writeln!(words, "outlive: {said}");
             return Err(io::Error::other(said));
         };
         // Nobody waits for the byte that says that the start is decided.
@@ -103,7 +102,13 @@ pub fn run(directory: &Path, named: &[OsString]) -> i32 {
         (Ok(job), Some(mut front)) if front.is_here() => front.leave(&job),
         // A keeper or standby that the front has forked, and which has finished.
         (Ok(_), _) => 0,
-        (Err(_), _) => UNKNOWN,
+        (Err(error), front) => {
+            if front.is_none_or(|front| front.is_here()) {
+                // Without a descriptor to spare, only the standard one is left.
+                let _ = writeln!(io::stderr(), "outlive: {error}");
+            }
+            UNKNOWN
+        }
     }
 }
 

@@ -153,7 +153,7 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
         position, omitted, ..
     } = log;
     let mut text = match shown.is_empty() {
-        true if position.total_bytes == 0 => "The job has written nothing yet.".to_owned(),
+        true if position.total_bytes == 0 => "The job has written nothing.".to_owned(),
         true => "No new output.".to_owned(),
         false => shown.clone(),
     };
@@ -181,10 +181,13 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
 
 /// Where a part is in the output, and what was left out of it.
 fn about(position: &LogPosition, omitted: Omitted) -> String {
-    let mut about = format!(
-        "\n[lines {} to {} of {}",
-        position.from_line, position.to_line, position.total_lines
-    );
+    let mut about = match position.total_lines {
+        0 => "\n[no lines".to_owned(),
+        total => format!(
+            "\n[lines {} to {} of {total}",
+            position.from_line, position.to_line
+        ),
+    };
     if let Some(from) = omitted.from_line {
         about.push_str(&format!(
             "; {} from line {from} on left out: read them with `offset`",

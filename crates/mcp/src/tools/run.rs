@@ -101,15 +101,16 @@ The exit code is never guessed: if nobody saw the end of a job, its outcome is `
             Some(_) => WaitFor::Ready,
             None => WaitFor::End,
         };
+        let notify = args.notify.unwrap_or_default();
         let started = start(call, args)?;
         let limit = call.patience.within(limit.or(Some(Duration::ZERO)));
         if limit.is_zero() && !started.job.has_ended() {
-            return reply(call, &started.job, &started);
+            return reply(call, &started.job, &started, notify);
         }
         let ids = [started.job.id.clone()];
         let waited = wait::within(call, &ids, what, Until::All, limit)?;
         let job = waited.jobs.first().unwrap_or(&started.job).clone();
-        let mut reply = reply(call, &job, &started)?;
+        let mut reply = reply(call, &job, &started, notify)?;
         if let (WaitFor::Ready, true) = (what, waited.out_of_time) {
             reply.text.push_str("\nNote: the job is not ready yet.");
         }
@@ -198,15 +199,25 @@ fn label(what: &'static str, text: Option<&str>) -> Result<Option<Label>, Error>
     .transpose()
 }
 
-fn reply(call: &Call, job: &Job, started: &Started) -> Result<Reply<Answer>, Refused> {
+fn reply(
+    call: &Call,
+    job: &Job,
+    started: &Started,
+    notify: Notify,
+) -> Result<Reply<Answer>, Refused> {
     let glance = Glance::at(call, job)?;
     let mut notes = started.notes.clone();
     if started.already && notes.is_empty() {
         notes.push("this session already runs this command; nothing was started".to_owned());
     }
     if !job.has_ended() {
+        let told = match notify {
+            Notify::End => "you will be told when it ends, do not poll",
+            Notify::Failure => "you will be told if it fails, do not poll",
+            Notify::Never => "you will not be told when it ends, as you asked; `wait` waits for it",
+        };
         notes.push(format!(
-            "it continues in the background as {}; you will be told when it ends, do not poll",
+            "it continues in the background as {}; {told}",
             job.id
         ));
     }

@@ -29,7 +29,7 @@ impl Verb for Stop {
     const TITLE: &'static str = "Stop jobs";
     const DESCRIPTION: &'static str = "\
 Stop jobs, each with all its processes: also those that detached themselves, and those that an ended job \
-left behind. Sends TERM, waits for the grace time, then sends KILL. Returns when no process is left, and says \
+left behind. Sends TERM (with a terminal also HUP), waits for the grace time, then sends KILL. Returns when no process is left, and says \
 how each job ended.\n\
 Use it instead of `kill` or `pkill`, which miss children or hit the wrong process. It is not an error to stop \
 a job that has ended.";

@@ -23,7 +23,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         for note in notes {
             context.say(&format!("outlive: note: {note}"));
         }
-        context.say(&format!("outlive: {id} runs in the foreground"));
+        context.say(&format!("outlive: {id} starts in the foreground"));
     })?;
     match never {}
 }

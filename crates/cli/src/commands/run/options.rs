@@ -54,8 +54,8 @@ pub struct Options {
     /// How long to wait between TERM and KILL when the job is stopped [default: 2s]
     #[arg(long, value_name = "DUR", value_parser = duration)]
     grace: Option<Duration>,
-    /// Keep at most this much output: the beginning, up to a quarter of SIZE, and the newest output; 0 keeps all
-    /// [default: 64M]
+    /// Keep this much output, and at most a sixteenth more: the beginning, up to a quarter of SIZE, and the newest
+    /// output; 0 keeps all [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = kept_size)]
     max_output: Option<u64>,
     /// Which kind of end to report to the session

@@ -39,7 +39,7 @@ fn ten_megabytes_are_copied_exactly() {
     let world = World::new();
     let ran = Ran::of(&mut command(&world, &[], &counts()));
     assert_eq!(ran.code, 7);
-    assert_eq!(ran.stderr, "outlive: job runs in the foreground\n");
+    assert_eq!(ran.stderr, "outlive: job starts in the foreground\n");
     assert_same_bytes("the copy", ran.stdout.as_bytes(), &numbers(LAST));
 }
 

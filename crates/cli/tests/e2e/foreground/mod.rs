@@ -66,7 +66,7 @@ fn foreground_exits_with_the_code_of_the_job() {
         let world = World::new();
         let ran = Ran::of(&mut command(&world, &[], script));
         assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{ran:?}");
-        assert_eq!(ran.stderr, "outlive: job runs in the foreground\n");
+        assert_eq!(ran.stderr, "outlive: job starts in the foreground\n");
         assert_eq!(world.show("job")["exit_code"], code);
         assert_nothing_is_left(&world, "job");
     }

@@ -348,3 +348,23 @@ fn assert_dropped(world: &World, why: &str) {
         json!([id])
     );
 }
+
+/// A command may be a script of many kilobytes.
+#[test]
+fn a_long_command_is_cut_in_news_and_no_secret_is_cut_in_half() {
+    let world = World::new();
+    let secret = format!("sk-proj-{}", "Ab1".repeat(20));
+    let script = format!(": {} {secret} {}", "y".repeat(480), "z".repeat(100_000));
+    let id = world.ok(&["run", "--session", "s", "--shell", &script]);
+    world.outlive(&["wait", &id]);
+    let told = world.ok(&["inbox", "--session", "s", "--peek"]);
+    assert!(told.len() < 2000, "{}", told.len());
+    assert!(
+        told.contains("Command: : yyy") && told.contains('…'),
+        "{told}"
+    );
+    assert!(
+        told.contains("[redacted") && !told.contains("Ab1"),
+        "{told}"
+    );
+}

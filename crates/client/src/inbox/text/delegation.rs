@@ -97,7 +97,7 @@ fn headline(subject: &str, value: &Value, goal: Option<&Value>) -> String {
         line.push_str(&format!(" after {}", duration(ms)));
     }
     if went(value) == Went::NotSaid && !value.is_null() {
-        line.push_str(", and how is not said");
+        line.push_str("; it did not say how");
     }
     let error = entries.and_then(|entries| entries.get("error"));
     let why = error.filter(|error| !error.is_null()).map(short);
