@@ -203,7 +203,7 @@ fn each_shape_of_post_has_its_own_text() {
 fn shapes() -> [(Value, &'static str); 9] {
     let long = "x".repeat(90);
     [
-        (json!({}), "Delegation d1 has ended, and how is not said."),
+        (json!({}), "Delegation d1 has ended; it did not say how."),
         (
             json!({"goal": "find it", "status": "done", "duration_ms": 125_000, "summary": "in parse()"}),
             "Delegation d1 \"find it\" is done after 2m05s.\nSummary: in parse()",
@@ -240,7 +240,7 @@ fn shapes() -> [(Value, &'static str); 9] {
                 ],
                 "total_duration_seconds": 62,
             }),
-            "Delegation d1 \"review the parser\" has ended after 1m02s, and how is not said: 1 of 3 done, 1 failed, 1 not said.\n  \
+            "Delegation d1 \"review the parser\" has ended after 1m02s; it did not say how: 1 of 3 done, 1 failed, 1 not said.\n  \
                Result 1 of 3 \"part one\" is done after 1m01s.\n    \
                  Summary: it is\n      fine\n  \
                Result 2 of 3 \"part two\" failed after 900ms: no such file.\n  \
@@ -253,13 +253,13 @@ fn shapes() -> [(Value, &'static str); 9] {
                 {"goal": "b", "status": "succeeded", "result": {"n": 1}},
                 "just text",
             ]}),
-            "Delegation d1 has ended, and how is not said: 2 of 3 done, 1 not said.\n  \
+            "Delegation d1 has ended; it did not say how: 2 of 3 done, 1 not said.\n  \
                Result 1 of 3 \"a\" is done: 0 of 1 done, 1 not said.\n    \
-                 Result 1 of 1 has ended, and how is not said.\n      \
+                 Result 1 of 1 has ended; it did not say how.\n      \
                    Result: nested deeply\n  \
                Result 2 of 3 \"b\" is done.\n    \
                  Result: {\"n\":1}\n  \
-               Result 3 of 3 has ended, and how is not said:\n    \
+               Result 3 of 3 has ended; it did not say how:\n    \
                  just text",
         ),
         // All tasks are done. The long goal is shortened in the first line and shown in full below.

@@ -192,6 +192,6 @@ fn counts_of_one_are_in_the_singular() {
     let untold = world.ok(&["run", "--session", "s", "--", "true"]);
     world.until_over(&untold);
     let pruned = world.outlive(&["prune", "--all"]).stderr;
-    let kept = "outlive: kept 1 job whose session has not been told yet, or that somebody waits for (--force removes it)\n";
+    let kept = "outlive: kept 1 job whose session has not been told of the end yet, or for which somebody waits (--force removes it)\n";
     assert_eq!(pruned, kept);
 }
