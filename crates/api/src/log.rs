@@ -16,7 +16,7 @@ pub struct Cursor(
 
 /// A text that is no [`Cursor`].
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0:?} is not a cursor; one is the next_cursor of an earlier reply")]
+#[error("{0:?} is not a cursor; pass the next_cursor of an earlier reply")]
 pub struct BadCursor(String);
 
 impl Cursor {

@@ -34,7 +34,7 @@ pub struct Args {
     /// Print events as they come, one JSON object per line, until interrupted
     #[arg(long, conflicts_with = "wait")]
     follow: bool,
-    /// Do not print the end of a job that `show` printed a moment ago; the event stays in the inbox
+    /// Leave out the event that a job has ended if `show` printed that job less than 5 minutes ago; the event stays in the inbox
     #[arg(long)]
     skip_shown: bool,
     /// Ack these events and print nothing
@@ -47,7 +47,7 @@ pub struct Args {
     /// [default: 5m]
     #[arg(long, value_name = "DUR", value_parser = positive_duration)]
     claim: Option<Duration>,
-    /// Only look: claim nothing, ack nothing
+    /// Only look: do not claim the events and do not mark them as told
     #[arg(long)]
     peek: bool,
     /// Print at most N events, the oldest first

@@ -1,4 +1,4 @@
-//! The options of every verb that starts a job.
+//! The options that every verb that starts a job (`run`, `detach`) has.
 
 use crate::commands::{duration, positive_duration, size};
 use crate::context::{Context, label};

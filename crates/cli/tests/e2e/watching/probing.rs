@@ -1,4 +1,4 @@
-//! Probing ports and URLs for readiness, also when keepers and probes are killed.
+//! Tests that ports and URLs are probed for readiness, also after keepers and probes were killed.
 
 use super::ready::{free_port, server};
 use super::{inbox_of, run};
