@@ -4,7 +4,7 @@
 use crate::read;
 use outlive_core::event::Moment;
 use outlive_core::process::BootId;
-use outlive_core::told::{BootMoment, Due, Line, Note, Rules, Told};
+use outlive_core::told::{BootMoment, Due, Line, Note, Rules, Told, nobody_is_gone};
 use outlive_core::{BootTime, Millis, WallTime};
 
 fn at(boot_ms: u64) -> BootMoment {
@@ -27,6 +27,8 @@ fn claim(by: &str, boot_ms: u64, seq: u64) -> Line {
             by: by.to_owned(),
             length: Millis(1000),
             most: u32::MAX,
+            agent: None,
+            again: false,
         },
     }
 }
@@ -35,18 +37,18 @@ pub fn check(bytes: &[u8]) {
     let Some((now, seq, bytes)) = read::<(u64, u64, &[u8])>(bytes) else {
         return;
     };
-    let told = Told::parse(bytes, None);
+    let told = Told::parse(bytes, None, &nobody_is_gone);
     let torn = [bytes, b"\n{\"boot\":\"b\",\"wall_ms\":1,\"bo"].concat();
-    assert_eq!(Told::parse(&torn, None), told);
+    assert_eq!(Told::parse(&torn, None, &nobody_is_gone), told);
 
-    let twice = Told::parse(&[bytes, b"\n", bytes].concat(), None);
+    let twice = Told::parse(&[bytes, b"\n", bytes].concat(), None, &nobody_is_gone);
     assert!(!told.is_settled(seq) || twice.is_settled(seq));
 
-    let due = told.due(seq, &at(0), &at(now), &Rules::default());
+    let due = told.due(seq, &at(0), &at(now), &Rules::default(), None);
     assert_eq!(told.is_settled(seq), due == Due::Settled);
     let mut after = told.clone();
-    after.apply(&claim("first", now, seq));
-    after.apply(&claim("second", now, seq));
+    after.apply(&claim("first", now, seq), &nobody_is_gone);
+    after.apply(&claim("second", now, seq), &nobody_is_gone);
     let holder = after.holder(seq, &at(now));
     assert_ne!(
         holder,

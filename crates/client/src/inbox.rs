@@ -32,6 +32,7 @@ pub(crate) use wake_up::{WakeUp, remove_unread, wake};
 
 use delivery::{Found, LOOK_AGAIN};
 
+use crate::agent::{AgentProcess, Sign};
 use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::{Outlive, ids_in};
@@ -62,6 +63,19 @@ pub struct Inbox {
     rules: Rules,
     /// The jobs whose ends are left for later.
     unended: Vec<JobId>,
+    /// The agent that reads the events, if they are for one.
+    reader: Option<AgentReader>,
+}
+
+/// An agent that reads events, as the call of a hook shows it.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AgentReader {
+    pub process: AgentProcess,
+    /// What the call shows about what the agent was handed before.
+    pub sign: Option<Sign>,
+    /// The conversation is resumed: what this process was handed before may have left its context.
+    pub resumes: bool,
 }
 
 impl Inbox {
@@ -77,6 +91,7 @@ impl Inbox {
             session,
             rules,
             unended: Vec::new(),
+            reader: None,
         }
     }
 
@@ -95,10 +110,20 @@ impl Inbox {
         self
     }
 
-    /// Leaves the ends of these jobs for later, for a caller that has just said that they run.
+    /// Leaves the ends of these jobs, too, for later: for a caller that has just said that they run, or that
+    /// tells them in another way.
     #[must_use]
     pub fn without_ends_of(mut self, jobs: Vec<JobId>) -> Inbox {
-        self.unended = jobs;
+        self.unended.extend(jobs);
+        self
+    }
+
+    /// The events are for this agent. What it has been handed before, and has shown to have read, is
+    /// recorded as told by the next look.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn for_agent(mut self, reader: AgentReader) -> Inbox {
+        self.reader = Some(reader);
         self
     }
 
@@ -171,6 +196,8 @@ impl Inbox {
                 by: by.to_owned(),
                 length: self.rules.claim.into(),
                 most: u32::MAX,
+                agent: self.reader.map(|reader| reader.process),
+                again: self.reader.is_some_and(|reader| reader.resumes),
             },
         )?;
         line.when = when.clone();

@@ -49,6 +49,8 @@
 #![deny(missing_docs)]
 
 #[doc(hidden)]
+pub mod agent;
+#[doc(hidden)]
 pub mod clock;
 pub mod config;
 #[doc(hidden)]

@@ -25,7 +25,7 @@ use crate::layout::{self, JobDir};
 use crate::links;
 use crate::outcome::End;
 use crate::spec::Spec;
-use crate::told::Told;
+use crate::told::{self, Told};
 use std::io;
 
 /// Whether anything can happen after the end.
@@ -54,7 +54,11 @@ pub fn make_findable(job: &JobDir, spec: Option<&Spec>) -> Findable {
 /// removed links and died before it finished.
 pub fn relink(job: &JobDir, spec: &Spec) -> io::Result<()> {
     let (home, _) = job.place()?;
-    let told = Told::read(&job.told(), spec.incarnation.as_ref());
+    let told = Told::read(
+        &job.told(),
+        spec.incarnation.as_ref(),
+        &told::nobody_is_gone,
+    );
     match told.is_ok_and(|told| told.is_closed()) {
         // Its session was ended, so nobody will ask for it.
         true => Ok(()),

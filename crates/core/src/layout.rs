@@ -79,6 +79,11 @@ impl Home {
         self.root.join("posts")
     }
 
+    /// What the running agents do now: see `agent` in the client.
+    pub fn agents(&self) -> PathBuf {
+        self.root.join("agents")
+    }
+
     pub fn post(&self, id: &JobId) -> PostDir {
         PostDir {
             path: self.posts().join(id.as_str()),

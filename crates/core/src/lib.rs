@@ -57,6 +57,7 @@ pub mod outcome;
 pub mod output;
 pub mod post;
 pub mod process;
+mod reader;
 pub mod spec;
 pub mod state;
 pub mod told;

@@ -4,8 +4,14 @@
 //!           ┌── lapsed ──┐
 //!           ▼            │
 //!  untold ─claim─► claimed ─ack─► told
-//!                     └── after 8 deliveries, or delivered and 2 days old ──► dropped
+//!                     │ └── after 8 deliveries, or delivered and 2 days old ──► dropped
+//!                     └─hand─► handed ─sign of life─► told
+//!                                 └── the agent dies ──► untold
 //! ```
+//!
+//! A hook prints for an agent, and cannot see whether the agent's model reads it. So it only hands the
+//! events over. They count as told when the agent does something later that shows it ([`Sign`]). If the
+//! agent's process ends before that, they are due again.
 //!
 //! A claim is not a delivery: the process that claimed an event can be killed before it prints
 //! anything. So a delivery gets a line of its own, and acking "what was delivered" covers nothing else.
@@ -25,6 +31,7 @@ use crate::event::Moment;
 use crate::incarnation::Incarnation;
 use crate::layout;
 use crate::process::BootId;
+pub use crate::reader::{AgentProcess, Handed, HandedWith, Sign};
 use outlive_api::time::Millis;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -93,9 +100,18 @@ pub enum Note {
         length: Millis,
         #[serde(default = "u32::max_value", skip_serializing_if = "is_any")]
         most: u32,
+        /// The agent that the consumer delivers to. The claim ends with this process.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<AgentProcess>,
+        /// The agent resumes the conversation, so it is to be told again what it was handed before.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        again: bool,
     },
     /// The events were delivered but not acked.
     Delivered,
+    /// The events were printed for an agent, which has not yet shown that it read them. Releases before
+    /// this one skip the line: for them the claim expires.
+    Handed { to: AgentProcess, with: HandedWith },
     /// The session knows of the events.
     Told { how: ToldBy },
     /// The events will never be told.
@@ -140,6 +156,8 @@ pub struct Delivery {
     pub claim: Option<Claim>,
     /// How often it was delivered to a consumer that must ack it.
     pub deliveries: u32,
+    /// The agent that has it and has not yet shown that it read it.
+    pub handed: Option<Handed>,
     pub settled: Option<Settled>,
     /// When its session last saw it in passing.
     shown: Option<BootMoment>,
@@ -152,6 +170,14 @@ pub struct Claim {
     boot: BootId,
     /// In milliseconds since that boot started.
     pub until: BootTime,
+}
+
+/// Tells whether an agent's process, of that boot, has ended.
+pub type IsGone<'a> = &'a dyn Fn(&AgentProcess, &BootId) -> bool;
+
+/// For a reader to whom it makes no difference which agents live.
+pub fn nobody_is_gone(_: &AgentProcess, _: &BootId) -> bool {
+    false
 }
 
 /// The final state of an event.
@@ -169,6 +195,10 @@ pub enum Due {
     Held {
         until: BootTime,
     },
+    /// This agent has it and may have read it.
+    Handed {
+        to: AgentProcess,
+    },
     /// It must be dropped.
     GiveUp(DropReason),
     Settled,
@@ -182,7 +212,7 @@ impl Claim {
 
 impl Told {
     /// Reads the lines about this job.
-    pub fn parse(bytes: &[u8], of: Option<&Incarnation>) -> Told {
+    pub fn parse(bytes: &[u8], of: Option<&Incarnation>, is_gone: IsGone<'_>) -> Told {
         let mut told = Told::default();
         for line in bytes.split(|byte| *byte == b'\n') {
             // Skip a line that was cut short by a full disk or written by a newer version. At worst an
@@ -190,32 +220,41 @@ impl Told {
             if let Ok(line) = serde_json::from_slice::<Line>(line)
                 && (line.of.is_none() || line.of.as_ref() == of)
             {
-                told.apply(&line);
+                told.apply(&line, is_gone);
             }
         }
         told
     }
 
     /// Reads the file; a missing file is an empty record.
-    pub fn read(path: &Path, of: Option<&Incarnation>) -> io::Result<Told> {
+    pub fn read(path: &Path, of: Option<&Incarnation>, is_gone: IsGone<'_>) -> io::Result<Told> {
         match layout::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Told::default()),
-            other => other.map(|bytes| Told::parse(&bytes, of)),
+            other => other.map(|bytes| Told::parse(&bytes, of, is_gone)),
         }
     }
 
-    /// Applies one line.
-    pub fn apply(&mut self, line: &Line) {
+    /// Applies one line. What an agent has or claims counts only while its process lives.
+    pub fn apply(&mut self, line: &Line, is_gone: IsGone<'_>) {
         if line.seqs.is_empty() && matches!(line.note, Note::Dropped { .. }) {
             self.closed = true;
         }
         for seq in &line.seqs {
             let delivery = self.events.entry(*seq).or_default();
             match &line.note {
-                Note::Claimed { by, length, most } if delivery.attempts < *most => {
-                    delivery.claim(by, *length, &line.when);
+                Note::Claimed { most, .. } if delivery.attempts < *most => {
+                    delivery.claim(line, is_gone);
                 }
                 Note::Claimed { .. } => {}
+                Note::Handed { to, with } => {
+                    delivery.deliveries += 1;
+                    delivery.claim = None;
+                    delivery.handed = (!is_gone(to, &line.when.boot)).then(|| Handed {
+                        to: *to,
+                        with: *with,
+                        when: line.when.clone(),
+                    });
+                }
                 Note::Told { how } => delivery.settle(Settled::Told(*how)),
                 Note::Dropped { why } => delivery.settle(Settled::Dropped(*why)),
                 Note::Delivered => delivery.deliveries += 1,
@@ -247,15 +286,40 @@ impl Told {
         delivery.settled.is_none().then_some(&claim.by)
     }
 
-    /// Whether an event from the moment `happened` may be claimed now.
-    pub fn due(&self, seq: u64, happened: &BootMoment, when: &BootMoment, rules: &Rules) -> Due {
+    /// The events that this sign shows to be read by the agent that they were handed to.
+    pub fn read_by(&self, agent: &AgentProcess, sign: &Sign) -> Vec<u64> {
+        let is_read = |delivery: &Delivery| {
+            let handed = delivery.handed.as_ref();
+            delivery.settled.is_none() && handed.is_some_and(|handed| handed.is_read(agent, sign))
+        };
+        let events = self.events.iter();
+        let read = events.filter(|(_, delivery)| is_read(delivery));
+        read.map(|(seq, _)| *seq).collect()
+    }
+
+    /// Whether an event from the moment `happened` may be claimed now. `again` is an agent that resumes
+    /// the conversation: what it was handed before is due again.
+    pub fn due(
+        &self,
+        seq: u64,
+        happened: &BootMoment,
+        when: &BootMoment,
+        rules: &Rules,
+        again: Option<&AgentProcess>,
+    ) -> Due {
         let default = Delivery::default();
         let delivery = self.of(seq).unwrap_or(&default);
         let held = delivery.claim.as_ref().filter(|claim| claim.holds(when));
+        let handed = delivery.handed.as_ref();
         match (delivery.settled, held) {
             _ if self.closed => Due::Settled,
             (Some(_), _) => Due::Settled,
             (None, Some(claim)) => Due::Held { until: claim.until },
+            (None, None)
+                if let Some(handed) = handed.filter(|handed| Some(&handed.to) != again) =>
+            {
+                Due::Handed { to: handed.to }
+            }
             (None, None) if delivery.deliveries >= rules.attempts => {
                 Due::GiveUp(DropReason::Attempts)
             }
@@ -293,16 +357,32 @@ pub fn age(happened: &BootMoment, now: &BootMoment) -> Duration {
 }
 
 impl Delivery {
-    fn claim(&mut self, by: &str, length: Millis, when: &BootMoment) {
-        let held = self.claim.as_ref().is_some_and(|claim| claim.holds(when));
-        if self.settled.is_none() && !held {
-            self.attempts += 1;
-            self.claim = Some(Claim {
-                by: by.to_owned(),
-                boot: when.boot.clone(),
-                until: when.at.boot + length,
-            });
+    fn claim(&mut self, line: &Line, is_gone: IsGone<'_>) {
+        let Note::Claimed {
+            by,
+            length,
+            agent,
+            again,
+            ..
+        } = &line.note
+        else {
+            return;
+        };
+        let when = &line.when;
+        let is_claimed = self.claim.as_ref().is_some_and(|claim| claim.holds(when));
+        let is_own = |handed: &Handed| *again && Some(&handed.to) == agent.as_ref();
+        let is_handed = self.handed.as_ref().is_some_and(|handed| !is_own(handed));
+        if self.settled.is_some() || is_claimed || is_handed {
+            return;
         }
+        let has_died = agent.is_some_and(|agent| is_gone(&agent, &when.boot));
+        self.attempts += 1;
+        self.handed = None;
+        self.claim = (!has_died).then(|| Claim {
+            by: by.to_owned(),
+            boot: when.boot.clone(),
+            until: when.at.boot + *length,
+        });
     }
 
     /// The first final state wins.

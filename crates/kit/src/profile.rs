@@ -63,10 +63,15 @@ pub trait Profile: Sync {
         None
     }
 
-    /// Whether a hook can run in parallel to the agent and wake it. An agent that cannot be woken would
-    /// itself wait for the hook.
+    /// Whether a hook of the calling process can run in parallel to the agent and wake it. An agent that
+    /// cannot be woken would itself wait for the hook, or would not read what it prints.
     fn can_be_woken(&self) -> bool {
         true
+    }
+
+    /// Whether the hook that waits is the only one that this agent calls at the end of a turn.
+    fn only_waits(&self) -> bool {
+        false
     }
 
     /// The answer that makes the agent continue instead of ending its turn.

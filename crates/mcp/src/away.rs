@@ -4,6 +4,7 @@
 //! reply is written (see `delivery`).
 
 use crate::call::Call;
+use crate::delivery::Note;
 use crate::reply::ToolAnswer;
 use outlive::defaults::MAX_EVENTS_BESIDE;
 use outlive::inbox::{Delivery, Event, EventKind, Selection};
@@ -20,7 +21,7 @@ pub fn append(call: &Call, said: &mut ToolAnswer) {
     };
     let is_appended = said.append(delivery.events(), delivery.more()).is_ok();
     if is_appended && !delivery.is_empty() {
-        said.told.notes.push(Box::new(move || delivery.told()));
+        said.told.notes.push(Note::told(move || delivery.told()));
     }
 }
 

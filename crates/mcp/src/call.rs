@@ -3,6 +3,7 @@
 
 use crate::glances::Glances;
 use crate::reply::Refused;
+use crate::tasks::PolledTasks;
 use outlive::inbox::Inbox;
 use outlive::units::MAX_DURATION;
 use outlive::verbs::list::{self, Filter};
@@ -35,12 +36,15 @@ pub struct Call {
     pub session: Label,
     /// The session exists only as long as this server.
     pub is_made: bool,
+    /// The agent's hooks tell the events of this session.
+    pub has_hooks: bool,
     pub scope: Scope,
     /// Identifies this call. A client that repeats the call sends the same one.
     pub id: Option<String>,
     /// The inbox of the session.
     pub inbox: Inbox,
     pub glances: Arc<Glances>,
+    pub tasks: Arc<PolledTasks>,
     pub patience: Patience,
 }
 

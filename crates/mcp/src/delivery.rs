@@ -2,8 +2,12 @@
 //!
 //! A reply may report ends and other events. They are recorded as told only after the reply has been
 //! written to the client. If the server is killed before that, the session is told again.
+//!
+//! An agent that is killed at that moment has not passed the reply on to its model, nor saved it. So a reply
+//! over stdio counts as read only when the agent has lived on for [`READ`] (see [`Reader`]).
 
 use outlive::Error;
+use outlive::agent::{self, AgentProcess};
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -17,13 +21,31 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 /// One thing to record after a reply is written.
-pub type Note = Box<dyn FnOnce() -> Result<(), Error> + Send>;
+pub enum Note {
+    /// The session has seen something, and is told later all the same. Recorded at once.
+    Seen(Record),
+    /// The session is told something. Recorded when the reply has been read.
+    Told(Record),
+}
+
+type Record = Box<dyn FnOnce() -> Result<(), Error> + Send>;
+
+impl Note {
+    pub fn told(record: impl FnOnce() -> Result<(), Error> + Send + 'static) -> Note {
+        Note::Told(Box::new(record))
+    }
+}
 
 /// Records everything. If that fails, the session is told again; the request itself still succeeds.
-fn note_all(notes: Vec<Note>) {
-    for note in notes {
-        let _ = note();
-    }
+async fn note_all(notes: Vec<Note>) {
+    let note = || {
+        for note in notes {
+            let (Note::Seen(record) | Note::Told(record)) = note;
+            let _ = record();
+        }
+    };
+    // This fails only while the server shuts down. Then everything is told again.
+    let _ = tokio::task::spawn_blocking(note).await;
 }
 
 /// What to record, by the request. Each reply has a number of its own, because a client may use the id of
@@ -38,12 +60,49 @@ pub struct Deliveries {
     next_number: Arc<AtomicU64>,
     /// The number of replies that are being written or recorded.
     underway: Arc<watch::Sender<usize>>,
+    /// The number of replies that are written and may not have been read.
+    unread: Arc<watch::Sender<usize>>,
 }
 
-/// One reply that is being written or recorded, for as long as this value exists.
-struct Underway(Arc<watch::Sender<usize>>);
+/// How long after its reply an agent must live for the reply to count as read. Agents send it to their model
+/// and save it within a fraction of that.
+const READ: Duration = Duration::from_secs(1);
 
-impl Drop for Underway {
+/// Who reads the replies.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    /// The agent that started this server.
+    pub agent: Option<AgentProcess>,
+    /// Cancelled when it has closed its end.
+    pub closed: CancellationToken,
+}
+
+impl Reader {
+    /// Returns whether the agent has read a reply that was written just now.
+    async fn has_read(&self) -> bool {
+        tokio::select! {
+            () = self.closed.cancelled() => self.closed_in_order(),
+            () = tokio::time::sleep(READ) => true,
+        }
+    }
+
+    /// Whether the agent closed its end and lives on, so it was not killed.
+    fn closed_in_order(&self) -> bool {
+        self.agent.as_ref().is_none_or(agent::is_well)
+    }
+}
+
+/// One reply that is counted for as long as this value exists.
+struct Counted(Arc<watch::Sender<usize>>);
+
+impl Counted {
+    fn among(count: &Arc<watch::Sender<usize>>) -> Counted {
+        count.send_modify(|count| *count += 1);
+        Counted(count.clone())
+    }
+}
+
+impl Drop for Counted {
     fn drop(&mut self) {
         self.0.send_modify(|count| *count -= 1);
     }
@@ -85,10 +144,12 @@ impl Deliveries {
     /// Waits until everything that earlier replies told is recorded. A client that answers a reply at
     /// once must not be told the same again.
     pub async fn noted(&self) {
-        /// Do not wait longer for a client that does not read its replies.
-        const MAX_WAIT: Duration = Duration::from_secs(1);
-        let mut underway = self.underway.subscribe();
-        let _ = tokio::time::timeout(MAX_WAIT, underway.wait_for(|count| *count == 0)).await;
+        none_is_left(&self.underway).await;
+    }
+
+    /// Waits until it is recorded which replies were read before the agent closed its end.
+    pub async fn settled(&self) {
+        none_is_left(&self.unread).await;
     }
 
     fn take(&self, id: &RequestId) -> Option<ReplyInProgress> {
@@ -98,26 +159,49 @@ impl Deliveries {
 
     /// The reply is being written from now on.
     pub fn begin(&self, notes: Vec<Note>) -> ReplyInProgress {
-        self.underway.send_modify(|count| *count += 1);
         ReplyInProgress {
             notes,
-            underway: Underway(self.underway.clone()),
+            underway: Counted::among(&self.underway),
         }
     }
+
+    /// The reply has been written. Records what it told when the agent has read it. Until then nobody else
+    /// tells the same: the events are claimed or reserved.
+    async fn written(&self, reply: ReplyInProgress, reader: Reader) {
+        let ReplyInProgress { notes, underway } = reply;
+        let is_seen = |note: &Note| matches!(note, Note::Seen(_));
+        let (seen, told): (Vec<Note>, Vec<Note>) = notes.into_iter().partition(is_seen);
+        note_all(seen).await;
+        let unread = Counted::among(&self.unread);
+        drop(underway);
+        tokio::spawn(async move {
+            if reader.has_read().await {
+                note_all(told).await;
+            }
+            drop(unread);
+        });
+    }
+}
+
+/// Waits until the count is zero.
+async fn none_is_left(count: &watch::Sender<usize>) {
+    /// Do not wait longer for a client that does not read its replies.
+    const MAX_WAIT: Duration = Duration::from_secs(1);
+    let mut count = count.subscribe();
+    let _ = tokio::time::timeout(MAX_WAIT, count.wait_for(|count| *count == 0)).await;
 }
 
 /// A reply that is being written. If it is dropped before [`ReplyInProgress::done`], it did not arrive.
 pub struct ReplyInProgress {
     notes: Vec<Note>,
-    underway: Underway,
+    underway: Counted,
 }
 
 impl ReplyInProgress {
     /// The reply has been written.
     pub async fn done(self) {
         let ReplyInProgress { notes, underway } = self;
-        // This fails only while the server shuts down. Then everything is told again.
-        let _ = tokio::task::spawn_blocking(move || note_all(notes)).await;
+        note_all(notes).await;
         drop(underway);
     }
 }
@@ -135,7 +219,7 @@ pub struct Noting<T> {
     /// One entry for each such line.
     pub garbage: mpsc::Receiver<Garbage>,
     pub deliveries: Deliveries,
-    pub closed: CancellationToken,
+    pub reader: Reader,
 }
 
 impl<T: Transport<RoleServer>> Transport<RoleServer> for Noting<T> {
@@ -150,10 +234,11 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Noting<T> {
             _ => None,
         };
         let sent = self.inner.send(item);
+        let (deliveries, reader) = (self.deliveries.clone(), self.reader.clone());
         async move {
             sent.await?;
             if let Some(begun) = begun {
-                begun.done().await;
+                deliveries.written(begun, reader).await;
             }
             Ok(())
         }
@@ -180,7 +265,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Noting<T> {
                 }
             };
             if message.is_none() {
-                self.closed.cancel();
+                self.reader.closed.cancel();
             }
             return message;
         }
@@ -204,7 +289,7 @@ mod tests {
             let reserved = Arc::new(());
             let note = |reserved: &Arc<()>| -> Note {
                 let reserved = reserved.clone();
-                Box::new(move || {
+                Note::told(move || {
                     drop(reserved);
                     Ok(())
                 })

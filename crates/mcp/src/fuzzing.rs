@@ -45,9 +45,11 @@ impl Desk {
             outlive,
             session,
             is_made: true,
+            has_hooks: false,
             scope: Scope::Everything,
             id: None,
             glances: Arc::default(),
+            tasks: Arc::default(),
             patience: Patience {
                 most: Duration::ZERO,
                 cancelled: CancellationToken::new(),

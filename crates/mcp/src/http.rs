@@ -117,7 +117,7 @@ pub fn serve_http_within<H: ServerHandler>(
         }
     };
     let deliveries = Deliveries::default();
-    let server = Server::new(outlive, options, deliveries, CancellationToken::new())
+    let server = Server::new(outlive, options, deliveries, CancellationToken::new(), None)
         .map_err(io::Error::other)?;
     let shared = Shared {
         service: service(move || around(server.for_a_client()), http),

@@ -1,10 +1,18 @@
 //! Finds out which session calls, and identifies repeated calls.
 //!
-//! The session is the one that the server was started for, else the one in the request, else the one in
-//! the server's environment, else a session of this server alone. A request cannot override a session
-//! that was given at the start of the server.
+//! The session is the first of these that there is:
+//!
+//! 1. the one that the server was started for, which no request can override,
+//! 2. the one that the request names,
+//! 3. the conversation that the agent has now, as its hooks have written it down ([`Conversation`]),
+//! 4. `OUTLIVE_SESSION` or an agent's own variable in the server's environment,
+//! 5. a session of this server alone.
+//!
+//! The environment comes so late because it does not change: in Claude Code a person can begin or resume
+//! another conversation while the server runs.
 
-use outlive::{Error, JobId, Label, WriteId, clock};
+use outlive::agent::{AgentProcess, Conversation};
+use outlive::{Error, JobId, Label, Outlive, WriteId, clock};
 use serde_json::{Map, Value};
 
 /// The metadata of a request.
@@ -24,6 +32,16 @@ pub struct Sessions {
     given: Option<Label>,
     surrounding: Option<Label>,
     made: Label,
+    /// The agent that started this server, if it serves one agent.
+    agent: Option<AgentProcess>,
+}
+
+/// Who calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    pub session: Label,
+    /// The agent's hooks tell the events of this session, so replies need not.
+    pub has_hooks: bool,
 }
 
 impl Sessions {
@@ -36,18 +54,41 @@ impl Sessions {
             given,
             surrounding: surrounding.transpose()?,
             made: label("the session", &made)?,
+            agent: None,
         })
     }
 
-    /// The session of a request. `header` is the session that the HTTP request names.
-    pub fn of(&self, meta: &Meta, header: Option<&str>) -> Result<Label, Error> {
-        if let Some(given) = &self.given {
-            return Ok(given.clone());
-        }
-        match named(meta).or(header) {
-            Some(key) => label("the session of the request,", key),
-            None => Ok(self.surrounding.as_ref().unwrap_or(&self.made).clone()),
-        }
+    /// The server serves the agent that started it, and nobody else.
+    pub fn of_agent(self, agent: Option<AgentProcess>) -> Sessions {
+        Sessions { agent, ..self }
+    }
+
+    /// The agent that started this server, if it serves one agent.
+    pub fn agent(&self) -> Option<AgentProcess> {
+        self.agent
+    }
+
+    /// Who sent a request. `header` is the session that the HTTP request names.
+    pub fn of(
+        &self,
+        outlive: &Outlive,
+        meta: &Meta,
+        header: Option<&str>,
+    ) -> Result<Identity, Error> {
+        let hooks = self
+            .agent
+            .and_then(|agent| Conversation::of(outlive, &agent));
+        let hooks = hooks.map(|conversation| conversation.session);
+        let session = match (&self.given, named(meta).or(header)) {
+            (Some(given), _) => given.clone(),
+            (None, Some(key)) => label("the session of the request,", key)?,
+            (None, None) => {
+                let known = hooks.as_ref().or(self.surrounding.as_ref());
+                known.unwrap_or(&self.made).clone()
+            }
+        };
+        let has_hooks = hooks.as_ref() == Some(&session);
+        Ok(Identity { session, has_hooks })
     }
 
     /// Whether this session exists only as long as the server.
@@ -117,6 +158,7 @@ fn digest(session: &Label, call: &str) -> String {
 )]
 mod tests {
     use super::*;
+    use outlive::agent;
     use serde_json::json;
 
     fn meta(value: Value) -> Meta {
@@ -133,9 +175,11 @@ mod tests {
         let turn = meta(json!({TURN: {"session_id": "s", "thread_id": "u"}}));
         let own = meta(json!({"outlive/session": "mine", "sessionId": ""}));
         let none = Meta::new();
+        let home = tempfile::tempdir().unwrap();
+        let outlive = Outlive::open_at(home.path().join("home")).unwrap();
         let of = |given: Option<&str>, surrounding: Option<&str>, meta: &Meta| {
             let sessions = Sessions::new(given.map(key), surrounding).unwrap();
-            let session = sessions.of(meta, None).unwrap();
+            let session = sessions.of(&outlive, meta, None).unwrap().session;
             match sessions.is_made(&session) {
                 true => "made".to_owned(),
                 false => session.to_string(),
@@ -154,14 +198,40 @@ mod tests {
     }
 
     #[test]
+    fn the_conversation_that_the_hooks_know_counts_more_than_the_environment() {
+        let home = tempfile::tempdir().unwrap();
+        let outlive = Outlive::open_at(home.path().join("home")).unwrap();
+        let agent = agent::of_caller().unwrap();
+        let sessions = Sessions::new(None, Some("old")).unwrap().of_agent(agent);
+        let of = |meta: &Meta| {
+            let identity = sessions.of(&outlive, meta, None).unwrap();
+            (identity.session.to_string(), identity.has_hooks)
+        };
+        let none = Meta::new();
+        assert_eq!(of(&none), ("old".to_owned(), false));
+        for session in ["one", "two"] {
+            let session = key(session);
+            let entered = Conversation {
+                session: session.clone(),
+            };
+            entered.enter(&outlive, &agent.unwrap()).unwrap();
+            assert_eq!(of(&none), (session.to_string(), true));
+        }
+        let thread = meta(json!({"threadId": "helper"}));
+        assert_eq!(of(&thread), ("helper".to_owned(), false));
+    }
+
+    #[test]
     fn an_invalid_session_is_refused_and_a_header_may_name_one() {
         let sessions = Sessions::new(None, None).unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let outlive = Outlive::open_at(home.path().join("home")).unwrap();
         let long = meta(json!({"threadId": "x".repeat(81)}));
         assert!(matches!(
-            sessions.of(&long, None),
+            sessions.of(&outlive, &long, None),
             Err(Error::BadLabel { .. })
         ));
-        let of = |meta: &Meta| sessions.of(meta, Some("header")).unwrap();
+        let of = |meta: &Meta| sessions.of(&outlive, meta, Some("header")).unwrap().session;
         assert_eq!(of(&Meta::new()), key("header"));
         assert_eq!(of(&meta(json!({"sessionId": "s"}))), key("s"));
     }

@@ -65,10 +65,21 @@ impl<A> Reply<A> {
         self
     }
 
-    /// Records this after the reply is written.
+    /// Records after the reply is read that the session was told.
     #[must_use]
     pub fn then(mut self, note: impl FnOnce() -> Result<(), Error> + Send + 'static) -> Reply<A> {
-        self.told.notes.push(Box::new(note));
+        self.told.notes.push(Note::told(note));
+        self
+    }
+
+    /// Records after the reply is written that the session has seen something in passing.
+    #[must_use]
+    pub fn then_seen(mut self, note: impl FnOnce() + Send + 'static) -> Reply<A> {
+        let record = || {
+            note();
+            Ok(())
+        };
+        self.told.notes.push(Note::Seen(Box::new(record)));
         self
     }
 }

@@ -5,16 +5,17 @@ use crate::call::{Call, Patience, Progress, Scope};
 use crate::delivery::{Deliveries, Note};
 use crate::glances::Glances;
 use crate::http;
-use crate::identity::{self, Sessions};
+use crate::identity::{self, Identity, Sessions};
 use crate::reply::Refused;
 use crate::resources;
 use crate::subscriptions::{self, Subscriptions};
-use crate::tasks;
+use crate::tasks::{self, PolledTasks};
 use crate::tools::{self, Entry, Failed};
+use outlive::agent::AgentProcess;
 use outlive::api::failure::ErrorCode;
-use outlive::inbox::Inbox;
+use outlive::inbox::{AgentReader, Inbox};
 use outlive::redact::redact;
-use outlive::{Caller, Error, Label, Outlive, environment};
+use outlive::{Caller, Error, JobId, Label, Outlive, environment};
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
@@ -61,6 +62,7 @@ pub struct Server {
     sessions: Arc<Sessions>,
     entries: Arc<Vec<Entry>>,
     glances: Arc<Glances>,
+    tasks: Arc<PolledTasks>,
     deliveries: Deliveries,
     pub(crate) closed: CancellationToken,
     pub(crate) subscriptions: Arc<Subscriptions>,
@@ -72,9 +74,11 @@ impl Server {
         options: Options,
         deliveries: Deliveries,
         closed: CancellationToken,
+        agent: Option<AgentProcess>,
     ) -> Result<Server, Error> {
         let surrounding = environment::session();
-        let sessions = Sessions::new(options.session.clone(), surrounding.as_deref())?;
+        let sessions =
+            Sessions::new(options.session.clone(), surrounding.as_deref())?.of_agent(agent);
         Ok(Server {
             // The model's provider reads the answers too.
             outlive: outlive.hiding_secrets().naming_tools(),
@@ -82,6 +86,7 @@ impl Server {
             options: Arc::new(options),
             sessions: Arc::new(sessions),
             glances: Arc::default(),
+            tasks: Arc::default(),
             deliveries,
             closed,
             subscriptions: Arc::default(),
@@ -102,21 +107,22 @@ impl Server {
         context: &RequestContext<RoleServer>,
         arguments: &JsonObject,
     ) -> Result<Call, Refused> {
-        let meta = &context.meta.0.0;
-        let session = self.sessions.of(meta, http::session(&context.extensions))?;
+        let Identity { session, has_hooks } = self.identity(context)?;
         let outlive = self
             .outlive
             .clone()
             .called_by(Caller::Session(session.clone()));
         Ok(Call {
             is_made: self.sessions.is_made(&session),
+            has_hooks,
             scope: match self.options.all_sessions {
                 true => Scope::Everything,
                 false => Scope::Session,
             },
-            id: identity::call_id(meta, arguments),
-            inbox: Inbox::open(&outlive, session.clone())?,
+            id: identity::call_id(&context.meta.0.0, arguments),
+            inbox: self.inbox(&outlive, &session)?,
             glances: self.glances.clone(),
+            tasks: self.tasks.clone(),
             patience: Patience {
                 most: self.options.patience,
                 cancelled: context.ct.clone(),
@@ -128,6 +134,24 @@ impl Server {
             },
             outlive,
             session,
+        })
+    }
+
+    fn identity(&self, context: &RequestContext<RoleServer>) -> Result<Identity, Error> {
+        let header = http::session(&context.extensions);
+        self.sessions.of(&self.outlive, &context.meta.0.0, header)
+    }
+
+    /// The inbox of a session. What is claimed for an agent is due again if the agent dies.
+    fn inbox(&self, outlive: &Outlive, session: &Label) -> Result<Inbox, Error> {
+        let inbox = Inbox::open(outlive, session.clone())?.without_ends_of(self.tasks.followed());
+        Ok(match self.sessions.agent() {
+            Some(process) => inbox.for_agent(AgentReader {
+                process,
+                sign: None,
+                resumes: false,
+            }),
+            None => inbox,
         })
     }
 
@@ -212,8 +236,9 @@ fn answer(entry: &Entry, call: &Call, arguments: JsonObject) -> Result<Answered,
             return Err(ErrorData::invalid_params(text, None));
         }
     };
-    // The call is cancelled, so do not claim events: nobody would read them.
-    if entry.tells && !call.patience.cancelled.is_cancelled() {
+    // Where hooks tell, a reply would tell a subagent what its agent should hear. If the call is cancelled,
+    // nobody would read it.
+    if entry.tells && !call.has_hooks && !call.patience.cancelled.is_cancelled() {
         away::append(call, &mut said);
     }
     let notes = std::mem::take(&mut said.told.notes);
@@ -263,12 +288,20 @@ impl ServerHandler for Server {
         let knows_tasks = context.client_capabilities();
         let knows_tasks = knows_tasks.is_some_and(|client| client.supports_tasks());
         let mut entry = entry.clone();
-        let as_task = knows_tasks && tasks::is_wanted(&entry.tool.name, &arguments);
+        // Where hooks tell, a task would tell the same end once more.
+        let as_task = knows_tasks
+            && tasks::is_wanted(&entry.tool.name, &arguments)
+            && !self.identity(&context).is_ok_and(|caller| caller.has_hooks);
         // The first answer of a task has no room for events.
         entry.tells &= !as_task;
         let result = self.answer(entry, arguments, context).await?;
         match tasks::behind(&result).filter(|_| as_task) {
-            Some(task) => Ok(CallToolResponse::Task(CreateTaskResult::new(task))),
+            Some(task) => {
+                if let Ok(id) = JobId::parse(&task.task_id) {
+                    self.tasks.polled(&id);
+                }
+                Ok(CallToolResponse::Task(CreateTaskResult::new(task)))
+            }
             None => Ok(CallToolResponse::from(result)),
         }
     }

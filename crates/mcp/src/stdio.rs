@@ -4,9 +4,9 @@
 //! are written to the output. A line that is not JSON gets an error reply; the transport would ignore
 //! it.
 
-use crate::delivery::{Deliveries, Garbage, Noting};
+use crate::delivery::{Deliveries, Garbage, Noting, Reader};
 use crate::server::{Options, Server};
-use outlive::Outlive;
+use outlive::{Outlive, agent};
 use rmcp::model::RequestId;
 use rmcp::service::{ServerInitializeError, ServiceExt};
 use rmcp::transport::async_rw::{AsyncRwTransport, DEFAULT_MAX_LINE_LENGTH};
@@ -34,7 +34,8 @@ pub fn serve(outlive: Outlive, options: Options) -> io::Result<()> {
 async fn serve_stdio(outlive: Outlive, options: Options) -> io::Result<()> {
     let deliveries = Deliveries::default();
     let closed = CancellationToken::new();
-    let server = Server::new(outlive, options, deliveries.clone(), closed.clone())
+    let agent = agent::of_caller().map_err(io::Error::other)?;
+    let server = Server::new(outlive, options, deliveries.clone(), closed.clone(), agent)
         .map_err(io::Error::other)?;
     let (input, output) = rmcp::transport::stdio();
     let (sieved, to) = tokio::io::duplex(PIPE);
@@ -43,11 +44,15 @@ async fn serve_stdio(outlive: Outlive, options: Options) -> io::Result<()> {
     let transport = Noting {
         inner: AsyncRwTransport::new(sieved, output),
         garbage,
-        deliveries,
-        closed,
+        deliveries: deliveries.clone(),
+        reader: Reader { agent, closed },
     };
     match server.serve(transport).await {
-        Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
+        Ok(running) => {
+            let ended = running.waiting().await.map(drop).map_err(io::Error::other);
+            deliveries.settled().await;
+            ended
+        }
         // The client closed the input without a request.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(io::Error::other(error)),

@@ -12,18 +12,47 @@ use crate::tools::run;
 use outlive::inbox::all_told;
 use outlive::verbs::show;
 use outlive::verbs::stop::{self, Stop};
-use outlive::{Job, Timestamp, words};
+use outlive::{Job, JobId, Timestamp, words};
 use rmcp::model::{
     CallToolResult, DetailedTask, ErrorData, GetTaskResult, JsonObject, Task, TaskPayload,
     TaskStatus,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The reason recorded for a stop that was requested in this way.
 const CANCELLED: &str = "tasks/cancel";
 /// The suggested time between two polls of a client.
 const POLL_MS: u64 = 2000;
+
+/// How long after its last poll a client counts as one that follows a task.
+const FOLLOWED: Duration = Duration::from_millis(3 * POLL_MS);
+
+/// The tasks that clients poll. The poll tells how such a job ended, so nothing else should. This is only in
+/// memory: the client of a new server polls nothing.
+#[derive(Debug, Default)]
+pub struct PolledTasks(Mutex<HashMap<JobId, Instant>>);
+
+impl PolledTasks {
+    /// A client has just polled this task, or been given it.
+    pub fn polled(&self, id: &JobId) {
+        self.lock().insert(id.clone(), Instant::now());
+    }
+
+    /// The jobs whose ends a poll will tell.
+    pub fn followed(&self) -> Vec<JobId> {
+        let mut polled = self.lock();
+        polled.retain(|_, at| at.elapsed() < FOLLOWED);
+        polled.keys().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<JobId, Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Whether a call becomes a task if its job takes too long: only a call that wants to wait for the job.
 pub fn is_wanted(tool: &str, arguments: &JsonObject) -> bool {
@@ -59,6 +88,8 @@ pub fn get(
     let task = Task::new(id.as_str(), TaskStatus::Working, created, updated)
         .with_status_message(words::outcome(&job))
         .with_poll_interval_ms(POLL_MS);
+    // Until it is recorded that this answer told the end, no other reply may tell it.
+    call.tasks.polled(&id);
     if !job.has_ended() {
         return Ok((DetailedTask::new(task, TaskPayload::Working), None));
     }
@@ -84,7 +115,7 @@ pub fn cancel(call: &Call, id: &str) -> Result<Vec<Note>, Refused> {
         ..Stop::default()
     };
     let stopped = stop::stop(&call.outlive, &[id], &how)?;
-    let told: Note = Box::new(move || all_told(stopped.iter().map(|stopped| &stopped.receipt)));
+    let told = Note::told(move || all_told(stopped.iter().map(|stopped| &stopped.receipt)));
     Ok(vec![told])
 }
 

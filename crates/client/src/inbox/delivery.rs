@@ -3,6 +3,7 @@
 //! ```text
 //!  Inbox::claim ──► Claim ──confirm──► Delivery ──told──────► told
 //!                     │                   ├──delivered──► waits for an ack by its ids
+//!                     │                   ├──handed─────► waits for a sign that the agent read it
 //!                     └──────dropped──────┴──────────────► due again when the claim lapses
 //! ```
 //! Every consumer (CLI, hooks, MCP) takes these steps. Only a confirmed claim gives access to the
@@ -10,7 +11,8 @@
 
 use super::event::EventId;
 use super::source::Source;
-use super::{Inbox, all_of};
+use super::{AgentReader, Inbox, all_of};
+use crate::agent::{AgentProcess, HandedWith};
 use crate::error::Error;
 use crate::hooks::{self, ConsumerHook as Hook};
 use crate::moment;
@@ -28,6 +30,8 @@ pub(super) struct Found {
     pub events: Vec<Event>,
     /// When another consumer's claim expires.
     pub lapses_at: Option<BootTime>,
+    /// The agents that have been handed events which they may not have read. If one dies, they are due.
+    pub handed_to: Vec<AgentProcess>,
     /// The jobs that may have more to tell, and the last event that was read of each.
     pub running: Vec<(JobId, u64)>,
     /// How many more events are due.
@@ -166,10 +170,12 @@ impl Delivery {
         !self.found.unclaimable.is_empty()
     }
 
-    /// Whether waiting for more events is pointless: no job of the session runs, and no other
-    /// consumer's claim can expire.
+    /// Whether waiting for more events is pointless: no job of the session runs, no other consumer's claim
+    /// can expire, and no other agent has events that it may not read.
     pub fn nothing_can_come(&self) -> bool {
-        self.found.running.is_empty() && self.found.lapses_at.is_none()
+        self.found.running.is_empty()
+            && self.found.lapses_at.is_none()
+            && self.found.handed_to.is_empty()
     }
 
     /// Keeps only the events for which `wanted` returns true. The others stay claimed until the claim
@@ -188,6 +194,11 @@ impl Delivery {
         self.found.lapses_at
     }
 
+    /// The agents whose end makes events due again.
+    pub(crate) fn handed_to(&self) -> &[AgentProcess] {
+        &self.found.handed_to
+    }
+
     pub(crate) fn running(&self) -> &[(JobId, u64)] {
         &self.found.running
     }
@@ -203,8 +214,22 @@ impl Delivery {
     /// Records that the events were printed. Their reader acks them by their ids. Events that were
     /// printed for the last time are dropped.
     pub fn delivered(self) -> Result<(), Error> {
+        self.printed(&Note::Delivered)
+    }
+
+    /// Records that the events were printed for the agent that the inbox was opened for. They count as told
+    /// when the agent shows that it has read them.
+    #[doc(hidden)]
+    pub fn handed(self, with: HandedWith) -> Result<(), Error> {
+        match self.inbox.reader {
+            Some(AgentReader { process: to, .. }) => self.printed(&Note::Handed { to, with }),
+            None => self.told(),
+        }
+    }
+
+    fn printed(self, note: &Note) -> Result<(), Error> {
         self.note(|source, seqs| {
-            let line = source.line(seqs.to_vec(), Note::Delivered)?;
+            let line = source.line(seqs.to_vec(), note.clone())?;
             source.append(&line, Durable::No)?;
             let mut last = self.last().filter(|(event, _)| event.source == source.id);
             last.try_for_each(|(event, why)| {

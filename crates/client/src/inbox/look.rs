@@ -10,7 +10,7 @@ use crate::inbox::Origin;
 use crate::inbox::event::for_the_last_time;
 use crate::moment;
 use outlive_core::breaker;
-use outlive_core::told::{BootMoment, Due, Told, age};
+use outlive_core::told::{BootMoment, Due, Note, Told, ToldBy, age};
 use outlive_core::{BootTime, WallTime};
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,6 +36,7 @@ impl Inbox {
         hooks::reach_consumer(Hook::Looking);
         let mut found = Found::default();
         let mut sources = self.sources(&mut found)?;
+        self.note_what_was_read(&mut sources, &mut found);
         let when = moment::when()?;
         let mut due = Vec::new();
         for (source, told) in &sources {
@@ -133,6 +134,26 @@ impl Inbox {
         Ok(sources)
     }
 
+    /// Records as told what the agent was handed before and has read since.
+    fn note_what_was_read(&self, sources: &mut [(Source, Told)], found: &mut Found) {
+        let Some((agent, sign)) = self.reader.and_then(|it| Some((it.process, it.sign?))) else {
+            return;
+        };
+        for (source, told) in sources {
+            let read = told.read_by(&agent, &sign);
+            if read.is_empty() {
+                continue;
+            }
+            let how = ToldBy::Inbox;
+            let noted = source.settle(&self.outlive, &read, Note::Told { how });
+            // If this fails, the agent still has the events, and its next call notes them.
+            match noted.and_then(|()| source.read_told()) {
+                Ok(now) => *told = now,
+                Err(error) => found.cannot_read(source.id.clone(), &error),
+            }
+        }
+    }
+
     /// The events of a source that may be told now.
     fn due(
         &self,
@@ -153,11 +174,21 @@ impl Inbox {
             if was_shown || is_for_later {
                 continue;
             }
-            let last = match told.due(item.seq, &source.happened(item.at), when, &self.rules) {
+            let again = self.reader.as_ref().filter(|reader| reader.resumes);
+            let again = again.map(|reader| &reader.process);
+            let happened = source.happened(item.at);
+            let last = match told.due(item.seq, &happened, when, &self.rules, again) {
                 Due::Now => None,
                 Due::GiveUp(why) => Some(why),
                 Due::Held { until } => {
                     found.look_again_at(until);
+                    continue;
+                }
+                Due::Handed { to } => {
+                    // It has read them, or will have them back when it resumes.
+                    if self.reader.is_none_or(|reader| reader.process != to) {
+                        found.handed_to.push(to);
+                    }
                     continue;
                 }
                 Due::Settled => continue,

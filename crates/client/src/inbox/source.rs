@@ -2,6 +2,7 @@
 
 use super::event::EventId;
 use super::text;
+use crate::agent;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::hooks::{self, ConsumerHook as Hook};
@@ -127,7 +128,7 @@ impl Source {
     /// Reads who was told what. Returns a message if the record was unusable. A job owns its directory
     /// and may put anything there; that is moved aside, and telling starts again.
     pub fn read_or_replace_told(&self) -> Result<(Told, Option<String>), Error> {
-        let error = match Told::read(&self.told, self.incarnation()) {
+        let error = match Told::read(&self.told, self.incarnation(), &agent::is_gone) {
             Ok(told) => return Ok((told, None)),
             Err(error) => error,
         };
@@ -138,7 +139,7 @@ impl Source {
         let aside = layout::move_aside(&self.told).map_err(failed())?;
         // Another consumer may have moved the old file first, so that this was the new one.
         let is_file = fs::symlink_metadata(&aside).is_ok_and(|found| found.is_file());
-        if is_file && let Ok(told) = Told::read(&aside, self.incarnation()) {
+        if is_file && let Ok(told) = Told::read(&aside, self.incarnation(), &agent::is_gone) {
             let back = fs::hard_link(&aside, &self.told);
             back.and_then(|()| fs::remove_file(&aside))
                 .map_err(failed())?;
@@ -233,7 +234,7 @@ impl Source {
         let line = self.line(open.collect(), note)?;
         if !line.seqs.is_empty() {
             self.append(&line, Durable::Yes)?;
-            told.apply(&line);
+            told.apply(&line, &agent::is_gone);
         }
         hooks::reach_consumer(Hook::Settled);
         if self.is_over(&told) {

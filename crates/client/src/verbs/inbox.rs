@@ -8,8 +8,10 @@ use crate::jobs::descriptors;
 use crate::jobs::presence::{self, Presence};
 use crate::verbs::wait::LOOK_ELSEWHERE;
 use outlive_core::control::Request;
-use outlive_core::{BootTime, JobId};
+use outlive_core::told::AgentProcess;
+use outlive_core::{BootTime, JobId, ProcRef};
 use outlive_sys::poll::{self, Interest};
+use outlive_sys::process::PidFd;
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -49,6 +51,8 @@ pub struct Waiter<'a> {
     /// How many waits in a row needed a retry after a pause.
     tries: u32,
     receiver: Receiver<'a>,
+    /// The agents that have been handed events. If one dies before it has read them, they are due.
+    agents: HashMap<AgentProcess, PidFd>,
 }
 
 /// Where the events go.
@@ -83,6 +87,7 @@ impl<'a> Waiter<'a> {
             keepers: HashMap::new(),
             tries: 0,
             receiver: Receiver::Unknown,
+            agents: HashMap::new(),
         })
     }
 
@@ -124,7 +129,8 @@ impl<'a> Waiter<'a> {
         delivery: &Delivery,
         deadline: Option<BootTime>,
     ) -> Result<(), Error> {
-        let retry = match self.connect(delivery.running())? {
+        let reached = self.connect(delivery.running())?;
+        let retry = match reached.max(self.watch_agents(delivery.handed_to())?) {
             Reached::SomeAreOver => return Ok(()),
             Reached::NotYet => Some(LONGEST_LAUNCH),
             Reached::NotFromHere => Some(LOOK_ELSEWHERE),
@@ -183,6 +189,27 @@ impl<'a> Waiter<'a> {
         Ok(reached)
     }
 
+    /// Notices the ends of these agents. Without pidfds they have to be looked for.
+    fn watch_agents(&mut self, agents: &[AgentProcess]) -> Result<Reached, Error> {
+        self.agents.retain(|agent, _| agents.contains(agent));
+        let mut reached = Reached::All;
+        for agent in agents {
+            if self.agents.contains_key(agent) {
+                continue;
+            }
+            let ProcRef { pid, started } = agent.process;
+            let opened = PidFd::open_started(pid, started);
+            match opened.map_err(Error::io("cannot watch", "the agent's process"))? {
+                Some(process) if process.bell().is_some() => {
+                    self.agents.insert(*agent, process);
+                }
+                Some(_) => reached = reached.max(Reached::NotFromHere),
+                None => reached = reached.max(Reached::SomeAreOver),
+            }
+        }
+        Ok(reached)
+    }
+
     /// Connects to a job's keeper, if one accepts connections.
     fn reach(&self, id: &JobId) -> Result<(Presence, Option<Connection>), Error> {
         let outlive = self.inbox.outlive();
@@ -204,13 +231,16 @@ impl<'a> Waiter<'a> {
             .iter()
             .map(|(id, keeper)| (id.clone(), (keeper.as_fd(), Interest::Readable)))
             .unzip();
+        let agents = self.agents.values().filter_map(PidFd::bell);
+        on.extend(agents.map(|bell| (bell, Interest::Readable)));
+        let wake_up = on.len();
         on.push((self.wake_up.as_fd(), Interest::Readable));
         if let Receiver::At(fd) = self.receiver {
             on.push((fd, Interest::HangUp));
         }
         let ready = poll::wait(&on, limit).map_err(Error::io("cannot wait for", "the inbox"))?;
         drop(on);
-        if ready.get(ids.len() + 1) == Some(&true) {
+        if ready.get(wake_up + 1) == Some(&true) {
             self.receiver = Receiver::Gone;
         }
         for (id, _) in ids.iter().zip(ready).filter(|(_, ready)| *ready) {

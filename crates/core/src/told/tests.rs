@@ -2,6 +2,8 @@ use super::*;
 use crate::clocks::WallTime;
 use proptest::prelude::*;
 
+mod agents;
+
 const RULES: Rules = Rules {
     claim: Duration::from_millis(100),
     attempts: 4,
@@ -28,13 +30,17 @@ fn claimed(by: &str, ms: u64) -> Line {
             by: by.to_owned(),
             length: Millis(100),
             most: RULES.attempts,
+            agent: None,
+            again: false,
         },
     }
 }
 
 fn told_after(lines: &[Line]) -> Told {
     let mut told = Told::default();
-    lines.iter().for_each(|line| told.apply(line));
+    lines
+        .iter()
+        .for_each(|line| told.apply(line, &nobody_is_gone));
     told
 }
 
@@ -88,6 +94,8 @@ fn expired_claims_never_drop_an_event() {
             by: "killed".to_owned(),
             length: Millis(100),
             most: u32::MAX,
+            agent: None,
+            again: false,
         },
         ..claimed("killed", 200 * n)
     });
@@ -96,7 +104,7 @@ fn expired_claims_never_drop_an_event() {
         keep: Duration::from_millis(1_000_000),
         ..RULES
     };
-    let due = |lines: &[Line]| told_after(lines).due(1, &at(1, 0), &at(1, 20_000), &rules);
+    let due = |lines: &[Line]| told_after(lines).due(1, &at(1, 0), &at(1, 20_000), &rules, None);
     assert_eq!(due(&lines), Due::Now);
     for n in 0..u64::from(RULES.attempts) {
         assert_eq!(due(&lines), Due::Now, "after {n} deliveries");
@@ -121,7 +129,7 @@ fn a_line_about_another_job_with_the_same_id_does_not_count() {
     };
     let settled = |line: &[u8], of: Option<&str>| {
         let of = of.map(|text| Incarnation::parse(text).expect("valid"));
-        Told::parse(line, of.as_ref()).is_settled(1)
+        Told::parse(line, of.as_ref(), &nobody_is_gone).is_settled(1)
     };
     assert!(settled(&acked(Some("b")), Some("b")));
     assert!(!settled(&acked(Some("a")), Some("b")));
@@ -132,7 +140,7 @@ fn a_line_about_another_job_with_the_same_id_does_not_count() {
 #[test]
 fn an_event_that_was_never_delivered_is_not_dropped_for_its_age() {
     let (happened, weekend) = (at(1, 0), at(1, RULES.keep.as_millis() as u64 * 10));
-    let due = |lines: &[Line]| told_after(lines).due(1, &happened, &weekend, &RULES);
+    let due = |lines: &[Line]| told_after(lines).due(1, &happened, &weekend, &RULES, None);
     assert_eq!(due(&[]), Due::Now);
     assert_eq!(due(&[claimed("a", 10)]), Due::Now, "a claim is no delivery");
     let delivered = Line {
@@ -158,7 +166,7 @@ fn a_shown_event_counts_as_shown_for_a_while() {
 fn incomplete_lines_are_skipped() {
     let whole = serde_json::to_string(&claimed("a", 10)).expect("encoded");
     let text = format!("\n{}\n{whole}\n\n{}", &whole[..20], "{\"when\":");
-    let told = Told::parse(text.as_bytes(), None);
+    let told = Told::parse(text.as_bytes(), None, &nobody_is_gone);
     assert_eq!(told.holder(1, &at(1, 50)), Some("a"));
 }
 
@@ -174,7 +182,10 @@ fn a_closed_session_gets_no_more_events() {
     };
     let told = told_after(&[closing]);
     assert!(told.is_settled(99));
-    assert_eq!(told.due(99, &at(1, 0), &at(1, 10), &RULES), Due::Settled);
+    assert_eq!(
+        told.due(99, &at(1, 0), &at(1, 10), &RULES, None),
+        Due::Settled
+    );
 }
 
 /// One consumer. Between any two of its steps, others may act and it may die.
@@ -267,6 +278,8 @@ impl World {
                         by: by.clone(),
                         length,
                         most: u32::MAX,
+                        agent: None,
+                        again: false,
                     },
                 );
                 Consumer::Claimed { by }
@@ -309,9 +322,9 @@ impl World {
         let (told, when) = (self.told(), self.when());
         let mut due = Vec::new();
         for seq in EVENTS {
-            match told.due(seq, &at(0, 0), &when, &RULES) {
+            match told.due(seq, &at(0, 0), &when, &RULES, None) {
                 Due::Now | Due::GiveUp(_) => due.push(seq),
-                Due::Held { .. } | Due::Settled => {}
+                Due::Held { .. } | Due::Handed { .. } | Due::Settled => {}
             }
         }
         match due.is_empty() {
@@ -375,6 +388,6 @@ proptest! {
 
     #[test]
     fn reading_arbitrary_bytes_never_panics(bytes: Vec<u8>) {
-        let _ = Told::parse(&bytes, None);
+        let _ = Told::parse(&bytes, None, &nobody_is_gone);
     }
 }

@@ -7,10 +7,15 @@ use crate::setup::json::Dialect;
 use crate::setup::piece::Piece;
 use outlive::environment;
 use serde_json::{Value, json};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 /// Where Claude Code keeps its configuration, if not at the usual place.
 const CONFIG_DIRECTORY: &str = "CLAUDE_CONFIG_DIR";
+/// Set to 0 in its hooks if no person is there.
+const ATTENDED: &str = "CLAUDE_CODE_SESSION_ATTENDED";
+/// How it was started. Releases that do not set [`ATTENDED`] set this: `cli`, or `sdk-cli` for `-p`.
+const ENTRY_POINT: &str = "CLAUDE_CODE_ENTRYPOINT";
 /// How long the hook that wakes the agent waits while the agent is idle: a day.
 const WAIT_SECONDS: u64 = 24 * 60 * 60;
 
@@ -52,6 +57,23 @@ impl Profile for ClaudeCode {
     fn shells_know_session(&self) -> bool {
         true
     }
+
+    /// Without a person (`claude -p`, the SDK), Claude Code ends after the last turn. It then waits up to 30 s
+    /// for a hook that runs in parallel, and asks its model nothing more.
+    fn can_be_woken(&self) -> bool {
+        is_attended(
+            environment::non_empty(ATTENDED).as_deref(),
+            environment::non_empty(ENTRY_POINT).as_deref(),
+        )
+    }
+}
+
+fn is_attended(attended: Option<&OsStr>, entry_point: Option<&OsStr>) -> bool {
+    match (attended, entry_point) {
+        (Some(attended), _) => attended != "0",
+        (None, Some(entry_point)) => !entry_point.as_encoded_bytes().starts_with(b"sdk"),
+        (None, None) => true,
+    }
 }
 
 fn configured_directory() -> Option<PathBuf> {
@@ -79,5 +101,24 @@ fn hook(site: &Site<'_>, occasion: Occasion) -> Value {
         }]}),
         Occasion::PostToolUse => json!({"matcher": "*", "hooks": [hook]}),
         _ => json!({"hooks": [hook]}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_can_be_woken_who_is_not_there() {
+        for (attended, entry_point, expected) in [
+            (None, None, true),
+            (None, Some("cli"), true),
+            (None, Some("sdk-cli"), false),
+            (Some("0"), Some("sdk-cli"), false),
+            (Some("1"), Some("cli"), true),
+        ] {
+            let found = is_attended(attended.map(OsStr::new), entry_point.map(OsStr::new));
+            assert_eq!(found, expected, "{attended:?} {entry_point:?}");
+        }
     }
 }

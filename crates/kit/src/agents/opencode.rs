@@ -46,6 +46,10 @@ impl Profile for Opencode {
     fn shells_know_session(&self) -> bool {
         true
     }
+
+    fn only_waits(&self) -> bool {
+        true
+    }
 }
 
 /// The file with comments (`.jsonc`), if only that one exists.

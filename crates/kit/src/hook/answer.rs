@@ -49,6 +49,9 @@ mod tests {
             session: Label::parse("s").unwrap(),
             may_not_block: false,
             is_deaf: false,
+            is_subagents: false,
+            sign: None,
+            resumes: false,
             must_know_key: false,
         };
         Answer::to(&call, "a \"b\"\n")

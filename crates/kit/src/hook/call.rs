@@ -2,11 +2,14 @@
 
 use super::NotServed;
 use crate::agent::Agent;
-use outlive::environment;
+use outlive::agent::Sign;
+use outlive::{clock, environment};
+use outlive_core::BootTime;
 use outlive_core::Label;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::io::Read;
+use std::time::Duration;
 
 /// The occasion on which an agent calls a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,9 +61,14 @@ pub struct Call {
     pub session: Label,
     /// The turn continues because a hook asked for it, or it was cancelled. It must end now.
     pub may_not_block: bool,
-    /// The agent would not read the answer. Either one of its subagents calls, or it runs the hooks of
-    /// another agent and cannot be woken.
+    /// The agent would not read the answer. Either one of its subagents calls, or it cannot be woken.
     pub is_deaf: bool,
+    /// One of the agent's subagents calls. It has the session of its agent, and says nothing about it.
+    pub is_subagents: bool,
+    /// What the call shows about what the agent was handed before.
+    pub sign: Option<Sign>,
+    /// The conversation goes on after the agent had ended or had left it.
+    pub resumes: bool,
     /// The agent's shells do not know the session, so the agent must be told its key.
     pub must_know_key: bool,
 }
@@ -84,12 +92,20 @@ pub(crate) struct HookInput {
     pub(crate) cursor_version: Option<IgnoredAny>,
     /// Claude Code and Codex: the subagent that calls, if one does.
     agent_id: Option<IgnoredAny>,
+    /// Claude Code: why a conversation begins.
+    source: Option<String>,
+    /// Claude Code: how long the tool call took, without its hooks.
+    duration_ms: Option<f64>,
 }
+
+/// Why a conversation begins if it goes on with the context that it had.
+const COMPACTED: &str = "compact";
 
 impl Call {
     /// Reads one JSON object. Does not wait for the end of the input, because some agents leave it
     /// open.
     pub fn read(source: impl Read, occasion: &str, agent: Option<&str>) -> Result<Call, NotServed> {
+        let called_at = clock::boot();
         let occasion = Occasion::parse(occasion)
             .ok_or_else(|| NotServed::UnknownOccasion(occasion.to_owned()))?;
         let agent = agent.map(Agent::parse).transpose()?;
@@ -99,12 +115,18 @@ impl Call {
         let must_know_key = own.is_none();
         let writer = Agent::find(|profile| profile.wrote(&input));
         let agent = agent.unwrap_or_else(|| guess(writer));
+        let is_subagents = input.agent_id.is_some();
+        let can_be_woken = |agent: Agent| agent.profile().can_be_woken();
         Ok(Call {
             agent,
             occasion,
-            is_deaf: input.agent_id.is_some()
+            is_deaf: is_subagents
                 || (occasion == Occasion::Wait
-                    && writer.is_some_and(|writer| !writer.profile().can_be_woken())),
+                    && !(writer.is_none_or(can_be_woken) && can_be_woken(agent))),
+            is_subagents,
+            sign: sign(agent, occasion, &input, called_at),
+            resumes: occasion == Occasion::SessionStart
+                && input.source.as_deref() != Some(COMPACTED),
             must_know_key: must_know_key && !agent.profile().shells_know_session(),
             may_not_block: input.stop_hook_active == Some(true)
                 || input.loop_count.is_some_and(|count| count > 0)
@@ -114,6 +136,24 @@ impl Call {
                     .is_some_and(|how| how != "completed"),
             session: session(own, input)?,
         })
+    }
+}
+
+/// What this call shows about what the agent was handed before.
+fn sign(agent: Agent, occasion: Occasion, input: &HookInput, called_at: BootTime) -> Option<Sign> {
+    let end = Sign::TurnEnd { at: called_at };
+    match occasion {
+        Occasion::Stop => Some(end),
+        Occasion::Wait => agent.profile().only_waits().then_some(end),
+        Occasion::PostToolUse => {
+            let took = input
+                .duration_ms
+                .map(|ms| Duration::try_from_secs_f64(ms / 1000.0));
+            let began = took.and_then(Result::ok).map(|took| called_at - took);
+            Some(Sign::ToolCall { began })
+        }
+        // The model is asked after these.
+        Occasion::SessionStart | Occasion::UserPromptSubmit => None,
     }
 }
 
@@ -179,8 +219,12 @@ mod tests {
             session: Label::parse("s1").unwrap(),
             may_not_block: true,
             is_deaf: false,
+            is_subagents: false,
+            sign: call.as_ref().ok().and_then(|call| call.sign),
+            resumes: false,
             must_know_key: false,
         };
+        assert!(matches!(expected.sign, Some(Sign::TurnEnd { .. })));
         assert_eq!(call, Ok(expected));
     }
 
@@ -198,6 +242,43 @@ mod tests {
             assert!(call.must_know_key);
             assert_eq!(call.may_not_block, may_not_block, "{rest}");
         }
+    }
+
+    #[test]
+    fn a_call_shows_when_the_model_answered_last() {
+        let sign = |event: &str, agent: &str, json: &str| {
+            let call = Call::read(json.as_bytes(), event, Some(agent)).unwrap();
+            (call.sign, call.resumes)
+        };
+        let said = r#"{"session_id":"s","source":"resume"}"#;
+        assert_eq!(sign("session-start", "claude-code", said), (None, true));
+        let said = r#"{"session_id":"s","source":"compact"}"#;
+        assert_eq!(sign("session-start", "claude-code", said), (None, false));
+        let said = r#"{"session_id":"s","duration_ms":1500.5}"#;
+        assert_eq!(
+            sign("user-prompt-submit", "claude-code", said),
+            (None, false)
+        );
+        let (after, _) = sign("post-tool-use", "claude-code", said);
+        let Some(Sign::ToolCall { began: Some(began) }) = after else {
+            panic!("{after:?}");
+        };
+        let ago = clock::boot().since(began).as_millis();
+        assert!((1500..60_000).contains(&ago), "{ago}");
+        let said = r#"{"session_id":"s"}"#;
+        assert_eq!(
+            sign("post-tool-use", "codex", said).0,
+            Some(Sign::ToolCall { began: None })
+        );
+        assert_eq!(
+            sign("wait", "claude-code", said).0,
+            None,
+            "`stop` is called too"
+        );
+        assert!(matches!(
+            sign("wait", "opencode", said).0,
+            Some(Sign::TurnEnd { .. })
+        ));
     }
 
     /// Cursor can run the hooks of Claude Code, and would block on a hook that waits.

@@ -68,9 +68,8 @@ tells you, or `wait` waits for it.";
             return Ok(reply.shows([&job]));
         }
         let outlive = call.outlive.clone();
-        Ok(reply.tells_ends([id]).then(move || {
-            show::seen(&outlive, &job);
-            Ok(())
-        }))
+        Ok(reply
+            .tells_ends([id])
+            .then_seen(move || show::seen(&outlive, &job)))
     }
 }

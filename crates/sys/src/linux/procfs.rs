@@ -45,6 +45,12 @@ impl Stat {
         self.flags & FORKED_WITHOUT_EXEC != 0
     }
 
+    /// Whether it has begun to end. It closes its files before it becomes a zombie.
+    pub fn is_exiting(&self) -> bool {
+        const EXITING: u64 = 0x4;
+        self.flags & EXITING != 0
+    }
+
     /// Whether it is stopped by a signal or by a tracer.
     pub fn is_stopped(&self) -> bool {
         matches!(self.state, b'T' | b't')

@@ -5,6 +5,7 @@ mod hooks;
 mod links;
 mod refusals;
 mod setup;
+mod signs;
 mod told;
 mod waking;
 

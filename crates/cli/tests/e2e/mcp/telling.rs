@@ -2,6 +2,7 @@
 
 use super::client::{Client, ends_in, text_of};
 use outlive_testkit::processes::{CONT, is_stopped, kill, until_stopped};
+use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,7 +45,7 @@ fn a_killed_servers_job_is_found_by_the_next_and_its_end_told_once() {
         assert_eq!(ends_in(&client.ok("jobs", json!({}))), [""; 0]);
     }
     assert_eq!(client.close(), 0);
-    assert!(is_told(&world, &id));
+    until("the end is recorded as told", || is_told(&world, &id));
     let mut client = Client::of(&world, "s");
     assert_eq!(ends_in(&client.ok("jobs", json!({}))), [""; 0]);
     assert_eq!(client.ok("inbox", json!({}))["events"], json!([]));
@@ -107,7 +108,7 @@ fn news_that_a_reply_contains_is_not_added_to_it() {
         assert_eq!(answer["jobs"][0]["state"], "ended");
         assert_eq!(ends_in(&answer), [""; 0], "{tool}");
         assert_eq!(ends_in(&client.ok("jobs", json!({}))), [""; 0], "{tool}");
-        assert!(is_told(&world, &id), "{tool}");
+        until("the end is recorded as told", || is_told(&world, &id));
     }
     let ran = client.ok("run", json!({"command": "exit 7", "wait_seconds": 10}));
     assert_eq!(ran["job"]["exit_code"], 7);
@@ -176,7 +177,7 @@ fn a_refused_call_delivers_news_too() {
     assert_eq!(refused["isError"], true);
     assert!(text_of(&refused).contains("failed with exit code 9"));
     assert_eq!(client.ok("jobs", json!({})).get("events"), None);
-    assert!(is_told(&world, &id));
+    until("the end is recorded as told", || is_told(&world, &id));
 }
 
 #[test]
