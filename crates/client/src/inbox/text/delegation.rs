@@ -97,7 +97,7 @@ fn headline(subject: &str, value: &Value, goal: Option<&Value>) -> String {
         Went::Failed => line.push_str(" failed"),
         Went::Otherwise(status) => line.push_str(&format!(
             " ended with status {}",
-            quote::word(&status, SHORT)
+            quote::string(&status, SHORT)
         )),
         Went::NotSaid => line.push_str(" has ended"),
     }
@@ -262,7 +262,7 @@ fn timed<'a>(key: &'a str, value: &Value) -> Option<(&'a str, String)> {
 
 /// A goal or an error in a headline.
 fn in_headline(value: &Value) -> String {
-    quote::word(&short(value), SHORT + 1)
+    quote::string(&short(value), SHORT + 1)
 }
 
 /// The first line of a text, shortened if it is long.

@@ -37,7 +37,7 @@ fn a_delegation_stands_alone() {
          |   in parse()\n\
          | Context: branch x\n\
          | tokens: 12\n\
-         |   Result 1 of 2 a is done.\n\
+         |   Result 1 of 2 \"a\" is done.\n\
          |     Summary: it was y\n\
          |   Result 2 of 2 has ended; it did not say how:\n\
          |     just text"
