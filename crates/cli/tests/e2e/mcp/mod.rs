@@ -11,4 +11,5 @@ mod subscriptions;
 mod tasks;
 mod telling;
 mod tools;
+mod transport;
 mod waiting;
