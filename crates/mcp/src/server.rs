@@ -1,5 +1,6 @@
 //! The handshake, the list of tools, and one request from its arrival to its reply.
 
+use crate::arguments::{self, Given};
 use crate::away;
 use crate::call::{Call, Patience, Progress, Scope};
 use crate::delivery::{Deliveries, Note};
@@ -10,12 +11,12 @@ use crate::reply::Refused;
 use crate::resources;
 use crate::subscriptions::{self, Subscriptions};
 use crate::tasks::{self, PolledTasks};
-use crate::tools::{self, Entry, Failed};
+use crate::tools::{self, Entry};
 use outlive::agent::AgentProcess;
 use outlive::api::failure::ErrorCode;
 use outlive::inbox::{AgentReader, Inbox};
 use outlive::redact::redact;
-use outlive::{Caller, Error, JobId, Label, Outlive, environment};
+use outlive::{Caller, Error, Label, Outlive, environment};
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
@@ -50,9 +51,9 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 const INSTRUCTIONS: &str = "Outlive runs commands as jobs that survive the end of a turn, of this \
 server and of the agent. Use `run` for anything that may take longer than a few seconds, runs as a server, or asks \
-questions. It needs no `&`, `nohup`, `setsid`, redirection or `sleep`. Do not poll: when a job ends, or prints what \
-you asked to `watch` for, the reply to your next call tells you, under \"While you were away\". If you have nothing \
-else to do, call `wait`. After a context loss or a restart, `jobs` lists the jobs of this session, running and ended.";
+questions. It needs no `&`, `nohup`, `setsid`, redirection or `sleep`. Do not poll: the answer of `run` says how you \
+learn of the end. If you have nothing else to do, call `wait`. After a context loss or a restart, `jobs` lists the \
+jobs of this session, running and ended.";
 
 /// The server. Everything in it is shared, so that it can be cloned for each request.
 #[derive(Clone, Debug)]
@@ -182,22 +183,24 @@ impl Server {
     async fn answer(
         &self,
         entry: Entry,
-        arguments: JsonObject,
+        given: Result<Given, Refused>,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
-        let call = match self.call(&context, &arguments) {
+        let none = JsonObject::new();
+        let arguments = given.as_ref().map_or(&none, |given| &given.arguments);
+        let call = match self.call(&context, arguments) {
             Ok(call) => call,
             Err(refused) => return Ok(refused.said().result()),
         };
         self.deliveries.noted().await;
-        let task = tokio::task::spawn_blocking(move || answer(&entry, &call, arguments));
+        let task = tokio::task::spawn_blocking(move || answer(&entry, &call, given));
         let gone = async {
             self.closed.cancelled().await;
             tokio::time::sleep(LAST_WORDS).await;
         };
         let (result, notes) = tokio::select! {
             answered = task => answered
-                .map_err(|error| ErrorData::internal_error(error.to_string(), None))??,
+                .map_err(|error| ErrorData::internal_error(error.to_string(), None))?,
             () = context.ct.cancelled() => return Err(unwanted()),
             () = gone => return Err(unwanted()),
         };
@@ -227,22 +230,15 @@ fn unwanted() -> ErrorData {
 
 type Answered = (CallToolResult, Vec<Note>);
 
-fn answer(entry: &Entry, call: &Call, arguments: JsonObject) -> Result<Answered, ErrorData> {
-    let mut said = match (entry.call)(call, arguments) {
-        Ok(said) => said,
-        Err(Failed::Refused(refused)) => refused.said(),
-        Err(Failed::BadParams(text)) => {
-            let text = redact(&text).into_owned();
-            return Err(ErrorData::invalid_params(text, None));
-        }
-    };
+fn answer(entry: &Entry, call: &Call, given: Result<Given, Refused>) -> Answered {
+    let mut said = entry.answer(call, given);
     // Where hooks tell, a reply would tell a subagent what its agent should hear. If the call is cancelled,
     // nobody would read it.
     if entry.tells && !call.has_hooks && !call.patience.cancelled.is_cancelled() {
         away::append(call, &mut said);
     }
     let notes = std::mem::take(&mut said.told.notes);
-    Ok((said.result(), notes))
+    (said.result(), notes)
 }
 
 impl ServerHandler for Server {
@@ -284,22 +280,21 @@ impl ServerHandler for Server {
             let text = format!("there is no tool {:?}", request.name);
             return Err(ErrorData::invalid_params(text, None));
         };
-        let arguments = request.arguments.unwrap_or_default();
+        let given = arguments::read(&entry.tool, request.arguments.unwrap_or_default());
         let knows_tasks = context.client_capabilities();
         let knows_tasks = knows_tasks.is_some_and(|client| client.supports_tasks());
         let mut entry = entry.clone();
         // Where hooks tell, a task would tell the same end once more.
         let as_task = knows_tasks
-            && tasks::is_wanted(&entry.tool.name, &arguments)
+            && tasks::is_wanted(&entry.tool.name, &given)
             && !self.identity(&context).is_ok_and(|caller| caller.has_hooks);
         // The first answer of a task has no room for events.
         entry.tells &= !as_task;
-        let result = self.answer(entry, arguments, context).await?;
+        let result = self.answer(entry, given, context.clone()).await?;
         match tasks::behind(&result).filter(|_| as_task) {
-            Some(task) => {
-                if let Ok(id) = JobId::parse(&task.task_id) {
-                    self.tasks.polled(&id);
-                }
+            Some(id) => {
+                let begin = move |call: &Call| tasks::begin(call, &id);
+                let task = self.look(&context, begin).await?;
                 Ok(CallToolResponse::Task(CreateTaskResult::new(task)))
             }
             None => Ok(CallToolResponse::from(result)),

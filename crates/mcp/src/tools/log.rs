@@ -18,22 +18,21 @@ pub struct Log;
 pub struct Args {
     /// The job: its id, the beginning of its id, or its name
     pub id: String,
-    /// How many lines (default: 200): from `offset` on, or the last ones without it
+    /// How many lines (default: 200): the last ones, or from `offset` on
     pub lines: Option<u64>,
     /// The first line to show, counted from 1
     pub offset: Option<u64>,
-    /// Show what is new since then: the `next_cursor` of an earlier `log`, or the `cursor` of a `wait`
+    /// Show what is new since then: the `next_cursor` of a `log`, or the `cursor` of another reply
     pub cursor: Option<String>,
-    /// Show the last lines that match this regular expression, with their numbers
+    /// Show the last lines that match this regular expression, numbered
     pub grep: Option<String>,
-    /// Show the screen of the job's terminal as it is now (for jobs with `pty`)
+    /// Show the screen of the terminal as it is now (for a job with `pty`)
     #[serde(default)]
     pub screen: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer {
-    id: JobId,
     text: String,
     /// How the job ended, where this is all of its output
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,9 +44,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn new(id: &JobId, text: String) -> Answer {
+    fn new(text: String) -> Answer {
         Answer {
-            id: id.clone(),
             text,
             end: None,
             position: None,
@@ -62,13 +60,12 @@ impl Verb for Log {
     const NAME: &'static str = "log";
     const TITLE: &'static str = "Read a job's output";
     const DESCRIPTION: &'static str = "\
-Read the output (stdout and stderr) of a job, while it runs or after it has ended: the last 200 lines, or \
-`lines` lines from line `offset` on, or what is new since a `cursor`, or the lines that match `grep`, or the \
-screen of its terminal (`screen`).\n\
-The reply is text of at most 32 KiB. Escape sequences and credentials are removed, a progress bar is shown \
-as it ended, and if the text does not fit, a line says how much of its middle was left out. To find \
-something in a long output use `grep`, then `offset` around that line. Do not read again and again to see \
-whether the job has ended: you will be told, or call `wait`.";
+Read the output (stdout and stderr) of a job, while it runs or later: the last 200 lines, or `lines` lines from \
+line `offset` on, or what is new since a `cursor`, or the lines that match `grep`, or the screen of its \
+terminal.\n\
+The reply has at most 32 KiB of text, without escape sequences and credentials; it says how much of the middle \
+was left out. To find something in a long output use `grep`, then `offset`. Do not read again and again to see \
+whether the job has ended: `wait` waits for that.";
     const HINTS: Hints = Hints::Reads;
 
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
@@ -83,7 +80,7 @@ whether the job has ended: you will be told, or call `wait`.";
 
 fn screen(call: &Call, id: &JobId) -> Result<Reply<Answer>, Refused> {
     let shown = log::screen(&call.outlive, id)?.text;
-    Ok(Reply::new(shown.clone(), Answer::new(id, shown)))
+    Ok(Reply::new(shown.clone(), Answer::new(shown)))
 }
 
 impl Args {
@@ -92,7 +89,7 @@ impl Args {
         Ok(match (&self.cursor, self.offset) {
             (Some(_), Some(_)) => {
                 return Err(Refused::bad_input(
-                    "give either an offset or a cursor, not both",
+                    "pass either an offset or a cursor, not both",
                 ));
             }
             (Some(cursor), None) => Part::After(Cursor::parse(cursor).map_err(|_| {
@@ -133,7 +130,7 @@ fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Ans
     if found.is_empty() {
         shown = format!("No line matches {pattern:?}.");
     }
-    let mut answer = Answer::new(id, shown.clone());
+    let mut answer = Answer::new(shown.clone());
     if omitted > 0 {
         answer.omitted.lines = omitted as u64;
         let matches = agree(omitted as u64, "match", "matches");
@@ -163,7 +160,7 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
         Answer {
             position: Some(position),
             omitted,
-            ..Answer::new(id, shown)
+            ..Answer::new(shown)
         },
     );
     match part.end(&call.outlive, false)? {
