@@ -2,20 +2,19 @@
 
 use crate::answer::Glance;
 use crate::call::Call;
-use outlive::words;
-use outlive::{Job, Notify};
+use outlive::{Job, Notify, quote, words};
 
-/// One line about a job's state or outcome, and its command.
+/// One line about a job's state or outcome, and its command. What the job chose is quoted.
 pub fn line(job: &Job) -> String {
-    let name = job
-        .name
-        .as_ref()
-        .map_or_else(String::new, |name| format!(" \"{name}\""));
-    let session = job
-        .session
-        .as_ref()
-        .map_or_else(String::new, |session| format!(" (session {session})"));
-    format!("{}{name}{session} {}: {}", job.id, state(job), job.command)
+    let name = job.name.as_ref().map_or_else(String::new, |name| {
+        format!(" {}", quote::string(name.as_str(), quote::MAX_WORD))
+    });
+    let session = job.session.as_ref().map_or_else(String::new, |session| {
+        format!(" (session {})", words::name(session))
+    });
+    // The answer has cut it already.
+    let command = quote::string(&job.command, usize::MAX);
+    format!("{}{name}{session} {}: {command}", job.id, state(job))
 }
 
 /// The state of a job in a few words.
@@ -46,7 +45,7 @@ pub fn glance_in_detail(glance: &Glance) -> String {
 fn with_output(mut text: String, glance: &Glance) -> String {
     if !glance.preview.trim_end().is_empty() {
         text.push('\n');
-        text.push_str(glance.preview.trim_end());
+        text.push_str(&quote::block(glance.preview.trim_end()));
     }
     if let Some(cursor) = &glance.cursor {
         text.push_str(&format!("\n[next cursor {cursor}]"));
@@ -56,7 +55,7 @@ fn with_output(mut text: String, glance: &Glance) -> String {
 
 /// Where a job runs, since when, and with which first process.
 fn details(job: &Job) -> String {
-    let mut text = format!("In {}", job.cwd);
+    let mut text = format!("In {}", quote::word(&job.cwd, quote::MAX_PATH));
     if let Some(at) = job.started_at {
         text.push_str(&format!(", started at {at}"));
     }

@@ -54,13 +54,13 @@ with it: `wait` waits for the end of a job.";
 }
 
 fn none(call: &Call) -> String {
+    let session = outlive::words::name(&call.session);
     match (call.scope, call.is_made) {
         (Scope::Everything, _) => "There are no jobs.".to_owned(),
-        (Scope::Session, false) => format!("This session ({}) has no jobs.", call.session),
+        (Scope::Session, false) => format!("This session ({session}) has no jobs."),
         (Scope::Session, true) => format!(
-            "This session ({}) has no jobs. Nothing told this server which conversation it serves, so \
-its session began when it started, and jobs of earlier sessions are not shown here.",
-            call.session
+            "This session ({session}) has no jobs. Nothing told this server which conversation it serves, so \
+its session began when it started, and jobs of earlier sessions are not shown here."
         ),
     }
 }

@@ -1,12 +1,14 @@
 //! `log`: reads the output of a job as text, without secrets.
 
 use super::{Hints, Verb};
+use crate::answer::recognisable;
 use crate::call::Call;
 use crate::reply::{Refused, Reply};
 use crate::words;
 use outlive::api::log::{LogPage, LogPosition, Omitted};
 use outlive::defaults::{LOG_LINES, MCP_LOG_BUDGET};
 use outlive::verbs::log::{self, Part};
+use outlive::words::fenced;
 use outlive::{Cursor, JobId, LinePattern, Look, Reading, agree, count, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,6 +36,8 @@ pub struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer {
     text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
     /// How the job ended, where this is all of its output
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<String>,
@@ -47,6 +51,7 @@ impl Answer {
     fn new(text: String) -> Answer {
         Answer {
             text,
+            note: None,
             end: None,
             position: None,
             omitted: Omitted::default(),
@@ -80,7 +85,7 @@ whether the job has ended: `wait` waits for that.";
 
 fn screen(call: &Call, id: &JobId) -> Result<Reply<Answer>, Refused> {
     let shown = log::screen(&call.outlive, id)?.text;
-    Ok(Reply::new(shown.clone(), Answer::new(shown)))
+    Ok(Reply::new(fenced(&shown)?, Answer::new(shown)))
 }
 
 impl Args {
@@ -126,17 +131,24 @@ fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Ans
     }
     lines.reverse();
     let omitted = found.len() - lines.len();
-    let mut shown = lines.join("\n");
-    if found.is_empty() {
-        shown = format!("No line matches {pattern:?}.");
-    }
-    let mut answer = Answer::new(shown.clone());
-    if omitted > 0 {
-        answer.omitted.lines = omitted as u64;
-        let matches = agree(omitted as u64, "match", "matches");
-        shown.push_str(&format!("\n({omitted} earlier {matches} did not fit)"));
-    }
-    Ok(Reply::new(shown, answer))
+    let found_text = lines.join("\n");
+    let note = match (found.is_empty(), omitted) {
+        (true, _) => format!("No line matches {pattern:?}."),
+        (false, 0) => return Ok(Reply::new(fenced(&found_text)?, Answer::new(found_text))),
+        (false, _) => {
+            let matches = agree(omitted as u64, "match", "matches");
+            format!("{omitted} earlier {matches} did not fit.")
+        }
+    };
+    let text = match found.is_empty() {
+        true => note.clone(),
+        false => format!("{}{note}", fenced(&found_text)?),
+    };
+    let answer = Answer {
+        note: Some(note),
+        ..Answer::new(found_text)
+    };
+    Ok(Reply::new(text, answer))
 }
 
 fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> {
@@ -150,9 +162,9 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
         position, omitted, ..
     } = log;
     let mut text = match shown.is_empty() {
-        true if position.total_bytes == 0 => "The job has written nothing.".to_owned(),
-        true => "No new output.".to_owned(),
-        false => shown.clone(),
+        true if position.total_bytes == 0 => "The job has written nothing.\n".to_owned(),
+        true => "No new output.\n".to_owned(),
+        false => fenced(&shown)?,
     };
     text.push_str(&about(&position, omitted));
     let reply = Reply::new(
@@ -166,7 +178,7 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
     match part.end(&call.outlive, false)? {
         Some(job) if omitted.lines == 0 => {
             let mut reply = reply.tells_ends([id.clone()]);
-            let end = words::line(&job);
+            let end = words::line(&recognisable(call, &job));
             reply.text.push_str(&format!("\n{end}"));
             reply.answer.end = Some(end);
             let receipt = part.receipt(&call.outlive);
@@ -179,9 +191,9 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
 /// Where a part is in the output, and what was left out of it.
 fn about(position: &LogPosition, omitted: Omitted) -> String {
     let mut about = match position.total_lines {
-        0 => "\n[no lines".to_owned(),
+        0 => "[no lines".to_owned(),
         total => format!(
-            "\n[lines {} to {} of {total}",
+            "[lines {} to {} of {total}",
             position.from_line, position.to_line
         ),
     };
