@@ -234,7 +234,8 @@ fn report(context: &Context, plan: &Plan) -> Result<Exit, Failure> {
 fn notes(plan: &Plan) -> Vec<String> {
     let offers = plan.offers.iter().map(|(agent, offer)| {
         format!(
-            "{}; to allow it, run `outlive setup {agent} --approve`: {}",
+            "{agent} was not allowed to call Outlive's tools without asking: {}. `outlive setup {agent} --approve` \
+             allows it: then {}",
             offer.without, offer.with
         )
     });
