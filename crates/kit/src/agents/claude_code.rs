@@ -19,7 +19,9 @@ const ENTRY_POINT: &str = "CLAUDE_CODE_ENTRYPOINT";
 /// How long the hook that wakes the agent waits while the agent is idle: a day.
 const WAIT_SECONDS: u64 = 24 * 60 * 60;
 /// The permission for all tools of our server.
-const OUR_TOOLS: &str = "mcp__outlive";
+const PERMISSION: &str = "mcp__outlive";
+/// The names of our tools, whether setup or a plugin has added our server.
+const OUR_TOOLS: &str = "mcp__.*outlive.*__.*";
 
 pub struct ClaudeCode;
 
@@ -44,7 +46,7 @@ impl Profile for ClaudeCode {
         let server = json!({"type": "stdio", "command": site.program, "args": ["mcp"]});
         let mut parts = site.hook_parts(|occasion| hook(site, occasion));
         if site.may_call {
-            parts.push(Part::word(&["permissions", "allow"], OUR_TOOLS));
+            parts.push(Part::word(&["permissions", "allow"], PERMISSION));
         }
         let hooks = Piece::Json {
             dialect: Dialect::Strict,
@@ -65,6 +67,16 @@ impl Profile for ClaudeCode {
             without: "Claude Code asks before it calls a tool of Outlive, and `claude -p` refuses the call",
             with: "Claude Code runs such calls unasked, and the jobs run as you, outside its sandbox",
         })
+    }
+
+    fn occasions(&self) -> &'static [(&'static str, Occasion)] {
+        &[
+            ("SessionStart", Occasion::SessionStart),
+            ("UserPromptSubmit", Occasion::UserPromptSubmit),
+            ("PreToolUse", Occasion::PreToolUse),
+            ("PostToolUse", Occasion::PostToolUse),
+            ("Stop", Occasion::Stop),
+        ]
     }
 
     fn shells_know_session(&self) -> bool {
@@ -112,6 +124,7 @@ fn hook(site: &Site<'_>, occasion: Occasion) -> Value {
             "type": "command", "command": site.hook_command(Occasion::Wait),
             "async": true, "asyncRewake": true, "timeout": WAIT_SECONDS,
         }]}),
+        Occasion::PreToolUse => json!({"matcher": OUR_TOOLS, "hooks": [hook]}),
         Occasion::PostToolUse => json!({"matcher": "*", "hooks": [hook]}),
         _ => json!({"hooks": [hook]}),
     }

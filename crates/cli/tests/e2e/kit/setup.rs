@@ -154,7 +154,7 @@ fn each_agent_has_its_entry_and_its_hooks() {
     assert_eq!(opencode["mcp"]["outlive"]["command"][1], "mcp");
     let plugin = fs::read_to_string(at(".config/opencode/plugins/outlive.js")).unwrap();
     assert!(
-        plugin.contains("spawn(\"outlive\", [\"hook\", \"wait\""),
+        plugin.contains("spawn(\"outlive\", [\"hook\", event"),
         "{plugin}"
     );
     let cursor = json(at(".cursor/hooks.json"));
