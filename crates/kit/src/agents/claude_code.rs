@@ -83,6 +83,11 @@ impl Profile for ClaudeCode {
         true
     }
 
+    /// The turn goes on with the context. It shows its model the reason of a "block" twice.
+    fn stop_answer(&self, text: &str) -> Value {
+        self.context_answer(Occasion::Stop, text)
+    }
+
     /// Without a person (`claude -p`, the SDK), Claude Code ends after the last turn. It then waits up to 30 s
     /// for a hook that runs in parallel, and asks its model nothing more.
     fn can_be_woken(&self) -> bool {

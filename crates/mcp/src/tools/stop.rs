@@ -41,7 +41,10 @@ a job that has ended.";
         }
         let how = stop::Stop {
             grace: seconds("grace_seconds", args.grace_seconds)?,
-            detail: Some(format!("session {} over MCP", call.session)),
+            detail: Some(format!(
+                "session {} over MCP",
+                outlive::words::name(&call.session)
+            )),
         };
         let ids: Vec<JobId> = call.find_all(&args.ids)?;
         let stopped = stop::stop(&call.outlive, &ids, &how)?;

@@ -360,7 +360,7 @@ fn a_long_command_is_cut_in_news_and_no_secret_is_cut_in_half() {
     let told = world.ok(&["inbox", "--session", "s", "--peek"]);
     assert!(told.len() < 2000, "{}", told.len());
     assert!(
-        told.contains("Command: : yyy") && told.contains('…'),
+        told.contains("Command:\n| : yyy") && told.contains('…'),
         "{told}"
     );
     assert!(
