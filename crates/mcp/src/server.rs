@@ -5,7 +5,7 @@ use crate::call::{Call, Patience, Progress, Scope};
 use crate::delivery::{Deliveries, Note};
 use crate::glances::Glances;
 use crate::http;
-use crate::identity::{self, Identity, Sessions};
+use crate::identity::{self, Asked, Identity, NamedCaller, Sessions};
 use crate::reply::Refused;
 use crate::resources;
 use crate::subscriptions::{self, Subscriptions};
@@ -41,6 +41,8 @@ pub struct Options {
     pub all_sessions: bool,
     /// Offers the tool `process` as well.
     pub compat: bool,
+    /// A plugin of the client names who calls, in an argument of each call.
+    pub caller_argument: bool,
     /// How long the client waits for an answer.
     pub patience: Duration,
 }
@@ -106,15 +108,25 @@ impl Server {
         &self,
         context: &RequestContext<RoleServer>,
         arguments: &JsonObject,
+        caller: Identity,
     ) -> Result<Call, Refused> {
-        let Identity { session, has_hooks } = self.identity(context)?;
+        let Identity {
+            session,
+            has_hooks,
+            is_helper,
+        } = caller;
         let outlive = self
             .outlive
             .clone()
             .called_by(Caller::Session(session.clone()));
+        let outlive = match (is_helper, self.sessions.agent()) {
+            (true, _) => outlive.only_looking(),
+            (false, Some(agent)) if has_hooks => outlive.handing_to(agent),
+            (false, _) => outlive,
+        };
         Ok(Call {
             is_made: self.sessions.is_made(&session),
-            has_hooks,
+            has_hooks: has_hooks || is_helper,
             scope: match self.options.all_sessions {
                 true => Scope::Everything,
                 false => Scope::Session,
@@ -137,9 +149,26 @@ impl Server {
         })
     }
 
-    fn identity(&self, context: &RequestContext<RoleServer>) -> Result<Identity, Error> {
-        let header = http::session(&context.extensions);
-        self.sessions.of(&self.outlive, &context.meta.0.0, header)
+    fn identity(
+        &self,
+        context: &RequestContext<RoleServer>,
+        named: Option<&NamedCaller>,
+    ) -> Result<Identity, Error> {
+        let asked = Asked {
+            meta: &context.meta.0.0,
+            header: http::session(&context.extensions),
+            named,
+        };
+        self.sessions.of(&self.outlive, asked)
+    }
+
+    /// Takes out of the arguments what a plugin says about who calls.
+    fn named_in(&self, arguments: &mut JsonObject) -> Option<NamedCaller> {
+        if !self.options.caller_argument {
+            return None;
+        }
+        let named = arguments.remove(identity::CALLER)?;
+        serde_json::from_value(named).ok()
     }
 
     /// The inbox of a session. What is claimed for an agent is due again if the agent dies.
@@ -170,7 +199,11 @@ impl Server {
                 _ => ErrorData::internal_error(text, None),
             }
         };
-        let call = self.call(context, &JsonObject::new()).map_err(failed)?;
+        let call = self
+            .identity(context, None)
+            .map_err(Refused::from)
+            .and_then(|caller| self.call(context, &JsonObject::new(), caller));
+        let call = call.map_err(failed)?;
         tokio::task::spawn_blocking(move || look(&call))
             .await
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?
@@ -184,8 +217,10 @@ impl Server {
         entry: Entry,
         arguments: JsonObject,
         context: RequestContext<RoleServer>,
+        caller: Result<Identity, Error>,
     ) -> Result<CallToolResult, ErrorData> {
-        let call = match self.call(&context, &arguments) {
+        let caller = caller.map_err(Refused::from);
+        let call = match caller.and_then(|caller| self.call(&context, &arguments, caller)) {
             Ok(call) => call,
             Err(refused) => return Ok(refused.said().result()),
         };
@@ -241,7 +276,11 @@ fn answer(entry: &Entry, call: &Call, arguments: JsonObject) -> Result<Answered,
     if entry.tells && !call.has_hooks && !call.patience.cancelled.is_cancelled() {
         away::append(call, &mut said);
     }
-    let notes = std::mem::take(&mut said.told.notes);
+    let mut notes = std::mem::take(&mut said.told.notes);
+    if call.has_hooks {
+        // The hooks show whether the agent has read it.
+        notes = notes.into_iter().map(Note::at_once).collect();
+    }
     Ok((said.result(), notes))
 }
 
@@ -284,17 +323,19 @@ impl ServerHandler for Server {
             let text = format!("there is no tool {:?}", request.name);
             return Err(ErrorData::invalid_params(text, None));
         };
-        let arguments = request.arguments.unwrap_or_default();
+        let mut arguments = request.arguments.unwrap_or_default();
         let knows_tasks = context.client_capabilities();
         let knows_tasks = knows_tasks.is_some_and(|client| client.supports_tasks());
         let mut entry = entry.clone();
+        let named = self.named_in(&mut arguments);
+        let caller = self.identity(&context, named.as_ref());
         // Where hooks tell, a task would tell the same end once more.
         let as_task = knows_tasks
             && tasks::is_wanted(&entry.tool.name, &arguments)
-            && !self.identity(&context).is_ok_and(|caller| caller.has_hooks);
+            && !caller.as_ref().is_ok_and(|caller| caller.has_hooks);
         // The first answer of a task has no room for events.
         entry.tells &= !as_task;
-        let result = self.answer(entry, arguments, context).await?;
+        let result = self.answer(entry, arguments, context, caller).await?;
         match tasks::behind(&result).filter(|_| as_task) {
             Some(task) => {
                 if let Ok(id) = JobId::parse(&task.task_id) {

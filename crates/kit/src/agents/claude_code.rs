@@ -18,6 +18,8 @@ const ATTENDED: &str = "CLAUDE_CODE_SESSION_ATTENDED";
 const ENTRY_POINT: &str = "CLAUDE_CODE_ENTRYPOINT";
 /// How long the hook that wakes the agent waits while the agent is idle: a day.
 const WAIT_SECONDS: u64 = 24 * 60 * 60;
+/// The names of our tools, whether setup or a plugin has added our server.
+const OUR_TOOLS: &str = "mcp__.*outlive.*__.*";
 
 pub struct ClaudeCode;
 
@@ -51,6 +53,16 @@ impl Profile for ClaudeCode {
             ),
             (site.own.join("settings.json"), hooks),
             (site.beside("CLAUDE.md"), site.instructions()),
+        ]
+    }
+
+    fn occasions(&self) -> &'static [(&'static str, Occasion)] {
+        &[
+            ("SessionStart", Occasion::SessionStart),
+            ("UserPromptSubmit", Occasion::UserPromptSubmit),
+            ("PreToolUse", Occasion::PreToolUse),
+            ("PostToolUse", Occasion::PostToolUse),
+            ("Stop", Occasion::Stop),
         ]
     }
 
@@ -99,6 +111,7 @@ fn hook(site: &Site<'_>, occasion: Occasion) -> Value {
             "type": "command", "command": site.hook_command(Occasion::Wait),
             "async": true, "asyncRewake": true, "timeout": WAIT_SECONDS,
         }]}),
+        Occasion::PreToolUse => json!({"matcher": OUR_TOOLS, "hooks": [hook]}),
         Occasion::PostToolUse => json!({"matcher": "*", "hooks": [hook]}),
         _ => json!({"hooks": [hook]}),
     }

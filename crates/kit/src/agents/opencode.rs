@@ -29,7 +29,7 @@ impl Profile for Opencode {
     }
 
     fn files(&self, site: &Site<'_>) -> Vec<(PathBuf, Piece)> {
-        let server = json!({"type": "local", "command": [site.program, "mcp"], "enabled": true});
+        let server = json!({"type": "local", "command": [site.program, "mcp", "--caller-argument"], "enabled": true});
         vec![
             (
                 existing_form(&site.beside("opencode.json")),
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(plugin("outlive"), PLUGIN);
         let text = plugin("/a \"b\"/outlive");
         assert!(
-            text.contains(r#"spawn("/a \"b\"/outlive", ["hook", "wait""#),
+            text.contains(r#"spawn("/a \"b\"/outlive", ["hook", event"#),
             "{text}"
         );
     }

@@ -50,6 +50,7 @@ mod tests {
             may_not_block: false,
             is_deaf: false,
             is_subagents: false,
+            tool_call: None,
             sign: None,
             resumes: false,
             must_know_key: false,

@@ -2,7 +2,7 @@
 
 use super::NotServed;
 use crate::agent::Agent;
-use outlive::agent::Sign;
+use outlive::agent::{Sign, ToolCall};
 use outlive::{clock, environment};
 use outlive_core::BootTime;
 use outlive_core::Label;
@@ -17,6 +17,8 @@ pub enum Occasion {
     /// A conversation begins, or continues after a restart or a compaction.
     SessionStart,
     UserPromptSubmit,
+    /// Before a tool call. Tells nothing; it shows who makes the call.
+    PreToolUse,
     PostToolUse,
     /// The agent is about to end its turn.
     Stop,
@@ -29,6 +31,7 @@ impl Occasion {
         match self {
             Occasion::SessionStart => "session-start",
             Occasion::UserPromptSubmit => "user-prompt-submit",
+            Occasion::PreToolUse => "pre-tool-use",
             Occasion::PostToolUse => "post-tool-use",
             Occasion::Stop => "stop",
             Occasion::Wait => "wait",
@@ -45,6 +48,7 @@ impl Occasion {
         Some(match plain.as_str() {
             "sessionstart" => Occasion::SessionStart,
             "userpromptsubmit" | "beforeagent" | "beforesubmitprompt" => Occasion::UserPromptSubmit,
+            "pretooluse" => Occasion::PreToolUse,
             "posttooluse" | "aftertool" => Occasion::PostToolUse,
             "stop" | "afteragent" => Occasion::Stop,
             "wait" | "async" | "rewake" => Occasion::Wait,
@@ -65,6 +69,8 @@ pub struct Call {
     pub is_deaf: bool,
     /// One of the agent's subagents calls. It has the session of its agent, and says nothing about it.
     pub is_subagents: bool,
+    /// The tool call that the hook is about.
+    pub tool_call: Option<ToolCall>,
     /// What the call shows about what the agent was handed before.
     pub sign: Option<Sign>,
     /// The conversation goes on after the agent had ended or had left it.
@@ -92,6 +98,8 @@ pub(crate) struct HookInput {
     pub(crate) cursor_version: Option<IgnoredAny>,
     /// Claude Code and Codex: the subagent that calls, if one does.
     agent_id: Option<IgnoredAny>,
+    /// Claude Code: the tool call. The request to the tool names the same id.
+    tool_use_id: Option<String>,
     /// Claude Code: why a conversation begins.
     source: Option<String>,
     /// Claude Code: how long the tool call took, without its hooks.
@@ -124,6 +132,7 @@ impl Call {
                 || (occasion == Occasion::Wait
                     && !(writer.is_none_or(can_be_woken) && can_be_woken(agent))),
             is_subagents,
+            tool_call: input.tool_use_id.as_deref().and_then(ToolCall::parse),
             sign: sign(agent, occasion, &input, called_at),
             resumes: occasion == Occasion::SessionStart
                 && input.source.as_deref() != Some(COMPACTED),
@@ -153,7 +162,7 @@ fn sign(agent: Agent, occasion: Occasion, input: &HookInput, called_at: BootTime
             Some(Sign::ToolCall { began })
         }
         // The model is asked after these.
-        Occasion::SessionStart | Occasion::UserPromptSubmit => None,
+        Occasion::SessionStart | Occasion::UserPromptSubmit | Occasion::PreToolUse => None,
     }
 }
 
@@ -206,7 +215,7 @@ mod tests {
         ] {
             assert_eq!(Occasion::parse(text), Some(occasion), "{text}");
         }
-        assert_eq!(Occasion::parse("PreToolUse"), None);
+        assert_eq!(Occasion::parse("PreCompact"), None);
     }
 
     #[test]
@@ -220,6 +229,7 @@ mod tests {
             may_not_block: true,
             is_deaf: false,
             is_subagents: false,
+            tool_call: None,
             sign: call.as_ref().ok().and_then(|call| call.sign),
             resumes: false,
             must_know_key: false,
