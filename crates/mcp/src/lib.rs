@@ -21,6 +21,7 @@
 //! | `malformed` | the reply to what is no message |
 //! | `sessions` | the HTTP sessions of older clients |
 //! | `schema` | JSON Schemas that every client accepts |
+//! | `arguments`, `habits` | what a model passes, and what it means by it |
 //! | `answer`, `words` | jobs as structured content, and as text |
 //!
 //! The server keeps no jobs. However a server ends, its jobs go on, and the next server of the same
@@ -28,12 +29,14 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod arguments;
 mod away;
 mod call;
 mod delivery;
 #[doc(hidden)]
 pub mod fuzzing;
 mod glances;
+mod habits;
 mod hints;
 mod http;
 mod identity;
