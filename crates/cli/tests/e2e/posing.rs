@@ -47,6 +47,29 @@ fn assert_quoted(text: &str) {
     assert!(!text.contains(acts), "{text:?}");
 }
 
+/// Checks that output is between two lines with the same key, and that nothing of it is outside.
+fn assert_fenced(text: &str) {
+    let Some((key, rest)) = text
+        .strip_prefix("--- output ")
+        .and_then(|rest| rest.split_once('\n'))
+    else {
+        // The job has written nothing.
+        return assert!(!without_strings_in(text).contains("1zzz"), "{text}");
+    };
+    let end = format!("--- end of output {key}\n");
+    let (within, outside) = rest.split_once(&end).unwrap_or_else(|| panic!("{text}"));
+    assert!(key.len() >= 16 && !within.contains(key), "{text}");
+    assert!(within.contains("1zzz"), "{text}");
+    assert!(!without_strings_in(outside).contains("1zzz"), "{text}");
+    let acts = |c: char| (c.is_control() && c != '\n') || "\u{2028}\u{2029}\u{202e}".contains(c);
+    assert!(!text.contains(acts), "{text:?}");
+}
+
+/// The text without the strings in double quotes.
+fn without_strings_in(text: &str) -> String {
+    text.lines().map(without_strings).collect()
+}
+
 /// The line without the strings in double quotes.
 fn without_strings(line: &str) -> String {
     let (mut outside, mut within, mut escaped) = (String::new(), false, false);
@@ -215,6 +238,13 @@ fn nothing_in_a_reply_over_mcp_poses_as_ours() {
         let asked = json!({"ids": [job["id"]], "timeout_seconds": 0});
         assert_quoted(text_of(&client.tool("wait", asked)));
         assert_quoted(text_of(&client.tool("show", json!({"id": job["id"]}))));
+        for asked in [
+            json!({"id": job["id"]}),
+            json!({"id": job["id"], "grep": "1zzz"}),
+            json!({"id": job["id"], "screen": job["pty"] == true}),
+        ] {
+            assert_fenced(text_of(&client.tool("log", asked)));
+        }
     }
     let world = World::new();
     with_hostile_jobs(&world);
