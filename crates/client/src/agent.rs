@@ -10,8 +10,10 @@
 //! ```
 
 mod conversation;
+mod helper;
 mod process;
 
 pub use conversation::{Conversation, Turn};
+pub use helper::ToolCall;
 pub use outlive_core::told::{AgentProcess, HandedWith, Sign};
 pub use process::{is_gone, is_well, of_caller};

@@ -1,9 +1,9 @@
 //! The keeper: supervises exactly one job.
 //!
 //! ```text
-//!  launcher ─spawn─► standby (subreaper, asleep in wait)
-//!                       └─fork─► keeper (subreaper, asleep in poll)
-//!                                   └─fork─► leader (own session)
+//!  launcher ─spawn─► (ends) ─fork─► standby (subreaper, asleep in wait)
+//!                                     └─fork─► keeper (subreaper, asleep in poll)
+//!                                                 └─fork─► leader (own session)
 //! ```
 //! The two processes share everything that a keeper needs and cannot create again: the job's lock, the reading end of
 //! its feed, the listening control socket, and the gate through which its leader starts. When the keeper dies, the

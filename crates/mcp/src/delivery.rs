@@ -22,9 +22,9 @@ use tokio_util::sync::CancellationToken;
 
 /// One thing to record after a reply is written.
 pub enum Note {
-    /// The session has seen something, and is told later all the same. Recorded at once.
+    /// The session has got something, which need not mean that it was told. Recorded at once.
     Seen(Record),
-    /// The session is told something. Recorded when the reply has been read.
+    /// The session is told something, and nothing else will show whether it has read it. Recorded when the reply has been read.
     Told(Record),
 }
 
@@ -33,6 +33,13 @@ type Record = Box<dyn FnOnce() -> Result<(), Error> + Send>;
 impl Note {
     pub fn told(record: impl FnOnce() -> Result<(), Error> + Send + 'static) -> Note {
         Note::Told(Box::new(record))
+    }
+
+    /// The same, recorded when the reply is written.
+    #[must_use]
+    pub fn at_once(self) -> Note {
+        let (Note::Seen(record) | Note::Told(record)) = self;
+        Note::Seen(record)
     }
 }
 

@@ -11,12 +11,36 @@
 //! The environment comes so late because it does not change: in Claude Code a person can begin or resume
 //! another conversation while the server runs.
 
-use outlive::agent::{AgentProcess, Conversation};
+use outlive::agent::{AgentProcess, Conversation, ToolCall};
 use outlive::{Error, JobId, Label, Outlive, WriteId, clock};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// The metadata of a request.
 pub type Meta = Map<String, Value>;
+
+/// The argument in which a plugin of the client names who calls (see [`NamedCaller`]).
+pub const CALLER: &str = "outlive_caller";
+
+/// What a request says about who sent it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    pub meta: &'a Meta,
+    /// The session that the HTTP request names.
+    pub header: Option<&'a str>,
+    /// What a plugin says. Only a server that was started for such a plugin reads it: elsewhere the model
+    /// could write this argument itself.
+    pub named: Option<&'a NamedCaller>,
+}
+
+/// Who calls, as a plugin of the client says. The plugin delivers the news too.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct NamedCaller {
+    session: String,
+    /// A helper of the agent calls.
+    #[serde(default)]
+    helper: bool,
+}
 
 /// The keys of `_meta` under which clients name their conversation, in the order to look. Codex sends
 /// the first two; the last one is ours, for other clients.
@@ -24,6 +48,8 @@ const SESSION_KEYS: [&str; 3] = ["threadId", "sessionId", "outlive/session"];
 /// Codex has them in this object too.
 const TURN: &str = "x-codex-turn-metadata";
 const TURN_KEYS: [&str; 2] = ["thread_id", "session_id"];
+/// Claude Code's id of the tool call, which its hooks are told too.
+const TOOL_CALL: &str = "claudecode/toolUseId";
 const CALL_KEYS: [&str; 2] = ["callId", "outlive/call"];
 
 /// How the session of a call is found.
@@ -42,6 +68,8 @@ pub struct Identity {
     pub session: Label,
     /// The agent's hooks tell the events of this session, so replies need not.
     pub has_hooks: bool,
+    /// A helper of the agent calls. The agent is told the news, so the helper only looks.
+    pub is_helper: bool,
 }
 
 impl Sessions {
@@ -68,18 +96,18 @@ impl Sessions {
         self.agent
     }
 
-    /// Who sent a request. `header` is the session that the HTTP request names.
-    pub fn of(
-        &self,
-        outlive: &Outlive,
-        meta: &Meta,
-        header: Option<&str>,
-    ) -> Result<Identity, Error> {
+    /// Who sent a request.
+    pub fn of(&self, outlive: &Outlive, asked: Asked<'_>) -> Result<Identity, Error> {
+        let Asked {
+            meta,
+            header,
+            named,
+        } = asked;
         let hooks = self
             .agent
             .and_then(|agent| Conversation::of(outlive, &agent));
         let hooks = hooks.map(|conversation| conversation.session);
-        let session = match (&self.given, named(meta).or(header)) {
+        let session = match (&self.given, name_in(meta, named).or(header)) {
             (Some(given), _) => given.clone(),
             (None, Some(key)) => label("the session of the request,", key)?,
             (None, None) => {
@@ -87,8 +115,18 @@ impl Sessions {
                 known.unwrap_or(&self.made).clone()
             }
         };
-        let has_hooks = hooks.as_ref() == Some(&session);
-        Ok(Identity { session, has_hooks })
+        Ok(Identity {
+            has_hooks: named.is_some() || hooks.as_ref() == Some(&session),
+            is_helper: named.is_some_and(|caller| caller.helper) || self.is_helpers(outlive, meta),
+            session,
+        })
+    }
+
+    /// Whether a hook has noted that a helper makes this call. This can be asked once for each call.
+    fn is_helpers(&self, outlive: &Outlive, meta: &Meta) -> bool {
+        let call = text_of(meta, &[TOOL_CALL]).and_then(ToolCall::parse);
+        call.zip(self.agent)
+            .is_some_and(|(call, agent)| call.take_helper(outlive, &agent))
     }
 
     /// Whether this session exists only as long as the server.
@@ -97,8 +135,11 @@ impl Sessions {
     }
 }
 
-fn named(meta: &Meta) -> Option<&str> {
-    text_of(meta, &SESSION_KEYS).or_else(|| text_of(meta.get(TURN)?.as_object()?, &TURN_KEYS))
+fn name_in<'a>(meta: &'a Meta, named: Option<&'a NamedCaller>) -> Option<&'a str> {
+    named
+        .map(|caller| caller.session.as_str())
+        .or_else(|| text_of(meta, &SESSION_KEYS))
+        .or_else(|| text_of(meta.get(TURN)?.as_object()?, &TURN_KEYS))
 }
 
 /// Identifies this call, so that a repeated call can be recognised; `None` if the client sends no id.
@@ -169,6 +210,39 @@ mod tests {
         Label::parse(text).unwrap()
     }
 
+    fn asked(meta: &Meta) -> Asked<'_> {
+        Asked {
+            meta,
+            header: None,
+            named: None,
+        }
+    }
+
+    #[test]
+    fn a_plugin_names_who_calls() {
+        let home = tempfile::tempdir().unwrap();
+        let outlive = Outlive::open_at(home.path().join("home")).unwrap();
+        let sessions = Sessions::new(None, Some("environment")).unwrap();
+        let none = Meta::new();
+        for (caller, is_helper) in [
+            (json!({"session": "s", "helper": true}), true),
+            (json!({"session": "s"}), false),
+        ] {
+            let named: NamedCaller = serde_json::from_value(caller).unwrap();
+            let named = Some(&named);
+            let asked = Asked {
+                named,
+                ..asked(&none)
+            };
+            let expected = Identity {
+                session: key("s"),
+                has_hooks: true,
+                is_helper,
+            };
+            assert_eq!(sessions.of(&outlive, asked).unwrap(), expected);
+        }
+    }
+
     #[test]
     fn the_session_comes_from_the_start_the_request_the_environment_or_the_server() {
         let codex = meta(json!({"threadId": "t", "sessionId": "s", "callId": "c"}));
@@ -179,7 +253,7 @@ mod tests {
         let outlive = Outlive::open_at(home.path().join("home")).unwrap();
         let of = |given: Option<&str>, surrounding: Option<&str>, meta: &Meta| {
             let sessions = Sessions::new(given.map(key), surrounding).unwrap();
-            let session = sessions.of(&outlive, meta, None).unwrap().session;
+            let session = sessions.of(&outlive, asked(meta)).unwrap().session;
             match sessions.is_made(&session) {
                 true => "made".to_owned(),
                 false => session.to_string(),
@@ -204,7 +278,7 @@ mod tests {
         let agent = agent::of_caller().unwrap();
         let sessions = Sessions::new(None, Some("old")).unwrap().of_agent(agent);
         let of = |meta: &Meta| {
-            let identity = sessions.of(&outlive, meta, None).unwrap();
+            let identity = sessions.of(&outlive, asked(meta)).unwrap();
             (identity.session.to_string(), identity.has_hooks)
         };
         let none = Meta::new();
@@ -228,10 +302,17 @@ mod tests {
         let outlive = Outlive::open_at(home.path().join("home")).unwrap();
         let long = meta(json!({"threadId": "x".repeat(81)}));
         assert!(matches!(
-            sessions.of(&outlive, &long, None),
+            sessions.of(&outlive, asked(&long)),
             Err(Error::BadLabel { .. })
         ));
-        let of = |meta: &Meta| sessions.of(&outlive, meta, Some("header")).unwrap().session;
+        let of = |meta: &Meta| {
+            let header = Some("header");
+            let asked = Asked {
+                header,
+                ..asked(meta)
+            };
+            sessions.of(&outlive, asked).unwrap().session
+        };
         assert_eq!(of(&Meta::new()), key("header"));
         assert_eq!(of(&meta(json!({"sessionId": "s"}))), key("s"));
     }

@@ -1,12 +1,14 @@
 //! The handshake, the list of tools, and one request from its arrival to its reply.
 
+mod caller;
+
 use crate::arguments::{self, Given};
 use crate::away;
-use crate::call::{Call, Patience, Progress, Scope};
+use crate::call::Call;
 use crate::delivery::{Deliveries, Note};
 use crate::glances::Glances;
 use crate::http;
-use crate::identity::{self, Identity, Sessions};
+use crate::identity::{Identity, Sessions};
 use crate::reply::Refused;
 use crate::resources;
 use crate::subscriptions::{self, Subscriptions};
@@ -14,9 +16,8 @@ use crate::tasks::{self, PolledTasks};
 use crate::tools::{self, Entry};
 use outlive::agent::AgentProcess;
 use outlive::api::failure::ErrorCode;
-use outlive::inbox::{AgentReader, Inbox};
 use outlive::redact::redact;
-use outlive::{Caller, Error, Label, Outlive, environment};
+use outlive::{Error, Label, Outlive, environment};
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
@@ -30,7 +31,6 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 /// The options of a server.
@@ -42,6 +42,8 @@ pub struct Options {
     pub all_sessions: bool,
     /// Offers the tool `process` as well.
     pub compat: bool,
+    /// A plugin of the client names who calls, in an argument of each call.
+    pub caller_argument: bool,
     /// How long the client waits for an answer.
     pub patience: Duration,
 }
@@ -102,60 +104,6 @@ impl Server {
         }
     }
 
-    /// The context for the tool.
-    fn call(
-        &self,
-        context: &RequestContext<RoleServer>,
-        arguments: &JsonObject,
-    ) -> Result<Call, Refused> {
-        let Identity { session, has_hooks } = self.identity(context)?;
-        let outlive = self
-            .outlive
-            .clone()
-            .called_by(Caller::Session(session.clone()));
-        Ok(Call {
-            is_made: self.sessions.is_made(&session),
-            has_hooks,
-            scope: match self.options.all_sessions {
-                true => Scope::Everything,
-                false => Scope::Session,
-            },
-            id: identity::call_id(&context.meta.0.0, arguments),
-            inbox: self.inbox(&outlive, &session)?,
-            glances: self.glances.clone(),
-            tasks: self.tasks.clone(),
-            patience: Patience {
-                most: self.options.patience,
-                cancelled: context.ct.clone(),
-                progress: context.meta.get_progress_token().map(|token| Progress {
-                    peer: context.peer.clone(),
-                    token,
-                    runtime: Handle::current(),
-                }),
-            },
-            outlive,
-            session,
-        })
-    }
-
-    fn identity(&self, context: &RequestContext<RoleServer>) -> Result<Identity, Error> {
-        let header = http::session(&context.extensions);
-        self.sessions.of(&self.outlive, &context.meta.0.0, header)
-    }
-
-    /// The inbox of a session. What is claimed for an agent is due again if the agent dies.
-    fn inbox(&self, outlive: &Outlive, session: &Label) -> Result<Inbox, Error> {
-        let inbox = Inbox::open(outlive, session.clone())?.without_ends_of(self.tasks.followed());
-        Ok(match self.sessions.agent() {
-            Some(process) => inbox.for_agent(AgentReader {
-                process,
-                sign: None,
-                resumes: false,
-            }),
-            None => inbox,
-        })
-    }
-
     /// Runs a lookup on a blocking thread.
     pub(crate) async fn look<T: Send + 'static>(
         &self,
@@ -171,7 +119,11 @@ impl Server {
                 _ => ErrorData::internal_error(text, None),
             }
         };
-        let call = self.call(context, &JsonObject::new()).map_err(failed)?;
+        let call = self
+            .identity(context, None)
+            .map_err(Refused::from)
+            .and_then(|caller| self.call(context, &JsonObject::new(), caller));
+        let call = call.map_err(failed)?;
         tokio::task::spawn_blocking(move || look(&call))
             .await
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?
@@ -185,10 +137,12 @@ impl Server {
         entry: Entry,
         given: Result<Given, Refused>,
         context: RequestContext<RoleServer>,
+        caller: Result<Identity, Error>,
     ) -> Result<CallToolResult, ErrorData> {
+        let caller = caller.map_err(Refused::from);
         let none = JsonObject::new();
         let arguments = given.as_ref().map_or(&none, |given| &given.arguments);
-        let call = match self.call(&context, arguments) {
+        let call = match caller.and_then(|caller| self.call(&context, arguments, caller)) {
             Ok(call) => call,
             Err(refused) => return Ok(refused.said().result()),
         };
@@ -237,7 +191,11 @@ fn answer(entry: &Entry, call: &Call, given: Result<Given, Refused>) -> Answered
     if entry.tells && !call.has_hooks && !call.patience.cancelled.is_cancelled() {
         away::append(call, &mut said);
     }
-    let notes = std::mem::take(&mut said.told.notes);
+    let mut notes = std::mem::take(&mut said.told.notes);
+    if call.has_hooks {
+        // The hooks show whether the agent has read it.
+        notes = notes.into_iter().map(Note::at_once).collect();
+    }
     (said.result(), notes)
 }
 
@@ -280,17 +238,20 @@ impl ServerHandler for Server {
             let text = format!("there is no tool {:?}", request.name);
             return Err(ErrorData::invalid_params(text, None));
         };
-        let given = arguments::read(&entry.tool, request.arguments.unwrap_or_default());
+        let mut arguments = request.arguments.unwrap_or_default();
+        let named = self.named_in(&mut arguments);
+        let given = arguments::read(&entry.tool, arguments);
         let knows_tasks = context.client_capabilities();
         let knows_tasks = knows_tasks.is_some_and(|client| client.supports_tasks());
         let mut entry = entry.clone();
+        let caller = self.identity(&context, named.as_ref());
         // Where hooks tell, a task would tell the same end once more.
         let as_task = knows_tasks
             && tasks::is_wanted(&entry.tool.name, &given)
-            && !self.identity(&context).is_ok_and(|caller| caller.has_hooks);
+            && !caller.as_ref().is_ok_and(|caller| caller.has_hooks);
         // The first answer of a task has no room for events.
         entry.tells &= !as_task;
-        let result = self.answer(entry, given, context.clone()).await?;
+        let result = self.answer(entry, given, context.clone(), caller).await?;
         match tasks::behind(&result).filter(|_| as_task) {
             Some(id) => {
                 let begin = move |call: &Call| tasks::begin(call, &id);

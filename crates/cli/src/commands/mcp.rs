@@ -30,6 +30,9 @@ pub struct Args {
     /// Offer one more tool, `process`, with the actions that some agents teach their models
     #[arg(long)]
     compat: bool,
+    /// Let a plugin of the client name the session in the argument `outlive_caller` of each call (opencode's does)
+    #[arg(long, conflicts_with = "session")]
+    caller_argument: bool,
     /// Serve over HTTP at this address until killed; port 0 takes a free port (127.0.0.1:0)
     #[arg(long, value_name = "ADDR")]
     http: Option<SocketAddr>,
@@ -50,6 +53,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         session: label("the session", args.session.as_deref())?,
         all_sessions: args.all_sessions,
         compat: args.compat,
+        caller_argument: args.caller_argument,
         patience: args.patience.unwrap_or(MCP_PATIENCE),
     };
     let outlive = context.outlive.clone();

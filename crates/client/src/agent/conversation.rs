@@ -90,7 +90,7 @@ fn file_name(session: &Label) -> String {
 
 /// The directory of an agent's process. Its name contains the boot and the PID namespace: hosts that share
 /// a home may have processes with the same number.
-fn directory(outlive: &Outlive, agent: &AgentProcess) -> Result<PathBuf, Error> {
+pub(super) fn directory(outlive: &Outlive, agent: &AgentProcess) -> Result<PathBuf, Error> {
     const ENOUGH_OF_A_BOOT_ID: usize = 8;
     let boot: String = whereabouts::here()?
         .boot
@@ -104,7 +104,7 @@ fn directory(outlive: &Outlive, agent: &AgentProcess) -> Result<PathBuf, Error> 
 }
 
 /// Makes the directory of an agent, and removes those of agents that have ended.
-fn make_directory(outlive: &Outlive, agent: &AgentProcess) -> Result<PathBuf, Error> {
+pub(super) fn make_directory(outlive: &Outlive, agent: &AgentProcess) -> Result<PathBuf, Error> {
     let directory = directory(outlive, agent)?;
     if directory.is_dir() {
         return Ok(directory);

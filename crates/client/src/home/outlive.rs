@@ -7,6 +7,7 @@ use crate::home::relink;
 use crate::jobs::naming;
 use etcetera::BaseStrategy;
 use outlive_core::next_step::Reader;
+use outlive_core::told::{AgentProcess, HandedWith, Note, ToldBy};
 use outlive_core::{Home, JobDir, JobId, Label, Spec, layout};
 use std::fs;
 use std::io;
@@ -22,6 +23,8 @@ pub struct Outlive {
     caller: Caller,
     secrets: Secrets,
     only_looks: bool,
+    /// The agent that gets what verbs report, if its hooks show what it has read.
+    hands_to: Option<AgentProcess>,
     reader: Reader,
 }
 
@@ -70,6 +73,7 @@ impl Outlive {
             caller: Caller::Unknown,
             secrets: Secrets::Hidden,
             only_looks: false,
+            hands_to: None,
             reader: Reader::Shell,
         })
     }
@@ -107,6 +111,15 @@ impl Outlive {
         self
     }
 
+    /// What verbs report goes to this agent, whose hooks show what its model has read. Until they do, the
+    /// session does not count as told.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn handing_to(mut self, agent: AgentProcess) -> Outlive {
+        self.hands_to = Some(agent);
+        self
+    }
+
     /// Makes texts name tools of the MCP server as the next step. Without this they name commands for a
     /// shell.
     #[must_use]
@@ -117,6 +130,17 @@ impl Outlive {
 
     pub(crate) fn reader(&self) -> Reader {
         self.reader
+    }
+
+    /// What to record of events that the caller has been told.
+    pub(crate) fn note_of(&self, how: ToldBy) -> Note {
+        match self.hands_to {
+            Some(to) => Note::Handed {
+                to,
+                with: HandedWith::ToolResult,
+            },
+            None => Note::Told { how },
+        }
     }
 
     pub(crate) fn only_looks(&self) -> bool {

@@ -205,10 +205,8 @@ impl Delivery {
 
     /// Records that the session has read the events.
     pub fn told(self) -> Result<(), Error> {
-        let told_by = ToldBy::Inbox;
-        self.note(|source, seqs| {
-            source.settle(&self.inbox.outlive, seqs, Note::Told { how: told_by })
-        })
+        let outlive = &self.inbox.outlive;
+        self.note(|source, seqs| source.settle(outlive, seqs, outlive.note_of(ToldBy::Inbox)))
     }
 
     /// Records that the events were printed. Their reader acks them by their ids. Events that were

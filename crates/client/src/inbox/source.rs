@@ -226,14 +226,18 @@ impl Source {
         }
     }
 
-    /// Records the final state of these events. When that is so for all events, now and ever, its link
+    /// Records the final state of these events, or that an agent has them. When that is so for all events, now and ever, its link
     /// in the session's inbox is removed.
     pub fn settle(&self, outlive: &Outlive, seqs: &[u64], note: Note) -> Result<(), Error> {
         let mut told = self.read_told()?;
         let open = seqs.iter().copied().filter(|seq| !told.is_settled(*seq));
         let line = self.line(open.collect(), note)?;
         if !line.seqs.is_empty() {
-            self.append(&line, Durable::Yes)?;
+            let durable = match line.note {
+                Note::Handed { .. } => Durable::No,
+                _ => Durable::Yes,
+            };
+            self.append(&line, durable)?;
             told.apply(&line, &agent::is_gone);
         }
         hooks::reach_consumer(Hook::Settled);

@@ -29,7 +29,7 @@ pub fn heard(
         .filter(|item| which(item.kind, item.seq))
         .map(|item| item.seq)
         .collect();
-    source.settle(outlive, &seqs, Note::Told { how })
+    source.settle(outlive, &seqs, outlive.note_of(how))
 }
 
 /// Records that the calling session has seen a job's end in passing. Errors are ignored, since this

@@ -34,8 +34,7 @@ pub enum StartResult {
     Died,
 }
 
-/// Keepers started by this process that may have ended. They are reaped when another one is started, so
-/// that a long-lived embedder collects no zombies.
+/// What this process has started and not reaped.
 static STARTED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
 /// Starts a keeper that takes over `lock`, and waits until the start has succeeded or failed.
@@ -124,6 +123,15 @@ fn with_own(
     [variables, &own].concat()
 }
 
+/// Reaps what has ended, so that a long-lived embedder collects no zombies. As a rule, what was started has
+/// forked the keepers and ended.
+fn remember(started: Child) {
+    if let Ok(mut all) = STARTED.lock() {
+        all.push(started);
+        all.retain_mut(|one| matches!(one.try_wait(), Ok(None)));
+    }
+}
+
 /// A keeper to start, possibly in more than one way.
 struct Keeper<'a> {
     job: &'a JobDir,
@@ -136,13 +144,14 @@ impl Keeper<'_> {
     /// Starts the keeper through this command, with the job as the last argument.
     fn run(&self, command: &mut Command) -> Result<StartResult, Error> {
         let (started, mut ready) = self.begin(command)?;
-        remember(started);
         hooks::reach(Hook::KeeperSpawned);
         let mut byte = [0];
-        match ready.read(&mut byte) {
-            Ok(1) => Ok(StartResult::Ready),
-            _ => Ok(StartResult::Died),
-        }
+        let result = match ready.read(&mut byte) {
+            Ok(1) => StartResult::Ready,
+            _ => StartResult::Died,
+        };
+        remember(started);
+        Ok(result)
     }
 
     /// Starts the keeper. Also returns the pipe on which it reports that it is ready. Only the keeper
@@ -159,13 +168,6 @@ impl Keeper<'_> {
         let program = PathBuf::from(command.get_program());
         let started = started.map_err(Error::io("cannot start", &program))?;
         Ok((started, ready))
-    }
-}
-
-fn remember(started: Child) {
-    if let Ok(mut all) = STARTED.lock() {
-        all.retain_mut(|one| matches!(one.try_wait(), Ok(None)));
-        all.push(started);
     }
 }
 

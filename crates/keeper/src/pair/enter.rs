@@ -31,6 +31,7 @@ pub fn run(directory: &Path) -> i32 {
     let entered = std::path::absolute(directory).and_then(|path| {
         let job = JobDir::at(path);
         match settle_in(&job)? {
+            Some(_) if !is_on_its_own() => Ok(()),
             Some(handed) => enter(&job, handed, own::new_session(), &mut None),
             None => Ok(()),
         }
@@ -40,6 +41,13 @@ pub fn run(directory: &Path) -> i32 {
         // Nobody can be told. The launcher sees its pipe close, and looks at the job.
         Err(_) => 1,
     }
+}
+
+/// Forks, and returns true in the process that goes on: nobody's descendant, because its parent ends now. Some agents end
+/// all descendants of an MCP server or of a shell that they started, and the launcher may be one of those.
+fn is_on_its_own() -> bool {
+    // If no process can be created, the next fork fails, too, and that is recorded.
+    !matches!(child::fork_here(), Ok(Forked::Parent(_)))
 }
 
 /// Supervises the job until nothing of it is left. Also returns in every process that was forked here. If this process

@@ -24,7 +24,7 @@ pub fn serve(
     deliver: impl FnOnce(&Answer) -> io::Result<()>,
 ) -> Result<(), NotServed> {
     if call.is_subagents {
-        return Ok(());
+        return note_helpers_call(outlive, call);
     }
     let inbox = Inbox::open(outlive, call.session.clone())?.claiming_for_at_most(HOOK_CLAIM);
     let agent = agent::of_caller()?;
@@ -39,6 +39,9 @@ pub fn serve(
     let turn = agent
         .map(|agent| enter(outlive, call, &agent))
         .transpose()?;
+    if call.occasion == Occasion::PreToolUse {
+        return Ok(());
+    }
     if call.is_deaf || (call.occasion == Occasion::Stop && call.may_not_block) {
         // It shows nevertheless what was read before.
         let _ = inbox.peek(Selection::default())?;
@@ -70,8 +73,21 @@ fn enter(outlive: &Outlive, call: &Call, agent: &AgentProcess) -> Result<Option<
         Occasion::UserPromptSubmit | Occasion::Wait => {
             Turn::begin(outlive, agent, &call.session).map(Some)
         }
-        Occasion::SessionStart | Occasion::PostToolUse | Occasion::Stop => Ok(None),
+        Occasion::SessionStart | Occasion::PreToolUse | Occasion::PostToolUse | Occasion::Stop => {
+            Ok(None)
+        }
     }
+}
+
+/// A helper of the agent is about to call a tool. Notes it for the MCP server, which tells the news to the
+/// agent alone.
+fn note_helpers_call(outlive: &Outlive, call: &Call) -> Result<(), NotServed> {
+    if let (Occasion::PreToolUse, Some(tool_call)) = (call.occasion, &call.tool_call)
+        && let Some(agent) = agent::of_caller()?
+    {
+        tool_call.note_helper(outlive, &agent)?;
+    }
+    Ok(())
 }
 
 fn handed_with(occasion: Occasion) -> HandedWith {

@@ -2,6 +2,7 @@
 
 mod birth;
 mod cannot_start;
+mod descendants;
 mod environment;
 mod ids;
 mod killed_launcher;

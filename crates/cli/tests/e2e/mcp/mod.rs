@@ -1,5 +1,6 @@
 //! The MCP server: jobs outlive it, and each end is told once, even if servers are killed.
 
+mod beside_hooks;
 mod brief;
 pub mod client;
 mod codex;
