@@ -48,7 +48,7 @@ impl Profile for Copilot {
             Scope::Project(_) => json!({"type": "stdio", "command": site.program, "args": ["mcp"]}),
         };
         let mut parts = vec![Part::Needed {
-            key: "version",
+            key: "version".to_owned(),
             value: json!(1),
         }];
         parts.extend(site.hook_parts(|occasion| {
