@@ -7,6 +7,7 @@ mod codex;
 mod habits;
 mod handshake;
 mod http;
+mod options;
 mod resources;
 mod sessions;
 mod subscriptions;
