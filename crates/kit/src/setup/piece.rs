@@ -10,7 +10,7 @@ mod server;
 pub use server::{covers, describe, outdated};
 
 use super::json::{self, Bad, Dialect, Kind};
-use super::{block, older, toml};
+use super::{block, toml};
 use crate::agent::Agent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -370,13 +370,6 @@ fn take_part(
         }
     })?;
     Ok((left, stays))
-}
-
-/// What an older version of setup, which kept no journal, wrote in the place of this piece.
-impl Piece {
-    pub fn older(&self, agent: Agent, program: &str) -> Option<Piece> {
-        older::piece(self, agent, program)
-    }
 }
 
 #[cfg(test)]
