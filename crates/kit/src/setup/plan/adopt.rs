@@ -50,9 +50,7 @@ fn find(targets: &[Target], agent: Agent, program: &str) -> Option<Vec<Older>> {
         };
         let pieces = older::pieces(&target.piece, agent, program);
         let is_in = |piece: &Piece| piece.is_in(&contents.text).is_ok_and(|is_in| is_in);
-        let Some(piece) = pieces.into_iter().find(is_in) else {
-            return None;
-        };
+        let piece = pieces.into_iter().find(is_in)?;
         found.push(Older {
             real: real.path,
             backup: file::backup(&target.path),
