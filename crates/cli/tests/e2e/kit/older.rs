@@ -9,7 +9,7 @@ use std::fs;
 /// Calls `outlive setup` of that release.
 fn older_setup(release: &Release, world: &World, args: &[&str]) {
     let outlive = release.outlive.to_str().unwrap();
-    let mut command = world.within(outlive, &[&["setup"][..], args].concat());
+    let mut command = world.within(outlive, [&["setup"][..], args].concat());
     for_user(&mut command, world).env("PATH", release.outlive.parent().unwrap());
     let ran = Ran::of(&mut command);
     assert_eq!(ran.code, 0, "{ran:?}");
