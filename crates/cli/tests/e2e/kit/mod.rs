@@ -4,6 +4,7 @@ mod errors;
 mod foreign;
 mod hooks;
 mod links;
+mod more_agents;
 mod older;
 mod refusals;
 mod setup;
@@ -22,7 +23,21 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-pub const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "opencode", "cursor"];
+pub const AGENTS: [&str; 13] = [
+    "claude-code",
+    "codex",
+    "gemini",
+    "opencode",
+    "cursor",
+    "qwen",
+    "copilot",
+    "droid",
+    "kilo",
+    "auggie",
+    "amp",
+    "crush",
+    "cline",
+];
 
 /// The command of a hook, which is not started yet.
 fn hook(world: &World, event: &str, agent: &str) -> Command {
@@ -94,6 +109,9 @@ fn for_user<'c>(command: &'c mut Command, world: &World) -> &'c mut Command {
         .env_remove("XDG_CONFIG_HOME")
         .env_remove("CLAUDE_CONFIG_DIR")
         .env_remove("CODEX_HOME")
+        .env_remove("QWEN_HOME")
+        .env_remove("COPILOT_HOME")
+        .env_remove("CRUSH_GLOBAL_CONFIG")
 }
 
 /// Every file and directory below `root`, with its content.

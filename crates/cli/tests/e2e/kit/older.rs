@@ -1,10 +1,13 @@
 //! Setups that an older release made. They have no journal.
 
-use super::{AGENTS, for_user, setup, tree, user, write};
+use super::{for_user, setup, tree, user, write};
 use crate::compat::releases::Release;
 use outlive_testkit::ran::Ran;
 use outlive_testkit::world::World;
 use std::fs;
+
+/// The agents that every release knows.
+const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "opencode", "cursor"];
 
 /// Calls `outlive setup` of that release.
 fn older_setup(release: &Release, world: &World, args: &[&str]) {

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// What a user may already have: every file that the setup of some agent changes.
-const THEIRS: [(&str, &str); 10] = [
+const THEIRS: [(&str, &str); 20] = [
     (
         ".claude.json",
         "{\"numStartups\":5,\n \"mcpServers\":{\"x\":{\"command\":\"x\"}} }",
@@ -36,6 +36,28 @@ const THEIRS: [(&str, &str); 10] = [
     (
         ".cursor/hooks.json",
         "{\"version\": 1, \"hooks\": {\"stop\": []}}\n",
+    ),
+    (
+        ".qwen/settings.json",
+        "{\n  // mine\n  \"hooks\": {\"Stop\": [{\"hooks\": []}]}\n}\n",
+    ),
+    (".copilot/mcp-config.json", "{\"mcpServers\":{}}"),
+    (".copilot/copilot-instructions.md", "Be brief.\n"),
+    (".factory/mcp.json", "{\n  \"mcpServers\": {}\n}"),
+    (".factory/settings.json", "{ \"model\": \"x\" }"),
+    (
+        ".config/kilo/kilo.jsonc",
+        "{\n  // mine\n  \"mcp\": {},\n}\n",
+    ),
+    (".augment/settings.json", "{\"model\":\"x\"}\n"),
+    (
+        ".config/amp/settings.json",
+        "{\n\t\"amp.mcpServers\": {\"x\": {\"command\": \"x\"}}\n}\n",
+    ),
+    (".config/crush/crush.json", "{}\n"),
+    (
+        ".cline/data/settings/cline_mcp_settings.json",
+        "{\"mcpServers\": {\"x\": {\"url\": \"http://x\"}}}",
     ),
 ];
 
@@ -107,7 +129,7 @@ fn all_agents_can_be_set_up_in_one_project() {
     assert_eq!(tree(&user(&world)).len(), 0, "the user is left alone");
     let text = fs::read_to_string(project.join("AGENTS.md")).unwrap();
     assert!(
-        text.starts_with("Mine.\n\n<!-- outlive:begin codex opencode cursor -->\n"),
+        text.starts_with("Mine.\n\n<!-- outlive:begin codex opencode cursor copilot droid kilo auggie amp crush cline -->\n"),
         "{text}"
     );
     let mcp = json(project.join(".mcp.json"));

@@ -1,0 +1,236 @@
+"""How each agent is installed for its user, started, resumed and told what to do.
+
+`World` is one user: a home, a directory to work in, and one agent that `outlive setup` has prepared. Its
+subclasses know the agents.
+"""
+
+import glob
+import json
+import os
+import shlex
+import subprocess
+
+from terminal import Terminal, until
+
+PATIENCE = 60
+FOREIGN = ("ANTHROPIC", "CLAUDE", "CODEX", "GEMINI", "GOOGLE", "OPENAI", "OPENCODE", "OUTLIVE", "QWEN", "XDG")
+"""Prefixes of variables of the agent that may be running this."""
+
+
+class World:
+    """One user with one agent. What is said here is true of most agents."""
+
+    shell = "Bash"
+    prefix = "mcp__outlive__"
+    setup = ""
+    """The agent's name for `outlive setup`."""
+
+    def __init__(self, program, outlive, directory, model, variables=None):
+        self.program, self.outlive, self.model = program, outlive, model
+        self.home, self.work = os.path.join(directory, "home"), os.path.join(directory, "work")
+        self.state = os.path.join(self.home, ".local", "state", "outlive")
+        os.makedirs(self.home)
+        os.mkdir(self.work)
+        clean = {key: value for key, value in os.environ.items() if not key.startswith(FOREIGN)}
+        path = [os.path.dirname(outlive), os.path.dirname(program[0]), os.environ["PATH"]]
+        self.env = clean | {
+            "HOME": self.home, "PATH": os.pathsep.join(path), "TERM": "xterm-256color",
+            # The mark that `cargo xtask agents` finds the processes by.
+            "OUTLIVE_AGENTS_PLACE": directory,
+        } | self.variables() | (variables or {})
+        self.prepare()
+        if self.setup:
+            self.call("setup", self.setup, "--yes")
+        self.after_setup()
+
+    def variables(self):
+        return {}
+
+    def prepare(self):
+        """What its user has answered before: the agent's first questions."""
+
+    can_be_woken = False
+    anew = "/clear"
+
+    def after_setup(self):
+        """What setup leaves to its user."""
+
+    # What the model does.
+
+    def run_in_shell(self, command, **more):
+        return {"tool": self.shell, "arguments": {"command": command, **more}}
+
+    def tool(self, name, **arguments):
+        return {"tool": self.prefix + name, "arguments": arguments}
+
+    def starts(self, command):
+        """A move that starts a job."""
+        return self.run_in_shell(f"outlive run --shell {shlex.quote(command)}")
+
+    # What the user does.
+
+    def headless(self, prompt, resume=False):
+        """The command line of a run without a person."""
+        raise NotImplementedError
+
+    def interactive(self, resume=False):
+        raise NotImplementedError
+
+    def start(self, prompt, resume=False):
+        return subprocess.Popen(
+            self.headless(prompt, resume), env=self.env, cwd=self.work, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )
+
+    def finish(self, agent, patience=PATIENCE):
+        """Waits for an agent that runs without a person. Returns what it printed."""
+        try:
+            said, _ = agent.communicate(timeout=patience)
+        finally:
+            agent.kill()
+            agent.wait()
+        assert agent.returncode == 0, f"{agent.args} ended with {agent.returncode}:\n{said}"
+        return said
+
+    def greets(self, terminal):
+        """The agent is ready for a prompt, after its first questions."""
+        until("it is ready", lambda: terminal.shows(self.ready))
+
+    def sit_down(self, resume=False):
+        return Terminal(self.interactive(resume), self.env, self.work)
+
+    # What is to be seen.
+
+    def version(self):
+        ran = subprocess.run([*self.program, "--version"], env=self.env, capture_output=True, text=True)
+        return ran.stdout.strip()
+
+    def call(self, *args, env=None):
+        """Runs Outlive as somebody else: looking tells nobody."""
+        env = self.env | {"OUTLIVE_SESSION": "onlooker"} | (env or {})
+        ran = subprocess.run([self.outlive, *args], env=env, capture_output=True, text=True, cwd=self.work)
+        assert ran.returncode == 0, f"outlive {args}: {ran}"
+        return ran.stdout
+
+    def jobs(self):
+        return json.loads(self.call("list", "--state", "all", "--json"))["jobs"]
+
+    def notes(self, job):
+        """What is written down about who was told of the job: `claimed`, `handed`, `told`."""
+        directory = os.path.dirname(job["output"]["path"])
+        try:
+            with open(os.path.join(directory, "told")) as file:
+                return [next(iter(json.loads(line)["note"])) for line in file if line.strip()]
+        except FileNotFoundError:
+            return []
+
+    def conversations(self):
+        """Which conversation each process of an agent has, as its hooks have noted it."""
+        found = {}
+        for path in glob.glob(os.path.join(self.state, "agents", "*", "conversation")):
+            with open(path) as file:
+                found[path] = file.read()
+        return found
+
+    def waiting(self, session):
+        """Events that the session still has to be told. Looking at them tells nobody."""
+        inbox = json.loads(self.call("inbox", "--session", session, "--peek", "--json"))
+        return [event["event"] for event in inbox["events"]]
+
+
+class Claude(World):
+    setup = "claude-code"
+    can_be_woken = True
+    ready = "for shortcuts"
+    # The check of auto mode runs on servers that a scripted model has not.
+    ALLOWED = ["--permission-mode", "default", "--allowedTools=mcp__outlive,Bash,Agent"]
+    key = "scripted-0123456789-0123456789"
+
+    def variables(self):
+        return {
+            "ANTHROPIC_BASE_URL": self.model.url, "ANTHROPIC_API_KEY": self.key,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
+        }
+
+    def prepare(self):
+        answered = {
+            "hasCompletedOnboarding": True, "theme": "dark", "numStartups": 5,
+            "customApiKeyResponses": {"approved": [self.key[-20:]], "rejected": []},
+            "projects": {self.work: {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}},
+        }
+        with open(os.path.join(self.home, ".claude.json"), "w") as file:
+            json.dump(answered, file)
+
+    def headless(self, prompt, resume=False):
+        again = ["--continue"] if resume else []
+        return [*self.program, *again, *self.ALLOWED, "-p", prompt]
+
+    def helper(self, prompt):
+        arguments = {"description": "help", "prompt": prompt, "subagent_type": "general-purpose"}
+        return {"tool": "Agent", "arguments": arguments}
+
+    def interactive(self, resume=False):
+        return [*self.program, *(["--continue"] if resume else []), *self.ALLOWED]
+
+
+class Codex(World):
+    setup = "codex"
+    prefix = "mcp__outlive/"
+    ready = "Ask Codex to do anything"
+
+    def variables(self):
+        return {"SCRIPTED_KEY": "none"}
+
+    def prepare(self):
+        os.mkdir(os.path.join(self.home, ".codex"))
+        with open(os.path.join(self.home, ".codex", "config.toml"), "w") as file:
+            file.write(f"""model = "scripted"
+model_provider = "scripted"
+check_for_update_on_startup = false
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "{self.model.url}/v1"
+wire_api = "responses"
+env_key = "SCRIPTED_KEY"
+
+[projects."{self.work}"]
+trust_level = "trusted"
+""")
+        # Codex starts its shells as login shells.
+        with open(os.path.join(self.home, ".profile"), "w") as file:
+            file.write(f"PATH={self.env['PATH']}\n")
+
+    def after_setup(self):
+        """Its user allows our tools, starts it once, and trusts its hooks."""
+        path = os.path.join(self.home, ".codex", "config.toml")
+        with open(path) as file:
+            config = file.read()
+        if "approval_mode" not in config:
+            with open(path, "w") as file:
+                table = "[mcp_servers.outlive]\n"
+                file.write(config.replace(table, table + 'default_tools_approval_mode = "approve"\n'))
+        terminal = self.sit_down()
+        try:
+            until("Codex asks whether to trust its hooks", lambda: terminal.shows("Trust all and continue"))
+            terminal.presses("2", lambda: terminal.shows("› 2. Trust all"))
+            terminal.presses("\r", lambda: "trusted_hash" in open(path).read())
+        finally:
+            terminal.end()
+
+    def run_in_shell(self, command):
+        return {"tool": "exec_command", "arguments": {"cmd": command}}
+
+    def starts(self, command):
+        """No job can be started in the sandbox of its shell."""
+        return self.tool("run", command=command)
+
+    def headless(self, prompt, resume=False):
+        again = ["resume", "--last"] if resume else []
+        return [*self.program, "exec", "--skip-git-repo-check", *again, prompt]
+
+    def interactive(self, resume=False):
+        return [*self.program, *(["resume", "--last"] if resume else [])]
+
+
+AGENTS = {"claude": Claude, "codex": Codex}

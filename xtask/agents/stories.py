@@ -1,0 +1,286 @@
+"""Stories of people with real agents, offline, against a scripted model.
+
+An agent is set up by `outlive setup`, and everything else is its default. Each story counts how often the end
+of a job is told in the conversation that the model is finally sent: once. A person sits at a terminal
+(`interactive`) or starts the agent for each prompt, resuming the conversation (`headless`).
+
+    stories.py STORY AGENT headless|interactive OUTLIVE DIRECTORY PROGRAM…
+"""
+
+import json
+import os
+import re
+import signal
+import sys
+import time
+
+from programs import AGENTS
+from scripted import Model, say
+from terminal import until
+
+ENDS = "exit 73"
+TOLD = re.compile(r'exit.code\\*"?[ :]+73')
+
+
+def tellings(items, job):
+    """How often a conversation tells that the job has ended: by an event, or by the result of a call."""
+    told = 0
+    for item in items:
+        if item.by != "model":
+            events = len(re.findall(rf"\b{job['id']}:\d", item.text))
+            told += events or (job["id"] in item.text and bool(TOLD.search(item.text)))
+    return told
+
+
+class Headless:
+    """Starts the agent for each prompt."""
+
+    is_there = False
+
+    def __init__(self, world):
+        self.world, self.agent, self.has_spoken = world, None, False
+
+    def says(self, name):
+        self.begins(name)
+        self.world.finish(self.agent)
+
+    def begins(self, name):
+        self.agent = self.world.start(f"[[{name}]] go on", resume=self.has_spoken)
+        self.has_spoken = True
+
+    def leaves(self, how=signal.SIGTERM):
+        """Ends the agent if it runs."""
+        if self.agent and self.agent.poll() is None:
+            self.agent.send_signal(how)
+            self.agent.communicate()
+
+
+class Interactive:
+    """Stays at a terminal until it leaves."""
+
+    is_there = True
+
+    def __init__(self, world):
+        self.world, self.terminal, self.has_spoken = world, None, False
+
+    def says(self, name):
+        self.begins(name)
+        until(f"the turn of {name} ends", lambda: name in self.world.model.played)
+
+    def begins(self, name):
+        if not self.terminal:
+            self.terminal = self.world.sit_down(resume=self.has_spoken)
+            self.world.greets(self.terminal)
+        self.types(f"[[{name}]] go on", lambda: self.world.model.conversation(name))
+        self.has_spoken = True
+
+    def types(self, text, is_heard):
+        """Types a line, and presses Enter until it is heard."""
+        self.terminal.type(text)
+        until(f"{text} is typed", lambda: self.terminal.shows(text))
+        time.sleep(0.3)
+        self.terminal.presses("\r", is_heard)
+
+    def leaves(self, how=signal.SIGTERM):
+        if self.terminal:
+            self.terminal.end(how)
+            self.terminal = None
+
+
+class Story:
+    """What all stories need."""
+
+    def __init__(self, world, user):
+        self.world, self.user, self.model = world, user, world.model
+        self.gate = os.path.join(world.work, "gate")
+
+    def script(self, **moves):
+        self.model.script = moves
+
+    def job_at_gate(self):
+        """A command that ends when the gate opens, or some day."""
+        return f"for i in $(seq 1200); do [ -e {self.gate} ] && break; sleep 0.05; done; {ENDS}"
+
+    def ends(self):
+        """A command line of the agent's shell during which the job ends."""
+        live = os.path.join(self.world.state, "live")
+        return f"touch {self.gate}; while [ \"$(ls {live})\" ]; do sleep 0.05; done; echo it is over"
+
+    def open_gate(self):
+        open(self.gate, "w").close()
+
+    def ended(self):
+        """The job that ends with 73, when all have ended."""
+        def all_ended():
+            jobs = self.world.jobs()
+            return all(job["state"] == "ended" for job in jobs) and jobs
+        jobs = until("the job has ended", all_ended)
+        [job] = [job for job in jobs if job["exit_code"] == 73]
+        return job
+
+    def counts(self, name, job):
+        return tellings(self.model.conversation(name), job)
+
+    def expect(self, name, job, expected=1):
+        told = self.counts(name, job)
+        assert told == expected, f"{job['id']} was told {told} times, not {expected}, in:\n" + self.transcript(name)
+
+    def is_told(self, job):
+        """The job was told, and that was noted."""
+        until("it is noted that the job was told", lambda: "told" in self.world.notes(job))
+
+    def transcript(self, name):
+        items = self.model.conversation(name)
+        return "\n".join(f"--- {item.by}: {item.text[:1500]}" for item in items)
+
+    def stays_told(self, job):
+        """The agent is resumed, twice, and hears nothing more. Nothing is left to tell."""
+        for name in ["again", "once_more"]:
+            self.user.leaves()
+            self.model.script[name] = [say()]
+            self.user.says(name)
+            self.expect(name, job)
+        self.user.leaves()
+        assert self.world.waiting(job["session"]) == [], "it was told, and that was not noted"
+
+
+def turn(story):
+    """A job of the agent's shell ends after the turn."""
+    world, user = story.world, story.user
+    story.script(start=[world.starts(story.job_at_gate()), say()], next=[say()])
+    user.says("start")
+    story.open_gate()
+    job = story.ended()
+    if user.is_there and world.can_be_woken:
+        until("it is woken", lambda: story.counts("start", job))
+    else:
+        user.says("next")
+    story.is_told(job)
+    story.stays_told(job)
+    return job
+
+
+def shell(story):
+    """A job ends while the agent runs something else in its own shell."""
+    world, user = story.world, story.user
+    story.script(start=[world.starts(story.job_at_gate()), world.run_in_shell(story.ends()), say()])
+    user.says("start")
+    job = story.ended()
+    story.expect("start", job)
+    requests = [tellings(items, job) for items in story.model.turns]
+    assert requests == [0, 0, 1], f"told so often in each request: {requests}"
+    story.stays_told(job)
+    return job
+
+
+def stop(story):
+    """A job ends while the model says its last words: the hook at the end of the turn tells."""
+    world, user = story.world, story.user
+    story.script(start=[world.starts(f"sleep 0.2; {ENDS}"), say()])
+    user.says("start")
+    job = story.ended()
+    story.is_told(job)
+    story.expect("start", job)
+    story.stays_told(job)
+    return job
+
+
+def wait(story):
+    """A call of our tool waits for a moment, and the job ends later."""
+    world, user = story.world, story.user
+    later = world.tool("run", command=story.job_at_gate(), wait_seconds=1)
+    story.script(start=[later, say()], next=[say()])
+    user.says("start")
+    story.open_gate()
+    job = story.ended()
+    if user.is_there and world.can_be_woken:
+        until("it is woken", lambda: story.counts("start", job))
+    else:
+        user.says("next")
+    story.is_told(job)
+    story.stays_told(job)
+    return job
+
+
+def killed(story):
+    """A call of our tool waits for a job, and the agent is killed meanwhile."""
+    world, user = story.world, story.user
+    story.script(start=[world.tool("run", command=story.job_at_gate(), wait_seconds=50), say()])
+    user.begins("start")
+    until("the job runs", world.jobs)
+    user.leaves(signal.SIGKILL)
+    story.open_gate()
+    job = story.ended()
+    story.stays_told(job)
+    return job
+
+
+def result(story):
+    """A call of our tool waits until the job has ended, and says so."""
+    world, user = story.world, story.user
+    story.script(start=[world.tool("run", command=f"sleep 2; {ENDS}", wait_seconds=30), say()])
+    user.says("start")
+    job = story.ended()
+    story.expect("start", job)
+    story.stays_told(job)
+    return job
+
+
+def clear(story):
+    """The user begins another conversation in the program, and then resumes the first one."""
+    world, user = story.world, story.user
+    start = world.tool("run", command=story.job_at_gate())
+    story.script(start=[world.tool("run", command="exit 0"), say()], fresh=[start, say()], next=[say()])
+    user.says("start")
+    first = until("a job was started", world.jobs)[0]
+    until("the first job was told", lambda: "told" in world.notes(first))
+    before = world.conversations()
+    user.types(world.anew, lambda: world.conversations() != before)
+    user.says("fresh")
+    story.open_gate()
+    job = story.ended()
+    assert job["session"] != first["session"], "both jobs are of one conversation"
+    if world.can_be_woken:
+        until("it is woken", lambda: story.counts("fresh", job))
+    else:
+        user.says("next")
+    story.is_told(job)
+    assert first["id"] not in story.transcript("fresh")
+    return job
+
+
+def helper(story):
+    """A job ends while a helper of the agent works."""
+    world, user = story.world, story.user
+    script = {"start": [world.starts(story.job_at_gate()), world.helper("[[help]] the user"), say()]}
+    script["help"] = [world.run_in_shell(story.ends()), world.tool("jobs", state="running"), say()]
+    story.script(**script)
+    user.says("start")
+    job = story.ended()
+    until("it is told", lambda: story.counts("start", job))
+    story.is_told(job)
+    until("the helper is done", lambda: "help" in story.model.played)
+    story.expect("help", job, 0)
+    story.stays_told(job)
+    return job
+
+
+STORIES = {story.__name__: story for story in [turn, shell, stop, wait, killed, result, clear, helper]}
+
+
+def main(story, agent, how, outlive, directory, *program):
+    model = Model()
+    world = AGENTS[agent](list(program), outlive, directory, model)
+    user = Interactive(world) if how == "interactive" else Headless(world)
+    try:
+        job = STORIES[story](Story(world, user))
+    except AssertionError:
+        print([[tellings(items, job) for job in world.jobs()] for items in model.turns])
+        raise
+    finally:
+        user.leaves()
+        model.close()
+    print(f"{world.version()}: the end of {job['id']} was told once")
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,89 @@
+//! The stories that are played with real agents. `xtask/agents/stories.py` says what happens in each.
+
+use super::Check;
+use super::package::Package;
+use super::sandbox::Sandbox;
+
+/// How a person uses an agent.
+#[derive(Clone, Copy, Debug)]
+enum Use {
+    /// The agent is started for each prompt and resumes the conversation.
+    Headless,
+    /// The person stays at a terminal.
+    Interactive,
+}
+
+impl Use {
+    fn name(self) -> &'static str {
+        match self {
+            Use::Headless => "headless",
+            Use::Interactive => "interactive",
+        }
+    }
+}
+
+/// An agent, and the stories that it can play.
+struct Agent {
+    /// Its name in the scripts.
+    name: &'static str,
+    title: &'static str,
+    package: Package,
+    program: fn(&Sandbox) -> Vec<std::path::PathBuf>,
+    headless: &'static [&'static str],
+    interactive: &'static [&'static str],
+}
+
+const AGENTS: [Agent; 1] = [Agent {
+    name: "claude",
+    title: "Claude Code",
+    package: Package::Claude,
+    program: |sandbox| vec![sandbox.claude()],
+    headless: &[
+        "turn", "shell", "stop", "wait", "killed", "result", "helper",
+    ],
+    interactive: &[
+        "turn", "shell", "stop", "wait", "killed", "result", "helper", "clear",
+    ],
+}];
+
+/// What happens in a story, in the table of results.
+fn title(story: &str) -> &str {
+    match story {
+        "turn" => "a job ends after the turn",
+        "shell" => "a job ends during a command in its shell",
+        "stop" => "a job ends during its last words",
+        "wait" => "a job outlives the call that waited for it",
+        "killed" => "it is killed while a call waits for a job",
+        "result" => "a job ends during the call that waits for it",
+        "helper" => "a job ends while a helper works",
+        "clear" => "a job of the next conversation in the program",
+        other => other,
+    }
+}
+
+/// One check for each agent, use and story.
+pub fn checks() -> impl Iterator<Item = Check> {
+    AGENTS.iter().flat_map(|agent| {
+        let headless = agent.headless.iter().map(|story| (Use::Headless, story));
+        let interactive = agent
+            .interactive
+            .iter()
+            .map(|story| (Use::Interactive, story));
+        headless
+            .chain(interactive)
+            .map(|(how, story)| check(agent, how, story))
+    })
+}
+
+fn check(agent: &'static Agent, how: Use, story: &'static str) -> Check {
+    let name = format!("{}, {}: {}", agent.title, how.name(), title(story));
+    Check::new(name, agent.package, move |sandbox| {
+        let mut command = sandbox.script("python3".as_ref(), "stories.py");
+        command
+            .args([story, agent.name, how.name()])
+            .arg(sandbox.program("outlive"))
+            .arg(sandbox.work())
+            .args((agent.program)(sandbox));
+        command
+    })
+}
