@@ -1,5 +1,6 @@
 //! Plugging into agents: `hook` and `setup`.
 
+mod approving;
 mod errors;
 mod foreign;
 mod hooks;
