@@ -49,13 +49,19 @@ pub const PLAIN: [(&str, &str); 14] = [
 /// Only Gemini CLI sets this variable.
 pub const GEMINI_SESSION: &str = "GEMINI_SESSION_ID";
 
+/// Qwen Code sets this variable in its shells, hooks and MCP servers.
+pub const QWEN_SESSION: &str = "QWEN_CODE_SESSION_ID";
+
 /// Where agents put the id of the conversation that runs a command, in the order to look.
-const AGENT_SESSIONS: [&str; 5] = [
+const AGENT_SESSIONS: [&str; 7] = [
     SESSION,
     "CLAUDE_CODE_SESSION_ID",
     "CODEX_THREAD_ID",
     "CODEX_SESSION_ID",
     GEMINI_SESSION,
+    QWEN_SESSION,
+    // Copilot CLI.
+    "COPILOT_AGENT_SESSION_ID",
 ];
 
 /// The session that this process runs in, if the environment tells.

@@ -2,11 +2,19 @@
 //!
 //! To add an agent, write its file and add it to the list here. The head of the crate names two exceptions.
 
+mod amp;
+mod auggie;
 mod claude_code;
+mod cline;
 mod codex;
+mod copilot;
+mod crush;
 mod cursor;
+mod droid;
 mod gemini;
+mod kilo;
 mod opencode;
+mod qwen;
 
 use crate::profile::Profile;
 
@@ -18,4 +26,12 @@ pub const AGENTS: &[&dyn Profile] = &[
     &gemini::Gemini,
     &opencode::Opencode,
     &cursor::Cursor,
+    &qwen::Qwen,
+    &copilot::Copilot,
+    &droid::Droid,
+    &kilo::Kilo,
+    &auggie::Auggie,
+    &amp::Amp,
+    &crush::Crush,
+    &cline::Cline,
 ];

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
 /// Variables of the person who runs the tests. They would give the programs under test the wrong session, job or home.
-const FOREIGN: [&str; 10] = [
+const FOREIGN: [&str; 12] = [
     "OUTLIVE_SESSION",
     "OUTLIVE_JOB",
     "OUTLIVE_JOB_DIR",
@@ -15,6 +15,8 @@ const FOREIGN: [&str; 10] = [
     "CODEX_THREAD_ID",
     "CODEX_SESSION_ID",
     "GEMINI_SESSION_ID",
+    "QWEN_CODE_SESSION_ID",
+    "COPILOT_AGENT_SESSION_ID",
 ];
 
 /// Removes those variables from a command.

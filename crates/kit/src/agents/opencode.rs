@@ -1,5 +1,6 @@
 //! opencode: an MCP entry, a plugin instead of hooks, and instructions.
 
+use crate::agent::Agent;
 use crate::profile::{Profile, Site, UserDirectories};
 use crate::setup::json::Dialect;
 use crate::setup::piece::Piece;
@@ -29,18 +30,7 @@ impl Profile for Opencode {
     }
 
     fn files(&self, site: &Site<'_>) -> Vec<(PathBuf, Piece)> {
-        let server = json!({"type": "local", "command": [site.program, "mcp", "--caller-argument"], "enabled": true});
-        vec![
-            (
-                existing_form(&site.beside("opencode.json")),
-                site.server(Dialect::Comments, "mcp", server),
-            ),
-            (
-                site.own.join("plugins/outlive.js"),
-                Piece::Own(plugin(site.program)),
-            ),
-            (site.beside("AGENTS.md"), site.instructions()),
-        ]
+        files(site, "opencode.json")
     }
 
     fn shells_know_session(&self) -> bool {
@@ -52,6 +42,23 @@ impl Profile for Opencode {
     }
 }
 
+/// The files of opencode or of a relative, which has another name for the file of settings.
+pub fn files(site: &Site<'_>, settings: &str) -> Vec<(PathBuf, Piece)> {
+    let command = [site.program, "mcp", "--caller-argument"];
+    let server = json!({"type": "local", "command": command, "enabled": true});
+    vec![
+        (
+            existing_form(&site.beside(settings)),
+            site.server(Dialect::Comments, "mcp", server),
+        ),
+        (
+            site.own.join("plugins/outlive.js"),
+            Piece::Own(plugin(site.agent, site.program)),
+        ),
+        (site.beside("AGENTS.md"), site.instructions()),
+    ]
+}
+
 /// The file with comments (`.jsonc`), if only that one exists.
 fn existing_form(path: &Path) -> PathBuf {
     let commented = path.with_extension("jsonc");
@@ -61,9 +68,9 @@ fn existing_form(path: &Path) -> PathBuf {
     }
 }
 
-/// The plugin, made to start this program.
-fn plugin(program: &str) -> String {
-    PLUGIN.replace(
+/// The plugin, made for this agent and to start this program.
+fn plugin(agent: Agent, program: &str) -> String {
+    PLUGIN.replace("opencode", agent.name()).replace(
         "spawn(\"outlive\"",
         &format!("spawn({}", Value::from(program)),
     )
@@ -75,11 +82,10 @@ mod tests {
 
     #[test]
     fn the_plugin_starts_the_program_that_is_there() {
-        assert_eq!(plugin("outlive"), PLUGIN);
-        let text = plugin("/a \"b\"/outlive");
-        assert!(
-            text.contains(r#"spawn("/a \"b\"/outlive", ["hook", event"#),
-            "{text}"
-        );
+        let plugin = |agent: &str, program| Agent::parse(agent).map(|agent| plugin(agent, program));
+        assert_eq!(plugin("opencode", "outlive").as_deref(), Ok(PLUGIN));
+        let text = plugin("kilo", "/a \"b\"/outlive").unwrap_or_default();
+        let call = r#"spawn("/a \"b\"/outlive", ["hook", event, "--agent", "kilo"])"#;
+        assert!(text.contains(call), "{text}");
     }
 }

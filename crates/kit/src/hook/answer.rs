@@ -61,16 +61,31 @@ mod tests {
     #[test]
     fn each_agent_gets_its_own_format() {
         let json = |text: &str| Answer::Json(format!("{text}\n"));
-        for agent in ["claude-code", "codex"] {
-            assert_eq!(
-                answer(agent, Occasion::Stop),
-                json(r#"{"decision":"block","reason":"a \"b\"\n"}"#)
-            );
-        }
+        assert_eq!(
+            answer("codex", Occasion::Stop),
+            json(r#"{"decision":"block","reason":"a \"b\"\n"}"#)
+        );
         assert_eq!(
             answer("cursor", Occasion::Stop),
             json(r#"{"followup_message":"a \"b\"\n"}"#)
         );
+        assert_eq!(
+            answer("auggie", Occasion::Stop),
+            json(
+                r#"{"hookSpecificOutput":{"decision":"block","hookEventName":"Stop","reason":"a \"b\"\n"}}"#
+            )
+        );
+        for (agent, expected) in [
+            ("copilot", r#"{"additionalContext":"a \"b\"\n"}"#),
+            ("cline", r#"{"contextModification":"a \"b\"\n"}"#),
+            ("amp", r#"{"message":{"content":"a \"b\"\n"}}"#),
+            (
+                "droid",
+                r#"{"hookSpecificOutput":{"additionalContext":"a \"b\"\n","hookEventName":"PostToolUse"}}"#,
+            ),
+        ] {
+            assert_eq!(answer(agent, Occasion::PostToolUse), json(expected));
+        }
         let Answer::Json(text) = answer("gemini", Occasion::PostToolUse) else {
             panic!("not JSON");
         };

@@ -8,6 +8,7 @@ use outlive_core::BootTime;
 use outlive_core::Label;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::Value;
 use std::io::Read;
 use std::time::Duration;
 
@@ -96,14 +97,54 @@ pub(crate) struct HookInput {
     /// Cursor: how the turn ended.
     status: Option<String>,
     pub(crate) cursor_version: Option<IgnoredAny>,
-    /// Claude Code and Codex: the subagent that calls, if one does.
+    /// Auggie: how the turn ended.
+    agent_stop_cause: Option<String>,
+    /// Claude Code, Codex and Qwen Code: the subagent that calls, if one does. Cline: whoever calls.
     agent_id: Option<IgnoredAny>,
+    /// Cline: the agent that started the one that calls.
+    parent_agent_id: Option<IgnoredAny>,
+    #[serde(rename = "sessionContext")]
+    cline: Option<ClineSession>,
+    /// Cline: has the duration of the tool call.
+    tool_result: Option<Value>,
     /// Claude Code: the tool call. The request to the tool names the same id.
     tool_use_id: Option<String>,
     /// Claude Code: why a conversation begins.
     source: Option<String>,
-    /// Claude Code: how long the tool call took, without its hooks.
+    /// Claude Code and Qwen Code: how long the tool call took.
     duration_ms: Option<f64>,
+}
+
+/// What Cline's JSON says about the session.
+#[derive(Debug, Deserialize)]
+struct ClineSession {
+    #[serde(rename = "rootSessionId")]
+    root: Option<String>,
+}
+
+impl HookInput {
+    fn is_subagents(&self) -> bool {
+        match self.cline {
+            Some(_) => self.parent_agent_id.is_some(),
+            None => self.agent_id.is_some(),
+        }
+    }
+
+    /// A hook made this turn continue, or the turn was interrupted.
+    fn may_not_block(&self) -> bool {
+        let is_other = |how: &Option<String>, end: &str| how.as_ref().is_some_and(|how| how != end);
+        self.stop_hook_active == Some(true)
+            || self.loop_count.is_some_and(|count| count > 0)
+            || is_other(&self.status, "completed")
+            || is_other(&self.agent_stop_cause, "end_turn")
+    }
+
+    /// How long the tool call took, without its hooks.
+    fn took(&self) -> Option<Duration> {
+        let in_result = || self.tool_result.as_ref()?.get("durationMs")?.as_f64();
+        let ms = self.duration_ms.or_else(in_result)?;
+        Duration::try_from_secs_f64(ms / 1000.0).ok()
+    }
 }
 
 /// Why a conversation begins if it goes on with the context that it had.
@@ -123,12 +164,13 @@ impl Call {
         let must_know_key = own.is_none();
         let writer = Agent::find(|profile| profile.wrote(&input));
         let agent = agent.unwrap_or_else(|| guess(writer));
-        let is_subagents = input.agent_id.is_some();
+        let is_subagents = input.is_subagents();
         let can_be_woken = |agent: Agent| agent.profile().can_be_woken();
         Ok(Call {
             agent,
             occasion,
             is_deaf: is_subagents
+                || !agent.profile().reads_answer(occasion)
                 || (occasion == Occasion::Wait
                     && !(writer.is_none_or(can_be_woken) && can_be_woken(agent))),
             is_subagents,
@@ -137,12 +179,7 @@ impl Call {
             resumes: occasion == Occasion::SessionStart
                 && input.source.as_deref() != Some(COMPACTED),
             must_know_key: must_know_key && !agent.profile().shells_know_session(),
-            may_not_block: input.stop_hook_active == Some(true)
-                || input.loop_count.is_some_and(|count| count > 0)
-                || input
-                    .status
-                    .as_deref()
-                    .is_some_and(|how| how != "completed"),
+            may_not_block: input.may_not_block(),
             session: session(own, input)?,
         })
     }
@@ -155,10 +192,7 @@ fn sign(agent: Agent, occasion: Occasion, input: &HookInput, called_at: BootTime
         Occasion::Stop => Some(end),
         Occasion::Wait => agent.profile().only_waits().then_some(end),
         Occasion::PostToolUse => {
-            let took = input
-                .duration_ms
-                .map(|ms| Duration::try_from_secs_f64(ms / 1000.0));
-            let began = took.and_then(Result::ok).map(|took| called_at - took);
+            let began = input.took().map(|took| called_at - took);
             Some(Sign::ToolCall { began })
         }
         // The model is asked after these.
@@ -181,6 +215,7 @@ fn session(own: Option<String>, input: HookInput) -> Result<Label, NotServed> {
         input.thread_id,
         input.session_id,
         input.conversation_id,
+        input.cline.and_then(|session| session.root),
     ]
     .into_iter()
     .flatten()
@@ -289,6 +324,54 @@ mod tests {
             sign("wait", "opencode", said).0,
             Some(Sign::TurnEnd { .. })
         ));
+    }
+
+    /// What the real programs sent, shortened.
+    #[test]
+    fn the_json_of_each_agent_names_its_session() {
+        let qwen = r#"{"session_id":"121d16d6","transcript_path":"/c.jsonl","cwd":"/w","hook_event_name":"PostToolUse","timestamp":"2026-11-19T06:04:01.917Z","permission_mode":"yolo","prompt_id":"121d16d6########0","tool_name":"run_shell_command","tool_input":{"command":"x"},"tool_response":{"llmContent":"x"},"tool_use_id":"toolu_1_k","tool_call_id":"call_2","duration_ms":27}"#;
+        let copilot = r#"{"hook_event_name":"PostToolUse","session_id":"6c638f90","timestamp":"2026-11-19T06:05:01.572Z","cwd":"/w","tool_name":"outlive-run","tool_input":{"command":"x"},"tool_result":{"result_type":"success","text_result_for_llm":"x"}}"#;
+        let droid = r#"{"session_id":"cb88cff7","transcript_path":"/c.jsonl","cwd":"/w","permission_mode":"auto-high","hook_event_name":"PostToolUse","tool_name":"Execute","tool_input":{"command":"x"},"tool_response":"x"}"#;
+        let cline = r#"{"clineVersion":"","timestamp":"2026-11-19T06:08:44.351Z","taskId":"conv_1_j","sessionContext":{"rootSessionId":"1795_40tni"},"workspaceRoots":["/w"],"userId":"unknown","agent_id":"agent_1_w","parent_agent_id":null,"hookName":"tool_result","iteration":1,"tool_result":{"id":"call_1","name":"run_commands","output":[{"result":"x"}],"durationMs":89}}"#;
+        for (agent, json, session, knows_duration) in [
+            ("qwen", qwen, "121d16d6", true),
+            ("copilot", copilot, "6c638f90", false),
+            ("droid", droid, "cb88cff7", false),
+            ("cline", cline, "1795_40tni", true),
+        ] {
+            let call = Call::read(json.as_bytes(), "post-tool-use", Some(agent)).unwrap();
+            assert_eq!(call.session.as_str(), session, "{agent}");
+            assert!(!call.is_subagents && !call.is_deaf, "{agent}");
+            let Some(Sign::ToolCall { began }) = call.sign else {
+                panic!("{agent}: {call:?}");
+            };
+            assert_eq!(began.is_some(), knows_duration, "{agent}");
+        }
+    }
+
+    #[test]
+    fn clines_agents_all_have_an_id_and_its_helpers_have_a_parent() {
+        let call = |parent: &str, event: &str| {
+            let json = format!(
+                r#"{{"sessionContext":{{"rootSessionId":"r"}},"agent_id":"a","parent_agent_id":{parent}}}"#
+            );
+            Call::read(json.as_bytes(), event, Some("cline")).unwrap()
+        };
+        assert!(!call("null", "post-tool-use").is_subagents);
+        assert!(call("\"b\"", "post-tool-use").is_subagents);
+        let end = call("null", "stop");
+        assert!(end.is_deaf, "Cline does not read the answer");
+        assert!(matches!(end.sign, Some(Sign::TurnEnd { .. })));
+    }
+
+    /// As its package shows.
+    #[test]
+    fn an_interrupted_auggie_is_not_made_to_continue() {
+        for (cause, may_not_block) in [("end_turn", false), ("interrupted", true)] {
+            let json = format!(r#"{{"conversation_id":"c","agent_stop_cause":"{cause}"}}"#);
+            let call = read(&json, Some("auggie")).unwrap();
+            assert_eq!(call.may_not_block, may_not_block, "{cause}");
+        }
     }
 
     /// Cursor can run the hooks of Claude Code, and would block on a hook that waits.

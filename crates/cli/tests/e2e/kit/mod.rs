@@ -3,6 +3,7 @@
 mod errors;
 mod hooks;
 mod links;
+mod more_agents;
 mod refusals;
 mod setup;
 mod signs;
@@ -18,7 +19,21 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-pub const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "opencode", "cursor"];
+pub const AGENTS: [&str; 13] = [
+    "claude-code",
+    "codex",
+    "gemini",
+    "opencode",
+    "cursor",
+    "qwen",
+    "copilot",
+    "droid",
+    "kilo",
+    "auggie",
+    "amp",
+    "crush",
+    "cline",
+];
 
 /// The command of a hook, which is not started yet.
 fn hook(world: &World, event: &str, agent: &str) -> Command {
@@ -38,7 +53,7 @@ fn start(command: &mut Command, json: &str) -> Child {
     child
 }
 
-fn call(world: &World, event: &str, agent: &str, json: &str) -> Ran {
+pub fn call(world: &World, event: &str, agent: &str, json: &str) -> Ran {
     Ran::end_of(start(&mut hook(world, event, agent), json))
 }
 
@@ -81,7 +96,10 @@ fn setup(world: &World, args: &[&str]) -> Ran {
             .env("PATH", program)
             .env_remove("XDG_CONFIG_HOME")
             .env_remove("CLAUDE_CONFIG_DIR")
-            .env_remove("CODEX_HOME"),
+            .env_remove("CODEX_HOME")
+            .env_remove("QWEN_HOME")
+            .env_remove("COPILOT_HOME")
+            .env_remove("CRUSH_GLOBAL_CONFIG"),
     )
 }
 
