@@ -112,7 +112,7 @@ class World:
 
     def processes(self):
         """The processes of the agent, also those that work for it in the background."""
-        mark, names = f"HOME={self.home}\0".encode(), {os.path.basename(self.program[0])}
+        mark, names = f"HOME={self.home}\0".encode(), {os.path.basename(os.path.realpath(self.program[0]))}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{pid}/environ", "rb") as environ:

@@ -11,8 +11,8 @@ import json
 import os
 import re
 import sys
-import time
 
+from people import Headless, Interactive
 from programs import AGENTS
 from scripted import Model, say
 from terminal import until
@@ -29,77 +29,6 @@ def tellings(items, job):
             events = len(re.findall(rf"\b{job['id']}:\d", item.text))
             told += events or (job["id"] in item.text and bool(TOLD.search(item.text)))
     return told
-
-
-class Headless:
-    """Starts the agent for each prompt."""
-
-    is_there = False
-
-    def __init__(self, world):
-        self.world, self.agent, self.has_spoken = world, None, False
-
-    def says(self, name):
-        self.begins(name)
-        self.world.finish(self.agent)
-
-    def begins(self, name):
-        self.agent = self.world.start(f"[[{name}]] go on", resume=self.has_spoken)
-        self.has_spoken = True
-
-    def leaves(self):
-        """Ends the agent if it runs."""
-        if self.agent and self.agent.poll() is None:
-            self.agent.terminate()
-            self.agent.communicate()
-
-    def kills(self):
-        self.world.kill()
-        self.agent.communicate()
-
-
-class Interactive:
-    """Stays at a terminal until it leaves."""
-
-    is_there = True
-
-    def __init__(self, world):
-        self.world, self.terminal, self.has_spoken = world, None, False
-
-    def says(self, name):
-        self.begins(name)
-        until(f"the turn of {name} ends", lambda: name in self.world.model.played)
-
-    def begins(self, name):
-        if not self.terminal:
-            self.terminal = self.world.sit_down(resume=self.has_spoken)
-            self.world.greets(self.terminal)
-        self.types(f"[[{name}]] go on", lambda: self.world.model.conversation(name))
-        self.has_spoken = True
-
-    def begins_anew(self):
-        """Agents do not draw in the same way that they have done it. If it has failed, the story says so later:
-        both jobs are of one conversation."""
-        self.terminal.type(self.world.anew)
-        time.sleep(1)
-        self.terminal.type("\r")
-        time.sleep(1)
-
-    def types(self, text, is_heard):
-        """Types a line, and presses Enter until it is heard."""
-        self.terminal.type(text)
-        until(f"{text} is typed", lambda: self.terminal.shows(text))
-        time.sleep(0.3)
-        self.terminal.presses("\r", is_heard)
-
-    def leaves(self):
-        if self.terminal:
-            self.terminal.end()
-            self.terminal = None
-
-    def kills(self):
-        self.world.kill()
-        self.leaves()
 
 
 class Story:
@@ -304,4 +233,5 @@ def main(story, agent, how, outlive, directory, *program):
     print(f"{world.version()}: the end of {job['id']} was told once")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])
