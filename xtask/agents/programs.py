@@ -57,6 +57,13 @@ class World:
     can_be_woken = False
     anew = "/clear"
 
+    def write(self, path, value):
+        """Writes a file of the agent, below the home."""
+        path = os.path.join(self.home, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            json.dump(value, file)
+
     # What the model does.
 
     def run_in_shell(self, command, **more):

@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 
+from more import MORE
 from programs import AGENTS, PATIENCE, until
 from scripted import Model, say
 
@@ -278,7 +279,7 @@ STORIES = {story.__name__: story for story in [turn, shell, stop, wait, killed, 
 
 def main(story, agent, how, outlive, directory, *program):
     model = Model()
-    world = AGENTS[agent](list(program), outlive, directory, model)
+    world = (AGENTS | MORE)[agent](list(program), outlive, directory, model)
     user = Interactive(world) if how == "interactive" else Headless(world)
     try:
         job = STORIES[story](Story(world, user))

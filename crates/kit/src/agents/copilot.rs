@@ -78,6 +78,12 @@ impl Profile for Copilot {
         false
     }
 
+    /// When a conversation is resumed, Copilot CLI runs the hook and drops what it says. The hook of the next
+    /// prompt tells instead.
+    fn reads_answer(&self, occasion: Occasion) -> bool {
+        occasion != Occasion::SessionStart
+    }
+
     /// Under Claude Code's names for the events, Copilot CLI sends Claude Code's JSON. But it reads its own
     /// JSON back.
     fn context_answer(&self, _occasion: Occasion, text: &str) -> Value {
