@@ -11,6 +11,7 @@ pub mod index;
 pub mod journal;
 pub mod json;
 pub mod mcp;
+pub mod quote;
 pub mod redact;
 pub mod screen;
 pub mod shell;
@@ -27,7 +28,7 @@ use arbitrary::{Arbitrary, Unstructured};
 pub type Check = fn(&[u8]);
 
 /// Every target, by name.
-pub const TARGETS: [(&str, Check); 16] = [
+pub const TARGETS: [(&str, Check); 17] = [
     ("breaker", breaker::check),
     ("control", control::check),
     ("hook", hook::check),
@@ -35,6 +36,7 @@ pub const TARGETS: [(&str, Check); 16] = [
     ("journal", journal::check),
     ("json", json::check),
     ("mcp", mcp::check),
+    ("quote", quote::check),
     ("redact", redact::check),
     ("screen", screen::check),
     ("shell", shell::check),

@@ -21,7 +21,7 @@ pub fn check(bytes: &[u8]) {
     };
     match DESK.ask(usize::from(tool), arguments) {
         Answered::Said(_) => {}
-        Answered::Refused(text) | Answered::BadParams(text) => {
+        Answered::Refused(text) => {
             assert!(!text.is_empty());
             assert!(
                 text.len() <= 4 * bytes.len() + 1000,

@@ -7,25 +7,19 @@ subclasses know the agents.
 import glob
 import json
 import os
+import shlex
 import subprocess
-import time
 
-from terminal import Terminal
+from terminal import Terminal, until
 
 PATIENCE = 60
 FOREIGN = ("ANTHROPIC", "CLAUDE", "CODEX", "GEMINI", "GOOGLE", "OPENAI", "OPENCODE", "OUTLIVE", "QWEN", "XDG")
 """Prefixes of variables of the agent that may be running this."""
 
 
-def until(what, is_so, patience=PATIENCE):
-    deadline = time.monotonic() + patience
-    while not (found := is_so()):
-        assert time.monotonic() < deadline, f"in vain: {what}"
-        time.sleep(0.05)
-    return found
-
-
 class World:
+    """One user with one agent. What is said here is true of most agents."""
+
     shell = "Bash"
     prefix = "mcp__outlive__"
     setup = ""
@@ -47,6 +41,7 @@ class World:
         self.prepare()
         if self.setup:
             self.call("setup", self.setup, "--yes")
+        self.after_setup()
 
     def variables(self):
         return {}
@@ -57,12 +52,17 @@ class World:
     can_be_woken = False
     anew = "/clear"
 
+<<<<<<< HEAD
     def write(self, path, value):
         """Writes a file of the agent, below the home."""
         path = os.path.join(self.home, path)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w") as file:
             json.dump(value, file)
+=======
+    def after_setup(self):
+        """What setup leaves to its user."""
+>>>>>>> main
 
     # What the model does.
 
@@ -71,6 +71,10 @@ class World:
 
     def tool(self, name, **arguments):
         return {"tool": self.prefix + name, "arguments": arguments}
+
+    def starts(self, command):
+        """A move that starts a job."""
+        return self.run_in_shell(f"outlive run --shell {shlex.quote(command)}")
 
     # What the user does.
 
@@ -178,4 +182,64 @@ class Claude(World):
         return [*self.program, *(["--continue"] if resume else []), *self.ALLOWED]
 
 
-AGENTS = {"claude": Claude}
+class Codex(World):
+    setup = "codex"
+    prefix = "mcp__outlive/"
+    ready = "Ask Codex to do anything"
+
+    def variables(self):
+        return {"SCRIPTED_KEY": "none"}
+
+    def prepare(self):
+        os.mkdir(os.path.join(self.home, ".codex"))
+        with open(os.path.join(self.home, ".codex", "config.toml"), "w") as file:
+            file.write(f"""model = "scripted"
+model_provider = "scripted"
+check_for_update_on_startup = false
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "{self.model.url}/v1"
+wire_api = "responses"
+env_key = "SCRIPTED_KEY"
+
+[projects."{self.work}"]
+trust_level = "trusted"
+""")
+        # Codex starts its shells as login shells.
+        with open(os.path.join(self.home, ".profile"), "w") as file:
+            file.write(f"PATH={self.env['PATH']}\n")
+
+    def after_setup(self):
+        """Its user allows our tools, starts it once, and trusts its hooks."""
+        path = os.path.join(self.home, ".codex", "config.toml")
+        with open(path) as file:
+            config = file.read()
+        if "approval_mode" not in config:
+            with open(path, "w") as file:
+                table = "[mcp_servers.outlive]\n"
+                file.write(config.replace(table, table + 'default_tools_approval_mode = "approve"\n'))
+        terminal = self.sit_down()
+        try:
+            until("Codex asks whether to trust its hooks", lambda: terminal.shows("Trust all and continue"))
+            terminal.presses("2", lambda: terminal.shows("› 2. Trust all"))
+            terminal.presses("\r", lambda: "trusted_hash" in open(path).read())
+        finally:
+            terminal.end()
+
+    def run_in_shell(self, command):
+        return {"tool": "exec_command", "arguments": {"cmd": command}}
+
+    def starts(self, command):
+        """No job can be started in the sandbox of its shell."""
+        return self.tool("run", command=command)
+
+    def headless(self, prompt, resume=False):
+        again = ["resume", "--last"] if resume else []
+        return [*self.program, "exec", "--skip-git-repo-check", *again, prompt]
+
+    def interactive(self, resume=False):
+        return [*self.program, *(["resume", "--last"] if resume else [])]
+
+
+AGENTS = {"claude": Claude, "codex": Codex}

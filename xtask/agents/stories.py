@@ -10,14 +10,14 @@ of a job is told in the conversation that the model is finally sent: once. A per
 import json
 import os
 import re
-import shlex
 import signal
 import sys
 import time
 
 from more import MORE
-from programs import AGENTS, PATIENCE, until
+from programs import AGENTS
 from scripted import Model, say
+from terminal import until
 
 ENDS = "exit 73"
 TOLD = re.compile(r'exit.code\\*"?[ :]+73')
@@ -79,12 +79,8 @@ class Interactive:
         """Types a line, and presses Enter until it is heard."""
         self.terminal.type(text)
         until(f"{text} is typed", lambda: self.terminal.shows(text))
-        deadline = time.monotonic() + PATIENCE
-        while not is_heard():
-            assert time.monotonic() < deadline, f"nobody hears {text}:\n{self.terminal.text[-3000:]}"
-            time.sleep(0.5)
-            self.terminal.type("\r")
-            time.sleep(1)
+        time.sleep(0.3)
+        self.terminal.presses("\r", is_heard)
 
     def leaves(self, how=signal.SIGTERM):
         if self.terminal:
@@ -105,10 +101,6 @@ class Story:
     def job_at_gate(self):
         """A command that ends when the gate opens, or some day."""
         return f"for i in $(seq 1200); do [ -e {self.gate} ] && break; sleep 0.05; done; {ENDS}"
-
-    def starts(self):
-        """A command line of the agent's shell that starts the job."""
-        return f"outlive run --shell {shlex.quote(self.job_at_gate())}"
 
     def ends(self):
         """A command line of the agent's shell during which the job ends."""
@@ -156,7 +148,7 @@ class Story:
 def turn(story):
     """A job of the agent's shell ends after the turn."""
     world, user = story.world, story.user
-    story.script(start=[world.run_in_shell(story.starts()), say()], next=[say()])
+    story.script(start=[world.starts(story.job_at_gate()), say()], next=[say()])
     user.says("start")
     story.open_gate()
     job = story.ended()
@@ -172,7 +164,7 @@ def turn(story):
 def shell(story):
     """A job ends while the agent runs something else in its own shell."""
     world, user = story.world, story.user
-    story.script(start=[world.run_in_shell(story.starts()), world.run_in_shell(story.ends()), say()])
+    story.script(start=[world.starts(story.job_at_gate()), world.run_in_shell(story.ends()), say()])
     user.says("start")
     job = story.ended()
     story.expect("start", job)
@@ -185,7 +177,7 @@ def shell(story):
 def stop(story):
     """A job ends while the model says its last words: the hook at the end of the turn tells."""
     world, user = story.world, story.user
-    story.script(start=[world.run_in_shell(f"outlive run --shell 'sleep 0.2; {ENDS}'"), say()])
+    story.script(start=[world.starts(f"sleep 0.2; {ENDS}"), say()])
     user.says("start")
     job = story.ended()
     story.is_told(job)
@@ -261,7 +253,7 @@ def clear(story):
 def helper(story):
     """A job ends while a helper of the agent works."""
     world, user = story.world, story.user
-    script = {"start": [world.run_in_shell(story.starts()), world.helper("[[help]] the user"), say()]}
+    script = {"start": [world.starts(story.job_at_gate()), world.helper("[[help]] the user"), say()]}
     script["help"] = [world.run_in_shell(story.ends()), world.tool("jobs", state="running"), say()]
     story.script(**script)
     user.says("start")

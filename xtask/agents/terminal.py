@@ -1,18 +1,28 @@
 """A person at a terminal: sees what a program draws, and types."""
 
+import fcntl
 import os
 import pty
 import re
 import signal
 import struct
-import fcntl
 import subprocess
 import termios
 import threading
+import time
 
+PATIENCE = 60
 MOVES = re.compile(r"\x1b\[[0-9;]*[CGHf]")
 ESCAPES = re.compile(r"\x1b(\[[0-9;?<>=]*[a-zA-Z]|\][^\x07\x1b]*(\x07|\x1b\\)|[()][0-9A-B]|[=>78])")
 SIZE = struct.pack("HHHH", 50, 160, 0, 0)
+
+
+def until(what, is_so, patience=PATIENCE):
+    deadline = time.monotonic() + patience
+    while not (found := is_so()):
+        assert time.monotonic() < deadline, f"in vain: {what}"
+        time.sleep(0.05)
+    return found
 
 
 class Terminal:
@@ -53,6 +63,15 @@ class Terminal:
 
     def type(self, text):
         os.write(self.side, text.encode())
+
+    def presses(self, key, has_helped):
+        """Presses a key until it has helped: a program may not listen yet when it draws."""
+
+        def pressed():
+            self.type(key)
+            return any(has_helped() or time.sleep(0.1) for _ in range(15))
+
+        assert has_helped() or until(f"{key!r} helps", pressed), self.text[-3000:]
 
     def end(self, how=signal.SIGTERM):
         """Ends the program, and waits for it."""

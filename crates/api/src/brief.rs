@@ -1,8 +1,15 @@
-//! The brief form of a reply, for models: without nulls, without fields that have their default value, and
-//! without fields that only programs need.
+//! The brief form of a reply, for models: without nulls, without fields that have their usual value, and
+//! without fields that only programs need. Each word of it costs whoever reads it.
 //!
-//! Both the value and its JSON Schema are derived from the full form. A field for programs only is marked in its
-//! type with `#[schemars(extend("x-programs-only" = true))]`.
+//! It is derived from the full form, by marks in its types:
+//!
+//! | mark: `#[schemars(extend("…" = …))]` | the field is left out |
+//! |---|---|
+//! | `"x-programs-only" = true` | always |
+//! | `"x-in-detail" = true` | unless the reply is about one job ([`Detail::Full`]) |
+//! | `"x-usual" = [value, …]` | if it has one of these values; an object may have further members |
+//!
+//! A field with the default of its type is left out too.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -11,24 +18,30 @@ use serde_json::{Map, Value};
 
 /// The mark of a field that only programs need.
 const PROGRAMS_ONLY: &str = "x-programs-only";
+/// The mark of a field that is worth its words only in a reply about one job.
+const IN_DETAIL: &str = "x-in-detail";
+/// The mark of a field with values that say nothing new.
+const USUAL: &str = "x-usual";
 /// Where a schema has alternatives or parts.
 const COMBINATIONS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 
-/// The brief form of a reply.
-pub fn value<T: Serialize + JsonSchema>(reply: &T) -> serde_json::Result<Value> {
-    let full = serde_json::to_value(reply)?;
-    Ok(shorten(full, &[&full_schema::<T>()]))
+/// How much a reply says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// What a list says of each of its jobs.
+    Line,
+    /// What is known of one job.
+    Full,
 }
 
-/// The schema of the brief form.
-pub fn schema<T: JsonSchema>() -> Value {
-    let mut schema = full_schema::<T>();
-    shorten_schema(&mut schema);
-    schema
+/// The brief form of a reply.
+pub fn value<T: Serialize + JsonSchema>(reply: &T, detail: Detail) -> serde_json::Result<Value> {
+    let full = serde_json::to_value(reply)?;
+    Ok(shorten(full, &[&schema::<T>()], detail))
 }
 
 /// The schema of the full form, each type where it is used.
-fn full_schema<T: JsonSchema>() -> Value {
+fn schema<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
     settings.inline_subschemas = true;
     settings.meta_schema = None;
@@ -36,24 +49,24 @@ fn full_schema<T: JsonSchema>() -> Value {
     generator.into_root_schema_for::<T>().to_value()
 }
 
-fn shorten(value: Value, schemas: &[&Value]) -> Value {
+fn shorten(value: Value, schemas: &[&Value], detail: Detail) -> Value {
     match value {
         Value::Object(fields) => {
             let mut kept = Map::new();
             for (name, field) in fields {
                 let schemas = children(schemas, |schema| schema.get("properties")?.get(&name));
-                let is_left_out = |schema: &&Value| {
-                    is_for_programs(schema) || schema.get("default") == Some(&field)
-                };
+                let is_left_out = |schema: &&Value| is_left_out(schema, &field, detail);
                 if !field.is_null() && !schemas.iter().any(is_left_out) {
-                    kept.insert(name, shorten(field, &schemas));
+                    kept.insert(name, shorten(field, &schemas, detail));
                 }
             }
             Value::Object(kept)
         }
         Value::Array(items) => {
             let schemas = children(schemas, |schema| schema.get("items"));
-            let items = items.into_iter().map(|item| shorten(item, &schemas));
+            let items = items
+                .into_iter()
+                .map(|item| shorten(item, &schemas, detail));
             Value::Array(items.collect())
         }
         other => other,
@@ -75,76 +88,22 @@ fn children<'a>(
     all.into_iter().filter_map(find).collect()
 }
 
-fn is_for_programs(schema: &Value) -> bool {
-    schema.get(PROGRAMS_ONLY) == Some(&Value::Bool(true))
+fn is_left_out(schema: &Value, field: &Value, detail: Detail) -> bool {
+    let is_marked = |mark: &str| schema.get(mark) == Some(&Value::Bool(true));
+    let usual = schema.get(USUAL).and_then(Value::as_array);
+    is_marked(PROGRAMS_ONLY)
+        || (is_marked(IN_DETAIL) && detail == Detail::Line)
+        || schema.get("default") == Some(field)
+        || usual.is_some_and(|usual| usual.iter().any(|usual| is_as(field, usual)))
 }
 
-fn shorten_schema(schema: &mut Value) {
-    match schema {
-        Value::Array(schemas) => schemas.iter_mut().for_each(shorten_schema),
-        Value::Object(schema) => {
-            shorten_properties(schema);
-            schema.remove("default");
-            remove_null(schema);
-            schema.values_mut().for_each(shorten_schema);
-        }
-        _ => {}
-    }
-}
-
-/// Removes the properties that are for programs only, and requires only those that are always there.
-fn shorten_properties(schema: &mut Map<String, Value>) {
-    let Some(Value::Object(properties)) = schema.get_mut("properties") else {
-        return;
-    };
-    properties.retain(|_, property| !is_for_programs(property));
-    let optional: Vec<String> = properties
-        .iter()
-        .filter(|(_, property)| property.get("default").is_some() || allows_null(property))
-        .map(|(name, _)| name.clone())
-        .collect();
-    let names: Vec<String> = properties.keys().cloned().collect();
-    if let Some(Value::Array(required)) = schema.get_mut("required") {
-        let is = |names: &[String], name: &Value| names.iter().any(|known| name == known);
-        required.retain(|name| is(&names, name) && !is(&optional, name));
-    }
-}
-
-fn allows_null(schema: &Value) -> bool {
-    let is_null = |name: &Value| name == "null";
-    let by_type = match &schema["type"] {
-        Value::Array(types) => types.iter().any(is_null),
-        name => is_null(name),
-    };
-    let alternatives = schema["anyOf"].as_array();
-    by_type || alternatives.is_some_and(|all| all.iter().any(allows_null))
-}
-
-/// A value that may be null may as well be absent. Removes `null` from what a schema allows.
-pub fn remove_null(schema: &mut Map<String, Value>) {
-    if let Some(Value::Array(types)) = schema.get_mut("type") {
-        types.retain(|name| name != "null");
-        if let [only] = types.as_slice() {
-            let only = only.clone();
-            schema.insert("type".to_owned(), only);
-        }
-    }
-    if let Some(Value::Array(values)) = schema.get_mut("enum") {
-        values.retain(|value| !value.is_null());
-    }
-    let Some(Value::Array(choices)) = schema.get("anyOf") else {
-        return;
-    };
-    let some: Vec<Value> = choices
-        .iter()
-        .filter(|choice| choice["type"] != "null")
-        .cloned()
-        .collect();
-    if let [Value::Object(only)] = some.as_slice() {
-        schema.remove("anyOf");
-        for (key, value) in only {
-            schema.entry(key).or_insert_with(|| value.clone());
-        }
+/// Whether a field has this value. An object may have further members.
+fn is_as(field: &Value, usual: &Value) -> bool {
+    match (field, usual) {
+        (Value::Object(field), Value::Object(usual)) => usual
+            .iter()
+            .all(|(name, value)| field.get(name).is_some_and(|field| is_as(field, value))),
+        _ => field == usual,
     }
 }
 
@@ -155,8 +114,8 @@ mod tests {
     use crate::job::Job;
     use serde_json::json;
 
-    fn job() -> Job {
-        serde_json::from_value(json!({
+    fn job(more: Value) -> Job {
+        let mut job = json!({
             "id": "x", "name": null, "session": null, "task": "t", "place": "local", "command": "make",
             "argv": ["make"], "cwd": "/", "pty": false, "state": "ended", "pid": null,
             "started_at": "2026-11-15T08:00:00.123Z", "ended_at": null, "duration_ms": 5,
@@ -164,38 +123,76 @@ mod tests {
             "exit_code": 137, "ended_by": "stop", "lingering": 0,
             "output": {"bytes": 5, "dropped_bytes": 0, "complete": true, "path": "/o"},
             "awaiting_input": false, "ready": null, "usage": null,
-        }))
-        .expect("a job")
+        });
+        for (key, value) in more.as_object().expect("an object") {
+            job[key] = value.clone();
+        }
+        serde_json::from_value(job).expect("a job")
+    }
+
+    fn line(job: &Job) -> Value {
+        value(job, Detail::Line).expect("JSON")
     }
 
     #[test]
-    fn a_job_for_models_has_only_what_they_need() {
+    fn a_job_in_a_list_has_only_what_a_model_needs() {
         assert_eq!(
-            value(&job()).expect("JSON"),
+            line(&job(json!({}))),
             json!({
-                "id": "x", "command": "make", "cwd": "/", "pty": false, "state": "ended",
+                "id": "x", "command": "make", "state": "ended", "duration_ms": 5,
+                "exit_code": 137, "ended_by": "stop",
+            })
+        );
+        let exited = json!({
+            "outcome": {"kind": "exited", "code": 0}, "exit_code": 0, "ended_by": "itself",
+        });
+        assert_eq!(
+            line(&job(exited)),
+            json!({"id": "x", "command": "make", "state": "ended", "duration_ms": 5, "exit_code": 0})
+        );
+    }
+
+    #[test]
+    fn what_is_unusual_is_said_in_a_list_too() {
+        let unusual = json!({
+            "outcome": {"kind": "lost", "reason": "nobody saw it"}, "exit_code": null,
+            "ended_by": "unknown", "lingering": 2, "awaiting_input": true, "pty": true,
+            "output": {"bytes": 5, "dropped_bytes": 3, "complete": false, "path": "/o"},
+        });
+        let line = line(&job(unusual));
+        assert_eq!(
+            line["outcome"],
+            json!({"kind": "lost", "reason": "nobody saw it"})
+        );
+        assert_eq!(line["lingering"], 2);
+        assert_eq!(line["awaiting_input"], true);
+        let output = json!({"bytes": 5, "dropped_bytes": 3, "complete": false});
+        assert_eq!(line["output"], output);
+    }
+
+    #[test]
+    fn a_job_by_itself_has_details() {
+        let running = json!({"state": "running", "pid": 7, "outcome": null, "exit_code": null,
+            "ended_by": null});
+        assert_eq!(
+            value(&job(running), Detail::Full).expect("JSON"),
+            json!({
+                "id": "x", "command": "make", "cwd": "/", "state": "running", "pid": 7,
                 "started_at": "2026-11-15T08:00:00.123Z", "duration_ms": 5,
-                "outcome": {"kind": "signaled", "signal": "SIGKILL"},
-                "exit_code": 137, "ended_by": "stop", "lingering": 0,
-                "output": {"bytes": 5, "dropped_bytes": 0}, "awaiting_input": false,
             })
         );
     }
 
-    /// Every property of the value is in the schema, and every required one is in the value.
     #[test]
-    fn the_schema_fits_the_value() {
-        let (schema, value) = (schema::<Job>(), value(&job()).expect("JSON"));
-        for name in value.as_object().expect("an object").keys() {
-            assert!(schema["properties"].get(name).is_some(), "{name}: {schema}");
-        }
-        for name in schema["required"].as_array().expect("names") {
-            let name = name.as_str().expect("a name");
-            assert!(value.get(name).is_some(), "{name}: {value}");
-        }
-        let text = format!("{schema}{}", super::schema::<Event>());
-        for word in ["null", PROGRAMS_ONLY, "argv", "\"path\"", "\"default\""] {
-            assert!(!text.contains(word), "{word}: {text}");
-        }
+    fn an_event_is_its_id_its_kind_and_its_text() {
+        let event = json!({
+            "event": "x:7.k3f9x2", "kind": "ended", "job": "x", "session": "s", "attempt": 1,
+            "at": "2026-11-15T08:00:00.123Z", "data": {"exit_code": 0}, "text": "Job x has ended.",
+        });
+        let mut event: Event = serde_json::from_value(event).expect("an event");
+        let brief = json!({"event": "x:7.k3f9x2", "kind": "ended", "text": "Job x has ended."});
+        assert_eq!(value(&event, Detail::Line).expect("JSON"), brief);
+        event.attempt = 2;
+        assert_eq!(value(&event, Detail::Line).expect("JSON")["attempt"], 2);
     }
 }

@@ -48,23 +48,29 @@ pub struct Event {
     /// What kind of event it is.
     pub kind: EventKind,
     /// The job or post that it belongs to.
+    #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
     pub job: JobId,
     /// The session that is told. Null for a job without a session, which a `wait` may show.
+    #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
     pub session: Option<Label>,
     /// The unit of work that the job belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
     pub task: Option<Label>,
     /// When it happened.
+    #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
     pub at: Timestamp,
     /// 1 the first time it is delivered, then 2, 3, and so on. 0 if it was only looked at, and in what a doorbell
     /// gets.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(extend("x-usual" = [0, 1])))]
     pub attempt: u32,
     /// Why it is delivered for the last time, if it is. It was never acknowledged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<DropReason>,
     /// What is known about it, for programs. The keys depend on the kind: see `event_data`.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
     pub data: Value,
     /// The same as a block of text for an agent. Secrets are left out.
     pub text: String,

@@ -32,33 +32,43 @@ pub struct Job {
     #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
     pub argv: Vec<String>,
     /// The directory that it was started in.
+    #[cfg_attr(feature = "schema", schemars(extend("x-in-detail" = true)))]
     pub cwd: String,
     /// It has a terminal of its own.
+    #[cfg_attr(feature = "schema", schemars(extend("x-in-detail" = true, "x-usual" = [false])))]
     pub pty: bool,
     /// How far it has come.
     pub state: JobState,
     /// The number of its first process while it runs. After that, another process may have the number.
+    #[cfg_attr(feature = "schema", schemars(extend("x-in-detail" = true)))]
     pub pid: Option<i32>,
     /// When it was started.
+    #[cfg_attr(feature = "schema", schemars(extend("x-in-detail" = true)))]
     pub started_at: Option<Timestamp>,
     /// When it ended.
+    #[cfg_attr(feature = "schema", schemars(extend("x-in-detail" = true)))]
     pub ended_at: Option<Timestamp>,
     /// How long it ran, or has run so far. Time during suspend counts.
     pub duration_ms: Option<Millis>,
     /// How it ended.
+    #[cfg_attr(feature = "schema", schemars(extend("x-usual" = [{"kind": "exited"}, {"kind": "signaled"}])))]
     pub outcome: Option<Outcome>,
     /// The number that a shell would give. Absent while it runs, and if the outcome is unknown.
     pub exit_code: Option<i32>,
     /// What ended it.
+    #[cfg_attr(feature = "schema", schemars(extend("x-usual" = ["itself"])))]
     pub ended_by: Option<EndedBy>,
     /// Who asked for its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by_detail: Option<String>,
     /// How many of its processes still run after its end. `stop` reaches them. Absent if its keeper did not say.
+    #[cfg_attr(feature = "schema", schemars(extend("x-usual" = [0])))]
     pub lingering: Option<u32>,
     /// What it has written.
+    #[cfg_attr(feature = "schema", schemars(extend("x-usual" = [{"dropped_bytes": 0, "complete": true}])))]
     pub output: JobOutput,
     /// Whether one of its processes waits for input. Absent if its keeper did not say.
+    #[cfg_attr(feature = "schema", schemars(extend("x-usual" = [false])))]
     pub awaiting_input: Option<bool>,
     /// What kind of input is awaited.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -85,6 +85,7 @@ pub struct LogPosition {
     pub total_bytes: u64,
     /// How many bytes of the whole output were not kept.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(extend("x-usual" = [0])))]
     pub dropped_bytes: u64,
     /// Which bytes of the whole output were not kept: each `[from, to]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

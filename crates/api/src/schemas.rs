@@ -128,8 +128,10 @@ pub fn readme() -> String {
         "# The contract\n\n\
          These files are generated from the types in `crates/api`. A test compares them with the types.\n\
          Rewrite them with `UPDATE_SCHEMAS=1 cargo test -p outlive-api --test schemas`.\n\n\
-         `x-programs-only` marks a field that models do not get over MCP. They do not get nulls and default \
-         values either.\n",
+         Models get a brief form over MCP, without nulls and default values. It leaves out a field that is marked \
+         with `x-programs-only`; one with `x-in-detail`, unless the reply is about one job; and one whose value is \
+         listed in `x-usual`. An ended job without `outcome` has exited or was ended by a signal, as its \
+         `exit_code` and `ended_by` say.\n",
     );
     files(&mut page, "Requests", &requests());
     files(&mut page, "Replies", &replies());

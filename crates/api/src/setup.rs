@@ -24,6 +24,9 @@ pub struct FileChange {
     pub action: FileAction,
     /// Whether a person is asked first.
     pub asks: bool,
+    /// What the change replaces although setup did not write it. A person is asked about that too.
+    #[serde(default)]
+    pub replaces: Vec<String>,
 }
 
 /// What is done to a file.

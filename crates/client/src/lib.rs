@@ -102,6 +102,8 @@ pub use verbs::wait::WaitFor;
 #[doc(hidden)]
 pub use outlive_core::bound;
 #[doc(hidden)]
+pub use outlive_core::quote::{self, visible};
+#[doc(hidden)]
 pub use outlive_sys::capture::bytes_ready;
 #[doc(hidden)]
 pub use outlive_sys::process::limits::{fail_at_file_size, has_small_stack};
@@ -112,4 +114,4 @@ pub use output::missing_line;
 #[doc(hidden)]
 pub use screen::terminal;
 #[doc(hidden)]
-pub use words::{agree, count, visible};
+pub use words::{agree, count};

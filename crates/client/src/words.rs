@@ -2,17 +2,21 @@
 //!
 //! What keepers say too (the sentence about an end, numbers with their nouns) is in `outlive_core::words`.
 
+use crate::error::Error;
+use crate::random;
 use outlive_api::job::{DoorbellState, DoorbellStatus, Job, JobOutput, WaitingFor};
+use outlive_core::Label;
 use outlive_core::outcome::{EndedBy, Outcome};
+use outlive_core::quote::{self, MAX_WORD};
 use outlive_core::units::{show_duration, show_size};
-pub use outlive_core::words::{agree, count, visible};
+pub use outlive_core::words::{agree, count};
 use outlive_core::words::{awaited, left_running};
 
 /// The outcome of a job, or its state if it has not ended: `exited 0`, `SIGKILL (stopped)`, `running`.
 pub fn outcome(job: &Job) -> String {
     let Some(outcome) = &job.outcome else {
         return match &job.unreachable {
-            Some(why) => format!("{}: {}", job.state, why.reason),
+            Some(why) => format!("{}: {}", job.state, quote::line(&why.reason)),
             None if job.suspended => format!("{} (suspended)", job.state),
             None => job.state.to_string(),
         };
@@ -27,8 +31,8 @@ pub fn outcome(job: &Job) -> String {
             let core = if *core_dumped { ", core dumped" } else { "" };
             format!("{signal}{core}{by}")
         }
-        Outcome::NotStarted { reason, .. } => format!("not started: {reason}"),
-        Outcome::Lost { reason } => format!("lost: {reason}"),
+        Outcome::NotStarted { reason, .. } => format!("not started: {}", quote::line(reason)),
+        Outcome::Lost { reason } => format!("lost: {}", quote::line(reason)),
     }
 }
 
@@ -69,8 +73,8 @@ pub fn short_state(job: &Job) -> String {
         Some(WaitingFor {
             lock,
             holder: Some(holder),
-        }) => format!(" for {holder} ({lock})"),
-        Some(WaitingFor { lock, holder: None }) => format!(" ({lock})"),
+        }) => format!(" for {holder} ({})", name(lock)),
+        Some(WaitingFor { lock, holder: None }) => format!(" ({})", name(lock)),
     };
     format!("{}{on}", outcome(job))
 }
@@ -86,9 +90,19 @@ pub fn readiness(job: &Job) -> &'static str {
 
 fn lock(on: &WaitingFor) -> String {
     match &on.holder {
-        Some(holder) => format!(" for the lock {}, which {holder} has", on.lock),
-        None => format!(" for the lock {}", on.lock),
+        Some(holder) => format!(" for the lock {}, which {holder} has", name(&on.lock)),
+        None => format!(" for the lock {}", name(&on.lock)),
     }
+}
+
+/// Long text of a job, between two lines with a key that it cannot know.
+pub fn fenced(text: &str) -> Result<String, Error> {
+    Ok(quote::fenced(text, &random::token()?))
+}
+
+/// A name, session or lock within a sentence.
+pub fn name(label: &Label) -> String {
+    quote::word(label.as_str(), MAX_WORD)
 }
 
 /// The processes that still run after the end, what is unknown because the keeper does not answer, and what
@@ -145,10 +159,10 @@ pub fn dropped(output: &JobOutput) -> String {
     text
 }
 
-/// Text on one line: each control character becomes a blank.
+/// Text on one line, for a person: what would act instead of being shown becomes a blank.
 pub fn one_line(text: &str) -> String {
     text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| if quote::is_shown(c) { c } else { ' ' })
         .collect()
 }
 

@@ -28,6 +28,7 @@
 //! | [`control`] | the messages between a client and a keeper |
 //! | [`host`] | decides whether a job runs on this host or another one |
 //! | [`process`] | a process reference that stays correct when a process ID is reused |
+//! | [`quote`] | text of others, quoted so that it cannot pose as ours |
 //! | [`watch`] | the patterns to watch an output for, and the matches |
 //! | [`by_line`] | rewrites a pattern so that one search covers many lines |
 //! | [`breaker`] | limits how many matches one session is told about |
@@ -57,6 +58,7 @@ pub mod outcome;
 pub mod output;
 pub mod post;
 pub mod process;
+pub mod quote;
 mod reader;
 pub mod spec;
 pub mod state;

@@ -4,12 +4,12 @@ use crate::control::InputKind;
 use crate::event::{LingeringEnded, Moment};
 use crate::next_step::Reader;
 use crate::outcome::{End, EndedBy, NotStarted, Outcome};
+use crate::quote::{self, MAX_WORD};
 use crate::spec::Spec;
 use crate::state::State;
 use crate::units::show_duration;
 use outlive_api::event_data::{self, EndedOutput, LingeringOutput, OfJob};
 use outlive_api::time::Millis;
-use std::borrow::Cow;
 use std::time::Duration;
 
 /// The data of an `ended` event.
@@ -139,27 +139,10 @@ pub fn awaited(kind: InputKind) -> &'static str {
     }
 }
 
-/// Makes outside text safe for a terminal. Control characters other than newline and tab are escaped,
-/// so that a command or a name cannot move the cursor or set a title.
-pub fn visible(text: &str) -> Cow<'_, str> {
-    let is_shown = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
-    if text.chars().all(is_shown) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match is_shown(c) {
-            true => shown.push(c),
-            false => shown.push_str(&format!("\\x{:02x}", u32::from(c))),
-        }
-    }
-    Cow::Owned(shown)
-}
-
 /// `Job 1pzrj72dak (build)`.
 pub fn title(spec: &Spec) -> String {
     match &spec.name {
-        Some(name) => format!("Job {} ({name})", spec.id),
+        Some(name) => format!("Job {} ({})", spec.id, quote::word(name.as_str(), MAX_WORD)),
         None => format!("Job {}", spec.id),
     }
 }
@@ -204,7 +187,7 @@ pub fn unkept_waiting(spec: &Spec) -> String {
 
 fn for_lock(spec: &Spec) -> String {
     match &spec.lock {
-        Some(lock) => format!(" for the lock {lock}"),
+        Some(lock) => format!(" for the lock {}", quote::word(lock.as_str(), MAX_WORD)),
         None => String::new(),
     }
 }
@@ -213,7 +196,7 @@ fn for_lock(spec: &Spec) -> String {
 fn how(end: &End, spec: &Spec) -> String {
     let by = match end.ended_by {
         EndedBy::Stop => match &end.ended_by_detail {
-            Some(who) => format!(" (stopped by {who})"),
+            Some(who) => format!(" (stopped by {})", quote::line(who)),
             None => " (stopped on request)".to_owned(),
         },
         EndedBy::Timeout => match spec.timeout_ms {
@@ -223,9 +206,10 @@ fn how(end: &End, spec: &Spec) -> String {
         EndedBy::Memory => " (it was out of memory)".to_owned(),
         EndedBy::Place => match &end.ended_by_detail {
             Some(signal) if signal.starts_with("SIG") => {
+                let signal = quote::line(signal);
                 format!(" (stopped: its foreground process got {signal})")
             }
-            Some(why) => format!(" (stopped: {why})"),
+            Some(why) => format!(" (stopped: {})", quote::line(why)),
             None => " (stopped with its foreground process)".to_owned(),
         },
         EndedBy::Itself | EndedBy::Signal | EndedBy::Unknown => String::new(),
@@ -240,8 +224,10 @@ fn how(end: &End, spec: &Spec) -> String {
             let core = if *core_dumped { ", core dumped" } else { "" };
             format!("was ended by {signal}{core}{by}")
         }
-        Outcome::NotStarted { reason, .. } => format!("could not be started: {reason}"),
-        Outcome::Lost { reason } => format!("ended, and nobody knows how: {reason}"),
+        Outcome::NotStarted { reason, .. } => {
+            format!("could not be started: {}", quote::line(reason))
+        }
+        Outcome::Lost { reason } => format!("ended, and nobody knows how: {}", quote::line(reason)),
     }
 }
 

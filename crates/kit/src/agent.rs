@@ -2,10 +2,12 @@
 
 use crate::agents::AGENTS;
 use crate::profile::Profile;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A coding agent: its position in the list of `crate::agents`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "&'static str", try_from = "String")]
 pub struct Agent(usize);
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -21,6 +23,11 @@ impl Agent {
     /// Its name in commands and in files.
     pub fn name(self) -> &'static str {
         self.profile().name()
+    }
+
+    /// Its position in the list.
+    pub(crate) fn position(self) -> usize {
+        self.0
     }
 
     /// The program that a person starts it with.
@@ -47,6 +54,20 @@ impl Agent {
 
     pub(crate) fn profile(self) -> &'static dyn Profile {
         AGENTS[self.0]
+    }
+}
+
+impl From<Agent> for &'static str {
+    fn from(agent: Agent) -> &'static str {
+        agent.name()
+    }
+}
+
+impl TryFrom<String> for Agent {
+    type Error = BadAgent;
+
+    fn try_from(name: String) -> Result<Agent, BadAgent> {
+        Agent::parse(&name)
     }
 }
 

@@ -15,6 +15,8 @@ pub enum Error {
         path: PathBuf,
         source: io::Error,
     },
+    #[error("{0}; nothing was changed")]
+    RolledBack(#[source] Box<Error>),
 }
 
 impl Error {
@@ -35,6 +37,7 @@ impl Error {
         match self {
             Error::Refused(_) => ErrorCode::SetupRefused,
             Error::Io { .. } => ErrorCode::Io,
+            Error::RolledBack(error) => error.code(),
         }
     }
 

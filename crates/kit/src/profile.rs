@@ -7,7 +7,7 @@ use crate::agent::Agent;
 use crate::hook::{HookInput, Occasion};
 use crate::setup::Scope;
 use crate::setup::json::Dialect;
-use crate::setup::piece::{Part, Piece};
+use crate::setup::piece::{Instructions, Part, Piece};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -43,6 +43,17 @@ pub trait Profile: Sync {
     /// What a person must still do after setup.
     fn note(&self, _scope: &Scope) -> Option<&'static str> {
         None
+    }
+
+    /// What setup offers if this agent asks before it calls our tools, or refuses to. If the user accepts, then
+    /// [`Site::may_call`] is true and [`Profile::files`] allows the calls.
+    fn offer(&self) -> Option<Offer> {
+        None
+    }
+
+    /// Settings on this machine that keep the agent from doing what setup wrote, each as a sentence.
+    fn obstacles(&self, _site: &Site<'_>) -> Vec<String> {
+        Vec::new()
     }
 
     /// Whether the commands it runs find its session's id in their environment.
@@ -105,6 +116,15 @@ pub trait Profile: Sync {
     }
 }
 
+/// The permission to call our tools without asking, which only the user can give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// What the agent does without the permission, as a sentence.
+    pub without: &'static str,
+    /// What the permission means, as a sentence.
+    pub with: &'static str,
+}
+
 /// The directories of a user that contain the agents' own directories.
 #[derive(Clone, Debug)]
 pub struct UserDirectories {
@@ -123,6 +143,8 @@ pub struct Site<'a> {
     /// The agent's own directory, of the user or of the project.
     pub own: PathBuf,
     pub user: &'a UserDirectories,
+    /// The user lets the agent call our tools without asking. False if the agent has no [`Profile::offer`].
+    pub may_call: bool,
 }
 
 impl Site<'_> {
@@ -136,7 +158,7 @@ impl Site<'_> {
 
     /// The block of instructions for this agent.
     pub fn instructions(&self) -> Piece {
-        Piece::Instructions(self.agent)
+        Piece::Instructions(Instructions::of(self.agent))
     }
 
     /// The entry that starts `outlive mcp`, under the key `outer`.
@@ -157,10 +179,7 @@ impl Site<'_> {
     pub fn hook_parts(&self, entry: impl Fn(Occasion) -> Value) -> Vec<Part> {
         let occasions = self.agent.profile().occasions().iter();
         occasions
-            .map(|(name, occasion)| Part::Hook {
-                path: vec!["hooks", name],
-                value: entry(*occasion),
-            })
+            .map(|(name, occasion)| Part::hook(&["hooks", name], entry(*occasion)))
             .collect()
     }
 
@@ -176,8 +195,5 @@ impl Site<'_> {
 
 /// The entry that starts `outlive mcp`, for a file that has other parts too.
 pub fn server_part(outer: &'static str, value: Value) -> Part {
-    Part::Server {
-        path: vec![outer, "outlive"],
-        value,
-    }
+    Part::server(&[outer, "outlive"], value)
 }

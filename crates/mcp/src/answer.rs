@@ -3,12 +3,19 @@
 use crate::call::Call;
 use crate::reply::Refused;
 use outlive::verbs::show;
+use outlive::words::{cut, one_line};
 use outlive::{Cursor, Job};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How many lines of output a glance at a job shows.
 pub const PREVIEW: u64 = 20;
+
+/// The most characters of a command where the job is only to be recognised. With it, a job in a list takes about
+/// forty tokens.
+const MAX_COMMAND: usize = 40;
+/// The most characters of a command where the job is described.
+const MAX_WHOLE_COMMAND: usize = 4000;
 
 /// A job with a glance at its output.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -19,19 +26,45 @@ pub struct Glance {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub preview: String,
     /// `log` with this cursor gives what it writes from now on
-    pub cursor: Cursor,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<Cursor>,
 }
 
 impl Glance {
+    /// The job as one of a list.
     pub fn at(call: &Call, job: &Job) -> Result<Glance, Refused> {
-        Ok(Glance {
-            job: job.clone(),
-            preview: show::preview(&call.outlive, &job.id, PREVIEW)?,
-            cursor: Cursor(job.output.bytes),
-        })
+        Glance::with(call, recognisable(call, job))
     }
 
     pub fn at_all(call: &Call, jobs: &[Job]) -> Result<Vec<Glance>, Refused> {
         jobs.iter().map(|job| Glance::at(call, job)).collect()
+    }
+
+    /// The job with its whole command.
+    pub fn in_detail(call: &Call, job: &Job) -> Result<Glance, Refused> {
+        let command = cut(&job.command, MAX_WHOLE_COMMAND);
+        let job = Job {
+            command,
+            ..recognisable(call, job)
+        };
+        Glance::with(call, job)
+    }
+
+    fn with(call: &Call, job: Job) -> Result<Glance, Refused> {
+        Ok(Glance {
+            preview: show::preview(&call.outlive, &job.id, PREVIEW)?,
+            cursor: (!job.has_ended()).then_some(Cursor(job.output.bytes)),
+            job,
+        })
+    }
+}
+
+/// A job as one of a list: enough to recognise it, without the session of the caller. Contains no secrets.
+pub fn recognisable(call: &Call, job: &Job) -> Job {
+    let session = job.session.clone();
+    Job {
+        command: cut(&one_line(&job.command), MAX_COMMAND),
+        session: session.filter(|session| *session != call.session),
+        ..job.clone()
     }
 }

@@ -1,8 +1,9 @@
 //! For the fuzz targets only: calls tools with any arguments, and starts nothing.
 
+use crate::arguments;
 use crate::call::{Call, Patience, Scope};
 use crate::reply::Refused;
-use crate::tools::{self, Entry, Failed, run};
+use crate::tools::{self, Entry, run};
 use outlive::inbox::Inbox;
 use outlive::{Caller, Error, Label, Outlive};
 use rmcp::model::JsonObject;
@@ -24,8 +25,6 @@ pub struct Desk {
 pub enum Answered {
     Said(String),
     Refused(String),
-    /// The arguments do not match the tool's schema.
-    BadParams(String),
     /// The command that `run` would have started, and its times.
     WouldRun {
         timeout: Option<Duration>,
@@ -65,25 +64,23 @@ impl Desk {
     /// Calls the tool with this number, modulo the number of tools.
     pub fn ask(&self, tool: usize, arguments: JsonObject) -> Answered {
         let entry = &self.entries[tool % self.entries.len()];
-        let asked = match entry.tool.name.as_ref() {
-            "run" => self.would_run(arguments),
-            _ => (entry.call)(&self.call, arguments).map(|said| Answered::Said(said.text)),
-        };
-        match asked {
-            Ok(answered) => answered,
-            Err(Failed::Refused(refused)) => Answered::Refused(refused.said().text),
-            Err(Failed::BadParams(text)) => Answered::BadParams(text),
-        }
+        let asked = arguments::read(&entry.tool, arguments).and_then(|given| {
+            match entry.tool.name.as_ref() {
+                "run" => self.would_run(given.arguments),
+                _ => {
+                    (entry.call)(&self.call, given.arguments).map(|said| Answered::Said(said.text))
+                }
+            }
+        });
+        asked.unwrap_or_else(|refused| Answered::Refused(refused.said().text))
     }
 
-    fn would_run(&self, arguments: JsonObject) -> Result<Answered, Failed> {
-        let args: run::Args = serde_json::from_value(Value::Object(arguments))
-            .map_err(|error| Failed::BadParams(error.to_string()))?;
-        let request = run::request(&self.call, args);
-        request
-            .map(|run| Answered::WouldRun {
-                timeout: run.timeout,
-            })
-            .map_err(|refused: Refused| Failed::Refused(refused))
+    fn would_run(&self, arguments: JsonObject) -> Result<Answered, Refused> {
+        let args: run::Args =
+            serde_json::from_value(Value::Object(arguments)).map_err(Refused::bad_input)?;
+        let run = run::request(&self.call, args)?;
+        Ok(Answered::WouldRun {
+            timeout: run.timeout,
+        })
     }
 }

@@ -20,6 +20,7 @@
 //! | `stdio`, `http` | the two transports |
 //! | `sessions` | the HTTP sessions of older clients |
 //! | `schema` | JSON Schemas that every client accepts |
+//! | `arguments`, `habits` | what a model passes, and what it means by it |
 //! | `answer`, `words` | jobs as structured content, and as text |
 //!
 //! The server keeps no jobs. However a server ends, its jobs go on, and the next server of the same
@@ -27,12 +28,14 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod arguments;
 mod away;
 mod call;
 mod delivery;
 #[doc(hidden)]
 pub mod fuzzing;
 mod glances;
+mod habits;
 mod hints;
 mod http;
 mod identity;

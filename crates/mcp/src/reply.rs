@@ -6,7 +6,7 @@ use crate::hints;
 use outlive::inbox::{Event, EventKind};
 use outlive::redact::redact;
 use outlive::{Error, Job, JobId, agree};
-use outlive_api::brief;
+use outlive_api::brief::{self, Detail};
 use outlive_api::failure::ErrorCode;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use schemars::JsonSchema;
@@ -159,8 +159,8 @@ pub struct ToolAnswer {
 }
 
 impl<A: Serialize + JsonSchema> Reply<A> {
-    pub fn said(self) -> Result<ToolAnswer, Refused> {
-        let content = match brief::value(&self.answer)? {
+    pub fn said(self, detail: Detail) -> Result<ToolAnswer, Refused> {
+        let content = match brief::value(&self.answer, detail)? {
             Value::Object(content) => content,
             _ => Map::new(),
         };
@@ -191,9 +191,26 @@ impl ToolAnswer {
                 agree(more as u64, "it", "them")
             ));
         }
-        self.content
-            .insert("events".to_owned(), brief::value(&events)?);
+        let told = brief::value(&events, Detail::Line)?;
+        self.content.insert("events".to_owned(), told);
+        if more > 0 {
+            self.content.insert("more_events".to_owned(), json!(more));
+        }
         Ok(())
+    }
+
+    /// Says something beside the answer.
+    pub fn note(&mut self, notes: Vec<String>) {
+        if notes.is_empty() {
+            return;
+        }
+        for note in &notes {
+            self.text.push_str(&format!("\nNote: {note}."));
+        }
+        let known = self.content.entry("notes").or_insert_with(|| json!([]));
+        if let Some(known) = known.as_array_mut() {
+            known.extend(notes.into_iter().map(Value::String));
+        }
     }
 
     /// The result as JSON, for a task.
@@ -213,7 +230,7 @@ impl ToolAnswer {
             result.structured_content = Some(Value::Object(self.content));
             return result;
         };
-        // A refusal has no structured content: that would have to match the tool's schema.
+        // A refusal has no structured content, so that clients that prefer it show the text.
         let mut result = CallToolResult::error(text);
         let mut meta = MetaObject::new();
         meta.0.insert("outlive/refused".to_owned(), json!(code));

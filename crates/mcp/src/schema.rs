@@ -3,9 +3,12 @@
 //! Some validators and model providers reject integer formats, `type: [x, "null"]` and references. So
 //! these schemas use none of them: optional members are absent instead of null, and nested types are
 //! written inline.
+//!
+//! Every word of a schema is in the context of every model that has the tools. So a schema says nothing that
+//! follows from the rest, and there are none for answers: clients need none to show an answer, and models do
+//! not see them. Unknown arguments are not forbidden, because some clients check that and never send the call,
+//! for which we may have an answer (see `arguments`).
 
-use outlive_api::brief;
-use outlive_api::event::Event;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -19,27 +22,12 @@ pub fn input<T: JsonSchema>() -> Map<String, Value> {
     portable(generator.into_root_schema_for::<T>().to_value())
 }
 
-/// The schema of a tool's answer, and of the events that may come with it.
-pub fn output<T: JsonSchema>() -> Map<String, Value> {
-    let mut schema = portable(brief::schema::<T>());
-    let properties = schema.entry("properties").or_insert_with(|| json!({}));
-    if let Some(properties) = properties.as_object_mut() {
-        properties.entry("events").or_insert_with(|| {
-            json!({
-                "type": "array",
-                "description": "What this session had not been told yet, each once",
-                "items": portable(brief::schema::<Event>()),
-            })
-        });
-    }
-    schema
-}
-
 fn portable(mut schema: Value) -> Map<String, Value> {
     simplify(&mut schema);
     match schema {
         Value::Object(mut schema) => {
             schema.remove("title");
+            schema.remove("description");
             schema.entry("type").or_insert_with(|| json!("object"));
             schema
         }
@@ -52,7 +40,7 @@ fn simplify(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(simplify),
         Value::Object(schema) => {
-            brief::remove_null(schema);
+            remove_null(schema);
             name_values(schema);
             let is_number = matches!(
                 schema.get("type").and_then(Value::as_str),
@@ -60,13 +48,41 @@ fn simplify(value: &mut Value) {
             );
             if is_number {
                 schema.remove("format");
+                schema.remove("minimum");
             }
-            if schema.get("default") == Some(&Value::Null) {
-                schema.remove("default");
+            // The description says it where it matters.
+            schema.remove("default");
+            if schema.get("additionalProperties") == Some(&Value::Bool(false)) {
+                schema.remove("additionalProperties");
             }
             schema.values_mut().for_each(simplify);
         }
         _ => {}
+    }
+}
+
+/// A value that may be null may as well be absent.
+fn remove_null(schema: &mut Map<String, Value>) {
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            schema.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    let Some(Value::Array(choices)) = schema.get("anyOf") else {
+        return;
+    };
+    let mut some = choices.iter().filter(|choice| choice["type"] != "null");
+    let (Some(only), None) = (some.next().cloned(), some.next()) else {
+        return;
+    };
+    schema.remove("anyOf");
+    for (key, value) in only.as_object().into_iter().flatten() {
+        schema.entry(key).or_insert_with(|| value.clone());
     }
 }
 

@@ -1,21 +1,23 @@
 //! The handshake, the list of tools, and one request from its arrival to its reply.
 
+mod caller;
+
+use crate::arguments::{self, Given};
 use crate::away;
-use crate::call::{Call, Patience, Progress, Scope};
+use crate::call::Call;
 use crate::delivery::{Deliveries, Note};
 use crate::glances::Glances;
 use crate::http;
-use crate::identity::{self, Asked, Identity, NamedCaller, Sessions};
+use crate::identity::{Identity, Sessions};
 use crate::reply::Refused;
 use crate::resources;
 use crate::subscriptions::{self, Subscriptions};
 use crate::tasks::{self, PolledTasks};
-use crate::tools::{self, Entry, Failed};
+use crate::tools::{self, Entry};
 use outlive::agent::AgentProcess;
 use outlive::api::failure::ErrorCode;
-use outlive::inbox::{AgentReader, Inbox};
 use outlive::redact::redact;
-use outlive::{Caller, Error, JobId, Label, Outlive, environment};
+use outlive::{Error, Label, Outlive, environment};
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
@@ -29,7 +31,6 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 /// The options of a server.
@@ -52,9 +53,9 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 const INSTRUCTIONS: &str = "Outlive runs commands as jobs that survive the end of a turn, of this \
 server and of the agent. Use `run` for anything that may take longer than a few seconds, runs as a server, or asks \
-questions. It needs no `&`, `nohup`, `setsid`, redirection or `sleep`. Do not poll: when a job ends, or prints what \
-you asked to `watch` for, the reply to your next call tells you, under \"While you were away\". If you have nothing \
-else to do, call `wait`. After a context loss or a restart, `jobs` lists the jobs of this session, running and ended.";
+questions. It needs no `&`, `nohup`, `setsid`, redirection or `sleep`. Do not poll: the answer of `run` says how you \
+learn of the end. If you have nothing else to do, call `wait`. After a context loss or a restart, `jobs` lists the \
+jobs of this session, running and ended.";
 
 /// The server. Everything in it is shared, so that it can be cloned for each request.
 #[derive(Clone, Debug)]
@@ -103,87 +104,6 @@ impl Server {
         }
     }
 
-    /// The context for the tool.
-    fn call(
-        &self,
-        context: &RequestContext<RoleServer>,
-        arguments: &JsonObject,
-        caller: Identity,
-    ) -> Result<Call, Refused> {
-        let Identity {
-            session,
-            has_hooks,
-            is_helper,
-        } = caller;
-        let outlive = self
-            .outlive
-            .clone()
-            .called_by(Caller::Session(session.clone()));
-        let outlive = match (is_helper, self.sessions.agent()) {
-            (true, _) => outlive.only_looking(),
-            (false, Some(agent)) if has_hooks => outlive.handing_to(agent),
-            (false, _) => outlive,
-        };
-        Ok(Call {
-            is_made: self.sessions.is_made(&session),
-            has_hooks: has_hooks || is_helper,
-            scope: match self.options.all_sessions {
-                true => Scope::Everything,
-                false => Scope::Session,
-            },
-            id: identity::call_id(&context.meta.0.0, arguments),
-            inbox: self.inbox(&outlive, &session)?,
-            glances: self.glances.clone(),
-            tasks: self.tasks.clone(),
-            patience: Patience {
-                most: self.options.patience,
-                cancelled: context.ct.clone(),
-                progress: context.meta.get_progress_token().map(|token| Progress {
-                    peer: context.peer.clone(),
-                    token,
-                    runtime: Handle::current(),
-                }),
-            },
-            outlive,
-            session,
-        })
-    }
-
-    fn identity(
-        &self,
-        context: &RequestContext<RoleServer>,
-        named: Option<&NamedCaller>,
-    ) -> Result<Identity, Error> {
-        let asked = Asked {
-            meta: &context.meta.0.0,
-            header: http::session(&context.extensions),
-            named,
-        };
-        self.sessions.of(&self.outlive, asked)
-    }
-
-    /// Takes out of the arguments what a plugin says about who calls.
-    fn named_in(&self, arguments: &mut JsonObject) -> Option<NamedCaller> {
-        if !self.options.caller_argument {
-            return None;
-        }
-        let named = arguments.remove(identity::CALLER)?;
-        serde_json::from_value(named).ok()
-    }
-
-    /// The inbox of a session. What is claimed for an agent is due again if the agent dies.
-    fn inbox(&self, outlive: &Outlive, session: &Label) -> Result<Inbox, Error> {
-        let inbox = Inbox::open(outlive, session.clone())?.without_ends_of(self.tasks.followed());
-        Ok(match self.sessions.agent() {
-            Some(process) => inbox.for_agent(AgentReader {
-                process,
-                sign: None,
-                resumes: false,
-            }),
-            None => inbox,
-        })
-    }
-
     /// Runs a lookup on a blocking thread.
     pub(crate) async fn look<T: Send + 'static>(
         &self,
@@ -215,24 +135,26 @@ impl Server {
     async fn answer(
         &self,
         entry: Entry,
-        arguments: JsonObject,
+        given: Result<Given, Refused>,
         context: RequestContext<RoleServer>,
         caller: Result<Identity, Error>,
     ) -> Result<CallToolResult, ErrorData> {
         let caller = caller.map_err(Refused::from);
-        let call = match caller.and_then(|caller| self.call(&context, &arguments, caller)) {
+        let none = JsonObject::new();
+        let arguments = given.as_ref().map_or(&none, |given| &given.arguments);
+        let call = match caller.and_then(|caller| self.call(&context, arguments, caller)) {
             Ok(call) => call,
             Err(refused) => return Ok(refused.said().result()),
         };
         self.deliveries.noted().await;
-        let task = tokio::task::spawn_blocking(move || answer(&entry, &call, arguments));
+        let task = tokio::task::spawn_blocking(move || answer(&entry, &call, given));
         let gone = async {
             self.closed.cancelled().await;
             tokio::time::sleep(LAST_WORDS).await;
         };
         let (result, notes) = tokio::select! {
             answered = task => answered
-                .map_err(|error| ErrorData::internal_error(error.to_string(), None))??,
+                .map_err(|error| ErrorData::internal_error(error.to_string(), None))?,
             () = context.ct.cancelled() => return Err(unwanted()),
             () = gone => return Err(unwanted()),
         };
@@ -262,15 +184,8 @@ fn unwanted() -> ErrorData {
 
 type Answered = (CallToolResult, Vec<Note>);
 
-fn answer(entry: &Entry, call: &Call, arguments: JsonObject) -> Result<Answered, ErrorData> {
-    let mut said = match (entry.call)(call, arguments) {
-        Ok(said) => said,
-        Err(Failed::Refused(refused)) => refused.said(),
-        Err(Failed::BadParams(text)) => {
-            let text = redact(&text).into_owned();
-            return Err(ErrorData::invalid_params(text, None));
-        }
-    };
+fn answer(entry: &Entry, call: &Call, given: Result<Given, Refused>) -> Answered {
+    let mut said = entry.answer(call, given);
     // Where hooks tell, a reply would tell a subagent what its agent should hear. If the call is cancelled,
     // nobody would read it.
     if entry.tells && !call.has_hooks && !call.patience.cancelled.is_cancelled() {
@@ -281,7 +196,7 @@ fn answer(entry: &Entry, call: &Call, arguments: JsonObject) -> Result<Answered,
         // The hooks show whether the agent has read it.
         notes = notes.into_iter().map(Note::at_once).collect();
     }
-    Ok((said.result(), notes))
+    (said.result(), notes)
 }
 
 impl ServerHandler for Server {
@@ -324,23 +239,23 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(text, None));
         };
         let mut arguments = request.arguments.unwrap_or_default();
+        let named = self.named_in(&mut arguments);
+        let given = arguments::read(&entry.tool, arguments);
         let knows_tasks = context.client_capabilities();
         let knows_tasks = knows_tasks.is_some_and(|client| client.supports_tasks());
         let mut entry = entry.clone();
-        let named = self.named_in(&mut arguments);
         let caller = self.identity(&context, named.as_ref());
         // Where hooks tell, a task would tell the same end once more.
         let as_task = knows_tasks
-            && tasks::is_wanted(&entry.tool.name, &arguments)
+            && tasks::is_wanted(&entry.tool.name, &given)
             && !caller.as_ref().is_ok_and(|caller| caller.has_hooks);
         // The first answer of a task has no room for events.
         entry.tells &= !as_task;
-        let result = self.answer(entry, arguments, context, caller).await?;
+        let result = self.answer(entry, given, context.clone(), caller).await?;
         match tasks::behind(&result).filter(|_| as_task) {
-            Some(task) => {
-                if let Ok(id) = JobId::parse(&task.task_id) {
-                    self.tasks.polled(&id);
-                }
+            Some(id) => {
+                let begin = move |call: &Call| tasks::begin(call, &id);
+                let task = self.look(&context, begin).await?;
                 Ok(CallToolResponse::Task(CreateTaskResult::new(task)))
             }
             None => Ok(CallToolResponse::from(result)),

@@ -4,6 +4,7 @@
 //! the job's id. The job directory makes the task durable: any later server of the session knows it. A
 //! job that fails is a task that has completed, with a result that reports the failure.
 
+use crate::arguments::Given;
 use crate::call::Call;
 use crate::delivery::Note;
 use crate::reply::Refused;
@@ -14,8 +15,7 @@ use outlive::verbs::show;
 use outlive::verbs::stop::{self, Stop};
 use outlive::{Job, JobId, Timestamp, words};
 use rmcp::model::{
-    CallToolResult, DetailedTask, ErrorData, GetTaskResult, JsonObject, Task, TaskPayload,
-    TaskStatus,
+    CallToolResult, DetailedTask, ErrorData, GetTaskResult, Task, TaskPayload, TaskStatus,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
@@ -55,24 +55,38 @@ impl PolledTasks {
 }
 
 /// Whether a call becomes a task if its job takes too long: only a call that wants to wait for the job.
-pub fn is_wanted(tool: &str, arguments: &JsonObject) -> bool {
-    let stays = arguments.get("wait_seconds").and_then(Value::as_f64);
+pub fn is_wanted(tool: &str, given: &Result<Given, Refused>) -> bool {
+    let stays = given
+        .as_ref()
+        .ok()
+        .and_then(|given| given.arguments.get("wait_seconds"));
+    let stays = stays.and_then(Value::as_f64);
     tool == "run" && stays.is_some_and(|seconds| seconds > 0.0)
 }
 
-/// The task that continues after an answer of `run`; `None` if the job has ended.
-pub fn behind(result: &CallToolResult) -> Option<Task> {
+/// The job that continues after an answer of `run`; `None` if it has ended.
+pub fn behind(result: &CallToolResult) -> Option<JobId> {
     let job = result.structured_content.as_ref()?.get("job")?;
     let text = |key: &str| job.get(key).and_then(Value::as_str);
     if text("state")? == "ended" {
         return None;
     }
-    let since = text("started_at").unwrap_or_default();
-    Some(
-        Task::new(text("id")?, TaskStatus::Working, since, since)
-            .with_status_message("it runs")
-            .with_poll_interval_ms(POLL_MS),
-    )
+    JobId::parse(text("id")?).ok()
+}
+
+/// The task of a job that continues. Its client polls it from now on.
+pub fn begin(call: &Call, id: &JobId) -> Result<Task, Refused> {
+    call.tasks.polled(id);
+    Ok(task(&show::show(&call.outlive, id)?))
+}
+
+fn task(job: &Job) -> Task {
+    let written = |at: Option<Timestamp>| at.map(|at| at.to_string());
+    let created = written(job.started_at).unwrap_or_default();
+    let updated = written(job.ended_at).unwrap_or_else(|| created.clone());
+    Task::new(job.id.as_str(), TaskStatus::Working, created, updated)
+        .with_status_message(words::outcome(job))
+        .with_poll_interval_ms(POLL_MS)
 }
 
 /// The state of a task, and the answer if the task has ended.
@@ -82,12 +96,7 @@ pub fn get(
 ) -> Result<(DetailedTask, Option<crate::reply::ToolAnswer>), Refused> {
     let id = call.find(id)?;
     let job = show::show(&call.outlive, &id)?;
-    let written = |at: Option<Timestamp>| at.map(|at| at.to_string());
-    let created = written(job.started_at).unwrap_or_default();
-    let updated = written(job.ended_at).unwrap_or_else(|| created.clone());
-    let task = Task::new(id.as_str(), TaskStatus::Working, created, updated)
-        .with_status_message(words::outcome(&job))
-        .with_poll_interval_ms(POLL_MS);
+    let task = task(&job);
     // Until it is recorded that this answer told the end, no other reply may tell it.
     call.tasks.polled(&id);
     if !job.has_ended() {

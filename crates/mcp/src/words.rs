@@ -1,33 +1,87 @@
-//! Jobs as text.
+//! Jobs as text. It says what the structured content says, because a client shows its model only one of them.
 
 use crate::answer::Glance;
-use outlive::Job;
-use outlive::words::{self, cut, one_line};
+use crate::call::Call;
+use outlive::{Job, Notify, quote, words};
 
-/// One line about a job's state or outcome, and its command. Contains no secrets.
+/// One line about a job's state or outcome, and its command. What the job chose is quoted.
 pub fn line(job: &Job) -> String {
-    let name = job
-        .name
-        .as_ref()
-        .map_or_else(String::new, |name| format!(" \"{name}\""));
-    format!("{}{name} {}: {}", job.id, state(job), command(job))
+    let name = job.name.as_ref().map_or_else(String::new, |name| {
+        format!(" {}", quote::string(name.as_str(), quote::MAX_WORD))
+    });
+    let session = job.session.as_ref().map_or_else(String::new, |session| {
+        format!(" (session {})", words::name(session))
+    });
+    // The answer has cut it already.
+    let command = quote::string(&job.command, usize::MAX);
+    format!("{}{name}{session} {}: {command}", job.id, state(job))
 }
 
 /// The state of a job in a few words.
 pub fn state(job: &Job) -> String {
-    format!("{}{}", words::state(job), words::readiness(job))
-}
-
-/// The command on one line, shortened in the middle if it is long.
-fn command(job: &Job) -> String {
-    const MAX_COMMAND: usize = 160;
-    cut(&one_line(&job.command), MAX_COMMAND)
+    let missing = match (&job.output, job.has_ended()) {
+        (output, true) if !output.complete => ", its last output may be missing",
+        _ => "",
+    };
+    format!(
+        "{}{}{}{missing}",
+        words::state(job),
+        words::readiness(job),
+        words::dropped(&job.output)
+    )
 }
 
 /// A job with the end of its output.
-pub fn glance(job: &Job, glance: &Glance) -> String {
-    match glance.preview.trim_end() {
-        "" => line(job),
-        preview => format!("{}\n{preview}", line(job)),
+pub fn glance(glance: &Glance) -> String {
+    with_output(line(&glance.job), glance)
+}
+
+/// The same with where it runs and since when.
+pub fn glance_in_detail(glance: &Glance) -> String {
+    let text = format!("{}\n{}", line(&glance.job), details(&glance.job));
+    with_output(text, glance)
+}
+
+fn with_output(mut text: String, glance: &Glance) -> String {
+    if !glance.preview.trim_end().is_empty() {
+        text.push('\n');
+        text.push_str(&quote::block(glance.preview.trim_end()));
+    }
+    if let Some(cursor) = &glance.cursor {
+        text.push_str(&format!("\n[next cursor {cursor}]"));
+    }
+    text
+}
+
+/// Where a job runs, since when, and with which first process.
+fn details(job: &Job) -> String {
+    let mut text = format!("In {}", quote::word(&job.cwd, quote::MAX_PATH));
+    if let Some(at) = job.started_at {
+        text.push_str(&format!(", started at {at}"));
+    }
+    if let Some(at) = job.ended_at {
+        text.push_str(&format!(", ended at {at}"));
+    }
+    if let Some(pid) = job.pid {
+        text.push_str(&format!(", pid {pid}"));
+    }
+    if job.pty {
+        text.push_str(", with a terminal");
+    }
+    text
+}
+
+/// How the caller learns of the end of a job.
+pub fn telling(call: &Call, notify: Notify) -> &'static str {
+    match (notify, call.is_made) {
+        (Notify::Never, _) => {
+            "you will not be told when it ends, as you asked; `wait` waits for it"
+        }
+        // Nothing reaches this conversation but the replies of this server.
+        (_, true) => {
+            "nothing wakes you when it ends: learn of it with `wait`, or later with `inbox`. Do not poll"
+        }
+        (Notify::End, false) => "you will be told when it ends, do not poll",
+        (Notify::Failure, false) => "you will be told if it fails, do not poll",
     }
 }

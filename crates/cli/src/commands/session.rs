@@ -4,10 +4,10 @@ use crate::context::{Context, label};
 use crate::exit::{Exit, Failure};
 use clap::Subcommand;
 use outlive::api::reply::SessionEndReply;
-use outlive::count;
 use outlive::inbox::Inbox;
 use outlive::verbs::session::{self, EndSession, Ended, Running, Waiting};
 use outlive::verbs::stop::Stop;
+use outlive::{count, words};
 
 /// Close a session
 #[derive(Debug, clap::Args)]
@@ -45,7 +45,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         waiting: if drop { Waiting::Drop } else { Waiting::Keep },
         running: match stop {
             true => Running::Stop(Stop {
-                detail: Some(format!("the end of session {key}")),
+                detail: Some(format!("the end of session {}", words::name(&key))),
                 ..Stop::default()
             }),
             false => Running::Leave,

@@ -5,15 +5,17 @@ use crate::exit::{Exit, Failure};
 use outlive::api::setup::{AgentStatus, FileAction, FileChange, SetupList, SetupPlan};
 use outlive_kit::agent::Agent;
 use outlive_kit::setup::{Refused, diff};
-use outlive_kit::verbs::setup::{self, Action, AgentSetup, Change, Places, Plan, Scope};
+use outlive_kit::verbs::setup::{self, Action, AgentSetup, Change, Places, Plan, Request, Scope};
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
 /// Plug Outlive into an agent: add its MCP entry, its hooks and short instructions
 ///
-/// Without an agent, lists the agents that are found here and what setup would change. Setup asks before it
-/// changes a file that it has not written to before, and keeps a copy beside it (`.outlive-backup`).
-/// `--undo` restores that file.
+/// Without an agent, lists the agents that are found here and what setup would change. Setup changes all files or
+/// none, and writes down what they contained. `--undo` restores that. Setup asks before it changes a file that it
+/// has not written to before, before it replaces an entry named `outlive` that it did not write, and before it lets
+/// an agent call Outlive's tools without asking.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The agents: claude-code, codex, gemini, opencode, cursor
@@ -28,13 +30,23 @@ pub struct Args {
     /// Print what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask before changing your files
+    /// Do not ask before changing your files; does not imply --approve or --replace
     #[arg(long, short)]
     yes: bool,
+    /// Let the agent call Outlive's tools without asking you; jobs run as you, outside the agent's sandbox
+    #[arg(long, conflicts_with_all = ["no_approve", "undo"])]
+    approve: bool,
+    /// Let the agent ask you, and take back --approve
+    #[arg(long, conflicts_with = "undo")]
+    no_approve: bool,
+    /// Replace entries named `outlive` that setup did not write; --undo restores them
+    #[arg(long, conflicts_with = "undo")]
+    replace: bool,
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
-    let places = Places::of_user().map_err(outlive_kit::Error::from)?;
+    let home = context.outlive.home().root().to_owned();
+    let places = Places::of_user(home).map_err(outlive_kit::Error::from)?;
     let scope = match &args.project {
         Some(root) => Scope::Project(std::path::absolute(root)?),
         None => Scope::User,
@@ -49,13 +61,23 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         (true, Action::Undo) => Agent::all(),
         (false, _) => args.agents.clone(),
     };
-    let plan = setup::plan(&places, &agents, &scope, action)?;
+    let mut request = Request {
+        agents: &agents,
+        scope: &scope,
+        action,
+        answers: args.answers(&agents),
+    };
+    let mut plan = setup::plan(&places, &request)?;
     if args.dry_run {
         return show(context, &plan);
     }
-    if !args.yes && !agreed(&plan)? {
+    if !args.agreed(&plan)? {
         context.say("nothing was changed");
         return Ok(Exit::Success);
+    }
+    if !plan.offers.is_empty() && args.may_ask() {
+        request.answers.extend(ask_offers(&plan)?);
+        plan = setup::plan(&places, &request)?;
     }
     for change in &plan.changes {
         if let Some(real) = &change.elsewhere {
@@ -65,12 +87,62 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
             ));
         }
     }
-    setup::apply(&plan)?;
+    setup::apply(&places, &plan)?;
     report(context, &plan)
 }
 
+fn is_terminal() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Prints the question and reads the answer of a person.
+fn ask(question: &str) -> Result<bool, Failure> {
+    let mut err = io::stderr().lock();
+    write!(err, "{question} [y/N] ")?;
+    err.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+impl Args {
+    /// The answers that the options give.
+    fn answers(&self, agents: &[Agent]) -> BTreeMap<Agent, bool> {
+        let has_answer = self.approve || self.no_approve;
+        let answered = agents.iter().filter(|_| has_answer);
+        answered.map(|agent| (*agent, self.approve)).collect()
+    }
+
+    fn may_ask(&self) -> bool {
+        is_terminal() && !self.yes
+    }
+
+    /// Asks what has to be asked before anything is written.
+    fn agreed(&self, plan: &Plan) -> Result<bool, Failure> {
+        Ok((self.replace || may_replace(plan)?) && (self.yes || may_change(plan)?))
+    }
+}
+
+/// Asks whether entries that Outlive did not write may be replaced.
+fn may_replace(plan: &Plan) -> Result<bool, Failure> {
+    let replaced = plan.changes.iter().flat_map(|change| &change.replaces);
+    let replaced: Vec<String> = replaced.cloned().collect();
+    if replaced.is_empty() {
+        return Ok(true);
+    }
+    if !is_terminal() {
+        return Err(outlive_kit::Error::from(Refused::Foreign(replaced)).into());
+    }
+    let mut err = io::stderr().lock();
+    writeln!(err, "Setup did not write these. --undo would restore them:")?;
+    for what in replaced {
+        writeln!(err, "  {what}")?;
+    }
+    ask("Replace them?")
+}
+
 /// Asks whether files that Outlive did not write may be changed.
-fn agreed(plan: &Plan) -> Result<bool, Failure> {
+fn may_change(plan: &Plan) -> Result<bool, Failure> {
     let foreign: Vec<&Change> = plan
         .changes
         .iter()
@@ -79,23 +151,32 @@ fn agreed(plan: &Plan) -> Result<bool, Failure> {
     if foreign.is_empty() {
         return Ok(true);
     }
-    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+    if !is_terminal() {
         let paths = foreign.iter().map(|change| change.path.clone()).collect();
         return Err(outlive_kit::Error::from(Refused::NeedsYes(paths)).into());
     }
     let mut err = io::stderr().lock();
     writeln!(
         err,
-        "These files are yours. Setup adds to them and keeps a copy of each beside it:"
+        "These files are yours. Setup adds to them, and --undo restores them:"
     )?;
     for change in foreign {
         writeln!(err, "  {}{}", change.path.display(), link(change))?;
     }
-    write!(err, "Change them? [y/N] ")?;
-    err.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    ask("Change them?")
+}
+
+/// Asks for each agent whether it may call our tools without asking.
+fn ask_offers(plan: &Plan) -> Result<BTreeMap<Agent, bool>, Failure> {
+    let mut answers = BTreeMap::new();
+    for (agent, offer) in &plan.offers {
+        let question = format!(
+            "{}. If you allow it, {}.\nAllow {agent} to call Outlive's tools without asking?",
+            offer.without, offer.with
+        );
+        answers.insert(*agent, ask(&question)?);
+    }
+    Ok(answers)
 }
 
 fn link(change: &Change) -> String {
@@ -122,10 +203,11 @@ fn setup_plan(plan: &Plan) -> SetupPlan {
             .map(|path| path.display().to_string()),
         action: action(change),
         asks: change.is_foreign,
+        replaces: change.replaces.clone(),
     });
     SetupPlan {
         changes: changes.collect(),
-        notes: plan.notes.iter().map(ToString::to_string).collect(),
+        notes: notes(plan),
     }
 }
 
@@ -148,8 +230,26 @@ fn report(context: &Context, plan: &Plan) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
+/// What a person should know, with what setup has not allowed because nobody said so.
+fn notes(plan: &Plan) -> Vec<String> {
+    let offers = plan.offers.iter().map(|(agent, offer)| {
+        format!(
+            "{agent} was not allowed to call Outlive's tools without asking: {}. `outlive setup {agent} --approve` \
+             allows it: then {}",
+            offer.without, offer.with
+        )
+    });
+    let replaces = plan.changes.iter().flat_map(|change| &change.replaces);
+    let replaces =
+        replaces.map(|what| format!("setup did not write this, and replaces it: {what}"));
+    replaces
+        .chain(plan.notes.iter().cloned())
+        .chain(offers)
+        .collect()
+}
+
 fn say_notes(context: &Context, plan: &Plan) {
-    for note in &plan.notes {
+    for note in notes(plan) {
         context.say(&format!("outlive: note: {note}"));
     }
 }

@@ -7,7 +7,7 @@ use crate::hints;
 use crate::render;
 use outlive::api::reply::{StopFailure, StopReply};
 use outlive::verbs::stop::{self, Stopped, StoppedPart, Stops};
-use outlive::{Error, JobId};
+use outlive::{Error, JobId, words};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -94,7 +94,7 @@ fn print(context: &Context, stopped: &[Stopped], failed: &[(JobId, Error)]) -> R
 /// Who asked for the stop, for the job's record.
 fn who(context: &Context) -> Result<String, Failure> {
     Ok(match context.session(None)? {
-        Some(session) => format!("session {session}"),
+        Some(session) => format!("session {}", words::name(&session)),
         None => format!("outlive stop, pid {}", std::process::id()),
     })
 }

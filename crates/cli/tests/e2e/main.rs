@@ -32,6 +32,7 @@ mod locks;
 mod mcp;
 mod naming;
 mod pair;
+mod posing;
 mod pruning;
 mod redaction;
 mod refused;

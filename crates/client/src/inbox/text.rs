@@ -1,4 +1,5 @@
-//! The text of an event for an agent: complete by itself and without secrets.
+//! The text of an event for an agent: complete by itself, without secrets, and with what the job chose quoted
+//! (`outlive_core::quote`), so that no job can pose as us.
 
 mod delegation;
 
@@ -12,6 +13,7 @@ use delegation::delegation;
 use outlive_api::event_data;
 use outlive_core::event::Matched;
 use outlive_core::outcome::End;
+use outlive_core::quote::{self, MAX_WORD};
 use outlive_core::units::show_size;
 use outlive_core::words::{self, duration};
 use outlive_core::{Event, Millis, Spec, State};
@@ -40,7 +42,7 @@ pub fn end(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> (Value, 
     let text = ended(outlive, spec, state, end);
     (
         redacted(json!(words::end_data(spec, end))),
-        redact(&words::visible(&text)).into_owned(),
+        redact(&quote::visible(&text)).into_owned(),
     )
 }
 
@@ -140,20 +142,26 @@ pub fn text(outlive: &Outlive, source: &Source, item: &Item<'_>) -> String {
         }
         (ItemContent::Event(_), Origin::Post(_)) => String::new(),
     };
-    redact(&words::visible(&text)).into_owned()
+    redact(&quote::visible(&text)).into_owned()
 }
 
-/// The command, in a line of its own. A long one, such as a script in a here-document, is cut. Secrets are
-/// removed first, because half of a secret may not be recognised.
-fn command_line(spec: &Spec) -> String {
+/// Text of the job, quoted on lines of its own. Secrets are removed first: quoted, one may not be recognised.
+fn quoted(text: &str) -> String {
+    quote::block(&redact(text))
+}
+
+/// The command, quoted. A long one, such as a script in a here-document, is cut. Secrets are removed first,
+/// because half of a secret may not be recognised.
+fn command_lines(spec: &Spec) -> String {
     const MAX_COMMAND: usize = 500;
-    format!("Command: {}", cut(&redact(&spec.command), MAX_COMMAND))
+    let shown = cut(redact(&spec.command).trim_end(), MAX_COMMAND);
+    format!("Command:\n{}", quote::block(&shown))
 }
 
 fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> String {
     let (id, reader) = (&spec.id, outlive.reader());
     let job = words::title(spec);
-    let command = command_line(spec);
+    let command = command_lines(spec);
     match event {
         Event::Ended(end) => ended(outlive, spec, state, end),
         Event::LingeringEnded(ended) => {
@@ -208,21 +216,20 @@ fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> S
 }
 
 fn matched(told: &Matched) -> String {
+    let line = quoted(told.last.text.trim_end());
     match told.count {
-        0 | 1 => format!("printed a line that was watched for:\n{}", told.last.text),
-        count => format!(
-            "printed {count} lines that were watched for, the last of them:\n{}",
-            told.last.text
-        ),
+        0 | 1 => format!("printed a line that was watched for:\n{line}"),
+        count => format!("printed {count} lines that were watched for, the last of them:\n{line}"),
     }
 }
 
 fn ended(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> String {
     let mut text = words::end_sentence(spec, end, outlive.reader());
     if let (Some(sign), None) = (&spec.ready, state.signs.ready) {
+        let sign = quote::word(&redact(&sign.to_string()), MAX_WORD);
         text.push_str(&format!(" It was never ready ({sign})."));
     }
-    text.push_str(&format!("\n{}\n", command_line(spec)));
+    text.push_str(&format!("\n{}\n", command_lines(spec)));
     text.push_str(&excerpt(outlive, spec, state));
     if end.output_bytes > 0 {
         text.push_str(&format!("See more: {}", outlive.reader().log(&spec.id)));
@@ -261,7 +268,7 @@ fn excerpt(outlive: &Outlive, spec: &Spec, state: &State) -> String {
         };
     }
     if from == 0 && text.chars().count() <= MAX_EXCERPT_CHARS {
-        return format!("Output:\n{text}\n");
+        return format!("Output:\n{}\n", quote::block(&text));
     }
     let head = match from {
         0 => first_lines(&text, HEAD_CHARS).to_owned(),
@@ -273,9 +280,13 @@ fn excerpt(outlive: &Outlive, spec: &Spec, state: &State) -> String {
     };
     let tail = last_lines(&text, MAX_EXCERPT_CHARS - HEAD_CHARS - SEPARATOR.len());
     let size = show_size(output.size);
+    let tail = quote::block(tail);
     match head.trim().is_empty() {
         true => format!("Last output (of {size}):\n{tail}\n"),
-        false => format!("Output (beginning and end of {size}):\n{head}{SEPARATOR}{tail}\n"),
+        false => {
+            let head = quote::block(&head);
+            format!("Output (beginning and end of {size}):\n{head}{SEPARATOR}{tail}\n")
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::supervise::keeper::Keeper;
 use outlive_core::event::{StopCause, StopRequest};
 use outlive_core::outcome::{EndedBy, Outcome};
 use outlive_core::signal::Signal;
-use outlive_core::{JobDir, layout, words};
+use outlive_core::{JobDir, layout, quote};
 use outlive_sys::lock::{self, Lock, LockResult};
 use outlive_sys::process::own::{self, Bell};
 use outlive_sys::{process, spawn};
@@ -250,7 +250,7 @@ impl Front {
         let id = job.path().file_name().unwrap_or_default().display();
         let ended = match &end {
             Some((Outcome::NotStarted { reason, .. } | Outcome::Lost { reason }, _)) => {
-                Some(words::visible(reason).into_owned())
+                Some(quote::visible(reason).into_owned())
             }
             Some((_, EndedBy::Timeout)) => Some(format!("{id}: timed out")),
             Some((Outcome::Exited { .. } | Outcome::Signaled { .. }, _)) => None,

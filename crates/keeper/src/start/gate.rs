@@ -10,7 +10,7 @@ use crate::start::tools;
 use crate::supervise::ledger::Ledger;
 use outlive_core::event::Event;
 use outlive_core::outcome::{NotStarted, Outcome};
-use outlive_core::{Spec, words};
+use outlive_core::{Spec, quote, words};
 use outlive_sys::child::{ExecFailure, Gate, GateInside, Program, Start, Step};
 use outlive_sys::process;
 use std::ffi::OsStr;
@@ -74,7 +74,7 @@ fn not_started(failure: ExecFailure, spec: &Spec) -> Outcome {
     let program = spec
         .argv
         .first()
-        .map(|name| name.lossy())
+        .map(|name| quote::word(&name.lossy(), quote::MAX_PATH))
         .unwrap_or_default();
     let error = io::Error::from_raw_os_error(failure.errno);
     let found = error.kind() != io::ErrorKind::NotFound;
@@ -87,7 +87,7 @@ fn not_started(failure: ExecFailure, spec: &Spec) -> Outcome {
             NotStarted::NotExecutable,
             format!(
                 "cannot change to the directory {}: {}",
-                spec.cwd.lossy(),
+                quote::word(&spec.cwd.lossy(), quote::MAX_PATH),
                 plain(&error)
             ),
         ),

@@ -1,10 +1,10 @@
 //! Claude Code: an MCP entry, hooks, a hook that wakes the agent when it is idle, and instructions.
 
 use crate::hook::Occasion;
-use crate::profile::{Profile, Site, UserDirectories};
+use crate::profile::{Offer, Profile, Site, UserDirectories};
 use crate::setup::Scope;
 use crate::setup::json::Dialect;
-use crate::setup::piece::Piece;
+use crate::setup::piece::{Part, Piece};
 use outlive::environment;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
@@ -18,6 +18,8 @@ const ATTENDED: &str = "CLAUDE_CODE_SESSION_ATTENDED";
 const ENTRY_POINT: &str = "CLAUDE_CODE_ENTRYPOINT";
 /// How long the hook that wakes the agent waits while the agent is idle: a day.
 const WAIT_SECONDS: u64 = 24 * 60 * 60;
+/// The permission for all tools of our server.
+const PERMISSION: &str = "mcp__outlive";
 /// The names of our tools, whether setup or a plugin has added our server.
 const OUR_TOOLS: &str = "mcp__.*outlive.*__.*";
 
@@ -42,9 +44,13 @@ impl Profile for ClaudeCode {
 
     fn files(&self, site: &Site<'_>) -> Vec<(PathBuf, Piece)> {
         let server = json!({"type": "stdio", "command": site.program, "args": ["mcp"]});
+        let mut parts = site.hook_parts(|occasion| hook(site, occasion));
+        if site.may_call {
+            parts.push(Part::word(&["permissions", "allow"], PERMISSION));
+        }
         let hooks = Piece::Json {
             dialect: Dialect::Strict,
-            parts: site.hook_parts(|occasion| hook(site, occasion)),
+            parts,
         };
         vec![
             (
@@ -54,6 +60,13 @@ impl Profile for ClaudeCode {
             (site.own.join("settings.json"), hooks),
             (site.beside("CLAUDE.md"), site.instructions()),
         ]
+    }
+
+    fn offer(&self) -> Option<Offer> {
+        Some(Offer {
+            without: "Claude Code asks before it calls a tool of Outlive, and `claude -p` refuses the call",
+            with: "Claude Code runs such calls unasked, and the jobs run as you, outside its sandbox",
+        })
     }
 
     fn occasions(&self) -> &'static [(&'static str, Occasion)] {
@@ -68,6 +81,11 @@ impl Profile for ClaudeCode {
 
     fn shells_know_session(&self) -> bool {
         true
+    }
+
+    /// The turn goes on with the context. It shows its model the reason of a "block" twice.
+    fn stop_answer(&self, text: &str) -> Value {
+        self.context_answer(Occasion::Stop, text)
     }
 
     /// Without a person (`claude -p`, the SDK), Claude Code ends after the last turn. It then waits up to 30 s

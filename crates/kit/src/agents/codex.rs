@@ -1,15 +1,40 @@
 //! Codex: an MCP entry in TOML, hooks in Claude Code's form, and instructions.
 
-use crate::profile::{Profile, Site, UserDirectories};
+use crate::profile::{Offer, Profile, Site, UserDirectories};
 use crate::setup::Scope;
 use crate::setup::json::Dialect;
 use crate::setup::piece::Piece;
 use outlive::environment;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Where Codex keeps its configuration, if not at the usual place.
 const CONFIG_DIRECTORY: &str = "CODEX_HOME";
+/// The variables that Codex passes on to our server and so to the jobs. It drops all others but a few, such as `HOME`
+/// and `PATH`. None of these holds a secret. The user can add more names to the list.
+const PASSED_ON: [&str; 18] = [
+    // Where the jobs are and whose they are.
+    environment::HOME,
+    environment::SESSION,
+    "XDG_STATE_HOME",
+    environment::CONFIG_HOME,
+    // Without these, a job in a session of systemd cannot survive the logout.
+    "XDG_RUNTIME_DIR",
+    "DBUS_SESSION_BUS_ADDRESS",
+    // Which tools a command finds, and where these keep their files.
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "CONDA_DEFAULT_ENV",
+    "PYENV_VERSION",
+    "PYTHONPATH",
+    "NVM_BIN",
+    "NODE_PATH",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOPATH",
+    "JAVA_HOME",
+    environment::CERTIFICATES,
+];
 
 pub struct Codex;
 
@@ -39,11 +64,18 @@ impl Profile for Codex {
         vec![
             (
                 site.own.join("config.toml"),
-                Piece::TomlServer(site.program.to_owned()),
+                Piece::TomlServer(server(site)),
             ),
             (site.own.join("hooks.json"), hooks),
             (site.beside("AGENTS.md"), site.instructions()),
         ]
+    }
+
+    fn offer(&self) -> Option<Offer> {
+        Some(Offer {
+            without: "Codex asks before each call that starts or stops a job, and `codex exec` refuses it",
+            with: "Codex runs such calls unasked, and the jobs run as you, outside Codex's sandbox",
+        })
     }
 
     fn note(&self, _scope: &Scope) -> Option<&'static str> {
@@ -53,4 +85,14 @@ impl Profile for Codex {
     fn shells_know_session(&self) -> bool {
         true
     }
+}
+
+fn server(site: &Site<'_>) -> Value {
+    let mut server = json!({
+        "command": site.program, "args": ["mcp"], "env_vars": PASSED_ON,
+    });
+    if site.may_call {
+        server["default_tools_approval_mode"] = json!("approve");
+    }
+    server
 }

@@ -47,10 +47,7 @@ impl Profile for Copilot {
             // Claude Code reads this file too, and knows no other fields.
             Scope::Project(_) => json!({"type": "stdio", "command": site.program, "args": ["mcp"]}),
         };
-        let mut parts = vec![Part::Needed {
-            key: "version",
-            value: json!(1),
-        }];
+        let mut parts = vec![Part::needed("version", json!(1))];
         parts.extend(site.hook_parts(|occasion| {
             json!({
                 "type": "command",

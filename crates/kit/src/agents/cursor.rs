@@ -32,10 +32,7 @@ impl Profile for Cursor {
 
     fn files(&self, site: &Site<'_>) -> Vec<(PathBuf, Piece)> {
         let server = json!({"command": site.program, "args": ["mcp"]});
-        let mut parts = vec![Part::Needed {
-            key: "version",
-            value: json!(1),
-        }];
+        let mut parts = vec![Part::needed("version", json!(1))];
         parts.extend(site.hook_parts(|occasion| hook(site, occasion)));
         let hooks = Piece::Json {
             dialect: Dialect::Strict,

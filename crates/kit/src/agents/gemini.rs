@@ -1,7 +1,7 @@
 //! Gemini CLI: an MCP entry and hooks in one file, and instructions.
 
 use crate::hook::Occasion;
-use crate::profile::{HOOK_SECONDS, Profile, Site, UserDirectories, server_part};
+use crate::profile::{HOOK_SECONDS, Offer, Profile, Site, UserDirectories, server_part};
 use crate::setup::json::Dialect;
 use crate::setup::piece::Piece;
 use outlive::environment;
@@ -28,7 +28,10 @@ impl Profile for Gemini {
     }
 
     fn files(&self, site: &Site<'_>) -> Vec<(PathBuf, Piece)> {
-        let server = json!({"command": site.program, "args": ["mcp"]});
+        let mut server = json!({"command": site.program, "args": ["mcp"]});
+        if site.may_call {
+            server["trust"] = json!(true);
+        }
         let mut parts = vec![server_part("mcpServers", server)];
         parts.extend(site.hook_parts(|occasion| hook(site, occasion)));
         let settings = Piece::Json {
@@ -39,6 +42,13 @@ impl Profile for Gemini {
             (site.own.join("settings.json"), settings),
             (site.beside("GEMINI.md"), site.instructions()),
         ]
+    }
+
+    fn offer(&self) -> Option<Offer> {
+        Some(Offer {
+            without: "Gemini CLI asks before each call of a tool of Outlive, and `gemini -p` refuses it",
+            with: "Gemini CLI runs such calls unasked, and the jobs run as you, outside any sandbox of Gemini CLI",
+        })
     }
 
     fn shells_know_session(&self) -> bool {

@@ -61,12 +61,10 @@ mod tests {
     #[test]
     fn each_agent_gets_its_own_format() {
         let json = |text: &str| Answer::Json(format!("{text}\n"));
-        for agent in ["claude-code", "codex"] {
-            assert_eq!(
-                answer(agent, Occasion::Stop),
-                json(r#"{"decision":"block","reason":"a \"b\"\n"}"#)
-            );
-        }
+        assert_eq!(
+            answer("codex", Occasion::Stop),
+            json(r#"{"decision":"block","reason":"a \"b\"\n"}"#)
+        );
         assert_eq!(
             answer("cursor", Occasion::Stop),
             json(r#"{"followup_message":"a \"b\"\n"}"#)

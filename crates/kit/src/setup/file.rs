@@ -3,9 +3,10 @@
 use super::Refused;
 use crate::error::Error;
 use outlive_sys::file as system;
+use outlive_sys::process::own;
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// A larger file is not a configuration.
@@ -15,7 +16,26 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 #[derive(Clone, Debug)]
 pub struct Contents {
     pub text: String,
-    mode: u32,
+    pub mode: u32,
+    /// Why setup must not replace the file, even if the system would let it.
+    pub protection: Option<Protection>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protection {
+    ReadOnly,
+    /// It belongs to the user with this number.
+    OtherOwner(u32),
+}
+
+impl Protection {
+    fn of(metadata: &fs::Metadata) -> Option<Protection> {
+        if metadata.uid() != own::user_id() {
+            return Some(Protection::OtherOwner(metadata.uid()));
+        }
+        let is_writable = metadata.permissions().mode() & 0o200 != 0;
+        (!is_writable).then_some(Protection::ReadOnly)
+    }
 }
 
 /// The file that a path leads to, and whether links lead elsewhere.
@@ -77,50 +97,83 @@ pub fn read(path: &Path) -> Result<Option<Contents>, Error> {
     Ok(Some(Contents {
         text,
         mode: metadata.permissions().mode() & 0o7777,
+        protection: Protection::of(&metadata),
     }))
 }
 
-/// Replaces the file in one step, with the mode of the old one.
-pub fn write(path: &Path, text: &str, like: Option<&Contents>) -> Result<(), Error> {
-    let failed = || Error::io("cannot write", path);
-    let directory = path.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(directory).map_err(Error::io("cannot make the directory", directory))?;
+/// A path beside the file for its new text.
+pub fn staged(path: &Path) -> Result<PathBuf, Error> {
     let token = system::random().map_err(Error::io("cannot read", "/dev/urandom"))?;
-    let new = directory.join(format!(".outlive-{:016x}", u64::from_ne_bytes(token)));
+    let name = format!(".outlive-{:016x}", u64::from_ne_bytes(token));
+    Ok(path.with_file_name(name))
+}
+
+/// Writes a text to the path of [`staged`], with the mode and the group of the file that it will replace.
+pub fn stage(staged: &Path, text: &str, mode: Option<u32>, like: Option<&Path>) -> io::Result<()> {
+    let group = like.and_then(|like| fs::metadata(like).ok());
     let written = OpenOptions::new()
         .write(true)
         .create_new(true)
-        .open(&new)
+        .open(staged)
         .and_then(|mut file| {
-            if let Some(like) = like {
-                file.set_permissions(Permissions::from_mode(like.mode))?;
+            if let Some(group) = group.map(|metadata| metadata.gid()) {
+                // A member of the group may do this, another user may not and keeps the own group.
+                let _ = std::os::unix::fs::fchown(&file, None, Some(group));
+            }
+            if let Some(mode) = mode {
+                file.set_permissions(Permissions::from_mode(mode))?;
             }
             file.write_all(text.as_bytes())?;
             file.sync_all()
-        })
-        .and_then(|()| fs::rename(&new, path));
+        });
     if written.is_err() {
-        let _ = fs::remove_file(&new);
+        let _ = fs::remove_file(staged);
     }
-    written.map_err(failed())
+    written
 }
 
-/// Removes a file, and the directories above it that are empty now.
-pub fn remove(base: &Path, path: &Path) -> Result<(), Error> {
+/// Puts the staged text in the place of the file, in one step.
+pub fn publish(staged: &Path, path: &Path) -> Result<(), Error> {
+    let published = fs::rename(staged, path);
+    if published.is_err() {
+        let _ = fs::remove_file(staged);
+    }
+    published.map_err(Error::io("cannot write", path))
+}
+
+/// Removes a file that may be gone already.
+pub fn remove(path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(Error::io("cannot remove", path)(error));
+            Err(Error::io("cannot remove", path)(error))
         }
-        _ => {}
+        _ => Ok(()),
     }
-    let mut above = path.parent();
-    while let Some(directory) = above.filter(|directory| *directory != base) {
-        if !directory.starts_with(base) || fs::remove_dir(directory).is_err() {
-            break;
+}
+
+/// Removes a directory if it is empty, and not if the path leads through a link.
+pub fn remove_directory(path: &Path) {
+    if fs::canonicalize(path).is_ok_and(|real| real == path) {
+        let _ = fs::remove_dir(path);
+    }
+}
+
+/// The directories above a path that do not exist, the outermost first.
+pub fn missing_directories(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut missing = Vec::new();
+    for directory in path.ancestors().skip(1) {
+        match fs::metadata(directory) {
+            Ok(metadata) if metadata.is_dir() => break,
+            Ok(_) => return Err(Refused::not_a_file(directory, "no directory").into()),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                missing.push(directory.to_owned());
+            }
+            Err(error) => return Err(Error::io("cannot look at", directory)(error)),
         }
-        above = directory.parent();
     }
-    Ok(())
+    missing.reverse();
+    Ok(missing)
 }
 
 /// The path of the backup.

@@ -5,6 +5,7 @@ mod edit;
 
 pub use edit::{push, remove, remove_elements, set};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::ops::Range;
 
@@ -12,7 +13,8 @@ use std::ops::Range;
 const MAX_DEPTH: usize = 128;
 
 /// The syntax that a file may use in addition to JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Dialect {
     Strict,
     /// Comments, and a comma after the last element.

@@ -1,81 +1,218 @@
 //! One thing that setup adds to a file and can remove again.
+//!
+//! The journal of setup holds the pieces that it wrote, so a piece is plain data and says the whole of what was
+//! written. Three questions follow from that: is this in the file, is something else in its place, and what is
+//! the file without it.
+
+mod hooks;
+mod server;
+
+pub use server::{covers, describe, outdated};
 
 use super::json::{self, Bad, Dialect, Kind};
-use super::{block, toml};
+use super::{block, older, toml};
 use crate::agent::Agent;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The initial text of a new JSON file.
 const EMPTY: &str = "{\n}\n";
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Piece {
     Json {
         dialect: Dialect,
         parts: Vec<Part>,
     },
-    /// The MCP entry in a TOML file, with the program that it starts.
-    TomlServer(String),
-    /// The instructions for this agent.
-    Instructions(Agent),
+    /// The MCP entry in a TOML file: its keys and their values.
+    TomlServer(Value),
+    /// The instructions for an agent.
+    Instructions(Instructions),
     /// A file that belongs to Outlive completely.
     Own(String),
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instructions {
+    pub agent: Agent,
+    pub text: String,
+}
+
+impl Instructions {
+    pub fn of(agent: Agent) -> Instructions {
+        Instructions {
+            agent,
+            text: block::instructions().to_owned(),
+        }
+    }
+}
+
 /// Something in a JSON file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Part {
     /// The MCP entry.
-    Server {
-        path: Vec<&'static str>,
-        value: Value,
-    },
+    Server { path: Vec<String>, value: Value },
     /// A hook in the list of an event's hooks.
-    Hook {
-        path: Vec<&'static str>,
-        value: Value,
-    },
+    Hook { path: Vec<String>, value: Value },
+    /// A word in a list of words, such as a list of permissions.
+    Word { path: Vec<String>, word: String },
     /// A member that the file must have, whoever adds it.
-    Needed { key: &'static str, value: Value },
+    Needed { key: String, value: Value },
+}
+
+fn owned(path: &[&str]) -> Vec<String> {
+    path.iter().map(|key| (*key).to_owned()).collect()
 }
 
 impl Part {
+    pub fn server(path: &[&str], value: Value) -> Part {
+        let path = owned(path);
+        Part::Server { path, value }
+    }
+
+    pub fn hook(path: &[&str], value: Value) -> Part {
+        let path = owned(path);
+        Part::Hook { path, value }
+    }
+
+    pub fn word(path: &[&str], word: &str) -> Part {
+        Part::Word {
+            path: owned(path),
+            word: word.to_owned(),
+        }
+    }
+
+    pub fn needed(key: &str, value: Value) -> Part {
+        Part::Needed {
+            key: key.to_owned(),
+            value,
+        }
+    }
+
+    /// The keys that lead to it.
+    fn path(&self) -> Vec<&str> {
+        match self {
+            Part::Server { path, .. } | Part::Hook { path, .. } | Part::Word { path, .. } => {
+                path.iter().map(String::as_str).collect()
+            }
+            Part::Needed { key, .. } => vec![key],
+        }
+    }
+
+    /// Whether both have the same place in the file.
+    fn has_place_of(&self, other: &Part) -> bool {
+        let is_same_word = match (self, other) {
+            (Part::Word { word: one, .. }, Part::Word { word: two, .. }) => one == two,
+            _ => true,
+        };
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+            && self.path() == other.path()
+            && is_same_word
+    }
+
     fn is_needed(&self, key: &str, value: &Value) -> bool {
         matches!(self, Part::Needed { key: own, value: one } if *own == key && one == value)
     }
 }
 
+/// What is left of a text without a piece.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// `None` if the file goes with the piece.
+    pub text: Option<String>,
+    /// What was changed since and therefore stays.
+    pub stays: Vec<String>,
+}
+
 impl Piece {
-    pub fn put(&self, text: &str) -> Result<String, Bad> {
+    /// The text with this piece. `old` is what setup wrote there before. What else stands in its place is replaced,
+    /// so ask [`Piece::foreign`] first.
+    pub fn put(&self, text: &str, old: Option<&Piece>) -> Result<String, Bad> {
         match self {
             Piece::Json { dialect, parts } => {
                 let start = if text.trim().is_empty() { EMPTY } else { text };
-                parts.iter().try_fold(start.to_owned(), |text, part| {
-                    put_part(&text, *dialect, part)
+                let gone = parts_of(old)
+                    .iter()
+                    .filter(|old| !parts.iter().any(|part| part.has_place_of(old)));
+                let text = gone.rev().try_fold(start.to_owned(), |text, old| {
+                    Ok(take_part(&text, *dialect, old, None)?.0)
+                })?;
+                parts.iter().try_fold(text, |text, part| {
+                    put_part(&text, *dialect, part, part_in_place(old, part))
                 })
             }
-            Piece::TomlServer(program) => toml::put(text, program),
-            Piece::Instructions(agent) => Ok(block::put(text, *agent)),
+            Piece::TomlServer(value) => toml::put(text, value, toml_of(old)),
+            Piece::Instructions(own) => Ok(block::put(text, own)),
             Piece::Own(own) => Ok(own.clone()),
         }
     }
 
-    /// The text without this piece. `original` is the text before it was added, if there was a file.
-    pub fn take(&self, text: &str, original: Option<&str>) -> Result<Option<String>, Bad> {
-        if self.put(original.unwrap_or_default()).as_deref() == Ok(text) {
-            return Ok(original.map(str::to_owned));
-        }
-        let left = match self {
+    /// What stands in the place of this piece and was not written by setup.
+    pub fn foreign(&self, text: &str, old: Option<&Piece>) -> Result<Vec<String>, Bad> {
+        match self {
+            Piece::Json { .. } if text.trim().is_empty() => Ok(Vec::new()),
             Piece::Json { dialect, parts } => {
-                parts.iter().rev().try_fold(text.to_owned(), |text, part| {
-                    take_part(&text, *dialect, part, original)
+                let root = json::parse(text, *dialect)?;
+                let foreign = parts.iter().filter_map(|part| {
+                    let old = part_in_place(old, part);
+                    match part {
+                        Part::Server { value, .. } => {
+                            server::foreign(&root, &part.path(), value, value_of(old))
+                        }
+                        Part::Hook { value, .. } => {
+                            hooks::foreign(&root, &part.path(), value, value_of(old))
+                        }
+                        Part::Word { .. } | Part::Needed { .. } => None,
+                    }
+                });
+                Ok(foreign.collect())
+            }
+            Piece::TomlServer(value) => toml::foreign(text, value, toml_of(old)),
+            Piece::Instructions(own) => {
+                let old = match old {
+                    Some(Piece::Instructions(old)) => Some(old.text.as_str()),
+                    _ => None,
+                };
+                Ok(block::foreign(text, own, old))
+            }
+            Piece::Own(own) => {
+                let is_known = text == own
+                    || matches!(old, Some(Piece::Own(old)) if old == text)
+                    || text.trim().is_empty();
+                Ok(match is_known {
+                    true => Vec::new(),
+                    false => vec!["a file of the same name".to_owned()],
+                })
+            }
+        }
+    }
+
+    /// The text without this piece. `original` is the text before setup first wrote to the file, if there was one.
+    /// Another agent may have written the same into the same place: `others` have written that too.
+    pub fn take(&self, text: &str, original: Option<&str>, others: &[&Piece]) -> Result<Left, Bad> {
+        let (left, stays) = match self {
+            Piece::Json { dialect, parts } => {
+                let is_shared = |part: &Part| {
+                    let mut others = others.iter().flat_map(|other| parts_of(Some(*other)));
+                    others.any(|other| other.has_place_of(part))
+                };
+                let mut own = parts.iter().rev().filter(|part| !is_shared(part));
+                let start = (text.to_owned(), Vec::new());
+                own.try_fold(start, |(text, mut stays), part| {
+                    let (text, stayed) = take_part(&text, *dialect, part, original)?;
+                    stays.extend(stayed);
+                    Ok((text, stays))
                 })?
             }
-            Piece::TomlServer(_) => toml::take(text)?,
-            Piece::Instructions(agent) => block::take(text, *agent),
-            Piece::Own(_) => original.unwrap_or_default().to_owned(),
+            Piece::TomlServer(value) => toml::take(text, value, original)?,
+            Piece::Instructions(own) => block::take(text, own),
+            Piece::Own(own) if own == text => (original.unwrap_or_default().to_owned(), Vec::new()),
+            Piece::Own(_) => (text.to_owned(), vec!["the file".to_owned()]),
         };
         let is_empty = match self {
+            Piece::Json { .. } if left.trim().is_empty() => true,
             Piece::Json { dialect, parts } => {
                 let left = json::parse(&left, *dialect)?.value();
                 let needed = |(key, value): (&String, &Value)| {
@@ -85,96 +222,138 @@ impl Piece {
             }
             Piece::TomlServer(_) | Piece::Instructions(_) | Piece::Own(_) => left.trim().is_empty(),
         };
-        Ok((original.is_some() || !is_empty).then_some(left))
-    }
-
-    /// Whether the text contains anything of ours.
-    pub fn is_in(&self, text: &str) -> Result<bool, Bad> {
-        match self {
-            Piece::Json { dialect, parts } if !text.trim().is_empty() => {
-                let root = json::parse(text, *dialect)?;
-                Ok(parts.iter().any(|part| match part {
-                    Part::Server { path, .. } => root.find(path).is_some(),
-                    Part::Hook { path, .. } => root.find(path).is_some_and(|list| {
-                        list.elements()
-                            .iter()
-                            .any(|node| is_ours(&node.value()) != Ours::No)
-                    }),
-                    Part::Needed { .. } => false,
-                }))
-            }
-            Piece::Json { .. } => Ok(false),
-            Piece::TomlServer(_) => toml::has(text),
-            Piece::Instructions(_) => Ok(block::has(text)),
-            Piece::Own(own) => Ok(text.lines().next() == own.lines().next()),
-        }
-    }
-}
-
-fn put_part(text: &str, dialect: Dialect, part: &Part) -> Result<String, Bad> {
-    match part {
-        Part::Server { path, value } => put_server(text, dialect, path, value),
-        Part::Needed { key, value } => match json::parse(text, dialect)?.find(&[*key]) {
-            Some(_) => Ok(text.to_owned()),
-            None => json::set(text, dialect, &[*key], value),
-        },
-        Part::Hook { path, value } => {
-            let root = json::parse(text, dialect)?;
-            let elements = root.find(path).map_or(&[][..], |list| list.elements());
-            let found = elements
-                .iter()
-                .map(|node| node.value())
-                .enumerate()
-                .find(|(_, value)| is_ours(value) != Ours::No);
-            match found {
-                None => json::push(text, dialect, path, value),
-                // The entry of an earlier release.
-                Some((index, old)) if is_ours(&old) == Ours::Whole && old != *value => {
-                    let index = index.to_string();
-                    let path = [path, &[index.as_str()][..]].concat();
-                    json::set(text, dialect, &path, value)
-                }
-                Some(_) => Ok(text.to_owned()),
-            }
-        }
-    }
-}
-
-/// If there is an entry already, the user's other settings in it stay.
-fn put_server(text: &str, dialect: Dialect, path: &[&str], value: &Value) -> Result<String, Bad> {
-    let root = json::parse(text, dialect)?;
-    let is_there = root
-        .find(path)
-        .is_some_and(|node| matches!(node.kind, Kind::Object(_)));
-    if !is_there {
-        return json::set(text, dialect, path, value);
-    }
-    ["command", "args"]
-        .iter()
-        .try_fold(text.to_owned(), |text, key| match value.get(*key) {
-            Some(value) => json::set(&text, dialect, &[path, &[*key][..]].concat(), value),
-            None => Ok(text),
+        Ok(Left {
+            text: (original.is_some() || !is_empty).then_some(left),
+            stays,
         })
+    }
+
+    /// Whether the text contains all of this piece, unchanged.
+    pub fn is_in(&self, text: &str) -> Result<bool, Bad> {
+        let mut held = self.held(text)?;
+        Ok(held.iter().all(|part| *part) && held.pop().is_some())
+    }
+
+    /// Whether the text contains something of this piece, unchanged.
+    pub fn is_partly_in(&self, text: &str) -> Result<bool, Bad> {
+        Ok(self.held(text)?.contains(&true))
+    }
+
+    /// For each part of the piece, whether the text contains it.
+    fn held(&self, text: &str) -> Result<Vec<bool>, Bad> {
+        let one = |is_in| Ok(vec![is_in]);
+        match self {
+            Piece::Json { .. } if text.trim().is_empty() => one(false),
+            Piece::Json { dialect, parts } => {
+                let root = json::parse(text, *dialect)?;
+                let known = parts
+                    .iter()
+                    .filter(|part| !matches!(part, Part::Needed { .. }));
+                let is_in = |part: &Part| {
+                    let found = root.find(&part.path());
+                    match part {
+                        Part::Server { value, .. } => {
+                            found.is_some_and(|node| covers(&node.value(), value))
+                        }
+                        Part::Hook { value, .. } => found.is_some_and(|list| {
+                            list.elements().iter().any(|node| node.value() == *value)
+                        }),
+                        Part::Word { word, .. } => found.is_some_and(|list| has_word(list, word)),
+                        Part::Needed { .. } => true,
+                    }
+                };
+                Ok(known.map(is_in).collect())
+            }
+            Piece::TomlServer(value) => one(toml::has(text, value)?),
+            Piece::Instructions(own) => one(block::has(text, own)),
+            Piece::Own(own) => one(text == own),
+        }
+    }
 }
 
+fn parts_of(piece: Option<&Piece>) -> &[Part] {
+    match piece {
+        Some(Piece::Json { parts, .. }) => parts,
+        _ => &[],
+    }
+}
+
+fn part_in_place<'p>(piece: Option<&'p Piece>, part: &Part) -> Option<&'p Part> {
+    parts_of(piece).iter().find(|old| old.has_place_of(part))
+}
+
+fn toml_of(piece: Option<&Piece>) -> Option<&Value> {
+    match piece {
+        Some(Piece::TomlServer(value)) => Some(value),
+        _ => None,
+    }
+}
+
+fn value_of(part: Option<&Part>) -> Option<&Value> {
+    match part? {
+        Part::Server { value, .. } | Part::Hook { value, .. } | Part::Needed { value, .. } => {
+            Some(value)
+        }
+        Part::Word { .. } => None,
+    }
+}
+
+fn has_word(list: &json::Node, word: &str) -> bool {
+    list.elements().iter().any(|node| node.value() == *word)
+}
+
+fn put_part(text: &str, dialect: Dialect, part: &Part, old: Option<&Part>) -> Result<String, Bad> {
+    let path = part.path();
+    let root = json::parse(text, dialect)?;
+    match part {
+        Part::Server { value, .. } => server::put(text, dialect, &path, value, value_of(old)),
+        Part::Hook { value, .. } => hooks::put(text, dialect, &path, value, value_of(old)),
+        Part::Word { word, .. } => match root.find(&path) {
+            Some(list) if has_word(list, word) => Ok(text.to_owned()),
+            _ => json::push(text, dialect, &path, &Value::from(word.as_str())),
+        },
+        Part::Needed { value, .. } => match root.find(&path) {
+            Some(_) => Ok(text.to_owned()),
+            None => json::set(text, dialect, &path, value),
+        },
+    }
+}
+
+/// The text without the part, and what stays because it was changed.
 fn take_part(
     text: &str,
     dialect: Dialect,
     part: &Part,
     original: Option<&str>,
-) -> Result<String, Bad> {
-    let (path, left) = match part {
-        Part::Server { path, .. } => {
-            let (_, outer) = path.split_last().unwrap_or((&"", &[]));
-            (outer, json::remove(text, dialect, path)?)
+) -> Result<(String, Option<String>), Bad> {
+    if text.trim().is_empty() {
+        return Ok((text.to_owned(), None));
+    }
+    let path = part.path();
+    let original = original
+        .filter(|text| !text.trim().is_empty())
+        .and_then(|text| json::parse(text, dialect).ok());
+    let before = original.as_ref().and_then(|root| root.find(&path));
+    let (depth, (left, stays)) = match part {
+        Part::Server { value, .. } => (
+            path.len().saturating_sub(1),
+            server::take(text, dialect, &path, value, before)?,
+        ),
+        Part::Hook { value, .. } => (
+            path.len(),
+            hooks::take(text, dialect, &path, value, before)?,
+        ),
+        Part::Word { word, .. } => {
+            let was_there = before.is_some_and(|list| has_word(list, word));
+            let is_ours = |value: &Value| !was_there && *value == **word;
+            let left = json::remove_elements(text, dialect, &path, is_ours)?;
+            (path.len(), (left, None))
         }
-        Part::Hook { path, .. } => (&path[..], take_hook(text, dialect, path)?),
         // Other tools may need it too.
-        Part::Needed { .. } => return Ok(text.to_owned()),
+        Part::Needed { .. } => return Ok((text.to_owned(), None)),
     };
     // Objects and arrays that were made for the piece go with it, from the inside out.
-    let original = original.and_then(|text| json::parse(text, dialect).ok());
-    (1..=path.len()).rev().try_fold(left, |text, depth| {
+    let left = (1..=depth).rev().try_fold(left, |text, depth| {
         let path = &path[..depth];
         let was_there = original
             .as_ref()
@@ -189,48 +368,14 @@ fn take_part(
             true => json::remove(&text, dialect, path),
             false => Ok(text),
         }
-    })
+    })?;
+    Ok((left, stays))
 }
 
-fn take_hook(text: &str, dialect: Dialect, path: &[&str]) -> Result<String, Bad> {
-    let mut text =
-        json::remove_elements(text, dialect, path, |value| is_ours(value) == Ours::Whole)?;
-    let count = json::parse(&text, dialect)?
-        .find(path)
-        .map_or(0, |list| list.elements().len());
-    // If the user has added a hook beside ours, that one stays.
-    for index in 0..count {
-        let index = index.to_string();
-        let path = [path, &[index.as_str(), "hooks"][..]].concat();
-        text = json::remove_elements(&text, dialect, &path, |hook| is_ours(hook) == Ours::Whole)?;
-    }
-    Ok(text)
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ours {
-    No,
-    /// Together with a hook that is not ours.
-    Part,
-    Whole,
-}
-
-/// Whether a hook, or each hook of a group, calls `outlive hook`.
-fn is_ours(value: &Value) -> Ours {
-    let one = |value: &Value| value["command"].as_str().is_some_and(calls_us);
-    match value["hooks"].as_array() {
-        Some(hooks) if !hooks.is_empty() && hooks.iter().all(one) => Ours::Whole,
-        Some(hooks) if hooks.iter().any(one) => Ours::Part,
-        None if one(value) => Ours::Whole,
-        _ => Ours::No,
-    }
-}
-
-fn calls_us(command: &str) -> bool {
-    let words = shlex::split(command).unwrap_or_default();
-    match words.as_slice() {
-        [program, verb, ..] => verb == "hook" && program.rsplit('/').next() == Some("outlive"),
-        _ => false,
+/// What an older version of setup, which kept no journal, wrote in the place of this piece.
+impl Piece {
+    pub fn older(&self, agent: Agent, program: &str) -> Option<Piece> {
+        older::piece(self, agent, program)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Where a user's agents keep their files, and what setup puts into each file.
 
+use super::journal::Store;
 use super::piece::Piece;
 use super::{Refused, Scope};
 use crate::agent::Agent;
@@ -11,6 +12,8 @@ use std::path::PathBuf;
 #[derive(Clone, Debug)]
 pub struct Places {
     user: UserDirectories,
+    /// Where the journal of setup is.
+    pub(super) store: Store,
     /// `outlive` if `PATH` has it, else the path of this program.
     program: String,
 }
@@ -25,17 +28,22 @@ pub struct Target {
 }
 
 impl Places {
-    /// Takes the directories from the environment.
-    pub fn of_user() -> Result<Places, Refused> {
-        let home = etcetera::home_dir().map_err(|_| Refused::NoHome)?;
+    /// Takes the directories from the environment. `home` is the home of Outlive.
+    pub fn of_user(home: PathBuf) -> Result<Places, Refused> {
+        let user = etcetera::home_dir().map_err(|_| Refused::NoHome)?;
         let config = environment::non_empty(environment::CONFIG_HOME)
-            .map_or_else(|| home.join(".config"), PathBuf::from);
+            .map_or_else(|| user.join(".config"), PathBuf::from);
         let found = environment::on_path("outlive").is_some();
         let own = std::env::current_exe().ok().filter(|_| !found);
         Ok(Places {
-            user: UserDirectories { home, config },
+            user: UserDirectories { home: user, config },
+            store: Store::new(home),
             program: own.map_or("outlive".to_owned(), |path| path.display().to_string()),
         })
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
     }
 
     /// Whether this agent seems to be used here.
@@ -44,15 +52,9 @@ impl Places {
             || agent.profile().user_directory(&self.user).is_dir()
     }
 
-    pub(super) fn targets(&self, agent: Agent, scope: &Scope) -> Vec<Target> {
+    pub(super) fn targets(&self, agent: Agent, scope: &Scope, may_call: bool) -> Vec<Target> {
         let (base, own) = self.roots(agent, scope);
-        let site = Site {
-            agent,
-            scope,
-            program: self.program(scope),
-            own,
-            user: &self.user,
-        };
+        let site = self.site(agent, scope, own, may_call);
         let target = |(path, piece)| Target {
             base: base.clone(),
             path,
@@ -62,10 +64,29 @@ impl Places {
         files.into_iter().map(target).collect()
     }
 
-    /// What a person must still do after setup.
+    fn site<'a>(
+        &'a self,
+        agent: Agent,
+        scope: &'a Scope,
+        own: PathBuf,
+        may_call: bool,
+    ) -> Site<'a> {
+        Site {
+            agent,
+            scope,
+            program: self.program(scope),
+            own,
+            user: &self.user,
+            may_call,
+        }
+    }
+
+    /// What a person must still do after setup, and what is in its way.
     pub(super) fn notes(&self, agent: Agent, scope: &Scope) -> Vec<String> {
-        let note = agent.profile().note(scope);
-        let mut notes: Vec<String> = note.into_iter().map(str::to_owned).collect();
+        let profile = agent.profile();
+        let (_, own) = self.roots(agent, scope);
+        let mut notes = profile.obstacles(&self.site(agent, scope, own, false));
+        notes.extend(profile.note(scope).map(str::to_owned));
         if environment::on_path("outlive").is_none() {
             notes.push(
                 "`outlive` is not on PATH: agents cannot run it by that name in their shells"
@@ -73,6 +94,11 @@ impl Places {
             );
         }
         notes
+    }
+
+    /// The program of this user, as an agent would start it.
+    pub(super) fn own_program(&self) -> &str {
+        &self.program
     }
 
     /// A project's files contain no path: other people's machines have the program elsewhere.

@@ -1,12 +1,29 @@
-//! Works out what setup would change, and then changes it.
+//! Works out what setup would change. Reads every file and writes none.
 
-use super::file::{self, Contents, Real};
+mod adopt;
+mod undo;
+mod write;
+
+use super::file::{self, Contents, Protection};
+use super::journal::{Journal, WrittenFile};
 use super::json::Bad;
-use super::places::{Places, Target};
-use super::{Action, Refused, Scope};
+use super::places::Places;
+use super::{Action, Refused, Scope, transaction};
 use crate::agent::Agent;
 use crate::error::Error;
+use crate::profile::Offer;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// What setup is asked to do.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    pub agents: &'a [Agent],
+    pub scope: &'a Scope,
+    pub action: Action,
+    /// Whether an agent may call our tools without asking, where that was answered now.
+    pub answers: BTreeMap<Agent, bool>,
+}
 
 /// The changes that setup would make.
 #[derive(Debug, Default)]
@@ -14,6 +31,18 @@ pub struct Plan {
     pub changes: Vec<Change>,
     /// What a person should know in addition.
     pub notes: Vec<String>,
+    /// The agents whose user has not said yet whether they may call our tools without asking.
+    pub offers: Vec<(Agent, Offer)>,
+    pub(super) journal: Versions,
+    /// The directories of ours to remove if they are empty then, the outermost first.
+    pub(super) emptied: Vec<PathBuf>,
+}
+
+/// The journal before and after the changes.
+#[derive(Debug, Default)]
+pub(super) struct Versions {
+    pub before: Journal,
+    pub after: Journal,
 }
 
 /// The change of one file.
@@ -24,21 +53,27 @@ pub struct Change {
     pub elsewhere: Option<PathBuf>,
     /// Nothing in the file is ours yet, so setup asks the user first.
     pub is_foreign: bool,
-    base: PathBuf,
-    real: PathBuf,
+    /// What the change replaces although setup did not write it. Setup asks about each.
+    pub replaces: Vec<String>,
+    pub(super) real: PathBuf,
     old: Option<Contents>,
     new: Option<String>,
-    backup: Backup,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Backup {
-    Leave,
-    Make,
-    Remove,
 }
 
 impl Change {
+    fn unchanged(path: PathBuf, real: PathBuf, is_elsewhere: bool) -> Result<Change, Error> {
+        let old = file::read(&real)?;
+        Ok(Change {
+            path,
+            elsewhere: is_elsewhere.then(|| real.clone()),
+            is_foreign: false,
+            replaces: Vec::new(),
+            new: old.as_ref().map(|old| old.text.clone()),
+            real,
+            old,
+        })
+    }
+
     /// The current text; `None` if there is no file.
     pub fn before(&self) -> Option<&str> {
         self.old.as_ref().map(|old| old.text.as_str())
@@ -49,135 +84,151 @@ impl Change {
         self.new.as_deref()
     }
 
+    pub(super) fn mode(&self) -> Option<u32> {
+        self.old.as_ref().map(|old| old.mode)
+    }
+
     fn is_none(&self) -> bool {
         self.before() == self.after()
     }
 
-    /// Applies the change, unless somebody has changed the file meanwhile.
-    pub(crate) fn apply(&self) -> Result<(), Error> {
+    /// Fails if somebody has changed the file meanwhile.
+    pub(super) fn check_unchanged(&self) -> Result<(), Error> {
         let now = file::read(&self.real)?;
-        if now.as_ref().map(|now| now.text.as_str()) != self.before() {
-            return Err(Refused::Changed(self.path.clone()).into());
+        match now.as_ref().map(|now| now.text.as_str()) == self.before() {
+            true => Ok(()),
+            false => Err(Refused::Changed(self.path.clone()).into()),
         }
-        let backup = file::backup(&self.path);
-        if let (Backup::Make, Some(old)) = (self.backup, &self.old) {
-            file::write(&backup, &old.text, Some(old))?;
+    }
+
+    /// Fails if setup must not touch the file.
+    fn check_writable(&self) -> Result<(), Error> {
+        let protection = self.old.as_ref().and_then(|old| old.protection);
+        match protection {
+            Some(Protection::ReadOnly) => Err(Refused::ReadOnly(self.path.clone()).into()),
+            Some(Protection::OtherOwner(owner)) => Err(Refused::OtherOwner {
+                path: self.path.clone(),
+                owner,
+            }
+            .into()),
+            None => file::missing_directories(&self.real).map(drop),
         }
-        match &self.new {
-            Some(text) => file::write(&self.real, text, self.old.as_ref())?,
-            None => file::remove(&self.base, &self.real)?,
-        }
-        if self.backup == Backup::Remove {
-            file::remove(&self.base, &backup)?;
-        }
-        Ok(())
     }
 }
 
-/// Works out every change. Reads all files and writes none.
-pub fn plan(
-    places: &Places,
-    agents: &[Agent],
-    scope: &Scope,
-    action: Action,
-) -> Result<Plan, Error> {
-    if let Scope::Project(root) = scope
+/// Works out every change.
+pub fn plan(places: &Places, request: &Request<'_>) -> Result<Plan, Error> {
+    if let Scope::Project(root) = request.scope
         && !root.is_dir()
     {
         return Err(Refused::NoProject(root.clone()).into());
     }
-    let mut plan = Plan::default();
-    for agent in agents {
-        for target in places.targets(*agent, scope) {
-            plan.add(&target, action)?;
-        }
-        for note in places.notes(*agent, scope) {
-            if action == Action::Write && !plan.notes.contains(&note) {
-                plan.notes.push(note);
-            }
+    let was_interrupted = transaction::recover(&places.store)?;
+    let before = places.store.load()?;
+    let mut plan = Plan {
+        journal: Versions {
+            after: before.clone(),
+            before,
+        },
+        ..Plan::default()
+    };
+    if was_interrupted {
+        let note = "an earlier setup was interrupted; what it had changed was restored";
+        plan.notes.push(note.to_owned());
+    }
+    adopt::adopt(places, request.scope, &mut plan)?;
+    for agent in request.agents {
+        match request.action {
+            Action::Write => plan.write(places, *agent, request)?,
+            Action::Undo => plan.undo(places, *agent, request.scope)?,
         }
     }
     plan.changes.retain(|change| !change.is_none());
+    plan.remove_backups()?;
+    plan.changes.iter().try_for_each(Change::check_writable)?;
+    plan.forget_what_is_gone();
     Ok(plan)
 }
 
 impl Plan {
-    /// Adds the change of one file, on top of what another agent changes in it.
-    fn add(&mut self, target: &Target, action: Action) -> Result<(), Error> {
-        let real = file::real(&target.base, &target.path)?;
-        let index = self
-            .changes
-            .iter()
-            .position(|change| change.real == real.path);
+    fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// The change of this file, which is none so far unless another agent changes the file too.
+    fn change(
+        &mut self,
+        path: &Path,
+        real: &Path,
+        is_elsewhere: bool,
+    ) -> Result<&mut Change, Error> {
+        let index = self.changes.iter().position(|change| change.real == real);
         let index = match index {
             Some(index) => index,
             None => {
-                self.changes.push(unchanged(target, real)?);
+                let change = Change::unchanged(path.to_owned(), real.to_owned(), is_elsewhere)?;
+                self.changes.push(change);
                 self.changes.len() - 1
             }
         };
-        let change = &mut self.changes[index];
-        let bad = |bad: Bad| Refused::DoesNotParse {
-            path: target.path.clone(),
-            line: bad.line,
-            reason: bad.reason,
-        };
-        let text = change.new.clone();
-        let is_in = |text: &str| target.piece.is_in(text);
-        let had_ours = text.as_deref().map(is_in).transpose().map_err(bad)?;
-        let had_ours = had_ours.unwrap_or(false);
-        match action {
-            Action::Write => {
-                change.is_foreign |= change.old.is_some() && !had_ours && text == change.old_text();
-                change.new = Some(
-                    target
-                        .piece
-                        .put(text.as_deref().unwrap_or_default())
-                        .map_err(bad)?,
-                );
-                if change.is_foreign {
-                    change.backup = Backup::Make;
-                }
+        Ok(&mut self.changes[index])
+    }
+
+    /// An older version left a copy beside each file that it changed. The journal holds that text now.
+    fn remove_backups(&mut self) -> Result<(), Error> {
+        let changed: Vec<PathBuf> = self.changes.iter().map(|one| one.real.clone()).collect();
+        let mut backups = Vec::new();
+        for file in &mut self.journal.after.files {
+            if changed.contains(&file.real) {
+                backups.extend(file.backup.take());
             }
-            Action::Undo if had_ours => {
-                let original = file::read(&file::backup(&target.path))?;
-                let original = original.as_ref().map(|backup| backup.text.as_str());
-                let left = target
-                    .piece
-                    .take(text.as_deref().unwrap_or_default(), original)
-                    .map_err(bad)?;
-                let has_more = left.as_deref().map(|text| target.piece.is_in(text));
-                if original.is_some() && has_more != Some(Ok(true)) {
-                    change.backup = Backup::Remove;
-                }
-                change.new = left;
+        }
+        for backup in backups {
+            let mut change = Change::unchanged(backup.clone(), backup, false)?;
+            change.new = None;
+            if !change.is_none() {
+                self.changes.push(change);
             }
-            Action::Undo => {}
         }
         Ok(())
     }
+
+    /// Drops files without pieces from the journal, and directories that hold no file of ours any more.
+    fn forget_what_is_gone(&mut self) {
+        let journal = &mut self.journal.after;
+        journal.files.retain(|file| !file.pieces.is_empty());
+        for change in &self.changes {
+            let missing = file::missing_directories(&change.real).unwrap_or_default();
+            let is_created = change.after().is_some();
+            for directory in missing.into_iter().filter(|_| is_created) {
+                if !journal.directories.contains(&directory) {
+                    journal.directories.push(directory);
+                }
+            }
+        }
+        let files = journal.files.clone();
+        let is_used = |directory: &PathBuf| holds(directory, &files);
+        let (used, emptied) = journal.directories.drain(..).partition(is_used);
+        journal.directories = used;
+        self.emptied = emptied;
+        self.emptied.sort();
+    }
 }
 
-fn unchanged(target: &Target, real: Real) -> Result<Change, Error> {
-    let old = file::read(&real.path)?;
-    Ok(Change {
-        path: target.path.clone(),
-        elsewhere: real.is_elsewhere.then(|| real.path.clone()),
-        is_foreign: false,
-        base: real_base(&target.base),
-        new: old.as_ref().map(|old| old.text.clone()),
-        real: real.path,
-        old,
-        backup: Backup::Leave,
-    })
+fn holds(directory: &Path, files: &[WrittenFile]) -> bool {
+    files.iter().any(|file| file.real.starts_with(directory))
 }
 
-fn real_base(base: &Path) -> PathBuf {
-    base.canonicalize().unwrap_or_else(|_| base.to_owned())
-}
-
-impl Change {
-    fn old_text(&self) -> Option<String> {
-        self.old.as_ref().map(|old| old.text.clone())
+/// For `map_err`: which file does not parse.
+fn bad(path: &Path) -> impl Fn(Bad) -> Error {
+    move |bad| {
+        Refused::DoesNotParse {
+            path: path.to_owned(),
+            line: bad.line,
+            reason: bad.reason,
+        }
+        .into()
     }
 }

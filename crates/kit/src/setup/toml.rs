@@ -1,6 +1,8 @@
 //! The MCP entry in a TOML file.
 
 use super::json::Bad;
+use super::piece::{covers, describe, outdated};
+use serde_json::{Map, Value as Json};
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
 
 /// The table that contains the servers.
@@ -20,26 +22,66 @@ fn servers(document: &DocumentMut) -> Option<&dyn TableLike> {
     document.get(SERVERS)?.as_table_like()
 }
 
-fn is_ours(server: &Item, name: &str, program: &str) -> bool {
-    let args = server.get("args").and_then(Item::as_array);
-    let args = args.is_some_and(|args| {
-        args.len() == 1 && args.get(0).and_then(toml_edit::Value::as_str) == Some(name)
-    });
-    args && server.get("command").and_then(Item::as_str) == Some(program)
+/// The entry of our server, as the values that its file would have in JSON.
+fn entry(document: &DocumentMut) -> Option<Json> {
+    let item = servers(document)?.get("outlive")?;
+    Some(match item.as_table_like() {
+        Some(table) => table
+            .iter()
+            .map(|(key, item)| (key.to_owned(), to_json(item)))
+            .collect::<Map<_, _>>()
+            .into(),
+        None => Json::Null,
+    })
 }
 
-pub fn has(text: &str) -> Result<bool, Bad> {
-    let document = parse(text)?;
-    Ok(servers(&document).is_some_and(|servers| servers.contains_key("outlive")))
+/// Only what setup writes: words and lists of words. Anything else equals nothing of ours.
+fn to_json(item: &Item) -> Json {
+    let Some(array) = item.as_array() else {
+        return item.as_str().map_or(Json::Null, Json::from);
+    };
+    let word = |word: &toml_edit::Value| word.as_str().map_or(Json::Null, Json::from);
+    array.iter().map(word).collect()
 }
 
-/// Sets what starts the server.
-pub fn put(text: &str, program: &str) -> Result<String, Bad> {
+fn from_json(json: &Json) -> Item {
+    let words = |list: &Vec<Json>| list.iter().filter_map(Json::as_str).collect::<Array>();
+    match json {
+        Json::Array(list) => value(words(list)),
+        other => value(other.as_str().unwrap_or_default()),
+    }
+}
+
+/// Whether our server is there, as setup wrote it.
+pub fn has(text: &str, own: &Json) -> Result<bool, Bad> {
+    Ok(entry(&parse(text)?).is_some_and(|entry| covers(&entry, own)))
+}
+
+/// What stands in the place of our server, if that is neither what setup wants nor what it wrote.
+pub fn foreign(text: &str, own: &Json, old: Option<&Json>) -> Result<Vec<String>, Bad> {
+    let Some(found) = entry(&parse(text)?) else {
+        return Ok(Vec::new());
+    };
+    let is_known = covers(&found, own) || old.is_some_and(|old| covers(&found, old));
+    let place = format!("{SERVERS}.outlive");
+    Ok(match is_known {
+        true => Vec::new(),
+        false => vec![describe(&place, &found)],
+    })
+}
+
+/// Sets the keys of our server. What else the user has set for it stays.
+pub fn put(text: &str, own: &Json, old: Option<&Json>) -> Result<String, Bad> {
     let mut document = parse(text)?;
-    let there = servers(&document).and_then(|servers| servers.get("outlive"));
-    if there.is_some_and(|server| is_ours(server, "mcp", program)) {
+    let found = entry(&document);
+    let gone = found.as_ref().map(|found| outdated(found, own, old));
+    let gone = gone.unwrap_or_default();
+    if gone.is_empty() && found.as_ref().is_some_and(|found| covers(found, own)) {
         return Ok(text.to_owned());
     }
+    let is_ours = found
+        .as_ref()
+        .is_none_or(|found| covers(found, own) || old.is_some_and(|old| covers(found, old)));
     let outer = document.entry(SERVERS).or_insert_with(|| {
         let mut table = Table::new();
         // It has no line of its own.
@@ -52,36 +94,67 @@ pub fn put(text: &str, program: &str) -> Result<String, Bad> {
             reason: format!("{SERVERS} should be a table"),
         });
     };
-    // What else somebody has set for it stays.
-    let server = servers
+    let item = servers
         .entry("outlive")
         .or_insert_with(|| Item::Table(Table::new()));
-    let Some(server) = server.as_table_like_mut() else {
-        return Err(Bad {
-            line: 1,
-            reason: format!("{SERVERS}.outlive should be a table"),
-        });
+    if item.as_table_like().is_none() {
+        *item = Item::Table(Table::new());
+    }
+    let Some(server) = item.as_table_like_mut() else {
+        return Ok(text.to_owned());
     };
-    server.insert("command", value(program));
-    server.insert("args", value(Array::from_iter(["mcp"])));
+    if !is_ours {
+        server.clear();
+    }
+    for key in gone {
+        server.remove(&key);
+    }
+    let mut keys: Vec<(&String, &Json)> = own.as_object().into_iter().flatten().collect();
+    // As people write it.
+    keys.sort_by_key(|(key, _)| (*key != "command", *key != "args"));
+    for (key, own) in keys {
+        let one = |value: &Json| Json::from_iter([(key.clone(), value.clone())]);
+        let found = server.get(key).map(to_json);
+        if !found.is_some_and(|found| covers(&one(&found), &one(own))) {
+            server.insert(key, from_json(own));
+        }
+    }
     Ok(document.to_string())
 }
 
-/// Takes the server out, and the table that has no other.
-pub fn take(text: &str) -> Result<String, Bad> {
+/// Removes the server, or restores the one that it replaced; and the table, if that has no other.
+pub fn take(text: &str, own: &Json, original: Option<&str>) -> Result<(String, Vec<String>), Bad> {
     let mut document = parse(text)?;
-    let Some(servers) = document.get_mut(SERVERS).and_then(Item::as_table_like_mut) else {
-        return Ok(text.to_owned());
+    let Some(found) = entry(&document) else {
+        return Ok((text.to_owned(), Vec::new()));
     };
-    if servers.remove("outlive").is_none() {
-        return Ok(text.to_owned());
+    let original = original.and_then(|text| parse(text).ok());
+    let before = original.as_ref().and_then(entry);
+    if before.as_ref() == Some(&found) {
+        return Ok((text.to_owned(), Vec::new()));
+    }
+    if !covers(&found, own) {
+        let stays = format!("the entry {SERVERS}.outlive");
+        return Ok((text.to_owned(), vec![stays]));
+    }
+    let Some(servers) = document.get_mut(SERVERS).and_then(Item::as_table_like_mut) else {
+        return Ok((text.to_owned(), Vec::new()));
+    };
+    let replaced = original.as_ref().and_then(self::servers);
+    match replaced.and_then(|servers| servers.get("outlive")) {
+        Some(replaced) => {
+            servers.insert("outlive", replaced.clone());
+        }
+        None => {
+            servers.remove("outlive");
+        }
     }
     let is_empty = servers.is_empty();
     let is_implicit = document[SERVERS].as_table().is_some_and(Table::is_implicit);
     if is_empty && is_implicit {
         document.remove(SERVERS);
     }
-    Ok(document.to_string())
+    Ok((document.to_string(), Vec::new()))
 }
 
 #[cfg(test)]
@@ -91,6 +164,21 @@ pub fn take(text: &str) -> Result<String, Bad> {
 )]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    fn own() -> Json {
+        json!({"command": "outlive", "args": ["mcp"]})
+    }
+
+    fn put(text: &str) -> Result<String, Bad> {
+        super::put(text, &own(), None)
+    }
+
+    fn take(text: &str, original: Option<&str>) -> String {
+        let (left, stays) = super::take(text, &own(), original).unwrap();
+        assert_eq!(stays, Vec::<String>::new());
+        left
+    }
 
     #[test]
     fn comments_and_order_stay() {
@@ -100,37 +188,67 @@ mod tests {
             "[mcp_servers.other] # theirs\ncommand = 'o'\n\n[tail]\n# last\na=1\n",
             "[mcp_servers]\n",
         ] {
-            let put = put(text, "outlive").unwrap();
+            let put = put(text).unwrap();
             assert!(
                 put.contains("[mcp_servers.outlive]\ncommand = \"outlive\"\nargs = [\"mcp\"]\n"),
                 "{put}"
             );
-            assert_eq!(super::put(&put, "outlive").unwrap(), put);
-            assert!(has(&put).unwrap());
-            assert_eq!(take(&put).unwrap(), text, "by way of {put}");
+            assert_eq!(self::put(&put).unwrap(), put);
+            assert!(has(&put, &own()).unwrap());
+            assert_eq!(take(&put, Some(text)), text, "by way of {put}");
         }
     }
 
     #[test]
-    fn another_program_is_taken_over_and_other_keys_stay() {
-        let text = "[mcp_servers.outlive]\ncommand = \"/old/outlive\"\nargs = [\"mcp\"]\nstartup_timeout_sec = 5\n";
-        let put = put(text, "outlive").unwrap();
-        assert!(put.contains("command = \"outlive\"\n"), "{put}");
-        assert!(put.contains("startup_timeout_sec = 5\n"), "{put}");
+    fn an_update_keeps_the_keys_of_the_user() {
+        let old =
+            json!({"command": "/old/outlive", "args": ["mcp"], "env_vars": ["A"], "gone": "x"});
+        let new = json!({"command": "outlive", "args": ["mcp"], "env_vars": ["A"]});
+        let text = "[mcp_servers.outlive]\ncommand = \"/old/outlive\"\nargs = [\"mcp\"]\ngone = \"x\"\n\
+            env_vars = [\"A\", \"MINE\"] # why\nstartup_timeout_sec = 5\n";
+        assert_eq!(
+            foreign(text, &new, Some(&old)).unwrap(),
+            Vec::<String>::new()
+        );
+        let put = super::put(text, &new, Some(&old)).unwrap();
+        let expected = text.replace("/old/", "").replace("gone = \"x\"\n", "");
+        assert_eq!(put, expected);
+        let (left, _) = super::take(&put, &new, None).unwrap();
+        assert_eq!(left, "");
+    }
+
+    #[test]
+    fn an_entry_of_somebody_else_is_named_and_restored() {
+        for text in [
+            "[mcp_servers.outlive]\ncommand = \"mine\" # really\n",
+            "mcp_servers = { outlive = { command = \"mine\" } }\n",
+        ] {
+            let named = foreign(text, &own(), None).unwrap();
+            assert_eq!(named.len(), 1, "{named:?}");
+            assert!(named[0].contains("\"mine\""), "{named:?}");
+            let (left, stays) = super::take(text, &own(), None).unwrap();
+            assert_eq!((left.as_str(), stays.len()), (text, 1));
+            let put = put(text).unwrap();
+            assert!(has(&put, &own()).unwrap(), "{put}");
+            assert_eq!(
+                take(&format!("{put}# more\n"), Some(text)),
+                format!("{text}# more\n")
+            );
+        }
     }
 
     #[test]
     fn an_inline_table_is_one_too() {
         let text = "mcp_servers = { a = { command = \"a\" } }\n";
-        let put = put(text, "outlive").unwrap();
-        assert!(has(&put).unwrap(), "{put}");
-        assert_eq!(take(&put).unwrap(), text);
+        let put = put(text).unwrap();
+        assert!(has(&put, &own()).unwrap(), "{put}");
+        assert_eq!(take(&put, Some(text)), text);
     }
 
     #[test]
     fn what_does_not_parse_is_refused_with_its_line() {
-        let bad = put("a = 1\nb = \n", "outlive").unwrap_err();
+        let bad = put("a = 1\nb = \n").unwrap_err();
         assert_eq!(bad.line, 2, "{bad:?}");
-        assert!(put("mcp_servers = 3\n", "outlive").is_err());
+        assert!(put("mcp_servers = 3\n").is_err());
     }
 }

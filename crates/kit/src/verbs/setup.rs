@@ -2,11 +2,12 @@
 
 use crate::agent::Agent;
 use crate::error::Error;
-pub use crate::setup::{Action, Change, Places, Plan, Scope, plan};
+pub use crate::setup::{Action, Change, Places, Plan, Request, Scope, plan};
+use std::collections::BTreeMap;
 
-/// Makes every change of a plan, in its order.
-pub fn apply(plan: &Plan) -> Result<(), Error> {
-    plan.changes.iter().try_for_each(Change::apply)
+/// Makes every change of a plan, or none.
+pub fn apply(places: &Places, plan: &Plan) -> Result<(), Error> {
+    crate::setup::apply(places.store(), plan)
 }
 
 /// An agent, as far as this machine has it.
@@ -21,12 +22,18 @@ pub struct AgentSetup {
 
 /// Every agent known, with what would be done for it.
 pub fn list(places: &Places, scope: &Scope) -> Vec<AgentSetup> {
-    Agent::all()
-        .into_iter()
-        .map(|agent| AgentSetup {
+    let one = |agent| {
+        let request = Request {
+            agents: &[agent],
+            scope,
+            action: Action::Write,
+            answers: BTreeMap::new(),
+        };
+        AgentSetup {
             agent,
             is_here: places.has(agent),
-            plan: plan(places, &[agent], scope, Action::Write),
-        })
-        .collect()
+            plan: plan(places, &request),
+        }
+    };
+    Agent::all().into_iter().map(one).collect()
 }

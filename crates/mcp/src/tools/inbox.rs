@@ -17,13 +17,13 @@ pub struct TakeInbox;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// Ids of events to ack first: those that you took before with `hold`
+    /// Ids of events to ack first, which you took with `hold`
     #[serde(default)]
     ack: Vec<String>,
-    /// Do not ack what is taken now: it is delivered again after five minutes unless you ack it by its id
+    /// Do not ack what is taken now: unless you ack it, it is delivered again after five minutes
     #[serde(default)]
     hold: bool,
-    /// If there is no event, wait for one at most this long (default: 0)
+    /// Wait this long for an event if there is none (default: 0)
     wait_seconds: Option<f64>,
 }
 
@@ -32,7 +32,15 @@ pub struct Answer {
     /// The events, the oldest first
     events: Vec<Event>,
     /// How many more events wait
+    #[serde(skip_serializing_if = "is_zero")]
     more: usize,
+    /// What to know about them
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Verb for TakeInbox {
@@ -43,9 +51,8 @@ impl Verb for TakeInbox {
     const DESCRIPTION: &'static str = "\
 Take what this session has not been told yet: ends of jobs, watched lines, readiness, questions, finished \
 delegations. Each is delivered once.\n\
-You seldom need this tool: the reply of every other tool ends with what is new. Use it to wait for the first \
-event of many jobs (`wait_seconds`), or, with `hold` and `ack`, to make sure that nothing is lost if you are \
-interrupted while you act on it.";
+You seldom need it, because you are told without asking. Use it to wait for the first event of many jobs \
+(`wait_seconds`), or, with `hold` and `ack`, to lose nothing if you are interrupted while you act on it.";
     const HINTS: Hints = Hints::Adds;
     const TELLS: bool = false;
 
@@ -65,13 +72,25 @@ interrupted while you act on it.";
         let limit = seconds("wait_seconds", args.wait_seconds)?.unwrap_or(Duration::ZERO);
         let delivery = take(call, call.patience.within(Some(limit)))?;
         let more = delivery.more();
-        let mut text = text(delivery.events(), more, args.hold);
+        let mut text = text(delivery.events(), more);
+        let mut notes = Vec::new();
+        if args.hold && !delivery.is_empty() {
+            notes.push("ack them by their ids when you have acted on them; otherwise they are delivered again".to_owned());
+        }
         if let Err(error) = &acked {
             // An earlier call with a lost answer may have acked them. The news is told anyway.
-            text.push_str(&format!("\n\nNot every event was acked: {error}."));
+            notes.push(format!("not every event was acked: {error}"));
+        }
+        for note in &notes {
+            text.push_str(&format!("\n\nNote: {note}."));
         }
         let events = delivery.events().to_vec();
-        let mut reply = Reply::new(text, Answer { events, more });
+        let answer = Answer {
+            events,
+            more,
+            notes,
+        };
+        let mut reply = Reply::new(text, answer);
         if !delivery.is_empty() {
             reply = reply.then(move || match args.hold {
                 true => delivery.delivered(),
@@ -105,7 +124,7 @@ fn take(call: &Call, limit: Duration) -> Result<Delivery, outlive::Error> {
         })
 }
 
-fn text(events: &[Event], more: usize, hold: bool) -> String {
+fn text(events: &[Event], more: usize) -> String {
     if events.is_empty() {
         return "No new events.".to_owned();
     }
@@ -116,9 +135,6 @@ fn text(events: &[Event], more: usize, hold: bool) -> String {
     if more > 0 {
         let wait = agree(more as u64, "waits", "wait");
         text.push_str(&format!("\n\n{more} more {wait}."));
-    }
-    if hold {
-        text.push_str("\n\nAck them by their ids when you have acted on them; otherwise they are delivered again.");
     }
     text
 }

@@ -1,59 +1,66 @@
 //! `jobs`: lists running jobs and the newest ended ones.
 
 use super::{Hints, Verb};
+use crate::answer::recognisable;
 use crate::call::{Call, Scope};
 use crate::reply::{Refused, Reply};
 use crate::words;
-use outlive::api::job::JobList;
+use outlive::Job;
 use outlive::defaults::LIST_ENDED;
 use outlive::verbs::list::StateFilter;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub struct Jobs;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// Show only jobs in this state (default: all)
+    /// Only jobs in this state (default: all)
     state: Option<StateFilter>,
-    /// Show at most this many ended jobs (default: 20)
+    /// At most this many ended jobs (default: 20)
     limit: Option<usize>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer {
+    jobs: Vec<Job>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 impl Verb for Jobs {
     type Args = Args;
-    type Answer = JobList;
+    type Answer = Answer;
     const NAME: &'static str = "jobs";
     const TITLE: &'static str = "List jobs";
     const DESCRIPTION: &'static str = "\
-List the jobs of this session, first those that run, then those that ended last, with state, exit code, \
-duration and command.\n\
-Use it to find your jobs again after a context loss, a compaction or a restart: jobs continue without you, \
-and none is lost from this list. Do not poll with it: you are told when a job has ended, and `wait` waits \
-for that.";
+List the jobs of this session with state, exit code and duration: those that run, then those that ended last. \
+Use it to find your jobs again after a compaction or a restart; `show` has the details of one. Do not poll \
+with it: `wait` waits for the end of a job.";
     const HINTS: Hints = Hints::Reads;
 
-    fn call(call: &Call, args: Args) -> Result<Reply<JobList>, Refused> {
+    fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
         let state = args.state.unwrap_or_default();
-        let jobs = call.list(state, args.limit.unwrap_or(LIST_ENDED))?;
-        let text = match jobs.is_empty() {
-            true => none(call),
-            false => jobs.iter().map(words::line).collect::<Vec<_>>().join("\n"),
+        let found = call.list(state, args.limit.unwrap_or(LIST_ENDED))?;
+        let jobs: Vec<Job> = found.iter().map(|job| recognisable(call, job)).collect();
+        let note = jobs.is_empty().then(|| none(call));
+        let text = match &note {
+            Some(note) => note.clone(),
+            None => jobs.iter().map(words::line).collect::<Vec<_>>().join("\n"),
         };
-        let answer = JobList { jobs: jobs.clone() };
-        Ok(Reply::new(text, answer).shows(&jobs))
+        Ok(Reply::new(text, Answer { jobs, note }).shows(&found))
     }
 }
 
 fn none(call: &Call) -> String {
+    let session = outlive::words::name(&call.session);
     match (call.scope, call.is_made) {
         (Scope::Everything, _) => "There are no jobs.".to_owned(),
-        (Scope::Session, false) => format!("This session ({}) has no jobs.", call.session),
+        (Scope::Session, false) => format!("This session ({session}) has no jobs."),
         (Scope::Session, true) => format!(
-            "This session ({}) has no jobs. Nothing told this server which conversation it serves, so \
-its session began when it started. In a shell, `outlive list` also shows jobs of earlier sessions.",
-            call.session
+            "This session ({session}) has no jobs. Nothing told this server which conversation it serves, so \
+its session began when it started, and jobs of earlier sessions are not shown here."
         ),
     }
 }

@@ -1,12 +1,14 @@
 //! `log`: reads the output of a job as text, without secrets.
 
 use super::{Hints, Verb};
+use crate::answer::recognisable;
 use crate::call::Call;
 use crate::reply::{Refused, Reply};
 use crate::words;
 use outlive::api::log::{LogPage, LogPosition, Omitted};
 use outlive::defaults::{LOG_LINES, MCP_LOG_BUDGET};
 use outlive::verbs::log::{self, Part};
+use outlive::words::fenced;
 use outlive::{Cursor, JobId, LinePattern, Look, Reading, agree, count, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,23 +20,24 @@ pub struct Log;
 pub struct Args {
     /// The job: its id, the beginning of its id, or its name
     pub id: String,
-    /// How many lines (default: 200): from `offset` on, or the last ones without it
+    /// How many lines (default: 200): the last ones, or from `offset` on
     pub lines: Option<u64>,
     /// The first line to show, counted from 1
     pub offset: Option<u64>,
-    /// Show what is new since then: the `next_cursor` of an earlier `log`, or the `cursor` of a `wait`
+    /// Show what is new since then: the `next_cursor` of a `log`, or the `cursor` of another reply
     pub cursor: Option<String>,
-    /// Show the last lines that match this regular expression, with their numbers
+    /// Show the last lines that match this regular expression, numbered
     pub grep: Option<String>,
-    /// Show the screen of the job's terminal as it is now (for jobs with `pty`)
+    /// Show the screen of the terminal as it is now (for a job with `pty`)
     #[serde(default)]
     pub screen: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer {
-    id: JobId,
     text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
     /// How the job ended, where this is all of its output
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<String>,
@@ -45,10 +48,10 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn new(id: &JobId, text: String) -> Answer {
+    fn new(text: String) -> Answer {
         Answer {
-            id: id.clone(),
             text,
+            note: None,
             end: None,
             position: None,
             omitted: Omitted::default(),
@@ -62,13 +65,12 @@ impl Verb for Log {
     const NAME: &'static str = "log";
     const TITLE: &'static str = "Read a job's output";
     const DESCRIPTION: &'static str = "\
-Read the output (stdout and stderr) of a job, while it runs or after it has ended: the last 200 lines, or \
-`lines` lines from line `offset` on, or what is new since a `cursor`, or the lines that match `grep`, or the \
-screen of its terminal (`screen`).\n\
-The reply is text of at most 32 KiB. Escape sequences and credentials are removed, a progress bar is shown \
-as it ended, and if the text does not fit, a line says how much of its middle was left out. To find \
-something in a long output use `grep`, then `offset` around that line. Do not read again and again to see \
-whether the job has ended: you will be told, or call `wait`.";
+Read the output (stdout and stderr) of a job, while it runs or later: the last 200 lines, or `lines` lines from \
+line `offset` on, or what is new since a `cursor`, or the lines that match `grep`, or the screen of its \
+terminal.\n\
+The reply has at most 32 KiB of text, without escape sequences and credentials; it says how much of the middle \
+was left out. To find something in a long output use `grep`, then `offset`. Do not read again and again to see \
+whether the job has ended: `wait` waits for that.";
     const HINTS: Hints = Hints::Reads;
 
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
@@ -83,7 +85,7 @@ whether the job has ended: you will be told, or call `wait`.";
 
 fn screen(call: &Call, id: &JobId) -> Result<Reply<Answer>, Refused> {
     let shown = log::screen(&call.outlive, id)?.text;
-    Ok(Reply::new(shown.clone(), Answer::new(id, shown)))
+    Ok(Reply::new(fenced(&shown)?, Answer::new(shown)))
 }
 
 impl Args {
@@ -92,7 +94,7 @@ impl Args {
         Ok(match (&self.cursor, self.offset) {
             (Some(_), Some(_)) => {
                 return Err(Refused::bad_input(
-                    "give either an offset or a cursor, not both",
+                    "pass either an offset or a cursor, not both",
                 ));
             }
             (Some(cursor), None) => Part::After(Cursor::parse(cursor).map_err(|_| {
@@ -129,17 +131,24 @@ fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Ans
     }
     lines.reverse();
     let omitted = found.len() - lines.len();
-    let mut shown = lines.join("\n");
-    if found.is_empty() {
-        shown = format!("No line matches {pattern:?}.");
-    }
-    let mut answer = Answer::new(id, shown.clone());
-    if omitted > 0 {
-        answer.omitted.lines = omitted as u64;
-        let matches = agree(omitted as u64, "match", "matches");
-        shown.push_str(&format!("\n({omitted} earlier {matches} did not fit)"));
-    }
-    Ok(Reply::new(shown, answer))
+    let found_text = lines.join("\n");
+    let note = match (found.is_empty(), omitted) {
+        (true, _) => format!("No line matches {pattern:?}."),
+        (false, 0) => return Ok(Reply::new(fenced(&found_text)?, Answer::new(found_text))),
+        (false, _) => {
+            let matches = agree(omitted as u64, "match", "matches");
+            format!("{omitted} earlier {matches} did not fit.")
+        }
+    };
+    let text = match found.is_empty() {
+        true => note.clone(),
+        false => format!("{}{note}", fenced(&found_text)?),
+    };
+    let answer = Answer {
+        note: Some(note),
+        ..Answer::new(found_text)
+    };
+    Ok(Reply::new(text, answer))
 }
 
 fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> {
@@ -153,9 +162,9 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
         position, omitted, ..
     } = log;
     let mut text = match shown.is_empty() {
-        true if position.total_bytes == 0 => "The job has written nothing.".to_owned(),
-        true => "No new output.".to_owned(),
-        false => shown.clone(),
+        true if position.total_bytes == 0 => "The job has written nothing.\n".to_owned(),
+        true => "No new output.\n".to_owned(),
+        false => fenced(&shown)?,
     };
     text.push_str(&about(&position, omitted));
     let reply = Reply::new(
@@ -163,13 +172,13 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
         Answer {
             position: Some(position),
             omitted,
-            ..Answer::new(id, shown)
+            ..Answer::new(shown)
         },
     );
     match part.end(&call.outlive, false)? {
         Some(job) if omitted.lines == 0 => {
             let mut reply = reply.tells_ends([id.clone()]);
-            let end = words::line(&job);
+            let end = words::line(&recognisable(call, &job));
             reply.text.push_str(&format!("\n{end}"));
             reply.answer.end = Some(end);
             let receipt = part.receipt(&call.outlive);
@@ -182,9 +191,9 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
 /// Where a part is in the output, and what was left out of it.
 fn about(position: &LogPosition, omitted: Omitted) -> String {
     let mut about = match position.total_lines {
-        0 => "\n[no lines".to_owned(),
+        0 => "[no lines".to_owned(),
         total => format!(
-            "\n[lines {} to {} of {total}",
+            "[lines {} to {} of {total}",
             position.from_line, position.to_line
         ),
     };

@@ -10,14 +10,16 @@ mod show;
 mod stop;
 mod wait;
 
+use crate::arguments::Given;
 use crate::call::Call;
 use crate::reply::{Refused, Reply, ToolAnswer};
 use crate::schema;
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use outlive_api::brief::Detail;
+use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A verb as a tool.
 pub trait Verb {
@@ -25,9 +27,13 @@ pub trait Verb {
     type Answer: Serialize + JsonSchema;
     const NAME: &'static str;
     const TITLE: &'static str;
-    /// When and for what to use it. Clients cut it at 2 KB.
+    /// When and for what to use it. Every model that has the tools reads it before it needs it, so it is short.
     const DESCRIPTION: &'static str;
     const HINTS: Hints;
+    /// How much of a job its answers say.
+    const DETAIL: Detail = Detail::Line;
+    /// Claude Code shows a model the other tools only when it searches for them.
+    const ALWAYS_LOADED: bool = false;
     /// Whether the reply ends with the events that the session has not been told.
     const TELLS: bool = true;
 
@@ -48,14 +54,14 @@ pub enum Hints {
 }
 
 impl Hints {
-    fn annotations(self, title: &str) -> ToolAnnotations {
+    fn annotations(self) -> ToolAnnotations {
         let (reads, destroys, repeats, open) = match self {
             Hints::Reads => (true, false, true, false),
             Hints::Adds => (false, false, true, false),
             Hints::Acts => (false, true, false, true),
             Hints::Ends => (false, true, true, false),
         };
-        ToolAnnotations::with_title(title)
+        ToolAnnotations::new()
             .read_only(reads)
             .destructive(destroys)
             .idempotent(repeats)
@@ -63,34 +69,44 @@ impl Hints {
     }
 }
 
-/// Why a call has no reply.
-#[derive(Debug)]
-pub enum Failed {
-    Refused(Refused),
-    BadParams(String),
-}
-
 /// A tool and its function.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub tool: Tool,
     pub tells: bool,
-    pub call: fn(&Call, JsonObject) -> Result<ToolAnswer, Failed>,
+    pub call: fn(&Call, JsonObject) -> Result<ToolAnswer, Refused>,
+}
+
+impl Entry {
+    /// Calls the tool with what a model passed.
+    pub fn answer(&self, call: &Call, given: Result<Given, Refused>) -> ToolAnswer {
+        let Given { arguments, notes } = match given {
+            Ok(given) => given,
+            Err(refused) => return refused.said(),
+        };
+        let mut said = (self.call)(call, arguments).unwrap_or_else(Refused::said);
+        said.note(notes);
+        said
+    }
 }
 
 fn entry<V: Verb>() -> Entry {
+    let tool = Tool::new(V::NAME, V::DESCRIPTION, schema::input::<V::Args>())
+        .with_title(V::TITLE)
+        .with_annotations(V::HINTS.annotations());
+    let mut meta = MetaObject::new();
+    meta.0
+        .insert("anthropic/alwaysLoad".to_owned(), json!(true));
     Entry {
-        tool: Tool::new(V::NAME, V::DESCRIPTION, schema::input::<V::Args>())
-            .with_title(V::TITLE)
-            .with_raw_output_schema(schema::output::<V::Answer>().into())
-            .with_annotations(V::HINTS.annotations(V::TITLE)),
+        tool: match V::ALWAYS_LOADED {
+            true => tool.with_meta(meta),
+            false => tool,
+        },
         tells: V::TELLS,
         call: |call, arguments| {
             let args = serde_json::from_value(Value::Object(arguments))
-                .map_err(|error| Failed::BadParams(format!("{}: {error}", V::NAME)))?;
-            V::call(call, args)
-                .and_then(Reply::said)
-                .map_err(Failed::Refused)
+                .map_err(|error| Refused::bad_input(format!("{}: {error}", V::NAME)))?;
+            V::call(call, args)?.said(V::DETAIL)
         },
     }
 }
@@ -133,29 +149,26 @@ mod tests {
     fn every_client_accepts_the_schemas() {
         for entry in entries(true) {
             let tool = entry.tool;
-            let output = tool.output_schema.as_ref().map(|schema| (**schema).clone());
-            for schema in [Some((*tool.input_schema).clone()), output] {
-                let schema = Value::Object(schema.expect("both are there"));
-                assert_eq!(schema["type"], "object", "{}", tool.name);
-                walk(&schema, &mut |part| {
-                    let text = format!("{}: {part:?}", tool.name);
-                    let format = part.get("format").and_then(Value::as_str);
-                    assert!(!format.is_some_and(|name| name.contains("int")), "{text}");
-                    assert!(!part.get("type").is_some_and(Value::is_array), "{text}");
-                    for key in ["$ref", "$defs", "nullable"] {
-                        assert!(!part.contains_key(key), "{text}");
-                    }
-                    assert_ne!(part.get("type"), Some(&Value::from("null")), "{text}");
-                });
-            }
+            let schema = Value::Object((*tool.input_schema).clone());
+            assert_eq!(schema["type"], "object", "{}", tool.name);
+            walk(&schema, &mut |part| {
+                let text = format!("{}: {part:?}", tool.name);
+                let format = part.get("format").and_then(Value::as_str);
+                assert!(!format.is_some_and(|name| name.contains("int")), "{text}");
+                assert!(!part.get("type").is_some_and(Value::is_array), "{text}");
+                for key in ["$ref", "$defs", "nullable", "default"] {
+                    assert!(!part.contains_key(key), "{text}");
+                }
+                assert_ne!(part.get("type"), Some(&Value::from("null")), "{text}");
+            });
         }
     }
 
     #[test]
-    fn descriptions_are_not_cut_and_every_parameter_has_one() {
+    fn descriptions_are_short_and_every_parameter_has_one() {
         for entry in entries(true) {
             let description = entry.tool.description.unwrap_or_default();
-            assert!((80..2048).contains(&description.len()), "{description}");
+            assert!((80..1100).contains(&description.len()), "{description}");
             let schema = Value::Object((*entry.tool.input_schema).clone());
             for (name, parameter) in schema["properties"].as_object().into_iter().flatten() {
                 assert!(

@@ -54,13 +54,13 @@ Manage the jobs that `run` started; `session_id` is the id of a job.\n\
 Actions: list (all jobs of this session), poll (show one job now), log (its output: `offset`, `limit`), wait \
 (until it has ended, at most `timeout` seconds; the job continues), kill (stop it with all its processes), \
 write (`data` to its input, as it is), submit (`data` and Enter), close (end its input).\n\
-You need not poll: the reply to a later call tells you when a job has ended. write, submit and close are for \
+Do not poll: wait waits for the end of a job. write, submit and close are for \
 jobs started with `stdin: true` or `pty: true`.";
     const HINTS: Hints = Hints::Acts;
 
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
         if let Action::List = args.action {
-            return renamed(jobs::Jobs::call(call, jobs::Args::default())?);
+            return renamed::<jobs::Jobs>(call, jobs::Args::default());
         }
         let id = args
             .session_id
@@ -70,13 +70,13 @@ jobs started with `stdin: true` or `pty: true`.";
                 id: id.clone(),
                 text,
                 enter,
-                keys: Vec::new(),
                 eof,
+                ..send::Args::default()
             };
-            renamed(send::Send::call(call, args)?)
+            renamed::<send::Send>(call, args)
         };
         match args.action {
-            Action::List | Action::Poll => renamed(show::Show::call(call, show::Args { id })?),
+            Action::List | Action::Poll => renamed::<show::Show>(call, show::Args { id }),
             Action::Log => {
                 let args = log::Args {
                     id,
@@ -84,7 +84,7 @@ jobs started with `stdin: true` or `pty: true`.";
                     offset: args.offset.map(|lines| lines.saturating_add(1)),
                     ..log::Args::default()
                 };
-                renamed(log::Log::call(call, args)?)
+                renamed::<log::Log>(call, args)
             }
             Action::Wait => {
                 let args = wait::Args {
@@ -92,14 +92,14 @@ jobs started with `stdin: true` or `pty: true`.";
                     timeout_seconds: args.timeout,
                     ..wait::Args::default()
                 };
-                renamed(wait::Wait::call(call, args)?)
+                renamed::<wait::Wait>(call, args)
             }
             Action::Kill => {
                 let args = stop::Args {
                     ids: vec![id],
                     grace_seconds: None,
                 };
-                renamed(stop::Stop::call(call, args)?)
+                renamed::<stop::Stop>(call, args)
             }
             Action::Write => send(args.data, false, false),
             Action::Submit => send(args.data, true, false),
@@ -108,8 +108,8 @@ jobs started with `stdin: true` or `pty: true`.";
     }
 }
 
-fn renamed<A: Serialize + JsonSchema>(reply: Reply<A>) -> Result<Reply<Answer>, Refused> {
-    let said = reply.said()?;
+fn renamed<V: Verb>(call: &Call, args: V::Args) -> Result<Reply<Answer>, Refused> {
+    let said = V::call(call, args)?.said(V::DETAIL)?;
     Ok(Reply {
         text: said.text,
         answer: Answer(said.content),

@@ -8,9 +8,10 @@ use crate::reply::{Refused, Reply, ToolAnswer};
 use crate::words;
 use outlive::api::os_text::OsText;
 use outlive::inbox::Receipt;
+use outlive::units::parse_size;
 use outlive::verbs::run::{self, Started};
 use outlive::verbs::wait::{Until, WaitFor};
-use outlive::{Error, Input, Job, Label, Namesake, Notify, Pattern, Ready, Size};
+use outlive::{Error, Input, Job, JobId, Label, Leftovers, Namesake, Notify, Pattern, Ready, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -23,21 +24,26 @@ pub struct Run;
 #[serde(deny_unknown_fields)]
 pub struct Args {
     /// The command: a string for a shell (bash, or sh if there is no bash)
-    command: String,
+    #[schemars(with = "String")]
+    command: CommandText,
     /// Wait at most this long for the end of the job, or with `ready` until it is ready; then it continues in the
     /// background (default: 0, return at once)
     wait_seconds: Option<f64>,
-    /// Give the job a name, which other tools take instead of its id. Fails if a running job of this session has
-    /// that name
+    /// A name to use instead of the id. Fails if a running job of this session has it
     name: Option<String>,
-    /// If a running job of this session has the same name, stop it first
+    /// Stop the running job of that name first
     #[serde(default)]
     replace: bool,
+    /// Choose the id of the job. Fails if any job has it
+    id: Option<String>,
     /// Directory to run it in (default: the directory of this server)
     cwd: Option<PathBuf>,
     /// Variables to add to the environment
     #[serde(default)]
     env: BTreeMap<String, String>,
+    /// Set variables that switch off colours, pagers and questions
+    #[serde(default)]
+    plain: bool,
     /// Give the job a terminal, for REPLs, prompts and full-screen programs
     #[serde(default)]
     pty: bool,
@@ -46,15 +52,28 @@ pub struct Args {
     stdin: bool,
     /// Stop the job when it has run for this long (default: never)
     timeout_seconds: Option<f64>,
+    /// Seconds from TERM to KILL when it is stopped (default: usually 2)
+    grace: Option<f64>,
+    /// Keep at most this much of its output, such as 1G; 0 keeps all (default: 64M)
+    max_output: Option<String>,
+    /// What becomes of processes that still run when the command has ended (default: keep)
+    leftovers: Option<Leftovers>,
     /// Report output lines that contain one of these texts, while the job runs
     #[serde(default)]
     watch: Vec<String>,
     /// Report output lines that match one of these regular expressions
     #[serde(default)]
     watch_regex: Vec<String>,
+    /// Do not report lines that contain one of these texts. Alone: report every other line
+    #[serde(default)]
+    watch_not: Vec<String>,
+    /// Stop reporting after this many lines
+    watch_limit: Option<u64>,
+    /// Report when it has written nothing for this many seconds
+    quiet_after: Option<f64>,
     /// Report when the job prints a line (line:REGEX), listens on a port (port:NUMBER) or answers over HTTP (http:URL)
     ready: Option<String>,
-    /// Which kind of end to report: every end, only a failure, or none (default: end)
+    /// Which ends to report: all, failures, or none (default: end)
     notify: Option<Notify>,
     /// Start the command when no other job holds this lock, and hold it while the command runs
     lock: Option<String>,
@@ -63,10 +82,20 @@ pub struct Args {
     unless_running: bool,
 }
 
+/// A command as models write it.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum CommandText {
+    Line(String),
+    /// A program and its arguments, as some other tools take them.
+    Words(Vec<String>),
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer {
     job: Glance,
     /// Nothing was started: this job existed before
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     already: bool,
     /// Notes about the start
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -79,21 +108,18 @@ impl Verb for Run {
     const NAME: &'static str = "run";
     const TITLE: &'static str = "Run a command as a job";
     const DESCRIPTION: &'static str = "\
-Start a command as a job. The job survives this turn, this server and a restart of the agent. Returns at \
-once with the id of the job.\n\
-Use it for builds, tests, training, downloads, servers, watchers, REPLs: for anything that may take longer \
-than a few seconds. Do not add `&`, `nohup`, `setsid`, `disown` or redirections: every job runs in the \
-background, and `log` has all its output.\n\
-- You need the result now, and it is probably short: with `wait_seconds: 30` this call waits for it. A job \
-that takes longer continues, and you get its id.\n\
-- It takes long: do something else. Do not poll and do not `sleep`: the reply to a later call tells you when \
-it has ended. If you have nothing else to do, call `wait`.\n\
-- It is a server: with `ready: \"port:8080\"` and `wait_seconds` this call returns when the server can be used.\n\
-- You want news before the end: `watch: [\"ERROR\"]` reports such lines as they come.\n\
-- It asks questions: `pty: true`, then `send`.\n\
+Start a command as a job that survives this turn, this server and a restart of the agent. Returns at once with \
+its id.\n\
+Use it for anything that may take longer than a few seconds, for servers, watchers and REPLs. Do not add `&`, \
+`nohup`, `setsid` or redirections: every job runs in the background, and `log` has all its output.\n\
+- You need the result now, and it is probably short: `wait_seconds: 30`. A job that takes longer continues.\n\
+- It takes long: do something else. Do not poll and do not `sleep`; the answer says how you learn of its end.\n\
+- A server: with `ready: \"port:8080\"` and `wait_seconds` this call returns when it can be used.\n\
+- News before the end: `watch: [\"ERROR\"]`. Questions: `pty: true`, then `send`.\n\
 - Only one at a time: `lock: \"name\"`. It may already run: `unless_running: true`.\n\
 The exit code is never guessed: if nobody saw the end of a job, its outcome is `lost`.";
     const HINTS: Hints = Hints::Acts;
+    const ALWAYS_LOADED: bool = true;
 
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
         let limit = seconds("wait_seconds", args.wait_seconds)?;
@@ -112,7 +138,9 @@ The exit code is never guessed: if nobody saw the end of a job, its outcome is `
         let job = waited.jobs.first().unwrap_or(&started.job).clone();
         let mut reply = reply(call, &job, &started, notify)?;
         if let (WaitFor::Ready, true) = (what, waited.out_of_time) {
-            reply.text.push_str("\nNote: the job is not ready yet.");
+            let note = "the job is not ready yet".to_owned();
+            reply.text.push_str(&format!("\nNote: {note}."));
+            reply.answer.notes.push(note);
         }
         Ok(wait::heard(reply, waited, what))
     }
@@ -124,20 +152,25 @@ pub fn ended(call: &Call, job: &Job) -> Result<ToolAnswer, Refused> {
     let id = job.id.clone();
     let receipt = Receipt::of_end(&call.outlive, &id);
     let reply = Reply::new(
-        words::glance(job, &glance),
+        words::glance(&glance),
         Answer {
             job: glance,
             already: false,
             notes: Vec::new(),
         },
     );
-    reply.tells_ends([id]).then(move || receipt.told()).said()
+    reply
+        .tells_ends([id])
+        .then(move || receipt.told())
+        .said(Run::DETAIL)
 }
 
 /// Starts the job. A repeated call finds the job that the first call started.
 fn start(call: &Call, args: Args) -> Result<Started, Refused> {
+    // An id that the model chose may belong to any job.
+    let is_known = call.id.is_some() && args.id.is_none();
     match run::run(&call.outlive, request(call, args)?) {
-        Err(Error::IdTaken(job)) if call.id.is_some() => Ok(Started {
+        Err(Error::IdTaken(job)) if is_known => Ok(Started {
             pid: job.pid,
             job: *job,
             notes: vec!["this call was made before; nothing was started again".to_owned()],
@@ -151,9 +184,16 @@ fn start(call: &Call, args: Args) -> Result<Started, Refused> {
 
 pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
     let call_id = call.id.as_deref();
-    let id = call_id.map(|call_id| identity::job_id(&call.session, call_id));
+    let id = match args.id {
+        Some(id) => Some(JobId::parse(&id).map_err(Error::from)),
+        None => call_id.map(|call_id| identity::job_id(&call.session, call_id)),
+    };
     let ready = args.ready.as_deref().map(Ready::parse);
-    let mut run = run::Run::shell(args.command);
+    let size = args.max_output.as_deref().map(parse_size);
+    let mut run = match args.command {
+        CommandText::Line(line) => run::Run::shell(line),
+        CommandText::Words(words) => run::Run::argv(words),
+    };
     run.id = id.transpose()?;
     run.session = Some(call.session.clone());
     run.name = label("the name", args.name.as_deref())?;
@@ -174,18 +214,24 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
         .map(|(key, value)| (key.into(), value.into()))
         .collect();
     run.timeout = seconds("timeout_seconds", args.timeout_seconds)?;
-    run.watch = watched(args.watch, args.watch_regex);
+    run.plain = args.plain;
+    run.grace = seconds("grace", args.grace)?;
+    run.max_output = size.transpose().map_err(Refused::bad_input)?;
+    run.leftovers = args.leftovers.unwrap_or_default();
+    run.watch = watched(args.watch, args.watch_regex, args.watch_not);
+    run.watch_limit = args.watch_limit;
+    run.quiet_after = seconds("quiet_after", args.quiet_after)?;
     run.ready = ready.transpose().map_err(Refused::bad_input)?;
     run.notify = args.notify.unwrap_or_default();
     run.unless_running = args.unless_running;
     Ok(run)
 }
 
-fn watched(texts: Vec<String>, regexes: Vec<String>) -> Vec<Pattern> {
+fn watched(texts: Vec<String>, regexes: Vec<String>, without: Vec<String>) -> Vec<Pattern> {
     let texts = texts.into_iter().map(Pattern::Text);
-    texts
-        .chain(regexes.into_iter().map(Pattern::Regex))
-        .collect()
+    let regexes = regexes.into_iter().map(Pattern::Regex);
+    let without = without.into_iter().map(Pattern::NotText);
+    texts.chain(regexes).chain(without).collect()
 }
 
 fn label(what: &'static str, text: Option<&str>) -> Result<Option<Label>, Error> {
@@ -211,17 +257,10 @@ fn reply(
         notes.push("this session already runs this command; nothing was started".to_owned());
     }
     if !job.has_ended() {
-        let told = match notify {
-            Notify::End => "you will be told when it ends, do not poll",
-            Notify::Failure => "you will be told if it fails, do not poll",
-            Notify::Never => "you will not be told when it ends, as you asked; `wait` waits for it",
-        };
-        notes.push(format!(
-            "it continues in the background as {}; {told}",
-            job.id
-        ));
+        let told = words::telling(call, notify);
+        notes.push(format!("it continues in the background; {told}"));
     }
-    let mut text = words::glance(job, &glance);
+    let mut text = words::glance(&glance);
     for note in &notes {
         text.push_str(&format!("\nNote: {note}."));
     }

@@ -6,6 +6,7 @@ use crate::call::Call;
 use crate::reply::{Refused, Reply};
 use crate::words;
 use outlive::verbs::show;
+use outlive_api::brief::Detail;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,7 @@ pub struct Args {
 pub struct Answer {
     job: Glance,
     /// Nothing has changed since the last call
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     unchanged: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
@@ -33,22 +35,21 @@ impl Verb for Show {
     const NAME: &'static str = "show";
     const TITLE: &'static str = "Show a job";
     const DESCRIPTION: &'static str = "\
-Show one job as it is now: state, exit code, duration, whether it waits for input, and the last lines of its \
-output.\n\
-Use it for one look. Do not call it again and again to see whether a job has ended: the reply to a later call \
-tells you, or `wait` waits for it.";
+Show one job as it is now: state, exit code, directory, the whole command, whether it waits for input, and the \
+last lines of its output. Use it for one look, not again and again: `wait` waits for the end of a job.";
     const HINTS: Hints = Hints::Reads;
+    const DETAIL: Detail = Detail::Full;
 
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
         let id = call.find(&args.id)?;
         let job = show::show(&call.outlive, &id)?;
-        let glance = Glance::at(call, &job)?;
-        let mut text = words::glance(&job, &glance);
+        let glance = Glance::in_detail(call, &job)?;
+        let mut text = words::glance_in_detail(&glance);
         let last = call.glances.look(&call.session, &job);
         let note = last.map(|ago| {
             format!(
                 "Nothing has changed since you looked {} s ago. If you need the end of the job now, call \
-`wait`; otherwise do something else, and you will be told when it ends.",
+`wait`; otherwise do something else.",
                 ago.as_secs()
             )
         });

@@ -8,7 +8,7 @@ use crate::words;
 use outlive::inbox::EventKind;
 use outlive::verbs::list::StateFilter;
 use outlive::verbs::wait::{self, Until, WaitFor, Waited};
-use outlive::{Error, JobId};
+use outlive::{Error, JobId, Notify};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -18,16 +18,16 @@ pub struct Wait;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// The jobs: ids, beginnings of ids, or names (default: all running jobs of this session)
+    /// The jobs: ids or names (default: all running jobs of this session)
     #[serde(default)]
     pub ids: Vec<String>,
-    /// Return when one of the jobs is there (default: all of them)
+    /// Return when it has come for one of the jobs (default: for all)
     #[serde(default)]
     pub any: bool,
-    /// What to wait for (default: end). If the job ends, waiting for anything else ends too
+    /// What to wait for (default: end). The end of the job always ends the waiting
     #[serde(rename = "for")]
     pub what: Option<WaitFor>,
-    /// Wait at most this long; never longer than this client waits for an answer (usually 45)
+    /// Wait at most this long; at most as long as this client waits for an answer (usually 45)
     pub timeout_seconds: Option<f64>,
 }
 
@@ -36,6 +36,7 @@ pub struct Answer {
     /// In the order of `ids`
     jobs: Vec<Glance>,
     /// It has not come yet; the jobs continue
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     still_running: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
@@ -47,14 +48,13 @@ impl Verb for Wait {
     const NAME: &'static str = "wait";
     const TITLE: &'static str = "Wait for jobs";
     const DESCRIPTION: &'static str = "\
-Wait until jobs have ended, and return how each ended, with the last lines of its output. With `for`: wait \
-until a job is `ready`, printed a line that it is watched for (`match`), was silent (`quiet`), or waits for \
-`input`.\n\
-Use it when you cannot continue without the result. If you can continue, do so: the reply to a later call \
-tells you when the job has ended. Waiting does not poll and costs nothing; never write `sleep` loops.\n\
-It returns before this client gives up, after about 45 s, and then says \"still running\". That is not an \
-error: call it again, or do something else. Waiting does not change the jobs, and neither does cancelling it.";
+Wait until jobs have ended, and return how each ended, with the last lines of its output. With `for`: until a \
+job is `ready`, printed a line that it is watched for (`match`), was silent (`quiet`), or waits for `input`.\n\
+Use it when you cannot go on without the result. It costs nothing; never write `sleep` loops. It returns \
+before this client gives up, after about 45 s, and then says \"still running\". That is not an error: call it \
+again, or do something else. Waiting changes nothing about the jobs, and neither does cancelling it.";
     const HINTS: Hints = Hints::Reads;
+    const ALWAYS_LOADED: bool = true;
 
     fn call(call: &Call, args: Args) -> Result<Reply<Answer>, Refused> {
         let limit = call
@@ -115,11 +115,9 @@ fn reply(
 ) -> Result<Reply<Answer>, Refused> {
     let jobs = Glance::at_all(call, &waited.jobs)?;
     let still_running = waited.out_of_time;
-    let mut text = waited
-        .jobs
+    let mut text = jobs
         .iter()
-        .zip(&jobs)
-        .map(|(job, glance)| words::glance(job, glance))
+        .map(words::glance)
         .collect::<Vec<_>>()
         .join("\n\n");
     let note = match (still_running, waited.jobs.is_empty()) {
@@ -128,9 +126,9 @@ fn reply(
         }
         (true, false) => Some(format!(
             "Still running after {} s of waiting. That is not an error: call `wait` again, or do something \
-else and you will be told when it ends. For new output call `log` with {}.",
+else; {}. `log` with the id and the cursor gives new output.",
             limit.as_secs(),
-            cursors(&jobs)
+            words::telling(call, Notify::End)
         )),
         (false, false) => None,
     };
@@ -144,14 +142,6 @@ else and you will be told when it ends. For new output call `log` with {}.",
     };
     let reply = Reply::new(text, answer).shows(&waited.jobs);
     Ok(heard(reply, waited, what))
-}
-
-fn cursors(jobs: &[Glance]) -> String {
-    let running = jobs.iter().filter(|glance| glance.job.outcome.is_none());
-    running
-        .map(|glance| format!("id {}, cursor {}", glance.job.id, glance.cursor))
-        .collect::<Vec<_>>()
-        .join("; ")
 }
 
 /// The reply tells ends, and the awaited event if there is nothing more to say about it. A match or a

@@ -23,8 +23,8 @@ fn assert_full(event: &Value, id: &str) {
     let text = event["text"].as_str().unwrap();
     let first = format!("Job {id} failed with exit code 3 after ");
     assert!(text.starts_with(&first), "{text}");
-    assert!(text.contains("\nlast words\n"), "{text}");
-    assert!(text.contains("\nCommand: "), "{text}");
+    assert!(text.contains("\n| last words\n"), "{text}");
+    assert!(text.contains("\nCommand:\n| "), "{text}");
     assert!(
         text.ends_with(&format!("See more: outlive log {id}")),
         "{text}"

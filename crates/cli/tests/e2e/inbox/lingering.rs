@@ -74,7 +74,9 @@ fn lingering_that_ends_by_itself_is_told() {
         let text = event["text"].as_str().unwrap();
         assert!(text.starts_with(&format!("Job {id}: {said}, ")), "{text}");
         assert!(
-            text.contains(&format!("{wrote} written after the job's end.\nCommand: ")),
+            text.contains(&format!(
+                "{wrote} written after the job's end.\nCommand:\n| "
+            )),
             "{text}"
         );
         let see = format!("outlive log {id} --bytes 5");

@@ -196,6 +196,8 @@ fn each_shape_of_post_has_its_own_text() {
         post(&world, &data, &["--id", "d1"]);
         let event = only_event(&inbox(&world, &[]));
         assert_eq!(event["data"], data);
+        // All but the headline is quoted.
+        let expected = expected.replace('\n', "\n| ");
         assert_eq!(event["text"].as_str().unwrap(), expected);
     }
 }
@@ -210,16 +212,16 @@ fn shapes() -> [(Value, &'static str); 9] {
         ),
         (
             json!({"goal": "fix tests", "status": "failed", "duration_seconds": 7.5, "error": "no such file", "cost": 3}),
-            "Delegation d1 \"fix tests\" failed after 7.5s: no such file.\ncost: 3",
+            "Delegation d1 \"fix tests\" failed after 7.5s: \"no such file\".\ncost: 3",
         ),
         // A post with an error and no status has failed. A status is shown as it is.
         (
             json!({"error": "it broke\nat line 3", "role": "reviewer", "context": "branch x\nat abc123"}),
-            "Delegation d1 failed: it broke….\nRole: reviewer\nContext: branch x\n  at abc123\nError: it broke\n  at line 3",
+            "Delegation d1 failed: \"it broke…\".\nRole: reviewer\nContext: branch x\n  at abc123\nError: it broke\n  at line 3",
         ),
         (
             json!({"goal": "g", "status": "completed", "error": "but"}),
-            "Delegation d1 \"g\" ended with status \"completed\": but.",
+            "Delegation d1 \"g\" ended with status \"completed\": \"but\".",
         ),
         // A status of its own; points in time and durations are shown in a readable form.
         (
@@ -243,7 +245,7 @@ fn shapes() -> [(Value, &'static str); 9] {
             "Delegation d1 \"review the parser\" has ended after 1m02s; it did not say how: 1 of 3 done, 1 failed, 1 not said.\n  \
                Result 1 of 3 \"part one\" is done after 1m01s.\n    \
                  Summary: it is\n      fine\n  \
-               Result 2 of 3 \"part two\" failed after 900ms: no such file.\n  \
+               Result 2 of 3 \"part two\" failed after 900ms: \"no such file\".\n  \
                Result 3 of 3 \"part three\" brought no result.",
         ),
         // A batch inside a batch, and a result that is plain text.

@@ -21,12 +21,18 @@ fn block(world: &World) -> String {
     text(&only_event(&inbox(world, &["--wait=20s"])))
 }
 
-/// The output in the text.
-fn shown_output(block: &str) -> &str {
+/// The output in the text, without the mark of each line.
+fn shown_output(block: &str) -> String {
     let start = block.find("utput").unwrap();
     let start = start + block[start..].find(":\n").unwrap() + 2;
     let end = block.rfind("\nSee more:").unwrap();
-    &block[start..end]
+    let unmarked = |line: &str| match line {
+        "|" => String::new(),
+        "[…]" => line.to_owned(),
+        _ => line.strip_prefix("| ").expect("it is quoted").to_owned(),
+    };
+    let lines: Vec<String> = block[start..end].lines().map(unmarked).collect();
+    lines.join("\n")
 }
 
 #[test]
@@ -73,7 +79,10 @@ fn the_text_names_each_way_to_end() {
             let first = block.lines().next().unwrap();
             assert!(first.starts_with(&format!("Job {id} {how}")), "{block}");
             assert!(first.contains(cause), "{block}");
-            assert!(block.contains(&format!("\nCommand: {script}\n")), "{block}");
+            assert!(
+                block.contains(&format!("\nCommand:\n| {script}\n")),
+                "{block}"
+            );
         },
     );
 }
@@ -100,7 +109,7 @@ fn a_successful_job_is_one_plain_block() {
     assert!(took.ends_with("s."), "{block}");
     assert_eq!(
         rest,
-        format!("Command: echo a; echo b\nOutput:\na\nb\nSee more: outlive log {id}")
+        format!("Command:\n| echo a; echo b\nOutput:\n| a\n| b\nSee more: outlive log {id}")
     );
 }
 
@@ -144,7 +153,7 @@ fn the_text_says_why_a_job_could_not_start() {
     let block = block(&world);
     assert!(block.contains("could not be started: "), "{block}");
     assert!(block.contains("PATH"), "{block}");
-    assert!(block.contains("Command: /no/such/program"), "{block}");
+    assert!(block.contains("Command:\n| /no/such/program"), "{block}");
     assert!(!block.contains("See more"), "{block}");
 }
 
@@ -230,7 +239,8 @@ fn characters_are_counted_and_none_is_cut() {
     );
     let block = block(&world);
     let line = "日".repeat(99);
-    let lines: Vec<&str> = shown_output(&block).lines().collect();
+    let shown = shown_output(&block);
+    let lines: Vec<&str> = shown.lines().collect();
     assert_eq!(lines.iter().filter(|shown| **shown == line).count(), 19);
     assert_eq!(lines.iter().filter(|shown| **shown == "[…]").count(), 1);
     assert_eq!(lines.len(), 20);
@@ -294,7 +304,7 @@ fn secrets_that_are_cut_off_are_redacted_too() {
     );
     ended(&world, &script);
     let event = only_event(&inbox(&world, &["--wait=20s"]));
-    let shown = shown_output(event["text"].as_str().unwrap()).to_owned();
+    let shown = shown_output(event["text"].as_str().unwrap());
     assert!(!shown.contains("MIIEvQ"), "{event:#}");
     assert!(shown.ends_with("done"), "{event:#}");
 
@@ -304,6 +314,6 @@ fn secrets_that_are_cut_off_are_redacted_too() {
     let rest = "y".repeat(1978);
     ended(&world, &format!("printf '%020d {token} {rest}\\n' 1"));
     let event = only_event(&inbox(&world, &["--wait=20s"]));
-    let shown = shown_output(event["text"].as_str().unwrap()).to_owned();
+    let shown = shown_output(event["text"].as_str().unwrap());
     assert!(!shown.contains(&token[30..]), "{event:#}");
 }

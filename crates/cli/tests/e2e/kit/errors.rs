@@ -34,7 +34,7 @@ fn input_that_is_not_a_hook_call_is_silent_and_logged() {
             "control character",
         ),
         ("stop", "clippy", SAID, "not an agent"),
-        ("pre-tool-use", "codex", SAID, "no hook is called"),
+        ("pre-compact", "codex", SAID, "no hook is called"),
     ] {
         let ran = call(&world, event, agent, said);
         assert!(is_silent(&ran), "{event} {said}: {ran:?}");

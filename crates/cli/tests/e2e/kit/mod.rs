@@ -53,7 +53,7 @@ fn start(command: &mut Command, json: &str) -> Child {
     child
 }
 
-fn call(world: &World, event: &str, agent: &str, json: &str) -> Ran {
+pub fn call(world: &World, event: &str, agent: &str, json: &str) -> Ran {
     Ran::end_of(start(&mut hook(world, event, agent), json))
 }
 

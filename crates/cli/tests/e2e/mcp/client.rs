@@ -190,11 +190,17 @@ pub fn text_of(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }
 
+/// The job of an event, by the event's id.
+pub fn job_of(event: &Value) -> &str {
+    let (job, _) = event.as_str().unwrap().split_once(':').unwrap();
+    job
+}
+
 /// The jobs whose end is told in a reply.
 pub fn ends_in(answer: &Value) -> Vec<String> {
     let events = answer["events"].as_array().cloned().unwrap_or_default();
     let ended = events.iter().filter(|event| event["kind"] == "ended");
     ended
-        .map(|event| event["job"].as_str().unwrap().to_owned())
+        .map(|event| job_of(&event["event"]).to_owned())
         .collect()
 }

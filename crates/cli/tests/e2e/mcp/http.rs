@@ -119,7 +119,8 @@ fn the_tools_work_over_http_and_an_end_is_told_once() {
     let server = Server::start(&world);
     let ran = server.tool("run", json!({"command": "exit 3", "wait_seconds": 20}));
     assert_eq!(ran["job"]["exit_code"], 3);
-    assert_eq!(ran["job"]["session"], "s");
+    let id = ran["job"]["id"].as_str().unwrap();
+    assert_eq!(world.show(id)["session"], "s");
     let gate = world.path("gate");
     let command = format!("until [ -e {} ]; do sleep 0.02; done", gate.display());
     let ran = server.tool("run", json!({"command": command}));

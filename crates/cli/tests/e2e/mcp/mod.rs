@@ -1,8 +1,10 @@
 //! The MCP server: jobs outlive it, and each end is told once, even if servers are killed.
 
 mod beside_hooks;
+mod brief;
 pub mod client;
 mod codex;
+mod habits;
 mod handshake;
 mod http;
 mod resources;

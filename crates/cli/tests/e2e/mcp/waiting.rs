@@ -2,7 +2,7 @@
 
 use super::client::{Client, text_of};
 use outlive_testkit::world::World;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Instant;
 
 #[test]
@@ -19,9 +19,10 @@ fn wait_answers_within_the_clients_patience_and_says_that_it_goes_on() {
     assert_eq!(answer["jobs"][0]["state"], "running");
     assert!(text_of(&result).contains("Still running"));
     let cursor = answer["jobs"][0]["cursor"].as_str().unwrap();
-    // The note names the arguments as `log` takes them.
-    let note = format!("call `log` with id {id}, cursor {cursor}.");
-    assert!(text_of(&result).contains(&note), "{result}");
+    assert!(
+        text_of(&result).contains(&format!("[next cursor {cursor}]")),
+        "{result}"
+    );
     let log = client.ok("log", json!({"id": id, "cursor": cursor}));
     assert_eq!(log["text"], "");
     // A `run` that waits for its job also returns in time.
@@ -72,13 +73,13 @@ fn a_repeated_look_without_news_says_so() {
     let mut client = Client::of(&world, "s");
     let id = client.run("sleep 600");
     let first = client.tool("show", json!({"id": id}));
-    assert_eq!(first["structuredContent"]["unchanged"], false);
+    assert_eq!(first["structuredContent"]["unchanged"], Value::Null);
     let again = client.tool("show", json!({"id": id}));
     assert_eq!(again["structuredContent"]["unchanged"], true);
     assert!(text_of(&again).contains("`wait`"));
     client.ok("stop", json!({"ids": [id]}));
     let ended = client.ok("show", json!({"id": id}));
-    assert_eq!(ended["unchanged"], false);
+    assert_eq!(ended["unchanged"], Value::Null);
 }
 
 #[test]
@@ -89,7 +90,7 @@ fn waiting_for_one_of_several_and_for_none() {
     let short = client.run("exit 2");
     let waited = client.ok("wait", json!({"ids": [long, short], "any": true}));
     assert_eq!(waited["jobs"][1]["exit_code"], 2);
-    assert_eq!(waited["still_running"], false);
+    assert_eq!(waited["still_running"], Value::Null);
     client.ok("stop", json!({"ids": [long]}));
     assert_eq!(client.ok("wait", json!({}))["jobs"], json!([]));
 }

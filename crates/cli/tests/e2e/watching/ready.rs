@@ -306,7 +306,7 @@ fn the_inbox_says_that_a_job_ended_before_it_was_ready() {
         end.unwrap()["text"].as_str().unwrap().to_owned()
     };
     assert!(
-        text("never").contains("It was never ready (line:^up)."),
+        text("never").contains(r#"It was never ready ("line:^up")."#),
         "{}",
         text("never")
     );

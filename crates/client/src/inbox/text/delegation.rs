@@ -1,13 +1,14 @@
 //! The text of posted work, complete by itself.
 //!
 //! The first line says what it was, how it went, how long it took and why it failed. The rest of the
-//! post follows. For a batch, there is one such block per task, in the order in which the tasks were
+//! post follows, quoted. For a batch, there is one such block per task, in the order in which the tasks were
 //! given.
 
 use super::redacted;
 use crate::view;
 use outlive_core::Timestamp;
 use outlive_core::post::Post;
+use outlive_core::quote::{self, MAX_WORD};
 use outlive_core::words::duration;
 use serde_json::{Map, Value};
 
@@ -53,9 +54,13 @@ enum Went {
 /// The whole post: known members first, then the rest.
 pub fn delegation(post: &Post) -> String {
     let mut text = String::new();
-    let subject = format!("Delegation {}", post.id);
+    let subject = format!("Delegation {}", quote::word(&post.id.to_string(), MAX_WORD));
     block(&mut text, &subject, &redacted(post.data.clone()), None, 0);
-    text.trim_start().to_owned()
+    let text = text.trim_start();
+    match text.split_once('\n') {
+        Some((headline, rest)) => format!("{headline}\n{}", quote::block(rest)),
+        None => text.to_owned(),
+    }
 }
 
 /// One piece of work, with its parts. `goal` is its goal according to the batch.
@@ -83,14 +88,17 @@ fn block(text: &mut String, subject: &str, value: &Value, goal: Option<&Value>, 
 fn headline(subject: &str, value: &Value, goal: Option<&Value>) -> String {
     let mut line = subject.to_owned();
     if let Some(goal) = goal {
-        line.push_str(&format!(" \"{}\"", short(goal)));
+        line.push_str(&format!(" {}", in_headline(goal)));
     }
     let entries = value.as_object();
     match went(value) {
         _ if value.is_null() => line.push_str(" brought no result"),
         Went::Done => line.push_str(" is done"),
         Went::Failed => line.push_str(" failed"),
-        Went::Otherwise(status) => line.push_str(&format!(" ended with status \"{status}\"")),
+        Went::Otherwise(status) => line.push_str(&format!(
+            " ended with status {}",
+            quote::string(&status, SHORT)
+        )),
         Went::NotSaid => line.push_str(" has ended"),
     }
     if let Some(ms) = entries.and_then(took_ms) {
@@ -100,7 +108,7 @@ fn headline(subject: &str, value: &Value, goal: Option<&Value>) -> String {
         line.push_str("; it did not say how");
     }
     let error = entries.and_then(|entries| entries.get("error"));
-    let why = error.filter(|error| !error.is_null()).map(short);
+    let why = error.filter(|error| !error.is_null()).map(in_headline);
     if let Some(why) = why.or_else(|| entries.and_then(tally)) {
         line.push_str(&format!(": {why}"));
     }
@@ -170,7 +178,7 @@ fn went(value: &Value) -> Went {
                 Went::Done
             }
             "failed" | "failure" | "fail" | "error" | "errored" => Went::Failed,
-            _ => Went::Otherwise(view::line(status.as_bytes()).replace('\n', " ")),
+            _ => Went::Otherwise(status.to_owned()),
         },
         None if has_error => Went::Failed,
         None => {
@@ -250,6 +258,11 @@ fn timed<'a>(key: &'a str, value: &Value) -> Option<(&'a str, String)> {
         let name = key.strip_suffix(ending)?;
         Some((name, duration(milliseconds(value, *factor)?)))
     })
+}
+
+/// A goal or an error in a headline.
+fn in_headline(value: &Value) -> String {
+    quote::string(&short(value), SHORT + 1)
 }
 
 /// The first line of a text, shortened if it is long.

@@ -32,13 +32,14 @@ fn a_delegation_stands_alone() {
     assert_eq!(
         delegation(&post),
         "Delegation d1 \"find the bug…\" has ended; it did not say how: 1 of 2 done, 1 not said.\n\
-         Role: reviewer\n\
-         Goal: find the bug\n  in parse()\n\
-         Context: branch x\n\
-         tokens: 12\n  \
-           Result 1 of 2 \"a\" is done.\n    \
-             Summary: it was y\n  \
-           Result 2 of 2 has ended; it did not say how:\n    \
-             just text"
+         | Role: reviewer\n\
+         | Goal: find the bug\n\
+         |   in parse()\n\
+         | Context: branch x\n\
+         | tokens: 12\n\
+         |   Result 1 of 2 \"a\" is done.\n\
+         |     Summary: it was y\n\
+         |   Result 2 of 2 has ended; it did not say how:\n\
+         |     just text"
     );
 }

@@ -1,21 +1,31 @@
 use super::*;
 use crate::setup::places::Places;
-use crate::setup::{Action, Scope, plan};
+use crate::setup::{Action, Request, Scope, apply, plan};
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+fn places() -> Places {
+    Places::of_user(PathBuf::from("/nowhere/at/all")).unwrap()
+}
+
 /// Every JSON piece that some agent is given.
 fn pieces() -> Vec<Piece> {
-    let places = Places::of_user().unwrap();
+    let places = places();
     Agent::all()
         .into_iter()
-        .flat_map(|agent| places.targets(agent, &Scope::Project(PathBuf::from("/p"))))
+        .flat_map(|agent| places.targets(agent, &Scope::Project(PathBuf::from("/p")), true))
         .map(|target| target.piece)
         .filter(|piece| matches!(piece, Piece::Json { .. }))
         .collect()
+}
+
+fn taken(piece: &Piece, text: &str, original: Option<&str>) -> Option<String> {
+    let left = piece.take(text, original, &[]).unwrap();
+    assert_eq!(left.stays, Vec::<String>::new(), "{text}");
+    left.text
 }
 
 #[test]
@@ -28,17 +38,21 @@ fn what_was_put_in_is_taken_out_and_the_rest_stays() {
     ];
     for piece in pieces() {
         for text in texts {
-            let put = piece.put(text).unwrap();
-            assert_eq!(piece.put(&put).unwrap(), put, "twice is once");
-            assert!(piece.is_in(&put).unwrap() && !piece.is_in(text).unwrap());
-            assert_eq!(piece.take(&put, Some(text)).unwrap().unwrap(), text);
+            let put = piece.put(text, None).unwrap();
+            assert_eq!(piece.put(&put, Some(&piece)).unwrap(), put, "twice is once");
+            assert!(piece.is_in(&put).unwrap() && !piece.is_partly_in(text).unwrap());
+            let nothing = Vec::<String>::new();
+            assert_eq!(piece.foreign(&put, None).unwrap(), nothing);
+            let left: Value =
+                serde_json::from_str(&taken(&piece, &put, Some(text)).unwrap()).unwrap();
+            let mut expected: Value = serde_json::from_str(text).unwrap();
+            if put.contains("\"version\"") {
+                expected["version"] = json!(1);
+            }
+            assert_eq!(left, expected);
         }
-        let new = piece.put("").unwrap();
-        assert_eq!(piece.take(&new, None).unwrap(), None);
-        // Of an earlier release, or where the program was elsewhere.
-        let moved = new.replace("\"outlive", "\"/opt/outlive");
-        let moved = moved.replace("\"/opt/outlive\":", "\"outlive\":");
-        assert_eq!(piece.take(&moved, None).unwrap(), None, "{moved}");
+        let new = piece.put("", None).unwrap();
+        assert_eq!(taken(&piece, &new, None), None);
     }
 }
 
@@ -47,9 +61,9 @@ fn what_was_put_in_is_taken_out_and_the_rest_stays() {
 fn what_was_added_meanwhile_stays() {
     for piece in pieces() {
         let original = "{\n  \"a\": 1\n}\n";
-        let put = piece.put(original).unwrap();
+        let put = piece.put(original, None).unwrap();
         let changed = put.replace("\"a\": 1", "\"a\": 2,\n  \"b\": {}");
-        let left = piece.take(&changed, Some(original)).unwrap().unwrap();
+        let left = taken(&piece, &changed, Some(original)).unwrap();
         let left: Value = serde_json::from_str(&left).unwrap();
         let mut expected = json!({"a": 2, "b": {}});
         if put.contains("\"version\"") {
@@ -59,55 +73,119 @@ fn what_was_added_meanwhile_stays() {
     }
 }
 
+fn one(part: Part) -> Piece {
+    Piece::Json {
+        dialect: Dialect::Strict,
+        parts: vec![part],
+    }
+}
+
 #[test]
 fn a_hook_beside_ours_stays() {
     let mine = json!({"type": "command", "command": "/opt/bin/outlive hook stop"});
     let theirs = json!({"type": "command", "command": "notify outlive hook"});
-    let part = Part::Hook {
-        path: vec!["hooks", "Stop"],
-        value: json!({"hooks": [mine.clone()]}),
-    };
+    let piece = one(Part::hook(
+        &["hooks", "Stop"],
+        json!({"hooks": [mine.clone()]}),
+    ));
     let text =
         json!({"hooks": {"Stop": [{"hooks": [theirs.clone(), mine.clone()]}, {"hooks": [mine]}]}});
-    let left = take_part(&text.to_string(), Dialect::Strict, &part, None).unwrap();
+    let left = taken(&piece, &text.to_string(), None).unwrap();
     let left: Value = serde_json::from_str(&left).unwrap();
     assert_eq!(left, json!({"hooks": {"Stop": [{"hooks": [theirs]}]}}));
 }
 
+/// Setup updates what it wrote itself. A hook or an entry that somebody else wrote is named, replaced only by
+/// `put`, and restored.
 #[test]
-fn an_older_hook_of_ours_is_replaced_and_a_servers_other_keys_stay() {
-    let part = Part::Hook {
-        path: vec!["hooks", "Stop"],
-        value: json!({"hooks": [{"command": "outlive hook stop --agent codex"}]}),
-    };
-    let text = r#"{"hooks": {"Stop": [{"hooks": [{"command": "/old/outlive hook stop"}]}]}}"#;
-    let put = put_part(text, Dialect::Strict, &part).unwrap();
-    assert!(
-        put.contains("--agent codex") && !put.contains("/old/"),
-        "{put}"
-    );
-    let part = Part::Server {
-        path: vec!["mcpServers", "outlive"],
-        value: json!({"command": "outlive", "args": ["mcp"]}),
-    };
-    let text = r#"{"mcpServers": {"outlive": {"command": "/old", "env": {"A": "b"}}}}"#;
-    let put: Value =
-        serde_json::from_str(&put_part(text, Dialect::Strict, &part).unwrap()).unwrap();
+fn what_setup_wrote_is_updated_and_what_others_wrote_is_named() {
+    let hook = |command: &str| json!({"hooks": [{"command": command}]});
+    let server = |command: &str| json!({"command": command, "args": ["mcp"]});
+    for (old, new) in [
+        (
+            Part::hook(&["hooks", "Stop"], hook("/old/outlive hook stop")),
+            Part::hook(&["hooks", "Stop"], hook("outlive hook stop --agent codex")),
+        ),
+        (
+            Part::server(&["mcpServers", "outlive"], server("/old/outlive")),
+            Part::server(&["mcpServers", "outlive"], server("outlive")),
+        ),
+    ] {
+        let (old, new) = (one(old), one(new));
+        let text = old.put("", None).unwrap();
+        assert_eq!(
+            new.foreign(&text, Some(&old)).unwrap(),
+            Vec::<String>::new()
+        );
+        let updated = new.put(&text, Some(&old)).unwrap();
+        assert!(!updated.contains("/old/"), "{updated}");
+        assert_eq!(new.foreign(&text, None).unwrap().len(), 1, "{text}");
+        let replaced = new.put(&text, None).unwrap();
+        assert!(!replaced.contains("/old/"), "{replaced}");
+        let restored = taken(&new, &format!("{replaced}\n"), Some(&text)).unwrap();
+        assert!(
+            restored.contains("/old/") && !new.is_in(&restored).unwrap(),
+            "{restored}"
+        );
+        // Nobody replaced it, so it is not ours to remove.
+        let left = new.take(&text, None, &[]).unwrap();
+        assert_eq!((left.text, left.stays.len()), (Some(text), 1));
+    }
+}
+
+#[test]
+fn other_keys_of_our_entry_stay_and_those_that_we_no_longer_write_go() {
+    let old = one(Part::server(
+        &["mcp", "outlive"],
+        json!({"command": "/old", "args": ["mcp"], "trust": true}),
+    ));
+    let new = one(Part::server(
+        &["mcp", "outlive"],
+        json!({"command": "outlive", "args": ["mcp"]}),
+    ));
+    let text = r#"{"mcp": {"outlive": {"command": "/old", "args": ["mcp"], "trust": true, "env": {"A": "b"}}}}"#;
+    let put: Value = serde_json::from_str(&new.put(text, Some(&old)).unwrap()).unwrap();
     let expected = json!({"command": "outlive", "args": ["mcp"], "env": {"A": "b"}});
-    assert_eq!(put["mcpServers"]["outlive"], expected);
+    assert_eq!(put["mcp"]["outlive"], expected);
+}
+
+#[test]
+fn a_word_that_was_there_before_stays() {
+    let piece = one(Part::word(&["permissions", "allow"], "mcp__outlive"));
+    for (text, left) in [
+        (r#"{"permissions": {"allow": ["mcp__outlive"]}}"#, true),
+        (r#"{"permissions": {"allow": ["Bash(ls)"]}}"#, false),
+    ] {
+        let put = piece.put(text, None).unwrap();
+        assert_eq!(put.matches("mcp__outlive").count(), 1, "{put}");
+        let taken = taken(&piece, &format!("{put}\n"), Some(text)).unwrap();
+        assert_eq!(taken.contains("mcp__outlive"), left, "{taken}");
+    }
+}
+
+/// Two agents have the same entry in the same file. It goes with the last one.
+#[test]
+fn what_another_agent_needs_stays() {
+    let piece = one(Part::server(
+        &["mcp", "outlive"],
+        json!({"command": "outlive"}),
+    ));
+    let text = piece.put("", None).unwrap();
+    let left = piece.take(&text, None, &[&piece]).unwrap();
+    assert_eq!(left.text, Some(text));
 }
 
 /// What the repository has for those who plug it in by hand is what setup writes.
 #[test]
 fn the_plugins_are_what_setup_writes() {
-    let places = Places::of_user().unwrap();
+    let places = places();
     let written = |agent, name: &str| -> Value {
         let scope = Scope::Project(PathBuf::from("/p"));
         let mut targets = places
-            .targets(Agent::parse(agent).unwrap(), &scope)
+            .targets(Agent::parse(agent).unwrap(), &scope, false)
             .into_iter();
         let target = targets.find(|target| target.path.ends_with(name)).unwrap();
-        serde_json::from_str(&target.piece.put("").unwrap()).unwrap()
+        serde_json::from_str(&target.piece.put("", None).unwrap()).unwrap()
     };
     for (agent, name, text) in [
         (
@@ -152,10 +230,16 @@ fn files(root: &Path) -> BTreeMap<PathBuf, String> {
     found
 }
 
-fn run(root: &Path, agents: &[Agent], action: Action) -> usize {
+fn run(places: &Places, root: &Path, agents: &[Agent], action: Action) -> usize {
     let scope = Scope::Project(root.to_owned());
-    let plan = plan(&Places::of_user().unwrap(), agents, &scope, action).unwrap();
-    crate::verbs::setup::apply(&plan).unwrap();
+    let request = Request {
+        agents,
+        scope: &scope,
+        action,
+        answers: BTreeMap::new(),
+    };
+    let plan = plan(places, &request).unwrap();
+    apply(places.store(), &plan).unwrap();
     plan.changes.len()
 }
 
@@ -170,6 +254,8 @@ proptest! {
         config in prop::option::of("(# [a-z]{1,5}\n|\n){0,3}([a-c] = [0-9]  # x\n)?"),
     ) {
         let root = tempfile::tempdir().unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let places = Places::of_user(home.path().to_owned()).unwrap();
         for (name, text) in [("AGENTS.md", &instructions), (".codex/config.toml", &config)] {
             if let Some(text) = text {
                 let path = root.path().join(name);
@@ -179,11 +265,11 @@ proptest! {
         }
         let before = files(root.path());
         for agent in &coming {
-            run(root.path(), &[*agent], Action::Write);
-            prop_assert_eq!(run(root.path(), &[*agent], Action::Write), 0);
+            run(&places, root.path(), &[*agent], Action::Write);
+            prop_assert_eq!(run(&places, root.path(), &[*agent], Action::Write), 0);
         }
         for agent in &going {
-            run(root.path(), &[*agent], Action::Undo);
+            run(&places, root.path(), &[*agent], Action::Undo);
         }
         prop_assert_eq!(files(root.path()), before);
     }
