@@ -52,17 +52,15 @@ class World:
     can_be_woken = False
     anew = "/clear"
 
-<<<<<<< HEAD
     def write(self, path, value):
         """Writes a file of the agent, below the home."""
         path = os.path.join(self.home, path)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w") as file:
             json.dump(value, file)
-=======
+
     def after_setup(self):
         """What setup leaves to its user."""
->>>>>>> main
 
     # What the model does.
 
