@@ -8,7 +8,13 @@ from programs import World
 class Cline(World):
     setup = "cline"
     shell = "run_commands"
+    # It resumes at a terminal only.
+    can_resume = False
     prefix = "outlive__"
+
+    def variables(self):
+        # Otherwise it leaves a process behind that serves its other programs.
+        return {"CLINE_SESSION_BACKEND_MODE": "local"}
 
     def prepare(self):
         """Its user names the model."""
@@ -23,9 +29,4 @@ class Cline(World):
         return {"tool": self.shell, "arguments": {"commands": [command]}}
 
     def headless(self, prompt, resume=False):
-        again = ["--id", self.session()] if resume else []
-        return [*self.program, *again, prompt]
-
-    def session(self):
-        [session] = {job["session"] for job in self.jobs()}
-        return session
+        return [*self.program, prompt]

@@ -6,6 +6,8 @@ from programs import World
 class Droid(World):
     setup = "droid"
     shell = "Execute"
+    # Its backend has the conversations.
+    can_resume = False
     prefix = "outlive___"
 
     def variables(self):
@@ -27,10 +29,4 @@ class Droid(World):
         return super().run_in_shell(command, timeout=60, **risk)
 
     def headless(self, prompt, resume=False):
-        again = ["--session-id", self.session()] if resume else []
-        return [*self.program, "exec", *again, "--auto", "high", "--model", "custom:scripted", prompt]
-
-    def session(self):
-        """The conversation that its hooks have named."""
-        [session] = {job["session"] for job in self.jobs()}
-        return session
+        return [*self.program, "exec", "--auto", "high", "--model", "custom:scripted", prompt]

@@ -50,6 +50,8 @@ class World:
         """What its user has answered before: the agent's first questions."""
 
     can_be_woken = False
+    can_resume = True
+    """Whether it resumes a conversation without a person, offline."""
     anew = "/clear"
 
     def write(self, path, value):

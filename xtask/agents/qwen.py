@@ -7,8 +7,8 @@ class Qwen(World):
     setup = "qwen"
     shell = "run_shell_command"
     ready = "Type your message"
-    # What its user would allow at the first question.
-    ALLOWED = ["--allowed-tools=mcp__outlive,run_shell_command,agent"]
+    # Without a person it refuses commands that it would ask about.
+    ALLOWED = ["--yolo"]
 
     def variables(self):
         return {

@@ -20,7 +20,7 @@ from scripted import Model, say
 from terminal import until
 
 ENDS = "exit 73"
-TOLD = re.compile(r'exit.code\\*"?[ :]+73')
+TOLD = re.compile(r'exit(ed|.code\\*"?[ :]+) ?73')
 
 
 def tellings(items, job):
@@ -136,7 +136,7 @@ class Story:
 
     def stays_told(self, job):
         """The agent is resumed, twice, and hears nothing more. Nothing is left to tell."""
-        for name in ["again", "once_more"]:
+        for name in ["again", "once_more"] if self.world.can_resume else []:
             self.user.leaves()
             self.model.script[name] = [say()]
             self.user.says(name)
