@@ -7,6 +7,8 @@ class Kilo(World):
     setup = "kilo"
     shell = "bash"
     prefix = "outlive_"
+    ready = "Ask anything"
+    can_be_woken = True
 
     def variables(self):
         return {"KILO_DISABLE_MODELS_FETCH": "1", "KILO_DISABLE_AUTOUPDATE": "1"}

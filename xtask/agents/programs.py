@@ -4,10 +4,12 @@
 subclasses know the agents.
 """
 
-import glob
+import contextlib
 import json
 import os
+import re
 import shlex
+import signal
 import subprocess
 
 from terminal import Terminal, until
@@ -23,7 +25,16 @@ class World:
     shell = "Bash"
     prefix = "mcp__outlive__"
     setup = ""
-    """The agent's name for `outlive setup`."""
+    """What `outlive setup` calls the agent."""
+    ready = ""
+    """What it draws when it waits for a prompt."""
+    anew = "/clear"
+    """What begins another conversation in the program."""
+    can_be_woken = False
+    can_resume = True
+    """Whether it resumes a conversation without a person, offline."""
+    forgets_stop = False
+    """Whether a resumed conversation lacks what the hook at the end of a turn said."""
 
     def __init__(self, program, outlive, directory, model, variables=None):
         self.program, self.outlive, self.model = program, outlive, model
@@ -38,9 +49,10 @@ class World:
             # The mark that `cargo xtask agents` finds the processes by.
             "OUTLIVE_AGENTS_PLACE": directory,
         } | self.variables() | (variables or {})
+
+    def set_up(self):
         self.prepare()
-        if self.setup:
-            self.call("setup", self.setup, "--yes")
+        self.call("setup", self.setup, "--yes")
         self.after_setup()
 
     def variables(self):
@@ -48,11 +60,6 @@ class World:
 
     def prepare(self):
         """What its user has answered before: the agent's first questions."""
-
-    can_be_woken = False
-    can_resume = True
-    """Whether it resumes a conversation without a person, offline."""
-    anew = "/clear"
 
     def write(self, path, value):
         """Writes a file of the agent, below the home."""
@@ -103,7 +110,7 @@ class World:
 
     def greets(self, terminal):
         """The agent is ready for a prompt, after its first questions."""
-        until("it is ready", lambda: terminal.shows(self.ready))
+        terminal.until_it_shows(self.ready)
 
     def sit_down(self, resume=False):
         return Terminal(self.interactive(resume), self.env, self.work)
@@ -113,6 +120,23 @@ class World:
     def version(self):
         ran = subprocess.run([*self.program, "--version"], env=self.env, capture_output=True, text=True)
         return ran.stdout.strip()
+
+    def processes(self):
+        """The processes of the agent, also those that work for it in the background."""
+        mark, names = f"HOME={self.home}\0".encode(), {os.path.basename(os.path.realpath(self.program[0]))}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as environ:
+                    if mark in environ.read() and os.path.basename(os.readlink(f"/proc/{pid}/exe")) in names:
+                        yield int(pid)
+            except OSError:
+                continue
+
+    def kill(self):
+        """Kills the agent, wherever it is in its work."""
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def call(self, *args, env=None):
         """Runs Outlive as somebody else: looking tells nobody."""
@@ -132,14 +156,6 @@ class World:
                 return [next(iter(json.loads(line)["note"])) for line in file if line.strip()]
         except FileNotFoundError:
             return []
-
-    def conversations(self):
-        """Which conversation each process of an agent has, as its hooks have noted it."""
-        found = {}
-        for path in glob.glob(os.path.join(self.state, "agents", "*", "conversation")):
-            with open(path) as file:
-                found[path] = file.read()
-        return found
 
     def waiting(self, session):
         """Events that the session still has to be told. Looking at them tells nobody."""
@@ -176,7 +192,7 @@ class Claude(World):
 
     def helper(self, prompt):
         arguments = {"description": "help", "prompt": prompt, "subagent_type": "general-purpose"}
-        return {"tool": "Agent", "arguments": arguments}
+        return [{"tool": "Agent", "arguments": arguments}]
 
     def interactive(self, resume=False):
         return [*self.program, *(["--continue"] if resume else []), *self.ALLOWED]
@@ -186,6 +202,7 @@ class Codex(World):
     setup = "codex"
     prefix = "mcp__outlive/"
     ready = "Ask Codex to do anything"
+    anew = "/new"
 
     def variables(self):
         return {"SCRIPTED_KEY": "none"}
@@ -221,7 +238,7 @@ trust_level = "trusted"
                 file.write(config.replace(table, table + 'default_tools_approval_mode = "approve"\n'))
         terminal = self.sit_down()
         try:
-            until("Codex asks whether to trust its hooks", lambda: terminal.shows("Trust all and continue"))
+            terminal.until_it_shows("Trust all and continue")
             terminal.presses("2", lambda: terminal.shows("› 2. Trust all"))
             terminal.presses("\r", lambda: "trusted_hash" in open(path).read())
         finally:
@@ -233,6 +250,13 @@ trust_level = "trusted"
     def starts(self, command):
         """No job can be started in the sandbox of its shell."""
         return self.tool("run", command=command)
+
+    def helper(self, prompt):
+        def wait(items):
+            [helper] = re.findall(r'"agent_id": ?"([^"]+)"', items[-1].text)
+            return {"tool": "multi_agent_v1/wait_agent", "arguments": {"targets": [helper], "timeout_ms": 60000}}
+
+        return [{"tool": "multi_agent_v1/spawn_agent", "arguments": {"message": prompt}}, wait]
 
     def headless(self, prompt, resume=False):
         again = ["resume", "--last"] if resume else []

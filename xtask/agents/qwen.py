@@ -5,6 +5,7 @@ from programs import World
 
 class Qwen(World):
     setup = "qwen"
+    forgets_stop = True
     shell = "run_shell_command"
     ready = "Type your message"
     # Without a person it refuses commands that it would ask about.

@@ -1,7 +1,7 @@
 """A model that plays a script, on loopback, for any agent.
 
 A script names what is done after each prompt: `{"start": [MOVE, …], …}`. The prompt `[[start]] …` begins the
-moves of `start`; how many of them are done is counted in the conversation that the agent sends. So the script
+moves of `start`, each of which may be a function of the conversation so far; how many of them are done is counted in the conversation that the agent sends. So the script
 continues at the right place when an agent is killed and resumed, and each helper plays its own moves. After
 its last move the model says that it is done.
 """
@@ -68,7 +68,8 @@ class Model:
         moves = self.script.get(name, [])
         if done + 1 >= len(moves):
             self.played.add(name)
-        return dialect.answer(moves[done] if done < len(moves) else say(), request, path)
+        move = moves[done] if done < len(moves) else say()
+        return dialect.answer(move(items) if callable(move) else move, request, path)
 
     def conversation(self, name):
         """The conversation with this prompt, as the model was sent it last."""

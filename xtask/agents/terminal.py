@@ -4,7 +4,6 @@ import fcntl
 import os
 import pty
 import re
-import signal
 import struct
 import subprocess
 import termios
@@ -61,6 +60,12 @@ class Terminal:
     def shows(self, text):
         return text in self.text
 
+    def until_it_shows(self, text):
+        deadline = time.monotonic() + PATIENCE
+        while not self.shows(text):
+            assert time.monotonic() < deadline, f"{text!r} is not in:\n{self.text[-3000:]}"
+            time.sleep(0.05)
+
     def type(self, text):
         os.write(self.side, text.encode())
 
@@ -73,10 +78,9 @@ class Terminal:
 
         assert has_helped() or until(f"{key!r} helps", pressed), self.text[-3000:]
 
-    def end(self, how=signal.SIGTERM):
+    def end(self):
         """Ends the program, and waits for it."""
-        if self.process.poll() is None:
-            self.process.send_signal(how)
+        self.process.terminate()
         try:
             self.process.wait(20)
         except subprocess.TimeoutExpired:
