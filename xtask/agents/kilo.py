@@ -7,7 +7,7 @@ class Kilo(World):
     setup = "kilo"
     shell = "bash"
     prefix = "outlive_"
-    ready = "Ask anything"
+    ready = "scripted"
     can_be_woken = True
 
     def variables(self):
@@ -27,7 +27,7 @@ class Kilo(World):
         return {"tool": "task", "arguments": arguments}
 
     def headless(self, prompt, resume=False):
-        return [*self.program, "run", *(["--continue"] if resume else []), prompt]
+        return [*self.program, "run", "--auto", *(["--continue"] if resume else []), prompt]
 
     def interactive(self, resume=False):
         return [*self.program, *(["--continue"] if resume else [])]
