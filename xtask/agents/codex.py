@@ -81,7 +81,9 @@ env = {{ OUTLIVE_HOME = {json.dumps(self.env["OUTLIVE_HOME"])} }}
         return ran.stdout
 
     def job(self):
-        return json.loads(self.run("show", "build", "--json"))
+        # Its name means something only in its own session.
+        [job] = json.loads(self.run("list", "--limit", "all", "--json"))["jobs"]
+        return job
 
     def servers(self):
         """The MCP servers of Codex that are alive."""

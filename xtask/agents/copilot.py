@@ -23,7 +23,7 @@ class Copilot(World):
 
     def helper(self, prompt):
         arguments = {"description": "help", "prompt": prompt, "agent_type": "general-purpose", "name": "help", "mode": "sync"}
-        return {"tool": "task", "arguments": arguments}
+        return [{"tool": "task", "arguments": arguments}]
 
     def headless(self, prompt, resume=False):
         return [*self.interactive(resume), "-p", prompt]

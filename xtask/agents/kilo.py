@@ -24,7 +24,7 @@ class Kilo(World):
 
     def helper(self, prompt):
         arguments = {"description": "help", "prompt": prompt, "subagent_type": "general"}
-        return {"tool": "task", "arguments": arguments}
+        return [{"tool": "task", "arguments": arguments}]
 
     def headless(self, prompt, resume=False):
         return [*self.program, "run", "--auto", *(["--continue"] if resume else []), prompt]

@@ -30,7 +30,7 @@ class Qwen(World):
 
     def helper(self, prompt):
         arguments = {"description": "help", "prompt": prompt, "subagent_type": "general-purpose"}
-        return {"tool": "agent", "arguments": arguments}
+        return [{"tool": "agent", "arguments": arguments}]
 
     def headless(self, prompt, resume=False):
         return [*self.interactive(resume), "-p", prompt]

@@ -60,6 +60,7 @@ pub struct Job {
     pub ended_by: Option<EndedBy>,
     /// Who asked for its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("x-in-detail" = true)))]
     pub ended_by_detail: Option<String>,
     /// How many of its processes still run after its end. `stop` reaches them. Absent if its keeper did not say.
     #[cfg_attr(feature = "schema", schemars(extend("x-usual" = [0])))]

@@ -1,5 +1,6 @@
 //! Hints for the command line: what a person can do about a failure.
 
+use crate::sandbox;
 use outlive::Error;
 use outlive::api::failure::Failure;
 use outlive::verbs::wait::WaitFor;
@@ -39,7 +40,7 @@ pub fn hint(error: &Error) -> Option<String> {
         Error::NoKeys(_) => "send text, or start it with --pty",
         Error::NotALog(_) => "give a regular file",
         Error::LogTaken(_) => "choose another log",
-        _ => return None,
+        _ => return sandbox::hint(error),
     };
     Some(hint.to_owned())
 }

@@ -16,6 +16,7 @@ mod exit;
 mod hints;
 mod json;
 mod render;
+mod sandbox;
 
 use outlive::SignalMask;
 use std::ffi::OsStr;

@@ -64,6 +64,19 @@ const AGENT_SESSIONS: [&str; 7] = [
     "COPILOT_AGENT_SESSION_ID",
 ];
 
+/// What agents set for the commands that they run in a sandbox: Codex, Claude Code, Gemini CLI.
+const SANDBOXES: [&str; 4] = [
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "SANDBOX_RUNTIME",
+    "SANDBOX",
+];
+
+/// The variable that shows that this process runs in the sandbox of an agent.
+pub fn sandbox() -> Option<&'static str> {
+    SANDBOXES.into_iter().find(|name| non_empty(name).is_some())
+}
+
 /// The session that this process runs in, if the environment tells.
 pub fn session() -> Option<String> {
     AGENT_SESSIONS

@@ -108,7 +108,7 @@ pub use outlive_sys::capture::bytes_ready;
 #[doc(hidden)]
 pub use outlive_sys::process::limits::{fail_at_file_size, has_small_stack};
 #[doc(hidden)]
-pub use outlive_sys::process::own::{SignalMask, block_all_signals};
+pub use outlive_sys::process::own::{SignalMask, block_all_signals, open_file_limit};
 #[doc(hidden)]
 pub use output::missing_line;
 #[doc(hidden)]

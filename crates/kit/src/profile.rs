@@ -8,6 +8,7 @@ use crate::hook::{HookInput, Occasion};
 use crate::setup::Scope;
 use crate::setup::json::Dialect;
 use crate::setup::piece::{Instructions, Part, Piece};
+use crate::setup::switch::Switch;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -51,8 +52,8 @@ pub trait Profile: Sync {
         None
     }
 
-    /// Settings on this machine that keep the agent from doing what setup wrote, each as a sentence.
-    fn obstacles(&self, _site: &Site<'_>) -> Vec<String> {
+    /// The settings that would keep the agent from doing what setup wrote.
+    fn switches(&self, _site: &Site<'_>) -> Vec<Switch> {
         Vec::new()
     }
 

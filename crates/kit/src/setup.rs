@@ -13,6 +13,7 @@
 //! | `transaction` | makes all changes of a plan, or none |
 //! | `journal` | what setup wrote and what was there before |
 //! | `older` | what setup wrote before it kept a journal |
+//! | `switch` | settings of an agent that switch off what setup writes |
 //! | `file` | reads, writes and links |
 //!
 //! Setup reads and checks every file before it writes any. Undo removes only what the journal names. If a file has
@@ -27,6 +28,7 @@ mod older;
 pub(crate) mod piece;
 mod places;
 mod plan;
+pub(crate) mod switch;
 mod toml;
 mod transaction;
 

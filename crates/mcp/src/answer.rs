@@ -13,7 +13,9 @@ pub const PREVIEW: u64 = 20;
 
 /// The most characters of a command where the job is only to be recognised. With it, a job in a list takes about
 /// forty tokens.
-const MAX_COMMAND: usize = 40;
+const MAX_COMMAND: usize = 36;
+/// The same if the job has a name, by which it is recognised too.
+const MAX_NAMED_COMMAND: usize = 24;
 /// The most characters of a command where the job is described.
 const MAX_WHOLE_COMMAND: usize = 4000;
 
@@ -62,8 +64,12 @@ impl Glance {
 /// A job as one of a list: enough to recognise it, without the session of the caller. Contains no secrets.
 pub fn recognisable(call: &Call, job: &Job) -> Job {
     let session = job.session.clone();
+    let most = match job.name {
+        Some(_) => MAX_NAMED_COMMAND,
+        None => MAX_COMMAND,
+    };
     Job {
-        command: cut(&one_line(&job.command), MAX_COMMAND),
+        command: cut(&one_line(&job.command), most),
         session: session.filter(|session| *session != call.session),
         ..job.clone()
     }

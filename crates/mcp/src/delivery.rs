@@ -9,7 +9,7 @@
 use outlive::Error;
 use outlive::agent::{self, AgentProcess};
 use rmcp::RoleServer;
-use rmcp::model::{ErrorData, JsonRpcMessage, RequestId};
+use rmcp::model::{JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// One thing to record after a reply is written.
@@ -213,18 +213,9 @@ impl ReplyInProgress {
     }
 }
 
-/// A line that was not a message.
-#[derive(Debug)]
-pub struct Garbage {
-    pub id: Option<RequestId>,
-}
-
-/// A transport that knows which messages have been written, answers lines that are not messages, and
-/// reports when the client has gone.
+/// A transport that knows which messages have been written, and reports when the client has gone.
 pub struct Noting<T> {
     pub inner: T,
-    /// One entry for each such line.
-    pub garbage: mpsc::Receiver<Garbage>,
     pub deliveries: Deliveries,
     pub reader: Reader,
 }
@@ -252,30 +243,11 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Noting<T> {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        loop {
-            let message = tokio::select! {
-                biased;
-                Some(garbage) = self.garbage.recv() => Err(garbage),
-                message = self.inner.receive() => Ok(message),
-            };
-            let message = match message {
-                Ok(message) => message,
-                Err(garbage) => {
-                    // As the protocol requires, there is no id if none can be read.
-                    let why = "not valid JSON (is every string valid UTF-8, without half of a surrogate pair?)";
-                    let why = ErrorData::parse_error(why, None);
-                    let _ = self
-                        .inner
-                        .send(JsonRpcMessage::error(why, garbage.id))
-                        .await;
-                    continue;
-                }
-            };
-            if message.is_none() {
-                self.reader.closed.cancel();
-            }
-            return message;
+        let message = self.inner.receive().await;
+        if message.is_none() {
+            self.reader.closed.cancel();
         }
+        message
     }
 
     fn close(&mut self) -> impl Future<Output = Result<(), T::Error>> + Send {

@@ -33,8 +33,8 @@ const IGNORED_BY_RUN: [(&str, &str); 2] = [
     ),
     (
         "timeout",
-        "elsewhere it is a time in milliseconds after which a command is killed. Here a job runs until it ends. \
-`wait_seconds` is how long this call waits for that, and `timeout_seconds` stops the job after that time",
+        "elsewhere it kills the command, and counts milliseconds. Here a job runs until it ends: `wait_seconds` is \
+how long this call waits for that, and `timeout_seconds` stops the job",
     ),
 ];
 

@@ -11,16 +11,21 @@
 //! The sessions of the transport are only in memory. They do not decide which agent's session a call
 //! belongs to.
 
+mod door;
+mod message;
+
 use crate::delivery::{Deliveries, ReplyInProgress};
+use crate::malformed::MAX_MESSAGE;
 use crate::server::{Options, Server};
 use crate::sessions::Sessions;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use door::{Door, Visitor};
 use http_body::{Frame, SizeHint};
 use outlive::Outlive;
 use rmcp::ServerHandler;
@@ -40,6 +45,9 @@ use tokio_util::sync::CancellationToken;
 
 /// The header that names a session.
 const SESSION: &str = "outlive-session";
+
+/// The scheme of the authorization, with the blank after it.
+const SCHEME: &[u8] = b"Bearer ";
 
 /// How long a transport session may be idle: a working day. After that it is created again when needed,
 /// but its subscriptions are forgotten. A session that its client never ends uses about fifty kilobytes
@@ -127,15 +135,16 @@ pub fn serve_http_within<H: ServerHandler>(
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind(http.address).await?;
+        let door = Door::at(http.address).await?;
         begun(&Listening {
-            url: format!("http://{}/mcp", listener.local_addr()?),
+            url: format!("http://{}/mcp", door.address()?),
             made_token,
         });
         let router = Router::new()
             .route("/mcp", axum::routing::any(handle::<H>))
             .with_state(shared);
-        axum::serve(listener, router).await
+        let service = router.into_make_service_with_connect_info::<Visitor>();
+        axum::serve(door, service).await
     })
 }
 
@@ -150,6 +159,7 @@ fn service<H: ServerHandler>(
         .chain([http.address.ip().to_string()])
         .chain(http.hosts.iter().cloned());
     let mut config = StreamableHttpServerConfig::default()
+        .with_max_request_body_bytes(MAX_MESSAGE)
         .with_allowed_hosts(hosts)
         // Only web pages of this machine may connect, and only with the token.
         .with_allowed_origins(ORIGINS)
@@ -162,15 +172,39 @@ fn service<H: ServerHandler>(
 
 async fn handle<H: ServerHandler>(
     State(shared): State<Shared<H>>,
-    mut request: Request,
+    ConnectInfo(visitor): ConnectInfo<Visitor>,
+    request: Request,
 ) -> Response {
     if !is_allowed(request.headers(), &shared.token) {
         let challenge = [(WWW_AUTHENTICATE, "Bearer")];
         return (StatusCode::UNAUTHORIZED, challenge, "a token is needed\n").into_response();
     }
+    visitor.may_stay();
+    match *request.method() {
+        Method::POST => post(&shared.service, request).await,
+        Method::DELETE => match shared.service.handle(request).await {
+            // Clients wait for one of these two.
+            ended if ended.status() == StatusCode::ACCEPTED => StatusCode::OK.into_response(),
+            refused => refused.map(Body::new),
+        },
+        _ => shared.service.handle(request).await.map(Body::new),
+    }
+}
+
+async fn post<H: ServerHandler>(service: &Service<H>, request: Request) -> Response {
+    let (mut head, body) = request.into_parts();
+    let message = match message::read(body).await {
+        Ok(message) => message,
+        Err(refusal) => return refusal,
+    };
     let slot = Slot::default();
-    request.extensions_mut().insert(slot.clone());
-    let response = shared.service.handle(request).await;
+    head.extensions.insert(slot.clone());
+    let headers = head.headers.clone();
+    let request = Request::from_parts(head, Body::from(message.clone()));
+    let response = service.handle(request).await;
+    if let Some(refusal) = message::if_malformed(response.status(), &headers, &message) {
+        return refusal;
+    }
     response.map(|body| {
         Body::new(Noted {
             inner: Body::new(body),
@@ -182,9 +216,14 @@ async fn handle<H: ServerHandler>(
 /// Compares the whole token in constant time.
 fn is_allowed(headers: &HeaderMap, token: &str) -> bool {
     let given = headers.get(AUTHORIZATION).map(|value| value.as_bytes());
-    let Some(given) = given.and_then(|value| value.strip_prefix(b"Bearer ")) else {
+    let (scheme, given) = given
+        .and_then(|given| given.split_at_checked(SCHEME.len()))
+        .unwrap_or_default();
+    // The name of the scheme may be written in any case.
+    if !scheme.eq_ignore_ascii_case(SCHEME) {
         return false;
-    };
+    }
+    let given = given.trim_ascii();
     let differing = given.iter().zip(token.bytes());
     let differing = differing.fold(0, |bits, (a, b)| bits | (a ^ b));
     given.len() == token.len() && differing == 0
@@ -281,6 +320,11 @@ mod tests {
             (Some("Bearer secre"), false),
             (Some("Bearer secrets"), false),
             (Some("Bearer Secret"), false),
+            (Some("bearer secret"), true),
+            (Some("BEARER  secret"), true),
+            (Some("Bearersecret"), false),
+            (Some("Basic secret"), false),
+            (Some("bear"), false),
             (Some("Bearer "), false),
             (Some("secret"), false),
             (None, false),

@@ -18,6 +18,7 @@
 //! | `away` | "while you were away": events at the end of any reply |
 //! | `delivery` | records what a reply told, after it was written |
 //! | `stdio`, `http` | the two transports |
+//! | `malformed` | the reply to what is no message |
 //! | `sessions` | the HTTP sessions of older clients |
 //! | `schema` | JSON Schemas that every client accepts |
 //! | `arguments`, `habits` | what a model passes, and what it means by it |
@@ -39,6 +40,7 @@ mod habits;
 mod hints;
 mod http;
 mod identity;
+mod malformed;
 mod reply;
 mod resources;
 mod schema;

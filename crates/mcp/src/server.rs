@@ -52,7 +52,7 @@ pub struct Options {
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 const INSTRUCTIONS: &str = "Outlive runs commands as jobs that survive the end of a turn, of this \
-server and of the agent. Use `run` for anything that may take longer than a few seconds, runs as a server, or asks \
+server and of the agent. Use `run` for anything that may take longer than a minute, runs as a server, or asks \
 questions. It needs no `&`, `nohup`, `setsid`, redirection or `sleep`. Do not poll: the answer of `run` says how you \
 learn of the end. If you have nothing else to do, call `wait`. After a context loss or a restart, `jobs` lists the \
 jobs of this session, running and ended.";

@@ -62,6 +62,9 @@ fn details(job: &Job) -> String {
     if let Some(at) = job.ended_at {
         text.push_str(&format!(", ended at {at}"));
     }
+    if let Some(who) = &job.ended_by_detail {
+        text.push_str(&format!(", stopped by {}", quote::line(who)));
+    }
     if let Some(pid) = job.pid {
         text.push_str(&format!(", pid {pid}"));
     }

@@ -9,6 +9,7 @@ use super::duration;
 use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use crate::render;
+use crate::sandbox;
 use outlive::api::os_text::OsText;
 use outlive::verbs::run::{self, Command, Run, Started};
 use outlive::verbs::{show, wait};
@@ -157,7 +158,10 @@ fn print_started(context: &Context, job: &Job) -> Result<(), Failure> {
 
 /// Prints how the job ended.
 pub fn finish(context: &Context, job: &Job) -> Result<(), Failure> {
-    let line = || format!("outlive: {}", render::line(job));
+    let line = || match sandbox::hint_for(job) {
+        Some(hint) => format!("outlive: {}; {hint}", render::line(job)),
+        None => format!("outlive: {}", render::line(job)),
+    };
     match &job.outcome {
         Some(outcome) if outcome.is_success() => {}
         _ if is_not_known_to_run(job) => context.say_error(&line()),

@@ -243,6 +243,7 @@ fn notes(plan: &Plan) -> Vec<String> {
     let replaces =
         replaces.map(|what| format!("setup did not write this, and replaces it: {what}"));
     replaces
+        .chain(plan.obstacles.iter().cloned())
         .chain(plan.notes.iter().cloned())
         .chain(offers)
         .collect()
@@ -305,6 +306,9 @@ fn list(context: &Context, found: &[AgentSetup]) -> Result<Exit, Failure> {
             (false, Ok(_)) => "not found here".to_owned(),
         };
         context.print(&format!("{:12} {state}\n", agent.name()))?;
+        for obstacle in plan.iter().flat_map(|plan| &plan.obstacles) {
+            context.print(&format!("  note: {obstacle}\n"))?;
+        }
         for change in plan
             .iter()
             .flat_map(|plan| &plan.changes)

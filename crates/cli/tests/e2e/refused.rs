@@ -55,6 +55,49 @@ fn a_job_that_could_not_be_supervised_is_not_started() {
     });
 }
 
+/// The sandbox of an agent refuses a call, or the home is read-only there. The error says so, and what works.
+#[test]
+fn a_start_that_a_sandbox_refuses_names_the_sandbox_and_the_tool() {
+    let refusals = [Refusal {
+        errno: libc::EPERM,
+        ..Refusal::unknown(libc::SYS_splice)
+    }];
+    let world = World::new();
+    for (variable, named) in [
+        (
+            "CODEX_SANDBOX_NETWORK_DISABLED",
+            "CODEX_SANDBOX_NETWORK_DISABLED is set",
+        ),
+        ("NOTHING", "system calls are filtered"),
+    ] {
+        let mut command = world.command(["run", "--", "true"]);
+        command.env(variable, "1");
+        let ran = Ran::of(filter::refuse(&mut command, &refusals));
+        assert_eq!(ran.code, 125, "{ran:?}");
+        assert!(
+            ran.stderr.contains(named) && ran.stderr.contains("the tool `run`"),
+            "{ran:?}"
+        );
+    }
+    // Nobody can make a directory there.
+    for (variable, is_named) in [("SANDBOX_RUNTIME", true), ("NOTHING", false)] {
+        let mut command = world.command(["run", "--home", "/sys/kernel/outlive", "--", "true"]);
+        let ran = Ran::of(command.env(variable, "1"));
+        assert_eq!(ran.code, 125, "{ran:?}");
+        assert_eq!(
+            ran.stderr.contains("SANDBOX_RUNTIME is set"),
+            is_named,
+            "{ran:?}"
+        );
+        assert_eq!(ran.stderr.contains("the tool `run`"), is_named, "{ran:?}");
+    }
+    // A command that is not there was refused by nobody.
+    let mut command = world.command(["run", "--", "/nowhere/at/all"]);
+    let ran = Ran::of(command.env("CODEX_SANDBOX", "1"));
+    assert_eq!(ran.code, 127, "{ran:?}");
+    assert!(!ran.stderr.contains("sandbox"), "{ran:?}");
+}
+
 #[test]
 fn without_pidfds_a_tree_is_stopped_and_doctor_says_what_is_weaker() {
     let world = World::new();

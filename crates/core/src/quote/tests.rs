@@ -67,11 +67,11 @@ const LINE_ENDS: [char; 11] = [
     '\n', '\r', '\x0b', '\x0c', '\x1c', '\x1d', '\x1e', '\u{85}', '\u{2028}', '\u{2029}', '\0',
 ];
 
+/// Whether a reader may see the beginning of a tag.
 fn has_tag(text: &str) -> bool {
-    let pairs = text.chars().zip(text.chars().skip(1));
-    pairs
-        .into_iter()
-        .any(|(c, next)| c == '<' && begins_tag(next))
+    let after = text.split('<').skip(1);
+    let mut next = after.filter_map(|after| after.chars().next());
+    next.any(|next| next.is_alphabetic() || "/!?|".contains(next))
 }
 
 /// Text that tries to break out, and any other text.

@@ -5,10 +5,12 @@ use crate::profile::{Offer, Profile, Site, UserDirectories};
 use crate::setup::Scope;
 use crate::setup::json::Dialect;
 use crate::setup::piece::{Part, Piece};
+use crate::setup::switch::Switch;
 use outlive::environment;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Where Claude Code keeps its configuration, if not at the usual place.
 const CONFIG_DIRECTORY: &str = "CLAUDE_CONFIG_DIR";
@@ -22,6 +24,8 @@ const WAIT_SECONDS: u64 = 24 * 60 * 60;
 const PERMISSION: &str = "mcp__outlive";
 /// The names of our tools, whether setup or a plugin has added our server.
 const OUR_TOOLS: &str = "mcp__.*outlive.*__.*";
+/// Where an administrator puts settings that a user cannot change.
+const MANAGED: &str = "/etc/claude-code";
 
 pub struct ClaudeCode;
 
@@ -60,6 +64,41 @@ impl Profile for ClaudeCode {
             (site.own.join("settings.json"), hooks),
             (site.beside("CLAUDE.md"), site.instructions()),
         ]
+    }
+
+    fn switches(&self, site: &Site<'_>) -> Vec<Switch> {
+        let switch = |file: PathBuf, path| Switch {
+            file,
+            path,
+            off: true,
+            means: "Claude Code then calls no hook of Outlive, and learns of the end of a job only from the \
+                    answers of Outlive's tools",
+        };
+        let managed = managed_settings(Path::new(MANAGED)).into_iter();
+        let managed = managed.flat_map(|file| {
+            let only_managed = switch(file.clone(), &["allowManagedHooksOnly"]);
+            [switch(file, &["disableAllHooks"]), only_managed]
+        });
+        // A user's setup is also off in a project that says so, such as the one that setup is called in.
+        let project = match site.scope {
+            Scope::User => std::env::current_dir()
+                .ok()
+                .map(|here| here.join(".claude")),
+            Scope::Project(_) => Some(self.user_directory(site.user)),
+        };
+        let directories = [Some(site.own.clone()), project];
+        let files = directories.into_iter().flatten().flat_map(|directory| {
+            ["settings.json", "settings.local.json"].map(|name| directory.join(name))
+        });
+        let mut files: Vec<PathBuf> = files.collect();
+        files.dedup();
+        managed
+            .chain(
+                files
+                    .into_iter()
+                    .map(|file| switch(file, &["disableAllHooks"])),
+            )
+            .collect()
     }
 
     fn offer(&self) -> Option<Offer> {
@@ -104,6 +143,20 @@ fn is_attended(attended: Option<&OsStr>, entry_point: Option<&OsStr>) -> bool {
         (None, Some(entry_point)) => !entry_point.as_encoded_bytes().starts_with(b"sdk"),
         (None, None) => true,
     }
+}
+
+/// The settings that an administrator has made for everyone.
+fn managed_settings(directory: &Path) -> Vec<PathBuf> {
+    let parts = fs::read_dir(directory.join("managed-settings.d"));
+    let parts = parts
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|part| part.path());
+    let mut files: Vec<PathBuf> = parts.collect();
+    files.sort();
+    files.insert(0, directory.join("managed-settings.json"));
+    files
 }
 
 fn configured_directory() -> Option<PathBuf> {
@@ -151,5 +204,20 @@ mod tests {
             let found = is_attended(attended.map(OsStr::new), entry_point.map(OsStr::new));
             assert_eq!(found, expected, "{attended:?} {entry_point:?}");
         }
+    }
+
+    #[test]
+    fn the_settings_of_an_administrator_are_looked_at() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let parts = directory.path().join("managed-settings.d");
+        fs::create_dir(&parts).expect("a directory in it");
+        fs::write(parts.join("20-hooks.json"), "{}").expect("a file in it");
+        assert_eq!(
+            managed_settings(directory.path()),
+            [
+                directory.path().join("managed-settings.json"),
+                parts.join("20-hooks.json"),
+            ]
+        );
     }
 }

@@ -4,6 +4,7 @@ use crate::profile::{Offer, Profile, Site, UserDirectories};
 use crate::setup::Scope;
 use crate::setup::json::Dialect;
 use crate::setup::piece::Piece;
+use crate::setup::switch::Switch;
 use outlive::environment;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -69,6 +70,16 @@ impl Profile for Codex {
             (site.own.join("hooks.json"), hooks),
             (site.beside("AGENTS.md"), site.instructions()),
         ]
+    }
+
+    fn switches(&self, site: &Site<'_>) -> Vec<Switch> {
+        vec![Switch {
+            file: site.own.join("config.toml"),
+            path: &["features", "hooks"],
+            off: false,
+            means: "Codex then calls no hook of Outlive, and learns of the end of a job only from the answers of \
+                    Outlive's tools",
+        }]
     }
 
     fn offer(&self) -> Option<Offer> {

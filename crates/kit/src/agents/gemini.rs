@@ -4,6 +4,7 @@ use crate::hook::Occasion;
 use crate::profile::{HOOK_SECONDS, Offer, Profile, Site, UserDirectories, server_part};
 use crate::setup::json::Dialect;
 use crate::setup::piece::Piece;
+use crate::setup::switch::Switch;
 use outlive::environment;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -42,6 +43,16 @@ impl Profile for Gemini {
             (site.own.join("settings.json"), settings),
             (site.beside("GEMINI.md"), site.instructions()),
         ]
+    }
+
+    fn switches(&self, site: &Site<'_>) -> Vec<Switch> {
+        vec![Switch {
+            file: site.own.join("settings.json"),
+            path: &["hooksConfig", "enabled"],
+            off: false,
+            means: "Gemini CLI then calls no hook of Outlive, and learns of the end of a job only from the \
+                    answers of Outlive's tools",
+        }]
     }
 
     fn offer(&self) -> Option<Offer> {

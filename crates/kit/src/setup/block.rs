@@ -132,7 +132,10 @@ mod tests {
         assert!(SKILL.len() < 1024, "{}", SKILL.len());
         assert!(SKILL.starts_with("---\nname: outlive\n"));
         let text = instructions();
-        assert!(text.starts_with("Start anything"), "{text}");
+        assert!(
+            text.starts_with("Start anything that may take longer than a minute"),
+            "{text}"
+        );
         for word in ["run", "wait", "log", "stop", "inbox", "list"] {
             assert!(text.contains(&format!("`outlive {word}")), "{word}");
         }

@@ -8,8 +8,13 @@ use super::piece::{Instructions, Part, Piece};
 use crate::agent::Agent;
 use serde_json::{Value, json};
 
-/// The instructions of that version.
-const INSTRUCTIONS: &str = include_str!("older/instructions.md");
+/// The instructions of those versions. The oldest comes first.
+const INSTRUCTIONS: [&str; 4] = [
+    include_str!("older/instructions-1.md"),
+    include_str!("older/instructions-2.md"),
+    include_str!("older/instructions-3.md"),
+    include_str!("older/instructions-4.md"),
+];
 const OPENCODE_PLUGIN: &str = include_str!("older/opencode-plugin.js");
 
 /// The JSON files: the agent, the first key of the file, and what was in it.
@@ -41,13 +46,25 @@ const FILES: [(&str, &str, &str); 7] = [
 
 /// Whether these are instructions of ours, of any version.
 pub fn are_instructions(text: &str) -> bool {
-    [INSTRUCTIONS, block::instructions()]
-        .iter()
-        .any(|known| known.trim_end() == text.trim_end())
+    let is = |known: &&str| known.trim_end() == text.trim_end();
+    is(&block::instructions()) || INSTRUCTIONS.iter().any(is)
 }
 
-/// What that version wrote in the place of this piece, to start this program.
-pub fn piece(piece: &Piece, agent: Agent, program: &str) -> Option<Piece> {
+/// What those versions wrote in the place of this piece, to start this program.
+pub fn pieces(piece: &Piece, agent: Agent, program: &str) -> Vec<Piece> {
+    if !matches!(piece, Piece::Instructions(_)) {
+        return one(piece, agent, program).into_iter().collect();
+    }
+    let instructions = |text: &&str| {
+        Piece::Instructions(Instructions {
+            agent,
+            text: (*text).to_owned(),
+        })
+    };
+    INSTRUCTIONS.iter().map(instructions).collect()
+}
+
+fn one(piece: &Piece, agent: Agent, program: &str) -> Option<Piece> {
     match piece {
         Piece::Json { dialect, parts } => {
             let keys = parts.iter().filter_map(|part| match part {
@@ -63,17 +80,12 @@ pub fn piece(piece: &Piece, agent: Agent, program: &str) -> Option<Piece> {
         Piece::TomlServer(_) if agent.name() == "codex" => Some(Piece::TomlServer(json!({
             "command": program, "args": ["mcp"],
         }))),
-        Piece::TomlServer(_) => None,
-        Piece::Instructions(_) => Some(Piece::Instructions(Instructions {
-            agent,
-            text: INSTRUCTIONS.to_owned(),
-        })),
         Piece::Own(_) if agent.name() == "opencode" => {
             let start = format!("spawn({}", Value::from(program));
             let text = OPENCODE_PLUGIN.replace("spawn(\"outlive\"", &start);
             Some(Piece::Own(text))
         }
-        Piece::Own(_) => None,
+        Piece::TomlServer(_) | Piece::Instructions(_) | Piece::Own(_) => None,
     }
 }
 

@@ -10,7 +10,7 @@ mod server;
 pub use server::{covers, describe, outdated};
 
 use super::json::{self, Bad, Dialect, Kind};
-use super::{block, older, toml};
+use super::{block, toml};
 use crate::agent::Agent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -127,9 +127,19 @@ pub struct Left {
 }
 
 impl Piece {
-    /// The text with this piece. `old` is what setup wrote there before. What else stands in its place is replaced,
-    /// so ask [`Piece::foreign`] first.
-    pub fn put(&self, text: &str, old: Option<&Piece>) -> Result<String, Bad> {
+    /// The text with this piece. What else stands in its place is replaced, so ask [`Piece::foreign`] first.
+    pub fn put(&self, text: &str) -> Result<String, Bad> {
+        self.update(text, None, None)
+    }
+
+    /// The text with this piece in the place of `old`, which setup wrote there before. `original` is the text
+    /// before setup first wrote to the file.
+    pub fn update(
+        &self,
+        text: &str,
+        old: Option<&Piece>,
+        original: Option<&str>,
+    ) -> Result<String, Bad> {
         match self {
             Piece::Json { dialect, parts } => {
                 let start = if text.trim().is_empty() { EMPTY } else { text };
@@ -137,7 +147,7 @@ impl Piece {
                     .iter()
                     .filter(|old| !parts.iter().any(|part| part.has_place_of(old)));
                 let text = gone.rev().try_fold(start.to_owned(), |text, old| {
-                    Ok(take_part(&text, *dialect, old, None)?.0)
+                    Ok(take_part(&text, *dialect, old, original)?.0)
                 })?;
                 parts.iter().try_fold(text, |text, part| {
                     put_part(&text, *dialect, part, part_in_place(old, part))
@@ -370,13 +380,6 @@ fn take_part(
         }
     })?;
     Ok((left, stays))
-}
-
-/// What an older version of setup, which kept no journal, wrote in the place of this piece.
-impl Piece {
-    pub fn older(&self, agent: Agent, program: &str) -> Option<Piece> {
-        older::piece(self, agent, program)
-    }
 }
 
 #[cfg(test)]

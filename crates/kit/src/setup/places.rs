@@ -2,6 +2,7 @@
 
 use super::journal::Store;
 use super::piece::Piece;
+use super::switch::Switch;
 use super::{Refused, Scope};
 use crate::agent::Agent;
 use crate::profile::{Site, UserDirectories};
@@ -81,12 +82,19 @@ impl Places {
         }
     }
 
-    /// What a person must still do after setup, and what is in its way.
-    pub(super) fn notes(&self, agent: Agent, scope: &Scope) -> Vec<String> {
-        let profile = agent.profile();
+    /// What switches off what setup writes.
+    pub(super) fn obstacles(&self, agent: Agent, scope: &Scope) -> Vec<String> {
         let (_, own) = self.roots(agent, scope);
-        let mut notes = profile.obstacles(&self.site(agent, scope, own, false));
-        notes.extend(profile.note(scope).map(str::to_owned));
+        let switches = agent
+            .profile()
+            .switches(&self.site(agent, scope, own, false));
+        switches.iter().filter_map(Switch::warning).collect()
+    }
+
+    /// What a person must still do after setup.
+    pub(super) fn notes(&self, agent: Agent, scope: &Scope) -> Vec<String> {
+        let note = agent.profile().note(scope);
+        let mut notes: Vec<String> = note.into_iter().map(str::to_owned).collect();
         if environment::on_path("outlive").is_none() {
             notes.push(
                 "`outlive` is not on PATH: agents cannot run it by that name in their shells"

@@ -31,6 +31,8 @@ pub struct Plan {
     pub changes: Vec<Change>,
     /// What a person should know in addition.
     pub notes: Vec<String>,
+    /// Settings of the agents that switch off what setup writes.
+    pub obstacles: Vec<String>,
     /// The agents whose user has not said yet whether they may call our tools without asking.
     pub offers: Vec<(Agent, Offer)>,
     pub(super) journal: Versions,

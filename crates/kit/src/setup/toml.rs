@@ -22,6 +22,15 @@ fn servers(document: &DocumentMut) -> Option<&dyn TableLike> {
     document.get(SERVERS)?.as_table_like()
 }
 
+/// The truth value at a path of keys.
+pub fn flag(text: &str, path: &[&str]) -> Option<Json> {
+    let document = parse(text).ok()?;
+    let item = path
+        .iter()
+        .try_fold(document.as_item(), |item, key| item.get(key))?;
+    item.as_bool().map(Json::from)
+}
+
 /// The entry of our server, as the values that its file would have in JSON.
 fn entry(document: &DocumentMut) -> Option<Json> {
     let item = servers(document)?.get("outlive")?;

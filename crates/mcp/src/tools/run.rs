@@ -110,7 +110,7 @@ impl Verb for Run {
     const DESCRIPTION: &'static str = "\
 Start a command as a job that survives this turn, this server and a restart of the agent. Returns at once with \
 its id.\n\
-Use it for anything that may take longer than a few seconds, for servers, watchers and REPLs. Do not add `&`, \
+Use it for anything that may take longer than a minute, for servers, watchers and REPLs. Do not add `&`, \
 `nohup`, `setsid` or redirections: every job runs in the background, and `log` has all its output.\n\
 - You need the result now, and it is probably short: `wait_seconds: 30`. A job that takes longer continues.\n\
 - It takes long: do something else. Do not poll and do not `sleep`; the answer says how you learn of its end.\n\

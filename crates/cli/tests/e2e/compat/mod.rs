@@ -3,7 +3,7 @@
 
 mod homes;
 mod keeping;
-mod releases;
+pub mod releases;
 mod talking;
 mod telling;
 

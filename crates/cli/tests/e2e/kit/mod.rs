@@ -1,13 +1,18 @@
 //! Plugging into agents: `hook` and `setup`.
 
+mod approving;
 mod errors;
+mod foreign;
 mod hooks;
 mod links;
 mod more_agents;
+mod older;
 mod refusals;
 mod setup;
+mod setup_whole;
 mod signs;
 mod told;
+mod undo;
 mod waking;
 
 use outlive_testkit::ran::Ran;
@@ -86,21 +91,28 @@ fn user(world: &World) -> PathBuf {
 
 /// Runs `outlive setup` for that user, with `outlive` on the PATH.
 fn setup(world: &World, args: &[&str]) -> Ran {
+    Ran::of(&mut setup_command(world, args))
+}
+
+fn setup_command(world: &World, args: &[&str]) -> Command {
     let program = Path::new(outlive_testkit::programs::outlive())
         .parent()
         .unwrap();
-    Ran::of(
-        world
-            .command(["setup"].iter().chain(args))
-            .env("HOME", user(world))
-            .env("PATH", program)
-            .env_remove("XDG_CONFIG_HOME")
-            .env_remove("CLAUDE_CONFIG_DIR")
-            .env_remove("CODEX_HOME")
-            .env_remove("QWEN_HOME")
-            .env_remove("COPILOT_HOME")
-            .env_remove("CRUSH_GLOBAL_CONFIG"),
-    )
+    let mut command = world.command(["setup"].iter().chain(args));
+    for_user(&mut command, world).env("PATH", program);
+    command
+}
+
+/// Makes the command one of that user, with none of the variables that move the directories of agents.
+fn for_user<'c>(command: &'c mut Command, world: &World) -> &'c mut Command {
+    command
+        .env("HOME", user(world))
+        .env_remove("XDG_CONFIG_HOME")
+        .env_remove("CLAUDE_CONFIG_DIR")
+        .env_remove("CODEX_HOME")
+        .env_remove("QWEN_HOME")
+        .env_remove("COPILOT_HOME")
+        .env_remove("CRUSH_GLOBAL_CONFIG")
 }
 
 /// Every file and directory below `root`, with its content.

@@ -130,6 +130,11 @@ impl Client {
         }
     }
 
+    /// The next message, whatever it is.
+    pub fn next(&mut self) -> Value {
+        self.lines.recv_timeout(PATIENCE).unwrap()
+    }
+
     pub fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.ask(method, params);
         self.answer(id)

@@ -33,6 +33,33 @@ fn clients_that_initialize_are_served() {
     }
 }
 
+/// A model reads up to three texts about the same thing: the instructions of the server, the description of `run` and
+/// the skill, which setup also writes into files such as AGENTS.md.
+#[test]
+fn every_instruction_names_the_same_tool_from_the_same_length_on() {
+    let skill = include_str!("../../../../../SKILL.md");
+    let world = World::new();
+    let mut client = Client::silent(&world, &[]);
+    let answer = client.initialize("2025-11-25");
+    let listed = client.request("tools/list", json!({}));
+    let texts = [
+        skill,
+        answer["result"]["instructions"].as_str().unwrap(),
+        listed["result"]["tools"][0]["description"]
+            .as_str()
+            .unwrap(),
+    ];
+    for text in texts {
+        let text = text.replace('\n', " ");
+        assert!(text.contains("may take longer than a minute"), "{text}");
+    }
+    // The shell is named only for those who have no tools: Codex refuses `outlive run` in its sandbox.
+    let (tools, shell) = skill
+        .split_once("Only if you do not have these tools")
+        .unwrap();
+    assert!(!tools.contains("outlive run") && shell.contains("outlive run"));
+}
+
 #[test]
 fn clients_that_only_discover_are_served() {
     let world = World::new();

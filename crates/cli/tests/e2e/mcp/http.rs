@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
-struct Server {
+pub struct Server {
     child: Child,
-    address: String,
-    token: String,
+    pub address: String,
+    pub token: String,
 }
 
 impl Drop for Server {
@@ -23,19 +23,20 @@ impl Drop for Server {
 }
 
 /// The status, the session ID of the transport, and the JSON body, which may come as an event.
-struct Answer {
-    status: u16,
+pub struct Answer {
+    pub status: u16,
     session: String,
-    body: Value,
+    pub body: Value,
 }
 
 impl Server {
-    fn start(world: &World) -> Server {
-        let mut child = world
-            .command(["mcp", "--http", "127.0.0.1:0"])
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+    pub fn start(world: &World) -> Server {
+        Server::of(world.command(["mcp", "--http", "127.0.0.1:0"]))
+    }
+
+    /// Starts a server with this command.
+    pub fn of(mut command: Command) -> Server {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut words = BufReader::new(child.stderr.take().unwrap()).lines();
         let url = words.next().unwrap().unwrap();
         let token = words.next().unwrap().unwrap();
@@ -48,14 +49,32 @@ impl Server {
     }
 
     /// Sends one request. These headers replace the usual ones.
-    fn post(&self, message: &Value, headers: &[(&str, &str)]) -> Answer {
+    pub fn post(&self, message: &Value, headers: &[(&str, &str)]) -> Answer {
         let mut stream = self.send("POST", message, headers);
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         Answer::of(&answer)
     }
 
+    /// Sends a body that need not be a message.
+    pub fn post_text(&self, body: &str, headers: &[(&str, &str)]) -> Answer {
+        let mut stream = self.write("POST", &Value::Null, body, headers);
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        Answer::of(&answer)
+    }
+
     fn send(&self, verb: &str, message: &Value, headers: &[(&str, &str)]) -> TcpStream {
+        self.write(verb, message, &message.to_string(), headers)
+    }
+
+    fn write(
+        &self,
+        verb: &str,
+        message: &Value,
+        body: &str,
+        headers: &[(&str, &str)],
+    ) -> TcpStream {
         let bearer = format!("Bearer {}", self.token);
         let method = message["method"].as_str().unwrap_or_default();
         let name = message["params"]["name"].as_str().unwrap_or_default();
@@ -74,7 +93,6 @@ impl Server {
             all.push((key, value));
         }
         all.retain(|(_, value)| !value.is_empty());
-        let body = message.to_string();
         // HTTP/1.0 has no chunks, so the end of the connection ends the answer.
         let mut request = format!("{verb} /mcp HTTP/1.0\r\n");
         for (key, value) in all {
@@ -86,7 +104,7 @@ impl Server {
         stream
     }
 
-    fn tool(&self, name: &str, arguments: Value) -> Value {
+    pub fn tool(&self, name: &str, arguments: Value) -> Value {
         let params = json!({"name": name, "arguments": arguments, "_meta": stateless()});
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
         let answer = self.post(&call, &[]);
@@ -208,7 +226,7 @@ fn a_session_of_the_transport_ends_and_its_jobs_are_found_by_the_next() {
     let mut ended = String::new();
     let mut stream = server.send("DELETE", &Value::Null, &client.headers());
     stream.read_to_string(&mut ended).unwrap();
-    assert!(ended.contains(" 202 "), "{ended}");
+    assert!(ended.contains(" 200 "), "{ended}");
     assert_eq!(client.request("tools/list", json!({})).status, 404);
     let next = Older::of(&server);
     assert_eq!(next.tool("jobs", json!({}))["jobs"][0]["id"], *id);

@@ -38,8 +38,12 @@ fn what_was_put_in_is_taken_out_and_the_rest_stays() {
     ];
     for piece in pieces() {
         for text in texts {
-            let put = piece.put(text, None).unwrap();
-            assert_eq!(piece.put(&put, Some(&piece)).unwrap(), put, "twice is once");
+            let put = piece.put(text).unwrap();
+            assert_eq!(
+                piece.update(&put, Some(&piece), None).unwrap(),
+                put,
+                "twice is once"
+            );
             assert!(piece.is_in(&put).unwrap() && !piece.is_partly_in(text).unwrap());
             let nothing = Vec::<String>::new();
             assert_eq!(piece.foreign(&put, None).unwrap(), nothing);
@@ -51,7 +55,7 @@ fn what_was_put_in_is_taken_out_and_the_rest_stays() {
             }
             assert_eq!(left, expected);
         }
-        let new = piece.put("", None).unwrap();
+        let new = piece.put("").unwrap();
         assert_eq!(taken(&piece, &new, None), None);
     }
 }
@@ -61,7 +65,7 @@ fn what_was_put_in_is_taken_out_and_the_rest_stays() {
 fn what_was_added_meanwhile_stays() {
     for piece in pieces() {
         let original = "{\n  \"a\": 1\n}\n";
-        let put = piece.put(original, None).unwrap();
+        let put = piece.put(original).unwrap();
         let changed = put.replace("\"a\": 1", "\"a\": 2,\n  \"b\": {}");
         let left = taken(&piece, &changed, Some(original)).unwrap();
         let left: Value = serde_json::from_str(&left).unwrap();
@@ -112,15 +116,15 @@ fn what_setup_wrote_is_updated_and_what_others_wrote_is_named() {
         ),
     ] {
         let (old, new) = (one(old), one(new));
-        let text = old.put("", None).unwrap();
+        let text = old.put("").unwrap();
         assert_eq!(
             new.foreign(&text, Some(&old)).unwrap(),
             Vec::<String>::new()
         );
-        let updated = new.put(&text, Some(&old)).unwrap();
+        let updated = new.update(&text, Some(&old), None).unwrap();
         assert!(!updated.contains("/old/"), "{updated}");
         assert_eq!(new.foreign(&text, None).unwrap().len(), 1, "{text}");
-        let replaced = new.put(&text, None).unwrap();
+        let replaced = new.put(&text).unwrap();
         assert!(!replaced.contains("/old/"), "{replaced}");
         let restored = taken(&new, &format!("{replaced}\n"), Some(&text)).unwrap();
         assert!(
@@ -144,7 +148,7 @@ fn other_keys_of_our_entry_stay_and_those_that_we_no_longer_write_go() {
         json!({"command": "outlive", "args": ["mcp"]}),
     ));
     let text = r#"{"mcp": {"outlive": {"command": "/old", "args": ["mcp"], "trust": true, "env": {"A": "b"}}}}"#;
-    let put: Value = serde_json::from_str(&new.put(text, Some(&old)).unwrap()).unwrap();
+    let put: Value = serde_json::from_str(&new.update(text, Some(&old), None).unwrap()).unwrap();
     let expected = json!({"command": "outlive", "args": ["mcp"], "env": {"A": "b"}});
     assert_eq!(put["mcp"]["outlive"], expected);
 }
@@ -156,7 +160,14 @@ fn a_word_that_was_there_before_stays() {
         (r#"{"permissions": {"allow": ["mcp__outlive"]}}"#, true),
         (r#"{"permissions": {"allow": ["Bash(ls)"]}}"#, false),
     ] {
-        let put = piece.put(text, None).unwrap();
+        let put = piece.put(text).unwrap();
+        // Setup writes the permission no more.
+        let without = Piece::Json {
+            dialect: Dialect::Strict,
+            parts: Vec::new(),
+        };
+        let updated = without.update(&put, Some(&piece), Some(text)).unwrap();
+        assert_eq!(updated.contains("mcp__outlive"), left, "{updated}");
         assert_eq!(put.matches("mcp__outlive").count(), 1, "{put}");
         let taken = taken(&piece, &format!("{put}\n"), Some(text)).unwrap();
         assert_eq!(taken.contains("mcp__outlive"), left, "{taken}");
@@ -170,7 +181,7 @@ fn what_another_agent_needs_stays() {
         &["mcp", "outlive"],
         json!({"command": "outlive"}),
     ));
-    let text = piece.put("", None).unwrap();
+    let text = piece.put("").unwrap();
     let left = piece.take(&text, None, &[&piece]).unwrap();
     assert_eq!(left.text, Some(text));
 }
@@ -185,7 +196,7 @@ fn the_plugins_are_what_setup_writes() {
             .targets(Agent::parse(agent).unwrap(), &scope, false)
             .into_iter();
         let target = targets.find(|target| target.path.ends_with(name)).unwrap();
-        serde_json::from_str(&target.piece.put("", None).unwrap()).unwrap()
+        serde_json::from_str(&target.piece.put("").unwrap()).unwrap()
     };
     for (agent, name, text) in [
         (

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::setup::Scope;
 use crate::setup::file;
 use crate::setup::journal::{WrittenFile, WrittenPiece};
+use crate::setup::older;
 use crate::setup::piece::Piece;
 use crate::setup::places::{Places, Target};
 use std::path::PathBuf;
@@ -29,8 +30,8 @@ pub(super) fn adopt(places: &Places, scope: &Scope, plan: &mut Plan) -> Result<(
         let programs = ["outlive", places.own_program()];
         let found = programs
             .iter()
-            .find_map(|program| older(&targets, agent, program).transpose());
-        for older in found.transpose()?.into_iter().flatten() {
+            .find_map(|program| find(&targets, agent, program));
+        for older in found.into_iter().flatten() {
             enter(plan, agent, scope, older)?;
         }
     }
@@ -38,28 +39,25 @@ pub(super) fn adopt(places: &Places, scope: &Scope, plan: &mut Plan) -> Result<(
 }
 
 /// The files of an older setup that starts this program, if all of them are there unchanged.
-fn older(targets: &[Target], agent: Agent, program: &str) -> Result<Option<Vec<Older>>, Error> {
+fn find(targets: &[Target], agent: Agent, program: &str) -> Option<Vec<Older>> {
     let mut found = Vec::new();
     for target in targets {
-        let Some(piece) = target.piece.older(agent, program) else {
-            return Ok(None);
-        };
         let Ok(real) = file::real(&target.base, &target.path) else {
-            return Ok(None);
+            return None;
         };
         let Ok(Some(contents)) = file::read(&real.path) else {
-            return Ok(None);
+            return None;
         };
-        if !piece.is_in(&contents.text).is_ok_and(|is_in| is_in) {
-            return Ok(None);
-        }
+        let pieces = older::pieces(&target.piece, agent, program);
+        let is_in = |piece: &Piece| piece.is_in(&contents.text).is_ok_and(|is_in| is_in);
+        let piece = pieces.into_iter().find(is_in)?;
         found.push(Older {
             real: real.path,
             backup: file::backup(&target.path),
             piece,
         });
     }
-    Ok(Some(found).filter(|found| !found.is_empty()))
+    Some(found).filter(|found| !found.is_empty())
 }
 
 fn enter(plan: &mut Plan, agent: Agent, scope: &Scope, older: Older) -> Result<(), Error> {

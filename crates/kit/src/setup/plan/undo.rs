@@ -104,7 +104,7 @@ fn rewritten(before: Option<&str>, pieces: &[&WrittenPiece]) -> Result<Option<St
         .iter()
         .try_fold(before.map(str::to_owned), |text, written| {
             let text = text.unwrap_or_default();
-            Ok(Some(written.piece.put(&text, None)?))
+            Ok(Some(written.piece.put(&text)?))
         })
 }
 

@@ -20,6 +20,7 @@ impl Plan {
         for target in places.targets(agent, scope, may_call) {
             self.write_target(&target, agent, scope)?;
         }
+        self.obstacles.extend(places.obstacles(agent, scope));
         for note in places.notes(agent, scope) {
             self.note(note);
         }
@@ -54,7 +55,8 @@ impl Plan {
         let bad = bad(&target.path);
         let text = change.new.clone().unwrap_or_default();
         let foreign = piece.foreign(&text, old).map_err(&bad)?;
-        let new = piece.put(&text, old).map_err(&bad)?;
+        let original = written.before.as_deref();
+        let new = piece.update(&text, old, original).map_err(&bad)?;
         let is_first = change.old.is_some() && change.is_none() && written.pieces.is_empty();
         change.is_foreign |= is_first && change.before() != Some(&new);
         let path = target.path.display();
