@@ -33,6 +33,10 @@ class World:
     anew = "/clear"
     """What begins another conversation in the program."""
     can_be_woken = False
+    can_resume = True
+    """Whether it resumes a conversation without a person, offline."""
+    forgets_stop = False
+    """Whether a resumed conversation lacks what the hook at the end of a turn said."""
 
     def __init__(self, program, outlive, directory, model, variables=None):
         self.program, self.outlive, self.model = program, outlive, model
@@ -59,6 +63,13 @@ class World:
 
     def prepare(self):
         """What its user has answered before: the agent's first questions."""
+
+    def write(self, path, value):
+        """Writes a file of the agent, below the home."""
+        path = os.path.join(self.home, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            json.dump(value, file)
 
     def after_setup(self):
         """What setup leaves to its user."""
