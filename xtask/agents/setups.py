@@ -15,8 +15,9 @@ import sys
 from programs import Claude, Codex, World
 from scripted import Model, say
 
-USERS = {"VIRTUAL_ENV": "/users/venv", "CARGO_HOME": "/users/cargo"}
-"""What the user has set for the commands of a project."""
+SESSION = "the-users-own"
+USERS = {"VIRTUAL_ENV": "/users/venv", "CARGO_HOME": "/users/cargo", "OUTLIVE_SESSION": SESSION}
+"""What the user has set for the commands of a project, and for all jobs of an agent."""
 
 
 class PlainClaude(Claude):
@@ -95,6 +96,7 @@ def check(world, agent):
     assert started, "no job was started:\n" + "\n".join(item.text for item in world.model.conversation("allowed"))
     for name, value in USERS.items():
         assert started["environment"].get(name) == value, f"{name} is {started['environment'].get(name)}"
+    assert started["job"]["session"] == SESSION, started["job"]
     place = started["job"]["output"]["path"]
     assert place.startswith(world.env["XDG_STATE_HOME"]), f"it lies in {place}"
 
@@ -104,6 +106,7 @@ def main(agent, outlive, directory, *program):
     variables = USERS | {"XDG_STATE_HOME": os.path.join(directory, "state")}
     world = PLAIN[agent](list(program), outlive, directory, model, variables)
     try:
+        world.set_up()
         check(world, agent)
     finally:
         model.close()
