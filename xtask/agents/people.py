@@ -13,7 +13,8 @@ class Headless:
     def __init__(self, world):
         self.world, self.agent, self.has_spoken = world, None, False
 
-    def says(self, name):
+    def says(self, name, answers=None):
+        """`answers` is what a person at a terminal does when the agent asks something."""
         self.begins(name)
         self.world.finish(self.agent)
 
@@ -40,8 +41,10 @@ class Interactive:
     def __init__(self, world):
         self.world, self.terminal, self.has_spoken = world, None, False
 
-    def says(self, name):
+    def says(self, name, answers=None):
         self.begins(name)
+        if answers:
+            answers(self.terminal)
         until(f"the turn of {name} ends", lambda: name in self.world.model.played)
 
     def begins(self, name):

@@ -26,16 +26,23 @@ class World:
     prefix = "mcp__outlive__"
     setup = ""
     """What `outlive setup` calls the agent."""
+    consent = ["--yes"]
+    """What its user answers to setup."""
     ready = ""
     """What it draws when it waits for a prompt."""
     anew = "/clear"
     """What begins another conversation in the program."""
     can_be_woken = False
+    can_resume = True
+    """Whether it resumes a conversation without a person, offline."""
+    forgets_stop = False
+    """Whether a resumed conversation lacks what the hook at the end of a turn said."""
 
     def __init__(self, program, outlive, directory, model, variables=None):
         self.program, self.outlive, self.model = program, outlive, model
         self.home, self.work = os.path.join(directory, "home"), os.path.join(directory, "work")
-        self.state = os.path.join(self.home, ".local", "state", "outlive")
+        state = (variables or {}).get("XDG_STATE_HOME", os.path.join(self.home, ".local", "state"))
+        self.state = os.path.join(state, "outlive")
         os.makedirs(self.home)
         os.mkdir(self.work)
         clean = {key: value for key, value in os.environ.items() if not key.startswith(FOREIGN)}
@@ -48,7 +55,7 @@ class World:
 
     def set_up(self):
         self.prepare()
-        self.call("setup", self.setup, "--yes")
+        self.call("setup", self.setup, *self.consent)
         self.after_setup()
 
     def variables(self):
@@ -56,6 +63,13 @@ class World:
 
     def prepare(self):
         """What its user has answered before: the agent's first questions."""
+
+    def write(self, path, value):
+        """Writes a file of the agent, below the home."""
+        path = os.path.join(self.home, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            json.dump(value, file)
 
     def after_setup(self):
         """What setup leaves to its user."""
@@ -189,6 +203,7 @@ class Claude(World):
 
 class Codex(World):
     setup = "codex"
+    consent = ["--yes", "--approve"]
     prefix = "mcp__outlive/"
     ready = "Ask Codex to do anything"
     anew = "/new"
@@ -211,20 +226,19 @@ env_key = "SCRIPTED_KEY"
 
 [projects."{self.work}"]
 trust_level = "trusted"
+
+[sandbox_workspace_write]
+exclude_slash_tmp = true
+exclude_tmpdir_env_var = true
 """)
+            # The sandbox of its shells could write to the home of this test otherwise, which is below /tmp.
         # Codex starts its shells as login shells.
         with open(os.path.join(self.home, ".profile"), "w") as file:
             file.write(f"PATH={self.env['PATH']}\n")
 
     def after_setup(self):
-        """Its user allows our tools, starts it once, and trusts its hooks."""
+        """Its user starts it once, and trusts its hooks."""
         path = os.path.join(self.home, ".codex", "config.toml")
-        with open(path) as file:
-            config = file.read()
-        if "approval_mode" not in config:
-            with open(path, "w") as file:
-                table = "[mcp_servers.outlive]\n"
-                file.write(config.replace(table, table + 'default_tools_approval_mode = "approve"\n'))
         terminal = self.sit_down()
         try:
             terminal.until_it_shows("Trust all and continue")
@@ -232,6 +246,11 @@ trust_level = "trusted"
             terminal.presses("\r", lambda: "trusted_hash" in open(path).read())
         finally:
             terminal.end()
+
+    def allows(self, terminal):
+        """Answers the question whether our tool may run."""
+        terminal.until_it_shows("Allow the outlive MCP server")
+        terminal.presses("\r", self.jobs)
 
     def run_in_shell(self, command):
         return {"tool": "exec_command", "arguments": {"cmd": command}}

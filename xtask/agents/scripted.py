@@ -8,6 +8,7 @@ its last move the model says that it is done.
 
 import json
 import re
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -23,6 +24,15 @@ def say(text="done"):
     return {"text": text}
 
 
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, address):
+        """An agent that was killed has closed its connections."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, address)
+
+
 class Model:
     def __init__(self):
         self.script = {}
@@ -32,8 +42,7 @@ class Model:
         """The prompts whose last move was made."""
         self.side_jobs = []
         self.over = threading.Event()
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler(self))
-        self.server.daemon_threads = True
+        self.server = Server(("127.0.0.1", 0), handler(self))
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     @property

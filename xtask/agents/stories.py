@@ -12,13 +12,14 @@ import os
 import re
 import sys
 
+from more import MORE
 from people import Headless, Interactive
 from programs import AGENTS
 from scripted import Model, say
 from terminal import until
 
 ENDS = "exit 73"
-TOLD = re.compile(r'exit.code\\*"?[ :]+73')
+TOLD = re.compile(r'exit(ed|.code\\*"?[ :]+) ?73')
 
 
 def tellings(items, job):
@@ -73,13 +74,21 @@ class Story:
         """The job was told, and that was noted."""
         until("it is noted that the job was told", lambda: "told" in self.world.notes(job))
 
+    def was_told(self, job):
+        """The model was told once, though the resumed conversation does not say so."""
+        told = [tellings(items, job) for items in self.model.turns]
+        assert max(told) == 1, f"{job['id']} was told so often in each request: {told}"
+
     def stays_told(self, job):
         """The agent is resumed, twice, and hears nothing more. Nothing is left to tell."""
-        for name in ["again", "once_more"]:
+        for name in ["again", "once_more"] if self.world.can_resume else []:
             self.user.leaves()
             self.model.script[name] = [say()]
             self.user.says(name)
-            self.expect(name, job)
+            if self.world.forgets_stop and not self.counts(name, job):
+                self.was_told(job)
+            else:
+                self.expect(name, job)
         self.user.leaves()
         assert self.world.waiting(job["session"]) == [], "it was told, and that was not noted"
 
@@ -204,7 +213,45 @@ def helper(story):
     return job
 
 
-STORIES = {story.__name__: story for story in [turn, shell, stop, wait, killed, result, clear, helper]}
+def environment(story):
+    """A job of our tool finds its user's environment, and is where its user looks for it."""
+    world, user = story.world, story.user
+    command = f"echo $VIRTUAL_ENV $PATH; {ENDS}"
+    story.script(start=[world.tool("run", command=command), say()], next=[say()])
+    user.says("start")
+    job = story.ended()
+    said = world.call("log", job["id"])
+    assert world.env["VIRTUAL_ENV"] in said and world.env["PATH"] in said, said
+    user.says("next")
+    story.is_told(job)
+    story.stays_told(job)
+    return job
+
+
+def approval(story):
+    """Setup was not allowed to let the agent call our tools unasked. Its shell is a sandbox, and says so."""
+    world, user = story.world, story.user
+    world.call("setup", world.setup, "--yes", "--no-approve")
+    start = [world.run_in_shell(f"outlive run --shell '{ENDS}'"), world.tool("run", command=ENDS), say()]
+    story.script(start=start, next=[world.tool("run", command=ENDS), say()])
+    user.says("start", world.allows)
+    if not user.is_there:
+        assert world.jobs() == [], world.jobs()
+        refused = [item.text for item in story.model.conversation("start") if item.by == "tool"]
+        assert "sandbox" in refused[0] and "outlive setup" in refused[0], refused[0]
+        world.call("setup", world.setup, "--yes", "--approve")
+        user.says("next")
+    job = story.ended()
+    story.stays_told(job)
+    return job
+
+
+STORIES = {
+    story.__name__: story
+    for story in [turn, shell, stop, wait, killed, result, clear, helper, environment, approval]
+}
+USERS_OWN = {"environment": {"XDG_STATE_HOME": "state", "VIRTUAL_ENV": "venv", "OUTLIVE_SESSION": "mine"}}
+"""What users have in their environment in a story. Files are below the directory of the story."""
 
 
 def show(model, jobs):
@@ -218,7 +265,9 @@ def show(model, jobs):
 
 def main(story, agent, how, outlive, directory, *program):
     model = Model()
-    world = AGENTS[agent](list(program), outlive, directory, model)
+    own = USERS_OWN.get(story, {})
+    own = {key: os.path.join(directory, value) if key != "OUTLIVE_SESSION" else value for key, value in own.items()}
+    world = (AGENTS | MORE)[agent](list(program), outlive, directory, model, own)
     user = Interactive(world) if how == "interactive" else Headless(world)
     try:
         world.set_up()

@@ -4,6 +4,7 @@
 //! end. Only this needs the network. The checks are scripts in `xtask/agents`. A check passes if it
 //! succeeds and leaves no process behind.
 
+mod more;
 mod package;
 mod sandbox;
 mod setups;
