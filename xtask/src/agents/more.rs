@@ -12,8 +12,10 @@ pub const MORE: [Agent; 5] = [
             let script = "@qwen-code/qwen-code/cli-entry.js";
             sandbox.with_node(Package::Qwen, script).to_vec()
         },
-        headless: &["turn", "shell", "stop", "wait", "killed", "result"],
-        interactive: &["turn"],
+        headless: &[
+            "turn", "shell", "stop", "wait", "killed", "result", "helper",
+        ],
+        interactive: &[],
     },
     Agent {
         name: "copilot",
@@ -22,7 +24,9 @@ pub const MORE: [Agent; 5] = [
         program: |sandbox| {
             vec![sandbox.module(Package::Copilot, "@github/copilot-linux-x64/copilot")]
         },
-        headless: &["turn", "shell", "stop", "wait", "killed", "result"],
+        headless: &[
+            "turn", "shell", "stop", "wait", "killed", "result", "helper",
+        ],
         interactive: &["turn"],
     },
     Agent {
@@ -38,8 +42,8 @@ pub const MORE: [Agent; 5] = [
         title: "Kilo",
         package: Package::Kilo,
         program: |sandbox| vec![sandbox.module(Package::Kilo, "@kilocode/cli-linux-x64/bin/kilo")],
-        headless: &["turn", "shell", "wait", "killed", "result"],
-        interactive: &["turn"],
+        headless: &["turn", "shell", "wait", "killed", "result", "helper"],
+        interactive: &["turn", "wait"],
     },
     Agent {
         name: "cline",
