@@ -4,6 +4,7 @@ use crate::hook::Occasion;
 use crate::profile::{HOOK_SECONDS, Profile, Site, UserDirectories, server_part};
 use crate::setup::json::Dialect;
 use crate::setup::piece::Piece;
+use crate::setup::switch::Switch;
 use outlive::environment;
 use serde_json::json;
 use std::path::PathBuf;
@@ -49,6 +50,16 @@ impl Profile for Qwen {
             (site.own.join("settings.json"), settings),
             (site.beside("QWEN.md"), site.instructions()),
         ]
+    }
+
+    fn switches(&self, site: &Site<'_>) -> Vec<Switch> {
+        vec![Switch {
+            file: site.own.join("settings.json"),
+            path: &["disableAllHooks"],
+            off: true,
+            means: "Qwen Code then calls no hook of Outlive, and learns of the end of a job only from the answers of \
+                    Outlive's tools",
+        }]
     }
 
     /// Releases before 0.21 do not set the variable, neither in shells nor in hooks.
