@@ -7,7 +7,7 @@ class Qwen(World):
     setup = "qwen"
     forgets_stop = True
     shell = "run_shell_command"
-    ready = "YOLO mode"
+    ready = "Type your message"
     # Without a person it refuses commands that it would ask about.
     ALLOWED = ["--yolo"]
 

@@ -116,8 +116,11 @@ impl Sessions {
                 known.unwrap_or(&self.made).clone()
             }
         };
+        let agent = self.agent.as_ref();
+        let is_known =
+            |session| agent.is_some_and(|agent| Conversation::is_known(outlive, agent, session));
         Ok(Identity {
-            has_hooks: named.is_some() || hooks.as_ref() == Some(&session),
+            has_hooks: named.is_some() || hooks.as_ref() == Some(&session) || is_known(&session),
             is_helper: named.is_some_and(|caller| caller.helper) || self.is_helpers(outlive, meta),
             session,
         })
@@ -200,7 +203,7 @@ fn digest(session: &Label, call: &str) -> String {
 )]
 mod tests {
     use super::*;
-    use outlive::agent;
+    use outlive::agent::{self, Turn};
     use serde_json::json;
 
     fn meta(value: Value) -> Meta {
@@ -294,6 +297,8 @@ mod tests {
         }
         let thread = meta(json!({"threadId": "helper"}));
         assert_eq!(of(&thread), ("helper".to_owned(), false));
+        Turn::begin(&outlive, &agent.unwrap(), &key("helper")).unwrap();
+        assert_eq!(of(&thread), ("helper".to_owned(), true));
     }
 
     #[test]

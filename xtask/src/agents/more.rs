@@ -9,7 +9,9 @@ pub const MORE: [Agent; 5] = [
         title: "Qwen Code",
         package: Package::Qwen,
         program: |sandbox| sandbox.qwen().to_vec(),
-        headless: &["turn", "shell", "stop", "wait", "killed", "result"],
+        headless: &[
+            "turn", "shell", "stop", "wait", "killed", "result", "helper",
+        ],
         interactive: &["turn"],
     },
     Agent {
@@ -19,7 +21,9 @@ pub const MORE: [Agent; 5] = [
         program: |sandbox| {
             vec![sandbox.module(Package::Copilot, "@github/copilot-linux-x64/copilot")]
         },
-        headless: &["turn", "shell", "stop", "wait", "killed", "result"],
+        headless: &[
+            "turn", "shell", "stop", "wait", "killed", "result", "helper",
+        ],
         interactive: &["turn"],
     },
     Agent {
@@ -35,8 +39,8 @@ pub const MORE: [Agent; 5] = [
         title: "Kilo",
         package: Package::Kilo,
         program: |sandbox| vec![sandbox.module(Package::Kilo, "@kilocode/cli-linux-x64/bin/kilo")],
-        headless: &["turn", "shell", "wait", "killed", "result"],
-        interactive: &["turn"],
+        headless: &["turn", "shell", "wait", "killed", "result", "helper"],
+        interactive: &["turn", "wait"],
     },
     Agent {
         name: "cline",

@@ -19,7 +19,7 @@ use std::process::{self, ExitCode};
 pub struct Args {
     /// The event: session-start, user-prompt-submit, post-tool-use, stop, or wait (wait for news, then exit with 2)
     event: String,
-    /// Answer in the form of this agent: claude-code, codex, gemini, opencode, cursor [default: recognised by its JSON]
+    /// Answer in the form of this agent, as `outlive setup` names it [default: recognised by its JSON]
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
 }

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// an agent call Outlive's tools without asking.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The agents: claude-code, codex, gemini, opencode, cursor
+    /// The agents: claude-code, codex, gemini, opencode, cursor, qwen, copilot, droid, kilo, auggie, amp, crush, cline
     #[arg(value_parser = Agent::parse)]
     agents: Vec<Agent>,
     /// Set up this directory for everyone who works in it, instead of your own user

@@ -46,6 +46,13 @@ impl Conversation {
         serde_json::from_slice(&text).ok()
     }
 
+    /// Whether hooks have been called for a turn of this session. A process of an agent may have several
+    /// conversations at a time (Codex has all of a user's in one).
+    pub fn is_known(outlive: &Outlive, agent: &AgentProcess, session: &Label) -> bool {
+        let directory = directory(outlive, agent);
+        directory.is_ok_and(|directory| directory.join(file_name(session)).is_file())
+    }
+
     /// Writes down that the agent has this conversation now. Wakes the hook that waits for the one that it
     /// had before.
     pub fn enter(&self, outlive: &Outlive, agent: &AgentProcess) -> Result<(), Error> {

@@ -69,3 +69,16 @@ fn plugin(program: &str) -> String {
         &format!("spawn({}", Value::from(program)),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plugin_starts_the_program_that_is_there() {
+        assert_eq!(plugin("outlive"), PLUGIN);
+        let text = plugin("/a \"b\"/outlive");
+        let call = r#"spawn("/a \"b\"/outlive", ["hook", event, "--agent", "amp"])"#;
+        assert!(text.contains(call), "{text}");
+    }
+}

@@ -5,6 +5,7 @@ use crate::profile::{HOOK_SECONDS, Profile, Site, UserDirectories};
 use crate::setup::Scope;
 use crate::setup::json::Dialect;
 use crate::setup::piece::{Part, Piece};
+use crate::setup::switch::Switch;
 use outlive::environment;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -64,6 +65,16 @@ impl Profile for Copilot {
             (site.own.join("hooks/outlive.json"), hooks),
             (instructions, site.instructions()),
         ]
+    }
+
+    fn switches(&self, site: &Site<'_>) -> Vec<Switch> {
+        vec![Switch {
+            file: site.own.join("settings.json"),
+            path: &["disableAllHooks"],
+            off: true,
+            means: "Copilot CLI then calls no hook of Outlive, and learns of the end of a job only from the answers of \
+                    Outlive's tools",
+        }]
     }
 
     fn shells_know_session(&self) -> bool {

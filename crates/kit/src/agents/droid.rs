@@ -3,6 +3,7 @@
 use crate::profile::{Profile, Site, UserDirectories};
 use crate::setup::json::Dialect;
 use crate::setup::piece::Piece;
+use crate::setup::switch::Switch;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -41,7 +42,17 @@ impl Profile for Droid {
         ]
     }
 
-    /// Only its MCP calls name the session.
+    fn switches(&self, site: &Site<'_>) -> Vec<Switch> {
+        vec![Switch {
+            file: site.own.join("settings.json"),
+            path: &["hooks", "hooksDisabled"],
+            off: true,
+            means: "Droid then calls no hook of Outlive, and learns of the end of a job only from the answers of \
+                    Outlive's tools",
+        }]
+    }
+
+    /// Only its hooks and its MCP calls name the session.
     fn shells_know_session(&self) -> bool {
         false
     }

@@ -4,6 +4,7 @@ use crate::hook::Occasion;
 use crate::profile::{HOOK_SECONDS, Offer, Profile, Site, UserDirectories, server_part};
 use crate::setup::json::Dialect;
 use crate::setup::piece::Piece;
+use crate::setup::switch::Switch;
 use outlive::environment;
 use serde_json::json;
 use std::path::PathBuf;
@@ -59,6 +60,16 @@ impl Profile for Qwen {
             without: "Qwen Code asks before each call of a tool of Outlive, and `qwen -p` refuses it",
             with: "Qwen Code runs such calls unasked, and the jobs run as you, outside any sandbox of Qwen Code",
         })
+    }
+
+    fn switches(&self, site: &Site<'_>) -> Vec<Switch> {
+        vec![Switch {
+            file: site.own.join("settings.json"),
+            path: &["disableAllHooks"],
+            off: true,
+            means: "Qwen Code then calls no hook of Outlive, and learns of the end of a job only from the answers of \
+                    Outlive's tools",
+        }]
     }
 
     /// Releases before 0.21 do not set the variable, neither in shells nor in hooks.

@@ -152,6 +152,24 @@ fn settings_that_switch_hooks_off_are_noticed() {
             "[features]\nhooks = false\n",
             "features.hooks",
         ),
+        (
+            "qwen",
+            ".qwen/settings.json",
+            "{\"disableAllHooks\": true}",
+            "disableAllHooks",
+        ),
+        (
+            "copilot",
+            ".copilot/settings.json",
+            "{\"disableAllHooks\": true}",
+            "disableAllHooks",
+        ),
+        (
+            "droid",
+            ".factory/settings.json",
+            "{\"hooks\": {\"hooksDisabled\": true}}",
+            "hooks.hooksDisabled",
+        ),
     ] {
         let world = World::new();
         write(&user(&world).join(path), text);
