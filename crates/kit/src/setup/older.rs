@@ -44,6 +44,11 @@ const FILES: [(&str, &str, &str); 7] = [
     ("cursor", "hooks", include_str!("older/cursor-hooks.json")),
 ];
 
+/// Whether those versions knew this agent.
+pub fn knew(agent: Agent) -> bool {
+    FILES.iter().any(|(name, _, _)| *name == agent.name())
+}
+
 /// Whether these are instructions of ours, of any version.
 pub fn are_instructions(text: &str) -> bool {
     let is = |known: &&str| known.trim_end() == text.trim_end();

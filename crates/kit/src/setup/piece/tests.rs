@@ -255,12 +255,12 @@ fn run(places: &Places, root: &Path, agents: &[Agent], action: Action) -> usize 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
-    /// Agents come in any order, each twice, and go in any other; others' files are as they were.
+    #![proptest_config(ProptestConfig::with_cases(30))]
+    /// Some agents come in any order, each twice, and go in any other; others' files are as they were.
     #[test]
     fn a_project_is_as_it_was(
-        coming in Just(Agent::all()).prop_shuffle(),
-        going in Just(Agent::all()).prop_shuffle(),
+        (coming, going) in prop::sample::subsequence(Agent::all(), 2..=5)
+            .prop_flat_map(|some| (Just(some.clone()).prop_shuffle(), Just(some).prop_shuffle())),
         instructions in prop::option::of("([a-z#\u{e4} ]{0,9}\n?){0,4}"),
         config in prop::option::of("(# [a-z]{1,5}\n|\n){0,3}([a-c] = [0-9]  # x\n)?"),
     ) {

@@ -23,7 +23,7 @@ struct Older {
 
 pub(super) fn adopt(places: &Places, scope: &Scope, plan: &mut Plan) -> Result<(), Error> {
     for agent in Agent::all() {
-        if plan.journal.after.knows(agent, scope) {
+        if !older::knew(agent) || plan.journal.after.knows(agent, scope) {
             continue;
         }
         let targets = places.targets(agent, scope, false);
