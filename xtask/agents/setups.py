@@ -8,15 +8,16 @@ servers.
     setups.py AGENT OUTLIVE DIRECTORY PROGRAM…
 """
 
-import json
 import os
 import sys
 
 from programs import Claude, Codex, World
+from qwen import Qwen
 from scripted import Model, say
 
-USERS = {"VIRTUAL_ENV": "/users/venv", "CARGO_HOME": "/users/cargo"}
-"""What the user has set for the commands of a project."""
+SESSION = "the-users-own"
+USERS = {"VIRTUAL_ENV": "/users/venv", "CARGO_HOME": "/users/cargo", "OUTLIVE_SESSION": SESSION}
+"""What the user has set for the commands of a project, and for all jobs of an agent."""
 
 
 class PlainClaude(Claude):
@@ -24,6 +25,8 @@ class PlainClaude(Claude):
 
 
 class PlainCodex(Codex):
+    consent = ["--yes"]
+
     def after_setup(self):
         """Its user changes nothing."""
 
@@ -36,17 +39,18 @@ class PlainGemini(World):
         return {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": self.model.url, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
 
     def prepare(self):
-        os.mkdir(os.path.join(self.home, ".gemini"))
-        settings = {
+        self.write(".gemini/settings.json", {
             "security": {"auth": {"selectedType": "gemini-api-key"}},
             "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
             "privacy": {"usageStatisticsEnabled": False},
-        }
-        with open(os.path.join(self.home, ".gemini", "settings.json"), "w") as file:
-            json.dump(settings, file)
+        })
 
     def headless(self, prompt, resume=False):
         return [*self.program, "-m", "gemini-2.5-flash", "-p", prompt]
+
+
+class PlainQwen(Qwen):
+    ALLOWED = []
 
 
 class PlainOpencode(World):
@@ -54,22 +58,21 @@ class PlainOpencode(World):
     prefix = "outlive_"
 
     def prepare(self):
-        directory = os.path.join(self.home, ".config", "opencode")
-        os.makedirs(directory)
         provider = {
             "npm": "@ai-sdk/openai-compatible",
             "options": {"baseURL": self.model.url + "/v1", "apiKey": "none"},
             "models": {"scripted": {}},
         }
         config = {"autoupdate": False, "model": "scripted/scripted", "provider": {"scripted": provider}}
-        with open(os.path.join(directory, "opencode.json"), "w") as file:
-            json.dump(config, file)
+        self.write(".config/opencode/opencode.json", config)
 
     def headless(self, prompt, resume=False):
         return [*self.program, "run", prompt]
 
 
-PLAIN = {"claude": PlainClaude, "codex": PlainCodex, "gemini": PlainGemini, "opencode": PlainOpencode}
+PLAIN = {
+    "claude": PlainClaude, "codex": PlainCodex, "gemini": PlainGemini, "qwen": PlainQwen, "opencode": PlainOpencode,
+}
 ASKS_NOBODY = {"opencode"}
 """Agents that call any tool of a server that their user has added."""
 
@@ -95,6 +98,7 @@ def check(world, agent):
     assert started, "no job was started:\n" + "\n".join(item.text for item in world.model.conversation("allowed"))
     for name, value in USERS.items():
         assert started["environment"].get(name) == value, f"{name} is {started['environment'].get(name)}"
+    assert started["job"]["session"] == SESSION, started["job"]
     place = started["job"]["output"]["path"]
     assert place.startswith(world.env["XDG_STATE_HOME"]), f"it lies in {place}"
 
@@ -104,6 +108,7 @@ def main(agent, outlive, directory, *program):
     variables = USERS | {"XDG_STATE_HOME": os.path.join(directory, "state")}
     world = PLAIN[agent](list(program), outlive, directory, model, variables)
     try:
+        world.set_up()
         check(world, agent)
     finally:
         model.close()

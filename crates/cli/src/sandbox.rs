@@ -22,7 +22,9 @@ pub fn hint(error: &Error) -> Option<String> {
         Error::Io { source, .. } => is_refusal(source),
         _ => has_refusal(error.source()),
     };
-    if is_refused { advice() } else { None }
+    // A file can be out of reach for many reasons, so only the word of an agent counts.
+    let variable = environment::sandbox().filter(|_| is_refused)?;
+    Some(advice(&by(variable)))
 }
 
 fn has_refusal(cause: Option<&(dyn std::error::Error + 'static)>) -> bool {
@@ -31,14 +33,18 @@ fn has_refusal(cause: Option<&(dyn std::error::Error + 'static)>) -> bool {
     })
 }
 
-/// The same for a job that was not started.
+/// The same for a job that was not started. No job can be supervised without the calls that a sandbox refuses.
 pub fn hint_for(job: &Job) -> Option<String> {
     match &job.outcome {
         Some(Outcome::NotStarted {
             cause: NotStarted::Failed,
             reason,
-        }) if REFUSALS.iter().any(|refusal| reason.contains(refusal)) => advice(),
-        _ => None,
+        }) if REFUSALS.iter().any(|refusal| reason.contains(refusal)) => {}
+        _ => return None,
+    }
+    match environment::sandbox() {
+        Some(variable) => Some(advice(&by(variable))),
+        None => is_filtered().then(|| advice(FILTERED)),
     }
 }
 
@@ -49,18 +55,18 @@ fn is_refusal(error: &io::Error) -> bool {
     )
 }
 
-fn advice() -> Option<String> {
-    let sandbox = match environment::sandbox() {
-        Some(variable) => format!("the sandbox of an agent ({variable} is set)"),
-        None if is_filtered() => {
-            "a sandbox (it may not gain rights, and system calls are filtered)".to_owned()
-        }
-        None => return None,
-    };
-    Some(format!(
-        "this command runs in {sandbox}, which may forbid that; start the job with the tool `run` of the MCP server \
-         `outlive`, whose jobs run outside the sandbox, or let the agent run this command outside its sandbox"
-    ))
+/// What is said of a sandbox that no variable names.
+const FILTERED: &str = "a sandbox (it may not gain rights, and system calls are filtered)";
+
+fn by(variable: &str) -> String {
+    format!("the sandbox of an agent ({variable} is set)")
+}
+
+fn advice(sandbox: &str) -> String {
+    format!(
+        "this command runs in {sandbox}, which may forbid that; use the tool `run` and the other tools of the MCP \
+         server `outlive`, whose jobs run outside the sandbox, or let the agent run this command outside its sandbox"
+    )
 }
 
 /// Whether this process is confined as sandboxes do it.

@@ -2,7 +2,8 @@
 //!
 //! The session is the first of these that there is:
 //!
-//! 1. the one that the server was started for, which no request can override,
+//! 1. the one that the server was started for, which no request can override: `--session`, or `OUTLIVE_SESSION` if the
+//!    server serves one agent,
 //! 2. the one that the request names,
 //! 3. the conversation that the agent has now, as its hooks have written it down ([`Conversation`]),
 //! 4. `OUTLIVE_SESSION` or an agent's own variable in the server's environment,
@@ -160,7 +161,7 @@ fn text_of<'a>(map: &'a Meta, keys: &[&str]) -> Option<&'a str> {
     texts.into_iter().find(|text| !text.is_empty())
 }
 
-fn label(what: &'static str, text: &str) -> Result<Label, Error> {
+pub(crate) fn label(what: &'static str, text: &str) -> Result<Label, Error> {
     Label::parse(text).map_err(|reason| Error::BadLabel {
         what,
         text: text.to_owned(),

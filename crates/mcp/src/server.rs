@@ -8,7 +8,7 @@ use crate::call::Call;
 use crate::delivery::{Deliveries, Note};
 use crate::glances::Glances;
 use crate::http;
-use crate::identity::{Identity, Sessions};
+use crate::identity::{self, Identity, Sessions};
 use crate::reply::Refused;
 use crate::resources;
 use crate::subscriptions::{self, Subscriptions};
@@ -51,6 +51,9 @@ pub struct Options {
 /// The time between the end of the input and the end of calls that still wait.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
+/// What the session is called in an error.
+const SURROUNDING: &str = "the session in the environment,";
+
 const INSTRUCTIONS: &str = "Outlive runs commands as jobs that survive the end of a turn, of this \
 server and of the agent. Use `run` for anything that may take longer than a minute, runs as a server, or asks \
 questions. It needs no `&`, `nohup`, `setsid`, redirection or `sleep`. Do not poll: the answer of `run` says how you \
@@ -79,9 +82,12 @@ impl Server {
         closed: CancellationToken,
         agent: Option<AgentProcess>,
     ) -> Result<Server, Error> {
+        // A person who sets OUTLIVE_SESSION for an agent means all its jobs. Its hooks obey that too.
+        let own = agent.and_then(|_| environment::own_session());
+        let own = own.as_deref().map(|key| identity::label(SURROUNDING, key));
+        let given = options.session.clone().or(own.transpose()?);
         let surrounding = environment::session();
-        let sessions =
-            Sessions::new(options.session.clone(), surrounding.as_deref())?.of_agent(agent);
+        let sessions = Sessions::new(given, surrounding.as_deref())?.of_agent(agent);
         Ok(Server {
             // The model's provider reads the answers too.
             outlive: outlive.hiding_secrets().naming_tools(),

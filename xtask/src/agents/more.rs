@@ -8,10 +8,7 @@ pub const MORE: [Agent; 5] = [
         name: "qwen",
         title: "Qwen Code",
         package: Package::Qwen,
-        program: |sandbox| {
-            let script = "@qwen-code/qwen-code/cli-entry.js";
-            sandbox.with_node(Package::Qwen, script).to_vec()
-        },
+        program: |sandbox| sandbox.qwen().to_vec(),
         headless: &["turn", "shell", "stop", "wait", "killed", "result"],
         interactive: &["turn"],
     },

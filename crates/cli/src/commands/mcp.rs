@@ -13,9 +13,9 @@ use std::time::Duration;
 ///
 /// Without --http, the server ends when its input ends. The jobs continue in any case.
 ///
-/// An agent finds its jobs again by its session. That is the one given with --session, else the one that its
-/// requests name (Codex does), else the one in the environment (Claude Code sets it), else a new one that ends
-/// with this server.
+/// An agent finds its jobs again by its session. That is the one given with --session or, without --http, in
+/// OUTLIVE_SESSION, else the one that its requests name (Codex does), else the one in the environment (Claude Code
+/// sets it), else a new one that ends with this server.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Serve this session, whatever the client says

@@ -19,7 +19,8 @@ use outlive_sys::process::Limits;
 use outlive_sys::process::own::{self, HandedDown};
 use outlive_sys::{offers, tree};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
+use std::mem;
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -45,9 +46,27 @@ pub fn run(directory: &Path) -> i32 {
 
 /// Forks, and returns true in the process that goes on: nobody's descendant, because its parent ends now. Some agents end
 /// all descendants of an MCP server or of a shell that they started, and the launcher may be one of those.
+///
+/// The process that ends has the job's mark. A keeper that adopts the job searches for that mark, so it must not find this
+/// process: the other one waits until the kernel has closed what it had open, which is after its environment is gone.
 fn is_on_its_own() -> bool {
     // If no process can be created, the next fork fails, too, and that is recorded.
-    !matches!(child::fork_here(), Ok(Forked::Parent(_)))
+    let parent = io::pipe();
+    match child::fork_here() {
+        Ok(Forked::Parent(_)) => {
+            // The kernel closes it, and not before.
+            mem::forget(parent);
+            false
+        }
+        Ok(Forked::Child) => {
+            if let Ok((mut end, held)) = parent {
+                drop(held);
+                let _ = end.read(&mut [0]);
+            }
+            true
+        }
+        Err(_) => true,
+    }
 }
 
 /// Supervises the job until nothing of it is left. Also returns in every process that was forked here. If this process

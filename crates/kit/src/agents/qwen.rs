@@ -1,7 +1,7 @@
 //! Qwen Code: an MCP entry and hooks in one file, and instructions.
 
 use crate::hook::Occasion;
-use crate::profile::{HOOK_SECONDS, Profile, Site, UserDirectories, server_part};
+use crate::profile::{HOOK_SECONDS, Offer, Profile, Site, UserDirectories, server_part};
 use crate::setup::json::Dialect;
 use crate::setup::piece::Piece;
 use outlive::environment;
@@ -32,7 +32,10 @@ impl Profile for Qwen {
     }
 
     fn files(&self, site: &Site<'_>) -> Vec<(PathBuf, Piece)> {
-        let server = json!({"command": site.program, "args": ["mcp"]});
+        let mut server = json!({"command": site.program, "args": ["mcp"]});
+        if site.may_call {
+            server["trust"] = json!(true);
+        }
         let mut parts = vec![server_part("mcpServers", server)];
         parts.extend(site.hook_parts(|occasion| {
             json!({"hooks": [{
@@ -49,6 +52,13 @@ impl Profile for Qwen {
             (site.own.join("settings.json"), settings),
             (site.beside("QWEN.md"), site.instructions()),
         ]
+    }
+
+    fn offer(&self) -> Option<Offer> {
+        Some(Offer {
+            without: "Qwen Code asks before each call of a tool of Outlive, and `qwen -p` refuses it",
+            with: "Qwen Code runs such calls unasked, and the jobs run as you, outside any sandbox of Qwen Code",
+        })
     }
 
     /// Releases before 0.21 do not set the variable, neither in shells nor in hooks.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::fs;
 
 /// The agents that ask, the file with the permission, and what it says.
-const ASKING: [(&str, &str, &str); 3] = [
+const ASKING: [(&str, &str, &str); 4] = [
     (
         "codex",
         ".codex/config.toml",
@@ -16,6 +16,7 @@ const ASKING: [(&str, &str, &str); 3] = [
     ),
     ("claude-code", ".claude/settings.json", "\"mcp__outlive\""),
     ("gemini", ".gemini/settings.json", "\"trust\": true"),
+    ("qwen", ".qwen/settings.json", "\"trust\": true"),
 ];
 
 #[test]

@@ -71,6 +71,27 @@ fn the_session_comes_from_the_wire_or_the_environment() {
     assert_eq!(refused["_meta"]["outlive/refused"], "bad_input");
 }
 
+/// Codex names its thread in each request. A person who sets OUTLIVE_SESSION for it means all its jobs, and the hooks
+/// of Codex obey that too.
+#[test]
+fn a_session_that_a_person_set_for_the_agent_comes_before_the_one_of_a_request() {
+    let world = World::new();
+    let mut command = world.command(["mcp"]);
+    command.env("OUTLIVE_SESSION", "mine");
+    let mut client = Client::to(command);
+    client.initialize("2025-06-18");
+    client.meta = json!({"threadId": "thread"});
+    assert_eq!(session_of(&world, &mut client), "mine");
+    // An agent's own variable does not change when its conversation does.
+    let mut command = world.command(["mcp"]);
+    command.env("CODEX_THREAD_ID", "older");
+    let mut client = Client::to(command);
+    client.initialize("2025-06-18");
+    assert_eq!(session_of(&world, &mut client), "older");
+    client.meta = json!({"threadId": "thread"});
+    assert_eq!(session_of(&world, &mut client), "thread");
+}
+
 #[test]
 fn a_repeated_call_starts_no_second_job() {
     let world = World::new();
