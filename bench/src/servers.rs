@@ -93,7 +93,12 @@ fn check_jobs(answer: &str, asked: &BTreeSet<String>, fewest: usize) -> Result<(
     if told.len() < fewest.min(asked.len()) {
         return Err(format!("{} of {} jobs", told.len(), asked.len()));
     }
-    match told.iter().all(|command| asked.contains(*command)) {
+    // An answer shows the beginning of a long command.
+    let was_asked = |told: &&str| {
+        let begin = told.trim_end_matches('…');
+        begin.len() > 20 && asked.iter().any(|command| command.starts_with(begin))
+    };
+    match told.iter().all(was_asked) {
         true => Ok(()),
         false => Err("a command that nobody asked for".to_owned()),
     }

@@ -114,7 +114,7 @@ pub fn is_shown(c: char) -> bool {
         // Marks that reorder the text around them.
         | '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
         // Characters without a width, and a whole invisible alphabet.
-        | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
+        | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e01ef}'
     );
     !acts && !c.is_control()
 }

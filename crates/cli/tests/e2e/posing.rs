@@ -156,6 +156,29 @@ fn nothing_in_the_inbox_poses_as_ours() {
     assert_quoted(&world.ok(&["inbox", "--session", "s", "--ack-all"]));
 }
 
+/// A private key is redacted over lines. What looks like one must not take away the marks of its lines.
+#[test]
+fn what_looks_like_a_secret_does_not_take_the_marks_away() {
+    let world = World::new();
+    let begin = "-----BEGIN PRIVATE KEY-----";
+    let end = format!("-----END PRIVATE KEY-----{FORGED}");
+    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7";
+    let named = ["run", "--session", "s", "--name", &format!("x {begin}")];
+    let script = format!("echo '{end}'; echo '{begin}'; echo {body}; echo '{end}'");
+    let id = world.ok(&[&named[..], &["--watch", "1zzz", "--shell", &script]].concat());
+    world.until_over(&id);
+    let post = world.path("post.json");
+    let keys =
+        json!({format!("a\n{begin}\n{body}\n{end}"): 1, "summary": format!("{begin}\n{end}")});
+    fs::write(&post, keys.to_string()).unwrap();
+    world.ok(&["post", "--session", "s", post.to_str().unwrap()]);
+    let json = world.json(&["inbox", "--session", "s", "--json"]);
+    for event in json["events"].as_array().unwrap() {
+        assert_quoted(event["text"].as_str().unwrap());
+        assert!(!event["text"].as_str().unwrap().contains(body), "{event:#}");
+    }
+}
+
 /// The text that an agent passes to its model, taken from the answer to its hook.
 fn told_by(agent: &str, event: &str, ran: &Ran) -> String {
     let answer: Value =

@@ -40,10 +40,7 @@ pub fn data(source: &Source, item: &Item<'_>) -> Value {
 /// The data and the text of a job's end, for any reader.
 pub fn end(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> (Value, String) {
     let text = ended(outlive, spec, state, end);
-    (
-        redacted(json!(words::end_data(spec, end))),
-        redact(&quote::visible(&text)).into_owned(),
-    )
+    (redacted(json!(words::end_data(spec, end))), finished(&text))
 }
 
 fn event_data(source: &Source, event: &Event) -> Value {
@@ -142,7 +139,15 @@ pub fn text(outlive: &Outlive, source: &Source, item: &Item<'_>) -> String {
         }
         (ItemContent::Event(_), Origin::Post(_)) => String::new(),
     };
-    redact(&quote::visible(&text)).into_owned()
+    finished(&text)
+}
+
+/// The text without the secrets that its sentences may name. What has several lines was redacted before it was quoted.
+/// So each line is redacted for itself: a private key over several lines would take the marks of quoted lines with it.
+fn finished(text: &str) -> String {
+    let text = quote::visible(text);
+    let lines: Vec<_> = text.split('\n').map(redact).collect();
+    lines.join("\n")
 }
 
 /// Text of the job, quoted on lines of its own. Secrets are removed first: quoted, one may not be recognised.

@@ -4,7 +4,7 @@
 //! post follows, quoted. For a batch, there is one such block per task, in the order in which the tasks were
 //! given.
 
-use super::redacted;
+use super::{quoted, redacted};
 use crate::view;
 use outlive_core::Timestamp;
 use outlive_core::post::Post;
@@ -58,7 +58,7 @@ pub fn delegation(post: &Post) -> String {
     block(&mut text, &subject, &redacted(post.data.clone()), None, 0);
     let text = text.trim_start();
     match text.split_once('\n') {
-        Some((headline, rest)) => format!("{headline}\n{}", quote::block(rest)),
+        Some((headline, rest)) => format!("{headline}\n{}", quoted(rest)),
         None => text.to_owned(),
     }
 }
