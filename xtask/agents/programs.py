@@ -32,10 +32,13 @@ class World:
     anew = "/clear"
     """What begins another conversation in the program."""
     can_be_woken = False
-    remembers_hooks = True
-    """A resumed conversation contains what hooks said. Gemini CLI forgets it, and the prompt that it came with."""
     dates_calls = True
     """Its hooks tell how long a tool call took, so that the end of a call can show that the model has answered."""
+    can_resume = True
+    """Whether it resumes a conversation without a person, offline."""
+    forgets_stop = False
+    """Whether a resumed conversation lacks what the hook at the end of a turn said. Gemini CLI forgets what any hook said
+    before a prompt, and the prompt too."""
 
     def __init__(self, program, outlive, directory, model, variables=None):
         self.program, self.outlive, self.model = program, outlive, model
@@ -62,6 +65,13 @@ class World:
 
     def prepare(self):
         """What its user has answered before: the agent's first questions."""
+
+    def write(self, path, value):
+        """Writes a file of the agent, below the home."""
+        path = os.path.join(self.home, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            json.dump(value, file)
 
     def after_setup(self):
         """What setup leaves to its user."""
@@ -305,7 +315,7 @@ class Opencode(World):
 class Gemini(World):
     setup = "gemini"
     shell, prefix = "run_shell_command", "mcp_outlive_"
-    remembers_hooks = False
+    forgets_stop = True
     ready = "Type your message"
 
     def variables(self):

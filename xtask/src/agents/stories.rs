@@ -1,6 +1,7 @@
 //! The stories that are played with real agents. `xtask/agents/stories.py` says what happens in each.
 
 use super::Check;
+use super::more::MORE;
 use super::package::Package;
 use super::sandbox::Sandbox;
 
@@ -23,14 +24,14 @@ impl Use {
 }
 
 /// An agent, and the stories that it can play.
-struct Agent {
+pub struct Agent {
     /// Its name in the scripts.
-    name: &'static str,
-    title: &'static str,
-    package: Package,
-    program: fn(&Sandbox) -> Vec<std::path::PathBuf>,
-    headless: &'static [&'static str],
-    interactive: &'static [&'static str],
+    pub name: &'static str,
+    pub title: &'static str,
+    pub package: Package,
+    pub program: fn(&Sandbox) -> Vec<std::path::PathBuf>,
+    pub headless: &'static [&'static str],
+    pub interactive: &'static [&'static str],
 }
 
 const AGENTS: [Agent; 1] = [Agent {
@@ -63,7 +64,7 @@ fn title(story: &str) -> &str {
 
 /// One check for each agent, use and story.
 pub fn checks() -> impl Iterator<Item = Check> {
-    AGENTS.iter().flat_map(|agent| {
+    AGENTS.iter().chain(&MORE).flat_map(|agent| {
         let headless = agent.headless.iter().map(|story| (Use::Headless, story));
         let interactive = agent
             .interactive

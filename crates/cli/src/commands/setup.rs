@@ -75,7 +75,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         context.say("nothing was changed");
         return Ok(Exit::Success);
     }
-    if !plan.offers.is_empty() && args.may_ask() {
+    if !plan.offers.is_empty() && scope == Scope::User && args.may_ask() {
         request.answers.extend(ask_offers(&plan)?);
         plan = setup::plan(&places, &request)?;
     }
@@ -234,8 +234,7 @@ fn report(context: &Context, plan: &Plan) -> Result<Exit, Failure> {
 fn notes(plan: &Plan) -> Vec<String> {
     let offers = plan.offers.iter().map(|(agent, offer)| {
         format!(
-            "{agent} was not allowed to call Outlive's tools without asking: {}. `outlive setup {agent} --approve` \
-             allows it: then {}",
+            "{agent} was not allowed to call Outlive's tools without asking: {}. With --approve, {}",
             offer.without, offer.with
         )
     });

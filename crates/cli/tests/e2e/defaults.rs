@@ -137,6 +137,7 @@ fn the_tools_for_models_name_the_defaults() {
         format!("{kibibytes} KiB"),
         format!("ended jobs (default: {})", defaults::LIST_ENDED),
         format!("usually {})", defaults::GRACE.as_secs()),
+        format!("(default: {}M)", mebibytes(defaults::MAX_OUTPUT)),
         format!("usually {})", defaults::MCP_PATIENCE.as_secs()),
         format!("about {} s", defaults::MCP_PATIENCE.as_secs()),
         "after five minutes".to_owned(),

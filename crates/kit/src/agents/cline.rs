@@ -58,10 +58,11 @@ impl Profile for Cline {
         false
     }
 
-    /// Cline runs the hook at the end of a turn without reading what it prints. It shows that the model has
-    /// read what it was told before.
+    /// The hook before a tool call shows to our MCP server which conversation calls. The hook at the end of a
+    /// turn shows that the model has read what it was told; Cline does not read what it prints.
     fn occasions(&self) -> &'static [(&'static str, Occasion)] {
         &[
+            ("PreToolUse", Occasion::PreToolUse),
             ("PostToolUse", Occasion::PostToolUse),
             ("TaskComplete", Occasion::Stop),
         ]

@@ -13,10 +13,11 @@ use std::path::PathBuf;
 const CONFIG_DIRECTORY: &str = "CODEX_HOME";
 /// The variables that Codex passes on to our server and so to the jobs. It drops all others but a few, such as `HOME`
 /// and `PATH`. None of these holds a secret. The user can add more names to the list.
-const PASSED_ON: [&str; 18] = [
+const PASSED_ON: [&str; 19] = [
     // Where the jobs are and whose they are.
     environment::HOME,
     environment::SESSION,
+    environment::KEEPER,
     "XDG_STATE_HOME",
     environment::CONFIG_HOME,
     // Without these, a job in a session of systemd cannot survive the logout.

@@ -47,10 +47,7 @@ impl Profile for Copilot {
             // Claude Code reads this file too, and knows no other fields.
             Scope::Project(_) => json!({"type": "stdio", "command": site.program, "args": ["mcp"]}),
         };
-        let mut parts = vec![Part::Needed {
-            key: "version".to_owned(),
-            value: json!(1),
-        }];
+        let mut parts = vec![Part::needed("version", json!(1))];
         parts.extend(site.hook_parts(|occasion| {
             json!({
                 "type": "command",
@@ -76,6 +73,12 @@ impl Profile for Copilot {
     /// It has no hook that runs in parallel.
     fn can_be_woken(&self) -> bool {
         false
+    }
+
+    /// When a conversation is resumed, Copilot CLI runs the hook and drops what it says. The hook of the next
+    /// prompt tells instead.
+    fn reads_answer(&self, occasion: Occasion) -> bool {
+        occasion != Occasion::SessionStart
     }
 
     /// Under Claude Code's names for the events, Copilot CLI sends Claude Code's JSON. But it reads its own

@@ -1,5 +1,6 @@
 //! Qwen Code: an MCP entry and hooks in one file, and instructions.
 
+use crate::hook::Occasion;
 use crate::profile::{HOOK_SECONDS, Profile, Site, UserDirectories, server_part};
 use crate::setup::json::Dialect;
 use crate::setup::piece::Piece;
@@ -53,6 +54,12 @@ impl Profile for Qwen {
     /// Releases before 0.21 do not set the variable, neither in shells nor in hooks.
     fn shells_know_session(&self) -> bool {
         environment::non_empty(environment::QWEN_SESSION).is_some()
+    }
+
+    /// When a conversation is resumed, Qwen Code runs the hook and drops what it says. The hook of the next
+    /// prompt tells instead.
+    fn reads_answer(&self, occasion: Occasion) -> bool {
+        occasion != Occasion::SessionStart
     }
 
     /// Hooks that run in parallel exist, but Qwen Code ignores what they print.

@@ -143,6 +143,10 @@ pub fn publish(staged: &Path, path: &Path) -> Result<(), Error> {
 
 /// Removes a file that may be gone already.
 pub fn remove(path: &Path) -> Result<(), Error> {
+    // A read-only filesystem refuses to remove even a file that is not there.
+    if fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return Ok(());
+    }
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(Error::io("cannot remove", path)(error))

@@ -61,8 +61,14 @@ pub fn apply(store: &Store, plan: &Plan) -> Result<(), Error> {
     reach(Step::Noted);
     let made = make(plan, &unfinished).and_then(|()| locked.save(&plan.journal.after));
     if let Err(error) = made {
-        roll_back(&locked, &noted)?;
-        return Err(Error::RolledBack(Box::new(error)));
+        let error = Box::new(error);
+        return Err(match roll_back(&locked, &noted) {
+            Ok(()) => Error::RolledBack(error),
+            Err(rollback) => Error::NotRolledBack {
+                error,
+                rollback: Box::new(rollback),
+            },
+        });
     }
     Ok(())
 }

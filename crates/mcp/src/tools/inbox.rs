@@ -51,7 +51,7 @@ impl Verb for TakeInbox {
     const DESCRIPTION: &'static str = "\
 Take what this session has not been told yet: ends of jobs, watched lines, readiness, questions, finished \
 delegations. Each is delivered once.\n\
-You seldom need it, because you are told without asking. Use it to wait for the first event of many jobs \
+You seldom need it if `run` says that you will be told. Use it to wait for the first event of many jobs \
 (`wait_seconds`), or, with `hold` and `ack`, to lose nothing if you are interrupted while you act on it.";
     const HINTS: Hints = Hints::Adds;
     const TELLS: bool = false;

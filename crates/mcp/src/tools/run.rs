@@ -26,8 +26,7 @@ pub struct Args {
     /// The command: a string for a shell (bash, or sh if there is no bash)
     #[schemars(with = "String")]
     command: CommandText,
-    /// Wait at most this long for the end of the job, or with `ready` until it is ready; then it continues in the
-    /// background (default: 0, return at once)
+    /// Wait this long for its end, or with `ready` until it is ready; then it continues (default: 0, return at once)
     wait_seconds: Option<f64>,
     /// A name to use instead of the id. Fails if a running job of this session has it
     name: Option<String>,

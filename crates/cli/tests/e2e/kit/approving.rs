@@ -28,9 +28,8 @@ fn a_permission_is_written_only_if_the_user_says_so() {
         let has = || fs::read_to_string(&file).unwrap().contains(permission);
         let cautious = setup(&world, &[agent, "--yes"]);
         assert_eq!((cautious.code, has()), (0, false), "{cautious:?}");
-        let said = format!("outlive setup {agent} --approve");
         assert!(
-            cautious.stderr.contains(&said) && cautious.stderr.contains("outside"),
+            cautious.stderr.contains("--approve") && cautious.stderr.contains("outside"),
             "{cautious:?}"
         );
         let without = tree(&user(&world));
@@ -79,6 +78,31 @@ fn a_person_at_a_terminal_is_asked_once() {
         let said = ask();
         assert!(!said.contains("[y/N]"), "{said}");
     }
+}
+
+/// The permission would be everyone's who works there.
+#[test]
+fn nobody_is_asked_for_a_permission_in_a_project() {
+    let world = World::new();
+    let project = world.path("project");
+    write(&project.join("readme"), "");
+    let mut inner = world.command(["setup", "codex", "--project", project.to_str().unwrap()]);
+    for_user(&mut inner, &world);
+    let line = "printf 'y\\ny\\n' | script -qec \"$*\" /dev/null";
+    let output = behind("sh", ["-c", line, "sh"], &inner).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        !said.contains("[y/N]") && said.contains("With --approve"),
+        "{said}"
+    );
+    let file = project.join(".codex/config.toml");
+    assert!(!fs::read_to_string(&file).unwrap().contains("\"approve\""));
+    let root = project.to_str().unwrap();
+    assert_eq!(
+        setup(&world, &["codex", "--project", root, "--approve"]).code,
+        0
+    );
+    assert!(fs::read_to_string(&file).unwrap().contains("\"approve\""));
 }
 
 /// The user had given the permission before setup.

@@ -114,3 +114,20 @@ fn each_agent_has_the_instructions_where_it_reads_them() {
         );
     }
 }
+
+/// A project's MCP servers are in `.mcp.json` for two agents. What one of them no longer needs stays for the
+/// other.
+#[test]
+fn a_shared_file_of_a_project_keeps_the_entry_of_the_other_agent() {
+    let world = World::new();
+    let project = world.path("project");
+    fs::create_dir(&project).unwrap();
+    let root = project.to_str().unwrap();
+    let both = ["claude-code", "copilot", "--project", root];
+    assert_eq!(setup(&world, &both).code, 0);
+    let ran = setup(&world, &["copilot", "--undo", "--project", root]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let servers = value(&project.join(".mcp.json"));
+    assert_eq!(servers["mcpServers"]["outlive"]["command"], "outlive");
+    assert!(!project.join(".github").exists());
+}

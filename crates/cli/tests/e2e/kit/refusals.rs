@@ -43,6 +43,9 @@ fn setup_writes_nothing_if_one_file_does_not_parse() {
     ] {
         for action in ["--yes", "--dry-run", "--undo"] {
             let world = World::new();
+            if action == "--undo" {
+                assert_eq!(setup(&world, &[agent]).code, 0);
+            }
             write(&user(&world).join(path), text);
             let before = tree(&user(&world));
             let ran = setup(&world, &[agent, action]);
@@ -62,6 +65,19 @@ fn setup_writes_nothing_if_one_file_does_not_parse() {
             assert_eq!(tree(&user(&world)), before);
         }
     }
+}
+
+/// A file of an agent that setup never wrote to does not keep the others from being undone.
+#[test]
+fn undo_does_not_fail_on_a_file_of_another_agent() {
+    let world = World::new();
+    let before = tree(&user(&world));
+    assert_eq!(setup(&world, &["codex"]).code, 0);
+    write(&user(&world).join(".gemini/settings.json"), "{\"a\" 1}");
+    let ran = setup(&world, &["--undo"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    fs::remove_dir_all(user(&world).join(".gemini")).unwrap();
+    assert_eq!(tree(&user(&world)), before);
 }
 
 #[test]

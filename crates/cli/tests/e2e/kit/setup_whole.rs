@@ -97,6 +97,39 @@ fn a_place_that_cannot_be_written_to_leaves_nothing_half_done() {
     assert_eq!(names.len(), 1, "{names:?}");
 }
 
+/// A container may mount the configuration of an agent read-only.
+#[test]
+fn a_read_only_mount_leaves_nothing_half_done() {
+    needs!(Root);
+    for is_undo in [false, true] {
+        let world = World::new();
+        let held = user(&world).join(".claude");
+        fs::create_dir_all(&held).unwrap();
+        let mut args = vec!["claude-code", "--yes"];
+        if is_undo {
+            assert_eq!(setup(&world, &args).code, 0);
+            args.push("--undo");
+        }
+        let before = tree(&user(&world));
+        let script =
+            "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" && shift && exec \"$@\"";
+        let inner = setup_command(&world, &args);
+        let outer = ["--mount", "sh", "-c", script, "sh", held.to_str().unwrap()];
+        let mut command = behind("unshare", outer, &inner);
+        let ran = Ran::of(command.env("PATH", std::env::var_os("PATH").unwrap()));
+        assert_eq!((ran.code, ran.stdout.as_str()), (125, ""), "{ran:?}");
+        assert!(
+            ran.stderr.contains("Read-only file system")
+                && ran.stderr.contains("nothing was changed"),
+            "{ran:?}"
+        );
+        assert_eq!(tree(&user(&world)), before);
+        let next = setup(&world, &args);
+        assert_eq!(next.code, 0, "{next:?}");
+        assert!(!next.stderr.contains("interrupted"), "{next:?}");
+    }
+}
+
 /// The last file cannot be replaced, which shows only when the others are.
 #[test]
 fn a_failure_halfway_is_rolled_back() {

@@ -184,6 +184,28 @@ fn a_job_is_found_under_any_word_for_its_id() {
     }
 }
 
+#[test]
+fn a_list_or_an_object_may_be_written_as_json_in_a_text() {
+    let world = World::new();
+    let mut client = Client::of(&world, "s");
+    let run = json!({
+        "command": "echo $N", "env": "{\"N\": 5}", "watch": "[\"a\", \"b\"]", "watch_not": "[a]", "id": "one",
+        "wait_seconds": 20,
+    });
+    client.ok("run", run);
+    assert_eq!(client.ok("log", json!({"id": "one"}))["text"], "5\n");
+    let spec = std::fs::read_to_string(world.job_dir("one").join("spec.json")).unwrap();
+    let spec: Value = serde_json::from_str(&spec).unwrap();
+    let patterns = json!([{"text": "a"}, {"text": "b"}, {"not_text": "[a]"}]);
+    assert_eq!(spec["watch"]["patterns"], patterns);
+    client.ok(
+        "run",
+        json!({"command": "true", "id": "two", "wait_seconds": 20}),
+    );
+    let stopped = client.ok("stop", json!({"ids": "[\"one\", \"two\"]"}));
+    assert_eq!(stopped["jobs"].as_array().unwrap().len(), 2, "{stopped}");
+}
+
 /// A word of a tool's own always means what the tool says.
 #[test]
 fn a_tools_own_words_keep_their_meaning() {

@@ -4,6 +4,7 @@ use super::{Plan, bad};
 use crate::agent::Agent;
 use crate::error::Error;
 use crate::setup::Scope;
+use crate::setup::file;
 use crate::setup::journal::{WrittenFile, WrittenPiece};
 use crate::setup::json::Bad;
 use crate::setup::piece::Piece;
@@ -19,7 +20,8 @@ impl Plan {
         scope: &Scope,
     ) -> Result<(), Error> {
         if !self.journal.after.knows(agent, scope) {
-            return self.name_unknown(places, agent, scope);
+            self.name_unknown(places, agent, scope);
+            return Ok(());
         }
         let mut journal = std::mem::take(&mut self.journal.after);
         for file in &mut journal.files {
@@ -77,16 +79,17 @@ impl Plan {
     }
 
     /// Without a record nothing is removed. Says so if something is there that looks as if setup had written it.
-    fn name_unknown(&mut self, places: &Places, agent: Agent, scope: &Scope) -> Result<(), Error> {
+    fn name_unknown(&mut self, places: &Places, agent: Agent, scope: &Scope) {
         for target in places.targets(agent, scope, false) {
-            let found = crate::setup::file::read(&target.path)?;
-            let Some(text) = found.map(|found| found.text) else {
+            // Nothing is removed from a file that cannot be read or does not parse either.
+            let Ok(Some(found)) = file::read(&target.path) else {
                 continue;
             };
             let piece = &target.piece;
-            let bad = bad(&target.path);
-            let is_there = piece.is_partly_in(&text).map_err(&bad)?
-                || !piece.foreign(&text, None).map_err(&bad)?.is_empty();
+            let is_there = piece.is_partly_in(&found.text).is_ok_and(|is_in| is_in)
+                || piece
+                    .foreign(&found.text, None)
+                    .is_ok_and(|foreign| !foreign.is_empty());
             if is_there {
                 let path = target.path.display();
                 self.note(format!(
@@ -94,7 +97,6 @@ impl Plan {
                 ));
             }
         }
-        Ok(())
     }
 }
 
