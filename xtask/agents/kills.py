@@ -102,12 +102,13 @@ class Life:
             assert times == 2, f"{job['id']} was told {times} times"
             ids = {event for item in items for event in re.findall(rf"\b{job['id']}:[\w.]+", item.text)}
             assert len(ids) == 1, f"one end has the event ids {ids}"
-            assert signs(items, job) <= 1, f"{job['id']} was told again after a sign of life"
+            signs = calls_after(items, job) if self.world.dates_calls else 0
+            assert signs <= 1, f"{job['id']} was told again after a sign of life"
             twice += 1
         return len(jobs), twice
 
 
-def signs(items, job):
+def calls_after(items, job):
     """How many tool calls the model made after the end of the job was in the conversation, until the kill. The
     agent may have been killed before it called the hook of the last one."""
     told = next(at for at, item in enumerate(items) if tellings([item], job))

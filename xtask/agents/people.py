@@ -4,6 +4,8 @@ import time
 
 from terminal import until
 
+CLEAR_LINE = "\x15"
+
 
 class Headless:
     """Starts the agent for each prompt."""
@@ -63,10 +65,13 @@ class Interactive:
         time.sleep(1)
 
     def types(self, text, is_heard):
-        """Types a line, and presses Enter until it is heard."""
-        self.terminal.type(text)
-        until(f"{text} is typed", lambda: self.terminal.shows(text))
-        time.sleep(0.3)
+        """Types a line, and presses Enter until it is heard. What is typed while a program starts may be lost."""
+
+        def typed():
+            self.terminal.type(CLEAR_LINE + text)
+            return any(self.terminal.shows(text) or time.sleep(0.1) for _ in range(50))
+
+        until(f"{text} is typed", typed)
         self.terminal.presses("\r", is_heard)
 
     def leaves(self):

@@ -12,9 +12,8 @@ import shlex
 import signal
 import subprocess
 
-from terminal import Terminal, until
+from terminal import PATIENCE, Terminal, until
 
-PATIENCE = 60
 FOREIGN = ("ANTHROPIC", "CLAUDE", "CODEX", "GEMINI", "GOOGLE", "OPENAI", "OPENCODE", "OUTLIVE", "QWEN", "XDG")
 """Prefixes of variables of the agent that may be running this."""
 
@@ -33,10 +32,13 @@ class World:
     anew = "/clear"
     """What begins another conversation in the program."""
     can_be_woken = False
+    dates_calls = True
+    """Its hooks tell how long a tool call took, so that the end of a call can show that the model has answered."""
     can_resume = True
     """Whether it resumes a conversation without a person, offline."""
     forgets_stop = False
-    """Whether a resumed conversation lacks what the hook at the end of a turn said."""
+    """Whether a resumed conversation lacks what the hook at the end of a turn said. Gemini CLI forgets what any hook said
+    before a prompt, and the prompt too."""
 
     def __init__(self, program, outlive, directory, model, variables=None):
         self.program, self.outlive, self.model = program, outlive, model
@@ -206,6 +208,7 @@ class Codex(World):
     consent = ["--yes", "--approve"]
     prefix = "mcp__outlive/"
     ready = "Ask Codex to do anything"
+    dates_calls = False
     anew = "/new"
 
     def variables(self):
@@ -274,4 +277,77 @@ exclude_tmpdir_env_var = true
         return [*self.program, *(["resume", "--last"] if resume else [])]
 
 
-AGENTS = {"claude": Claude, "codex": Codex}
+class Opencode(World):
+    setup = "opencode"
+    shell, prefix = "bash", "outlive_"
+    can_be_woken = True
+    ready = "ctrl+p"
+    anew = "/new"
+
+    def variables(self):
+        return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+
+    def prepare(self):
+        directory = os.path.join(self.home, ".config", "opencode")
+        os.makedirs(directory)
+        provider = {
+            "npm": "@ai-sdk/openai-compatible", "name": "scripted",
+            "options": {"baseURL": f"{self.model.url}/v1", "apiKey": "none"},
+            "models": {"scripted": {"name": "scripted"}},
+        }
+        with open(os.path.join(directory, "opencode.json"), "w") as file:
+            json.dump({"model": "scripted/scripted", "provider": {"scripted": provider}}, file)
+
+    def run_in_shell(self, command):
+        return super().run_in_shell(command, description="it runs a command")
+
+    def helper(self, prompt):
+        arguments = {"description": "help", "prompt": prompt, "subagent_type": "general"}
+        return [{"tool": "task", "arguments": arguments}]
+
+    def headless(self, prompt, resume=False):
+        return [*self.program, "run", *(["--continue"] if resume else []), prompt]
+
+    def interactive(self, resume=False):
+        return [*self.program, *(["--continue"] if resume else [])]
+
+
+class Gemini(World):
+    setup = "gemini"
+    shell, prefix = "run_shell_command", "mcp_outlive_"
+    forgets_stop = True
+    ready = "Type your message"
+
+    def variables(self):
+        return {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": self.model.url}
+
+    def prepare(self):
+        answered = {
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+            "privacy": {"usageStatisticsEnabled": False},
+        }
+        os.mkdir(os.path.join(self.home, ".gemini"))
+        with open(os.path.join(self.home, ".gemini", "settings.json"), "w") as file:
+            json.dump(answered, file)
+
+    def starts(self, command):
+        """Its shells do not know the conversation. A hook tells the model what to write."""
+        def move(items):
+            said = [re.search(r"OUTLIVE_SESSION=\S+ ", item.text) for item in items if item.by == "user"]
+            session = next(found[0] for found in reversed(said) if found)
+            return self.run_in_shell(f"{session}outlive run --shell {shlex.quote(command)}")
+
+        return move
+
+    def headless(self, prompt, resume=False):
+        again = ["--resume", "latest"] if resume else []
+        return [*self.program, *again, *self.ALLOWED, "--prompt", prompt]
+
+    def interactive(self, resume=False):
+        return [*self.program, *(["--resume", "latest"] if resume else []), *self.ALLOWED]
+
+    ALLOWED = ["--yolo", "--skip-trust", "--model", "gemini-2.5-flash"]
+
+
+AGENTS = {"claude": Claude, "codex": Codex, "opencode": Opencode, "gemini": Gemini}

@@ -44,12 +44,12 @@ class Story:
 
     def job_at_gate(self):
         """A command that ends when the gate opens, or some day."""
-        return f"for i in $(seq 1200); do [ -e {self.gate} ] && break; sleep 0.05; done; {ENDS}"
+        return f"for i in $(seq 1200); do [ -e {self.gate} ] && break; sleep 0.05; done; touch {self.gate}.passed; {ENDS}"
 
     def ends(self):
-        """A command line of the agent's shell during which the job ends."""
-        live = os.path.join(self.world.state, "live")
-        return f"touch {self.gate}; while [ \"$(ls {live})\" ]; do sleep 0.05; done; echo it is over"
+        """A command line of the agent's shell during which the job ends. It looks at nothing outside of the
+        agent's directory, for which some agents would ask."""
+        return f"touch {self.gate}; until [ -e {self.gate}.passed ]; do sleep 0.05; done; sleep 1; echo it is over"
 
     def open_gate(self):
         open(self.gate, "w").close()

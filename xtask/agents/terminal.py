@@ -10,7 +10,8 @@ import termios
 import threading
 import time
 
-PATIENCE = 60
+PATIENCE = 120
+"""Nothing takes longer, in seconds, even on a busy machine."""
 MOVES = re.compile(r"\x1b\[[0-9;]*[CGHf]")
 ESCAPES = re.compile(r"\x1b(\[[0-9;?<>=]*[a-zA-Z]|\][^\x07\x1b]*(\x07|\x1b\\)|[()][0-9A-B]|[=>78])")
 SIZE = struct.pack("HHHH", 50, 160, 0, 0)
