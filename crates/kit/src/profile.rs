@@ -24,6 +24,15 @@ const CLAUDE_CODE_OCCASIONS: &[(&str, Occasion)] = &[
     ("Stop", Occasion::Stop),
 ];
 
+/// The same with the hook before a tool call, for agents where it shows something that the hook after it does not.
+pub const OCCASIONS_WITH_PRE_TOOL_USE: &[(&str, Occasion)] = &[
+    ("SessionStart", Occasion::SessionStart),
+    ("UserPromptSubmit", Occasion::UserPromptSubmit),
+    ("PreToolUse", Occasion::PreToolUse),
+    ("PostToolUse", Occasion::PostToolUse),
+    ("Stop", Occasion::Stop),
+];
+
 /// The description of one agent.
 pub trait Profile: Sync {
     /// Its name in commands and in files.

@@ -1,7 +1,7 @@
 //! Claude Code: an MCP entry, hooks, a hook that wakes the agent when it is idle, and instructions.
 
 use crate::hook::Occasion;
-use crate::profile::{Offer, Profile, Site, UserDirectories};
+use crate::profile::{OCCASIONS_WITH_PRE_TOOL_USE, Offer, Profile, Site, UserDirectories};
 use crate::setup::Scope;
 use crate::setup::json::Dialect;
 use crate::setup::piece::{Part, Piece};
@@ -109,13 +109,7 @@ impl Profile for ClaudeCode {
     }
 
     fn occasions(&self) -> &'static [(&'static str, Occasion)] {
-        &[
-            ("SessionStart", Occasion::SessionStart),
-            ("UserPromptSubmit", Occasion::UserPromptSubmit),
-            ("PreToolUse", Occasion::PreToolUse),
-            ("PostToolUse", Occasion::PostToolUse),
-            ("Stop", Occasion::Stop),
-        ]
+        OCCASIONS_WITH_PRE_TOOL_USE
     }
 
     fn shells_know_session(&self) -> bool {

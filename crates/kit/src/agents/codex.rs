@@ -1,6 +1,7 @@
 //! Codex: an MCP entry in TOML, hooks in Claude Code's form, and instructions.
 
-use crate::profile::{Offer, Profile, Site, UserDirectories};
+use crate::hook::Occasion;
+use crate::profile::{OCCASIONS_WITH_PRE_TOOL_USE, Offer, Profile, Site, UserDirectories};
 use crate::setup::Scope;
 use crate::setup::json::Dialect;
 use crate::setup::piece::Piece;
@@ -92,6 +93,11 @@ impl Profile for Codex {
 
     fn note(&self, _scope: &Scope) -> Option<&'static str> {
         Some("Codex runs new hooks once you trust them: type /hooks there")
+    }
+
+    /// Codex does not say when the tool call began that the hook after it is about.
+    fn occasions(&self) -> &'static [(&'static str, Occasion)] {
+        OCCASIONS_WITH_PRE_TOOL_USE
     }
 
     fn shells_know_session(&self) -> bool {

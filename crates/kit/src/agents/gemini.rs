@@ -70,6 +70,8 @@ impl Profile for Gemini {
         &[
             ("SessionStart", Occasion::SessionStart),
             ("BeforeAgent", Occasion::UserPromptSubmit),
+            // It does not say when the tool call began that the hook after it is about.
+            ("BeforeTool", Occasion::PreToolUse),
             ("AfterTool", Occasion::PostToolUse),
             ("AfterAgent", Occasion::Stop),
         ]

@@ -18,7 +18,7 @@ pub enum Occasion {
     /// A conversation begins, or continues after a restart or a compaction.
     SessionStart,
     UserPromptSubmit,
-    /// Before a tool call. Tells nothing; it shows who makes the call.
+    /// Before a tool call. Tells nothing; it shows who makes the call, and that the model has answered.
     PreToolUse,
     PostToolUse,
     /// The agent is about to end its turn.
@@ -49,7 +49,7 @@ impl Occasion {
         Some(match plain.as_str() {
             "sessionstart" => Occasion::SessionStart,
             "userpromptsubmit" | "beforeagent" | "beforesubmitprompt" => Occasion::UserPromptSubmit,
-            "pretooluse" => Occasion::PreToolUse,
+            "pretooluse" | "beforetool" => Occasion::PreToolUse,
             "posttooluse" | "aftertool" => Occasion::PostToolUse,
             "stop" | "afteragent" => Occasion::Stop,
             "wait" | "async" | "rewake" => Occasion::Wait,
@@ -191,12 +191,15 @@ fn sign(agent: Agent, occasion: Occasion, input: &HookInput, called_at: BootTime
     match occasion {
         Occasion::Stop => Some(end),
         Occasion::Wait => agent.profile().only_waits().then_some(end),
+        Occasion::PreToolUse => Some(Sign::ToolCall {
+            began: Some(called_at),
+        }),
         Occasion::PostToolUse => {
             let began = input.took().map(|took| called_at - took);
             Some(Sign::ToolCall { began })
         }
         // The model is asked after these.
-        Occasion::SessionStart | Occasion::UserPromptSubmit | Occasion::PreToolUse => None,
+        Occasion::SessionStart | Occasion::UserPromptSubmit => None,
     }
 }
 

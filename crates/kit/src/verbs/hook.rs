@@ -39,10 +39,12 @@ pub fn serve(
     let turn = agent
         .map(|agent| enter(outlive, call, &agent))
         .transpose()?;
-    if call.occasion == Occasion::PreToolUse {
-        return Ok(());
-    }
-    if call.is_deaf || (call.occasion == Occasion::Stop && call.may_not_block) {
+    let tells = match call.occasion {
+        Occasion::PreToolUse => false,
+        Occasion::Stop => !call.may_not_block,
+        _ => true,
+    };
+    if call.is_deaf || !tells {
         // It shows nevertheless what was read before.
         let _ = inbox.peek(Selection::default())?;
         return Ok(());

@@ -109,6 +109,7 @@ fn event_in<'a>(text: &'a str, id: &str) -> &'a str {
 fn an_event_is_told_once_its_agent_goes_on() {
     for (first, then, later) in [
         ("post-tool-use", "post-tool-use", true),
+        ("post-tool-use", "pre-tool-use", true),
         ("post-tool-use", "stop", true),
         ("user-prompt-submit", "post-tool-use", true),
         ("session-start", "stop", true),
