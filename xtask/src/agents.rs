@@ -4,6 +4,7 @@
 //! end. Only this needs the network. The checks are scripts in `xtask/agents`. A check passes if it
 //! succeeds and leaves no process behind.
 
+mod kills;
 mod more;
 mod package;
 mod sandbox;
@@ -166,8 +167,9 @@ pub fn agents(args: &[String]) -> Result<(), String> {
     step::run("cargo", &BUILD)?;
     let mut sandbox = Sandbox::make()?;
     let mut table = Vec::new();
-    let checks = stories::checks().chain(setups::checks());
-    let checks: Vec<Check> = checks.chain(clients()).collect();
+    let agents = stories::checks().chain(kills::checks());
+    let checks = agents.chain(setups::checks()).chain(clients());
+    let checks: Vec<Check> = checks.collect();
     for check in checks.iter().filter(is_meant) {
         table.push((check.name.as_str(), check.outcome(&mut sandbox)));
     }

@@ -1,4 +1,5 @@
-//! The external packages that the checks need, with the versions that they were written for.
+//! The external packages that the checks need. Agents are the newest that install; the tools that judge the MCP
+//! server have the versions that the checks were written for.
 
 use super::sandbox::Sandbox;
 use std::process::Command;
@@ -11,6 +12,7 @@ pub enum Package {
     Claude,
     Codex,
     Gemini,
+    Opencode,
     Qwen,
     Copilot,
     Droid,
@@ -28,6 +30,7 @@ impl Package {
             Package::Claude => "claude",
             Package::Codex => "codex",
             Package::Gemini => "gemini",
+            Package::Opencode => "opencode",
             Package::Qwen => "qwen",
             Package::Copilot => "copilot",
             Package::Droid => "droid",
@@ -43,8 +46,9 @@ impl Package {
     pub fn commands(self, sandbox: &Sandbox) -> Vec<Command> {
         match self {
             Package::Claude => vec![npm(sandbox, self, &["@anthropic-ai/claude-code@latest"])],
-            Package::Codex => vec![npm(sandbox, self, &["@openai/codex@0.166.0"])],
-            Package::Gemini => vec![npm(sandbox, self, &[NODE, "@google/gemini-cli@0.61.0"])],
+            Package::Codex => vec![npm(sandbox, self, &["@openai/codex@latest"])],
+            Package::Gemini => vec![npm(sandbox, self, &[NODE, "@google/gemini-cli@latest"])],
+            Package::Opencode => vec![npm(sandbox, self, &["opencode-linux-x64@latest"])],
             Package::Qwen => vec![npm(sandbox, self, &[NODE, "@qwen-code/qwen-code@latest"])],
             // The programs themselves, not npm's wrappers.
             Package::Copilot => vec![npm(sandbox, self, &["@github/copilot-linux-x64@latest"])],

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Prefixes of variables that would make an agent that runs this look like a tested client.
 const AGENTS: [&str; 5] = ["CLAUDE", "CODEX", "GEMINI", "OPENCODE", "OUTLIVE"];
 /// No check and no installation takes longer, in seconds, even on a slow machine.
-const PATIENCE: &str = "600";
+const PATIENCE: &str = "1800";
 /// What a check has started ends by itself after its clients have gone, within this time.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
@@ -101,12 +101,16 @@ impl Sandbox {
         self.of(package).join("node_modules").join(path)
     }
 
-    /// A script of an installed package, and the Node that runs it.
+    pub fn opencode(&self) -> PathBuf {
+        self.module(Package::Opencode, "opencode-linux-x64/bin/opencode")
+    }
+
     /// Qwen Code, and the Node that runs it.
     pub fn qwen(&self) -> [PathBuf; 2] {
         self.with_node(Package::Qwen, "@qwen-code/qwen-code/cli-entry.js")
     }
 
+    /// A script of an installed package, and the Node that runs it.
     fn with_node(&self, package: Package, script: &str) -> [PathBuf; 2] {
         let modules = self.of(package).join("node_modules");
         [

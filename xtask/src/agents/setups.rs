@@ -14,7 +14,7 @@ type Agent = (
     fn(&Sandbox) -> Vec<PathBuf>,
 );
 
-const AGENTS: [Agent; 4] = [
+const AGENTS: [Agent; 5] = [
     ("codex", "Codex", Package::Codex, |sandbox| {
         vec![sandbox.codex()]
     }),
@@ -23,6 +23,9 @@ const AGENTS: [Agent; 4] = [
     }),
     ("gemini", "Gemini CLI", Package::Gemini, |sandbox| {
         sandbox.gemini().to_vec()
+    }),
+    ("opencode", "opencode", Package::Opencode, |sandbox| {
+        vec![sandbox.opencode()]
     }),
     ("qwen", "Qwen Code", Package::Qwen, |sandbox| {
         sandbox.qwen().to_vec()

@@ -7,7 +7,7 @@ use super::sandbox::Sandbox;
 
 /// How a person uses an agent.
 #[derive(Clone, Copy, Debug)]
-enum Use {
+pub enum Use {
     /// The agent is started for each prompt and resumes the conversation.
     Headless,
     /// The person stays at a terminal.
@@ -15,7 +15,7 @@ enum Use {
 }
 
 impl Use {
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Use::Headless => "headless",
             Use::Interactive => "interactive",
@@ -34,18 +34,58 @@ pub struct Agent {
     pub interactive: &'static [&'static str],
 }
 
-const AGENTS: [Agent; 1] = [Agent {
-    name: "claude",
-    title: "Claude Code",
-    package: Package::Claude,
-    program: |sandbox| vec![sandbox.claude()],
-    headless: &[
-        "turn", "shell", "stop", "wait", "killed", "result", "helper",
-    ],
-    interactive: &[
-        "turn", "shell", "stop", "wait", "killed", "result", "helper", "clear",
-    ],
-}];
+pub const AGENTS: [Agent; 4] = [
+    Agent {
+        name: "claude",
+        title: "Claude Code",
+        package: Package::Claude,
+        program: |sandbox| vec![sandbox.claude()],
+        headless: &[
+            "turn", "shell", "stop", "wait", "killed", "result", "helper",
+        ],
+        interactive: &[
+            "turn", "shell", "stop", "wait", "killed", "result", "helper", "clear",
+        ],
+    },
+    Agent {
+        name: "codex",
+        title: "Codex",
+        package: Package::Codex,
+        program: |sandbox| vec![sandbox.codex()],
+        headless: &[
+            "turn",
+            "shell",
+            "stop",
+            "wait",
+            "killed",
+            "result",
+            "helper",
+            "environment",
+            "approval",
+        ],
+        interactive: &[
+            "turn", "shell", "stop", "wait", "killed", "result", "helper", "clear", "approval",
+        ],
+    },
+    Agent {
+        name: "gemini",
+        title: "Gemini CLI",
+        package: Package::Gemini,
+        program: |sandbox| sandbox.gemini().to_vec(),
+        headless: &["turn", "shell", "stop", "wait", "killed", "result"],
+        interactive: &["turn", "shell", "stop", "wait", "result", "clear"],
+    },
+    Agent {
+        name: "opencode",
+        title: "opencode",
+        package: Package::Opencode,
+        program: |sandbox| vec![sandbox.opencode()],
+        headless: &["turn", "shell", "wait", "killed", "result", "helper"],
+        interactive: &[
+            "turn", "shell", "wait", "killed", "result", "helper", "clear",
+        ],
+    },
+];
 
 /// What happens in a story, in the table of results.
 fn title(story: &str) -> &str {
@@ -58,6 +98,8 @@ fn title(story: &str) -> &str {
         "result" => "a job ends during the call that waits for it",
         "helper" => "a job ends while a helper works",
         "clear" => "a job of the next conversation in the program",
+        "environment" => "a job finds its user's environment",
+        "approval" => "it is refused our tools until its user allows them",
         other => other,
     }
 }
