@@ -4,7 +4,9 @@
 use crate::read;
 use outlive_core::event::Moment;
 use outlive_core::process::BootId;
-use outlive_core::told::{BootMoment, Due, Line, Note, Rules, Told, nobody_is_gone};
+use outlive_core::told::{
+    BootMoment, Due, Line, Note, Rules, Told, nobody_has_lost, nobody_is_gone,
+};
 use outlive_core::{BootTime, Millis, WallTime};
 
 fn at(boot_ms: u64) -> BootMoment {
@@ -28,7 +30,7 @@ fn claim(by: &str, boot_ms: u64, seq: u64) -> Line {
             length: Millis(1000),
             most: u32::MAX,
             agent: None,
-            again: false,
+            instead_of: Vec::new(),
         },
     }
 }
@@ -44,7 +46,7 @@ pub fn check(bytes: &[u8]) {
     let twice = Told::parse(&[bytes, b"\n", bytes].concat(), None, &nobody_is_gone);
     assert!(!told.is_settled(seq) || twice.is_settled(seq));
 
-    let due = told.due(seq, &at(0), &at(now), &Rules::default(), None);
+    let due = told.due(seq, &at(0), &at(now), &Rules::default(), &nobody_has_lost);
     assert_eq!(told.is_settled(seq), due == Due::Settled);
     let mut after = told.clone();
     after.apply(&claim("first", now, seq), &nobody_is_gone);

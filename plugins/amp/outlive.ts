@@ -26,15 +26,26 @@ const hook = (event: string, thread: string): Promise<any> =>
 
 export default function (amp: any) {
   const greeted = new Set<string>()
+  // News with which a thread could not be woken. It is told with the next prompt.
+  const left = new Map<string, string>()
   const wake = async (thread: string) => {
     const content = await hook("wait", thread)
-    if (content) await amp.threads.get(thread).appendUserMessage({ type: "user-message", content })
+    if (!content) return
+    try {
+      await amp.threads.get(thread).appendUserMessage({ type: "user-message", content })
+    } catch {
+      left.set(thread, [left.get(thread), content].filter(Boolean).join("\n\n"))
+    }
   }
   amp.on("agent.start", async (event: any) => {
     const thread = event.thread.id
     const isFirst = !greeted.has(thread)
     greeted.add(thread)
-    return await hook(isFirst ? "session-start" : "user-prompt-submit", thread)
+    const answer = await hook(isFirst ? "session-start" : "user-prompt-submit", thread)
+    const before = left.get(thread)
+    left.delete(thread)
+    if (!before) return answer
+    return { message: { content: [before, answer?.message?.content].filter(Boolean).join("\n\n") } }
   })
   amp.on("agent.end", async (event: any) => {
     // Not waited for: it lasts as long as jobs run.

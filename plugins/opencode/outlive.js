@@ -29,10 +29,20 @@ export const Outlive = async ({ client }) => {
     return session.data?.parentID ? root(session.data.parentID) : id
   }
   const isHelper = async (id) => (await root(id)) !== id
+  // News with which a conversation could not be woken. It is told with the next prompt or tool call.
+  const left = new Map()
   const wake = async (id) => {
     if (await isHelper(id)) return
     const text = await hook("wait", { session_id: id })
-    if (text) await client.session.promptAsync({ path: { id }, body: { parts: [{ type: "text", text }] } })
+    if (!text) return
+    const prompt = { path: { id }, body: { parts: [{ type: "text", text }] } }
+    const woken = await client.session.promptAsync(prompt).catch((error) => ({ error }))
+    if (woken?.error) left.set(id, [left.get(id), text].filter(Boolean).join("\n\n"))
+  }
+  const news = async (event, call) => {
+    const before = left.get(call.session_id)
+    left.delete(call.session_id)
+    return [before, await hook(event, call)].filter(Boolean).join("\n\n")
   }
   // When each tool call began.
   const begun = new Map()
@@ -44,7 +54,7 @@ export const Outlive = async ({ client }) => {
     "chat.message": async (input, output) => {
       const last = output.parts.at(-1)
       if (!last || (await isHelper(input.sessionID).catch(() => true))) return
-      const text = await hook("user-prompt-submit", { session_id: input.sessionID })
+      const text = await news("user-prompt-submit", { session_id: input.sessionID })
       // Parts are in the order of their ids.
       if (text) output.parts.push({ ...last, id: `${last.id}z`, type: "text", text, synthetic: true })
     },
@@ -59,7 +69,7 @@ export const Outlive = async ({ client }) => {
       begun.delete(input.callID)
       delete input.args?.outlive_caller
       if (await isHelper(input.sessionID).catch(() => true)) return
-      const text = await hook("post-tool-use", { session_id: input.sessionID, duration_ms })
+      const text = await news("post-tool-use", { session_id: input.sessionID, duration_ms })
       if (text && Array.isArray(output.content)) output.content.push({ type: "text", text })
       else if (text) output.output = `${output.output ?? ""}\n\n${text}`
     },

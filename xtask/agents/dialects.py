@@ -192,15 +192,19 @@ class Gemini:
 
     @staticmethod
     def items(request):
+        """A conversation that Gemini CLI 0.61 resumes contains the result of each call twice, because its
+        transcript does. That says nothing about us, so a repeated result counts once."""
+        result = None
         for content in request["contents"]:
             if content["role"] == "model":
                 yield Item("model", json.dumps(content["parts"]))
                 continue
             for part in content["parts"]:
-                if "functionResponse" in part:
-                    yield Item("tool", json.dumps(part["functionResponse"]["response"]))
-                else:
+                before, result = result, part.get("functionResponse")
+                if not result:
                     yield Item("user", text_of(part))
+                elif result != before:
+                    yield Item("tool", json.dumps(result["response"]))
 
     @staticmethod
     def answer(move, request, path):

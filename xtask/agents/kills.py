@@ -29,6 +29,7 @@ AT_ONCE = 3
 
 def script(world):
     return {
+        "hello": [say()],
         "start": [
             world.starts(f"sleep 0.5; {ENDS}"),
             world.run_in_shell("sleep 1"),
@@ -55,9 +56,12 @@ class Life:
         try:
             self.world.set_up()
             self.model.script = script(self.world)
+            # Gemini CLI resumes no conversation that has no whole turn.
+            self.user.says("hello")
+            asked = len(self.model.turns)
             self.user.begins("start")
             # How long an agent takes to start depends on the machine.
-            until("the model is asked", lambda: self.model.turns)
+            until("the model is asked", lambda: len(self.model.turns) > asked)
             begun = time.monotonic()
             if self.moment is None:
                 until("the turn ends", lambda: "start" in self.model.played)

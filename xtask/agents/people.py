@@ -71,7 +71,11 @@ class Interactive:
             self.terminal.type(CLEAR_LINE + text)
             return any(self.terminal.shows(text) or time.sleep(0.1) for _ in range(50))
 
-        until(f"{text} is typed", typed)
+        try:
+            until(f"{text} is typed", typed)
+        except AssertionError:
+            print(self.terminal.text[-3000:])
+            raise
         self.terminal.presses("\r", is_heard)
 
     def leaves(self):

@@ -81,7 +81,7 @@ class Story:
 
     def stays_told(self, job):
         """The agent is resumed, twice, and hears nothing more. Nothing is left to tell."""
-        for name in ["again", "once_more"] if self.world.can_resume else []:
+        for name in ["again", "later"] if self.world.can_resume else []:
             self.user.leaves()
             self.model.script[name] = [say()]
             self.user.says(name)
@@ -152,9 +152,12 @@ def wait(story):
 
 
 def killed(story):
-    """A call of our tool waits for a job, and the agent is killed meanwhile."""
+    """A call of our tool waits for a job, and the agent is killed meanwhile. It has finished a turn before: Gemini
+    CLI resumes no conversation without one."""
     world, user = story.world, story.user
-    story.script(start=[world.tool("run", command=story.job_at_gate(), wait_seconds=50), say()])
+    waits = world.tool("run", command=story.job_at_gate(), wait_seconds=50)
+    story.script(hello=[say()], start=[waits, say()])
+    user.says("hello")
     user.begins("start")
     until("the job runs", world.jobs)
     user.kills()

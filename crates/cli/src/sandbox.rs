@@ -65,7 +65,8 @@ fn by(variable: &str) -> String {
 fn advice(sandbox: &str) -> String {
     format!(
         "this command runs in {sandbox}, which may forbid that; use the tool `run` and the other tools of the MCP \
-         server `outlive`, whose jobs run outside the sandbox, or let the agent run this command outside its sandbox"
+         server `outlive`, whose jobs run outside the sandbox, or let the agent run this command outside its sandbox; \
+         if the tool is refused too, its user can allow it with `outlive setup AGENT --approve`"
     )
 }
 

@@ -12,8 +12,10 @@
 mod conversation;
 mod helper;
 mod process;
+mod transcript;
 
 pub use conversation::{Conversation, Turn};
 pub use helper::ToolCall;
 pub use outlive_core::told::{AgentProcess, HandedWith, Sign};
 pub use process::{is_gone, is_well, of_caller};
+pub use transcript::Transcript;

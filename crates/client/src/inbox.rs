@@ -32,6 +32,7 @@ pub(crate) use wake_up::{WakeUp, remove_unread, wake};
 
 use delivery::{Found, LOOK_AGAIN};
 
+use crate::agent::Transcript;
 use crate::agent::{AgentProcess, Sign};
 use crate::clock;
 use crate::error::Error;
@@ -69,13 +70,16 @@ pub struct Inbox {
 
 /// An agent that reads events, as the call of a hook shows it.
 #[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentReader {
     pub process: AgentProcess,
     /// What the call shows about what the agent was handed before.
     pub sign: Option<Sign>,
     /// The conversation is resumed: what this process was handed before may have left its context.
     pub resumes: bool,
+    /// A prompt begins a turn, and this is the transcript. What came with an earlier prompt and does not
+    /// stand in it was taken back together with that prompt.
+    pub prompts: Option<Transcript>,
 }
 
 impl Inbox {
@@ -196,8 +200,8 @@ impl Inbox {
                 by: by.to_owned(),
                 length: self.rules.claim.into(),
                 most: u32::MAX,
-                agent: self.reader.map(|reader| reader.process),
-                again: self.reader.is_some_and(|reader| reader.resumes),
+                agent: self.reader.as_ref().map(|reader| reader.process),
+                instead_of: told.handed_to(seqs),
             },
         )?;
         line.when = when.clone();

@@ -2,11 +2,16 @@
 //!
 //! An agent keeps what a hook printed, and sends it with the next request to its model. A while later it
 //! also writes it to its transcript, from which a killed agent is resumed. Nobody reports either moment.
-//! But an agent calls its hooks again: after a tool call, and when its turn ends. Both show that the
-//! model has answered a request. If what such a call reports began at least [`SETTLED`] after the events
-//! were handed over, that request contained them.
+//! But an agent calls its hooks again: before and after a tool call, and when its turn ends. All of these
+//! show that the model has answered a request. If what such a call reports began at least [`SETTLED`]
+//! after the events were handed over, that request contained them.
+//!
+//! One exception: an answer of the model may ask for several tool calls, and one of them may begin long
+//! after another has ended, because a person had to allow it. No request lies between them. Gemini CLI and
+//! Qwen Code write the results into their transcript only when all of them are there. So if the agent has a
+//! transcript, a tool call counts only if the agent has written to it since the events were handed over.
 
-use crate::clocks::BootTime;
+use crate::clocks::{BootTime, WallTime};
 use crate::process::ProcRef;
 use crate::told::BootMoment;
 use serde::{Deserialize, Serialize};
@@ -32,7 +37,9 @@ pub struct AgentProcess {
 pub enum HandedWith {
     /// With the result of a tool call. Other tool calls of the same answer of the model may end later.
     ToolResult,
-    /// When a conversation or a turn began, or was to end.
+    /// With a prompt. The person or another hook may take the prompt back before the model is asked.
+    Prompt,
+    /// When a conversation began, or a turn was to end.
     Turn,
 }
 
@@ -47,8 +54,13 @@ pub struct Handed {
 /// Something that an agent does only after its model has answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// A tool call of the model has ended. It began then, if the agent tells.
-    ToolCall { began: Option<BootTime> },
+    /// A tool call of the model begins or has ended.
+    ToolCall {
+        /// When it began, if the agent tells.
+        began: Option<BootTime>,
+        /// When the agent last wrote its transcript, if it has one.
+        written: Option<WallTime>,
+    },
     /// The turn ended then.
     TurnEnd { at: BootTime },
 }
@@ -60,10 +72,19 @@ impl Handed {
         self.to == *agent
             && match (sign, self.with) {
                 (Sign::TurnEnd { at }, _) => *at >= settled,
-                (Sign::ToolCall { began: Some(began) }, _) => *began >= settled,
                 // No request to the model lies between two tool results of one answer.
-                (Sign::ToolCall { began: None }, HandedWith::ToolResult) => false,
-                (Sign::ToolCall { began: None }, HandedWith::Turn) => true,
+                (Sign::ToolCall { began: None, .. }, HandedWith::ToolResult) => false,
+                (Sign::ToolCall { began: None, .. }, HandedWith::Prompt | HandedWith::Turn) => true,
+                (
+                    Sign::ToolCall {
+                        began: Some(began),
+                        written,
+                    },
+                    with,
+                ) => {
+                    let is_written = written.is_none_or(|written| written >= self.when.at.wall);
+                    *began >= settled && (is_written || with != HandedWith::ToolResult)
+                }
             }
     }
 }
@@ -82,56 +103,65 @@ mod tests {
         }
     }
 
-    #[test]
-    fn only_what_began_well_after_the_delivery_shows_that_it_was_read() {
-        let ms = BootTime::from_ms;
-        let handed = |with| Handed {
+    const WALL: WallTime = WallTime::from_ms(50_000);
+
+    fn handed(with: HandedWith) -> Handed {
+        Handed {
             to: agent(7),
             with,
             when: BootMoment {
                 boot: BootId(String::new()),
                 at: Moment {
-                    wall: WallTime::default(),
-                    boot: ms(1000),
+                    wall: WALL,
+                    boot: BootTime::from_ms(1000),
                 },
             },
+        }
+    }
+
+    fn call(began: Option<u64>) -> Sign {
+        Sign::ToolCall {
+            began: began.map(BootTime::from_ms),
+            written: None,
+        }
+    }
+
+    #[test]
+    fn only_what_began_well_after_the_delivery_shows_that_it_was_read() {
+        let end = |ms| Sign::TurnEnd {
+            at: BootTime::from_ms(ms),
         };
-        let (result, turn) = (HandedWith::ToolResult, HandedWith::Turn);
+        let (result, prompt, turn) = (HandedWith::ToolResult, HandedWith::Prompt, HandedWith::Turn);
         for (with, sign, is_read) in [
-            (result, Sign::TurnEnd { at: ms(1100) }, false),
-            (result, Sign::TurnEnd { at: ms(1200) }, true),
-            (turn, Sign::TurnEnd { at: ms(1199) }, false),
-            (
-                result,
-                Sign::ToolCall {
-                    began: Some(ms(1199)),
-                },
-                false,
-            ),
-            (
-                result,
-                Sign::ToolCall {
-                    began: Some(ms(1200)),
-                },
-                true,
-            ),
-            (result, Sign::ToolCall { began: None }, false),
-            (
-                turn,
-                Sign::ToolCall {
-                    began: Some(ms(900)),
-                },
-                false,
-            ),
-            (turn, Sign::ToolCall { began: None }, true),
+            (result, end(1100), false),
+            (result, end(1200), true),
+            (turn, end(1199), false),
+            (result, call(Some(1199)), false),
+            (result, call(Some(1200)), true),
+            (result, call(None), false),
+            (turn, call(Some(900)), false),
+            (turn, call(None), true),
+            (prompt, call(None), true),
         ] {
             let handed = handed(with);
-            assert_eq!(
-                handed.is_read(&agent(7), &sign),
-                is_read,
-                "{with:?} {sign:?}"
-            );
+            let read = handed.is_read(&agent(7), &sign);
+            assert_eq!(read, is_read, "{with:?} {sign:?}");
             assert!(!handed.is_read(&agent(8), &sign), "another agent");
+        }
+    }
+
+    #[test]
+    fn a_later_call_of_the_same_answer_does_not_show_that_the_result_of_an_earlier_one_was_read() {
+        let call = |written_ms| Sign::ToolCall {
+            began: Some(BootTime::from_ms(9000)),
+            written: Some(WallTime::from_ms(written_ms)),
+        };
+        for (with, sign, is_read) in [
+            (HandedWith::ToolResult, call(49_999), false),
+            (HandedWith::ToolResult, call(50_000), true),
+            (HandedWith::Prompt, call(49_999), true),
+        ] {
+            assert_eq!(handed(with).is_read(&agent(7), &sign), is_read, "{sign:?}");
         }
     }
 }

@@ -6,7 +6,7 @@
 //!  untold ─claim─► claimed ─ack─► told
 //!                     │ └── after 8 deliveries, or delivered and 2 days old ──► dropped
 //!                     └─hand─► handed ─sign of life─► told
-//!                                 └── the agent dies ──► untold
+//!                                 └── the agent dies, resumes, or leaves the conversation ──► untold
 //! ```
 //!
 //! A hook prints for an agent, and cannot see whether the agent's model reads it. So it only hands the
@@ -103,9 +103,9 @@ pub enum Note {
         /// The agent that the consumer delivers to. The claim ends with this process.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<AgentProcess>,
-        /// The agent resumes the conversation, so it is to be told again what it was handed before.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        again: bool,
+        /// Agents that were handed the events and no longer have them: the claim counts nevertheless.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        instead_of: Vec<AgentProcess>,
     },
     /// The events were delivered but not acked.
     Delivered,
@@ -174,6 +174,11 @@ pub struct Claim {
 
 /// Tells whether an agent's process, of that boot, has ended.
 pub type IsGone<'a> = &'a dyn Fn(&AgentProcess, &BootId) -> bool;
+
+/// For a reader that believes that each agent that lives has what it was handed.
+pub fn nobody_has_lost(_: &Handed) -> bool {
+    false
+}
 
 /// For a reader to whom it makes no difference which agents live.
 pub fn nobody_is_gone(_: &AgentProcess, _: &BootId) -> bool {
@@ -286,6 +291,20 @@ impl Told {
         delivery.settled.is_none().then_some(&claim.by)
     }
 
+    /// The agents that these events were handed to, each once.
+    pub fn handed_to(&self, seqs: &[u64]) -> Vec<AgentProcess> {
+        let mut agents = Vec::new();
+        for seq in seqs {
+            let handed = self.of(*seq).and_then(|delivery| delivery.handed.as_ref());
+            agents.extend(
+                handed
+                    .map(|handed| handed.to)
+                    .filter(|to| !agents.contains(to)),
+            );
+        }
+        agents
+    }
+
     /// The events that this sign shows to be read by the agent that they were handed to.
     pub fn read_by(&self, agent: &AgentProcess, sign: &Sign) -> Vec<u64> {
         let is_read = |delivery: &Delivery| {
@@ -297,15 +316,15 @@ impl Told {
         read.map(|(seq, _)| *seq).collect()
     }
 
-    /// Whether an event from the moment `happened` may be claimed now. `again` is an agent that resumes
-    /// the conversation: what it was handed before is due again.
+    /// Whether an event from the moment `happened` may be claimed now. `has_lost` tells whether an agent that
+    /// lives no longer has what it was handed, so that it is due again.
     pub fn due(
         &self,
         seq: u64,
         happened: &BootMoment,
         when: &BootMoment,
         rules: &Rules,
-        again: Option<&AgentProcess>,
+        has_lost: &dyn Fn(&Handed) -> bool,
     ) -> Due {
         let default = Delivery::default();
         let delivery = self.of(seq).unwrap_or(&default);
@@ -315,9 +334,7 @@ impl Told {
             _ if self.closed => Due::Settled,
             (Some(_), _) => Due::Settled,
             (None, Some(claim)) => Due::Held { until: claim.until },
-            (None, None)
-                if let Some(handed) = handed.filter(|handed| Some(&handed.to) != again) =>
-            {
+            (None, None) if let Some(handed) = handed.filter(|handed| !has_lost(handed)) => {
                 Due::Handed { to: handed.to }
             }
             (None, None) if delivery.deliveries >= rules.attempts => {
@@ -362,7 +379,7 @@ impl Delivery {
             by,
             length,
             agent,
-            again,
+            instead_of,
             ..
         } = &line.note
         else {
@@ -370,8 +387,8 @@ impl Delivery {
         };
         let when = &line.when;
         let is_claimed = self.claim.as_ref().is_some_and(|claim| claim.holds(when));
-        let is_own = |handed: &Handed| *again && Some(&handed.to) == agent.as_ref();
-        let is_handed = self.handed.as_ref().is_some_and(|handed| !is_own(handed));
+        let handed = self.handed.as_ref();
+        let is_handed = handed.is_some_and(|handed| !instead_of.contains(&handed.to));
         if self.settled.is_some() || is_claimed || is_handed {
             return;
         }

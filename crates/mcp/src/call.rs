@@ -28,6 +28,23 @@ pub enum Scope {
     Everything,
 }
 
+/// Who tells the caller what happens to its jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Teller {
+    /// The agent's hooks.
+    Hooks,
+    /// A helper of the agent calls. The hooks tell the agent.
+    HooksOfAgent,
+    /// The replies to later calls.
+    Replies,
+}
+
+impl Teller {
+    pub fn is_hooks(self) -> bool {
+        self != Teller::Replies
+    }
+}
+
 /// One call of a tool.
 #[derive(Debug)]
 pub struct Call {
@@ -36,8 +53,7 @@ pub struct Call {
     pub session: Label,
     /// The session exists only as long as this server.
     pub is_made: bool,
-    /// The agent's hooks tell the events of this session.
-    pub has_hooks: bool,
+    pub teller: Teller,
     pub scope: Scope,
     /// Identifies this call. A client that repeats the call sends the same one.
     pub id: Option<String>,

@@ -1,7 +1,7 @@
 //! For the fuzz targets only: calls tools with any arguments, and starts nothing.
 
 use crate::arguments;
-use crate::call::{Call, Patience, Scope};
+use crate::call::{Call, Patience, Scope, Teller};
 use crate::reply::Refused;
 use crate::tools::{self, Entry, run};
 use outlive::inbox::Inbox;
@@ -44,7 +44,7 @@ impl Desk {
             outlive,
             session,
             is_made: true,
-            has_hooks: false,
+            teller: Teller::Replies,
             scope: Scope::Everything,
             id: None,
             glances: Arc::default(),

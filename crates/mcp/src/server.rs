@@ -194,11 +194,11 @@ fn answer(entry: &Entry, call: &Call, given: Result<Given, Refused>) -> Answered
     let mut said = entry.answer(call, given);
     // Where hooks tell, a reply would tell a subagent what its agent should hear. If the call is cancelled,
     // nobody would read it.
-    if entry.tells && !call.has_hooks && !call.patience.cancelled.is_cancelled() {
+    if entry.tells && !call.teller.is_hooks() && !call.patience.cancelled.is_cancelled() {
         away::append(call, &mut said);
     }
     let mut notes = std::mem::take(&mut said.told.notes);
-    if call.has_hooks {
+    if call.teller.is_hooks() {
         // The hooks show whether the agent has read it.
         notes = notes.into_iter().map(Note::at_once).collect();
     }

@@ -1,7 +1,7 @@
 //! Jobs as text. It says what the structured content says, because a client shows its model only one of them.
 
 use crate::answer::Glance;
-use crate::call::Call;
+use crate::call::{Call, Teller};
 use outlive::{Job, Notify, quote, words};
 
 /// One line about a job's state or outcome, and its command. What the job chose is quoted.
@@ -76,15 +76,18 @@ fn details(job: &Job) -> String {
 
 /// How the caller learns of the end of a job.
 pub fn telling(call: &Call, notify: Notify) -> &'static str {
-    match (notify, call.is_made) {
+    match (notify, call.teller) {
         (Notify::Never, _) => {
             "you will not be told when it ends, as you asked; `wait` waits for it"
         }
-        // Nothing reaches this conversation but the replies of this server.
-        (_, true) => {
-            "nothing wakes you when it ends: learn of it with `wait`, or later with `inbox`. Do not poll"
+        (Notify::End, Teller::Hooks) => "you will be told when it ends, do not poll",
+        (Notify::Failure, Teller::Hooks) => "you will be told if it fails, do not poll",
+        (Notify::End | Notify::Failure, Teller::HooksOfAgent) => {
+            "your agent is told when it ends; if you need its end yourself, use `wait`. Do not poll"
         }
-        (Notify::End, false) => "you will be told when it ends, do not poll",
-        (Notify::Failure, false) => "you will be told if it fails, do not poll",
+        (Notify::End | Notify::Failure, Teller::Replies) => {
+            "nothing wakes you when it ends: `wait` waits for it, and the reply to a later call of these tools \
+             tells it. Do not poll"
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::home::outlive::{Outlive, make_private};
 use crate::inbox;
 use crate::jobs::whereabouts;
 use crate::random;
+use outlive_core::host::Here;
 use outlive_core::layout::{self, NEW};
 use outlive_core::told::AgentProcess;
 use outlive_core::{BootId, Label, ProcRef};
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// The file in the directory of an agent's process.
 const CONVERSATION: &str = "conversation";
@@ -26,11 +28,29 @@ pub struct Conversation {
     pub session: Label,
 }
 
+/// After this long without a turn, the record of an agent that this host cannot see is removed.
+const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
 /// The record of one process.
 #[derive(Debug, Serialize, Deserialize)]
 struct Owner {
     boot: BootId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    machine: Option<String>,
     agent: AgentProcess,
+}
+
+impl Owner {
+    fn has_ended(&self, here: &Here, last_turn: SystemTime) -> bool {
+        let is_of_namespace = self.agent.pid_namespace == here.host.pid_namespace;
+        if self.boot == here.boot && is_of_namespace {
+            return is_gone(&self.agent, &self.boot);
+        }
+        let was_before_a_restart =
+            self.boot != here.boot && self.machine.is_some() && self.machine == here.host.machine;
+        let age = last_turn.elapsed().unwrap_or_default();
+        was_before_a_restart || age > FORGOTTEN
+    }
 }
 
 /// A turn of a conversation. A hook that waits while the agent is idle compares it: after the next turn
@@ -121,6 +141,7 @@ pub(super) fn make_directory(outlive: &Outlive, agent: &AgentProcess) -> Result<
     make_private(&directory)?;
     let owner = Owner {
         boot: whereabouts::here()?.boot.clone(),
+        machine: whereabouts::here()?.host.machine.clone(),
         agent: *agent,
     };
     let path = directory.join("agent");
@@ -130,8 +151,9 @@ pub(super) fn make_directory(outlive: &Outlive, agent: &AgentProcess) -> Result<
     Ok(directory)
 }
 
-/// Removes the directories of agents that ran on this host and have ended. Those of other hosts stay: this
-/// host cannot tell whether their agents live. If one cannot be removed, the next agent tries again.
+/// Removes the directories of agents that have ended. Whether an agent of another machine or of a container
+/// lives, this host cannot tell: it goes by the age. If a directory is removed too early, the agent's next hook
+/// makes it again. If one cannot be removed, the next agent tries again.
 fn remove_ended(agents: &Path) {
     let Ok(here) = whereabouts::here() else {
         return;
@@ -139,11 +161,9 @@ fn remove_ended(agents: &Path) {
     for entry in fs::read_dir(agents).into_iter().flatten().flatten() {
         let owner = layout::read(&entry.path().join("agent")).ok();
         let owner = owner.and_then(|text| serde_json::from_slice::<Owner>(&text).ok());
-        let has_ended = owner.is_some_and(|Owner { boot, agent }| {
-            let is_here = boot == here.boot && agent.pid_namespace == here.host.pid_namespace;
-            is_here && is_gone(&agent, &boot)
-        });
-        if has_ended {
+        let last_turn = entry.metadata().and_then(|meta| meta.modified());
+        let has_ended = |(owner, last): (Owner, SystemTime)| owner.has_ended(here, last);
+        if owner.zip(last_turn.ok()).is_some_and(has_ended) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -165,6 +185,7 @@ fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 mod tests {
     use super::*;
+    use outlive_core::host::Host;
     use outlive_sys::process::{self, own};
     use outlive_sys::spawn;
     use std::process::Command;
@@ -218,5 +239,39 @@ mod tests {
         conversation.enter(&outlive, &agent(own::pid())).unwrap();
         assert_eq!(Conversation::of(&outlive, &ended), None);
         assert_eq!(fs::read_dir(outlive.home().agents()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn records_of_an_earlier_boot_go_and_those_that_nobody_can_judge_go_when_they_are_old() {
+        let here = Here {
+            boot: BootId("now".to_owned()),
+            host: Host {
+                name: "host".to_owned(),
+                machine: Some("ours".to_owned()),
+                pid_namespace: 1,
+            },
+        };
+        let has_ended = |boot: &str, machine: Option<&str>, days: u64| {
+            let mut agent = agent(own::pid());
+            agent.pid_namespace = 2;
+            let owner = Owner {
+                boot: BootId(boot.to_owned()),
+                machine: machine.map(str::to_owned),
+                agent,
+            };
+            owner.has_ended(
+                &here,
+                SystemTime::now() - Duration::from_secs(days * 86_400),
+            )
+        };
+        assert!(has_ended("before", Some("ours"), 0));
+        for (boot, machine) in [
+            ("now", Some("ours")),
+            ("other", Some("theirs")),
+            ("other", None),
+        ] {
+            assert!(!has_ended(boot, machine, 29), "{boot} {machine:?}");
+            assert!(has_ended(boot, machine, 31), "{boot} {machine:?}");
+        }
     }
 }

@@ -219,8 +219,11 @@ impl Delivery {
     /// when the agent shows that it has read them.
     #[doc(hidden)]
     pub fn handed(self, with: HandedWith) -> Result<(), Error> {
-        match self.inbox.reader {
-            Some(AgentReader { process: to, .. }) => self.printed(&Note::Handed { to, with }),
+        match &self.inbox.reader {
+            Some(AgentReader { process: to, .. }) => {
+                let to = *to;
+                self.printed(&Note::Handed { to, with })
+            }
             None => self.told(),
         }
     }

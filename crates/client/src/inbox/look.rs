@@ -2,6 +2,7 @@
 
 use super::delivery::Found;
 use super::{DropReason, EventKind, Inbox, Item, Selection, Source};
+use crate::agent::{Conversation, HandedWith};
 use crate::error::Error;
 use crate::home::outlive::ids_in;
 use crate::home::relink;
@@ -10,7 +11,8 @@ use crate::inbox::Origin;
 use crate::inbox::event::for_the_last_time;
 use crate::moment;
 use outlive_core::breaker;
-use outlive_core::told::{BootMoment, Due, Note, Told, ToldBy, age};
+use outlive_core::event_id::EventId;
+use outlive_core::told::{BootMoment, Due, Handed, Note, Told, ToldBy, age};
 use outlive_core::{BootTime, WallTime};
 use std::collections::BTreeMap;
 use std::fs;
@@ -136,7 +138,11 @@ impl Inbox {
 
     /// Records as told what the agent was handed before and has read since.
     fn note_what_was_read(&self, sources: &mut [(Source, Told)], found: &mut Found) {
-        let Some((agent, sign)) = self.reader.and_then(|it| Some((it.process, it.sign?))) else {
+        let Some((agent, sign)) = self
+            .reader
+            .as_ref()
+            .and_then(|it| Some((it.process, it.sign?)))
+        else {
             return;
         };
         for (source, told) in sources {
@@ -174,10 +180,9 @@ impl Inbox {
             if was_shown || is_for_later {
                 continue;
             }
-            let again = self.reader.as_ref().filter(|reader| reader.resumes);
-            let again = again.map(|reader| &reader.process);
             let happened = source.happened(item.at);
-            let last = match told.due(item.seq, &happened, when, &self.rules, again) {
+            let has_lost = |handed: &Handed| self.has_lost(handed, &source.event(item.seq));
+            let last = match told.due(item.seq, &happened, when, &self.rules, &has_lost) {
                 Due::Now => None,
                 Due::GiveUp(why) => Some(why),
                 Due::Held { until } => {
@@ -186,7 +191,11 @@ impl Inbox {
                 }
                 Due::Handed { to } => {
                     // It has read them, or will have them back when it resumes.
-                    if self.reader.is_none_or(|reader| reader.process != to) {
+                    if self
+                        .reader
+                        .as_ref()
+                        .is_none_or(|reader| reader.process != to)
+                    {
                         found.handed_to.push(to);
                     }
                     continue;
@@ -203,6 +212,22 @@ impl Inbox {
             }
         }
         due
+    }
+
+    /// Whether the agent that was handed this event no longer has it, though it lives, so that it is due again.
+    fn has_lost(&self, handed: &Handed, event: &EventId) -> bool {
+        let Some(reader) = &self.reader else {
+            return false;
+        };
+        if handed.to == reader.process {
+            // If the transcript cannot be read, the prompt is believed to stand in it.
+            let prompt = reader.prompts.as_ref();
+            let was_taken_back = || prompt.is_some_and(|it| it.mentions(event).is_ok_and(|it| !it));
+            return reader.resumes || (handed.with == HandedWith::Prompt && was_taken_back());
+        }
+        // It went on to another conversation, and this agent has continued the one that it left.
+        let now = Conversation::of(&self.outlive, &handed.to);
+        now.is_some_and(|now| now.session != self.session)
     }
 
     /// If another process is about to tell this event in an answer: when to check again. The interval

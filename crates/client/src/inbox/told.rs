@@ -65,14 +65,19 @@ fn own_source(outlive: &Outlive, id: &JobId) -> Result<Option<Source>, Error> {
     Ok(source.filter(|source| source.session() == Some(caller)))
 }
 
-/// The events of this kind that were not told and that no consumer has claimed.
+/// The events of this kind that were not told, that no consumer has claimed and no agent was handed.
 pub fn untold(outlive: &Outlive, id: &JobId, kind: EventKind) -> Result<Vec<Event>, Error> {
     let Some(source) = Source::read(outlive, id)? else {
         return Ok(Vec::new());
     };
     let (told, when) = (source.read_told()?, moment::when()?);
     let items = source.items();
-    let is_open = |seq| !told.is_settled(seq) && told.holder(seq, &when).is_none();
+    let is_handed = |seq| {
+        told.of(seq)
+            .is_some_and(|delivery| delivery.handed.is_some())
+    };
+    let is_open =
+        |seq| !told.is_settled(seq) && told.holder(seq, &when).is_none() && !is_handed(seq);
     Ok(items
         .iter()
         .filter(|item| item.kind == kind && is_open(item.seq))

@@ -31,7 +31,7 @@ fn claimed(by: &str, ms: u64) -> Line {
             length: Millis(100),
             most: RULES.attempts,
             agent: None,
-            again: false,
+            instead_of: Vec::new(),
         },
     }
 }
@@ -95,7 +95,7 @@ fn expired_claims_never_drop_an_event() {
             length: Millis(100),
             most: u32::MAX,
             agent: None,
-            again: false,
+            instead_of: Vec::new(),
         },
         ..claimed("killed", 200 * n)
     });
@@ -104,7 +104,9 @@ fn expired_claims_never_drop_an_event() {
         keep: Duration::from_millis(1_000_000),
         ..RULES
     };
-    let due = |lines: &[Line]| told_after(lines).due(1, &at(1, 0), &at(1, 20_000), &rules, None);
+    let due = |lines: &[Line]| {
+        told_after(lines).due(1, &at(1, 0), &at(1, 20_000), &rules, &nobody_has_lost)
+    };
     assert_eq!(due(&lines), Due::Now);
     for n in 0..u64::from(RULES.attempts) {
         assert_eq!(due(&lines), Due::Now, "after {n} deliveries");
@@ -140,7 +142,8 @@ fn a_line_about_another_job_with_the_same_id_does_not_count() {
 #[test]
 fn an_event_that_was_never_delivered_is_not_dropped_for_its_age() {
     let (happened, weekend) = (at(1, 0), at(1, RULES.keep.as_millis() as u64 * 10));
-    let due = |lines: &[Line]| told_after(lines).due(1, &happened, &weekend, &RULES, None);
+    let due =
+        |lines: &[Line]| told_after(lines).due(1, &happened, &weekend, &RULES, &nobody_has_lost);
     assert_eq!(due(&[]), Due::Now);
     assert_eq!(due(&[claimed("a", 10)]), Due::Now, "a claim is no delivery");
     let delivered = Line {
@@ -183,7 +186,7 @@ fn a_closed_session_gets_no_more_events() {
     let told = told_after(&[closing]);
     assert!(told.is_settled(99));
     assert_eq!(
-        told.due(99, &at(1, 0), &at(1, 10), &RULES, None),
+        told.due(99, &at(1, 0), &at(1, 10), &RULES, &nobody_has_lost),
         Due::Settled
     );
 }
@@ -279,7 +282,7 @@ impl World {
                         length,
                         most: u32::MAX,
                         agent: None,
-                        again: false,
+                        instead_of: Vec::new(),
                     },
                 );
                 Consumer::Claimed { by }
@@ -322,7 +325,7 @@ impl World {
         let (told, when) = (self.told(), self.when());
         let mut due = Vec::new();
         for seq in EVENTS {
-            match told.due(seq, &at(0, 0), &when, &RULES, None) {
+            match told.due(seq, &at(0, 0), &when, &RULES, &nobody_has_lost) {
                 Due::Now | Due::GiveUp(_) => due.push(seq),
                 Due::Held { .. } | Due::Handed { .. } | Due::Settled => {}
             }

@@ -53,6 +53,7 @@ mod tests {
             tool_call: None,
             sign: None,
             resumes: false,
+            prompts: None,
             must_know_key: false,
         };
         Answer::to(&call, "a \"b\"\n")

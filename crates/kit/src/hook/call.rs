@@ -2,7 +2,7 @@
 
 use super::NotServed;
 use crate::agent::Agent;
-use outlive::agent::{Sign, ToolCall};
+use outlive::agent::{Sign, ToolCall, Transcript};
 use outlive::{clock, environment};
 use outlive_core::BootTime;
 use outlive_core::Label;
@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::io::Read;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The occasion on which an agent calls a hook.
@@ -76,6 +77,8 @@ pub struct Call {
     pub sign: Option<Sign>,
     /// The conversation goes on after the agent had ended or had left it.
     pub resumes: bool,
+    /// The transcript, if a prompt begins a turn.
+    pub prompts: Option<Transcript>,
     /// The agent's shells do not know the session, so the agent must be told its key.
     pub must_know_key: bool,
 }
@@ -109,6 +112,9 @@ pub(crate) struct HookInput {
     tool_result: Option<Value>,
     /// Claude Code: the tool call. The request to the tool names the same id.
     tool_use_id: Option<String>,
+    /// Most agents: where they keep the conversation.
+    #[serde(alias = "transcriptPath")]
+    transcript_path: Option<PathBuf>,
     /// Claude Code: why a conversation begins.
     source: Option<String>,
     /// Claude Code and Qwen Code: how long the tool call took.
@@ -165,6 +171,7 @@ impl Call {
         let writer = Agent::find(|profile| profile.wrote(&input));
         let agent = agent.unwrap_or_else(|| guess(writer));
         let is_subagents = input.is_subagents();
+        let transcript = input.transcript_path.clone().and_then(Transcript::at);
         let can_be_woken = |agent: Agent| agent.profile().can_be_woken();
         Ok(Call {
             agent,
@@ -175,7 +182,8 @@ impl Call {
                     && !(writer.is_none_or(can_be_woken) && can_be_woken(agent))),
             is_subagents,
             tool_call: input.tool_use_id.as_deref().and_then(ToolCall::parse),
-            sign: sign(agent, occasion, &input, called_at),
+            sign: sign(agent, occasion, &input, called_at, transcript.as_ref()),
+            prompts: transcript.filter(|_| occasion == Occasion::UserPromptSubmit),
             resumes: occasion == Occasion::SessionStart
                 && input.source.as_deref() != Some(COMPACTED),
             must_know_key: must_know_key && !agent.profile().shells_know_session(),
@@ -186,17 +194,25 @@ impl Call {
 }
 
 /// What this call shows about what the agent was handed before.
-fn sign(agent: Agent, occasion: Occasion, input: &HookInput, called_at: BootTime) -> Option<Sign> {
+fn sign(
+    agent: Agent,
+    occasion: Occasion,
+    input: &HookInput,
+    called_at: BootTime,
+    transcript: Option<&Transcript>,
+) -> Option<Sign> {
+    let written = transcript.and_then(Transcript::written);
     let end = Sign::TurnEnd { at: called_at };
     match occasion {
         Occasion::Stop => Some(end),
         Occasion::Wait => agent.profile().only_waits().then_some(end),
         Occasion::PreToolUse => Some(Sign::ToolCall {
             began: Some(called_at),
+            written,
         }),
         Occasion::PostToolUse => {
             let began = input.took().map(|took| called_at - took);
-            Some(Sign::ToolCall { began })
+            Some(Sign::ToolCall { began, written })
         }
         // The model is asked after these.
         Occasion::SessionStart | Occasion::UserPromptSubmit => None,
@@ -270,6 +286,7 @@ mod tests {
             tool_call: None,
             sign: call.as_ref().ok().and_then(|call| call.sign),
             resumes: false,
+            prompts: None,
             must_know_key: false,
         };
         assert!(matches!(expected.sign, Some(Sign::TurnEnd { .. })));
@@ -308,7 +325,10 @@ mod tests {
             (None, false)
         );
         let (after, _) = sign("post-tool-use", "claude-code", said);
-        let Some(Sign::ToolCall { began: Some(began) }) = after else {
+        let Some(Sign::ToolCall {
+            began: Some(began), ..
+        }) = after
+        else {
             panic!("{after:?}");
         };
         let ago = clock::boot().since(began).as_millis();
@@ -316,7 +336,10 @@ mod tests {
         let said = r#"{"session_id":"s"}"#;
         assert_eq!(
             sign("post-tool-use", "codex", said).0,
-            Some(Sign::ToolCall { began: None })
+            Some(Sign::ToolCall {
+                began: None,
+                written: None
+            })
         );
         assert_eq!(
             sign("wait", "claude-code", said).0,
@@ -345,7 +368,7 @@ mod tests {
             let call = Call::read(json.as_bytes(), "post-tool-use", Some(agent)).unwrap();
             assert_eq!(call.session.as_str(), session, "{agent}");
             assert!(!call.is_subagents && !call.is_deaf, "{agent}");
-            let Some(Sign::ToolCall { began }) = call.sign else {
+            let Some(Sign::ToolCall { began, .. }) = call.sign else {
                 panic!("{agent}: {call:?}");
             };
             assert_eq!(began.is_some(), knows_duration, "{agent}");

@@ -33,6 +33,7 @@ pub fn serve(
             process,
             sign: call.sign,
             resumes: call.resumes,
+            prompts: call.prompts.clone(),
         }),
         None => inbox,
     };
@@ -95,6 +96,7 @@ fn note_helpers_call(outlive: &Outlive, call: &Call) -> Result<(), NotServed> {
 fn handed_with(occasion: Occasion) -> HandedWith {
     match occasion {
         Occasion::PostToolUse => HandedWith::ToolResult,
+        Occasion::UserPromptSubmit => HandedWith::Prompt,
         _ => HandedWith::Turn,
     }
 }

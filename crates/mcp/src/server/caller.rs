@@ -1,7 +1,7 @@
 //! Who sent a request, and what its tool may do and must record for them.
 
 use super::Server;
-use crate::call::{Call, Patience, Progress, Scope};
+use crate::call::{Call, Patience, Progress, Scope, Teller};
 use crate::http;
 use crate::identity::{self, Asked, Identity, NamedCaller};
 use crate::reply::Refused;
@@ -35,7 +35,11 @@ impl Server {
         };
         Ok(Call {
             is_made: self.sessions.is_made(&session),
-            has_hooks: has_hooks || is_helper,
+            teller: match (is_helper, has_hooks) {
+                (true, _) => Teller::HooksOfAgent,
+                (false, true) => Teller::Hooks,
+                (false, false) => Teller::Replies,
+            },
             scope: match self.options.all_sessions {
                 true => Scope::Everything,
                 false => Scope::Session,
@@ -88,6 +92,7 @@ impl Server {
                 process,
                 sign: None,
                 resumes: false,
+                prompts: None,
             }),
             None => inbox,
         })

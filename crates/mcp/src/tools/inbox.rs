@@ -50,7 +50,7 @@ impl Verb for TakeInbox {
     const TITLE: &'static str = "Take what is new";
     const DESCRIPTION: &'static str = "\
 Take what this session has not been told yet: ends of jobs, watched lines, readiness, questions, finished \
-delegations. Each is delivered once.\n\
+delegations. Each is delivered once, to the agent and not to its helpers.\n\
 You seldom need it if `run` says that you will be told. Use it to wait for the first event of many jobs \
 (`wait_seconds`), or, with `hold` and `ack`, to lose nothing if you are interrupted while you act on it.";
     const HINTS: Hints = Hints::Adds;

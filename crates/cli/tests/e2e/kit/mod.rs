@@ -1,9 +1,11 @@
 //! Plugging into agents: `hook` and `setup`.
 
+mod agent;
 mod approving;
 mod errors;
 mod foreign;
 mod hooks;
+mod keeping;
 mod links;
 mod more_agents;
 mod older;

@@ -2,102 +2,14 @@
 //!
 //! The agent is a real process that calls hooks and may be killed.
 
+use super::agent::{Agent, SETTLED, is_told, later_call, said};
 use super::ended_job;
 use outlive_testkit::waiting::until;
 use outlive_testkit::world::World;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Command;
 use std::thread::sleep;
-use std::time::Duration;
-
-/// Longer than an agent needs to save what it was handed.
-const SETTLED: Duration = Duration::from_millis(250);
-
-/// An agent: it calls one hook after the other, each as agents do, by a shell.
-struct Agent {
-    process: Child,
-    asked: ChildStdin,
-    answers: BufReader<ChildStdout>,
-    directory: std::path::PathBuf,
-}
-
-impl Agent {
-    fn start(world: &World) -> Agent {
-        let directory = world.path("agent");
-        fs::create_dir_all(&directory).unwrap();
-        let script = directory.join("agent.sh");
-        // Reading a file ends the name of an event for `read`.
-        let text = "while read -r event; do sh -c \"$OUTLIVE hook $event --agent claude-code\" \
-            <input >output 2>error; echo $?; done";
-        fs::write(&script, text).unwrap();
-        let mut process = Command::new("bash");
-        process
-            .arg(script)
-            .current_dir(&directory)
-            .env("OUTLIVE", outlive_testkit::programs::outlive())
-            .env("OUTLIVE_HOME", world.home())
-            .env_remove("OUTLIVE_SESSION")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CLAUDE")) {
-            process.env_remove(name);
-        }
-        let mut process = process.spawn().unwrap();
-        Agent {
-            asked: process.stdin.take().unwrap(),
-            answers: BufReader::new(process.stdout.take().unwrap()),
-            process,
-            directory,
-        }
-    }
-
-    /// Calls a hook, and returns everything that it printed.
-    fn call(&mut self, event: &str, input: &Value) -> String {
-        self.begin(event, input);
-        self.end()
-    }
-
-    fn begin(&mut self, event: &str, input: &Value) {
-        fs::write(self.directory.join("input"), input.to_string()).unwrap();
-        writeln!(self.asked, "{event}").unwrap();
-    }
-
-    fn end(&mut self) -> String {
-        let mut code = String::new();
-        self.answers.read_line(&mut code).unwrap();
-        let read = |name: &str| fs::read_to_string(self.directory.join(name)).unwrap();
-        read("output") + &read("error")
-    }
-
-    fn kill(mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
-    }
-}
-
-impl Drop for Agent {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-fn said() -> Value {
-    json!({"session_id": "s"})
-}
-
-/// A tool call that began after the agent got what a hook printed before.
-fn later_call() -> Value {
-    sleep(SETTLED);
-    json!({"session_id": "s", "duration_ms": 1})
-}
-
-fn is_told(world: &World, id: &str) -> bool {
-    let told = fs::read_to_string(world.job_dir(id).join("told")).unwrap_or_default();
-    told.contains("\"told\"")
-}
 
 /// The id of the only event in a text.
 fn event_in<'a>(text: &'a str, id: &str) -> &'a str {

@@ -157,3 +157,26 @@ fn a_plugin_names_the_caller_in_an_argument() {
     );
     assert!(!refused.to_string().contains(&id), "{refused}");
 }
+
+/// A helper is not told by the hooks, so it is not promised that.
+#[test]
+fn the_answer_of_run_says_who_is_told() {
+    let world = World::new();
+    hook(&world, "session-start", json!({"source": "startup"}));
+    let mut client = Client::with(&world, &[]);
+    let helper = json!({"agent_id": "a1", "tool_use_id": "2"});
+    hook(&world, "pre-tool-use", helper);
+    for (tool_call, promise) in [
+        ("1", "you will be told when it ends"),
+        ("2", "your agent is told when it ends"),
+    ] {
+        let answer = call(
+            &mut client,
+            tool_call,
+            "run",
+            json!({"command": "sleep 600"}),
+        );
+        assert!(answer.to_string().contains(promise), "{answer}");
+        client.ok("stop", json!({"ids": [answer["job"]["id"]]}));
+    }
+}

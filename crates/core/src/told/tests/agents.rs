@@ -29,7 +29,7 @@ fn claim(by: &str, ms: u64, agent: Option<AgentProcess>) -> Line {
         length: RULES.claim.into(),
         most: u32::MAX,
         agent,
-        again: false,
+        instead_of: Vec::new(),
     };
     line(ms, note)
 }
@@ -50,17 +50,15 @@ fn told(lines: &[Line], gone: &BTreeSet<i32>) -> Told {
 #[test]
 fn an_agent_keeps_what_it_was_handed_until_it_dies() {
     let lines = [claim("hook", 10, Some(agent(7))), handed(agent(7), 20)];
-    let due = |gone: &BTreeSet<i32>, again: Option<&AgentProcess>| {
-        told(&lines, gone).due(EVENT, &at(1, 0), &at(1, 4000), &RULES, again)
+    let due = |gone: &BTreeSet<i32>, lost: Option<AgentProcess>| {
+        let has_lost = |handed: &Handed| Some(handed.to) == lost;
+        told(&lines, gone).due(EVENT, &at(1, 0), &at(1, 4000), &RULES, &has_lost)
     };
     let all_live = BTreeSet::new();
     assert_eq!(due(&all_live, None), Due::Handed { to: agent(7) });
+    assert_eq!(due(&all_live, Some(agent(8))), Due::Handed { to: agent(7) });
     assert_eq!(
-        due(&all_live, Some(&agent(8))),
-        Due::Handed { to: agent(7) }
-    );
-    assert_eq!(
-        due(&all_live, Some(&agent(7))),
+        due(&all_live, Some(agent(7))),
         Due::Now,
         "it resumes the conversation"
     );
@@ -98,8 +96,8 @@ fn a_claim_does_not_take_an_event_from_the_agent_that_has_it() {
         None
     );
     let mut resumed = own;
-    if let Note::Claimed { again, .. } = &mut resumed.note {
-        *again = true;
+    if let Note::Claimed { instead_of, .. } = &mut resumed.note {
+        instead_of.push(agent(7));
     }
     let resumed = [handed(agent(7), 10), resumed];
     let told = told(&resumed, &BTreeSet::new());
@@ -154,7 +152,10 @@ impl Conversation {
             }
             Step::ToolCall => {
                 let began = BootTime::from_ms(self.now);
-                let sign = Sign::ToolCall { began: Some(began) };
+                let sign = Sign::ToolCall {
+                    began: Some(began),
+                    written: None,
+                };
                 if self.told().read_by(&agent(self.pid), &sign) == [EVENT] {
                     self.settled_by = Some((self.pid, self.now));
                     self.lines
@@ -162,9 +163,9 @@ impl Conversation {
                 }
             }
             Step::Hook { is_killed } => {
-                let due = self
-                    .told()
-                    .due(EVENT, &at(1, 0), &at(1, self.now), &RULES, None);
+                let due =
+                    self.told()
+                        .due(EVENT, &at(1, 0), &at(1, self.now), &RULES, &nobody_has_lost);
                 if !matches!(due, Due::Now | Due::GiveUp(_)) {
                     return;
                 }
