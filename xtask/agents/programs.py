@@ -36,6 +36,8 @@ class World:
     """Its hooks tell how long a tool call took, so that the end of a call can show that the model has answered."""
     can_resume = True
     """Whether it resumes a conversation without a person, offline."""
+    resumes_at_terminal = 2
+    """How often it resumes the same conversation at a terminal. Gemini CLI 0.61 takes no input the second time."""
     forgets_stop = False
     """Whether a resumed conversation lacks what the hook at the end of a turn said. Gemini CLI forgets what any hook said
     before a prompt, and the prompt too."""
@@ -316,6 +318,7 @@ class Gemini(World):
     setup = "gemini"
     shell, prefix = "run_shell_command", "mcp_outlive_"
     forgets_stop = True
+    resumes_at_terminal = 1
     ready = "Type your message"
 
     def variables(self):

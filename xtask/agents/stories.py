@@ -80,8 +80,9 @@ class Story:
         assert max(told) == 1, f"{job['id']} was told so often in each request: {told}"
 
     def stays_told(self, job):
-        """The agent is resumed, twice, and hears nothing more. Nothing is left to tell."""
-        for name in ["again", "later"] if self.world.can_resume else []:
+        """The agent is resumed, as often as it can, and hears nothing more. Nothing is left to tell."""
+        often = self.world.resumes_at_terminal if self.user.is_there else 2
+        for name in ["again", "later"][:often] if self.world.can_resume else []:
             self.user.leaves()
             self.model.script[name] = [say()]
             self.user.says(name)
