@@ -86,7 +86,7 @@ fn an_entry_that_a_person_wrote_is_not_noted_as_ours() {
         !journal.contains("mcp.json") && journal.contains("hooks.json"),
         "{journal}"
     );
-    let theirs = read(&file).replace("\"outlive\",", "\"mine\",");
+    let theirs = read(&file).replace("\"command\": \"outlive\"", "\"command\": \"mine\"");
     assert_ne!(theirs, read(&file));
     fs::write(&file, &theirs).unwrap();
     let refused = setup(&world, &["cursor", "--yes"]);
