@@ -27,8 +27,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::thread;
 
-const SIGKILL: i32 = 9;
+/// Signals that suspend and end a process, as Linux numbers them.
 const SIGSTOP: i32 = 19;
+const SIGKILL: i32 = 9;
 
 /// Whether a keeper of this job can have answered a stop in this way. In doubt, it can: a keeper must not be killed for
 /// nothing.
