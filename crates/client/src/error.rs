@@ -11,9 +11,13 @@ use outlive_api::request::BadSetting;
 use outlive_core::control::BadWriteId;
 use outlive_core::id::BadId;
 use outlive_core::layout::ReadError;
-use outlive_core::{JobId, journal};
+use outlive_core::outcome::Outcome;
+use outlive_core::{JobId, journal, quote};
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// The most characters of a reason that a job may have written.
+const MAX_REASON: usize = 300;
 
 /// Why a verb failed. The message of each says what it is about.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +58,7 @@ pub enum Error {
     #[error("the id {} is taken by a job that {}", .0.id, describe(.0))]
     IdTaken(Box<Job>),
     /// Another job has the name that was asked for.
-    #[error("the name {} is taken by job {}, which is {}", .0.name.as_ref().map_or("", |name| name.as_str()), .0.id, describe(.0))]
+    #[error("the name {} is taken by job {}, which {}", .0.name.as_ref().map_or_else(String::new, words::name), .0.id, describe(.0))]
     NameTaken(Box<Job>),
     /// The post cannot be read or is too large.
     #[error("{}: {reason}", .path.display())]
@@ -158,7 +162,16 @@ pub enum Error {
     Refused {
         /// The job.
         id: JobId,
-        /// Why it cannot.
+        /// Why it cannot. These are words of ours, never of a job.
+        reason: &'static str,
+    },
+    /// Whoever listens on the socket of the job refused the request. A job can take the place of its keeper there, so
+    /// these may be its own words.
+    #[error("job {id}: its keeper refused that: {}", quote::string(.reason, MAX_REASON))]
+    RefusedByKeeper {
+        /// The job.
+        id: JobId,
+        /// What the keeper said.
         reason: String,
     },
     /// A screen was asked for, but the job has no terminal.
@@ -267,6 +280,7 @@ impl Error {
             Error::NoAnswer(_) => ErrorCode::NoAnswer,
             Error::Unreachable { .. } => ErrorCode::Unreachable,
             Error::Refused { .. }
+            | Error::RefusedByKeeper { .. }
             | Error::NotResizable(_)
             | Error::ReadsNothing(_)
             | Error::NoKeys(_) => ErrorCode::Refused,
@@ -367,6 +381,11 @@ fn show_ids(ids: &[JobId]) -> String {
 
 fn describe(job: &Job) -> String {
     match &job.outcome {
+        // A job can write to its own journal, so the reason may be its words.
+        Some(Outcome::Lost { reason }) => {
+            let reason = quote::string(reason, MAX_REASON);
+            format!("has ended (lost: {reason})")
+        }
         Some(_) => format!("has ended ({})", words::outcome(job)),
         None => format!("is {}", job.state),
     }

@@ -59,6 +59,21 @@ pub enum PrunerHook {
     LinkRemoved,
 }
 
+/// A step of a caller that takes a job back from a process that answers in its keeper's place.
+#[derive(Clone, Copy, Debug)]
+pub enum StopperHook {
+    /// It has killed both keepers.
+    PairKilled,
+    /// The stop is journaled; no keeper knows of it yet.
+    StopNoted,
+}
+
+pub fn reach_stopper(hook: StopperHook) {
+    if cfg!(debug_assertions) {
+        hook::reach("stopper", &format!("{hook:?}"));
+    }
+}
+
 /// A step of a poster.
 #[derive(Clone, Copy, Debug)]
 pub enum PosterHook {

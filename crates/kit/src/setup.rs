@@ -34,8 +34,8 @@ mod transaction;
 
 pub use diff::diff;
 pub use places::Places;
-pub use plan::{Change, Plan, Request, plan};
-pub use transaction::apply;
+pub use plan::{Change, Plan, Request, UNFINISHED, plan};
+pub use transaction::{apply, recover};
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

@@ -1,13 +1,24 @@
 //! What to do about a failure, for a model: tools and arguments, never options of the command line.
 
-use outlive::Error;
 use outlive::verbs::wait::WaitFor;
+use outlive::{Error, quote};
 
-/// An error and what to do about it, in one line.
+/// An error and what to do about it.
 pub fn with_hint(error: &Error) -> String {
+    let said = said(error);
     match hint(error) {
-        Some(hint) => format!("{error}; {hint}"),
-        None => error.to_string(),
+        Some(hint) => format!("{said}; {hint}"),
+        None => said,
+    }
+}
+
+/// An error as text for a model. Most have one line. Lines after the first, such as those of a bad regular expression,
+/// are quoted: an error may contain text of a job, and no line of that can be taken for a line of ours.
+pub fn said(error: &Error) -> String {
+    let text = error.to_string();
+    match text.split_once('\n') {
+        Some((first, rest)) => format!("{}\n{}", quote::line(first), quote::block(rest)),
+        None => quote::line(&text),
     }
 }
 

@@ -143,7 +143,7 @@ fn heed(
 /// Ignores a refusal: a job that takes no input, or has ended, can still be watched to its end.
 fn still_watching(result: Result<(), Error>) -> Result<(), Failure> {
     match result {
-        Err(Error::Refused { .. }) | Ok(()) => Ok(()),
+        Err(Error::Refused { .. } | Error::RefusedByKeeper { .. }) | Ok(()) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }

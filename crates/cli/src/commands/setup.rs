@@ -57,7 +57,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         Action::Write
     };
     let agents = match (args.agents.is_empty(), action) {
-        (true, Action::Write) => return list(context, &setup::list(&places, &scope)),
+        (true, Action::Write) => return list(context, &places, &scope),
         (true, Action::Undo) => Agent::all(),
         (false, _) => args.agents.clone(),
     };
@@ -75,9 +75,14 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         context.say("nothing was changed");
         return Ok(Exit::Success);
     }
-    if !plan.offers.is_empty() && scope == Scope::User && args.may_ask() {
+    let restored = setup::recover(&places)?;
+    let asks = !plan.offers.is_empty() && scope == Scope::User && args.may_ask();
+    if asks {
         request.answers.extend(ask_offers(&plan)?);
+    }
+    if asks || restored.is_some() {
         plan = setup::plan(&places, &request)?;
+        plan.notes.splice(0..0, restored.map(str::to_owned));
     }
     for change in &plan.changes {
         if let Some(real) = &change.elsewhere {
@@ -279,7 +284,8 @@ fn show(context: &Context, plan: &Plan) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn list(context: &Context, found: &[AgentSetup]) -> Result<Exit, Failure> {
+fn list(context: &Context, places: &Places, scope: &Scope) -> Result<Exit, Failure> {
+    let found = setup::list(places, scope);
     if context.json {
         let agents = found.iter().map(|found| AgentStatus {
             agent: found.agent.name().to_owned(),
@@ -292,11 +298,14 @@ fn list(context: &Context, found: &[AgentSetup]) -> Result<Exit, Failure> {
         })?;
         return Ok(Exit::Success);
     }
+    if let Some(note) = setup::unfinished(places)? {
+        context.say(&format!("outlive: note: {note}"));
+    }
     for AgentSetup {
         agent,
         is_here,
         plan,
-    } in found
+    } in &found
     {
         let state = match (is_here, plan) {
             (_, Err(error)) => error.to_string(),

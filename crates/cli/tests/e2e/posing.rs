@@ -1,6 +1,8 @@
 //! Whatever a job chooses (output, command, name, directory, questions), nothing of it can pose as our words where a
 //! model reads both: in hooks, in the inbox and in replies of MCP tools.
 
+mod usurped;
+
 use crate::kit;
 use crate::mcp::client::{Client, text_of};
 use outlive_testkit::ran::Ran;

@@ -123,7 +123,7 @@ fn refusal(id: &JobId, reason: String) -> Error {
     match reason {
         reason if reason.starts_with(READS_NOTHING) => Error::ReadsNothing(id),
         reason if reason.starts_with(NO_TERMINAL) => Error::NotResizable(id),
-        reason => Error::Refused { id, reason },
+        reason => Error::RefusedByKeeper { id, reason },
     }
 }
 
@@ -131,7 +131,7 @@ fn decode(line: &[u8], id: &JobId) -> Result<Answer, Error> {
     match serde_json::from_slice(line) {
         Ok(Reply::Refused { reason }) => Err(refusal(id, reason)),
         Ok(reply) => Ok(Answer::Reply(reply)),
-        Err(error) => Err(Error::Refused {
+        Err(error) => Err(Error::RefusedByKeeper {
             id: id.clone(),
             reason: format!(
                 "it answered in words this program does not know ({error}); are both of one version?"

@@ -15,6 +15,7 @@
 
 mod asking;
 mod recovery;
+mod usurped;
 
 use crate::clock;
 use crate::environment;
@@ -34,6 +35,7 @@ use std::time::Duration;
 
 pub use asking::{LookResult, PendingLook, answer, ask, look};
 pub use recovery::abandon;
+pub use usurped::{is_of_keeper, take_back};
 
 /// Whether a job has a keeper.
 #[derive(Clone, Debug, PartialEq, Eq)]

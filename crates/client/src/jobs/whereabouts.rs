@@ -7,7 +7,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use outlive_core::host::{Disk, Here, Host, HostRelation};
-use outlive_core::{BootId, BootTime, Input, JobDir, Spec, State, WallTime, layout};
+use outlive_core::{BootId, BootTime, Input, JobDir, Spec, State, WallTime, layout, quote};
 use outlive_sys::offers::host;
 use outlive_sys::{capture, lock};
 use std::fs;
@@ -84,7 +84,8 @@ fn elsewhere(state: &State, more: &str) -> Whereabouts {
         .map_or("another host", |host| &host.name);
     Whereabouts::Elsewhere(Elsewhere {
         host: host.to_owned(),
-        reason: format!("kept on {host}{more}"),
+        // A job can write to its own journal, which names the host.
+        reason: format!("kept on {}{more}", quote::word(host, quote::MAX_WORD)),
     })
 }
 

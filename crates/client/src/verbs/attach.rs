@@ -57,7 +57,10 @@ impl<'a> Attach<'a> {
         if let (Some(size), Input::Pty(_), false) = (asked.size, spec.input, job.has_ended()) {
             match resize::resize(outlive, id, size) {
                 // It ended just now, or lost its terminal: it can still be looked at.
-                Err(Error::Refused { .. } | Error::NotResizable(_)) | Ok(()) => {}
+                Err(
+                    Error::Refused { .. } | Error::RefusedByKeeper { .. } | Error::NotResizable(_),
+                )
+                | Ok(()) => {}
                 Err(error) => return Err(error),
             }
         }

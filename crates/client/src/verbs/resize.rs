@@ -13,10 +13,9 @@ pub fn resize(outlive: &Outlive, id: &JobId, size: Size) -> Result<(), Error> {
     size.check().map_err(BadSetting::Size)?;
     loop {
         let Some(mut connection) = presence::reach(outlive, id)? else {
-            let reason = "it has ended".to_owned();
             return Err(Error::Refused {
                 id: id.clone(),
-                reason,
+                reason: "it has ended",
             });
         };
         match presence::ask(outlive, id, &mut connection, &Request::Resize { size })? {

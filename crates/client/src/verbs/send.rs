@@ -199,10 +199,10 @@ impl<'a> Sender<'a> {
         }
     }
 
-    fn refused(&self, reason: &str) -> Error {
+    fn refused(&self, reason: &'static str) -> Error {
         Error::Refused {
             id: self.id.clone(),
-            reason: reason.to_owned(),
+            reason,
         }
     }
 }

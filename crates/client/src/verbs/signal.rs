@@ -23,7 +23,7 @@ pub fn signal(outlive: &Outlive, id: &JobId, asked: SendSignal) -> Result<Signal
     let Some(mut connection) = presence::reach(outlive, id)? else {
         return Err(Error::Refused {
             id: id.clone(),
-            reason: "it has ended, so there is nothing to send a signal to".to_owned(),
+            reason: "it has ended, so there is nothing to send a signal to",
         });
     };
     match presence::ask(outlive, id, &mut connection, &Request::Signal { signal })? {

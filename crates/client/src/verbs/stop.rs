@@ -13,6 +13,7 @@ use outlive_api::event::EventKind;
 use outlive_api::job::Job;
 pub use outlive_api::request::Stop;
 use outlive_core::control::Request;
+use outlive_core::event::{StopCause, StopRequest};
 use outlive_core::told::ToldBy;
 use outlive_core::{JobId, State, doorbell};
 
@@ -161,15 +162,25 @@ fn only_rings(outlive: &Outlive, id: &JobId, state: &State) -> bool {
     spec.is_ok_and(|spec| doorbell::only_rings(state, &spec.doorbells, clock::boot()))
 }
 
+/// Waits until the job is stopped.
 fn finish(
     outlive: &Outlive,
     id: &JobId,
     mut connection: Option<Connection>,
     request: &Request,
 ) -> Result<(), Error> {
+    let mut is_taken_back = false;
     while let Some(mut open) = connection {
-        if let Answer::Reply(_) = presence::answer(outlive, id, &mut open)? {
-            break;
+        match presence::answer(outlive, id, &mut open) {
+            Ok(Answer::KeeperGone) => {}
+            answer if presence::is_of_keeper(outlive, id, &answer) => return answer.map(drop),
+            // The job itself has answered. If it does that again, it is stopped nevertheless, but nobody tells when.
+            answer if is_taken_back => return answer.and(Err(Error::NoAnswer(id.clone()))),
+            _ => {
+                drop(open);
+                presence::take_back(outlive, id, &to_journal(outlive, id, request))?;
+                is_taken_back = true;
+            }
         }
         // Another keeper has taken over and is asked again, or the job is over.
         connection = presence::reach(outlive, id)?;
@@ -178,4 +189,23 @@ fn finish(
         }
     }
     Ok(())
+}
+
+/// The stop as a keeper would journal it.
+fn to_journal(outlive: &Outlive, id: &JobId, request: &Request) -> StopRequest {
+    let own_grace = || outlive.read_spec(id).map_or(0, |spec| spec.grace_ms);
+    let (grace_ms, detail, session) = match request {
+        Request::Stop {
+            grace_ms,
+            detail,
+            session,
+        } => (*grace_ms, detail.clone(), session.clone()),
+        _ => (None, None, None),
+    };
+    StopRequest {
+        by: StopCause::Stop,
+        detail,
+        grace_ms: grace_ms.unwrap_or_else(own_grace),
+        session,
+    }
 }

@@ -75,6 +75,13 @@ pub struct UnfinishedFile {
     pub staged: PathBuf,
 }
 
+impl UnfinishedFile {
+    /// Whether a rollback changes the file, which has this text now. If somebody has changed it since, it stays.
+    pub fn is_restored(&self, now: Option<&str>) -> bool {
+        now == self.after.as_deref() && now != self.before.as_deref()
+    }
+}
+
 impl Default for Journal {
     fn default() -> Journal {
         Journal {

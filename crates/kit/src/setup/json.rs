@@ -3,7 +3,7 @@
 
 mod edit;
 
-pub use edit::{push, remove, remove_elements, set};
+pub use edit::{push, remove, remove_elements, restore, set};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

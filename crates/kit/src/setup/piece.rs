@@ -6,6 +6,7 @@
 
 mod hooks;
 mod server;
+mod written;
 
 pub use server::{covers, describe, outdated};
 
@@ -281,6 +282,21 @@ impl Piece {
     }
 }
 
+/// What was in the place of a part before setup first wrote to the file.
+#[derive(Clone, Copy)]
+struct Before<'t> {
+    /// The text of the whole file then.
+    text: &'t str,
+    node: &'t json::Node,
+}
+
+impl<'t> Before<'t> {
+    /// The bytes of a value within that text.
+    fn bytes_of(&self, node: &json::Node) -> &'t str {
+        &self.text[node.span.clone()]
+    }
+}
+
 fn parts_of(piece: Option<&Piece>) -> &[Part] {
     match piece {
         Some(Piece::Json { parts, .. }) => parts,
@@ -342,8 +358,11 @@ fn take_part(
     let path = part.path();
     let original = original
         .filter(|text| !text.trim().is_empty())
-        .and_then(|text| json::parse(text, dialect).ok());
-    let before = original.as_ref().and_then(|root| root.find(&path));
+        .and_then(|text| Some((text, json::parse(text, dialect).ok()?)));
+    let before = original.as_ref().and_then(|(text, root)| {
+        let node = root.find(&path)?;
+        Some(Before { text, node })
+    });
     let (depth, (left, stays)) = match part {
         Part::Server { value, .. } => (
             path.len().saturating_sub(1),
@@ -354,7 +373,7 @@ fn take_part(
             hooks::take(text, dialect, &path, value, before)?,
         ),
         Part::Word { word, .. } => {
-            let was_there = before.is_some_and(|list| has_word(list, word));
+            let was_there = before.is_some_and(|list| has_word(list.node, word));
             let is_ours = |value: &Value| !was_there && *value == **word;
             let left = json::remove_elements(text, dialect, &path, is_ours)?;
             (path.len(), (left, None))
@@ -367,7 +386,7 @@ fn take_part(
         let path = &path[..depth];
         let was_there = original
             .as_ref()
-            .is_some_and(|root| root.find(path).is_some());
+            .is_some_and(|(_, root)| root.find(path).is_some());
         let root = json::parse(&text, dialect)?;
         let is_empty = root.find(path).is_some_and(|node| match &node.kind {
             Kind::Object(members) => members.is_empty(),

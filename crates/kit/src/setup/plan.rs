@@ -2,13 +2,14 @@
 
 mod adopt;
 mod undo;
+mod unfinished;
 mod write;
 
 use super::file::{self, Contents, Protection};
-use super::journal::{Journal, WrittenFile};
+use super::journal::{Journal, Unfinished, WrittenFile};
 use super::json::Bad;
 use super::places::Places;
-use super::{Action, Refused, Scope, transaction};
+use super::{Action, Refused, Scope};
 use crate::agent::Agent;
 use crate::error::Error;
 use crate::profile::Offer;
@@ -36,6 +37,8 @@ pub struct Plan {
     /// The agents whose user has not said yet whether they may call our tools without asking.
     pub offers: Vec<(Agent, Offer)>,
     pub(super) journal: Versions,
+    /// What an earlier setup left unfinished. The plan is made for the files as they will be when that is rolled back.
+    unfinished: Unfinished,
     /// The directories of ours to remove if they are empty then, the outermost first.
     pub(super) emptied: Vec<PathBuf>,
 }
@@ -63,8 +66,13 @@ pub struct Change {
 }
 
 impl Change {
-    fn unchanged(path: PathBuf, real: PathBuf, is_elsewhere: bool) -> Result<Change, Error> {
-        let old = file::read(&real)?;
+    fn unchanged(
+        path: PathBuf,
+        real: PathBuf,
+        is_elsewhere: bool,
+        unfinished: &Unfinished,
+    ) -> Result<Change, Error> {
+        let old = unfinished.read(&real)?;
         Ok(Change {
             path,
             elsewhere: is_elsewhere.then(|| real.clone()),
@@ -118,25 +126,29 @@ impl Change {
     }
 }
 
-/// Works out every change.
+/// What a plan says in addition if it was made before that.
+pub const UNFINISHED: &str = "an earlier setup was interrupted; the next one that changes files first restores what it had changed";
+
+/// Works out every change. What an earlier setup left unfinished is only noted: `transaction::recover` rolls it back.
 pub fn plan(places: &Places, request: &Request<'_>) -> Result<Plan, Error> {
     if let Scope::Project(root) = request.scope
         && !root.is_dir()
     {
         return Err(Refused::NoProject(root.clone()).into());
     }
-    let was_interrupted = transaction::recover(&places.store)?;
-    let before = places.store.load()?;
+    let mut before = places.store.load()?;
+    let unfinished = before.unfinished.take();
+    let is_unfinished = unfinished.is_some();
     let mut plan = Plan {
         journal: Versions {
             after: before.clone(),
             before,
         },
+        unfinished: unfinished.unwrap_or_default(),
         ..Plan::default()
     };
-    if was_interrupted {
-        let note = "an earlier setup was interrupted; what it had changed was restored";
-        plan.notes.push(note.to_owned());
+    if is_unfinished {
+        plan.note(UNFINISHED.to_owned());
     }
     adopt::adopt(places, request.scope, &mut plan)?;
     for agent in request.agents {
@@ -170,7 +182,8 @@ impl Plan {
         let index = match index {
             Some(index) => index,
             None => {
-                let change = Change::unchanged(path.to_owned(), real.to_owned(), is_elsewhere)?;
+                let (path, real) = (path.to_owned(), real.to_owned());
+                let change = Change::unchanged(path, real, is_elsewhere, &self.unfinished)?;
                 self.changes.push(change);
                 self.changes.len() - 1
             }
@@ -188,7 +201,7 @@ impl Plan {
             }
         }
         for backup in backups {
-            let mut change = Change::unchanged(backup.clone(), backup, false)?;
+            let mut change = Change::unchanged(backup.clone(), backup, false, &self.unfinished)?;
             change.new = None;
             if !change.is_none() {
                 self.changes.push(change);

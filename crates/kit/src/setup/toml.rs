@@ -139,7 +139,8 @@ pub fn take(text: &str, own: &Json, original: Option<&str>) -> Result<(String, V
     };
     let original = original.and_then(|text| parse(text).ok());
     let before = original.as_ref().and_then(entry);
-    if before.as_ref() == Some(&found) {
+    // If the user had such a server before, setup did not write it.
+    if before.is_some_and(|before| before == found || covers(&before, own)) {
         return Ok((text.to_owned(), Vec::new()));
     }
     if !covers(&found, own) {

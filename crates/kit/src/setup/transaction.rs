@@ -155,7 +155,7 @@ fn roll_back(locked: &Locked<'_>, journal: &Journal) -> Result<(), Error> {
 
 fn restore(file: &UnfinishedFile) -> Result<(), Error> {
     let now = file::read(&file.real)?.map(|now| now.text);
-    if now != file.after || now == file.before {
+    if !file.is_restored(now.as_deref()) {
         return Ok(());
     }
     let Some(text) = &file.before else {

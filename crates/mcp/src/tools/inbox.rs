@@ -2,6 +2,7 @@
 
 use super::{Hints, Verb};
 use crate::call::{Call, WaitResult, seconds};
+use crate::hints;
 use crate::reply::{Refused, Reply};
 use outlive::api::event::Event;
 use outlive::defaults::MAX_EVENTS_TAKEN;
@@ -79,7 +80,7 @@ You seldom need it if `run` says that you will be told. Use it to wait for the f
         }
         if let Err(error) = &acked {
             // An earlier call with a lost answer may have acked them. The news is told anyway.
-            notes.push(format!("not every event was acked: {error}"));
+            notes.push(format!("not every event was acked: {}", hints::said(error)));
         }
         for note in &notes {
             text.push_str(&format!("\n\nNote: {note}."));

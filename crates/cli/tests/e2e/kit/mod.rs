@@ -15,6 +15,7 @@ mod setup_whole;
 mod signs;
 mod told;
 mod undo;
+mod users_own;
 mod waking;
 
 use outlive_testkit::ran::Ran;

@@ -68,6 +68,40 @@ fn a_killed_undo_is_rolled_back_and_can_be_repeated() {
     }
 }
 
+/// What only looks says what would be done after the rollback, and changes nothing.
+#[test]
+fn looking_at_a_killed_setup_changes_nothing() {
+    for step in STEPS {
+        let world = World::new();
+        write(&user(&world).join(".codex/hooks.json"), "{\"a\": 1}\n");
+        let looks = [
+            &["codex", "--dry-run"][..],
+            &["codex", "--dry-run", "--json"],
+            &[],
+            &["--json"],
+            &["--undo", "--dry-run"],
+        ];
+        let before = looks.map(|args| setup(&world, args));
+        killed_at(&world, step, &["codex", "--yes"]);
+        let killed = (tree(&user(&world)), tree(&world.home().join("setup")));
+        for (args, before) in looks.iter().zip(before) {
+            let ran = setup(&world, args);
+            assert_eq!(ran.code, 0, "{step} {args:?}: {ran:?}");
+            let said = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(said.contains("interrupted"), "{step} {args:?}: {ran:?}");
+            if !args.contains(&"--json") {
+                assert_eq!(ran.stdout, before.stdout, "{step} {args:?}");
+            }
+            let after = (tree(&user(&world)), tree(&world.home().join("setup")));
+            assert_eq!(after, killed, "{step} {args:?}");
+        }
+        // A refusal changes nothing either.
+        let refused = setup(&world, &["codex"]);
+        assert_eq!(refused.code, 2, "{step}: {refused:?}");
+        assert_eq!(tree(&user(&world)), killed.0, "{step}");
+    }
+}
+
 /// What somebody writes after the kill is kept.
 #[test]
 fn a_file_that_was_changed_after_the_kill_is_kept() {

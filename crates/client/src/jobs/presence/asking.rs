@@ -15,7 +15,7 @@ use std::time::Duration;
 pub enum LookResult {
     /// The keeper's answer. Empty if the job is over.
     Seen(KeeperView),
-    /// It did not answer in time.
+    /// It did not answer in time, or something else answered.
     Silent,
 }
 
@@ -48,7 +48,16 @@ impl PendingLook {
         let Some(mut connection) = self.0 else {
             return Ok(LookResult::Seen(KeeperView::default()));
         };
-        match connection.receive_until(id, until)? {
+        let answer = match connection.receive_until(id, until) {
+            // No keeper refuses this, so a process of the job answers in its place. What the keeper sees is unknown.
+            Err(
+                Error::RefusedByKeeper { .. } | Error::ReadsNothing(_) | Error::NotResizable(_),
+            ) => {
+                return Ok(LookResult::Silent);
+            }
+            answer => answer?,
+        };
+        match answer {
             Some(Answer::Reply(Reply::Look {
                 processes,
                 awaiting,
@@ -58,7 +67,7 @@ impl PendingLook {
                 awaiting,
                 line_mode,
             })),
-            Some(Answer::Reply(_)) => Err(Error::NoAnswer(id.clone())),
+            Some(Answer::Reply(_)) => Ok(LookResult::Silent),
             // Another keeper has taken over, or the job is over.
             Some(Answer::KeeperGone) if clock::boot() < until => {
                 PendingLook::of(outlive, id, PATIENCE)?.answer(outlive, id, until)

@@ -38,6 +38,15 @@ pub fn set(text: &str, dialect: Dialect, path: &[&str], value: &Value) -> Result
     }
 }
 
+/// Puts these bytes, which are one value, into the place of the value at `path`, if there is one.
+pub fn restore(text: &str, dialect: Dialect, path: &[&str], bytes: &str) -> Result<String, Bad> {
+    let root = parse(text, dialect)?;
+    Ok(match root.find(path) {
+        Some(old) => replaced(text, old.span.clone(), bytes),
+        None => text.to_owned(),
+    })
+}
+
 /// Appends to the array at `path`, and creates the array if needed.
 pub fn push(text: &str, dialect: Dialect, path: &[&str], value: &Value) -> Result<String, Bad> {
     let root = parse(text, dialect)?;

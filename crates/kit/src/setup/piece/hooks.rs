@@ -1,5 +1,6 @@
 //! The hooks in a JSON file.
 
+use super::Before;
 use crate::setup::json::{self, Bad, Dialect, Node};
 use serde_json::Value;
 
@@ -85,44 +86,70 @@ pub fn put(
     }
 }
 
-/// Removes the hook, and restores one that it replaced.
-pub fn take(
+/// Removes the hook, and restores the one that it replaced. If the user had our hook before, alone or beside another
+/// one, setup wrote nothing, and it stays.
+pub(super) fn take(
     text: &str,
     dialect: Dialect,
     path: &[&str],
     value: &Value,
-    before: Option<&Node>,
+    before: Option<Before<'_>>,
 ) -> Result<(String, Option<String>), Bad> {
-    let had: Vec<Value> = before.map_or(Vec::new(), |list| {
-        list.elements().iter().map(Node::value).collect()
-    });
-    if had.contains(value) {
-        return Ok((text.to_owned(), None));
-    }
-    let mut text = json::remove_elements(text, dialect, path, |found| found == value)?;
-    let count = json::parse(&text, dialect)?
-        .find(path)
-        .map_or(0, |list| list.elements().len());
+    let had = before.map_or(&[][..], |list| list.node.elements());
+    let replaced = match look(had, value, None) {
+        Found::Fine => return Ok((text.to_owned(), None)),
+        Found::Foreign(index) | Found::Old(index) => had.get(index),
+        Found::Nothing => None,
+    };
+    let replaced = before
+        .zip(replaced)
+        .map(|(before, node)| (before.bytes_of(node), node.value()));
+    let text = match &replaced {
+        Some((bytes, hook)) => put_back(text, dialect, path, value, (bytes, hook))?,
+        None => text.to_owned(),
+    };
+    let mut text = json::remove_elements(&text, dialect, path, |found| found == value)?;
     // If the user has added a hook beside ours, that one stays.
     let own = value["hooks"].as_array().cloned().unwrap_or_default();
-    for index in 0..count {
+    for index in 0..values(&text, dialect, path)?.len() {
         let index = index.to_string();
         let path = [path, &[index.as_str(), "hooks"][..]].concat();
         text = json::remove_elements(&text, dialect, &path, |hook| own.contains(hook))?;
     }
-    let root = json::parse(&text, dialect)?;
-    let left = root.find(path).map_or(&[][..], |list| list.elements());
-    let left: Vec<Value> = left.iter().map(Node::value).collect();
-    let replaced = had
-        .iter()
-        .filter(|had| calls_us(had) == Ours::Whole && !left.contains(had));
-    let text = replaced.clone().try_fold(text, |text, replaced| {
-        json::push(&text, dialect, path, replaced)
-    })?;
+    let left = values(&text, dialect, path)?;
+    if let Some((_, replaced)) = replaced.filter(|(_, replaced)| !left.contains(replaced)) {
+        text = json::push(&text, dialect, path, &replaced)?;
+    }
+    let had: Vec<Value> = had.iter().map(Node::value).collect();
     let is_changed = |found: &Value| calls_us(found) != Ours::No && !had.contains(found);
     let stays = left
         .iter()
         .any(is_changed)
         .then(|| format!("a hook {}", path.join(".")));
     Ok((text, stays))
+}
+
+fn values(text: &str, dialect: Dialect, path: &[&str]) -> Result<Vec<Value>, Bad> {
+    let root = json::parse(text, dialect)?;
+    let list = root.find(path).map_or(&[][..], |list| list.elements());
+    Ok(list.iter().map(Node::value).collect())
+}
+
+/// Writes the bytes of the hook that ours replaced back into its place, unless that hook is there again already.
+fn put_back(
+    text: &str,
+    dialect: Dialect,
+    path: &[&str],
+    value: &Value,
+    (bytes, replaced): (&str, &Value),
+) -> Result<String, Bad> {
+    let found = values(text, dialect, path)?;
+    match found.iter().position(|found| found == value) {
+        Some(index) if !found.contains(replaced) => {
+            let index = index.to_string();
+            let path = [path, &[index.as_str()][..]].concat();
+            json::restore(text, dialect, &path, bytes)
+        }
+        _ => Ok(text.to_owned()),
+    }
 }

@@ -1,5 +1,6 @@
 //! The MCP entry in a JSON file.
 
+use super::Before;
 use crate::setup::json::{self, Bad, Dialect, Node};
 use serde_json::Value;
 
@@ -85,20 +86,21 @@ pub fn put(
     })
 }
 
-/// Removes the entry, or restores the one that it replaced.
-pub fn take(
+/// Removes the entry, or restores the one that it replaced. If the user had such an entry before, setup did not write
+/// it, and it stays as it is now.
+pub(super) fn take(
     text: &str,
     dialect: Dialect,
     path: &[&str],
     value: &Value,
-    before: Option<&Node>,
+    before: Option<Before<'_>>,
 ) -> Result<(String, Option<String>), Bad> {
     let root = json::parse(text, dialect)?;
     let Some(found) = root.find(path).map(Node::value) else {
         return Ok((text.to_owned(), None));
     };
-    let before = before.map(Node::value);
-    if before.as_ref() == Some(&found) {
+    let had = before.map(|before| before.node.value());
+    if had.is_some_and(|had| had == found || covers(&had, value)) {
         return Ok((text.to_owned(), None));
     }
     if !covers(&found, value) {
@@ -106,7 +108,7 @@ pub fn take(
         return Ok((text.to_owned(), Some(stays)));
     }
     let left = match before {
-        Some(before) => json::set(text, dialect, path, &before)?,
+        Some(before) => json::restore(text, dialect, path, before.bytes_of(before.node))?,
         None => json::remove(text, dialect, path)?,
     };
     Ok((left, None))

@@ -174,6 +174,37 @@ fn a_word_that_was_there_before_stays() {
     }
 }
 
+/// Older versions noted in their journal also what the user had written and setup only found there.
+#[test]
+fn what_was_there_before_and_was_changed_since_stays() {
+    let hook = json!({"type": "command", "command": "outlive hook stop --agent codex"});
+    let theirs = json!({"type": "command", "command": "mine"});
+    let server = json!({"command": "outlive", "args": ["mcp"]});
+    let toml = "[mcp_servers.outlive]\ncommand = \"outlive\"\nargs = [\"mcp\"]\nkey = \"1\"\n";
+    let entry = r#"{"mcp": {"outlive": {"key": "1", "command": "outlive", "args": ["mcp"]}}}"#;
+    let group = json!({"key": "1", "hooks": {"Stop": [{"hooks": [hook.clone(), theirs]}]}});
+    for (piece, before) in [
+        (
+            one(Part::server(&["mcp", "outlive"], server.clone())),
+            entry,
+        ),
+        (Piece::TomlServer(server), toml),
+        (
+            one(Part::hook(&["hooks", "Stop"], json!({"hooks": [hook]}))),
+            &group.to_string(),
+        ),
+    ] {
+        assert_eq!(piece.put(before).unwrap(), before);
+        assert_eq!(piece.written(before, &[]).unwrap(), None);
+        assert_eq!(
+            piece.written(before, &[&piece]).unwrap(),
+            Some(piece.clone())
+        );
+        let now = before.replace("\"1\"", "\"2\"");
+        assert_eq!(taken(&piece, &now, Some(before)), Some(now));
+    }
+}
+
 /// Two agents have the same entry in the same file. It goes with the last one.
 #[test]
 fn what_another_agent_needs_stays() {

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::setup::Scope;
 use crate::setup::file;
 use crate::setup::journal::{Journal, WrittenFile, WrittenPiece};
+use crate::setup::piece::Piece;
 use crate::setup::places::{Places, Target};
 
 impl Plan {
@@ -57,28 +58,49 @@ impl Plan {
         let foreign = piece.foreign(&text, old).map_err(&bad)?;
         let original = written.before.as_deref();
         let new = piece.update(&text, old, original).map_err(&bad)?;
+        let recorded: Vec<&Piece> = written.pieces.iter().map(|one| &one.piece).collect();
+        let own = piece.written(&text, &recorded).map_err(&bad)?;
         let is_first = change.old.is_some() && change.is_none() && written.pieces.is_empty();
         change.is_foreign |= is_first && change.before() != Some(&new);
         let path = target.path.display();
         let foreign = foreign.iter().map(|what| format!("{what} in {path}"));
         change.replaces.extend(foreign);
         change.new = Some(new);
-        let new = WrittenPiece {
-            agent,
-            scope: scope.clone(),
-            piece: piece.clone(),
-        };
-        match written
-            .pieces
-            .iter_mut()
-            .find(|written| written.is_for(agent, scope))
-        {
-            Some(written) => *written = new,
-            None => written.pieces.push(new),
-        }
+        note(written, agent, scope, own);
         self.journal.after = journal;
         Ok(())
     }
+}
+
+/// Notes what setup writes into the file for an agent, in the place of what it wrote before.
+fn note(file: &mut WrittenFile, agent: Agent, scope: &Scope, piece: Option<Piece>) {
+    let old = file.pieces.iter().position(|one| one.is_for(agent, scope));
+    let new = piece.map(|piece| WrittenPiece {
+        agent,
+        scope: scope.clone(),
+        piece,
+    });
+    match (old, new) {
+        (Some(index), Some(new)) => file.pieces[index] = new,
+        (Some(index), None) => drop(file.pieces.remove(index)),
+        (None, Some(new)) => file.pieces.push(new),
+        (None, None) => {}
+    }
+}
+
+/// Drops from the record what was in the file before setup first wrote to it. Older versions noted that too.
+fn forget_what_was_there(file: &mut WrittenFile) {
+    let before = file.before.as_deref().unwrap_or_default();
+    file.pieces
+        .retain_mut(|written| match written.piece.written(before, &[]) {
+            Ok(Some(piece)) => {
+                written.piece = piece;
+                true
+            }
+            Ok(None) => false,
+            // It is not known what was there, so the record stays as it is.
+            Err(_) => true,
+        });
 }
 
 /// What the journal knows about the file. If nothing of that is in the file any more, somebody has removed it, and
@@ -96,6 +118,7 @@ fn record_of<'j>(journal: &'j mut Journal, change: &Change) -> Result<&'j mut Wr
     };
     let index = match index {
         Some(index) => {
+            forget_what_was_there(&mut journal.files[index]);
             let text = change.after().unwrap_or_default();
             let mut is_stale = true;
             for written in &journal.files[index].pieces {
