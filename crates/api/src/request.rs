@@ -3,6 +3,7 @@
 //! | verb | request |
 //! |---|---|
 //! | `run` | [`Run`] |
+//! | `adopt` | [`Adopt`] |
 //! | `list` | [`Filter`] |
 //! | `show` | [`ForJob`]`<`[`Show`]`>` |
 //! | `log` | [`ForJob`]`<`[`Log`]`>` |
@@ -22,6 +23,7 @@
 //!
 //! A duration is a number of milliseconds in JSON. Whatever is left out has its default.
 
+mod adopt;
 mod inbox;
 mod list;
 mod log;
@@ -33,6 +35,7 @@ mod session;
 mod stop;
 mod wait;
 
+pub use adopt::Adopt;
 pub use inbox::{Ack, Selection, Take};
 pub use list::{Filter, StateFilter};
 pub use log::{Log, LogForm, Part};

@@ -3,6 +3,7 @@
 
 use crate::config::BadConfig;
 use crate::inbox::BadEventId;
+pub use crate::jobs::adoptable::NotAdoptable;
 use crate::verbs::wait::WaitFor;
 use crate::words;
 use outlive_api::failure::{ErrorCode, Failure, FailureData};
@@ -161,6 +162,14 @@ pub enum Error {
         /// Why it cannot.
         reason: String,
     },
+    /// The process cannot become a job.
+    #[error("process {pid} cannot be adopted: {why}")]
+    NotAdoptable {
+        /// The number of the process.
+        pid: i32,
+        /// Why it cannot.
+        why: NotAdoptable,
+    },
     /// A screen was asked for, but the job has no terminal.
     #[error("job {0} has no terminal, so it has no screen")]
     NoTerminal(JobId),
@@ -270,6 +279,7 @@ impl Error {
             | Error::NotResizable(_)
             | Error::ReadsNothing(_)
             | Error::NoKeys(_) => ErrorCode::Refused,
+            Error::NotAdoptable { .. } => ErrorCode::NotAdoptable,
             Error::NoTerminal(_) => ErrorCode::NoTerminal,
             Error::NotALog(_) | Error::LogTaken(_) => ErrorCode::BadLog,
             Error::Config(_) => ErrorCode::BadConfig,

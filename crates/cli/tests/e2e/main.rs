@@ -10,6 +10,7 @@
 #[macro_use(needs)]
 extern crate outlive_testkit;
 
+mod adopting;
 mod adoption;
 mod attaching;
 mod awaiting;
