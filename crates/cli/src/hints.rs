@@ -49,7 +49,7 @@ pub fn hint(error: &Error) -> Option<String> {
 fn not_adoptable(why: &NotAdoptable) -> Option<String> {
     Some(match why {
         NotAdoptable::Gone | NotAdoptable::Ended => {
-            "`ps -e` shows the processes; a number belongs to one machine or container".to_owned()
+            "`ps -e` shows those of this machine or container".to_owned()
         }
         NotAdoptable::Ancestor => {
             "adopt the process that it started instead, or pass --force".to_owned()

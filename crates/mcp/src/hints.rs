@@ -1,7 +1,7 @@
 //! What to do about a failure, for a model: tools and arguments, never options of the command line.
 
-use outlive::Error;
 use outlive::verbs::wait::WaitFor;
+use outlive::{Error, NotAdoptable};
 
 /// An error and what to do about it, in one line.
 pub fn with_hint(error: &Error) -> String {
@@ -23,6 +23,7 @@ fn hint(error: &Error) -> Option<&'static str> {
         Error::NameTaken(_) => "stop that job, pass `replace: true`, or choose another name",
         Error::NeverComes { what, .. } => return never_comes(*what),
         Error::NoAnswer(_) => "the tool `show` gives what is known of the job",
+        Error::NotAdoptable { why, .. } => return not_adoptable(why),
         Error::NoTerminal(_) | Error::NotResizable(_) => "a job started with `pty: true` has one",
         Error::ReadsNothing(_) => {
             "a job started with `stdin: true` or `pty: true` can be written to"
@@ -30,6 +31,14 @@ fn hint(error: &Error) -> Option<&'static str> {
         Error::NoKeys(_) => "send text, or start the job with `pty: true`",
         _ => return None,
     })
+}
+
+fn not_adoptable(why: &NotAdoptable) -> Option<&'static str> {
+    match why {
+        NotAdoptable::Ancestor => Some("pass the process that it started instead"),
+        NotAdoptable::OfJob(_) => Some("use that job"),
+        _ => None,
+    }
 }
 
 fn never_comes(what: WaitFor) -> Option<&'static str> {

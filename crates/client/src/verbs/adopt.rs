@@ -12,6 +12,7 @@ use crate::jobs::adoptable::{self, Adoptable};
 use crate::jobs::twin::Alone;
 use crate::launch;
 use crate::verbs::run::{self, Command, Run, Started};
+use crate::verbs::show;
 pub use outlive_api::request::Adopt;
 use outlive_core::adopted::{self, AdoptedProcess};
 use outlive_core::{Spec, layout};
@@ -19,6 +20,10 @@ use outlive_sys::lock::{self, LockResult};
 
 /// Takes a running process under supervision. Returns once the job is kept.
 pub fn adopt(outlive: &Outlive, asked: Adopt) -> Result<Started, Error> {
+    // A repeated adoption with the same id is reported as such, and not as of a process that belongs to a job.
+    if let Some(id) = asked.id.as_ref().filter(|id| outlive.has(id)) {
+        return Err(Error::IdTaken(Box::new(show::show(outlive, id)?)));
+    }
     let alone = Alone::take(outlive, "adopting", &asked.pid)?;
     let found = adoptable::find(outlive, asked.pid, asked.force)?;
     let notes = notes(&found.adopted.as_found);

@@ -1,10 +1,12 @@
 //! An adopted job is listed, named, waited for and told of like any other.
 
 use super::{Started, adopted};
+use crate::mcp::client::{Client, text_of};
 use outlive_testkit::processes::KILL;
 use outlive_testkit::ran::Ran;
 use outlive_testkit::scripts::{WAITS, let_go};
 use outlive_testkit::world::World;
+use serde_json::json;
 
 #[test]
 fn it_has_a_name_a_session_and_a_task() {
@@ -73,4 +75,30 @@ fn its_idle_keepers_do_not_wake() {
         });
     }
     world.ok(&["stop", &id]);
+}
+
+/// An agent that typed `cmd &` hands it over with the tool `run`.
+#[test]
+fn an_agent_adopts_over_mcp() {
+    let world = World::new();
+    let mut started = Started::with(&world, &format!("{WAITS} exit 4"));
+    let mut client = Client::of(&world, "s");
+    let run = json!({"command": "make", "adopt_pid": started.pid(), "name": "build"});
+    let ran = client.tool("run", run.clone());
+    assert!(text_of(&ran).contains("not captured"), "{ran}");
+    let job = &ran["structuredContent"]["job"];
+    assert_eq!(job["state"], "running", "{ran}");
+    let log = client.tool("log", json!({"id": "build"}));
+    assert!(text_of(&log).contains("started.log"), "{log}");
+    let mut with_terminal = run.clone();
+    with_terminal["pty"] = json!(true);
+    let refused = client.tool("run", with_terminal);
+    assert!(text_of(&refused).contains("pty"), "{refused}");
+    let again = client.tool("run", run);
+    assert!(text_of(&again).contains("use that job"), "{again}");
+    let_go(&world);
+    started.reap();
+    let waited = client.ok("wait", json!({"ids": ["build"]}));
+    let told = world.json(&["list", "--json"])["jobs"][0]["adopted"]["outcome_is_told"] == true;
+    assert_eq!(waited["jobs"][0]["exit_code"] == 4, told, "{waited}");
 }
