@@ -7,6 +7,7 @@
 //! | `whereabouts` | the host and the boot that a job belongs to |
 //! | `adoptable` | a process that somebody else started, before it becomes a job |
 //! | `connection` | requests to a job's keeper |
+//! | `crew` | reads many jobs on all processors |
 //! | `descriptors` | provides file descriptors for many connections |
 //! | `naming` | finds the job that a name means |
 //! | `twin` | finds a running job with the same command |
@@ -14,6 +15,7 @@
 
 pub(crate) mod adoptable;
 pub(crate) mod connection;
+pub(crate) mod crew;
 pub(crate) mod descriptors;
 pub(crate) mod hold;
 pub(crate) mod job;
