@@ -110,6 +110,8 @@ error_codes! {
     Usage = "usage",
     /// The job cannot do this in its state, or with the options that it was started with.
     Refused = "refused",
+    /// Fewer files may be open here than a wait for so many jobs takes.
+    TooFewFiles = "too_few_files",
     /// The process cannot become a job: it is gone, or it is not one that the caller may take over.
     NotAdoptable = "not_adoptable",
     /// The job has no terminal.

@@ -35,6 +35,11 @@ pub fn hint(error: &Error) -> Option<String> {
             ));
         }
         Error::Unreachable { .. } => "use `outlive` there to reach it",
+        Error::TooFewFiles { most, .. } => {
+            return Some(format!(
+                "raise the hard limit (`ulimit -Hn`; LimitNOFILE= in a service), or wait for at most {most} at a time"
+            ));
+        }
         Error::NotAdoptable { why, .. } => return not_adoptable(why),
         Error::NoTerminal(_) | Error::NotResizable(_) => "start it with --pty to give it one",
         Error::ReadsNothing(_) => "start it with --stdin pipe or --pty to write to it",

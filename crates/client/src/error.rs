@@ -162,6 +162,16 @@ pub enum Error {
         /// Why it cannot.
         reason: String,
     },
+    /// A wait has a connection to each running job, and the hard limit on open files allows too few.
+    #[error(
+        "waiting for {jobs} running jobs takes a file for each, and at most {most} can be waited for with the limits here"
+    )]
+    TooFewFiles {
+        /// How many jobs were asked about.
+        jobs: usize,
+        /// How many running ones can be waited for.
+        most: usize,
+    },
     /// The process cannot become a job.
     #[error("process {pid} cannot be adopted: {why}")]
     NotAdoptable {
@@ -279,6 +289,7 @@ impl Error {
             | Error::NotResizable(_)
             | Error::ReadsNothing(_)
             | Error::NoKeys(_) => ErrorCode::Refused,
+            Error::TooFewFiles { .. } => ErrorCode::TooFewFiles,
             Error::NotAdoptable { .. } => ErrorCode::NotAdoptable,
             Error::NoTerminal(_) => ErrorCode::NoTerminal,
             Error::NotALog(_) | Error::LogTaken(_) => ErrorCode::BadLog,

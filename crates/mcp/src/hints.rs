@@ -23,6 +23,7 @@ fn hint(error: &Error) -> Option<&'static str> {
         Error::NameTaken(_) => "stop that job, pass `replace: true`, or choose another name",
         Error::NeverComes { what, .. } => return never_comes(*what),
         Error::NoAnswer(_) => "the tool `show` gives what is known of the job",
+        Error::TooFewFiles { .. } => "wait for fewer jobs at a time",
         Error::NotAdoptable { why, .. } => return not_adoptable(why),
         Error::NoTerminal(_) | Error::NotResizable(_) => "a job started with `pty: true` has one",
         Error::ReadsNothing(_) => {

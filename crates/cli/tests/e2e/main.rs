@@ -21,6 +21,7 @@ mod defaults;
 mod detach;
 mod doorbells;
 mod ending;
+mod features;
 mod foreground;
 mod hints;
 mod hosts;

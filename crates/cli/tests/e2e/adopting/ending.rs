@@ -1,6 +1,7 @@
 //! The end of an adopted process: exact where the kernel tells it, and never guessed.
 
 use super::{Started, adopt, adopted, log, outcome_is_told};
+use outlive_sys::filter::linux_4_18;
 use outlive_testkit::checks::{assert_nothing_is_left, every, exited, keepings, signaled};
 use outlive_testkit::processes::{KILL, kill, state_of};
 use outlive_testkit::scripts::{WAITS, let_go};
@@ -135,4 +136,28 @@ fn a_process_that_ends_meanwhile_is_lost_and_not_guessed() {
     assert_eq!(job["outcome"]["kind"], "lost", "{job}");
     assert_eq!(job["exit_code"], json!(null));
     assert_eq!(world.outlive(&["wait", "job"]).code, 125);
+}
+
+/// Before Linux 6.15 the kernel tells only the parent. Then the adoption says so, and no code is made up.
+#[test]
+fn where_the_kernel_does_not_tell_the_outcome_it_is_said_and_not_guessed() {
+    let mut world = World::new();
+    world.refuse(&linux_4_18());
+    let mut started = Started::with(&world, &format!("{WAITS} exit 7"));
+    let ran = adopt(&world, started.pid(), &[]);
+    assert!(ran.stderr.contains("but not its exit code"), "{ran:?}");
+    let id = ran.text();
+    assert!(!outcome_is_told(&world.show(&id)));
+    let_go(&world);
+    started.reap();
+    let code = world.outlive(&["wait", &id]).code;
+    let ended = world.show(&id);
+    // A keeper that looks just before the parent reaps it sees the code.
+    match ended["outcome"]["kind"].as_str().unwrap() {
+        "exited" => assert_eq!((code, &ended["exit_code"]), (7, &json!(7))),
+        _ => {
+            assert_is_lost(&ended);
+            assert_eq!(code, 125);
+        }
+    }
 }
