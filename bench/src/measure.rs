@@ -6,6 +6,7 @@ mod launch;
 mod listing;
 mod paging;
 mod rates;
+mod scale;
 mod scanning;
 mod storm;
 mod waiter;
@@ -21,7 +22,7 @@ pub struct Measure {
     pub take: fn(&Bench) -> Result<Measured, BenchError>,
 }
 
-pub const MEASURES: [Measure; 9] = [
+pub const MEASURES: [Measure; 10] = [
     Measure {
         name: "launch",
         about: "how long it takes to start `true` in the background",
@@ -46,6 +47,11 @@ pub const MEASURES: [Measure; 9] = [
         name: "listing",
         about: "listing the running jobs when many ended ones are kept",
         take: listing::take,
+    },
+    Measure {
+        name: "scale",
+        about: "listing up to 3,000 running jobs, and the kernel's memory for them",
+        take: scale::take,
     },
     Measure {
         name: "capture",

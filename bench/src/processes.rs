@@ -111,11 +111,46 @@ pub fn memory(pids: &[i32]) -> Memory {
 
 /// Kilobytes that the kernel uses on the whole machine: slabs, stacks and page tables.
 pub fn kernel_memory() -> u64 {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    ["Slab:", "KernelStack:", "PageTables:"]
-        .iter()
-        .map(|name| field(&text, name))
-        .sum()
+    KernelMemory {
+        per_processor: 0,
+        ..KernelMemory::now()
+    }
+    .sum()
+}
+
+/// What the kernel uses on the whole machine, in kilobytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KernelMemory {
+    pub slabs: u64,
+    pub stacks: u64,
+    pub page_tables: u64,
+    pub per_processor: u64,
+}
+
+impl KernelMemory {
+    pub fn now() -> KernelMemory {
+        let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        KernelMemory {
+            slabs: field(&text, "Slab:"),
+            stacks: field(&text, "KernelStack:"),
+            page_tables: field(&text, "PageTables:"),
+            per_processor: field(&text, "Percpu:"),
+        }
+    }
+
+    /// The growth since then. Others may have freed memory meanwhile.
+    pub fn since(self, then: KernelMemory) -> KernelMemory {
+        KernelMemory {
+            slabs: self.slabs.saturating_sub(then.slabs),
+            stacks: self.stacks.saturating_sub(then.stacks),
+            page_tables: self.page_tables.saturating_sub(then.page_tables),
+            per_processor: self.per_processor.saturating_sub(then.per_processor),
+        }
+    }
+
+    pub fn sum(self) -> u64 {
+        self.slabs + self.stacks + self.page_tables + self.per_processor
+    }
 }
 
 /// The number after a name at the beginning of a line.

@@ -110,6 +110,10 @@ error_codes! {
     Usage = "usage",
     /// The job cannot do this in its state, or with the options that it was started with.
     Refused = "refused",
+    /// Fewer files may be open here than a wait for so many jobs takes.
+    TooFewFiles = "too_few_files",
+    /// The process cannot become a job: it is gone, or it is not one that the caller may take over.
+    NotAdoptable = "not_adoptable",
     /// The job has no terminal.
     NoTerminal = "no_terminal",
     /// The file cannot be a copy of the job's output.

@@ -4,6 +4,7 @@ mod details;
 
 pub use details::{Details, Told, ToldBy, ToldState};
 
+use crate::adopted::AdoptedProcess;
 use crate::failure::Unreachable;
 use crate::id::JobId;
 use crate::input::InputKind;
@@ -96,6 +97,9 @@ pub struct Job {
     /// What it used, once it has ended.
     #[cfg_attr(feature = "schema", schemars(extend("x-programs-only" = true)))]
     pub usage: Option<Usage>,
+    /// Somebody else had started it, and it became a job while it ran. Its output is not captured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopted: Option<AdoptedProcess>,
     /// Its first process is suspended, by SIGSTOP or Ctrl-Z for example.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,

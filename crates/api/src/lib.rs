@@ -11,6 +11,7 @@
 //! | [`time`] | times and durations |
 //! | [`job`] | a job as every face shows it |
 //! | [`outcome`] | how a job ended, and why |
+//! | [`adopted`] | a process that became a job |
 //! | [`event`], [`event_data`] | what a session is told |
 //! | [`log`] | output, and a terminal's screen |
 //! | [`request`] | what the verbs take, one request per verb |
@@ -27,6 +28,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod adopted;
 #[cfg(feature = "schema")]
 pub mod brief;
 pub mod defaults;

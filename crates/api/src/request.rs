@@ -3,6 +3,7 @@
 //! | verb | request |
 //! |---|---|
 //! | `run` | [`Run`] |
+//! | `adopt` | [`Adopt`] |
 //! | `list` | [`Filter`] |
 //! | `show` | [`ForJob`]`<`[`Show`]`>` |
 //! | `log` | [`ForJob`]`<`[`Log`]`>` |
@@ -24,6 +25,7 @@
 //!
 //! A duration is a number of milliseconds in JSON. Whatever is left out has its default.
 
+mod adopt;
 mod inbox;
 mod list;
 mod log;
@@ -37,6 +39,7 @@ mod stop;
 mod wait;
 mod watch;
 
+pub use adopt::Adopt;
 pub use inbox::{Ack, Selection, Take};
 pub use list::{Filter, StateFilter};
 pub use log::{Log, LogForm, Part};

@@ -5,8 +5,8 @@ use crate::failure::{ErrorCode, ErrorReply};
 use crate::job::{Job, JobList, JobView, JobViews};
 use crate::log::{LogLine, LogPage, LogPiece, Screen};
 use crate::request::{
-    Ack, Attach, ChangeLabels, ChangeWatch, EndSession, Filter, ForJob, ForJobs, ForSession, Log,
-    NewPost, Prune, Run, Send, SendSignal, Show, Stop, Take, Wait,
+    Ack, Adopt, Attach, ChangeLabels, ChangeWatch, EndSession, Filter, ForJob, ForJobs, ForSession,
+    Log, NewPost, Prune, Run, Send, SendSignal, Show, Stop, Take, Wait,
 };
 use crate::setup::{SetupList, SetupPlan};
 use crate::terminal::Size;
@@ -59,6 +59,7 @@ pub fn replies() -> Vec<NamedSchema> {
 pub fn requests() -> Vec<NamedSchema> {
     vec![
         request::<Run, Run>("run_request"),
+        request::<Adopt, Adopt>("adopt_request"),
         request::<Filter, Filter>("list_request"),
         request::<ForJob<Show>, Show>("show_request"),
         request::<ForJob<Log>, Log>("log_request"),

@@ -13,7 +13,7 @@ use outlive_api::log::Cursor;
 use outlive_api::notify::{Leftovers, Notify};
 use outlive_api::os_text::OsText;
 use outlive_api::request::{
-    Ack, Attach, ChangeLabels, ChangeWatch, Command, EndSession, Filter, ForJob, ForJobs,
+    Ack, Adopt, Attach, ChangeLabels, ChangeWatch, Command, EndSession, Filter, ForJob, ForJobs,
     ForSession, Log, LogForm, Namesake, NewPost, Part, Prune, Run, Running, Selection, Selector,
     Send, SendSignal, Show, StateFilter, Stop, Take, Until, Wait, WaitFor, Waiting,
 };
@@ -205,6 +205,21 @@ fn requests_without_ids_read_back() {
         &post,
         (json!({"session": "s", "data": {}}), minimal),
     );
+}
+
+#[test]
+fn an_adoption_reads_back() {
+    let mut full = Adopt::pid(7).timeout(Duration::from_secs(3));
+    full.id = Some(job());
+    full.name = Some(label("n"));
+    full.session = Some(label("s"));
+    full.task = Some(label("t"));
+    full.grace = ms(1);
+    full.notify = Notify::Failure;
+    full.on_end = Some("true".to_owned());
+    full.leftovers = Leftovers::Stop;
+    full.force = true;
+    check("adopt_request", &full, (json!({"pid": 7}), Adopt::pid(7)));
 }
 
 #[test]

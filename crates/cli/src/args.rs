@@ -5,8 +5,8 @@
 //! notice that.
 
 use crate::commands::{
-    self, attach, completions, detach, doctor, doorbell, hook, inbox, label, list, log, man, mcp,
-    post, prune, resize, run, send, session, setup, show, signal, stop, wait, watch,
+    self, adopt, attach, completions, detach, doctor, doorbell, hook, inbox, label, list, log, man,
+    mcp, post, prune, resize, run, send, session, setup, show, signal, stop, wait, watch,
 };
 use crate::context::Context;
 use crate::exit::{self, Exit, Failure};
@@ -48,6 +48,7 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(Box<run::Args>),
+    Adopt(adopt::Args),
     #[command(visible_alias = "ps")]
     List(list::Args),
     Show(show::Args),
@@ -117,6 +118,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
 fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(args) => commands::run::run(context, *args),
+        Command::Adopt(args) => commands::adopt::run(context, args),
         Command::List(args) => commands::list::run(context, args),
         Command::Show(args) => commands::show::run(context, args),
         Command::Log(args) => commands::log::run(context, args),

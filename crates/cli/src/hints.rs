@@ -1,9 +1,9 @@
 //! Hints for the command line: what a person can do about a failure.
 
 use crate::sandbox;
-use outlive::Error;
 use outlive::api::failure::Failure;
 use outlive::verbs::wait::WaitFor;
+use outlive::{Error, NotAdoptable};
 
 const OWN_HOME: &str = "set OUTLIVE_HOME to a directory of your own";
 
@@ -39,6 +39,12 @@ pub fn hint(error: &Error) -> Option<String> {
             ));
         }
         Error::Unreachable { .. } => "use `outlive` there to reach it",
+        Error::TooFewFiles { most, .. } => {
+            return Some(format!(
+                "raise the hard limit (`ulimit -Hn`; LimitNOFILE= in a service), or wait for at most {most} at a time"
+            ));
+        }
+        Error::NotAdoptable { why, .. } => return not_adoptable(why),
         Error::NoTerminal(_) | Error::NotResizable(_) => "start it with --pty to give it one",
         Error::ReadsNothing(_) => "start it with --stdin pipe or --pty to write to it",
         Error::NoKeys(_) => "send text, or start it with --pty",
@@ -47,6 +53,22 @@ pub fn hint(error: &Error) -> Option<String> {
         _ => return sandbox::hint(error),
     };
     Some(hint.to_owned())
+}
+
+fn not_adoptable(why: &NotAdoptable) -> Option<String> {
+    Some(match why {
+        NotAdoptable::Gone | NotAdoptable::Ended => {
+            "`ps -e` shows those of this machine or container".to_owned()
+        }
+        NotAdoptable::Ancestor => {
+            "adopt the process that it started instead, or pass --force".to_owned()
+        }
+        NotAdoptable::OtherUser => "run `outlive` as that user".to_owned(),
+        NotAdoptable::Keeper(id) | NotAdoptable::OfJob(id) => {
+            format!("`outlive show {id}` shows that job")
+        }
+        _ => return None,
+    })
 }
 
 fn never_comes(what: WaitFor) -> Option<String> {

@@ -2,6 +2,7 @@
 
 use outlive::api::job::JobView;
 use outlive::api::job::{Told, ToldBy, ToldState};
+use outlive::output_sentence;
 use outlive::units::show_size;
 use outlive::words::{self, cut, one_line};
 use outlive::{Job, Notify, Pattern, count, visible};
@@ -120,11 +121,14 @@ pub fn details(view: &JobView) -> String {
     };
     rows.push((
         "output",
-        format!(
-            "{}{dropped}{missing}, in {}",
-            show_size(job.output.bytes),
-            job.output.path.as_path().display()
-        ),
+        match &job.adopted {
+            Some(found) => output_sentence(found),
+            None => format!(
+                "{}{dropped}{missing}, in {}",
+                show_size(job.output.bytes),
+                job.output.path.as_path().display()
+            ),
+        },
     ));
     let mut text: String = rows
         .iter()

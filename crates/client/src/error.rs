@@ -3,6 +3,7 @@
 
 use crate::config::BadConfig;
 use crate::inbox::BadEventId;
+pub use crate::jobs::adoptable::NotAdoptable;
 use crate::verbs::wait::WaitFor;
 use crate::words;
 use outlive_api::failure::{ErrorCode, Failure, FailureData};
@@ -180,6 +181,24 @@ pub enum Error {
         /// What the keeper said.
         reason: String,
     },
+    /// A wait has a connection to each running job, and the hard limit on open files allows too few.
+    #[error(
+        "waiting for {jobs} running jobs takes a file for each, and at most {most} can be waited for with the limits here"
+    )]
+    TooFewFiles {
+        /// How many jobs were asked about.
+        jobs: usize,
+        /// How many running ones can be waited for.
+        most: usize,
+    },
+    /// The process cannot become a job.
+    #[error("process {pid} cannot be adopted: {why}")]
+    NotAdoptable {
+        /// The number of the process.
+        pid: i32,
+        /// Why it cannot.
+        why: NotAdoptable,
+    },
     /// A screen was asked for, but the job has no terminal.
     #[error("job {0} has no terminal, so it has no screen")]
     NoTerminal(JobId),
@@ -293,6 +312,8 @@ impl Error {
             | Error::ReadsNothing(_)
             | Error::OldKeeper(_)
             | Error::NoKeys(_) => ErrorCode::Refused,
+            Error::TooFewFiles { .. } => ErrorCode::TooFewFiles,
+            Error::NotAdoptable { .. } => ErrorCode::NotAdoptable,
             Error::NoTerminal(_) => ErrorCode::NoTerminal,
             Error::NotALog(_) | Error::LogTaken(_) => ErrorCode::BadLog,
             Error::Config(_) => ErrorCode::BadConfig,

@@ -27,6 +27,7 @@ use outlive_sys::{capture, file};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
+use std::iter;
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -145,13 +146,19 @@ impl New {
         let mut journal = JournalWriter::create(&job.journal())?;
         // Must happen before the first byte is written. `doctor` reports filesystems that cannot do it.
         file::begin_in_place(journal.file(), FIRST_ROOM);
-        journal.append(
-            now(),
-            &[Event::Accepted {
-                boot: here.boot.clone(),
-                host: Some(here.host.clone()),
-            }],
-        )?;
+        let accepted = Event::Accepted {
+            boot: here.boot.clone(),
+            host: Some(here.host.clone()),
+        };
+        // The process of an adopted job runs already, and no keeper may execute its command again.
+        let running = spec.adopted.as_ref().map(|adopted| {
+            let leader = adopted.process;
+            [Event::Spawned { leader }, Event::Started]
+        });
+        let events: Vec<Event> = iter::once(accepted)
+            .chain(running.into_iter().flatten())
+            .collect();
+        journal.append(now(), &events)?;
         Ok(lock)
     }
 
@@ -179,7 +186,7 @@ impl Drop for New {
 }
 
 /// Removes a job that has a name but was not started.
-fn withdraw(outlive: &Outlive, spec: &Spec, job: &JobDir) -> Result<(), Error> {
+pub(crate) fn withdraw(outlive: &Outlive, spec: &Spec, job: &JobDir) -> Result<(), Error> {
     let random = crate::random::number()?;
     let gone = job
         .path()

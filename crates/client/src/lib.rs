@@ -76,7 +76,7 @@ pub mod view;
 pub mod words;
 
 pub use config::Config;
-pub use error::Error;
+pub use error::{Error, NotAdoptable};
 pub use home::handle::JobHandle;
 pub use home::outlive::{Caller, Outlive};
 pub use inbox::answering::Reservation;
@@ -96,10 +96,13 @@ pub use outlive_core::{
     Input, JobId, Label, Leftovers, Notify, Outcome, Size, signal::Signal, units,
 };
 pub use output::{Chunk, Follow, Grown, Growth, Line, LinePattern, Look, Piece, Reading};
+pub use verbs::adopt::Adopt;
 pub use verbs::run::{Command, Run};
 pub use verbs::wait::WaitFor;
 
 // What the programs of this workspace share with the library, and no other caller needs.
+#[doc(hidden)]
+pub use outlive_core::adopted::output_sentence;
 #[doc(hidden)]
 pub use outlive_core::bound;
 #[doc(hidden)]

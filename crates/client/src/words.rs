@@ -118,6 +118,10 @@ fn special(job: &Job) -> String {
         None | Some(0) => String::new(),
         Some(number) => format!(", {}", left_running(number.into())),
     };
+    let left = match job.adopted {
+        Some(_) => format!("{left}, adopted"),
+        None => left,
+    };
     match job.input_kind {
         None => left,
         Some(kind) => format!("{left}, waits for {}", awaited(kind)),

@@ -10,6 +10,7 @@
 //! | [`event`] | the events of a job; each is one line of its journal |
 //! | [`change`] | what was asked for after the start |
 //! | [`state`] | the state that follows from the events: one pure function |
+//! | [`adopted`] | a process that became a job while it ran |
 //! | [`outcome`] | how a job ended, and why |
 //! | [`ending`] | records the end of a job in an order that survives a crash |
 //! | [`doorbell`] | commands that run when a job has ended, and when a failed one is retried |
@@ -37,6 +38,7 @@
 //! | [`units`] | durations and sizes as people write them |
 #![forbid(unsafe_code)]
 
+pub mod adopted;
 pub mod bound;
 pub mod breaker;
 pub mod by_line;

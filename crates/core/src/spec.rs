@@ -2,6 +2,7 @@
 //!
 //! It does not contain the environment, which the keeper inherits and nobody writes to disk.
 
+use crate::adopted::Adopted;
 use crate::bound::Bound;
 use crate::breaker::BreakerRules;
 use crate::defaults::{STILL, milliseconds};
@@ -86,6 +87,9 @@ pub struct Spec {
     /// The command that prevents sleep while the job runs, if requested and available.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keep_awake: Vec<OsText>,
+    /// Set if the job's process was running before it became a job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopted: Option<Adopted>,
 }
 
 impl Spec {

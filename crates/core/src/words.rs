@@ -1,5 +1,6 @@
 //! Describes an end in sentences and in the JSON of the interface, for keepers and clients alike.
 
+use crate::adopted;
 use crate::control::InputKind;
 use crate::event::{LingeringEnded, Moment};
 use crate::next_step::Reader;
@@ -149,9 +150,13 @@ pub fn title(spec: &Spec) -> String {
 
 /// Tells what ended, how, after how long, and the usual cause.
 pub fn end_sentence(spec: &Spec, end: &End, reader: Reader) -> String {
-    let took = end
-        .duration_ms
-        .map_or_else(String::new, |ms| format!(" after {}", duration(ms)));
+    let took = end.duration_ms.map_or_else(String::new, |ms| {
+        let took = duration(ms);
+        match spec.adopted {
+            Some(_) => format!(" {took} after it was adopted"),
+            None => format!(" after {took}"),
+        }
+    });
     let mut text = format!("{} {}{took}.", title(spec), how(end, spec));
     if let Some(why) = cause(end) {
         text.push_str(&format!(" {why}"));
@@ -165,10 +170,20 @@ pub fn end_sentence(spec: &Spec, end: &End, reader: Reader) -> String {
             agree(number, "it", "them"),
         ));
     }
-    if !end.output_complete {
+    if let Some(adopted) = &spec.adopted {
+        let said = adopted::output_sentence(&adopted.as_found);
+        text.push_str(&format!(" {}.", capitalized(&said)));
+    } else if !end.output_complete {
         text.push_str(" Nobody kept it when it ended, so what it wrote last may be missing.");
     }
     text
+}
+
+/// The text as the beginning of a sentence.
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(chars).collect()
 }
 
 pub fn duration(ms: u64) -> String {

@@ -1,7 +1,7 @@
 //! What to do about a failure, for a model: tools and arguments, never options of the command line.
 
 use outlive::verbs::wait::WaitFor;
-use outlive::{Error, quote};
+use outlive::{Error, NotAdoptable, quote};
 
 /// An error and what to do about it.
 pub fn with_hint(error: &Error) -> String {
@@ -34,6 +34,8 @@ fn hint(error: &Error) -> Option<&'static str> {
         Error::NameTaken(_) => "stop that job, pass `replace: true`, or choose another name",
         Error::NeverComes { what, .. } => return never_comes(*what),
         Error::NoAnswer(_) => "the tool `show` gives what is known of the job",
+        Error::TooFewFiles { .. } => "wait for fewer jobs at a time",
+        Error::NotAdoptable { why, .. } => return not_adoptable(why),
         Error::NoTerminal(_) | Error::NotResizable(_) => "a job started with `pty: true` has one",
         Error::ReadsNothing(_) => {
             "a job started with `stdin: true` or `pty: true` can be written to"
@@ -42,6 +44,14 @@ fn hint(error: &Error) -> Option<&'static str> {
         Error::NoKeys(_) => "send text, or start the job with `pty: true`",
         _ => return None,
     })
+}
+
+fn not_adoptable(why: &NotAdoptable) -> Option<&'static str> {
+    match why {
+        NotAdoptable::Ancestor => Some("pass the process that it started instead"),
+        NotAdoptable::OfJob(_) => Some("use that job"),
+        _ => None,
+    }
 }
 
 fn never_comes(what: WaitFor) -> Option<&'static str> {

@@ -20,7 +20,9 @@ pub fn line(job: &Job) -> String {
 /// The state of a job in a few words.
 pub fn state(job: &Job) -> String {
     let missing = match (&job.output, job.has_ended()) {
-        (output, true) if !output.complete => ", its last output may be missing",
+        (output, true) if !output.complete && job.adopted.is_none() => {
+            ", its last output may be missing"
+        }
         _ => "",
     };
     format!(

@@ -9,6 +9,6 @@ pub use crate::kernel::pidfd::{
     signal_child, wait_for_child,
 };
 pub use crate::kernel::procfs::{
-    Stat, arguments, ignores, innermost_pid, is_executing, is_process, listeners, look, sockets,
-    started_with, stat, tells_exit_code,
+    Stat, arguments, directory, ignores, innermost_pid, is_executing, is_process, listeners, look,
+    opened, sockets, started_with, stat, tells_exit_code,
 };

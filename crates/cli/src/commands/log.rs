@@ -220,6 +220,9 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         return screen(context, &id);
     }
     let mut log = log::log(&context.outlive, &id, &part)?;
+    if let Some(why) = log.not_captured() {
+        context.say(&format!("outlive: {why}"));
+    }
     if log.dropped_bytes() > 0 {
         context.say(&format!(
             "outlive: {} of the output was not kept",

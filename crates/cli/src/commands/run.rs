@@ -3,7 +3,7 @@
 mod foreground;
 mod options;
 
-pub use options::Options;
+pub use options::{LeftoversArg, NotifyArg, Options};
 
 use super::duration;
 use crate::context::Context;
@@ -149,7 +149,7 @@ pub fn is_not_known_to_run(job: &Job) -> bool {
     matches!(job.outcome, Some(NotStarted { .. } | Lost { .. }))
 }
 
-fn print_started(context: &Context, job: &Job) -> Result<(), Failure> {
+pub fn print_started(context: &Context, job: &Job) -> Result<(), Failure> {
     match context.json {
         true => context.print_json(job),
         false => context.print(job.id.as_str()),

@@ -10,6 +10,7 @@
 #[macro_use(needs)]
 extern crate outlive_testkit;
 
+mod adopting;
 mod adoption;
 mod attaching;
 mod awaiting;
@@ -21,6 +22,7 @@ mod defaults;
 mod detach;
 mod doorbells;
 mod ending;
+mod features;
 mod foreground;
 mod hints;
 mod hosts;

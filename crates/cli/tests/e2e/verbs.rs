@@ -100,24 +100,34 @@ fn a_stop_of_many_goes_on_past_one_that_fails() {
 }
 
 #[test]
-fn many_jobs_are_waited_for_and_stopped_with_few_descriptors() {
+fn many_jobs_need_few_descriptors_for_a_stop_and_one_each_for_a_wait() {
     let world = World::new();
     let ids: Vec<String> = (0..60)
         .map(|_| sleeper(&world, &["--session", "me"]))
         .collect();
-    let few = |args: &[&str]| {
-        let ids = ids.iter().map(String::as_str);
-        let args: Vec<&str> = args.iter().copied().chain(ids).collect();
-        let limits = ["--nofile=40:40"];
+    let behind = |limits: &str, args: &[&str]| {
         Ran::of(&mut outlive_testkit::environment::behind(
             "prlimit",
-            limits,
+            [limits],
             &world.command(args),
         ))
     };
-    let waited = few(&["wait", "--timeout", "200ms", "--any"]);
-    assert_eq!(waited.code, 124, "{waited:?}");
-    let stopped = few(&["stop"]);
+    let of_all = |verb: &[&'static str]| -> Vec<&str> {
+        let ids = ids.iter().map(String::as_str);
+        verb.iter().copied().chain(ids).collect()
+    };
+    let wait = of_all(&["wait", "--timeout", "200ms", "--any"]);
+    let inbox = ["inbox", "--session", "me", "--wait=200ms"];
+    for args in [&wait[..], &inbox] {
+        // The soft limit is raised as far as the hard one.
+        let waited = behind("--nofile=40:4096", args);
+        assert_eq!(waited.code, 124, "{waited:?}");
+        let refused = behind("--nofile=40:40", args);
+        assert_eq!(refused.code, 125, "{refused:?}");
+        assert!(refused.stderr.contains("60 running jobs"), "{refused:?}");
+        assert!(refused.stderr.contains("ulimit -Hn"), "{refused:?}");
+    }
+    let stopped = behind("--nofile=40:40", &of_all(&["stop"]));
     assert_eq!(stopped.code, 0, "{stopped:?}");
     assert_eq!(world.listed(&["--state", "running"]), [""; 0]);
 }

@@ -30,6 +30,8 @@ fn starting() {
     session.types("run --foreground --json -- true");
     session.types("run --env NAME -- true");
     session.types("detach /dev/null -- true");
+    session.types("adopt 1");
+    session.types("adopt 2147483647");
     assert_snapshot("errors/starting", &session.transcript());
 }
 

@@ -3,8 +3,9 @@
 use crate::session::Session;
 use crate::snapshot::assert_snapshot;
 
-const VERBS: [&str; 26] = [
+const VERBS: [&str; 27] = [
     "run",
+    "adopt",
     "list",
     "show",
     "log",

@@ -5,6 +5,7 @@ use crate::home::outlive::Outlive;
 use crate::inbox::{EventId, Inbox, Receipt};
 use crate::jobs::naming;
 use crate::output::Look;
+use crate::verbs::adopt::{self, Adopt};
 use crate::verbs::label::{self, ChangeLabels};
 use crate::verbs::list::{self, Filter, Listing};
 use crate::verbs::log::{self, Log, Part};
@@ -42,6 +43,19 @@ impl Outlive {
             outlive,
             notes: started.notes,
             already_ran: started.already,
+        })
+    }
+
+    /// Makes a job of a process that somebody else started. Its output stays where it goes, and its notes say what else
+    /// cannot be had.
+    pub fn adopt(&self, adopt: Adopt) -> Result<JobHandle, Error> {
+        let outlive = self.clone().speaking_for(adopt.session.as_ref());
+        let started = adopt::adopt(&outlive, adopt)?;
+        Ok(JobHandle {
+            id: started.job.id,
+            outlive,
+            notes: started.notes,
+            already_ran: false,
         })
     }
 

@@ -304,6 +304,8 @@ fn excerpt(outlive: &Outlive, spec: &Spec, state: &State) -> String {
     let text = redact(text.trim_end());
     if text.is_empty() {
         return match state.end() {
+            // The sentence about the end says where its output went.
+            Some(_) if spec.adopted.is_some() => String::new(),
             Some(end) if end.output_complete => "It wrote nothing.\n".to_owned(),
             // The last output may be missing.
             Some(_) | None => String::new(),

@@ -60,7 +60,7 @@ fn change_ended(outlive: &Outlive, id: &JobId, asked: &Change) -> Result<Done, E
     if !is_watched_so(&spec, &job.read_journal()?.state, asked) {
         return Err(Error::Refused {
             id: id.clone(),
-            reason: "it has ended, so there is nothing to watch any more".to_owned(),
+            reason: "it has ended, so there is nothing to watch any more",
         });
     }
     let Some(_lock) = lock(&job)? else {

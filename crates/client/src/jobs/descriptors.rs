@@ -1,8 +1,9 @@
 //! Provides file descriptors for many jobs.
 //!
 //! A verb about thousands of jobs opens a connection to each of their keepers. The usual soft limit is
-//! 1,024 and the hard limit far higher. So the limit is raised if needed. If it cannot be raised, the
-//! verb handles the jobs in groups.
+//! 1,024 and the hard limit far higher. So the limit is raised if needed. If it cannot be raised far
+//! enough, a verb that asks each keeper once handles the jobs in groups, and one that waits for all of
+//! them at once is refused.
 
 use crate::inbox::answering;
 use outlive_sys::process::own;

@@ -9,9 +9,11 @@ use outlive_api::failure::Unreachable;
 use outlive_api::job::{
     DoorbellState, DoorbellStatus, Job, JobOutput, JobState, LastKnown, WaitingFor,
 };
+use outlive_core::adopted::AdoptedProcess;
 use outlive_core::control::InputKind;
 use outlive_core::doorbell::{self, Doorbell, RingState};
 use outlive_core::event::Moment;
+use outlive_core::os_text::OsText;
 use outlive_core::outcome::Outcome;
 use outlive_core::state::Tail;
 use outlive_core::{Input, JobDir, JobId, Millis, Phase, Spec, State, output};
@@ -131,6 +133,7 @@ fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job 
             host: there.host,
             reason: there.reason,
         }),
+        adopted: spec.adopted.as_ref().map(|job| job.as_found.clone()),
         output,
         keeper_silent,
         suspended: is_suspended(state),
@@ -164,6 +167,7 @@ fn redacted(job: Job) -> Job {
         }),
         details: details::redacted(job.details),
         doorbells: job.doorbells.into_iter().map(redacted_doorbell).collect(),
+        adopted: job.adopted.map(redacted_process),
         ..job
     }
 }
@@ -173,6 +177,16 @@ fn redacted_doorbell(bell: DoorbellStatus) -> DoorbellStatus {
     DoorbellStatus {
         failure: bell.failure.map(|failure| redact(&failure).into_owned()),
         ..bell
+    }
+}
+
+/// The name of a file may contain a credential.
+fn redacted_process(found: AdoptedProcess) -> AdoptedProcess {
+    let clean = |place: OsText| OsText::from(redact(&place.lossy()).into_owned().as_str());
+    AdoptedProcess {
+        stdout: found.stdout.map(clean),
+        stderr: found.stderr.map(clean),
+        ..found
     }
 }
 

@@ -7,14 +7,18 @@
 //! | `changing` | changes what was asked for |
 //! | `presence` | checks that a job has a keeper or is over, and recovers a job whose keepers died |
 //! | `whereabouts` | the host and the boot that a job belongs to |
+//! | `adoptable` | a process that somebody else started, before it becomes a job |
 //! | `connection` | requests to a job's keeper |
+//! | `crew` | reads many jobs on all processors |
 //! | `descriptors` | provides file descriptors for many connections |
 //! | `naming` | finds the job that a name means |
 //! | `twin` | finds a running job with the same command |
 //! | `hold` | protects a job from being pruned |
 
+pub(crate) mod adoptable;
 pub(crate) mod changing;
 pub(crate) mod connection;
+pub(crate) mod crew;
 pub(crate) mod descriptors;
 mod details;
 pub(crate) mod hold;

@@ -210,8 +210,18 @@ pub fn may_run(outlive: &Outlive, id: &JobId) -> bool {
             is_kept(&job).unwrap_or(true)
                 || capture::is_open(&job.feed()).unwrap_or(true)
                 || has_marked_processes(&job).unwrap_or(true)
+                || leader_lives(&job)
         }
     }
+}
+
+/// Whether the process runs that an adopted job was made of, which has neither the output open nor the mark.
+fn leader_lives(job: &JobDir) -> bool {
+    let Ok(Some(adopted)) = job.read_spec().map(|spec| spec.adopted) else {
+        return false;
+    };
+    let stat = process::stat(adopted.process.pid);
+    stat.is_some_and(|stat| stat.started == adopted.process.started && !stat.is_zombie())
 }
 
 /// Whether a process runs that was started as part of this job.

@@ -110,13 +110,13 @@ pub fn is_from_before_boot(outlive: &Outlive, job: &JobDir) -> bool {
 /// Whether a job in another PID namespace is over. Locks and FIFOs work across all namespaces of a
 /// machine. A free lock means that both keepers are gone. A FIFO that nobody has open means that no
 /// process has inherited the output. A job on a terminal has the terminal open instead of the FIFO, so
-/// this test cannot be used for it.
+/// this test cannot be used for it. An adopted job never had the FIFO open.
 fn has_ended_with_namespace(outlive: &Outlive, job: &JobDir) -> bool {
     let is_locked = layout::open(&job.lock()).and_then(|file| lock::is_taken(&file));
     let spec = job.read_spec();
-    let on_terminal = |spec: &Spec| matches!(spec.input, Input::Pty(_));
+    let is_elsewhere = |spec: &Spec| matches!(spec.input, Input::Pty(_)) || spec.adopted.is_some();
     disk(outlive) == Disk::Own
         && matches!(is_locked, Ok(false))
-        && spec.is_ok_and(|spec| !on_terminal(&spec))
+        && spec.is_ok_and(|spec| !is_elsewhere(&spec))
         && matches!(capture::is_open(&job.feed()), Ok(false))
 }

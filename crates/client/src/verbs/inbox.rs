@@ -170,8 +170,8 @@ impl<'a> Waiter<'a> {
                 continue;
             }
             if self.keepers.len() >= most {
-                reached = reached.max(Reached::NotYet);
-                continue;
+                let jobs = running.len();
+                return Err(Error::TooFewFiles { jobs, most });
             }
             match self.reach(id) {
                 Ok((_, Some(connection))) => {

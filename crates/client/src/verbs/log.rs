@@ -16,6 +16,7 @@ use outlive_api::event::EventKind;
 use outlive_api::job::Job;
 use outlive_api::log::{Cursor, LogPage, Screen};
 pub use outlive_api::request::Part;
+use outlive_core::adopted;
 use outlive_core::told::ToldBy;
 use outlive_core::{JobId, Timestamp};
 use std::collections::VecDeque;
@@ -153,6 +154,11 @@ impl Log {
     /// How many bytes of the whole output are missing.
     pub fn dropped_bytes(&self) -> u64 {
         self.output.dropped_bytes()
+    }
+
+    /// Why there is nothing to read, if the job's output is not captured.
+    pub fn not_captured(&self) -> Option<String> {
+        self.job.adopted.as_ref().map(adopted::output_sentence)
     }
 
     /// The ended job, if this is its whole output: reading that counts as being told about its end. If

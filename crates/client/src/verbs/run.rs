@@ -21,6 +21,7 @@ use crate::launch::{self, NameClaim};
 use crate::verbs::show;
 use outlive_api::event::EventKind;
 use outlive_api::job::Job;
+use outlive_api::request::Namesake;
 use outlive_core::event::Event;
 use outlive_core::journal;
 use outlive_core::layout;
@@ -70,16 +71,21 @@ impl Started {
 
 /// Starts a job. Returns after its command was executed or could not be executed.
 pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
+    match prepare(outlive, asked)? {
+        Prepared::New(new) => begin(outlive, *new),
+        Prepared::Already(job, notes) => Ok(Started::already(outlive, *job, notes)),
+    }
+}
+
+/// Starts the keepers of a new job.
+pub(super) fn begin(outlive: &Outlive, new: NewJob) -> Result<Started, Error> {
     let NewJob {
         spec,
         lock,
         variables,
         mut notes,
         _alone,
-    } = match prepare(outlive, asked)? {
-        Prepared::New(new) => *new,
-        Prepared::Already(job, notes) => return Ok(Started::already(outlive, *job, notes)),
-    };
+    } = new;
     // Opened before the start: a job that ends at once may be pruned before it is read.
     let journal = outlive.job_dir(&spec.id).journal();
     let opened = layout::open(&journal).map_err(Error::io("cannot open", &journal))?;
@@ -110,11 +116,11 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
 }
 
 /// A job that has its directory and no keeper yet.
-struct NewJob {
-    spec: Spec,
+pub(super) struct NewJob {
+    pub spec: Spec,
     lock: Lock,
     variables: Vec<(OsString, OsString)>,
-    notes: Vec<String>,
+    pub notes: Vec<String>,
     /// Until this is dropped, nobody else can start the same command, or a job with the same name.
     _alone: [Option<Alone>; 2],
 }
@@ -146,15 +152,53 @@ fn prepare(outlive: &Outlive, asked: Run) -> Result<Prepared, Error> {
         false => None,
     };
     spec::refuse_patterns(&spec)?;
+    let (lock, named) = name(outlive, &mut spec, namesake, id_is_given)?;
+    Ok(Prepared::New(Box::new(NewJob {
+        spec,
+        lock,
+        variables,
+        notes,
+        _alone: [alone, named],
+    })))
+}
+
+/// The spec of a job that does not execute the command of the request: it has no use for variables and notes.
+pub(super) fn specify(outlive: &Outlive, asked: Run) -> Result<Spec, Error> {
+    Ok(spec::specify(outlive, asked)?.spec)
+}
+
+/// Makes the directory of a job that is specified already.
+pub(super) fn claim(outlive: &Outlive, mut spec: Spec, id_is_given: bool) -> Result<NewJob, Error> {
+    let (lock, named) = name(outlive, &mut spec, Namesake::Refuse, id_is_given)?;
+    Ok(NewJob {
+        spec,
+        lock,
+        variables: Vec::new(),
+        notes: Vec::new(),
+        _alone: [None, named],
+    })
+}
+
+/// Makes the directory, under the id of the spec, or under another one if that is taken and was not given.
+fn name(
+    outlive: &Outlive,
+    spec: &mut Spec,
+    namesake: Namesake,
+    id_is_given: bool,
+) -> Result<(Lock, Option<Alone>), Error> {
+    // Jobs and posts share an inbox that uses their ids.
+    if outlive.home().post(&spec.id).path().exists() {
+        return Err(Error::IdOfPost(spec.id.clone()));
+    }
     // A repeated start with the same id is reported as such, whatever its name is.
     let is_repeated = id_is_given && outlive.job_dir(&spec.id).path().is_dir();
     let named = match is_repeated {
         true => None,
-        false => naming::take(outlive, &spec, namesake)?,
+        false => naming::take(outlive, spec, namesake)?,
     };
-    let lock = loop {
-        match launch::make(outlive, &spec)? {
-            NameClaim::Claimed(lock) => break lock,
+    loop {
+        match launch::make(outlive, spec)? {
+            NameClaim::Claimed(lock) => return Ok((lock, named)),
             NameClaim::Taken if !id_is_given => spec.id = spec::make_id()?,
             NameClaim::Taken => match show::show(outlive, &spec.id) {
                 // The job was pruned meanwhile, so the id is free. Anything that is no directory keeps
@@ -163,14 +207,7 @@ fn prepare(outlive: &Outlive, asked: Run) -> Result<Prepared, Error> {
                 job => return Err(Error::IdTaken(Box::new(job?))),
             },
         }
-    };
-    Ok(Prepared::New(Box::new(NewJob {
-        spec,
-        lock,
-        variables,
-        notes,
-        _alone: [alone, named],
-    })))
+    }
 }
 
 /// Records what is known about a job whose keepers died during the start or never started.

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::inbox::told;
 use crate::jobs::connection::PATIENCE;
+use crate::jobs::crew::side_by_side;
 use crate::jobs::descriptors;
 use crate::jobs::job::{self, KeeperView, Sight};
 use crate::jobs::presence::{self, LookResult, Presence};
@@ -158,9 +159,11 @@ pub(crate) fn read(outlive: &Outlive, id: &JobId) -> Result<(Job, Spec, State), 
 pub fn show_all(outlive: &Outlive, ids: &[JobId], patience: Duration) -> Vec<Result<Job, Error>> {
     let at_once = descriptors::budget(ids.len()).connections.min(MAX_PENDING);
     let until = clock::boot() + patience;
-    ids.chunks(at_once)
-        .flat_map(|ids| show_some(outlive, ids, until))
-        .collect()
+    side_by_side(ids, |ids, threads| {
+        ids.chunks((at_once / threads).max(1))
+            .flat_map(|ids| show_some(outlive, ids, until))
+            .collect()
+    })
 }
 
 /// What keepers that are asked late get all the same: those that are not suspended answer sooner.
@@ -209,9 +212,7 @@ struct Record {
 
 impl Record {
     fn read(outlive: &Outlive, id: &JobId) -> Result<Record, Error> {
-        if !outlive.has(id) {
-            return Err(Error::NoSuchJob(id.to_string()));
-        }
+        // Whether there is such a job at all is looked at only if this fails.
         let spec = outlive.read_spec(id)?;
         let (presence, state) = presence::meet(outlive, id)?;
         Ok(Record {

@@ -31,8 +31,8 @@ pub(crate) const LOOK_ELSEWHERE: Duration = Duration::from_secs(15);
 /// How long a keeper may take to accept a connection.
 const CONNECTING: Duration = Duration::from_millis(100);
 
-/// How often to read a job for which there is no file descriptor.
-const LOOK_WITHOUT_ROOM: Duration = Duration::from_secs(1);
+/// How often to read a job whose keeper is suspended and accepts no connection.
+const LOOK_WITHOUT_KEEPER: Duration = Duration::from_secs(1);
 
 /// The result of a wait.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
     let most = budget.connections;
     let mut watches: Vec<Watch> = Vec::new();
     for id in ids {
-        let room = Room::beside(&watches, most);
+        let room = Room::beside(&watches, ids.len(), most);
         watches.push(Watch::arm(outlive, id, how.what, room)?);
     }
     let mut out_of_time = false;
@@ -70,7 +70,7 @@ pub fn wait(outlive: &Outlive, ids: &[JobId], how: Wait) -> Result<Waited, Error
         let ready = sleep(&watches, deadline)?;
         out_of_time = deadline.is_some_and(|at| clock::boot() >= at);
         for place in ready {
-            let room = Room::beside(&watches, most);
+            let room = Room::beside(&watches, ids.len(), most);
             watches[place] = watches[place].look(outlive, &ids[place], how.what, room)?;
         }
     }
@@ -214,8 +214,7 @@ enum Watch {
     /// Its keeper writes to this connection when there is news, and the connection closes when the
     /// keeper dies.
     Armed(Connection),
-    /// Its record is read from time to time: the job is on another host, or there is no room for one
-    /// more connection.
+    /// Its record is read from time to time: the job is on another host, or its keeper is suspended.
     Unarmed(Duration),
 }
 
@@ -244,13 +243,13 @@ impl Watch {
             }
             match (presence, room) {
                 (Presence::Elsewhere(_), _) => return Ok(Watch::Unarmed(LOOK_ELSEWHERE)),
-                (_, Room::None) => return Ok(Watch::Unarmed(LOOK_WITHOUT_ROOM)),
+                (_, Room::None { jobs, most }) => return Err(Error::TooFewFiles { jobs, most }),
                 (Presence::Kept | Presence::Over, Room::Some) => {}
             }
             let reached = match presence::reach_within(outlive, id, CONNECTING) {
                 // Its keeper is suspended, and earlier requests got no answer. Its record is read from
                 // time to time instead.
-                Err(error) if error.is_silence() => return Ok(Watch::Unarmed(LOOK_WITHOUT_ROOM)),
+                Err(error) if error.is_silence() => return Ok(Watch::Unarmed(LOOK_WITHOUT_KEEPER)),
                 other => other?,
             };
             if let Some(connection) = reached {
@@ -294,17 +293,23 @@ impl Watch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
     Some,
-    None,
+    /// So many jobs were asked about, and so many can be connected to.
+    None {
+        jobs: usize,
+        most: usize,
+    },
 }
 
 impl Room {
-    fn beside(watches: &[Watch], most: usize) -> Room {
-        let armed = watches
-            .iter()
-            .filter(|watch| matches!(watch, Watch::Armed(_)));
-        match armed.count() < most {
+    fn beside(watches: &[Watch], jobs: usize, most: usize) -> Room {
+        // Most waits are for fewer jobs than that, and need not count.
+        let is_free = jobs <= most || {
+            let armed = |watch: &&Watch| matches!(watch, Watch::Armed(_));
+            watches.iter().filter(armed).count() < most
+        };
+        match is_free {
             true => Room::Some,
-            false => Room::None,
+            false => Room::None { jobs, most },
         }
     }
 }
@@ -353,8 +358,7 @@ fn sleep(watches: &[Watch], deadline: Option<BootTime>) -> Result<Vec<usize>, Er
             .zip(ready)
             .filter_map(|((place, _), ready)| ready.then_some(*place))
             .collect();
-        // Jobs without a connection are read a last time when the time is up, and also when others have
-        // ended, since there may be room for a connection now.
+        // Jobs without a connection are read a last time when the time is up.
         if is_past(look) || is_past(deadline) || !ready.is_empty() {
             ready.extend(unarmed.iter().map(|(place, _)| place));
         }

@@ -184,7 +184,14 @@ fn read_all(mut file: &File, size: u64) -> io::Result<Vec<u8>> {
     loop {
         match file.read(&mut bytes[end..]) {
             Ok(0) => break,
-            Ok(count) => end += count,
+            Ok(count) => {
+                end += count;
+                // The room for one more byte stayed empty, so this was the end. A file that was cut short meanwhile
+                // takes another read to know that.
+                if end as u64 == size {
+                    break;
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

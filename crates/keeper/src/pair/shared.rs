@@ -44,7 +44,8 @@ pub struct Shared {
     pub named_lock: Option<NamedLock>,
     pub max_clients: usize,
     pub limits: Option<Limits>,
-    /// The leader and a descriptor of it, in a standby that was forked after the leader.
+    /// The leader and a descriptor of it, in a standby that was forked after the leader, and in both keepers of a
+    /// process that was adopted.
     pub leader: Option<(ProcRef, PidFd)>,
     /// The job's processes do not descend from this one, although the job was not adopted: this process was a child of
     /// the keeper that it took over from.
@@ -89,6 +90,7 @@ impl Shared {
             Err(_) if begun => None,
             other => other?,
         };
+        let leader = open_adopted(&spec)?;
         let named_lock = spec.lock.as_ref().map(|name| NamedLock::open(&job, name));
         let shared = Shared {
             front: None,
@@ -106,7 +108,7 @@ impl Shared {
             gate,
             ready: ready.try_clone()?,
             limits,
-            leader: None,
+            leader,
             orphaned: false,
             begun: clock::now(),
             backoff: Backoff::default(),
@@ -168,6 +170,17 @@ impl From<Metadata> for FileId {
             inode: file.ino(),
         }
     }
+}
+
+/// Opens the process that an adopted job was made of, for both keepers: once its own parent has reaped it, the kernel
+/// tells how it ended only to those who have it open.
+fn open_adopted(spec: &Spec) -> io::Result<Option<(ProcRef, PidFd)>> {
+    let Some(adopted) = &spec.adopted else {
+        return Ok(None);
+    };
+    let process = adopted.process;
+    let opened = PidFd::open_started(process.pid, process.started)?;
+    Ok(opened.map(|pidfd| (process, pidfd)))
 }
 
 fn has_begun(job: &JobDir) -> io::Result<bool> {

@@ -129,7 +129,7 @@ fn find_or_start(
             // The predecessors' lock was released when they died. Take it again, unless another job has it now.
             let _ = take_named_lock(job);
             let leader = phase.leader().map(|leader| leader.process);
-            find_leader(held, &job.ledger, leader)
+            find_leader(held, job, leader)
         }
     }
 }
@@ -187,7 +187,7 @@ fn finish_start(job: &mut KeptJob, leader: ProcRef) -> io::Result<Leader> {
             if !process::is_executing(leader.pid) {
                 return Ok(Leader::Gone(leader::STARTING));
             }
-            let found = find_leader(None, &job.ledger, Some(leader))?;
+            let found = find_leader(None, job, Some(leader))?;
             if found.awaited().is_some() {
                 job.ledger
                     .journal()
@@ -203,7 +203,7 @@ fn pass_gate(job: &mut KeptJob) -> io::Result<Leader> {
     // Find it while it waits at the gate: it may not be a child of this process, and may be gone soon after.
     let leader = match (job.role, process) {
         (Role::Keeper, Some(process)) => Leader::child(process.pid),
-        _ => find_leader(None, &job.ledger, process),
+        _ => find_leader(None, job, process),
     };
     match gate::open_gate(job.role, &job.shared.gate, job.spec())? {
         Err(outcome) => Ok(Leader::NotStarted(outcome)),
@@ -228,13 +228,14 @@ fn has_died_first(leader: &io::Result<Leader>, process: Option<ProcRef>) -> bool
 /// The leader that the journal names. If this process has held a descriptor of it, that is used.
 fn find_leader(
     held: Option<(ProcRef, PidFd)>,
-    ledger: &Ledger,
+    job: &KeptJob,
     leader: Option<ProcRef>,
 ) -> io::Result<Leader> {
     match leader {
         Some(process) => {
             let held = held.filter(|(known, _)| *known == process);
-            Leader::find(process, held.map(|(_, pidfd)| pidfd), ledger.state())
+            let held = held.map(|(_, pidfd)| pidfd);
+            Leader::find(process, held, job.state(), job.spec())
         }
         None => Ok(Leader::Gone(leader::UNREADABLE)),
     }

@@ -5,10 +5,11 @@
 //! for whoever holds its pidfd. Where they do not, the outcome is lost, and the record says so.
 
 use crate::tree::host;
+use outlive_core::adopted;
 use outlive_core::outcome::Outcome;
 use outlive_core::process::ProcRef;
 use outlive_core::signal::Signal;
-use outlive_core::{State, Usage};
+use outlive_core::{Spec, State, Usage};
 use outlive_sys::child::GateInside;
 use outlive_sys::poll::Interest;
 use outlive_sys::process::{self, PidFd, Status, Used};
@@ -26,6 +27,8 @@ pub enum Leader {
         state: StrangerState,
         /// Whether the time of its end is known. Decided when it was found.
         moment: EndMoment,
+        /// The reason if the kernel does not tell how it ended.
+        untold: &'static str,
     },
     /// There is none any more, and this is why nothing more can be known.
     Gone(&'static str),
@@ -80,7 +83,12 @@ impl Leader {
 
     /// Finds the leader that the journal names. A descriptor that was held all the time is of use even if the leader
     /// is gone.
-    pub fn find(process: ProcRef, held: Option<PidFd>, state: &State) -> io::Result<Leader> {
+    pub fn find(
+        process: ProcRef,
+        held: Option<PidFd>,
+        state: &State,
+        spec: &Spec,
+    ) -> io::Result<Leader> {
         // Clients start no keeper for a job that may run on another host.
         if !host::has_processes_of(state) {
             return Ok(Leader::Gone(OTHER_HOST));
@@ -105,6 +113,10 @@ impl Leader {
                 moment: match stat {
                     Some(stat) if !stat.is_zombie() => EndMoment::Seen,
                     _ => EndMoment::Unknown,
+                },
+                untold: match spec.adopted {
+                    Some(_) => adopted::NOT_TOLD,
+                    None => NO_RECORD,
                 },
             },
         })
@@ -167,8 +179,9 @@ impl Leader {
                 pidfd,
                 state,
                 moment,
+                untold,
             } => Ok(
-                look_at_stranger(*process, pidfd, state).map(|ended| LeaderEnd {
+                look_at_stranger(*process, pidfd, state, untold).map(|ended| LeaderEnd {
                     moment: *moment,
                     ..ended
                 }),
@@ -196,6 +209,7 @@ fn look_at_stranger(
     process: ProcRef,
     pidfd: &PidFd,
     state: &mut StrangerState,
+    untold: &str,
 ) -> Option<LeaderEnd> {
     let known = |status| {
         Some(LeaderEnd {
@@ -219,7 +233,7 @@ fn look_at_stranger(
         // It has been reaped at this moment. Its exit record is there now or never.
         _ => match pidfd.exit_record() {
             Some(status) => known(status),
-            None => Some(lost(NO_RECORD)),
+            None => Some(lost(untold)),
         },
     }
 }

@@ -3,7 +3,7 @@
 use crate::clock;
 use crate::hooks::Hook;
 use crate::output::capture::Feed;
-use crate::start::leader::Leader;
+use crate::start::leader::{EndMoment, Leader};
 use crate::supervise::ending::{Exited, Noted, Recorded};
 use crate::supervise::keeper::Keeper;
 use crate::supervise::tail::Tail;
@@ -152,8 +152,12 @@ impl Keeper<'_> {
             return Ok(());
         };
         // If recording was tried before, the leader ended when that was first tried.
+        let at = self.end.see(clock::moment);
+        if let (Some(foreign), EndMoment::Seen) = (&self.processes.tree.foreign, ended.moment) {
+            foreign.leader_ended(at.boot);
+        }
         let exited = Exited {
-            at: self.end.see(clock::moment),
+            at,
             rings: self.has_doorbells_for(&ended.outcome),
             ended,
         };

@@ -24,6 +24,7 @@ use crate::supervise::kept_job::KeptJob;
 use crate::supervise::stopping::Stop;
 use crate::supervise::timing::{Alarm, Pause, Paused};
 use crate::supervise::wake::Wake;
+use crate::tree::foreign::Foreign;
 use crate::tree::host;
 use crate::tree::members::Tree;
 use crate::tree::observed::Observed;
@@ -83,6 +84,7 @@ impl<'a> Keeper<'a> {
         // On another host, or after a restart, the leader's pid belongs to another process.
         let process = process.filter(|_| !adopted || host::has_processes_of(state));
         let mut tree = Tree::new(job.shared.directory.path(), process, adopted);
+        tree.foreign = foreign(&job);
         tree.is_front = job
             .shared
             .front
@@ -113,6 +115,10 @@ impl<'a> Keeper<'a> {
             output.look_back(job, signs);
         }
         keeper.pair.set(partner, &mut keeper.processes.tree);
+        if keeper.processes.tree.foreign.is_some() {
+            // What descends from the leader now is known even if the leader ends first.
+            let _ = keeper.processes.tree.found();
+        }
         keeper
     }
 
@@ -280,4 +286,13 @@ impl<'a> Keeper<'a> {
         self.end.look_again();
         self.look_at_leader()
     }
+}
+
+/// For a job that was made of a process which ran already. A leader's end that nobody saw has no duration.
+fn foreign(job: &KeptJob) -> Option<Box<Foreign>> {
+    job.spec().adopted.as_ref()?;
+    let state = job.state();
+    let is_seen = state.end().is_some_and(|end| end.duration_ms.is_some());
+    let ended = state.ended_at().filter(|_| is_seen).map(|at| at.boot);
+    Some(Box::new(Foreign::new(ended)))
 }

@@ -11,6 +11,7 @@ use crate::MARK;
 use crate::errands::errand;
 use crate::hooks;
 use crate::pair::front;
+use crate::tree::foreign::Foreign;
 use crate::tree::walk::{self, Look, Processes, Range, Sure};
 use outlive_core::signal::Signal;
 use outlive_core::{JobDir, ProcRef, layout};
@@ -37,6 +38,8 @@ pub struct Tree {
     pub guard: Option<i32>,
     /// The keeper, whose descendants are searched. A guard also uses it.
     keeper: i32,
+    /// Set if the job was made of a process that ran already. Its processes have no mark.
+    pub foreign: Option<Box<Foreign>>,
 }
 
 /// One process of the job.
@@ -73,6 +76,7 @@ impl Tree {
             partner: None,
             guard: None,
             keeper: own::pid(),
+            foreign: None,
         }
     }
 
@@ -131,6 +135,9 @@ impl Tree {
         };
         for _ in 0..MAX_TRIES {
             let found = walk::find(self, range, self.keeper, ended)?;
+            if let Some(foreign) = &self.foreign {
+                foreign.remember(&found.processes);
+            }
             let opened = found.processes.iter().map(|process| member(*process));
             let list: Vec<Member> = opened
                 .filter_map(Result::transpose)
@@ -208,6 +215,9 @@ impl Processes for Tree {
 
     /// Whether a process has this job's mark or is in the leader's session.
     fn is_ours(&self, pid: i32) -> io::Result<bool> {
+        if let (Some(foreign), Some(leader)) = (&self.foreign, self.leader) {
+            return Ok(!self.is_keeper(pid) && foreign.has(pid, leader)?);
+        }
         let ours = match process::started_with(pid, MARK)? {
             Some(mark) if mark == self.mark => true,
             Some(_) => self.is_in_session(pid)? && (self.is_leader(pid)? || front::is_front(pid)),

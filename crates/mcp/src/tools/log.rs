@@ -161,10 +161,12 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
     let LogPage {
         position, omitted, ..
     } = log;
-    let mut text = match shown.is_empty() {
-        true if position.total_bytes == 0 => "The job has written nothing.\n".to_owned(),
-        true => "No new output.\n".to_owned(),
-        false => fenced(&shown)?,
+    let not_captured = part.not_captured().map(|why| format!("Note: {why}."));
+    let mut text = match (&not_captured, shown.is_empty()) {
+        (Some(why), true) => format!("{why}\n"),
+        (None, true) if position.total_bytes == 0 => "The job has written nothing.\n".to_owned(),
+        (None, true) => "No new output.\n".to_owned(),
+        (_, false) => fenced(&shown)?,
     };
     text.push_str(&about(&position, omitted));
     let reply = Reply::new(
@@ -172,6 +174,7 @@ fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> 
         Answer {
             position: Some(position),
             omitted,
+            note: not_captured,
             ..Answer::new(shown)
         },
     );

@@ -1,5 +1,7 @@
 //! `run`: starts a job, and waits for it if asked.
 
+mod adopt;
+
 use super::{Hints, Verb, wait};
 use crate::answer::Glance;
 use crate::call::{Call, seconds};
@@ -10,6 +12,7 @@ use outlive::api::os_text::OsText;
 use outlive::inbox::Receipt;
 use outlive::labels::{self, Labels};
 use outlive::units::parse_size;
+use outlive::verbs;
 use outlive::verbs::run::{self, Started};
 use outlive::verbs::wait::{Until, WaitFor};
 use outlive::{Error, Input, Job, JobId, Label, Leftovers, Namesake, Notify, Pattern, Ready, Size};
@@ -85,6 +88,8 @@ pub struct Args {
     /// If this session already runs the same command in the same directory, return that job and start nothing
     #[serde(default)]
     unless_running: bool,
+    /// The command was started with `&` and runs as this process: make that a job and start nothing
+    adopt_pid: Option<i32>,
 }
 
 /// A command as models write it.
@@ -174,7 +179,11 @@ pub fn ended(call: &Call, job: &Job) -> Result<ToolAnswer, Refused> {
 fn start(call: &Call, args: Args) -> Result<Started, Refused> {
     // An id that the model chose may belong to any job.
     let is_known = call.id.is_some() && args.id.is_none();
-    match run::run(&call.outlive, request(call, args)?) {
+    let started = match args.adopt_pid {
+        Some(pid) => verbs::adopt::adopt(&call.outlive, adopt::request(call, pid, &args)?),
+        None => run::run(&call.outlive, request(call, args)?),
+    };
+    match started {
         Err(Error::IdTaken(job)) if is_known => Ok(Started {
             pid: job.pid,
             job: *job,

@@ -78,23 +78,27 @@ fn try_descriptors() -> io::Result<Option<u8>> {
         Err(_) => return Ok(Some(0)),
         Ok(own) => own,
     };
-    // SAFETY: The descriptor is open for the whole call, and no pointer but null is passed. Signal 0 sends nothing.
-    let sent = check(unsafe {
-        libc::syscall(
-            libc::SYS_pidfd_send_signal,
-            own.as_raw_fd(),
-            0,
-            std::ptr::null::<libc::siginfo_t>(),
-            0,
-        )
-    });
-    if sent.is_err() {
+    if send_nothing(&own).is_err() {
         return Ok(Some(1));
     }
     // This process is not its own child. A kernel that knows the call says so.
     let waited = wait(WaitTarget::Descriptor(&own), libc::WNOHANG | libc::WNOWAIT);
     let is_known = waited.is_err_and(|error| error.raw_os_error() == Some(libc::ECHILD));
     Ok((!is_known).then_some(2))
+}
+
+/// Sends signal 0: the kernel only checks whether a signal could be sent.
+fn send_nothing(process: &OwnedFd) -> io::Result<i64> {
+    // SAFETY: The descriptor is open for the whole call, and no pointer but null is passed. Signal 0 sends nothing.
+    check(unsafe {
+        libc::syscall(
+            libc::SYS_pidfd_send_signal,
+            process.as_raw_fd(),
+            0,
+            std::ptr::null::<libc::siginfo_t>(),
+            0,
+        )
+    })
 }
 
 /// Whether a call failed because a resource was exhausted.
@@ -215,6 +219,25 @@ impl PidFd {
             Err(rustix::io::Errno::SRCH) => Ok(Delivered::AlreadyGone),
             Err(rustix::io::Errno::PERM) => Ok(Delivered::Denied),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What would become of a signal to it. Sends none.
+    pub fn may_signal(&self) -> io::Result<Delivered> {
+        let asked = match &self.0 {
+            Address::Descriptor(fd) => send_nothing(fd).map(drop),
+            Address::Number { pid, started } => match procfs::look(pid.as_raw_nonzero().get())? {
+                Some(stat) if stat.started == *started => {
+                    rustix::process::test_kill_process(*pid).map_err(io::Error::from)
+                }
+                _ => return Ok(Delivered::AlreadyGone),
+            },
+        };
+        match asked.as_ref().map_err(io::Error::raw_os_error) {
+            Ok(()) => Ok(Delivered::Yes),
+            Err(Some(libc::ESRCH)) => Ok(Delivered::AlreadyGone),
+            Err(Some(libc::EPERM)) => Ok(Delivered::Denied),
+            Err(_) => asked.map(|()| Delivered::Yes),
         }
     }
 

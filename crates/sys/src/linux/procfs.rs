@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// Some fields of `/proc/<pid>/stat`.
@@ -49,6 +50,12 @@ impl Stat {
     pub fn is_exiting(&self) -> bool {
         const EXITING: u64 = 0x4;
         self.flags & EXITING != 0
+    }
+
+    /// Whether it is a thread of the kernel, which runs no program.
+    pub fn is_kernel_thread(&self) -> bool {
+        const KERNEL_THREAD: u64 = 0x20_0000;
+        self.flags & KERNEL_THREAD != 0
     }
 
     /// Whether it is stopped by a signal or by a tracer.
@@ -223,6 +230,17 @@ pub fn arguments(pid: i32) -> Vec<Vec<u8>> {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let line = line.strip_suffix(b"\0").unwrap_or(&line);
     line.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect()
+}
+
+/// The directory that a process works in. `None` if it cannot be read.
+pub fn directory(pid: i32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}
+
+/// What a process has open under this number: a path, or the kernel's name for something without one, such as
+/// `pipe:[8]`. `None` if it cannot be read.
+pub fn opened(pid: i32, descriptor: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/fd/{descriptor}")).ok()
 }
 
 /// The pid that a process has in its own PID namespace.

@@ -109,7 +109,7 @@ pub struct Options {
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum NotifyArg {
+pub enum NotifyArg {
     /// Report every end
     #[default]
     End,
@@ -129,11 +129,30 @@ enum StdinArg {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum LeftoversArg {
+pub enum LeftoversArg {
     /// Let them run, and show how many there are
     Keep,
     /// Stop them when the command has ended
     Stop,
+}
+
+impl From<NotifyArg> for Notify {
+    fn from(asked: NotifyArg) -> Notify {
+        match asked {
+            NotifyArg::End => Notify::End,
+            NotifyArg::Failure => Notify::Failure,
+            NotifyArg::Never => Notify::Never,
+        }
+    }
+}
+
+impl From<LeftoversArg> for Leftovers {
+    fn from(asked: LeftoversArg) -> Leftovers {
+        match asked {
+            LeftoversArg::Keep => Leftovers::Keep,
+            LeftoversArg::Stop => Leftovers::Stop,
+        }
+    }
 }
 
 impl Options {
@@ -178,15 +197,8 @@ impl Options {
         run.timeout = self.timeout;
         run.grace = self.grace;
         run.max_output = self.max_output;
-        run.notify = match self.notify {
-            NotifyArg::End => Notify::End,
-            NotifyArg::Failure => Notify::Failure,
-            NotifyArg::Never => Notify::Never,
-        };
-        run.leftovers = match self.leftovers {
-            None | Some(LeftoversArg::Keep) => Leftovers::Keep,
-            Some(LeftoversArg::Stop) => Leftovers::Stop,
-        };
+        run.notify = self.notify.into();
+        run.leftovers = self.leftovers.map_or(Leftovers::Keep, Leftovers::from);
         run.keep_awake = self.keep_awake;
         Ok(run)
     }

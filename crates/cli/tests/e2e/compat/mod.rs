@@ -1,6 +1,7 @@
 //! Programs of different releases in one home, in both directions. The older programs and their homes are in
 //! `compat/` at the root of the repository.
 
+mod adopting;
 mod changing;
 mod homes;
 mod keeping;

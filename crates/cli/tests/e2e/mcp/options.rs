@@ -182,6 +182,9 @@ fn nothing_that_a_model_reads_names_the_command_line() {
         run(
             json!({"command": "sleep 600", "name": "db2", "lock": "l", "wait_seconds": 0.1, "notify": "never"}),
         ),
+        run(json!({"adopt_pid": 1})),
+        run(json!({"adopt_pid": 999999999, "cwd": "/"})),
+        run(json!({"adopt_pid": 999999999})),
         ("show", json!({"id": "web"})),
         ("show", json!({"id": "web"})),
         ("show", json!({"id": ""})),

@@ -85,6 +85,7 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
         leftovers: asked.leftovers,
         log: asked.log,
         keep_awake,
+        adopted: None,
     };
     refuse_nul(&spec)?;
     Ok(Specified {
