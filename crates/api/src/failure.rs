@@ -110,6 +110,8 @@ error_codes! {
     Usage = "usage",
     /// The job cannot do this in its state, or with the options that it was started with.
     Refused = "refused",
+    /// The session has as many running jobs as the configuration allows.
+    TooManyJobs = "too_many_jobs",
     /// The job has no terminal.
     NoTerminal = "no_terminal",
     /// The file cannot be a copy of the job's output.

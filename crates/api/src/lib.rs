@@ -53,4 +53,5 @@ pub mod signal;
 mod strict;
 pub mod terminal;
 pub mod time;
+pub mod waiting;
 pub mod watch;

@@ -36,6 +36,7 @@
 //! | [`units`] | durations and sizes as people write them |
 #![forbid(unsafe_code)]
 
+pub mod after;
 pub mod bound;
 pub mod breaker;
 pub mod by_line;
@@ -58,6 +59,7 @@ pub mod outcome;
 pub mod output;
 pub mod post;
 pub mod process;
+pub mod queue;
 pub mod quote;
 mod reader;
 pub mod spec;

@@ -1,5 +1,6 @@
 //! One file for each verb: its arguments, its call, its text.
 
+pub mod after;
 pub mod attach;
 pub mod completions;
 pub mod detach;

@@ -89,7 +89,7 @@ const WRONG: &[(&str, &[&str])] = &[
         &[
             "/c.toml:1:",
             "no key \"a\"",
-            "inbox, watch, breaker, doorbell",
+            "inbox, watch, breaker, limits, doorbell",
         ],
     ),
     ("\n[inbx]", &["/c.toml:2:", "no key \"inbx\""]),

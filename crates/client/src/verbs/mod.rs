@@ -1,5 +1,6 @@
 //! One verb per file.
 
+pub mod after;
 pub mod attach;
 pub mod detach;
 pub mod doctor;

@@ -2,6 +2,7 @@
 
 mod foreground;
 mod spec;
+mod turns;
 
 pub use foreground::foreground;
 pub use outlive_api::request::{Command, Run};
@@ -37,7 +38,7 @@ const KEEPERS_DIED: &str =
 /// The result of a start.
 #[derive(Clone, Debug)]
 pub struct Started {
-    /// The state when the start was decided: running, waiting for a lock, or ended because it could not
+    /// The state when the start was decided: running, waiting for its turn, or ended because it could not
     /// start.
     pub job: Job,
     /// The process ID of its first process, which may have ended already.
@@ -114,8 +115,8 @@ struct NewJob {
     lock: Lock,
     variables: Vec<(OsString, OsString)>,
     notes: Vec<String>,
-    /// Until this is dropped, nobody else can start the same command, or a job with the same name.
-    _alone: [Option<Alone>; 2],
+    /// Until this is dropped, nobody else can start the same command, a job with the same name, or one job too many.
+    _alone: [Option<Alone>; 3],
 }
 
 enum Prepared {
@@ -151,6 +152,13 @@ fn prepare(outlive: &Outlive, asked: Run) -> Result<Prepared, Error> {
         true => None,
         false => naming::take(outlive, &spec, namesake)?,
     };
+    let capped = match is_repeated {
+        true => None,
+        false => {
+            turns::refuse_unknown(outlive, &spec)?;
+            turns::refuse_too_many(outlive, &spec)?
+        }
+    };
     let lock = loop {
         match launch::make(outlive, &spec)? {
             NameClaim::Claimed(lock) => break lock,
@@ -168,7 +176,7 @@ fn prepare(outlive: &Outlive, asked: Run) -> Result<Prepared, Error> {
         lock,
         variables,
         notes,
-        _alone: [alone, named],
+        _alone: [alone, named, capped],
     })))
 }
 

@@ -7,6 +7,7 @@ use crate::identity;
 use crate::reply::{Refused, Reply, ToolAnswer};
 use crate::words;
 use outlive::api::os_text::OsText;
+use outlive::api::waiting::{After, Needs, Queue};
 use outlive::inbox::Receipt;
 use outlive::units::parse_size;
 use outlive::verbs::run::{self, Started};
@@ -76,6 +77,11 @@ pub struct Args {
     notify: Option<Notify>,
     /// Start the command when no other job holds this lock, and hold it while the command runs
     lock: Option<String>,
+    /// Start the command when its turn in this queue comes: NAME, or NAME:N for N jobs at once
+    queue: Option<String>,
+    /// Start it after these jobs have ended: ids; ID:success to start it only if that job succeeded
+    #[serde(default)]
+    after: Vec<String>,
     /// If this session already runs the same command in the same directory, return that job and start nothing
     #[serde(default)]
     unless_running: bool,
@@ -201,6 +207,8 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
         false => Namesake::Refuse,
     };
     run.lock = label("the lock", args.lock.as_deref())?;
+    run.queue = queue(args.queue.as_deref())?;
+    run.after = after(call, &args.after)?;
     run.cwd = args.cwd.map(OsText::from);
     run.input = match (args.pty, args.stdin) {
         (true, _) => Input::Pty(Size::DEFAULT),
@@ -231,6 +239,21 @@ fn watched(texts: Vec<String>, regexes: Vec<String>, without: Vec<String>) -> Ve
     let regexes = regexes.into_iter().map(Pattern::Regex);
     let without = without.into_iter().map(Pattern::NotText);
     texts.chain(regexes).chain(without).collect()
+}
+
+fn queue(text: Option<&str>) -> Result<Option<Queue>, Refused> {
+    text.map(Queue::parse)
+        .transpose()
+        .map_err(Refused::bad_input)
+}
+
+fn after(call: &Call, texts: &[String]) -> Result<Vec<After>, Refused> {
+    let parse = |text: &String| {
+        let (job, needs) = Needs::split(text).map_err(Refused::bad_input)?;
+        let job = call.find(job)?;
+        Ok(After { job, needs })
+    };
+    texts.iter().map(parse).collect()
 }
 
 fn label(what: &'static str, text: Option<&str>) -> Result<Option<Label>, Error> {
