@@ -15,6 +15,8 @@ pub enum Role {
 pub enum Hook {
     /// The process acts as keeper, and has written nothing yet.
     Begun,
+    /// The jobs that this one starts after have ended, and that is remembered.
+    AfterMet,
     /// The width of the queue is written; the job has not joined yet.
     QueueWidened,
     /// The job has a number in its queue; nobody can see it yet.

@@ -11,6 +11,7 @@
 extern crate outlive_testkit;
 
 mod adoption;
+mod after;
 mod attaching;
 mod awaiting;
 mod basics;
@@ -34,6 +35,7 @@ mod naming;
 mod pair;
 mod posing;
 mod pruning;
+mod queues;
 mod redaction;
 mod refused;
 mod scarcity;

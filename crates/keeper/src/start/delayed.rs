@@ -17,7 +17,10 @@ impl Keeper<'_> {
     /// One of the things that the job waited for is there. Starts the job if it was the last one.
     pub(crate) fn came(&mut self, turn: Turn) -> io::Result<()> {
         match (turn, &self.job.shared.named_lock) {
-            (Turn::After, _) => after::note_over(&self.job.shared.directory),
+            (Turn::After, _) => {
+                after::note_over(&self.job.shared.directory);
+                self.job.reach(Hook::AfterMet);
+            }
             (Turn::Lock, Some(lock)) => lock.sign()?,
             (Turn::Queue | Turn::Lock, _) => {}
         }
