@@ -72,10 +72,11 @@ pub struct Spec {
     /// At most one running job holds this lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<Label>,
-    /// It starts when its turn in this queue comes. A keeper of an older program starts it at once.
+    /// It starts when its turn in this queue comes. A keeper of an older program starts it at once. An older client
+    /// shows it as `starting` while it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
-    /// It starts after these jobs. A keeper of an older program starts it at once.
+    /// It starts after these jobs. Older programs treat it as they treat `queue`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<After>,
     /// The command that waits for the jobs of `after`; keepers run it.

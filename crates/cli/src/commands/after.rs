@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Failure};
 use outlive::JobId;
 use outlive::verbs::after::{self, MUST_NOT_START, Verdict};
+use std::io::{self, Write};
 
 /// Wait for the jobs that a job starts after; what keepers run
 #[derive(Debug, clap::Args)]
@@ -20,7 +21,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Exit, Failure> {
         Verdict::Start => Exit::Success,
         Verdict::Never(reason) => {
             // The keeper records this as the reason.
-            eprintln!("{reason}");
+            writeln!(io::stderr(), "{reason}")?;
             Exit::Job(MUST_NOT_START)
         }
     })

@@ -282,3 +282,14 @@ proptest! {
         let _ = parse(&text);
     }
 }
+
+#[test]
+fn a_limit_of_jobs_is_a_number_above_zero() {
+    let limits = parse("[limits]\njobs_per_session = 7\n")
+        .expect("is right")
+        .limits;
+    assert_eq!(limits.jobs_per_session, Some(7));
+    assert_eq!(parse("").expect("is right").limits.jobs_per_session, None);
+    let zero = refusal("[limits]\njobs_per_session = 0\n");
+    assert!(zero.contains("limits.jobs_per_session"), "{zero}");
+}
