@@ -96,6 +96,19 @@ impl QueueDir {
         Ok(tickets)
     }
 
+    /// Files of jobs without a ticket: they have not joined yet, are leaving, or were killed before they joined.
+    pub fn without_ticket(&self) -> io::Result<Vec<(PathBuf, JobId)>> {
+        let tickets = self.tickets()?;
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            let key = entry.file_name().to_str().and_then(Key::of_file);
+            let is_lone = |key: &Key| tickets.iter().all(|ticket| ticket.key != *key);
+            files.extend(key.filter(is_lone).map(|key| (entry.path(), key.job)));
+        }
+        Ok(files)
+    }
+
     /// The ticket of this job, if it has joined.
     pub fn find(&self, key: &Key) -> io::Result<Option<Ticket>> {
         let mut tickets = self.tickets()?.into_iter();
@@ -123,6 +136,21 @@ impl Key {
             incarnation: incarnation.map_or("0", |text| text.as_str()).to_owned(),
             job: spec.id.clone(),
         }
+    }
+}
+
+impl Key {
+    /// The key in the name of a file that is not a ticket.
+    fn of_file(name: &str) -> Option<Key> {
+        let prefixes = [".new-", "line-", "bell-"];
+        let text = prefixes
+            .iter()
+            .find_map(|prefix| name.strip_prefix(prefix))?;
+        let (incarnation, job) = text.split_once('-')?;
+        Some(Key {
+            incarnation: incarnation.to_owned(),
+            job: JobId::parse(job).ok()?,
+        })
     }
 }
 
@@ -186,6 +214,34 @@ mod tests {
         for other in others {
             assert_eq!(Ticket::parse(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn files_without_a_ticket_are_found() {
+        let world = tempfile::tempdir().expect("a directory");
+        let name = Label::parse("q").expect("a label");
+        let queue = Home::at(world.path().to_owned()).queue(&name);
+        fs::create_dir_all(queue.path()).expect("made");
+        let (with, without) = (ticket(1, "with"), ticket(2, "with-out"));
+        let alone = [
+            queue.line(&without.key),
+            queue.bell(&without.key),
+            queue.new_ticket(&without.key),
+        ];
+        let others = [
+            queue.ticket(&with),
+            queue.line(&with.key),
+            queue.counter(),
+            queue.turns(),
+        ];
+        for path in alone.iter().chain(&others) {
+            fs::write(path, "").expect("written");
+        }
+        let mut found = queue.without_ticket().expect("read");
+        found.sort();
+        let mut expected = alone.map(|path| (path, without.key.job.clone()));
+        expected.sort();
+        assert_eq!(found, expected);
     }
 
     #[test]

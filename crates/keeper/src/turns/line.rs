@@ -101,6 +101,22 @@ pub fn remove(queue: &QueueDir, ticket: &Ticket) {
     }
 }
 
+/// Removes what jobs have left that were killed before they joined. A job that is about to join has keepers, and
+/// they hold its lock.
+pub fn sweep(home: &Home, queue: &QueueDir) -> io::Result<()> {
+    for (path, job) in queue.without_ticket()? {
+        let is_kept = layout::open(&home.job(&job).lock()).and_then(|file| lock::is_taken(&file));
+        let is_gone = match is_kept {
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+            Ok(is_kept) => !is_kept,
+        };
+        if is_gone {
+            let _ = fs::remove_file(path);
+        }
+    }
+    Ok(())
+}
+
 /// Sleeps until the job has taken its turn. This is all that the errand does. Its standard input is the file of the
 /// line's lock, which it shares with the keepers.
 pub fn wait(job: &JobDir, parent: i32) -> io::Result<()> {

@@ -96,6 +96,8 @@ impl Place {
         role.reach(Hook::QueueNumbered);
         fs::rename(self.queue.new_ticket(&self.key), self.queue.ticket(&ticket))?;
         role.reach(Hook::QueueJoined);
+        // What is left there of others does no harm.
+        let _ = line::sweep(&self.home, &self.queue);
         Ok(())
     }
 
