@@ -273,7 +273,8 @@ pub fn deliver(world: &World) -> Result<Vec<Value>, String> {
 fn verbs_work(world: &World, kind: &Kind, ended: &Value) -> Result<(), String> {
     let shown = world.try_json(&["show", ID, "--json"])?;
     same("show's outcome", &shown["outcome"], &ended["outcome"])?;
-    let listed = world.try_json(&["list", "--state", "all", "--json"])?;
+    let listed = ["list", "--state", "all", "--session", SESSION, "--json"];
+    let listed = world.try_json(&listed)?;
     same("list's id", listed["jobs"][0]["id"].as_str(), Some(ID))?;
     let log = world.try_ok(&["log", ID, "--raw", "--bytes", "0:"])?;
     let output = fs::read(world.job_dir(ID).join("output")).unwrap_or_default();
@@ -304,7 +305,10 @@ fn verbs_work(world: &World, kind: &Kind, ended: &Value) -> Result<(), String> {
 /// match limits of its sessions.
 pub fn left_after_pruning(world: &World) -> Vec<PathBuf> {
     let mut files = world.files();
-    let is_of_the_home = |path: &PathBuf| path.starts_with("ended") || path.ends_with("boot");
+    // What a killed job has left in its queue is removed when the next one joins.
+    let is_of_the_home = |path: &PathBuf| {
+        path.starts_with("ended") || path.starts_with("queues") || path.ends_with("boot")
+    };
     files.retain(|path| !is_of_the_home(path) && !path.ends_with(".matches"));
     files
 }

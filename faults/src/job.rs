@@ -1,5 +1,7 @@
 //! The jobs that faults happen to, and how each must end.
 
+mod queued;
+
 use outlive_testkit::ran::Ran;
 use outlive_testkit::waiting::try_until;
 use outlive_testkit::world::World;
@@ -42,7 +44,8 @@ fn left_alone(_: &World) -> Result<(), String> {
     Ok(())
 }
 
-pub static KINDS: [Kind; 7] = [
+pub static KINDS: [Kind; 8] = [
+    queued::QUEUED,
     Kind {
         name: "short",
         options: &[],
@@ -174,6 +177,10 @@ impl Kind {
 
     /// The command that starts the job. Each time the script runs, it appends a line to a file outside the home.
     pub fn start(&self, world: &World) -> Command {
+        if self.name == queued::QUEUED.name {
+            // If it cannot be started, the job does not have to wait.
+            let _ = queued::begin(world);
+        }
         let ran = world.path("ran");
         let script = format!("echo ran >> '{}'; {}", ran.display(), self.script);
         let mut command = world.command(["run", "--id", ID, "--session", SESSION]);

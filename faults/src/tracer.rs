@@ -7,7 +7,7 @@
 //! may fork, and a tracer must wait for all of its children.
 //!
 //! ```text
-//!  launcher ─fork─► standby ─fork─► keeper ─fork─► the job, which is no longer traced
+//!  launcher ─fork─► (ends) ─fork─► standby ─fork─► keeper ─fork─► the job, which is no longer traced
 //! ```
 
 use crate::calls::{self, Fault};
@@ -60,6 +60,8 @@ struct Tracer {
     /// Whether the fault has happened.
     is_done: bool,
     has_keeper: bool,
+    /// Whether the launched process has forked the standby.
+    has_standby: bool,
 }
 
 struct Traced {
@@ -103,6 +105,7 @@ impl Tracer {
             counts: HashMap::new(),
             is_done: false,
             has_keeper: false,
+            has_standby: false,
         };
         tracer.adopt(launcher, Role::Launcher, false);
         while let Some((pid, stop)) = trace::next()? {
@@ -182,6 +185,11 @@ impl Tracer {
         let role = match self.traced.get(&parent).map(|traced| traced.role) {
             Some(role) if !is_process => Some(role),
             Some(Role::Launcher) => Some(Role::Standby),
+            // The launched process forks the standby and ends.
+            Some(Role::Standby) if !self.has_standby => {
+                self.has_standby = true;
+                Some(Role::Standby)
+            }
             Some(Role::Standby) if !self.has_keeper => {
                 self.has_keeper = true;
                 Some(Role::Keeper)

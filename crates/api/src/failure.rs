@@ -114,6 +114,8 @@ error_codes! {
     TooFewFiles = "too_few_files",
     /// The process cannot become a job: it is gone, or it is not one that the caller may take over.
     NotAdoptable = "not_adoptable",
+    /// The session has as many running jobs as the configuration allows.
+    TooManyJobs = "too_many_jobs",
     /// The job has no terminal.
     NoTerminal = "no_terminal",
     /// The file cannot be a copy of the job's output.

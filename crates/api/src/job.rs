@@ -12,6 +12,7 @@ use crate::label::Label;
 use crate::os_text::OsText;
 use crate::outcome::{EndedBy, Outcome, Usage};
 use crate::time::{Millis, Timestamp};
+pub use crate::waiting::WaitingFor;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -126,7 +127,7 @@ impl Job {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
-    /// It waits for a lock that another job has.
+    /// It waits for a lock, for its turn in a queue, or for the end of other jobs.
     Waiting,
     /// Its command has not been executed yet.
     Starting,
@@ -197,16 +198,6 @@ pub struct LastKnown {
     pub state: JobState,
     /// How many bytes it had written.
     pub output_bytes: u64,
-}
-
-/// A lock that a job waits for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct WaitingFor {
-    /// The name of the lock.
-    pub lock: Label,
-    /// The job that has it, if that is known.
-    pub holder: Option<JobId>,
 }
 
 /// The state of a doorbell of an ended job.

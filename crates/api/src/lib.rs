@@ -57,4 +57,5 @@ pub mod signal;
 mod strict;
 pub mod terminal;
 pub mod time;
+pub mod waiting;
 pub mod watch;

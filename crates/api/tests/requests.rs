@@ -20,6 +20,7 @@ use outlive_api::request::{
 use outlive_api::schemas;
 use outlive_api::signal::Signal;
 use outlive_api::terminal::Size;
+use outlive_api::waiting::After;
 use outlive_api::watch::Pattern;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -86,6 +87,8 @@ fn run() -> Run {
         .labeled("k", "v")
         .shown_as("the build")
         .lock("gpu")
+        .queue("gpu:2")
+        .after(After::parse("build:success").unwrap())
         .ready("port:8080")
         .cwd("/src")
         .env("KEY", vec![b'v', 0xff])

@@ -24,6 +24,9 @@ pub fn hint(error: &Error) -> Option<String> {
         Error::Ambiguous { .. } => "type one of these ids, or enough of one to fit a single job",
         Error::IdTaken(_) => "choose another id, or use that job",
         Error::NameTaken(_) => "stop that job, start with --replace, or choose another name",
+        Error::TooManyJobs { .. } => {
+            "wait for one of them to end, or start it with --queue NAME:N, which lets it wait for its turn"
+        }
         Error::IdOfPost(_) => "choose another id for the job",
         Error::PostIdTaken(_) => "choose another id for the post",
         Error::PostOfOther(_) => "choose another id",

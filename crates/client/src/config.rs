@@ -45,6 +45,8 @@ pub struct Config {
     pub watch: Watch,
     /// The table `[breaker]`.
     pub breaker: Breaker,
+    /// The table `[limits]`.
+    pub limits: Limits,
     /// The doorbells, in the order of the file.
     pub doorbells: Vec<Bell>,
 }
@@ -80,6 +82,13 @@ pub struct Breaker {
     pub window: Duration,
     /// … are followed by a pause of this length.
     pub silence: Duration,
+}
+
+/// What a session may not exceed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// At most this many jobs of one session run at once; no limit if `None`.
+    pub jobs_per_session: Option<u32>,
 }
 
 impl Inbox {
@@ -158,6 +167,7 @@ impl Config {
             inbox: Inbox::read(&mut top)?,
             watch: Watch::read(&mut top)?,
             breaker: Breaker::read(&mut top)?,
+            limits: Limits::read(&mut top)?,
             doorbells: bells::read(&mut top)?,
         };
         top.finish()?;
@@ -208,6 +218,19 @@ impl Breaker {
             section.finish()?;
         }
         Ok(breaker)
+    }
+}
+
+impl Limits {
+    fn read(top: &mut Section<'_>) -> Result<Limits, BadConfig> {
+        let mut limits = Limits::default();
+        if let Some(mut section) = top.section("limits")? {
+            let mut jobs = 0;
+            section.count("jobs_per_session", &mut jobs)?;
+            limits.jobs_per_session = Some(jobs).filter(|jobs| *jobs > 0);
+            section.finish()?;
+        }
+        Ok(limits)
     }
 }
 

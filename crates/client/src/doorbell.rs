@@ -68,7 +68,7 @@ fn ring_it(outlive: &Outlive, bell: &Bell) -> Result<Vec<OsText>, Error> {
 
 /// The path of `outlive`: this program, or the one beside a program that embeds the library, or the one
 /// found on the PATH when it rings.
-fn own_program(outlive: &Outlive) -> Result<PathBuf, Error> {
+pub(crate) fn own_program(outlive: &Outlive) -> Result<PathBuf, Error> {
     let own = std::env::current_exe().map_err(Error::io("cannot find", "/proc/self/exe"))?;
     let beside = own.with_file_name(PROGRAM);
     Ok(match () {

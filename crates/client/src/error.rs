@@ -9,6 +9,7 @@ use crate::words;
 use outlive_api::failure::{ErrorCode, Failure, FailureData};
 use outlive_api::job::Job;
 use outlive_api::request::BadSetting;
+use outlive_api::waiting::BadAfter;
 use outlive_core::control::BadWriteId;
 use outlive_core::id::BadId;
 use outlive_core::layout::ReadError;
@@ -113,6 +114,19 @@ pub enum Error {
     /// A size, a time or a limit in the request cannot be used.
     #[error(transparent)]
     BadSetting(BadSetting),
+    /// The text does not name a job to start after.
+    #[error(transparent)]
+    BadAfter(#[from] BadAfter),
+    /// The session has as many running jobs as it may have.
+    #[error("session {session:?} has {}, and jobs_per_session in the configuration allows {cap}", words::count(*.running as u64, "running job"))]
+    TooManyJobs {
+        /// The session.
+        session: String,
+        /// How many of its jobs run.
+        running: usize,
+        /// How many may.
+        cap: u32,
+    },
     /// The request names no command.
     #[error("no command was given")]
     NoCommand,
@@ -289,6 +303,7 @@ impl Error {
             | Error::BadPattern { .. }
             | Error::BadReady(_)
             | Error::BadSetting(_)
+            | Error::BadAfter(_)
             | Error::BadPost { .. }
             | Error::BadWriteId(_)
             | Error::BadVariable(_)
@@ -314,6 +329,7 @@ impl Error {
             | Error::NoKeys(_) => ErrorCode::Refused,
             Error::TooFewFiles { .. } => ErrorCode::TooFewFiles,
             Error::NotAdoptable { .. } => ErrorCode::NotAdoptable,
+            Error::TooManyJobs { .. } => ErrorCode::TooManyJobs,
             Error::NoTerminal(_) => ErrorCode::NoTerminal,
             Error::NotALog(_) | Error::LogTaken(_) => ErrorCode::BadLog,
             Error::Config(_) => ErrorCode::BadConfig,
@@ -374,6 +390,7 @@ impl Error {
                 | Error::BadPattern { .. }
                 | Error::BadReady(_)
                 | Error::BadSetting(_)
+                | Error::BadAfter(_)
                 | Error::BadPost { .. }
                 | Error::BadWriteId(_)
                 | Error::BadLabel { .. }

@@ -10,7 +10,7 @@ use outlive_core::quote::{self, MAX_WORD};
 use outlive_core::units::{show_duration, show_size};
 pub use outlive_core::words::{agree, count};
 use outlive_core::words::{awaited, left_running};
-use outlive_core::{Label, Millis};
+use outlive_core::{JobId, Label, Millis};
 
 /// The outcome of a job, or its state if it has not ended: `exited 0`, `SIGKILL (stopped)`, `running`.
 pub fn outcome(job: &Job) -> String {
@@ -61,7 +61,7 @@ pub fn span(time: Millis) -> String {
 pub fn state(job: &Job) -> String {
     let mut text = outcome(job);
     if let Some(waiting) = &job.waiting_for {
-        text.push_str(&lock(waiting));
+        text.push_str(&waiting_for(waiting));
     }
     if job.duration_ms.is_some() {
         let word = if job.has_ended() { "after" } else { "for" };
@@ -75,11 +75,15 @@ pub fn state(job: &Job) -> String {
 pub fn short_state(job: &Job) -> String {
     let on = match &job.waiting_for {
         None => special(job),
-        Some(WaitingFor {
+        Some(WaitingFor::Lock {
             lock,
             holder: Some(holder),
         }) => format!(" for {holder} ({})", name(lock)),
-        Some(WaitingFor { lock, holder: None }) => format!(" ({})", name(lock)),
+        Some(WaitingFor::Lock { lock, holder: None }) => format!(" ({})", name(lock)),
+        Some(WaitingFor::Queue {
+            queue, position, ..
+        }) => format!(", {position} in {}", name(queue)),
+        Some(WaitingFor::After { after }) => format!(" for {}", ids(after)),
     };
     format!("{}{on}", outcome(job))
 }
@@ -93,10 +97,32 @@ pub fn readiness(job: &Job) -> &'static str {
     }
 }
 
-fn lock(on: &WaitingFor) -> String {
-    match &on.holder {
-        Some(holder) => format!(" for the lock {}, which {holder} has", name(&on.lock)),
-        None => format!(" for the lock {}", name(&on.lock)),
+fn waiting_for(on: &WaitingFor) -> String {
+    match on {
+        WaitingFor::Lock {
+            lock,
+            holder: Some(holder),
+        } => format!(" for the lock {}, which {holder} has", name(lock)),
+        WaitingFor::Lock { lock, holder: None } => format!(" for the lock {}", name(lock)),
+        WaitingFor::Queue {
+            queue,
+            position,
+            width,
+        } => format!(
+            " in the queue {}, position {position}; {width} at once",
+            name(queue)
+        ),
+        WaitingFor::After { after } if after.is_empty() => " for other jobs".to_owned(),
+        WaitingFor::After { after } => format!(" for the end of {}", ids(after)),
+    }
+}
+
+/// The first of these ids, and how many more there are.
+fn ids(all: &[JobId]) -> String {
+    match all {
+        [] => "other jobs".to_owned(),
+        [one] => one.to_string(),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
     }
 }
 

@@ -11,6 +11,7 @@
 //!   inbox/<key>/<id>     link while the session may have something to hear of the job or post
 //!   posts/<id>/          what was posted from outside: post.json told
 //!   locks/<name>         held by the job that has the lock
+//!   queues/<name>/       who is in a queue, in order (see `queue`)
 //!   names/<name>         link to the newest job of that name
 //!   ended/<day>          which jobs ended on a day, in order (see `history`)
 //!   boot                 since when `live` and `ended` are whole
@@ -233,6 +234,11 @@ impl JobDir {
     /// Who was told what.
     pub fn told(&self) -> PathBuf {
         self.path.join("told")
+    }
+
+    /// Exists once the jobs that this one was to start after have ended.
+    pub fn after_met(&self) -> PathBuf {
+        self.path.join("after")
     }
 
     /// How far the watch has read the output.

@@ -39,6 +39,7 @@
 #![forbid(unsafe_code)]
 
 pub mod adopted;
+pub mod after;
 pub mod bound;
 pub mod breaker;
 pub mod by_line;
@@ -62,6 +63,7 @@ pub mod outcome;
 pub mod output;
 pub mod post;
 pub mod process;
+pub mod queue;
 pub mod quote;
 mod reader;
 pub mod spec;

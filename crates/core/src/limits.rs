@@ -9,7 +9,7 @@ const FEWEST_FILES: usize = 32;
 const SMALLEST_FILE: u64 = 1 << 20;
 /// A job with input needs these in addition.
 const CHANNEL_FILES: usize = 8;
-/// A job with a watch, a readiness sign, a lock or doorbells needs these in addition.
+/// A job with a watch, a readiness sign, a lock, a queue, others to wait for, or doorbells needs these in addition.
 const ERRAND_FILES: usize = 8;
 
 /// The number of files that a keeper must be allowed to open.
@@ -27,7 +27,7 @@ impl Files {
             Input::Null => 0,
             Input::Pipe | Input::Pty(_) => CHANNEL_FILES,
         };
-        let helped = spec.watch.is_some() || spec.ready.is_some() || spec.lock.is_some();
+        let helped = spec.watch.is_some() || spec.ready.is_some() || spec.may_wait();
         let errands = match helped || !spec.doorbells.is_empty() {
             true => ERRAND_FILES,
             false => 0,

@@ -18,6 +18,7 @@ use crate::watch::Watch;
 pub use outlive_api::input::Input;
 pub use outlive_api::notify::{Leftovers, Notify};
 pub use outlive_api::terminal::{BadSize, Size};
+pub use outlive_api::waiting::{After, Needs, Queue};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -77,6 +78,16 @@ pub struct Spec {
     /// At most one running job holds this lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<Label>,
+    /// It starts when its turn in this queue comes. A keeper of an older program starts it at once. An older client
+    /// shows it as `starting` while it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+    /// It starts after these jobs. Older programs treat it as they treat `queue`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<After>,
+    /// The command that waits for the jobs of `after`; keepers run it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiter: Vec<OsText>,
     /// Commands that run when it has ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doorbells: Vec<Doorbell>,
@@ -93,6 +104,11 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// Whether it may have to wait before it is started.
+    pub fn may_wait(&self) -> bool {
+        self.lock.is_some() || self.queue.is_some() || !self.after.is_empty()
+    }
+
     /// The limit on kept output; `None` keeps everything.
     pub fn bound(&self) -> Option<Bound> {
         self.max_output.map(Bound::new)

@@ -3,6 +3,7 @@
 use crate::adopted;
 use crate::control::InputKind;
 use crate::event::{LingeringEnded, Moment};
+use crate::label::Label;
 use crate::next_step::Reader;
 use crate::outcome::{End, EndedBy, NotStarted, Outcome};
 use crate::quote::{self, MAX_WORD};
@@ -190,25 +191,29 @@ pub fn duration(ms: u64) -> String {
     show_duration(Duration::from_millis(ms))
 }
 
-/// Why a job that was stopped while it waited for its lock was not started.
+/// Why a job that was stopped before its turn was not started.
 pub fn stopped_waiting(spec: &Spec) -> String {
-    format!("it was stopped while it waited{}", for_lock(spec))
+    format!("it was stopped while it waited{}", for_turn(spec))
 }
 
-/// Why a job whose keepers were killed while it waited for its lock was not started.
+/// Why a job whose keepers were killed before its turn was not started.
 pub fn unkept_waiting(spec: &Spec) -> String {
-    format!("its keepers were killed while it waited{}", for_lock(spec))
+    format!("its keepers were killed while it waited{}", for_turn(spec))
 }
 
-fn for_lock(spec: &Spec) -> String {
-    match &spec.lock {
-        Some(lock) => format!(" for the lock {}", quote::word(lock.as_str(), MAX_WORD)),
-        None => String::new(),
+fn for_turn(spec: &Spec) -> String {
+    let name = |label: &Label| quote::word(label.as_str(), MAX_WORD);
+    match (spec.after.as_slice(), &spec.queue, &spec.lock) {
+        ([], None, Some(lock)) => format!(" for the lock {}", name(lock)),
+        ([], Some(queue), None) => format!(" in the queue {}", name(&queue.name)),
+        ([after], None, None) => format!(" for job {}", after.job),
+        ([], None, None) => String::new(),
+        _ => " for its turn".to_owned(),
     }
 }
 
 /// How it ended, as the rest of a sentence.
-fn how(end: &End, spec: &Spec) -> String {
+pub fn how(end: &End, spec: &Spec) -> String {
     let by = match end.ended_by {
         EndedBy::Stop => match &end.ended_by_detail {
             Some(who) => format!(" (stopped by {})", quote::line(who)),

@@ -15,7 +15,16 @@ pub enum Role {
 pub enum Hook {
     /// The process acts as keeper, and has written nothing yet.
     Begun,
-    /// A job that waited for its lock has it now.
+    /// The jobs that this one starts after have ended, and that is remembered.
+    AfterMet,
+    /// The width of the queue is written; the job has not joined yet.
+    QueueWidened,
+    /// The job has a number in its queue; nobody can see it yet.
+    QueueNumbered,
+    QueueJoined,
+    /// The queue counts the job as one that runs.
+    TurnTaken,
+    /// A job that waited has everything that it waited for.
     TurnCame,
     /// The leader is forked, but not yet in the journal.
     Forked,
@@ -45,6 +54,8 @@ pub enum Hook {
     Drained,
     OutputSynced,
     EndedRecorded,
+    /// The next job of the queue can have its turn.
+    TurnPassed,
     Noted,
     Told,
     Reaped,
@@ -62,6 +73,13 @@ pub enum Hook {
 pub fn standby_syncs() {
     if cfg!(debug_assertions) {
         hook::reach("standby", "Syncs");
+    }
+}
+
+/// The process that waits in a queue has taken the job's turn. Its keeper does not know yet.
+pub fn errand_took_turn() {
+    if cfg!(debug_assertions) {
+        hook::reach("errand", "TurnTaken");
     }
 }
 

@@ -19,6 +19,7 @@
 //! | `signs` | watched lines, readiness, silence, prompts |
 //! | `errands` | processes that work for the keeper: doorbells, waiting for a lock |
 //! | `tree` | which processes are the job's |
+//! | `turns` | what a job waits for before it starts: other jobs, a queue, a lock |
 //! | `clock` | the time |
 //! | `hooks` | where tests can stop or kill a keeper |
 #![forbid(unsafe_code)]
@@ -33,6 +34,7 @@ mod signs;
 mod start;
 mod supervise;
 mod tree;
+mod turns;
 
 use errands::lock_wait;
 use outlive_core::JobDir;
@@ -41,6 +43,7 @@ pub use pair::enter::run;
 use pair::front;
 use signs::probe;
 pub use signs::watch;
+use turns::line;
 
 /// The whole program: one argument, the job directory. Returns the exit code.
 ///
@@ -58,6 +61,7 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> i32 {
             let parent = parent.to_str().and_then(|pid| pid.parse().ok());
             let done = match (errand.to_str(), parent) {
                 (Some("turn"), Some(parent)) => lock_wait::wait(&job, parent),
+                (Some("queue"), Some(parent)) => line::wait(&job, parent),
                 (Some("probe"), Some(parent)) => probe::run(&job, parent),
                 (Some(copying::WORD), Some(parent)) => copying::run(job, parent),
                 _ => return 2,

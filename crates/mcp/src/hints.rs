@@ -32,6 +32,9 @@ fn hint(error: &Error) -> Option<&'static str> {
         }
         Error::Ambiguous { .. } => "pass one of these ids, or enough of one to fit a single job",
         Error::NameTaken(_) => "stop that job, pass `replace: true`, or choose another name",
+        Error::TooManyJobs { .. } => {
+            "wait for one of them to end, or pass `queue`, so that it waits for its turn"
+        }
         Error::NeverComes { what, .. } => return never_comes(*what),
         Error::NoAnswer(_) => "the tool `show` gives what is known of the job",
         Error::TooFewFiles { .. } => "wait for fewer jobs at a time",

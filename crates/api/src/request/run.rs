@@ -5,6 +5,8 @@
 
 mod marks;
 
+mod turns;
+
 use crate::defaults::{MAX_PATTERNS, MIN_OUTPUT};
 use crate::id::JobId;
 use crate::input::Input;
@@ -16,6 +18,7 @@ use crate::ready::{BadReady, Ready};
 use crate::terminal::{BadSize, Size};
 #[cfg(feature = "schema")]
 use crate::time::Millis;
+use crate::waiting::{After, BadQueue, Queue};
 use crate::watch::Pattern;
 use serde::{Deserialize, Serialize, Serializer, ser};
 use std::time::Duration;
@@ -116,6 +119,12 @@ pub struct Run {
     /// Only one job at a time has this lock.
     #[serde(default)]
     pub lock: Option<Label>,
+    /// Start it when its turn in this queue comes.
+    #[serde(default)]
+    pub queue: Option<Queue>,
+    /// Start it after these jobs.
+    #[serde(default)]
+    pub after: Vec<After>,
     /// If the session runs this command in this directory already, return that job instead.
     #[serde(default)]
     pub unless_running: bool,
@@ -157,6 +166,9 @@ pub enum BadSetting {
     /// A sign of readiness.
     #[error(transparent)]
     Ready(BadReady),
+    /// A queue.
+    #[error(transparent)]
+    Queue(BadQueue),
     /// The size of the terminal.
     #[error(transparent)]
     Size(BadSize),
@@ -220,6 +232,8 @@ impl Run {
             ready: None,
             quiet_after: None,
             lock: None,
+            queue: None,
+            after: Vec::new(),
             unless_running: false,
             on_end: None,
             leftovers: Leftovers::Keep,
@@ -375,6 +389,7 @@ impl Run {
         if let Input::Pty(size) = self.input {
             size.check().map_err(BadSetting::Size)?;
         }
+        self.check_turns()?;
         if let Some(ready) = &self.ready {
             ready.check().map_err(BadSetting::Ready)?;
         }

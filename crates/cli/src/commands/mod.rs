@@ -1,6 +1,7 @@
 //! One file for each verb: its arguments, its call, its text.
 
 pub mod adopt;
+pub mod after;
 pub mod attach;
 pub mod completions;
 pub mod detach;

@@ -2,6 +2,7 @@
 
 mod foreground;
 mod options;
+mod turns;
 
 pub use options::{LeftoversArg, NotifyArg, Options};
 

@@ -12,6 +12,7 @@ extern crate outlive_testkit;
 
 mod adopting;
 mod adoption;
+mod after;
 mod attaching;
 mod awaiting;
 mod basics;
@@ -37,6 +38,7 @@ mod naming;
 mod pair;
 mod posing;
 mod pruning;
+mod queues;
 mod redaction;
 mod refused;
 mod scarcity;

@@ -89,7 +89,7 @@ const WRONG: &[(&str, &[&str])] = &[
         &[
             "/c.toml:1:",
             "no key \"a\"",
-            "inbox, watch, breaker, doorbell",
+            "inbox, watch, breaker, limits, doorbell",
         ],
     ),
     ("\n[inbx]", &["/c.toml:2:", "no key \"inbx\""]),
@@ -281,4 +281,15 @@ proptest! {
     fn parsing_arbitrary_text_never_panics(text in "(\\[{0,2}(inbox|watch|doorbell)\\]{0,2}|(name|kind|url|claim) = |\"x\"|1|\\n|\\PC){0,20}") {
         let _ = parse(&text);
     }
+}
+
+#[test]
+fn a_limit_of_jobs_is_a_number_above_zero() {
+    let limits = parse("[limits]\njobs_per_session = 7\n")
+        .expect("is right")
+        .limits;
+    assert_eq!(limits.jobs_per_session, Some(7));
+    assert_eq!(parse("").expect("is right").limits.jobs_per_session, None);
+    let zero = refusal("[limits]\njobs_per_session = 0\n");
+    assert!(zero.contains("limits.jobs_per_session"), "{zero}");
 }

@@ -3,12 +3,11 @@
 use crate::clock;
 use crate::home::outlive::Outlive;
 use crate::jobs::details;
+use crate::jobs::waiting::{waiting_for, without_strangers};
 use crate::jobs::whereabouts::{self, Elsewhere};
 use crate::redact::{redact, redact_argv};
 use outlive_api::failure::Unreachable;
-use outlive_api::job::{
-    DoorbellState, DoorbellStatus, Job, JobOutput, JobState, LastKnown, WaitingFor,
-};
+use outlive_api::job::{DoorbellState, DoorbellStatus, Job, JobOutput, JobState, LastKnown};
 use outlive_core::adopted::AdoptedProcess;
 use outlive_core::control::InputKind;
 use outlive_core::doorbell::{self, Doorbell, RingState};
@@ -16,10 +15,8 @@ use outlive_core::event::Moment;
 use outlive_core::os_text::OsText;
 use outlive_core::outcome::Outcome;
 use outlive_core::state::Tail;
-use outlive_core::{Input, JobDir, JobId, Millis, Phase, Spec, State, output};
-use outlive_sys::{lock, process};
-use std::fs::File;
-use std::io::Read;
+use outlive_core::{Input, JobDir, Millis, Phase, Spec, State, output};
+use outlive_sys::process;
 
 /// What is known about a job in addition to its record.
 #[derive(Clone, Debug)]
@@ -48,19 +45,6 @@ pub(crate) fn build(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight)
         true => job,
         false => redacted(without_strangers(outlive, job)),
     }
-}
-
-/// The job without the ID of another session's job that has its lock. To a session, such a job does not exist.
-fn without_strangers(outlive: &Outlive, mut job: Job) -> Job {
-    let (Some(session), Some(waiting)) = (outlive.calling_session(), &mut job.waiting_for) else {
-        return job;
-    };
-    let is_own = |id: &JobId| {
-        let spec = outlive.read_spec(id);
-        spec.is_ok_and(|spec| spec.session.as_ref() == Some(session))
-    };
-    waiting.holder = waiting.holder.take().filter(is_own);
-    job
 }
 
 fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job {
@@ -223,24 +207,6 @@ fn output(dir: &JobDir, spec: &Spec, state: &State) -> JobOutput {
         complete,
         path: dir.output().into(),
     }
-}
-
-/// The lock that it waits for, if another job has it.
-fn waiting_for(dir: &JobDir, spec: &Spec, state: &State) -> Option<WaitingFor> {
-    let lock = spec
-        .lock
-        .as_ref()
-        .filter(|_| state.phase == Phase::Accepted)?;
-    let (home, own) = dir.place().ok()?;
-    let mut file = File::open(home.lock(lock)).ok()?;
-    let mut text = String::new();
-    let _ = file.read_to_string(&mut text);
-    let holder = JobId::parse(&text).ok();
-    let is_taken = lock::is_taken(&file).unwrap_or(true);
-    (is_taken && holder.as_ref() != Some(&own)).then(|| WaitingFor {
-        lock: lock.clone(),
-        holder,
-    })
 }
 
 fn doorbell_status(state: &State, bell: &Doorbell) -> Option<DoorbellStatus> {

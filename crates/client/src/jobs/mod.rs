@@ -13,6 +13,7 @@
 //! | `descriptors` | provides file descriptors for many connections |
 //! | `naming` | finds the job that a name means |
 //! | `twin` | finds a running job with the same command |
+//! | `waiting` | what a job waits for before it starts |
 //! | `hold` | protects a job from being pruned |
 
 pub(crate) mod adoptable;
@@ -26,4 +27,5 @@ pub(crate) mod job;
 pub(crate) mod naming;
 pub(crate) mod presence;
 pub(crate) mod twin;
+pub(crate) mod waiting;
 pub(crate) mod whereabouts;

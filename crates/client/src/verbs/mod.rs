@@ -1,6 +1,7 @@
 //! One verb per file.
 
 pub mod adopt;
+pub mod after;
 pub mod attach;
 pub mod detach;
 pub mod doctor;

@@ -2,6 +2,7 @@
 
 mod foreground;
 mod spec;
+mod turns;
 
 pub use foreground::foreground;
 pub use outlive_api::request::{Command, Run};
@@ -39,7 +40,7 @@ const KEEPERS_DIED: &str =
 /// The result of a start.
 #[derive(Clone, Debug)]
 pub struct Started {
-    /// The state when the start was decided: running, waiting for a lock, or ended because it could not
+    /// The state when the start was decided: running, waiting for its turn, or ended because it could not
     /// start.
     pub job: Job,
     /// The process ID of its first process, which may have ended already.
@@ -121,8 +122,8 @@ pub(super) struct NewJob {
     lock: Lock,
     variables: Vec<(OsString, OsString)>,
     pub notes: Vec<String>,
-    /// Until this is dropped, nobody else can start the same command, or a job with the same name.
-    _alone: [Option<Alone>; 2],
+    /// Until this is dropped, nobody else can start the same command, a job with the same name, or one job too many.
+    _alone: [Option<Alone>; 3],
 }
 
 enum Prepared {
@@ -152,13 +153,20 @@ fn prepare(outlive: &Outlive, asked: Run) -> Result<Prepared, Error> {
         false => None,
     };
     spec::refuse_patterns(&spec)?;
+    let capped = match is_repeated(outlive, &spec, id_is_given) {
+        true => None,
+        false => {
+            turns::refuse_unknown(outlive, &spec)?;
+            turns::refuse_too_many(outlive, &spec)?
+        }
+    };
     let (lock, named) = name(outlive, &mut spec, namesake, id_is_given)?;
     Ok(Prepared::New(Box::new(NewJob {
         spec,
         lock,
         variables,
         notes,
-        _alone: [alone, named],
+        _alone: [alone, named, capped],
     })))
 }
 
@@ -175,8 +183,14 @@ pub(super) fn claim(outlive: &Outlive, mut spec: Spec, id_is_given: bool) -> Res
         lock,
         variables: Vec::new(),
         notes: Vec::new(),
-        _alone: [None, named],
+        _alone: [None, named, None],
     })
+}
+
+/// Whether the job exists already. A repeated start with the same id is reported as such, whatever else would refuse
+/// it.
+fn is_repeated(outlive: &Outlive, spec: &Spec, id_is_given: bool) -> bool {
+    id_is_given && outlive.job_dir(&spec.id).path().is_dir()
 }
 
 /// Makes the directory, under the id of the spec, or under another one if that is taken and was not given.
@@ -190,9 +204,7 @@ fn name(
     if outlive.home().post(&spec.id).path().exists() {
         return Err(Error::IdOfPost(spec.id.clone()));
     }
-    // A repeated start with the same id is reported as such, whatever its name is.
-    let is_repeated = id_is_given && outlive.job_dir(&spec.id).path().is_dir();
-    let named = match is_repeated {
+    let named = match is_repeated(outlive, spec, id_is_given) {
         true => None,
         false => naming::take(outlive, spec, namesake)?,
     };

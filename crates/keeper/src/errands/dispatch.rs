@@ -5,7 +5,9 @@ use crate::errands::errand::{Errand, Task, TimeLimit, own_program};
 use crate::supervise::keeper::Keeper;
 use crate::supervise::kept_job::KeptJob;
 use crate::supervise::timing::Paused;
+use crate::turns::{self, Turn, after};
 use outlive_core::BootTime;
+use outlive_core::after::MUST_NOT_START;
 use outlive_core::event::Event;
 use outlive_core::ready::Ready;
 use outlive_sys::process::{self, Status};
@@ -30,13 +32,13 @@ enum Probe {
     Sent,
 }
 
+/// The keeper cannot wait for other jobs by itself.
+const NO_WAITER: &str =
+    "the program `outlive`, which waits for the jobs that it was to start after, was not found";
+
 impl Errands {
     pub fn pids(&self) -> impl Iterator<Item = i32> {
         self.at_work.iter().map(|errand| errand.pid)
-    }
-
-    fn is_out_for(&self, task: Task) -> bool {
-        self.at_work.iter().any(|errand| errand.task == task)
     }
 
     fn send(&mut self, job: &KeptJob, task: Task, what: &str, input: File) -> io::Result<()> {
@@ -78,14 +80,41 @@ impl Errands {
         }
     }
 
-    /// Ends the process that waits for the lock, and returns when it is gone.
-    pub fn call_off_lock_wait(&mut self) {
-        for errand in self
-            .at_work
-            .extract_if(.., |errand| errand.task == Task::WaitForLock)
-        {
+    /// Ends the process that waits for the job's turn, and returns when it is gone.
+    pub fn call_off_wait(&mut self) {
+        let waits = |errand: &mut Errand| matches!(errand.task, Task::Wait(_));
+        for errand in self.at_work.extract_if(.., waits) {
             errand.call_off();
         }
+    }
+
+    fn is_waiting(&self) -> bool {
+        let mut all = self.at_work.iter();
+        all.any(|errand| matches!(errand.task, Task::Wait(_)))
+    }
+
+    /// Starts the process that waits for this. `false` if the program for it does not exist.
+    fn send_wait(&mut self, job: &KeptJob, turn: Turn) -> io::Result<bool> {
+        let shared = &*job.shared;
+        let null = || File::open("/dev/null");
+        let (command, input) = match (turn, &shared.place, &shared.named_lock) {
+            (Turn::Queue, Some(place), _) => {
+                (Some(own_program(&shared.directory, "queue")), place.line()?)
+            }
+            (Turn::Lock, _, Some(lock)) => {
+                (Some(own_program(&shared.directory, "turn")), lock.file()?)
+            }
+            _ => (after::command(job.spec()), null()?),
+        };
+        let Some(command) = command else {
+            return Ok(false);
+        };
+        match Errand::start(&shared.directory, Task::Wait(turn), command, input) {
+            Ok(errand) => self.at_work.push(errand),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        Ok(true)
     }
 
     /// When the next of these processes reaches its time limit.
@@ -117,8 +146,8 @@ impl Errands {
 impl Keeper<'_> {
     /// Starts every errand that is due and not running.
     pub(crate) fn send_errands(&mut self) -> io::Result<()> {
-        if self.is_waiting() && !self.errands.is_out_for(Task::WaitForLock) {
-            self.wait_for_lock()?;
+        if self.is_waiting() && !self.errands.is_waiting() {
+            self.wait_for_turn()?;
         }
         self.errands.send_probe(&self.job)?;
         match self.job.has_ended() && !self.job.is_closed() {
@@ -127,14 +156,14 @@ impl Keeper<'_> {
         }
     }
 
-    fn wait_for_lock(&mut self) -> io::Result<()> {
-        match &self.job.shared.named_lock {
-            Some(lock) => {
-                let file = lock.file()?;
-                self.errands
-                    .send(&self.job, Task::WaitForLock, "turn", file)
-            }
-            None => self.start_after_wait(),
+    /// Starts the job if everything it waits for is there, else the process that waits for the next thing.
+    fn wait_for_turn(&mut self) -> io::Result<()> {
+        let Some(turn) = turns::take(&self.job)? else {
+            return self.start_after_wait();
+        };
+        match self.errands.send_wait(&self.job, turn)? {
+            true => Ok(()),
+            false => self.refuse_to_start(NO_WAITER),
         }
     }
 
@@ -145,9 +174,14 @@ impl Keeper<'_> {
         };
         let status = process::wait_for_child(pid)?;
         match (errand.task, status) {
-            (Task::WaitForLock, Status::Exited { code: 0 }) => self.start_after_wait()?,
+            (Task::Wait(turn), Status::Exited { code: 0 }) => self.came(turn)?,
+            (Task::Wait(Turn::After), Status::Exited { code })
+                if code == i32::from(MUST_NOT_START) =>
+            {
+                self.refuse_to_start(&errand.words())?;
+            }
             // It is started again.
-            (Task::WaitForLock, _) => return Err(io::Error::other("waiting for the lock failed")),
+            (Task::Wait(_), _) => return Err(io::Error::other("waiting for its turn failed")),
             (Task::Probe, Status::Exited { code: 0 }) => self.errands.found_ready(&mut self.job)?,
             // Somebody killed it, or it could not start. Another one is started.
             (Task::Probe, _) if !self.job.has_ended() => {

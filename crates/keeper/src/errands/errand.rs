@@ -1,10 +1,11 @@
-//! Processes that a keeper runs for itself: to wait for the lock, to find out whether the job is ready, to ring a
+//! Processes that a keeper runs for itself: to wait for the job's turn, to find out whether the job is ready, to ring a
 //! doorbell.
 //!
 //! They are not part of the job, and their mark says so: stopping the job leaves them alone. Those that run this program
 //! end with the keeper that started them, and its successor starts its own.
 
 use crate::MARK;
+use crate::turns::Turn;
 use outlive_core::signal::Signal;
 use outlive_core::{BootTime, JobDir};
 use outlive_sys::process::own;
@@ -33,8 +34,8 @@ pub fn sender(mark: &[u8]) -> &[u8] {
 /// What a process is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// Wait until the job has its lock.
-    WaitForLock,
+    /// Wait for the job's turn, or for one of the things that it needs.
+    Wait(Turn),
     /// Find out when the job is ready.
     Probe,
     /// Ring the doorbell with this number in the spec.

@@ -126,7 +126,8 @@ pub fn holder(file: &File) -> Option<JobId> {
     JobId::parse(str::from_utf8(&bytes[..count]).ok()?).ok()
 }
 
-fn running_leader(home: &Home, id: &JobId) -> io::Result<Option<PidFd>> {
+/// The leader of a job without keepers, if it still runs.
+pub fn running_leader(home: &Home, id: &JobId) -> io::Result<Option<PidFd>> {
     let Ok(journal) = home.job(id).read_journal() else {
         return Ok(None);
     };

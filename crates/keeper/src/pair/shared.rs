@@ -8,6 +8,7 @@ use crate::output::capture::Source;
 use crate::output::mirror;
 use crate::pair::front::Front;
 use crate::pair::partner::Backoff;
+use crate::turns::{self, place::Place};
 use outlive_core::layout::{self, CONTROL};
 use outlive_core::limits::{self, Files};
 use outlive_core::{BootTime, Input, JobDir, Phase, ProcRef, Spec};
@@ -42,6 +43,8 @@ pub struct Shared {
     pub log: Option<File>,
     /// The named lock, if the job has one.
     pub named_lock: Option<NamedLock>,
+    /// Its place in the queue, if the job has a queue.
+    pub place: Option<Box<Place>>,
     pub max_clients: usize,
     pub limits: Option<Limits>,
     /// The leader and a descriptor of it, in a standby that was forked after the leader, and in both keepers of a
@@ -83,7 +86,7 @@ impl Shared {
         }
         let (gate, inside) = child::gate()?;
         // For most jobs it does not matter, so the journal is not read.
-        let matters = spec.log.is_some() || spec.input != Input::Null;
+        let matters = spec.log.is_some() || spec.queue.is_some() || spec.input != Input::Null;
         let begun = matters && has_begun(&job)?;
         let log = match mirror::open_log(&spec) {
             // A job that already runs is supervised without its log.
@@ -96,6 +99,7 @@ impl Shared {
             front: None,
             log,
             named_lock: named_lock.transpose()?,
+            place: turns::open_place(&job, &spec, begun)?,
             max_clients: limits.map_or(MAX_CLIENTS, |limits| {
                 limits.open_files() - needed.0 + FEWEST_CLIENTS
             }),

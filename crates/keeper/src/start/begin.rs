@@ -2,14 +2,14 @@
 //!
 //! ```text
 //!  journal says   the keeper
-//!  Accepted       forks a leader and brings it to its program, or waits for the job's lock
+//!  Accepted       forks a leader and brings it to its program, or waits for the job's turn
 //!  Spawned        a predecessor died while it started the leader: finishes that
 //!  later          finds the leader that the journal names
 //! ```
 //! The leader is forked first, and makes itself ready while this process opens what a keeper needs.
 
 use crate::clock;
-use crate::errands::lock_wait::{LockState, NamedLock};
+use crate::errands::lock_wait::NamedLock;
 use crate::hooks::{Hook, Role};
 use crate::pair::partner::Partner;
 use crate::pair::shared::Shared;
@@ -20,6 +20,7 @@ use crate::start::tools::{self, Tools};
 use crate::supervise::keeper::Keeper;
 use crate::supervise::kept_job::KeptJob;
 use crate::supervise::ledger::Ledger;
+use crate::turns;
 use outlive_core::ending;
 use outlive_core::event::{Event, Keeping};
 use outlive_core::outcome::End;
@@ -77,7 +78,7 @@ pub fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box
     };
     let early_stop = job.state().is_stopped_early();
     let mut forked = None;
-    if let (Phase::Accepted, None, false) = (&job.state().phase, &job.shared.named_lock, early_stop)
+    if let (Phase::Accepted, false, false) = (&job.state().phase, job.spec().may_wait(), early_stop)
     {
         // It prepares itself while this process does. If this process fails, the gate closes and the leader ends.
         let inside = inside_of_gate(job.shared, inside.take())?;
@@ -96,8 +97,8 @@ pub fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box
         Some(forked) => bring_to_program(&mut job, forked)?,
         None => find_or_start(&mut job, held, inside)?,
     };
-    if let (Some(lock), Keeping::Adopted, false) = (&job.shared.named_lock, how, job.has_ended()) {
-        lock.retake();
+    if how == Keeping::Adopted && !job.has_ended() {
+        job.retake_turns();
     }
     job.reach(Hook::Started);
     // The leader of an adopted job may have ended. That must be recorded first.
@@ -107,7 +108,7 @@ pub fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box
     Ok(Some(Keeper::new(job, tools, leader, how, partner, finding)))
 }
 
-/// Finds the leader that the journal names. If there was none, starts one, unless the job waits for its lock.
+/// Finds the leader that the journal names. If there was none, starts one, unless the job has to wait for its turn.
 fn find_or_start(
     job: &mut KeptJob,
     held: Option<(ProcRef, PidFd)>,
@@ -118,28 +119,25 @@ fn find_or_start(
         Phase::Accepted if job.state().is_stopped_early() => {
             Ok(Leader::NotStarted(gate::stopped(job.spec())))
         }
-        Phase::Accepted if take_named_lock(job)? == LockState::Held => {
-            // Made before a standby is forked, which needs it when the lock is free.
-            let inside = inside_of_gate(job.shared, inside)?;
-            Ok(Leader::Waiting(Some(inside)))
-        }
-        Phase::Accepted => start_leader(job, inside),
+        Phase::Accepted => match turns::take(job) {
+            // Made before a standby is forked, which needs it when the turn comes.
+            Ok(Some(_)) => {
+                inside_of_gate(job.shared, inside).map(|inside| Leader::Waiting(Some(inside)))
+            }
+            Ok(None) => start_leader(job, inside),
+            Err(error) => Ok(Leader::NotStarted(gate::failed(
+                "cannot wait for its turn",
+                &error,
+            ))),
+        },
         Phase::Spawned(leader) => finish_start(job, leader.process),
         phase => {
             // The predecessors' lock was released when they died. Take it again, unless another job has it now.
-            let _ = take_named_lock(job);
+            let _ = job.shared.named_lock.as_ref().map(NamedLock::take);
             let leader = phase.leader().map(|leader| leader.process);
             find_leader(held, job, leader)
         }
     }
-}
-
-/// Takes the job's named lock. A job without one can always start.
-fn take_named_lock(job: &KeptJob) -> io::Result<LockState> {
-    job.shared
-        .named_lock
-        .as_ref()
-        .map_or(Ok(LockState::Ours), NamedLock::take)
 }
 
 /// Starts a new leader. Returns when it executes its program or could not.

@@ -1,25 +1,40 @@
-//! Starting a job that has waited for its named lock, or giving that up.
+//! Starting a job that has waited for its turn, or giving that up.
 
 use crate::hooks::Hook;
 use crate::start::leader::Leader;
 use crate::start::{begin, gate};
 use crate::supervise::keeper::Keeper;
+use crate::turns::{self, Turn, after};
+use outlive_core::outcome::{NotStarted, Outcome};
 use std::io;
 
 impl Keeper<'_> {
-    /// Whether the job waits for its lock and is not started yet.
+    /// Whether the job waits for its turn and is not started yet.
     pub(crate) fn is_waiting(&self) -> bool {
         matches!(self.leader, Leader::Waiting(_))
     }
 
-    /// The job has the lock now: starts it.
+    /// One of the things that the job waited for is there. Starts the job if it was the last one.
+    pub(crate) fn came(&mut self, turn: Turn) -> io::Result<()> {
+        match (turn, &self.job.shared.named_lock) {
+            (Turn::After, _) => {
+                after::note_over(&self.job.shared.directory);
+                self.job.reach(Hook::AfterMet);
+            }
+            (Turn::Lock, Some(lock)) => lock.sign()?,
+            (Turn::Queue | Turn::Lock, _) => {}
+        }
+        match turns::take(&self.job)? {
+            Some(_) => Ok(()),
+            None => self.start_after_wait(),
+        }
+    }
+
+    /// The job has everything that it waited for: starts it.
     pub(crate) fn start_after_wait(&mut self) -> io::Result<()> {
         let Leader::Waiting(inside) = &mut self.leader else {
             return Ok(());
         };
-        if let Some(lock) = &self.job.shared.named_lock {
-            lock.sign()?;
-        }
         self.job.reach(Hook::TurnCame);
         let inside = inside.take();
         self.leader = begin::start_leader(&mut self.job, inside)?;
@@ -32,11 +47,20 @@ impl Keeper<'_> {
         self.look_at_leader()
     }
 
-    /// The job was stopped before it had the lock.
+    /// The job must not be started, for this reason.
+    pub(crate) fn refuse_to_start(&mut self, reason: &str) -> io::Result<()> {
+        self.leader = Leader::NotStarted(Outcome::NotStarted {
+            reason: reason.to_owned(),
+            cause: NotStarted::Failed,
+        });
+        self.look_at_leader()
+    }
+
+    /// The job was stopped before its turn came.
     pub(crate) fn give_up_waiting(&mut self) {
         self.leader = Leader::NotStarted(gate::stopped(self.job.spec()));
-        // It must be gone before the lock is released. Otherwise it could still get the lock, and this job would hold
-        // it for as long as it is kept.
-        self.errands.call_off_lock_wait();
+        // It must be gone before what it waits for is released. Otherwise it could still get that, and this job would
+        // hold it for as long as it is kept.
+        self.errands.call_off_wait();
     }
 }

@@ -34,7 +34,7 @@ pub enum Leader {
     Gone(&'static str),
     /// Its program was never executed.
     NotStarted(Outcome),
-    /// There is none yet, because another job has the lock.
+    /// There is none yet, because the job waits for its turn (`turns`).
     ///
     /// This holds the leader's side of its gate, which is made before a standby is forked. It is gone if the start has
     /// failed and is to be retried.

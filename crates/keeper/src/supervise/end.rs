@@ -179,7 +179,7 @@ impl Keeper<'_> {
             .record(findable, &mut self.job, &mut self.output, lingering)
             .inspect_err(|error| self.end.could_not_record(error))?;
         self.end.record(KeptSince::TheEnd);
-        self.job.release_lock();
+        self.job.release_turns();
         self.tell_of_end(&recorded)
     }
 

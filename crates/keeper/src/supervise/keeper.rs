@@ -167,7 +167,7 @@ impl<'a> Keeper<'a> {
         self.deliver()?;
         match self.job.state().phase.clone() {
             Phase::Ended { at, end, .. } => {
-                self.job.release_lock();
+                self.job.release_turns();
                 errand::end_inherited(&self.job.shared.directory, self.job.shared.orphaned)?;
                 // The predecessor may have died before it synced the end.
                 self.job.ledger.journal().sync()?;

@@ -40,11 +40,4 @@ impl KeptJob<'_> {
     pub fn reach(&self, hook: Hook) {
         self.role.reach(hook);
     }
-
-    /// Lets the next job have the named lock.
-    pub fn release_lock(&self) {
-        if let Some(lock) = &self.shared.named_lock {
-            lock.release();
-        }
-    }
 }

@@ -9,6 +9,7 @@ use crate::identity;
 use crate::reply::{Refused, Reply, ToolAnswer};
 use crate::words;
 use outlive::api::os_text::OsText;
+use outlive::api::waiting::{After, Needs, Queue};
 use outlive::inbox::Receipt;
 use outlive::labels::{self, Labels};
 use outlive::units::parse_size;
@@ -85,6 +86,10 @@ pub struct Args {
     labels: BTreeMap<String, String>,
     /// Show this text in place of the command
     r#as: Option<String>,
+    /// Start the command when its turn in this queue comes: NAME, or NAME:N for N jobs at once
+    queue: Option<String>,
+    /// Start it after these jobs have ended: ids; ID:success to start it only if that job succeeded
+    after: Vec<String>,
     /// If this session already runs the same command in the same directory, return that job and start nothing
     #[serde(default)]
     unless_running: bool,
@@ -216,6 +221,8 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
         false => Namesake::Refuse,
     };
     run.lock = label("the lock", args.lock.as_deref())?;
+    run.queue = queue(args.queue.as_deref())?;
+    run.after = after(call, &args.after)?;
     run.cwd = args.cwd.map(OsText::from);
     run.input = match (args.pty, args.stdin) {
         (true, _) => Input::Pty(Size::DEFAULT),
@@ -260,6 +267,21 @@ fn labels(given: BTreeMap<String, String>) -> Result<Labels, Refused> {
         .map(|(key, value)| Ok((key.try_into()?, value.try_into()?)));
     let labels: Result<Labels, labels::BadLabels> = pairs.collect();
     labels.map_err(Refused::bad_input)
+}
+
+fn queue(text: Option<&str>) -> Result<Option<Queue>, Refused> {
+    text.map(Queue::parse)
+        .transpose()
+        .map_err(Refused::bad_input)
+}
+
+fn after(call: &Call, texts: &[String]) -> Result<Vec<After>, Refused> {
+    let parse = |text: &String| {
+        let (job, needs) = Needs::split(text).map_err(Refused::bad_input)?;
+        let job = call.find(job)?;
+        Ok(After { job, needs })
+    };
+    texts.iter().map(parse).collect()
 }
 
 fn label(what: &'static str, text: Option<&str>) -> Result<Option<Label>, Error> {

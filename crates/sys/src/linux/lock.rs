@@ -133,10 +133,19 @@ fn try_range(file: &File, mut range: libc::flock) -> io::Result<bool> {
 
 /// Sleeps until the lock is free, and takes it for everybody who shares this open file.
 pub fn wait(file: &File) -> io::Result<()> {
+    wait_for(file, libc::F_WRLCK, libc::LOCK_EX)
+}
+
+/// Sleeps until nobody holds an exclusive lock, and takes a shared one.
+pub fn wait_shared(file: &File) -> io::Result<()> {
+    wait_for(file, libc::F_RDLCK, libc::LOCK_SH)
+}
+
+fn wait_for(file: &File, kind: i32, operation: i32) -> io::Result<()> {
     loop {
-        match fcntl(file, libc::F_OFD_SETLKW, &mut whole_file(libc::F_WRLCK)) {
+        match fcntl(file, libc::F_OFD_SETLKW, &mut whole_file(kind)) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if is_unknown(&error) => return flock(file, libc::LOCK_EX).map(drop),
+            Err(error) if is_unknown(&error) => return flock(file, operation).map(drop),
             other => return other,
         }
     }
@@ -189,7 +198,16 @@ pub fn taken_bytes(file: &File, range: Range<u64>) -> io::Result<Vec<u64>> {
 
 /// Whether the lock is held through another open of the file, usually by another process.
 pub fn is_taken(file: &File) -> io::Result<bool> {
-    let mut flock = whole_file(libc::F_WRLCK);
+    conflicts(file, libc::F_WRLCK)
+}
+
+/// Whether the exclusive lock is held through another open of the file. Shared locks do not count.
+pub fn is_owned(file: &File) -> io::Result<bool> {
+    conflicts(file, libc::F_RDLCK)
+}
+
+fn conflicts(file: &File, kind: i32) -> io::Result<bool> {
+    let mut flock = whole_file(kind);
     match fcntl(file, libc::F_OFD_GETLK, &mut flock) {
         Err(error) if is_unknown(&error) => is_flock_taken(file),
         other => other.map(|()| i32::from(flock.l_type) != libc::F_UNLCK),
@@ -229,6 +247,29 @@ mod tests {
         drop(copy);
         assert!(!is_flock_taken(&second)?);
         assert!(try_flock(&second, libc::F_WRLCK)?);
+        Ok(())
+    }
+
+    #[test]
+    fn those_who_share_a_lock_do_not_own_it() -> io::Result<()> {
+        let path = std::env::temp_dir().join(format!("outlive-owned-{}", crate::linux::own::pid()));
+        let make = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)?;
+        let (one, other) = (File::open(&path)?, File::open(&path)?);
+        std::fs::remove_file(&path)?;
+        wait_shared(&one)?;
+        wait_shared(&other)?;
+        let asks = make.try_clone()?;
+        assert!(is_taken(&asks)? && !is_owned(&asks)?, "shared by two");
+        release(&one)?;
+        release(&other)?;
+        wait(&make)?;
+        assert!(is_owned(&one)?);
+        assert!(!is_owned(&make)?, "one's own");
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! The options that every verb that starts a job (`run`, `detach`) has.
 
+use super::turns::Turns;
 use crate::commands::{duration, positive_duration, size};
 use crate::context::{Context, label};
 use crate::exit::Failure;
@@ -90,9 +91,8 @@ pub struct Options {
     /// Report when the job has written nothing for this long, once for each silence
     #[arg(long, value_name = "DUR", value_parser = positive_duration)]
     quiet_after: Option<Duration>,
-    /// Start the command when no other job holds this lock, and hold it while the command runs
-    #[arg(long, value_name = "NAME")]
-    lock: Option<String>,
+    #[command(flatten)]
+    turns: Turns,
     /// If this session already runs the same command in the same directory, print that job and start nothing
     #[arg(long)]
     unless_running: bool,
@@ -164,7 +164,7 @@ impl Options {
         run.watch_limit = self.watch_limit;
         run.ready = self.ready;
         run.quiet_after = self.quiet_after;
-        run.lock = label("the lock", self.lock.as_deref())?;
+        self.turns.ask(context, &mut run)?;
         run.unless_running = self.unless_running;
         run.on_end = self.on_end;
         run.id = self

@@ -67,7 +67,7 @@ fn assert_ran_after(world: &World, id: &str, other: &str) {
 }
 
 /// The pids of the errands of a job: processes that work for its keepers.
-fn errands(world: &World, id: &str) -> Vec<i32> {
+pub(crate) fn errands(world: &World, id: &str) -> Vec<i32> {
     let mark = format!("{}#errand", world.job_dir(id).display());
     let of_job = |pid: &i32| {
         process::started_with(*pid, "OUTLIVE_JOB_DIR")
@@ -79,27 +79,27 @@ fn errands(world: &World, id: &str) -> Vec<i32> {
 }
 
 /// The errand that waits for the lock.
-fn errand(world: &World, id: &str) -> i32 {
+pub(crate) fn errand(world: &World, id: &str) -> i32 {
     until("one waits for the lock", || errands(world, id).len() == 1);
     errands(world, id)[0]
 }
 
 /// A file to which jobs append lines.
-struct Book {
+pub(crate) struct Book {
     path: PathBuf,
 }
 
 impl Book {
-    fn new(world: &World) -> Book {
+    pub(crate) fn new(world: &World) -> Book {
         let path = world.path("book");
         Book { path }
     }
 
-    fn note(&self, line: &str) -> String {
+    pub(crate) fn note(&self, line: &str) -> String {
         format!("echo {line} >> {}; ", self.path.display())
     }
 
-    fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         let text = fs::read_to_string(&self.path).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }

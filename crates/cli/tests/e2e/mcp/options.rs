@@ -45,6 +45,48 @@ fn a_job_gets_every_setting_that_the_command_line_has() {
 }
 
 #[test]
+fn a_job_waits_for_others_and_for_its_turn_in_a_queue() {
+    let world = World::new();
+    let mut client = Client::of(&world, "s");
+    let first = client.ok(
+        "run",
+        json!({"command": "sleep 600", "name": "first", "queue": "q:1"}),
+    );
+    let first = first["job"]["id"].as_str().unwrap().to_owned();
+    client.ok(
+        "run",
+        json!({"command": "true", "id": "second", "queue": "q"}),
+    );
+    let third = json!({"command": "true", "id": "third", "after": ["first:success", "second"]});
+    client.ok("run", third);
+    let waits = |id: &str| world.show(id)["waiting_for"].clone();
+    assert_eq!(
+        waits("second"),
+        json!({"queue": "q", "position": 1, "width": 1})
+    );
+    assert_eq!(waits("third"), json!({"after": [first, "second"]}));
+    let shown = client.ok("show", json!({"id": "second"}));
+    assert_eq!(shown["job"]["waiting_for"]["position"], 1, "{shown}");
+    client.ok("stop", json!({"id": "first"}));
+    let why = client.ok("wait", json!({"id": "third", "wait_seconds": 20}));
+    assert!(
+        why.to_string().contains("which was ended by SIGTERM"),
+        "{why}"
+    );
+    // Another session's job does not exist for this one.
+    let strange = world.ok(&["run", "--session", "t", "--", "true"]);
+    for after in [strange.as_str(), "nobody"] {
+        let refused = client.tool("run", json!({"command": "true", "after": [after]}));
+        assert_eq!(refused["isError"], true, "{refused}");
+    }
+    let refused = client.tool("run", json!({"command": "true", "queue": "q:0"}));
+    assert!(
+        refused.to_string().contains("write NAME or NAME:N"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn a_silence_and_the_lines_that_are_not_excluded_are_told() {
     let world = World::new();
     let mut client = Client::of(&world, "s");

@@ -48,7 +48,7 @@ fn remedy(state: &State, spec: Option<&Spec>, damaged: bool, gone: Option<GoneRe
             reason: "its journal is damaged: whether it ran is not known".to_owned(),
         }),
         Phase::Accepted => Remedy::Settle(Outcome::NotStarted {
-            reason: match spec.filter(|spec| spec.lock.is_some() && state.kept.is_some()) {
+            reason: match spec.filter(|spec| spec.may_wait() && state.kept.is_some()) {
                 Some(spec) if state.is_stopped_early() => words::stopped_waiting(spec),
                 Some(spec) => words::unkept_waiting(spec),
                 None => "whoever was starting it was killed first".to_owned(),

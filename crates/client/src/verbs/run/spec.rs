@@ -1,7 +1,7 @@
 //! Turns a request into a [`Spec`]: fills in the configuration and the defaults, and refuses what could
 //! not be executed.
 
-use super::{Command, Run};
+use super::{Command, Run, turns};
 use crate::clock;
 use crate::config;
 use crate::doorbell;
@@ -81,6 +81,12 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
         ready: asked.ready,
         quiet_after_ms: asked.quiet_after.map(milliseconds),
         lock: asked.lock,
+        queue: asked.queue,
+        waiter: match asked.after.is_empty() {
+            true => Vec::new(),
+            false => turns::waiter(outlive)?,
+        },
+        after: asked.after,
         doorbells,
         leftovers: asked.leftovers,
         log: asked.log,
