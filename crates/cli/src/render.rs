@@ -60,6 +60,7 @@ pub fn details(view: &JobView) -> String {
     add("name", job.name.as_ref().map(ToString::to_string));
     add("session", job.session.as_ref().map(ToString::to_string));
     add("task", job.task.as_ref().map(ToString::to_string));
+    add("attempts", words::attempt(job));
     add("pid", job.pid.map(|pid| pid.to_string()));
     add("started", job.started_at.map(|at| at.to_string()));
     let ready = |ready| if ready { "yes" } else { "not yet" };
@@ -85,6 +86,10 @@ pub fn details(view: &JobView) -> String {
             )
         }),
     );
+    let ended = job.attempts.iter().filter(|_| job.attempts.len() > 1);
+    for ended in ended.map(words::ended_attempt) {
+        add("attempt", ended);
+    }
     for bell in &job.doorbells {
         add("doorbell", Some(words::doorbell(bell)));
     }

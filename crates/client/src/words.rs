@@ -12,6 +12,10 @@ use outlive_core::units::{show_duration, show_size};
 pub use outlive_core::words::{agree, count};
 use outlive_core::words::{awaited, left_running};
 
+mod attempts;
+
+pub use attempts::{attempt, ended_attempt};
+
 /// The outcome of a job, or its state if it has not ended: `exited 0`, `SIGKILL (stopped)`, `running`.
 pub fn outcome(job: &Job) -> String {
     let Some(outcome) = &job.outcome else {
@@ -58,6 +62,7 @@ pub fn state(job: &Job) -> String {
     if let Some(waiting) = &job.waiting_for {
         text.push_str(&lock(waiting));
     }
+    text.push_str(&attempts::next(job));
     if job.duration_ms.is_some() {
         let word = if job.has_ended() { "after" } else { "for" };
         text.push_str(&format!(" {word} {}", duration(job)));

@@ -7,6 +7,11 @@
 //!                                                          ▼
 //!                                          Ended { Lingering } ─closed─► Ended { Closed }
 //! ```
+//! With restarts, any of the three may also go through a pause:
+//! ```text
+//!  Spawned, Running, Stopping ─attempt_ended─► Backoff ─spawned─► Spawned
+//!                                                 └─────ended───► Ended
+//! ```
 //! An event that does not fit the phase changes nothing. So the first `ended` wins every race.
 
 use crate::clocks::BootTime;
@@ -19,9 +24,11 @@ use crate::spec::Size;
 use outlive_api::time::Millis;
 use std::ops::Range;
 
+pub mod attempts;
 mod phase;
 mod signs;
 
+pub use attempts::Attempts;
 pub use signs::{Ring, Signs};
 
 /// A job's state: what results from applying all events of its journal.
@@ -42,6 +49,8 @@ pub struct State {
     /// Later sizes of the terminal, each with the output offset from which it applies.
     pub sizes: Vec<(u64, Size)>,
     pub signs: Signs,
+    /// The attempts that have ended, if any were followed by another.
+    pub attempts: Option<Box<Attempts>>,
     /// The sequence number of the event that ended the job.
     pub end_seq: Option<u64>,
     /// When the processes that it left running had ended.
@@ -75,6 +84,12 @@ pub enum Phase {
     Spawned(Leader),
     Running(Leader),
     Stopping(Leader, Stop),
+    /// An attempt has ended, and the next has no process yet.
+    Backoff {
+        /// The leader of the attempt that has ended.
+        last: Leader,
+        next_at: BootTime,
+    },
     Ended {
         /// `None` if no process was ever created for the command.
         leader: Option<Leader>,
@@ -168,6 +183,7 @@ impl Default for State {
             log_base: None,
             sizes: Vec::new(),
             signs: Signs::default(),
+            attempts: None,
             end_seq: None,
             lingering_ended: None,
             early_stop: None,
@@ -193,10 +209,18 @@ impl State {
                 self.host.clone_from(host);
                 Phase::Accepted
             }
-            (Event::Spawned { leader }, Phase::Accepted) => Phase::Spawned(Leader {
+            (Event::Spawned { leader, .. }, Phase::Accepted) => Phase::Spawned(Leader {
                 process: *leader,
                 since: at,
             }),
+            (Event::Spawned { leader, output }, Phase::Backoff { .. }) => {
+                let (process, since) = (*leader, at);
+                self.attempt_spawned(Leader { process, since }, *output)
+            }
+            (Event::AttemptEnded(ended), _) => match self.attempt_ended(ended, at) {
+                Some(next) => next,
+                None => return Applied::Ignored,
+            },
             (Event::Started, Phase::Spawned(leader)) => Phase::Running(Leader {
                 since: at,
                 ..*leader
@@ -204,14 +228,25 @@ impl State {
             (Event::StopRequested(asked), Phase::Running(leader)) => {
                 Phase::Stopping(*leader, Stop::new(asked, at))
             }
-            (Event::StopRequested(asked), Phase::Accepted) => {
+            // The timeout ends only the attempt. A stop that follows it ends the job.
+            (Event::StopRequested(asked), Phase::Stopping(leader, stop))
+                if stop.by == StopCause::Timeout && asked.by != StopCause::Timeout =>
+            {
+                Phase::Stopping(*leader, Stop::new(asked, at))
+            }
+            (
+                Event::StopRequested(asked),
+                Phase::Accepted | Phase::Spawned(_) | Phase::Backoff { .. },
+            ) => {
                 self.early_stop.get_or_insert(Stop::new(asked, at));
                 return Applied::Changed;
             }
             (Event::Ended(end), phase) if !matches!(phase, Phase::Ended { .. }) => {
+                let leader = phase.last_leader().copied();
                 self.end_seq = Some(self.seq);
+                self.over_in_pause();
                 Phase::Ended {
-                    leader: phase.leader().copied(),
+                    leader,
                     at,
                     end: end.clone(),
                     tail: Tail::Lingering,
@@ -287,6 +322,8 @@ impl State {
                 });
                 return Applied::Changed;
             }
+            // It was seen of the attempt that has ended.
+            (Event::Ready, Phase::Backoff { .. }) => return Applied::Ignored,
             (
                 Event::Matched(_)
                 | Event::WatchDisabled { .. }
@@ -353,6 +390,9 @@ impl State {
     /// What ends a job whose leader ends in this phase, and who requested it. `by_signal` says that a
     /// signal ended the leader.
     pub fn ended_by(&self, by_signal: bool) -> Ender {
+        if let Some(ender) = self.ended_by_in_pause() {
+            return ender;
+        }
         let stop = match &self.phase {
             Phase::Stopping(_, stop) => Some(stop),
             _ => self.early_stop.as_ref(),
@@ -371,9 +411,10 @@ impl State {
         }
     }
 
-    /// Whether a stop came before the start, so that the job must not start.
+    /// Whether a stop came before the start, or between two attempts, so that nothing must be started.
     pub fn is_stopped_early(&self) -> bool {
-        self.phase == Phase::Accepted && self.early_stop.is_some()
+        let has_none = matches!(self.phase, Phase::Accepted | Phase::Backoff { .. });
+        has_none && self.early_stop.is_some()
     }
 
     /// How many output bytes are missing: the dropped `middle`, and the gaps outside it.

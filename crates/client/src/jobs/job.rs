@@ -61,7 +61,7 @@ fn without_strangers(outlive: &Outlive, mut job: Job) -> Job {
 }
 
 fn as_it_is(dir: &JobDir, spec: &Spec, state: &State, sight: Sight) -> Job {
-    let started = state.phase.leader().map(|leader| leader.since);
+    let started = state.started();
     let end = state.end();
     let waiting_for = waiting_for(dir, spec, state);
     let output = output(dir, spec, state);
@@ -113,6 +113,11 @@ fn as_it_is(dir: &JobDir, spec: &Spec, state: &State, sight: Sight) -> Job {
         input_kind: seen.and_then(|seen| seen.awaiting),
         ready: spec.ready.as_ref().map(|_| state.signs.ready.is_some()),
         waiting_for,
+        restart: spec.restart,
+        attempt: spec.restart.map(|_| state.attempt()),
+        next_attempt_at: state.next_attempt().map(Moment::timestamp),
+        not_restarted: end.and_then(|end| end.not_restarted.clone()),
+        attempts: Vec::new(),
         matches: spec.watch.as_ref().map(|_| state.signs.matches),
         doorbells: spec
             .doorbells

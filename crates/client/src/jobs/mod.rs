@@ -3,6 +3,7 @@
 //! | module | contains |
 //! |---|---|
 //! | `job` | a job as the interfaces show it |
+//! | `attempts` | the attempts of a job that is restarted |
 //! | `presence` | checks that a job has a keeper or is over, and recovers a job whose keepers died |
 //! | `whereabouts` | the host and the boot that a job belongs to |
 //! | `connection` | requests to a job's keeper |
@@ -11,6 +12,7 @@
 //! | `twin` | finds a running job with the same command |
 //! | `hold` | protects a job from being pruned |
 
+pub(crate) mod attempts;
 pub(crate) mod connection;
 pub(crate) mod descriptors;
 pub(crate) mod hold;

@@ -63,6 +63,7 @@ impl Signs {
             | Event::Gap { .. }
             | Event::Resized { .. }
             | Event::LogBase { .. }
+            | Event::AttemptEnded(_)
             | Event::Ended(_)
             | Event::LingeringEnded(_)
             | Event::Closed { .. } => return Applied::Ignored,

@@ -80,6 +80,7 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
         quiet_after_ms: asked.quiet_after.map(milliseconds),
         lock: asked.lock,
         doorbells,
+        restart: asked.restart,
         leftovers: asked.leftovers,
         log: asked.log,
         keep_awake,
