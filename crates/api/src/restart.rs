@@ -3,16 +3,16 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// When a job's command is run again. Each run is an attempt of the same job.
+/// When a job's command is run again, as text: `on-failure`, `on-failure:N` (at most N times) or `always`. Each run is an attempt of the same job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[serde(try_from = "String", into = "String")]
 pub enum Restart {
     /// After an attempt that failed, was ended by a signal or a timeout, or whose outcome is not known. The first
     /// success ends the job.
     OnFailure {
         /// At most this many times; without it, as often as needed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         max: Option<u32>,
     },
     /// After every attempt.
@@ -60,6 +60,20 @@ impl fmt::Display for Restart {
             Restart::OnFailure { max: Some(max) } => write!(f, "on-failure:{max}"),
             Restart::Always => f.write_str("always"),
         }
+    }
+}
+
+impl TryFrom<String> for Restart {
+    type Error = BadRestart;
+
+    fn try_from(text: String) -> Result<Restart, BadRestart> {
+        Restart::parse(&text)
+    }
+}
+
+impl From<Restart> for String {
+    fn from(rule: Restart) -> String {
+        rule.to_string()
     }
 }
 

@@ -325,6 +325,7 @@ impl Error {
                 | Error::NamedElsewhere { .. }
                 | Error::Ambiguous { .. }
                 | Error::NoSuchEvent(_)
+                | Error::NoSuchAttempt { .. }
                 | Error::NoSuchSession(_)
         )
     }

@@ -63,7 +63,7 @@ pub fn state(job: &Job) -> String {
         text.push_str(&lock(waiting));
     }
     text.push_str(&attempts::next(job));
-    if job.duration_ms.is_some() {
+    if job.duration_ms.is_some() && job.next_attempt_at.is_none() {
         let word = if job.has_ended() { "after" } else { "for" };
         text.push_str(&format!(" {word} {}", duration(job)));
     }

@@ -36,6 +36,7 @@ mod posing;
 mod pruning;
 mod redaction;
 mod refused;
+mod restarting;
 mod scarcity;
 mod searching;
 mod service;

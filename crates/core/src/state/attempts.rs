@@ -178,14 +178,19 @@ pub fn all(journal: &[u8]) -> Vec<Attempt> {
             }
             Event::Started => run.started = Some(record.at),
             Event::AttemptEnded(ended) => {
-                attempts.push(run.ended(ended.number, record.at, &ended.end, None));
+                attempts.push(run.ended(ended.number, record.at, &ended.end));
                 run = Run {
                     from: ended.end.output_bytes,
                     started: None,
                 };
             }
             Event::Ended(end) if !is_over_in_pause(&state) => {
-                attempts.push(run.ended(state.attempt(), record.at, end, None));
+                attempts.push(run.ended(state.attempt(), record.at, end));
+            }
+            Event::Closed { output_bytes, .. } => {
+                if let Some(Attempt { output, .. }) = attempts.last_mut() {
+                    output.to = Some(*output_bytes);
+                }
             }
             _ => {}
         }
@@ -224,13 +229,12 @@ impl Run {
         }
     }
 
-    fn ended(&self, number: u32, at: Moment, end: &End, to: Option<u64>) -> Attempt {
+    fn ended(&self, number: u32, at: Moment, end: &End) -> Attempt {
         let mut attempt = self.present(number);
         attempt.ended_at = Some(at.timestamp());
         attempt.exit_code = end.outcome.exit_code();
         attempt.outcome = Some(end.outcome.clone());
         attempt.ended_by = Some(end.ended_by);
-        attempt.output.to = to;
         attempt
     }
 }
