@@ -23,7 +23,7 @@ use crate::supervise::kept_job::KeptJob;
 use crate::supervise::ledger::Ledger;
 use outlive_core::ending;
 use outlive_core::event::{Event, Keeping};
-use outlive_core::outcome::End;
+use outlive_core::outcome::{End, Outcome};
 use outlive_core::restart::Environment;
 use outlive_core::{JobDir, Phase, ProcRef};
 use outlive_sys::child::{self, GateInside};
@@ -153,10 +153,15 @@ pub(crate) fn start_leader(
     inside: Option<GateInside>,
     output: Option<u64>,
 ) -> io::Result<Leader> {
-    let inside = inside_of_gate(job.shared, inside)?;
-    if output.is_some() {
-        job.reach(Hook::GateParked);
-    }
+    let inside = match (inside_of_gate(job.shared, inside), output) {
+        (Ok(inside), Some(_)) => {
+            job.reach(Hook::GateParked);
+            inside
+        }
+        // Another attempt may follow. Trying the same again and again would never end.
+        (Err(error), Some(_)) => return Ok(Leader::NotStarted(cannot_start(&error))),
+        (inside, None) => inside?,
+    };
     let forked = fork_leader(job, inside);
     bring_to_program(job, forked, output)
 }
@@ -199,11 +204,12 @@ fn bring_to_program(
 ) -> io::Result<Leader> {
     match forked.and_then(|leader| leader.write_down(&mut job.ledger, output)) {
         Ok(()) => pass_gate(job),
-        Err(error) => Ok(Leader::NotStarted(gate::failed(
-            "cannot start a process",
-            &error,
-        ))),
+        Err(error) => Ok(Leader::NotStarted(cannot_start(&error))),
     }
+}
+
+fn cannot_start(error: &io::Error) -> Outcome {
+    gate::failed("cannot start a process", error)
 }
 
 /// A predecessor died after it journaled the leader and before it learned that the program runs.

@@ -11,7 +11,9 @@ use outlive::inbox::Receipt;
 use outlive::units::parse_size;
 use outlive::verbs::run::{self, Started};
 use outlive::verbs::wait::{Until, WaitFor};
-use outlive::{Error, Input, Job, JobId, Label, Leftovers, Namesake, Notify, Pattern, Ready, Size};
+use outlive::{
+    Error, Input, Job, JobId, Label, Leftovers, Namesake, Notify, Pattern, Ready, Restart, Size,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -76,6 +78,8 @@ pub struct Args {
     notify: Option<Notify>,
     /// Start the command when no other job holds this lock, and hold it while the command runs
     lock: Option<String>,
+    /// Run it again after it has ended: `on-failure`, `on-failure:N` (N times at most) or `always`
+    restart: Option<String>,
     /// If this session already runs the same command in the same directory, return that job and start nothing
     #[serde(default)]
     unless_running: bool,
@@ -188,6 +192,7 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
         None => call_id.map(|call_id| identity::job_id(&call.session, call_id)),
     };
     let ready = args.ready.as_deref().map(Ready::parse);
+    let restart = args.restart.as_deref().map(Restart::parse);
     let size = args.max_output.as_deref().map(parse_size);
     let mut run = match args.command {
         CommandText::Line(line) => run::Run::shell(line),
@@ -221,6 +226,7 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
     run.watch_limit = args.watch_limit;
     run.quiet_after = seconds("quiet_after", args.quiet_after)?;
     run.ready = ready.transpose().map_err(Refused::bad_input)?;
+    run.restart = restart.transpose().map_err(Refused::bad_input)?;
     run.notify = args.notify.unwrap_or_default();
     run.unless_running = args.unless_running;
     Ok(run)
