@@ -89,7 +89,9 @@ fn outcome(world: &World, kind: &Kind, ended: &Value, allowed: Allowed) -> Resul
     let runs = job::runs(world);
     match ended["outcome"]["kind"].as_str() {
         Some("not_started") if allowed != Allowed::Exact => {
-            same("runs of a job that was not started", runs, 0)
+            // Only the attempt that is recorded last was not started.
+            let started = attempt(ended) - 1;
+            same("runs of a job that was not started", runs as u64, started)
         }
         Some("lost") if allowed == Allowed::Lost => Ok(()),
         // If no process holds the terminal, the kernel sends SIGHUP to the job.
@@ -103,17 +105,31 @@ fn outcome(world: &World, kind: &Kind, ended: &Value, allowed: Allowed) -> Resul
         _ => {
             same("outcome", &ended["outcome"], &(kind.outcome)())?;
             same("ended by", ended["ended_by"].as_str(), Some(kind.ended_by))?;
-            same("runs", runs, 1)
+            match is_over_early(ended) {
+                true => same(
+                    "runs of a job without its keepers",
+                    runs as u64,
+                    attempt(ended),
+                ),
+                false => same("runs", runs, kind.runs()),
+            }
         }
     }
 }
 
+/// Which attempt was the last.
+fn attempt(ended: &Value) -> u64 {
+    ended["attempt"].as_u64().unwrap_or(1)
+}
+
+/// Both keepers were killed, so no further attempt followed, and the job says so.
+fn is_over_early(ended: &Value) -> bool {
+    ended["not_restarted"].is_string()
+}
+
 fn output(world: &World, kind: &Kind, ended: &Value, allowed: Allowed) -> Result<(), String> {
     let output = fs::read(world.job_dir(ID).join("output")).unwrap_or_default();
-    let expected = match job::runs(world) {
-        0 => Vec::new(),
-        _ => (kind.output)(),
-    };
+    let expected = (kind.output)().repeat(job::runs(world));
     if allowed == Allowed::Lost && expected.starts_with(&output) {
         let complete = &ended["output"]["complete"];
         return match *complete == output.len().eq(&expected.len()) || *complete == false {
@@ -246,6 +262,8 @@ fn told_once(world: &World, kind: &Kind, ended: &Value, allowed: Allowed) -> Res
         // The launcher reported this to its caller, so the inbox may have no event. A launcher that was killed
         // reported nothing.
         Some("not_started") if kinds.is_empty() => {}
+        Some("not_started") if attempt(ended) > 1 => same("told", kinds.as_slice(), kind.told)?,
+        _ if is_over_early(ended) => same("the last told", kinds.last().copied(), Some("ended"))?,
         Some("not_started") => same("told", kinds.as_slice(), &["ended"])?,
         // Nobody saw the lines that the disk refused or that were lost with both keepers.
         _ if !gaps(world).is_empty() || ended["output"]["complete"] == false => {

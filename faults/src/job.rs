@@ -25,6 +25,7 @@ pub struct Kind {
     script: &'static str,
     /// What the test does to the job after the start.
     drive: fn(&World) -> Result<(), String>,
+    /// What each run of its command writes.
     pub output: fn() -> Vec<u8>,
     pub outcome: fn() -> Value,
     pub ended_by: &'static str,
@@ -44,7 +45,7 @@ fn left_alone(_: &World) -> Result<(), String> {
     Ok(())
 }
 
-pub static KINDS: [Kind; 8] = [
+pub static KINDS: [Kind; 9] = [
     queued::QUEUED,
     Kind {
         name: "short",
@@ -121,6 +122,16 @@ pub static KINDS: [Kind; 8] = [
         ended_by: "stop",
         told: &["ended"],
     },
+    Kind {
+        name: "restarted",
+        options: &["--restart", "on-failure:1"],
+        script: "echo try; exit 6",
+        drive: left_alone,
+        output: || b"try\n".to_vec(),
+        outcome: || exited(6),
+        ended_by: "itself",
+        told: &["restarted", "ended"],
+    },
 ];
 
 /// A job with processes that have left its session and one orphaned process. A stop must end all of them.
@@ -169,6 +180,12 @@ pub fn until_up(world: &World) -> Result<(), String> {
 }
 
 impl Kind {
+    /// How often its command runs.
+    pub fn runs(&self) -> usize {
+        let restarts = self.told.iter().filter(|kind| **kind == "restarted");
+        1 + restarts.count()
+    }
+
     /// The kind with this name, which must exist.
     pub fn called(name: &str) -> &'static Kind {
         let called = KINDS.iter().find(|kind| kind.name == name);

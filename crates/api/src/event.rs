@@ -33,6 +33,8 @@ pub enum EventKind {
     AwaitingInput,
     /// The processes that the job left running have ended.
     LingeringEnded,
+    /// An attempt of the job has ended, and the next follows.
+    Restarted,
     /// Work was finished elsewhere and posted.
     Delegation,
     /// A kind that this version does not know.

@@ -81,6 +81,26 @@ pub struct LingeringOutput {
     pub bytes_since_end: u64,
 }
 
+/// `restarted`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Restarted {
+    /// Which attempt has ended: 1, 2, 3, …
+    pub attempt: u32,
+    /// When the next one begins.
+    pub next_attempt_at: Timestamp,
+    /// How this one ended.
+    pub outcome: Outcome,
+    /// The number that a shell would give, if the outcome is known.
+    pub exit_code: Option<i32>,
+    /// What ended it.
+    pub ended_by: EndedBy,
+    /// How long it ran.
+    pub duration_ms: Option<Millis>,
+    /// The size of the job's output when it ended.
+    pub output_bytes: u64,
+}
+
 /// `matched`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

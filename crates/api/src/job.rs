@@ -5,12 +5,14 @@ mod details;
 pub use details::{Details, Told, ToldBy, ToldState};
 
 use crate::adopted::AdoptedProcess;
+use crate::attempt::Attempt;
 use crate::failure::Unreachable;
 use crate::id::JobId;
 use crate::input::InputKind;
 use crate::label::Label;
 use crate::os_text::OsText;
 use crate::outcome::{EndedBy, Outcome, Usage};
+use crate::restart::Restart;
 use crate::time::{Millis, Timestamp};
 pub use crate::waiting::WaitingFor;
 use serde::{Deserialize, Serialize};
@@ -88,6 +90,23 @@ pub struct Job {
     /// What it waits for before it can be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_for: Option<WaitingFor>,
+    /// When its command is run again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("x-in-detail" = true)))]
+    pub restart: Option<Restart>,
+    /// Which attempt runs, or ended last: 1, 2, 3, … Absent for a job that is not restarted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// When the next attempt begins, while it waits for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_attempt_at: Option<Timestamp>,
+    /// Why no further attempt followed, if the restart rule alone does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_restarted: Option<String>,
+    /// Its newest attempts, the oldest of them first. Only `show` fills this.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(extend("x-in-detail" = true)))]
+    pub attempts: Vec<Attempt>,
     /// How many lines matched its watch and were told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matches: Option<u64>,
@@ -127,7 +146,7 @@ impl Job {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
-    /// It waits for a lock, for its turn in a queue, or for the end of other jobs.
+    /// It waits for a lock, for its turn in a queue, for the end of other jobs, or for the time of its next attempt.
     Waiting,
     /// Its command has not been executed yet.
     Starting,

@@ -19,6 +19,7 @@
 //! | [`failure`] | why a request failed: codes, messages, data |
 //! | [`input`], [`key`], [`terminal`], [`signal`] | what is written to a job, its screen, signals |
 //! | [`watch`], [`ready`], [`notify`] | what is told of a running job |
+//! | [`restart`], [`attempt`] | when a command is run again, and each of its runs |
 //! | [`defaults`] | what holds where nothing is asked |
 //! | [`os_text`] | arguments and paths, which need not be UTF-8 |
 //!
@@ -29,6 +30,7 @@
 #![deny(missing_docs)]
 
 pub mod adopted;
+pub mod attempt;
 #[cfg(feature = "schema")]
 pub mod brief;
 pub mod defaults;
@@ -50,6 +52,7 @@ pub mod outcome;
 pub mod ready;
 pub mod reply;
 pub mod request;
+pub mod restart;
 #[cfg(feature = "schema")]
 pub mod schemas;
 pub mod setup;

@@ -96,6 +96,7 @@ pub fn events() -> Vec<NamedSchema> {
         reply::<Events>("events"),
         data::<event_data::Ended>("event_data_ended", EventKind::Ended),
         data::<event_data::LingeringEnded>("event_data_lingering_ended", EventKind::LingeringEnded),
+        data::<event_data::Restarted>("event_data_restarted", EventKind::Restarted),
         data::<event_data::Matched>("event_data_matched", EventKind::Matched),
         data::<event_data::WatchDisabled>("event_data_watch_disabled", EventKind::WatchDisabled),
         data::<event_data::WatchOverflow>("event_data_watch_overflow", EventKind::WatchOverflow),

@@ -87,6 +87,7 @@ pub fn details(view: &JobView) -> String {
     // After the end, another process may have the number.
     let pid = job.pid.filter(|_| !job.has_ended());
     add("pid", pid.map(|pid| pid.to_string()));
+    add("attempts", words::attempt(job));
     add("started", job.started_at.map(|at| at.to_string()));
     let ready = |ready| if ready { "yes" } else { "not yet" };
     add(
@@ -111,6 +112,10 @@ pub fn details(view: &JobView) -> String {
             )
         }),
     );
+    let ended = job.attempts.iter().filter(|_| job.attempts.len() > 1);
+    for ended in ended.map(words::ended_attempt) {
+        add("attempt", ended);
+    }
     for bell in &job.doorbells {
         add("doorbell", Some(words::doorbell(bell)));
     }

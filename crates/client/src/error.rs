@@ -100,6 +100,16 @@ pub enum Error {
         /// What cannot happen.
         what: WaitFor,
     },
+    /// The job has no attempt with this number.
+    #[error("job {id} has no attempt {number}; the newest is {newest}")]
+    NoSuchAttempt {
+        /// The job.
+        id: JobId,
+        /// The number that was asked for.
+        number: u32,
+        /// The number of its newest attempt.
+        newest: u32,
+    },
     /// The text is not a valid regular expression.
     #[error("{pattern:?} is not a valid regular expression: {reason}")]
     BadPattern {
@@ -311,6 +321,7 @@ impl Error {
             | Error::Nul(_)
             | Error::SecretsHidden
             | Error::OnlyLooking
+            | Error::NoSuchAttempt { .. }
             | Error::NeverComes { .. } => ErrorCode::BadInput,
             Error::NoHome
             | Error::ForeignHome(_)
@@ -375,6 +386,7 @@ impl Error {
                 | Error::NamedElsewhere { .. }
                 | Error::Ambiguous { .. }
                 | Error::NoSuchEvent(_)
+                | Error::NoSuchAttempt { .. }
                 | Error::NoSuchSession(_)
         )
     }

@@ -153,7 +153,8 @@ impl New {
         // The process of an adopted job runs already, and no keeper may execute its command again.
         let running = spec.adopted.as_ref().map(|adopted| {
             let leader = adopted.process;
-            [Event::Spawned { leader }, Event::Started]
+            let output = None;
+            [Event::Spawned { leader, output }, Event::Started]
         });
         let events: Vec<Event> = iter::once(accepted)
             .chain(running.into_iter().flatten())

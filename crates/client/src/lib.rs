@@ -91,6 +91,7 @@ pub use outlive_api::time::{Millis, Timestamp};
 pub use outlive_core::control::{InputKind, WriteId};
 pub use outlive_core::defaults;
 pub use outlive_core::ready::Ready;
+pub use outlive_core::restart::Restart;
 pub use outlive_core::watch::{Pattern, Watch};
 pub use outlive_core::{
     Input, JobId, Label, Leftovers, Notify, Outcome, Size, signal::Signal, units,

@@ -12,6 +12,10 @@ pub use outlive_core::words::{agree, count};
 use outlive_core::words::{awaited, left_running};
 use outlive_core::{JobId, Label, Millis};
 
+mod attempts;
+
+pub use attempts::{attempt, ended_attempt};
+
 /// The outcome of a job, or its state if it has not ended: `exited 0`, `SIGKILL (stopped)`, `running`.
 pub fn outcome(job: &Job) -> String {
     let Some(outcome) = &job.outcome else {
@@ -63,7 +67,8 @@ pub fn state(job: &Job) -> String {
     if let Some(waiting) = &job.waiting_for {
         text.push_str(&waiting_for(waiting));
     }
-    if job.duration_ms.is_some() {
+    text.push_str(&attempts::next(job));
+    if job.duration_ms.is_some() && job.next_attempt_at.is_none() {
         let word = if job.has_ended() { "after" } else { "for" };
         text.push_str(&format!(" {word} {}", duration(job)));
     }

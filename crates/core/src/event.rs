@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The newest format this program writes.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
+/// The format of most events: every release reads them, or skips those that it does not know.
+const FIRST_FORMAT: u32 = 1;
 
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +30,7 @@ pub struct Record {
 }
 
 /// When something happened, on two clocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// For people, and for the age of an event that happened before the last restart.
     #[serde(rename = "wall_ms")]
@@ -66,7 +68,12 @@ pub enum Event {
     /// The keeper has started a new standby in place of one that is gone.
     NewStandby { standby: ProcRef },
     /// The first process of the job exists and waits for permission to execute the command.
-    Spawned { leader: ProcRef },
+    Spawned {
+        leader: ProcRef,
+        /// Where the output of this attempt begins. Only the first attempt has none: it begins with the output.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<u64>,
+    },
     /// The command has been executed.
     Started,
     /// A stop of the job begins.
@@ -130,6 +137,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<String>,
     },
+    /// An attempt has ended, and another follows: the job goes on.
+    AttemptEnded(AttemptEnd),
     /// The job's first process has ended. A journal has at most one such event.
     Ended(End),
     /// The processes that still ran after the end are gone.
@@ -142,6 +151,30 @@ pub enum Event {
         #[serde(default = "yes", skip_serializing_if = "is_yes")]
         output_complete: bool,
     },
+}
+
+impl Event {
+    /// The format of a line with this event.
+    ///
+    /// A program that does not know attempts skips the end of one and sees the first leader run until the job ends. That
+    /// is no false end. But if it became the keeper, it would look for that leader and record the job as lost. So the line
+    /// has a newer format: such a program reads the journal, and never writes to it.
+    pub fn format(&self) -> u32 {
+        match self {
+            Event::AttemptEnded(_) => FORMAT,
+            _ => FIRST_FORMAT,
+        }
+    }
+}
+
+/// How an attempt ended, and when the next one begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttemptEnd {
+    /// 1, 2, 3, …
+    pub number: u32,
+    pub end: End,
+    /// Not before this time. The clock is that of the boot in which the job runs.
+    pub next_at: BootTime,
 }
 
 fn yes() -> bool {

@@ -180,7 +180,7 @@ impl JournalWriter {
         (self.state.seq + 1..)
             .zip(events)
             .map(|(seq, event)| Record {
-                v: FORMAT,
+                v: event.format(),
                 seq,
                 at,
                 event: event.clone(),

@@ -34,6 +34,7 @@
 //! | [`watch`] | the patterns to watch an output for, and the matches |
 //! | [`by_line`] | rewrites a pattern so that one search covers many lines |
 //! | [`breaker`] | limits how many matches one session is told about |
+//! | [`restart`] | whether another attempt follows, and when |
 //! | [`limits`] | the resource limits that a keeper needs |
 //! | [`units`] | durations and sizes as people write them |
 #![forbid(unsafe_code)]
@@ -66,6 +67,7 @@ pub mod process;
 pub mod queue;
 pub mod quote;
 mod reader;
+pub mod restart;
 pub mod spec;
 pub mod state;
 pub mod told;
@@ -91,6 +93,7 @@ pub use outcome::{End, EndedBy, Outcome, Usage};
 pub use outlive_api::time::{Millis, Timestamp};
 pub use output::OutputFiles;
 pub use process::{BootId, ProcRef};
+pub use restart::Restart;
 pub use spec::{Input, Leftovers, Notify, Size, Spec};
 pub use state::{Phase, State};
 pub use watch::Watch;

@@ -32,6 +32,14 @@ impl Reader {
         }
     }
 
+    /// Reads the output of one attempt. The tool takes the number, too.
+    pub fn log_attempt(self, id: &impl Display, attempt: u32) -> String {
+        match self {
+            Reader::Shell => format!("outlive log {id} --attempt {attempt}"),
+            Reader::Tools => format!("{} and attempt: {attempt}", self.log(id)),
+        }
+    }
+
     /// Searches the output.
     pub fn search(self, id: &impl Display) -> String {
         match self {

@@ -22,6 +22,7 @@ pub struct Notice {
 pub fn kind_of(event: &Event) -> Option<EventKind> {
     Some(match event {
         Event::Ended(_) => EventKind::Ended,
+        Event::AttemptEnded(_) => EventKind::Restarted,
         Event::LingeringEnded(_) => EventKind::LingeringEnded,
         Event::Matched(_) => EventKind::Matched,
         Event::WatchDisabled { .. } => EventKind::WatchDisabled,
@@ -64,6 +65,7 @@ pub fn read(journal: &[u8], spec: &Spec) -> Noticed {
     let Noticed { state, notices } = &mut noticed;
     notices.retain(|notice| match &notice.event {
         Event::Ended(end) => is_end_told(spec, state.notify(spec), end, state.signs.end_promised),
+        Event::AttemptEnded(ended) => is_end_told(spec, state.notify(spec), &ended.end, false),
         // If success is not told, what happens after the success is not told either.
         Event::LingeringEnded(_) => spec.session.is_some() && state.notify(spec) == Notify::End,
         _ => true,

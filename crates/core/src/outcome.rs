@@ -26,6 +26,9 @@ pub struct End {
     /// The processes of the job that still ran when its leader ended.
     pub lingering: u32,
     pub usage: Option<Usage>,
+    /// Why no further attempt followed, if the job's rule for restarts does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_restarted: Option<String>,
 }
 
 fn yes() -> bool {
@@ -54,6 +57,7 @@ impl End {
             dropped_bytes,
             lingering: 0,
             usage: None,
+            not_restarted: None,
         }
     }
 }

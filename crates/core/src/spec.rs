@@ -14,6 +14,7 @@ use crate::label::Label;
 use crate::labels::Labels;
 use crate::os_text::OsText;
 use crate::ready::Ready;
+use crate::restart::Restart;
 use crate::watch::Watch;
 pub use outlive_api::input::Input;
 pub use outlive_api::notify::{Leftovers, Notify};
@@ -91,6 +92,9 @@ pub struct Spec {
     /// Commands that run when it has ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doorbells: Vec<Doorbell>,
+    /// When the command is run again after it has ended. A program that does not know this runs it once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart: Option<Restart>,
     pub leftovers: Leftovers,
     /// A file of the caller that the output is also appended to.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,6 +7,11 @@
 //!                                                          ▼
 //!                                          Ended { Lingering } ─closed─► Ended { Closed }
 //! ```
+//! With restarts, any of the three may also go through a pause:
+//! ```text
+//!  Spawned, Running, Stopping ─attempt_ended─► Backoff ─spawned─► Spawned
+//!                                                 └─────ended───► Ended
+//! ```
 //! An event that does not fit the phase changes nothing. So the first `ended` wins every race.
 
 use crate::change::Changed;
@@ -20,9 +25,11 @@ use crate::spec::Size;
 use outlive_api::time::Millis;
 use std::ops::Range;
 
+pub mod attempts;
 mod phase;
 mod signs;
 
+pub use attempts::Attempts;
 pub use signs::{Ring, Signs};
 
 /// A job's state: what results from applying all events of its journal.
@@ -45,6 +52,8 @@ pub struct State {
     pub signs: Signs,
     /// What was asked for after the start.
     pub changed: Option<Box<Changed>>,
+    /// The attempts that have ended, if any were followed by another.
+    pub attempts: Option<Box<Attempts>>,
     /// The sequence number of the event that ended the job.
     pub end_seq: Option<u64>,
     /// When the processes that it left running had ended.
@@ -78,6 +87,12 @@ pub enum Phase {
     Spawned(Leader),
     Running(Leader),
     Stopping(Leader, Stop),
+    /// An attempt has ended, and the next has no process yet.
+    Backoff {
+        /// The leader of the attempt that has ended.
+        last: Leader,
+        next_at: BootTime,
+    },
     Ended {
         /// `None` if no process was ever created for the command.
         leader: Option<Leader>,
@@ -172,6 +187,7 @@ impl Default for State {
             sizes: Vec::new(),
             signs: Signs::default(),
             changed: None,
+            attempts: None,
             end_seq: None,
             lingering_ended: None,
             early_stop: None,
@@ -197,10 +213,18 @@ impl State {
                 self.host.clone_from(host);
                 Phase::Accepted
             }
-            (Event::Spawned { leader }, Phase::Accepted) => Phase::Spawned(Leader {
+            (Event::Spawned { leader, .. }, Phase::Accepted) => Phase::Spawned(Leader {
                 process: *leader,
                 since: at,
             }),
+            (Event::Spawned { leader, output }, Phase::Backoff { .. }) => {
+                let (process, since) = (*leader, at);
+                self.attempt_spawned(Leader { process, since }, *output)
+            }
+            (Event::AttemptEnded(ended), _) => match self.attempt_ended(ended, at) {
+                Some(next) => next,
+                None => return Applied::Ignored,
+            },
             (Event::Started, Phase::Spawned(leader)) => Phase::Running(Leader {
                 since: at,
                 ..*leader
@@ -208,14 +232,25 @@ impl State {
             (Event::StopRequested(asked), Phase::Running(leader)) => {
                 Phase::Stopping(*leader, Stop::new(asked, at))
             }
-            (Event::StopRequested(asked), Phase::Accepted) => {
+            // The timeout ends only the attempt. A stop that follows it ends the job.
+            (Event::StopRequested(asked), Phase::Stopping(leader, stop))
+                if stop.by == StopCause::Timeout && asked.by != StopCause::Timeout =>
+            {
+                Phase::Stopping(*leader, Stop::new(asked, at))
+            }
+            (
+                Event::StopRequested(asked),
+                Phase::Accepted | Phase::Spawned(_) | Phase::Backoff { .. },
+            ) => {
                 self.early_stop.get_or_insert(Stop::new(asked, at));
                 return Applied::Changed;
             }
             (Event::Ended(end), phase) if !matches!(phase, Phase::Ended { .. }) => {
+                let leader = phase.last_leader().copied();
                 self.end_seq = Some(self.seq);
+                self.over_in_pause();
                 Phase::Ended {
-                    leader: phase.leader().copied(),
+                    leader,
                     at,
                     end: end.clone(),
                     tail: Tail::Lingering,
@@ -296,6 +331,8 @@ impl State {
                 self.changed.get_or_insert_default().merge(changed);
                 return Applied::Changed;
             }
+            // It was seen of the attempt that has ended.
+            (Event::Ready, Phase::Backoff { .. }) => return Applied::Ignored,
             (
                 Event::Matched(_)
                 | Event::WatchDisabled { .. }
@@ -362,6 +399,9 @@ impl State {
     /// What ends a job whose leader ends in this phase, and who requested it. `by_signal` says that a
     /// signal ended the leader.
     pub fn ended_by(&self, by_signal: bool) -> Ender {
+        if let Some(ender) = self.ended_by_in_pause() {
+            return ender;
+        }
         let stop = match &self.phase {
             Phase::Stopping(_, stop) => Some(stop),
             _ => self.early_stop.as_ref(),
@@ -380,9 +420,10 @@ impl State {
         }
     }
 
-    /// Whether a stop came before the start, so that the job must not start.
+    /// Whether a stop came before the start, or between two attempts, so that nothing must be started.
     pub fn is_stopped_early(&self) -> bool {
-        self.phase == Phase::Accepted && self.early_stop.is_some()
+        let has_none = matches!(self.phase, Phase::Accepted | Phase::Backoff { .. });
+        has_none && self.early_stop.is_some()
     }
 
     /// How many output bytes are missing: the dropped `middle`, and the gaps outside it.

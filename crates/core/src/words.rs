@@ -14,6 +14,10 @@ use outlive_api::event_data::{self, EndedOutput, LingeringOutput, OfJob};
 use outlive_api::time::Millis;
 use std::time::Duration;
 
+mod attempts;
+
+pub use attempts::{restarted_data, restarted_sentence};
+
 /// The data of an `ended` event.
 pub fn end_data(spec: &Spec, end: &End) -> OfJob<event_data::Ended> {
     of_job(
@@ -162,6 +166,7 @@ pub fn end_sentence(spec: &Spec, end: &End, reader: Reader) -> String {
     if let Some(why) = cause(end) {
         text.push_str(&format!(" {why}"));
     }
+    text.push_str(&attempts::not_restarted(end));
     if end.lingering > 0 {
         let number = u64::from(end.lingering);
         text.push_str(&format!(

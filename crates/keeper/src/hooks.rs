@@ -51,6 +51,13 @@ pub enum Hook {
     StopWritten,
     Terminated,
     LeaderEnded,
+    /// The end of an attempt is journaled. Its leader is not reaped, and its leftovers run.
+    AttemptEnded,
+    AttemptReaped,
+    /// Nothing of the last attempt is left, and it is time for the next.
+    AttemptDue,
+    /// The next attempt has a gate, which a successor can take over.
+    GateParked,
     Drained,
     OutputSynced,
     EndedRecorded,

@@ -40,8 +40,21 @@ pub fn glance(glance: &Glance) -> String {
 
 /// The same with where it runs and since when.
 pub fn glance_in_detail(glance: &Glance) -> String {
-    let text = format!("{}\n{}", line(&glance.job), details(&glance.job));
+    let mut text = format!("{}\n{}", line(&glance.job), details(&glance.job));
+    for attempt in attempts(&glance.job) {
+        text.push_str(&format!("\n{attempt}"));
+    }
     with_output(text, glance)
+}
+
+/// Which attempt it is, and how the earlier ones ended, if it is restarted.
+fn attempts(job: &Job) -> Vec<String> {
+    let present = words::attempt(job).into_iter();
+    let ended = job.attempts.iter().filter_map(words::ended_attempt);
+    present
+        .chain(ended)
+        .map(|attempt| format!("Attempt {attempt}"))
+        .collect()
 }
 
 fn with_output(mut text: String, glance: &Glance) -> String {

@@ -2,7 +2,8 @@
 //! luck. In release builds there are none.
 //!
 //! `OUTLIVE_HOOKS=role:place=action,…` with the actions `kill` (this process), `kill-both` (its
-//! parent, then itself), `stop` (until a test continues it) and `panic`. A test that runs several parts
+//! parent, then itself), `stop` (until a test continues it) and `panic`. `place#2` is the second time that a process
+//! comes to that place. A test that runs several parts
 //! as threads of one process says for each thread what happens at its places ([`on_this_thread`]).
 
 /// Does here what a test asked for.
@@ -21,12 +22,28 @@ pub fn reach(role: &str, place: &str) {
         return;
     };
     let here = format!("{role}:{place}");
+    let time = count(&here);
     for hook in hooks.split(',') {
         match hook.split_once('=') {
-            Some((at, action)) if at == here => act(action),
+            Some((at, action)) if at == here || at == format!("{here}#{time}") => act(action),
             _ => {}
         }
     }
+}
+
+/// Which time this process is at this place: 1, 2, 3, …
+#[cfg(debug_assertions)]
+fn count(here: &str) -> u32 {
+    REACHED.with_borrow_mut(|reached| {
+        let times = reached.entry(here.to_owned()).or_insert(0);
+        *times += 1;
+        *times
+    })
+}
+
+#[cfg(debug_assertions)]
+thread_local! {
+    static REACHED: std::cell::RefCell<std::collections::HashMap<String, u32>> = Default::default();
 }
 
 #[cfg(debug_assertions)]

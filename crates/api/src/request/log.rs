@@ -87,6 +87,14 @@ pub enum Part {
         /// The offset after the last byte; up to the end if `None`.
         to: Option<u64>,
     },
+    /// What one attempt of a job that is restarted wrote.
+    Attempt {
+        /// Its number: 1, 2, 3, …
+        number: u32,
+        /// Of that, so many of the last lines.
+        #[serde(default)]
+        lines: Option<u64>,
+    },
     /// What was written since an earlier look.
     After(Cursor),
     /// What was written in the last `since`, to the second; of that, the last lines.

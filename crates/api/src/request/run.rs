@@ -15,6 +15,7 @@ use crate::labels::{self, BadLabels, Labels};
 use crate::notify::{Leftovers, Notify};
 use crate::os_text::OsText;
 use crate::ready::{BadReady, Ready};
+use crate::restart::{BadRestart, Restart};
 use crate::terminal::{BadSize, Size};
 #[cfg(feature = "schema")]
 use crate::time::Millis;
@@ -131,6 +132,9 @@ pub struct Run {
     /// Run this with a shell once it has ended, before the doorbells that the user has configured.
     #[serde(default)]
     pub on_end: Option<String>,
+    /// Run the command again after it has ended, as another attempt of the same job.
+    #[serde(default)]
+    pub restart: Option<Restart>,
     /// What becomes of processes that outlive the command.
     #[serde(default)]
     pub leftovers: Leftovers,
@@ -172,6 +176,14 @@ pub enum BadSetting {
     /// The size of the terminal.
     #[error(transparent)]
     Size(BadSize),
+    /// When the command is run again.
+    #[error(transparent)]
+    Restart(BadRestart),
+    /// A job with input cannot be restarted.
+    #[error(
+        "a job that reads from a pipe or a terminal cannot be restarted: what was written to one attempt would be lost or reach the next; give it no input, or no restart"
+    )]
+    RestartWithInput,
     /// A limit or a time that is 0.
     #[error("{0} must be more than 0")]
     Zero(&'static str),
@@ -236,6 +248,7 @@ impl Run {
             after: Vec::new(),
             unless_running: false,
             on_end: None,
+            restart: None,
             leftovers: Leftovers::Keep,
             log: None,
             keep_awake: false,
@@ -381,6 +394,13 @@ impl Run {
         self
     }
 
+    /// Runs the command again after it has ended, as another attempt of the same job.
+    #[must_use]
+    pub fn restart(mut self, rule: Restart) -> Run {
+        self.restart = Some(rule);
+        self
+    }
+
     /// Checks what no type rules out. The start is refused with the first setting that cannot be used.
     pub fn check(&self) -> Result<(), BadSetting> {
         if let Some(refused) = &self.refused {
@@ -392,6 +412,11 @@ impl Run {
         self.check_turns()?;
         if let Some(ready) = &self.ready {
             ready.check().map_err(BadSetting::Ready)?;
+        }
+        match self.restart {
+            Some(_) if self.input != Input::Null => return Err(BadSetting::RestartWithInput),
+            Some(rule) => rule.check().map_err(BadSetting::Restart)?,
+            None => {}
         }
         if self.watch.len() > MAX_PATTERNS {
             return Err(BadSetting::Patterns(self.watch.len()));

@@ -54,6 +54,9 @@ pub struct Args {
     /// Show output from the last DUR, to within about a second
     #[arg(long, value_name = "DUR", value_parser = duration)]
     since: Option<Duration>,
+    /// Show what attempt N of a job with `run --restart` wrote [default: the whole output]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["bytes", "cursor", "since", "offset", "follow", "screen"])]
+    attempt: Option<u32>,
     /// Show only lines that match this regular expression. Searches the whole output as it is shown as text, or the
     /// part that --offset, --cursor or --since selects
     #[arg(long, value_name = "RE", value_parser = LinePattern::new, conflicts_with_all = ["follow", "bytes"])]
@@ -113,6 +116,10 @@ fn byte_range(text: &str) -> Result<Bytes, String> {
 
 impl Args {
     fn part(&self) -> Part {
+        if let Some(number) = self.attempt {
+            let lines = self.lines.filter(|_| self.grep.is_none());
+            return Part::Attempt { number, lines };
+        }
         let lines = self.lines.unwrap_or(defaults::LOG_LINES);
         match (&self.bytes, self.cursor, self.since, self.offset) {
             (Some(Bytes { from, to }), ..) => Part::Bytes {

@@ -41,6 +41,7 @@ mod pruning;
 mod queues;
 mod redaction;
 mod refused;
+mod restarting;
 mod scarcity;
 mod searching;
 mod service;

@@ -116,6 +116,7 @@ fn number(kind: EventKind) -> u64 {
         EventKind::Delegation => 8,
         EventKind::LingeringEnded => 9,
         EventKind::Unknown => 10,
+        EventKind::Restarted => 11,
     }
 }
 

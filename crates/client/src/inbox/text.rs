@@ -11,7 +11,7 @@ use crate::view;
 use crate::words::cut;
 use delegation::delegation;
 use outlive_api::event_data;
-use outlive_core::event::Matched;
+use outlive_core::event::{Matched, Moment};
 use outlive_core::outcome::End;
 use outlive_core::quote::{self, MAX_WORD};
 use outlive_core::units::show_size;
@@ -32,7 +32,7 @@ const SEPARATOR: &str = "\n[…]\n";
 pub fn data(source: &Source, item: &Item<'_>) -> Value {
     let value = match item.what {
         ItemContent::Post(post) => post.data.clone(),
-        ItemContent::Event(event) => event_data(source, event),
+        ItemContent::Event(event) => event_data(source, event, item.at),
     };
     redacted(value)
 }
@@ -43,12 +43,15 @@ pub fn end(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> (Value, 
     (redacted(json!(words::end_data(spec, end))), finished(&text))
 }
 
-fn event_data(source: &Source, event: &Event) -> Value {
+fn event_data(source: &Source, event: &Event, at: Moment) -> Value {
     let Origin::Job { spec, state, .. } = &source.origin else {
         return json!({});
     };
     match event {
         Event::Ended(end) => json!(words::end_data(spec, end)),
+        Event::AttemptEnded(ended) => {
+            json!(words::restarted_data(spec, ended, at))
+        }
         Event::LingeringEnded(ended) => json!(words::lingering_data(spec, state, ended)),
         Event::Matched(told) => of_job(
             spec,
@@ -138,7 +141,7 @@ pub fn text(outlive: &Outlive, source: &Source, item: &Item<'_>) -> String {
     let text = match (item.what, &source.origin) {
         (ItemContent::Post(post), _) => delegation(post),
         (ItemContent::Event(event), Origin::Job { spec, state, .. }) => {
-            event_text(outlive, spec, state, event)
+            event_text(outlive, spec, state, event, item.at)
         }
         (ItemContent::Event(_), Origin::Post(_)) => String::new(),
     };
@@ -166,12 +169,17 @@ fn command_lines(spec: &Spec) -> String {
     format!("Command:\n{}", quote::block(&shown))
 }
 
-fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event) -> String {
+fn event_text(outlive: &Outlive, spec: &Spec, state: &State, event: &Event, at: Moment) -> String {
     let (id, reader) = (&spec.id, outlive.reader());
     let job = words::title(spec);
     let command = command_lines(spec);
     match event {
         Event::Ended(end) => ended(outlive, spec, state, end),
+        Event::AttemptEnded(ended) => format!(
+            "{}\n{command}\nSee its output: {}",
+            words::restarted_sentence(spec, ended, at),
+            reader.log_attempt(id, ended.number)
+        ),
         Event::LingeringEnded(ended) => {
             let said = words::lingering_sentence(spec, state, ended);
             let before = state.end().map_or(0, |end| end.output_bytes);
@@ -267,6 +275,9 @@ fn matched(told: &Matched) -> String {
 
 fn ended(outlive: &Outlive, spec: &Spec, state: &State, end: &End) -> String {
     let mut text = words::end_sentence(spec, end, outlive.reader());
+    if spec.restart.is_some() && state.attempt() > 1 {
+        text.push_str(&format!(" It was attempt {}.", state.attempt()));
+    }
     if let (Some(sign), None) = (&spec.ready, state.signs.ready) {
         let sign = quote::word(&redact(&sign.to_string()), MAX_WORD);
         text.push_str(&format!(" It was never ready ({sign})."));

@@ -49,7 +49,7 @@ pub(crate) fn build(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight)
 
 fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job {
     let dir = &outlive.job_dir(&spec.id);
-    let started = state.phase.leader().map(|leader| leader.since);
+    let started = state.started();
     let end = state.end();
     let waiting_for = waiting_for(dir, spec, state);
     let output = output(dir, spec, state);
@@ -101,6 +101,11 @@ fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job 
         input_kind: seen.and_then(|seen| seen.awaiting),
         ready: spec.ready.as_ref().map(|_| state.signs.ready.is_some()),
         waiting_for,
+        restart: spec.restart,
+        attempt: spec.restart.map(|_| state.attempt()),
+        next_attempt_at: state.next_attempt().map(Moment::timestamp),
+        not_restarted: end.and_then(|end| end.not_restarted.clone()),
+        attempts: Vec::new(),
         matches: is_or_was_watched(spec, state).then_some(state.signs.matches),
         details: details::of(outlive, spec, state),
         doorbells: spec

@@ -5,6 +5,7 @@
 //! | `job` | a job as the interfaces show it |
 //! | `details` | what a job was asked for, and whether its end was told |
 //! | `changing` | changes what was asked for |
+//! | `attempts` | the attempts of a job that is restarted |
 //! | `presence` | checks that a job has a keeper or is over, and recovers a job whose keepers died |
 //! | `whereabouts` | the host and the boot that a job belongs to |
 //! | `adoptable` | a process that somebody else started, before it becomes a job |
@@ -17,6 +18,7 @@
 //! | `hold` | protects a job from being pruned |
 
 pub(crate) mod adoptable;
+pub(crate) mod attempts;
 pub(crate) mod changing;
 pub(crate) mod connection;
 pub(crate) mod crew;

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::inbox::Receipt;
 use crate::inbox::answering::Reservation;
+use crate::jobs::attempts;
 use crate::output::{
     Follow, Line, LinePattern, Look, Output, Piece, Reading, Searched, read_as, read_redacted,
 };
@@ -12,6 +13,7 @@ use crate::redact::Redactor;
 use crate::screen::Emulation;
 use crate::verbs::show;
 use crate::view::{self, Live};
+use outlive_api::attempt::AttemptOutput;
 use outlive_api::event::EventKind;
 use outlive_api::job::Job;
 use outlive_api::log::{Cursor, LogPage, Screen};
@@ -51,7 +53,11 @@ pub fn screen(outlive: &Outlive, id: &JobId) -> Result<Screen, Error> {
 pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
     let (job, spec, state) = show::read(outlive, id)?;
     let output = Output::open(outlive, &spec, &state)?;
-    let range = find(&output, part).and_then(|range| match part {
+    let attempt = match part {
+        Part::Attempt { number, .. } => Some(attempts::output(outlive, id, *number)?),
+        _ => None,
+    };
+    let range = find(&output, part, attempt).and_then(|range| match part {
         // An incomplete character at the end is left for the next look.
         Part::After(_) if state.end().is_none() => whole_characters(&output, range),
         _ => Ok(range),
@@ -102,7 +108,8 @@ pub fn tail(outlive: &Outlive, id: &JobId, bytes: u64) -> Result<String, Error> 
     Ok(whole[whole.ceil_char_boundary(cut)..].to_owned())
 }
 
-fn find(output: &Output, part: &Part) -> io::Result<Range<u64>> {
+/// Where a part is. `attempt` is the output of the attempt that it names, if it names one.
+fn find(output: &Output, part: &Part, attempt: Option<AttemptOutput>) -> io::Result<Range<u64>> {
     let size = output.size;
     Ok(match part {
         Part::LastLines(lines) => output.tail(*lines)?..size,
@@ -116,6 +123,14 @@ fn find(output: &Output, part: &Part) -> io::Result<Range<u64>> {
             let from = (*from).min(size);
             from..to.unwrap_or(size).clamp(from, size)
         }
+        Part::Attempt { lines, .. } => {
+            let (from, to) = attempt.map_or((0, None), |found| (found.from, found.to));
+            let range = from.min(size)..to.unwrap_or(size).clamp(from.min(size), size);
+            match lines {
+                Some(lines) => last_lines(output, range, *lines)?,
+                None => range,
+            }
+        }
         Part::After(Cursor(from)) => (*from).min(size)..size,
         Part::Since { age, lines } => {
             let moment = clock::wall() - *age;
@@ -126,6 +141,18 @@ fn find(output: &Output, part: &Part) -> io::Result<Range<u64>> {
             }
         }
     })
+}
+
+/// The last lines of a range.
+fn last_lines(output: &Output, range: Range<u64>, lines: u64) -> io::Result<Range<u64>> {
+    if range.is_empty() || lines == 0 {
+        return Ok(range.end..range.end);
+    }
+    // The last line may end with the range or go on behind it.
+    let last = 1 + output.newlines_before(range.end - 1)?;
+    let first = last.saturating_sub(lines - 1).max(1);
+    let start = output.line_start(first)?;
+    Ok(start.clamp(range.start, range.end)..range.end)
 }
 
 /// The range without an incomplete UTF-8 character at its end.
@@ -216,7 +243,7 @@ impl Log {
             Part::LastLines(_) | Part::Lines { .. } | Part::Since { .. } => {
                 self.output.gap_before(start)
             }
-            Part::Bytes { .. } | Part::After(_) => None,
+            Part::Bytes { .. } | Part::After(_) | Part::Attempt { .. } => None,
         }
     }
 

@@ -4,6 +4,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::inbox::told;
+use crate::jobs::attempts;
 use crate::jobs::connection::PATIENCE;
 use crate::jobs::crew::side_by_side;
 use crate::jobs::descriptors;
@@ -21,7 +22,11 @@ use std::time::Duration;
 
 /// The job as it is now.
 pub fn show(outlive: &Outlive, id: &JobId) -> Result<Job, Error> {
-    read(outlive, id).map(|(job, ..)| job)
+    let (mut job, ..) = read(outlive, id)?;
+    if job.restart.is_some() {
+        job.attempts = attempts::newest(outlive, id)?;
+    }
+    Ok(job)
 }
 
 /// The job as it is now, and the end of its output.

@@ -76,6 +76,7 @@ impl Signs {
             | Event::Resized { .. }
             | Event::LogBase { .. }
             | Event::Changed(_)
+            | Event::AttemptEnded(_)
             | Event::Ended(_)
             | Event::LingeringEnded(_)
             | Event::Closed { .. } => return Applied::Ignored,

@@ -20,7 +20,10 @@ fn event() -> impl Strategy<Value = Event> {
             keeper,
             standby: None
         }),
-        process.prop_map(|leader| Event::Spawned { leader }),
+        process.prop_map(|leader| Event::Spawned {
+            leader,
+            output: None,
+        }),
         Just(Event::Started),
         Just(Event::StopRequested(crate::event::StopRequest {
             by: StopCause::Stop,
@@ -69,6 +72,13 @@ fn event() -> impl Strategy<Value = Event> {
             failure: None
         }),
         (0..300i32).prop_map(|code| Event::Ended(end(code))),
+        (1..9u32).prop_map(|number| {
+            Event::AttemptEnded(crate::event::AttemptEnd {
+                number,
+                end: end(1),
+                next_at: BootTime::from_ms(7),
+            })
+        }),
         Just(lingering_ended()),
         Just(Event::Closed {
             output_bytes: 9,
@@ -152,6 +162,7 @@ fn end(code: i32) -> End {
         output_complete: true,
         lingering: 0,
         usage: None,
+        not_restarted: None,
     }
 }
 
@@ -174,7 +185,8 @@ fn records(events: &[Event]) -> Vec<Record> {
 fn rank(phase: &Phase) -> u8 {
     match phase {
         Phase::Unwritten => 0,
-        Phase::Accepted => 1,
+        // The next attempt goes the same way.
+        Phase::Accepted | Phase::Backoff { .. } => 1,
         Phase::Spawned(_) => 2,
         Phase::Running(_) => 3,
         Phase::Stopping(..) => 4,
@@ -190,7 +202,7 @@ fn rank(phase: &Phase) -> u8 {
 }
 
 proptest! {
-    /// Whatever events come in whatever order, a job never goes back to an earlier phase, the first end
+    /// Whatever events come in whatever order, an attempt never goes back to an earlier phase, the first end
     /// stays, and an ignored event changes only the sequence number.
     #[test]
     fn phases_only_advance_and_the_first_end_wins(events in prop::collection::vec(event(), 0..40)) {
@@ -199,7 +211,8 @@ proptest! {
         for record in records(&events) {
             let before = state.clone();
             let applied = state.apply(&record);
-            prop_assert!(rank(&state.phase) >= rank(&before.phase));
+            let begins_again = matches!(record.event, Event::AttemptEnded(_)) && before.end().is_none();
+            prop_assert!(begins_again || rank(&state.phase) >= rank(&before.phase));
             if let (Event::Ended(end), None) = (&record.event, &first_end) {
                 first_end = Some(end.clone());
             }
@@ -229,7 +242,10 @@ proptest! {
         let leader = ProcRef { pid: 7, started: 7 };
         let mut events = vec![
             Event::Accepted { boot: BootId("b".into()), host: None, },
-            Event::Spawned { leader },
+            Event::Spawned {
+            leader,
+            output: None,
+        },
             Event::Started,
         ];
         if stop_first {
@@ -246,4 +262,117 @@ proptest! {
         let ender = state.ended_by(signaled);
         prop_assert_eq!((ender.by, ender.detail), expected);
     }
+}
+
+/// The record of a job of which one attempt failed. If there is `more`, another attempt runs.
+fn after_a_failure(more: &[Event]) -> Vec<Record> {
+    let spawned = |pid, output| Event::Spawned {
+        leader: ProcRef { pid, started: 7 },
+        output,
+    };
+    let failed = Event::AttemptEnded(crate::event::AttemptEnd {
+        number: 1,
+        end: end(3),
+        next_at: BootTime::from_ms(1003),
+    });
+    let mut events = vec![
+        Event::Accepted {
+            boot: BootId("b".into()),
+            host: None,
+        },
+        spawned(7, None),
+        Event::Started,
+        failed,
+    ];
+    if !more.is_empty() {
+        events.extend([spawned(8, Some(20)), Event::Started]);
+    }
+    events.extend_from_slice(more);
+    records(&events)
+}
+
+fn folded(records: &[Record]) -> State {
+    let mut state = State::default();
+    for record in records {
+        assert_eq!(state.apply(record), Applied::Changed, "{record:?}");
+    }
+    state
+}
+
+#[test]
+fn between_two_attempts_a_job_has_no_process_and_a_time_for_the_next() {
+    let state = folded(&after_a_failure(&[]));
+    assert_eq!(state.phase.job_state().as_str(), "waiting");
+    assert_eq!(state.phase.leader(), None);
+    assert_eq!((state.restarts(), state.attempt()), (1, 1));
+    // One second after the failure, on both clocks.
+    let next = state.next_attempt().map(|at| (at.wall.ms(), at.boot.ms()));
+    assert_eq!(next, Some((1003, 1003)));
+    assert_eq!(state.started().map(|at| at.wall.ms()), Some(2));
+}
+
+#[test]
+fn a_stop_between_two_attempts_ends_the_job_and_keeps_the_outcome() {
+    let stop = Event::StopRequested(crate::event::StopRequest {
+        by: StopCause::Stop,
+        detail: Some("me".into()),
+        grace_ms: 0,
+        session: None,
+    });
+    let mut state = folded(&after_a_failure(&[]));
+    assert!(!state.is_stopped_early() && state.ended_by(false).by == EndedBy::Itself);
+    let at = Moment::default();
+    let seq = state.seq + 1;
+    state.apply(&Record {
+        v: 1,
+        seq,
+        at,
+        event: stop,
+    });
+    assert!(state.is_stopped_early() && state.is_stopped_for_good());
+    let end = state.end_in_pause("why", 30, 0).expect("an end");
+    assert_eq!(end.outcome, Outcome::Exited { code: 3 });
+    assert_eq!((end.ended_by, end.not_restarted), (EndedBy::Stop, None));
+}
+
+#[test]
+fn a_stop_during_a_timeout_ends_the_job_and_not_only_the_attempt() {
+    let request = |by| {
+        Event::StopRequested(crate::event::StopRequest {
+            by,
+            detail: None,
+            grace_ms: 0,
+            session: None,
+        })
+    };
+    let timed_out = folded(&after_a_failure(&[request(StopCause::Timeout)]));
+    assert!(!timed_out.is_stopped_for_good());
+    let stopped = [request(StopCause::Timeout), request(StopCause::Stop)];
+    let state = folded(&after_a_failure(&stopped));
+    assert!(state.is_stopped_for_good());
+    assert_eq!(state.ended_by(true).by, EndedBy::Stop);
+}
+
+#[test]
+fn every_attempt_of_a_journal_is_listed_with_its_output() {
+    let mut journal = Vec::new();
+    for record in after_a_failure(&[Event::Ended(end(0))]) {
+        serde_json::to_writer(&mut journal, &record).expect("JSON");
+        journal.push(b'\n');
+    }
+    let listed: Vec<_> = attempts::all(&journal)
+        .iter()
+        .map(|one| (one.number, one.exit_code, one.output.from, one.output.to))
+        .collect();
+    assert_eq!(listed, [(1, Some(3), 0, Some(20)), (2, Some(0), 20, None)]);
+}
+
+/// A program that knows no attempts must not write to such a journal.
+#[test]
+fn only_the_end_of_an_attempt_has_the_newer_format() {
+    let formats: Vec<u32> = after_a_failure(&[])
+        .iter()
+        .map(|record| record.event.format())
+        .collect();
+    assert_eq!(formats, [1, 1, 1, 2]);
 }

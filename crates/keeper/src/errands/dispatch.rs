@@ -61,7 +61,7 @@ impl Errands {
 
     /// The probe found the job ready. If this cannot be journaled (a full disk), the job is probed again.
     fn found_ready(&mut self, job: &mut KeptJob) -> io::Result<()> {
-        if job.has_ended() {
+        if job.has_ended() || job.is_between_attempts() {
             return Ok(());
         }
         let written = job.ledger.write(&[Event::Ready]);
@@ -78,6 +78,18 @@ impl Errands {
                 errand.kill();
             }
         }
+    }
+
+    /// Ends the probe of an attempt that has ended, and returns when it is gone: what it finds must not count for the
+    /// next attempt, which has its own.
+    pub fn call_off_probe(&mut self) {
+        for errand in self
+            .at_work
+            .extract_if(.., |errand| errand.task == Task::Probe)
+        {
+            errand.call_off();
+        }
+        self.probe = Probe::NotSent;
     }
 
     /// Ends the process that waits for the job's turn, and returns when it is gone.

@@ -209,6 +209,13 @@ impl Pair {
         }
     }
 
+    /// Another attempt has another leader, which a standby that was forked before does not know.
+    pub fn has_new_leader(&mut self) {
+        if let Partner::Child { knows_leader, .. } = &mut self.partner {
+            *knows_leader = false;
+        }
+    }
+
     /// A standby could not be forked, for lack of memory or processes. This counts like one that died at once.
     fn could_not_fork(&mut self, now: BootTime, tree: &mut Tree) {
         let until = now + self.backoff.after(Duration::ZERO).max(FIRST_PAUSE);

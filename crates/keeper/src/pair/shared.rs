@@ -11,9 +11,10 @@ use crate::pair::partner::Backoff;
 use crate::turns::{self, place::Place};
 use outlive_core::layout::{self, CONTROL};
 use outlive_core::limits::{self, Files};
+use outlive_core::restart::Environment;
 use outlive_core::{BootTime, Input, JobDir, Phase, ProcRef, Spec};
 use outlive_sys::capture;
-use outlive_sys::child::{self, Gate, GateInside};
+use outlive_sys::child::{self, Gate, GateInside, Parking};
 use outlive_sys::control::Listener;
 use outlive_sys::process::{Limits, PidFd};
 use std::fs::{self, File, Metadata};
@@ -37,6 +38,10 @@ pub struct Shared {
     pub channel: Channel,
     /// The keeper's side of the gate through which the leader starts.
     pub gate: Gate,
+    /// Where a keeper leaves the gates of later attempts for its successor, if the job is restarted.
+    pub parking: Option<Parking>,
+    /// Whose environment this pair has.
+    pub environment: Environment,
     /// Set in the foreground only.
     pub front: Option<Box<Front>>,
     /// The caller's own log, locked.
@@ -86,7 +91,10 @@ impl Shared {
         }
         let (gate, inside) = child::gate()?;
         // For most jobs it does not matter, so the journal is not read.
-        let matters = spec.log.is_some() || spec.queue.is_some() || spec.input != Input::Null;
+        let matters = spec.log.is_some()
+            || spec.queue.is_some()
+            || spec.input != Input::Null
+            || spec.restart.is_some();
         let begun = matters && has_begun(&job)?;
         let log = match mirror::open_log(&spec) {
             // A job that already runs is supervised without its log.
@@ -108,6 +116,11 @@ impl Shared {
             channel: Channel::open(&job, &spec, begun)?,
             _awake: KeepAwake::begin(&job, &spec),
             directory: job,
+            parking: spec.restart.map(|_| Parking::new()).transpose()?,
+            environment: match begun {
+                true => Environment::Foreign,
+                false => Environment::OfTheJob,
+            },
             spec,
             gate,
             ready: ready.try_clone()?,
@@ -119,6 +132,16 @@ impl Shared {
             lock,
         };
         Ok((shared, inside))
+    }
+
+    /// For a successor: takes the gate of the newest attempt, if the predecessor made one after the fork.
+    pub fn take_parked_gate(&mut self) -> io::Result<()> {
+        if let Some(parking) = &self.parking
+            && let Some(gate) = parking.take()?
+        {
+            self.gate = gate;
+        }
+        Ok(())
     }
 
     /// Whether the directory still belongs to the job of this pair. When the job is over it may be pruned, and another

@@ -22,7 +22,7 @@ use outlive_core::control::InputKind;
 use outlive_core::event::{Event, Matched};
 use outlive_core::ready::Ready;
 use outlive_core::watch::Pattern;
-use outlive_core::{BootTime, Input, JobDir, Millis, OutputFiles, Spec, State};
+use outlive_core::{BootTime, Input, JobDir, Millis, OutputFiles, Phase, Spec, State};
 use serde_json::Value;
 use std::io;
 use std::ops::Range;
@@ -61,6 +61,19 @@ struct Watching {
 /// Whether anybody is to be told of prompts.
 fn talks(spec: &Spec) -> bool {
     spec.input != Input::Null && spec.session.is_some()
+}
+
+fn compiled(patterns: &[Pattern]) -> io::Result<Patterns> {
+    Patterns::compile(patterns).map_err(|bad| io::Error::other(bad.why))
+}
+
+/// Looks for the line of readiness from this place on, if there is to be one.
+fn ready_scanner(spec: &Spec, from: Place) -> io::Result<Option<Scanner>> {
+    let Some(Ready::Line(pattern)) = &spec.ready else {
+        return Ok(None);
+    };
+    let pattern = compiled(&[Pattern::Regex(pattern.clone())])?;
+    Ok(Some(Scanner::resume(pattern, from)))
 }
 
 impl Signs {
@@ -107,19 +120,22 @@ impl Signs {
             }
             _ => None,
         };
-        let ready = match (&spec.ready, state.signs.ready) {
-            (Some(Ready::Line(pattern)), None) => {
-                let pattern = Pattern::Regex(pattern.clone());
-                Some(Scanner::resume(compiled(&[pattern])?, resume.ready))
-            }
+        let is_between = matches!(state.phase, Phase::Backoff { .. });
+        let attempt_from = state
+            .attempts
+            .as_ref()
+            .map_or(0, |attempts| attempts.output_from);
+        let ready = match state.signs.ready {
+            None if !is_between => ready_scanner(spec, resume.ready.not_before(attempt_from))?,
             _ => None,
         };
+        let is_told = is_between || resume.silence == Some(size);
         Ok(Box::new(Signs {
             watch,
             ready,
             silence: spec
                 .quiet_after_ms
-                .map(|after| Silence::begin(Millis(after), now, resume.silence == Some(size))),
+                .map(|after| Silence::begin(Millis(after), now, is_told)),
             prompt: talks(spec).then(|| Prompt::begin(now, resume.prompt)),
             breaker: breaker::Share::of(job, spec, resume.breaker),
             still: Millis(spec.still_ms),
@@ -258,6 +274,21 @@ impl Signs {
         if let Some(prompt) = &mut self.prompt {
             prompt.is_alive(now);
         }
+    }
+
+    /// The command has ended, and will be run again.
+    pub fn end_attempt(&mut self, now: BootTime) {
+        self.look_at_begun(now);
+        self.ready = None;
+        if let Some(silence) = &mut self.silence {
+            silence.pause();
+        }
+    }
+
+    /// The command is run again. Its output begins at `from`.
+    pub fn begin_attempt(&mut self, spec: &Spec, from: u64) -> io::Result<()> {
+        self.ready = ready_scanner(spec, Place::default().not_before(from))?;
+        Ok(())
     }
 
     /// Handles what is due now. `size` is the size of the output.

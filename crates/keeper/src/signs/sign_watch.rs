@@ -34,7 +34,8 @@ impl SignWatch {
         let now = clock::now();
         if size > self.seen {
             self.seen = size;
-            if let Some(silence) = &mut signs.silence {
+            // In the pause between two attempts, nothing that could be silent runs.
+            if let (Some(silence), false) = (&mut signs.silence, job.is_between_attempts()) {
                 silence.is_broken(now);
             }
             if let Some(prompt) = &mut signs.prompt {
@@ -50,6 +51,22 @@ impl SignWatch {
     pub fn begin(&mut self) {
         if let Some(signs) = &mut self.signs {
             signs.begin(clock::now());
+        }
+    }
+
+    /// An attempt has ended. Its unfinished line is looked at, and its leftovers make nothing ready.
+    pub fn end_attempt(&mut self, job: &mut KeptJob) {
+        if let Some(signs) = &mut self.signs {
+            signs.end_attempt(clock::now());
+        }
+        self.journal(job);
+    }
+
+    /// The next attempt begins, and its output at `from`: it has to become ready itself.
+    pub fn begin_attempt(&mut self, job: &KeptJob, from: u64) {
+        if let Some(signs) = &mut self.signs {
+            // The pattern was compiled before. Without memory for it, the attempt runs and is never found ready.
+            let _ = signs.begin_attempt(job.spec(), from);
         }
     }
 

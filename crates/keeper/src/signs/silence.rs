@@ -25,6 +25,11 @@ impl Silence {
         self.told = false;
     }
 
+    /// Nothing that could write runs, until [`Silence::is_broken`].
+    pub fn pause(&mut self) {
+        self.told = true;
+    }
+
     pub fn due_at(&self) -> Option<BootTime> {
         (!self.told).then_some(self.since + self.after)
     }

@@ -4,6 +4,7 @@
 //!  journal says   the keeper
 //!  Accepted       forks a leader and brings it to its program, or waits for the job's turn
 //!  Spawned        a predecessor died while it started the leader: finishes that
+//!  Backoff        waits for the time of the next attempt
 //!  later          finds the leader that the journal names
 //! ```
 //! The leader is forked first, and makes itself ready while this process opens what a keeper needs.
@@ -23,7 +24,8 @@ use crate::supervise::ledger::Ledger;
 use crate::turns;
 use outlive_core::ending;
 use outlive_core::event::{Event, Keeping};
-use outlive_core::outcome::End;
+use outlive_core::outcome::{End, Outcome};
+use outlive_core::restart::Environment;
 use outlive_core::{JobDir, Phase, ProcRef};
 use outlive_sys::child::{self, GateInside};
 use outlive_sys::process::{self, PidFd};
@@ -62,6 +64,7 @@ pub fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box
     } = beginning;
     if role == Role::Heir {
         shared.begun = clock::now();
+        shared.take_parked_gate()?;
     }
     let held = shared.leader.take();
     role.reach(Hook::Begun);
@@ -94,7 +97,7 @@ pub fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box
         other => other?,
     };
     let leader = match forked {
-        Some(forked) => bring_to_program(&mut job, forked)?,
+        Some(forked) => bring_to_program(&mut job, forked, None)?,
         None => find_or_start(&mut job, held, inside)?,
     };
     if how == Keeping::Adopted && !job.has_ended() {
@@ -124,12 +127,13 @@ fn find_or_start(
             Ok(Some(_)) => {
                 inside_of_gate(job.shared, inside).map(|inside| Leader::Waiting(Some(inside)))
             }
-            Ok(None) => start_leader(job, inside),
+            Ok(None) => start_leader(job, inside, None),
             Err(error) => Ok(Leader::NotStarted(gate::failed(
                 "cannot wait for its turn",
                 &error,
             ))),
         },
+        Phase::Backoff { .. } => Ok(between_attempts(job)),
         Phase::Spawned(leader) => finish_start(job, leader.process),
         phase => {
             // The predecessors' lock was released when they died. Take it again, unless another job has it now.
@@ -140,11 +144,34 @@ fn find_or_start(
     }
 }
 
-/// Starts a new leader. Returns when it executes its program or could not.
-pub(crate) fn start_leader(job: &mut KeptJob, inside: Option<GateInside>) -> io::Result<Leader> {
-    let inside = inside_of_gate(job.shared, inside)?;
+/// Starts a new leader, whose output begins at `output` if it is not the first. Returns when it executes its program or
+/// could not.
+pub(crate) fn start_leader(
+    job: &mut KeptJob,
+    inside: Option<GateInside>,
+    output: Option<u64>,
+) -> io::Result<Leader> {
+    let inside = match (inside_of_gate(job.shared, inside), output) {
+        (Ok(inside), Some(_)) => {
+            job.reach(Hook::GateParked);
+            inside
+        }
+        // Another attempt may follow. Trying the same again and again would never end.
+        (Err(error), Some(_)) => return Ok(Leader::NotStarted(cannot_start(&error))),
+        (inside, None) => inside?,
+    };
     let forked = fork_leader(job, inside);
-    bring_to_program(job, forked)
+    bring_to_program(job, forked, output)
+}
+
+/// A predecessor died in the pause between two attempts.
+fn between_attempts(job: &KeptJob) -> Leader {
+    // Without the job's environment there is no next attempt.
+    let goes_on = job.shared.environment == Environment::OfTheJob;
+    match goes_on && !job.state().is_stopped_early() {
+        true => Leader::Between,
+        false => Leader::attempted(job.state()),
+    }
 }
 
 /// The leader's side of the gate. If it is used up, creates a new gate.
@@ -154,6 +181,10 @@ fn inside_of_gate(shared: &mut Shared, inside: Option<GateInside>) -> io::Result
     }
     // This closes the predecessor's gate, which ends a leader that waits there and is not in the journal.
     let (gate, inside) = child::gate()?;
+    // If this process is killed at any moment from here on, its successor must be able to open this gate.
+    if let Some(parking) = &shared.parking {
+        parking.leave(&gate)?;
+    }
     shared.gate = gate;
     Ok(inside)
 }
@@ -164,14 +195,19 @@ fn fork_leader(job: &KeptJob, inside: GateInside) -> io::Result<Unwritten> {
     gate::fork(job.role, job.shared, inside, ends)
 }
 
-fn bring_to_program(job: &mut KeptJob, forked: io::Result<Unwritten>) -> io::Result<Leader> {
-    match forked.and_then(|leader| leader.write_down(&mut job.ledger)) {
+fn bring_to_program(
+    job: &mut KeptJob,
+    forked: io::Result<Unwritten>,
+    output: Option<u64>,
+) -> io::Result<Leader> {
+    match forked.and_then(|leader| leader.write_down(&mut job.ledger, output)) {
         Ok(()) => pass_gate(job),
-        Err(error) => Ok(Leader::NotStarted(gate::failed(
-            "cannot start a process",
-            &error,
-        ))),
+        Err(error) => Ok(Leader::NotStarted(cannot_start(&error))),
     }
+}
+
+fn cannot_start(error: &io::Error) -> Outcome {
+    gate::failed("cannot start a process", error)
 }
 
 /// A predecessor died after it journaled the leader and before it learned that the program runs.
@@ -196,7 +232,8 @@ fn finish_start(job: &mut KeptJob, leader: ProcRef) -> io::Result<Leader> {
     }
 }
 
-fn pass_gate(job: &mut KeptJob) -> io::Result<Leader> {
+/// Opens the gate for the leader that the journal names, also if it was opened before.
+pub(crate) fn pass_gate(job: &mut KeptJob) -> io::Result<Leader> {
     let process = job.state().phase.leader().map(|leader| leader.process);
     // Find it while it waits at the gate: it may not be a child of this process, and may be gone soon after.
     let leader = match (job.role, process) {

@@ -37,7 +37,7 @@ impl Keeper<'_> {
         };
         self.job.reach(Hook::TurnCame);
         let inside = inside.take();
-        self.leader = begin::start_leader(&mut self.job, inside)?;
+        self.leader = begin::start_leader(&mut self.job, inside, None)?;
         let leader = self.job.state().phase.leader();
         self.processes.tree.leader = leader.map(|leader| leader.process);
         // Until now nobody had the feed open, which looked like its end.

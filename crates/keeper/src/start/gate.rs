@@ -37,19 +37,20 @@ pub fn fork(
         .collect();
     let path = std::env::var_os("PATH");
     let program = Program::new(&argv, spec.cwd.as_os_str(), path.as_deref(), shared.limits)?;
-    let pid = program.spawn(&input, &output, &shared.gate, inside)?;
+    let parking = shared.parking.as_ref();
+    let pid = program.spawn(&input, &output, &shared.gate, parking, inside)?;
     role.reach(Hook::Forked);
     Ok(Unwritten(pid))
 }
 
 impl Unwritten {
-    /// Journals the leader. If that fails, the leader ends.
-    pub fn write_down(self, ledger: &mut Ledger) -> io::Result<()> {
+    /// Journals the leader, and where its output begins unless it is the first one. If that fails, the leader ends.
+    pub fn write_down(self, ledger: &mut Ledger, output: Option<u64>) -> io::Result<()> {
         let Unwritten(pid) = self;
         let leader = tools::identify(pid)
             .map_err(|_| io::Error::other("the new process cannot be seen in /proc"));
         leader
-            .and_then(|leader| ledger.write(&[Event::Spawned { leader }]))
+            .and_then(|leader| ledger.write(&[Event::Spawned { leader, output }]))
             .inspect_err(|_| {
                 let _ =
                     process::kill_child(pid).and_then(|()| process::wait_for_child(pid).map(drop));

@@ -6,10 +6,11 @@
 
 use crate::tree::host;
 use outlive_core::adopted;
+use outlive_core::event::Moment;
 use outlive_core::outcome::Outcome;
 use outlive_core::process::ProcRef;
 use outlive_core::signal::Signal;
-use outlive_core::{Spec, State, Usage};
+use outlive_core::{Millis, Spec, State, Usage};
 use outlive_sys::child::GateInside;
 use outlive_sys::poll::Interest;
 use outlive_sys::process::{self, PidFd, Status, Used};
@@ -39,6 +40,10 @@ pub enum Leader {
     /// This holds the leader's side of its gate, which is made before a standby is forked. It is gone if the start has
     /// failed and is to be retried.
     Waiting(Option<GateInside>),
+    /// There is none: one attempt has ended, and the next has not begun.
+    Between,
+    /// There is none any more, and no further attempt follows the one that ended so.
+    Attempted(Box<LeaderEnd>),
 }
 
 /// How much of a stranger's end was noticed.
@@ -67,6 +72,19 @@ pub struct LeaderEnd {
     pub moment: EndMoment,
 }
 
+impl LeaderEnd {
+    /// How long it took from `since` until it ended `at`.
+    pub fn duration_ms(&self, since: Option<Moment>, at: Moment) -> Option<u64> {
+        match (&self.outcome, self.moment) {
+            // What never started took no time.
+            (Outcome::NotStarted { .. } | Outcome::Lost { .. }, _) | (_, EndMoment::Unknown) => {
+                None
+            }
+            (_, EndMoment::Seen) => Some(Millis::from(at.boot.since(since?.boot)).0),
+        }
+    }
+}
+
 const NO_RECORD: &str = "its keepers were killed, and this kernel keeps no exit record for others (Linux 6.15 and later do)";
 const ENDED_ALONE: &str = "it ended while no keeper was alive to see how";
 pub const UNREADABLE: &str = "its journal is damaged: the process it ran is not in it";
@@ -79,6 +97,18 @@ impl Leader {
     pub fn child(pid: i32) -> io::Result<Leader> {
         let pidfd = PidFd::open(pid)?;
         Ok(pidfd.map_or(Leader::Gone(ENDED_ALONE), Leader::Child))
+    }
+
+    /// For a job that ends in the pause after an attempt: it ends as that attempt did.
+    pub fn attempted(state: &State) -> Leader {
+        match &state.attempts {
+            Some(attempts) => Leader::Attempted(Box::new(LeaderEnd {
+                outcome: attempts.last.end.outcome.clone(),
+                usage: attempts.last.end.usage,
+                moment: EndMoment::Seen,
+            })),
+            None => Leader::Gone(UNREADABLE),
+        }
     }
 
     /// Finds the leader that the journal names. A descriptor that was held all the time is of use even if the leader
@@ -128,7 +158,11 @@ impl Leader {
         let may_have_ended = match self {
             Leader::Child(pidfd) => matches!(pidfd.peek(), Ok(Some(_))),
             Leader::Stranger { .. } => true,
-            Leader::Gone(_) | Leader::NotStarted(_) | Leader::Waiting(_) => false,
+            Leader::Gone(_)
+            | Leader::NotStarted(_)
+            | Leader::Waiting(_)
+            | Leader::Between
+            | Leader::Attempted(_) => false,
         };
         let stat = may_have_ended.then(|| process::stat(process.pid)).flatten();
         let stat = stat.filter(|stat| stat.started == process.started);
@@ -139,7 +173,11 @@ impl Leader {
     pub fn into_pidfd(self) -> Option<PidFd> {
         match self {
             Leader::Child(pidfd) | Leader::Stranger { pidfd, .. } => Some(pidfd),
-            Leader::Gone(_) | Leader::NotStarted(_) | Leader::Waiting(_) => None,
+            Leader::Gone(_)
+            | Leader::NotStarted(_)
+            | Leader::Waiting(_)
+            | Leader::Between
+            | Leader::Attempted(_) => None,
         }
     }
 
@@ -157,7 +195,11 @@ impl Leader {
                 state: StrangerState::Zombie,
                 ..
             } => Some((pidfd, Interest::HangUp)),
-            Leader::Gone(_) | Leader::NotStarted(_) | Leader::Waiting(_) => None,
+            Leader::Gone(_)
+            | Leader::NotStarted(_)
+            | Leader::Waiting(_)
+            | Leader::Between
+            | Leader::Attempted(_) => None,
         }
     }
 
@@ -192,7 +234,8 @@ impl Leader {
                 usage: None,
                 moment: EndMoment::Seen,
             })),
-            Leader::Waiting(_) => Ok(None),
+            Leader::Waiting(_) | Leader::Between => Ok(None),
+            Leader::Attempted(ended) => Ok(Some((**ended).clone())),
         }
     }
 

@@ -81,7 +81,7 @@ impl End {
         }
     }
 
-    fn could_not_record(&mut self, error: &io::Error) {
+    pub fn could_not_record(&mut self, error: &io::Error) {
         if let Stage::Seen { failure, .. } = &mut self.stage {
             *failure = Some(error.to_string());
         }
@@ -97,6 +97,11 @@ impl End {
 
     pub fn is_unrecorded(&self) -> bool {
         self.unrecorded().is_some()
+    }
+
+    /// The end of an attempt is in the journal, and the job goes on.
+    pub fn is_of_attempt(&mut self) {
+        self.stage = Stage::NotSeen;
     }
 
     /// The end is in the journal.
@@ -151,11 +156,15 @@ impl Keeper<'_> {
         let Some(ended) = self.leader.look()? else {
             return Ok(());
         };
+        if let Some(next_at) = self.next_attempt(&ended) {
+            return self.end_attempt(ended, next_at);
+        }
         // If recording was tried before, the leader ended when that was first tried.
         let at = self.end.see(clock::moment);
         if let (Some(foreign), EndMoment::Seen) = (&self.processes.tree.foreign, ended.moment) {
             foreign.leader_ended(at.boot);
         }
+        let why = self.not_restarted(&ended);
         let exited = Exited {
             at,
             rings: self.has_doorbells_for(&ended.outcome),
@@ -176,7 +185,7 @@ impl Keeper<'_> {
         let findable = self.pair.finding.done(directory, spec);
         self.write_stop();
         let recorded = synced
-            .record(findable, &mut self.job, &mut self.output, lingering)
+            .record(findable, &mut self.job, &mut self.output, lingering, why)
             .inspect_err(|error| self.end.could_not_record(error))?;
         self.end.record(KeptSince::TheEnd);
         self.job.release_turns();
@@ -185,7 +194,7 @@ impl Keeper<'_> {
 
     /// How many processes of the job run beside its leader. `None` if they cannot be counted, which must not keep the
     /// end from being recorded.
-    fn count_lingering(&self) -> Option<u32> {
+    pub(super) fn count_lingering(&self) -> Option<u32> {
         let tree = &self.processes.tree;
         let members = match (&self.leader, self.job.state().phase.leader()) {
             (Leader::NotStarted(_), _) => Ok(Vec::new()),

@@ -9,9 +9,8 @@ use crate::clock;
 use crate::hooks::Hook;
 use crate::output::capture::{Capture, Feed};
 use crate::output::taking::Output;
-use crate::start::leader::{EndMoment, LeaderEnd};
+use crate::start::leader::LeaderEnd;
 use crate::supervise::kept_job::KeptJob;
-use outlive_core::Millis;
 use outlive_core::ending::{self, Findable, Remaining};
 use outlive_core::event::{Event, Moment};
 use outlive_core::outcome::{End, Outcome};
@@ -71,8 +70,32 @@ impl Synced {
         job: &mut KeptJob,
         output: &mut Output,
         lingering: Option<u32>,
+        not_restarted: Option<String>,
     ) -> io::Result<Recorded> {
-        let Exited { at, ended, rings } = self.0;
+        let (at, rings) = (self.0.at, self.0.rings);
+        let since = job.state().started();
+        let end = End {
+            not_restarted,
+            ..self.end(job, output, lingering, since)
+        };
+        let after = match (lingering, output.capture.feed()) {
+            (Some(0), Feed::Ended) if !rings => Remaining::Nothing,
+            _ => Remaining::Lingering,
+        };
+        ending::record(findable, job.ledger.journal(), at, end, after)?;
+        job.reach(Hook::EndedRecorded);
+        Ok(Recorded { at })
+    }
+
+    /// Everything about the end of a job, or of an attempt, that began at `since`.
+    pub fn end(
+        self,
+        job: &mut KeptJob,
+        output: &mut Output,
+        lingering: Option<u32>,
+        since: Option<Moment>,
+    ) -> End {
+        let Exited { at, ended, .. } = self.0;
         let dropped_bytes = journal_gaps(job, output);
         let capture = &output.capture;
         let state = job.state();
@@ -80,35 +103,19 @@ impl Synced {
             Outcome::Lost { .. } => Ender::unknown(),
             outcome => state.ended_by(matches!(outcome, Outcome::Signaled { .. })),
         };
-        let duration_ms = match (&ended.outcome, ended.moment) {
-            // A job that never started took no time.
-            (Outcome::NotStarted { .. } | Outcome::Lost { .. }, _) | (_, EndMoment::Unknown) => {
-                None
-            }
-            (_, EndMoment::Seen) => state
-                .phase
-                .leader()
-                .map(|leader| Millis::from(at.boot.since(leader.since.boot)).0),
-        };
-        let after = match (lingering, capture.feed()) {
-            (Some(0), Feed::Ended) if !rings => Remaining::Nothing,
-            _ => Remaining::Lingering,
-        };
-        let end = End {
+        End {
+            duration_ms: ended.duration_ms(since, at),
             outcome: ended.outcome,
             ended_by: ender.by,
             ended_by_detail: ender.detail,
             ended_by_session: ender.session,
-            duration_ms,
             output_bytes: capture.size(),
             dropped_bytes,
             output_complete: output.is_complete(),
             lingering: lingering.unwrap_or(0),
             usage: ended.usage,
-        };
-        ending::record(findable, job.ledger.journal(), at, end, after)?;
-        job.reach(Hook::EndedRecorded);
-        Ok(Recorded { at })
+            not_restarted: None,
+        }
     }
 }
 

@@ -80,7 +80,7 @@ impl<'a> Keeper<'a> {
             || matches!(leader, Leader::Stranger { .. })
             || job.shared.orphaned
             || how == Keeping::Adopted;
-        let process = state.phase.leader().map(|leader| leader.process);
+        let process = state.phase.last_leader().map(|leader| leader.process);
         // On another host, or after a restart, the leader's pid belongs to another process.
         let process = process.filter(|_| !adopted || host::has_processes_of(state));
         let mut tree = Tree::new(job.shared.directory.path(), process, adopted);
@@ -131,7 +131,7 @@ impl<'a> Keeper<'a> {
         self.job.shared.ring_ready();
         self.job.reach(Hook::Ready);
         loop {
-            let settled = self.settle();
+            let settled = self.settle().and_then(|()| self.go_on());
             self.attempt(Paused::Work, settled);
             self.clients
                 .tell_news(self.job.state().seq, self.output.capture.size());
@@ -178,6 +178,7 @@ impl<'a> Keeper<'a> {
             Phase::Stopping(_, stop) => self
                 .look_at_leader()
                 .and_then(|()| self.resume_stop(stop.kill_at)),
+            Phase::Backoff { .. } => self.resume_pause(),
             Phase::Unwritten | Phase::Accepted | Phase::Spawned(_) | Phase::Running(_) => {
                 self.look_at_leader()
             }

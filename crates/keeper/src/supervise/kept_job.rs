@@ -36,6 +36,11 @@ impl KeptJob<'_> {
         matches!(self.state().phase, Phase::Running(_))
     }
 
+    /// Whether an attempt has ended, and the next has no process yet.
+    pub fn is_between_attempts(&self) -> bool {
+        matches!(self.state().phase, Phase::Backoff { .. })
+    }
+
     /// Marks a step for tests.
     pub fn reach(&self, hook: Hook) {
         self.role.reach(hook);

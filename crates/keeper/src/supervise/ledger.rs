@@ -4,7 +4,7 @@
 //! end may use the last of it. Every other event first makes sure that the space is still there.
 
 use crate::clock;
-use outlive_core::event::Event;
+use outlive_core::event::{Event, Moment};
 use outlive_core::journal::WriterError;
 use outlive_core::{JobDir, JournalWriter, State};
 use outlive_sys::file;
@@ -42,11 +42,16 @@ impl Ledger {
 
     /// Writes events other than the end.
     pub fn write(&mut self, events: &[Event]) -> io::Result<()> {
+        self.write_at(clock::moment(), events)
+    }
+
+    /// The same for events that happened at this time.
+    pub fn write_at(&mut self, at: Moment, events: &[Event]) -> io::Result<()> {
         match self.make_room() {
             Err(error) if file::is_full(&error) => return Err(error),
             _ => {}
         }
-        self.journal.append(clock::moment(), events)
+        self.journal.append(at, events)
     }
 
     fn make_room(&mut self) -> io::Result<()> {

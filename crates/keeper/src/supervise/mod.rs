@@ -16,6 +16,7 @@
 //! | [`ending`] | drain, sync, record, publish |
 //! | [`ledger`] | the journal, with room set aside for the end |
 
+pub(crate) mod attempts;
 pub(crate) mod clients;
 pub(crate) mod end;
 pub(crate) mod ending;

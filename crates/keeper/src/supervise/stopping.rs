@@ -102,6 +102,16 @@ impl Stop {
         }
     }
 
+    /// Whether a request that is not journaled yet ends the job, and not only an attempt.
+    pub fn ends_job(&self) -> bool {
+        let unwritten = match self {
+            Stop::Requested { unwritten } => unwritten.as_ref(),
+            Stop::UnderWay(stop) => stop.unwritten.as_ref(),
+            Stop::None | Stop::Over { .. } => None,
+        };
+        unwritten.is_some_and(|unwritten| unwritten.request.by != StopCause::Timeout)
+    }
+
     /// Where a request is kept until it is journaled.
     fn unwritten(&mut self) -> Option<&mut Option<Unwritten>> {
         match self {
@@ -111,13 +121,17 @@ impl Stop {
         }
     }
 
-    /// Remembers a request until it is journaled. If an earlier one is not journaled yet, that one is kept.
+    /// Remembers a request until it is journaled. If an earlier one is not journaled yet, that one is kept, unless it
+    /// was a timeout, which may end less.
     fn request(&mut self, at: Moment, request: StopRequest) {
-        if let Stop::None = self {
+        if let Stop::None | Stop::Over { .. } = self {
             *self = Stop::Requested { unwritten: None };
         }
         if let Some(unwritten) = self.unwritten() {
-            unwritten.get_or_insert(Unwritten { at, request });
+            match unwritten {
+                Some(earlier) if earlier.request.by != StopCause::Timeout => {}
+                _ => *unwritten = Some(Unwritten { at, request }),
+            }
         }
     }
 
@@ -183,7 +197,9 @@ impl Keeper<'_> {
             false => Doorbells::Retried,
         };
         let waits = self.is_waiting();
-        if waits || self.job.is_running() && !has_ended {
+        let between = self.is_between_attempts();
+        let is_stoppable = waits || self.job.is_running() && !has_ended;
+        if is_stoppable || self.ends_attempts(request.by) {
             // Even if the disk refuses the request, the job is stopped.
             self.stop.request(at, request);
             self.write_stop();
@@ -193,6 +209,10 @@ impl Keeper<'_> {
         if waits {
             self.give_up_waiting();
             // If the end cannot be recorded, this is tried again after a moment.
+            let _ = self.look_at_leader();
+        }
+        if between {
+            self.give_up_attempts();
             let _ = self.look_at_leader();
         }
         self.escalate(kill_at, asked_by_guard, doorbells)
@@ -257,13 +277,18 @@ impl Keeper<'_> {
 
     /// Stops the processes that an ended job has left, if the spec asks for that.
     pub(crate) fn stop_leftovers(&mut self) -> io::Result<()> {
+        let attempts = self.job.state().attempts.as_ref();
         match self.job.spec().leftovers {
             Leftovers::Stop => self.stop_tree(),
+            // What an attempt leaves is stopped in the pause after it, and the job has ended in that pause.
+            Leftovers::Keep if attempts.is_some_and(|attempts| attempts.over_in_pause) => {
+                self.stop_tree()
+            }
             Leftovers::Keep => Ok(()),
         }
     }
 
-    fn stop_tree(&mut self) -> io::Result<()> {
+    pub(super) fn stop_tree(&mut self) -> io::Result<()> {
         if !self.job.is_closed() {
             let kill_at = clock::now() + Millis(self.job.spec().grace_ms);
             self.escalate(kill_at, None, Doorbells::Retried)?;

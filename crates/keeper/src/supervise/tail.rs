@@ -101,6 +101,10 @@ impl Keeper<'_> {
             }
             let tree = &self.processes.tree;
             let progress = escalation.advance(tree, clock::now(), &spare)?;
+            if progress == Progress::Done && self.job.is_between_attempts() {
+                self.stop.complete();
+                return Ok(Tail::Stopped);
+            }
             // A client that is told of the stop must be able to see the end, so the end comes first.
             if progress == Progress::Done && ended {
                 self.stop.complete();

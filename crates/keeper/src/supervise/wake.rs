@@ -125,6 +125,7 @@ impl Keeper<'_> {
     fn next_due(&self) -> Option<BootTime> {
         [
             self.timeout_at(),
+            self.next_attempt_due(),
             self.stop.deadline(),
             self.input.look_at,
             self.input.turn_ends_at(),

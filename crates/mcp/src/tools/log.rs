@@ -28,6 +28,8 @@ pub struct Args {
     pub cursor: Option<String>,
     /// Show the last lines that match this regular expression, numbered
     pub grep: Option<String>,
+    /// Show what this attempt of a job with `restart` wrote, counted from 1
+    pub attempt: Option<u32>,
     /// Show the screen of the terminal as it is now (for a job with `pty`)
     #[serde(default)]
     pub screen: bool,
@@ -91,6 +93,15 @@ fn screen(call: &Call, id: &JobId) -> Result<Reply<Answer>, Refused> {
 impl Args {
     fn part(&self) -> Result<Part, Refused> {
         let lines = self.lines.unwrap_or(LOG_LINES);
+        if let Some(number) = self.attempt {
+            if self.cursor.is_some() || self.offset.is_some() {
+                return Err(Refused::bad_input(
+                    "pass an attempt, an offset or a cursor, not several of them",
+                ));
+            }
+            let lines = (self.grep.is_none()).then_some(lines);
+            return Ok(Part::Attempt { number, lines });
+        }
         Ok(match (&self.cursor, self.offset) {
             (Some(_), Some(_)) => {
                 return Err(Refused::bad_input(

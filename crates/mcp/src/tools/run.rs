@@ -16,7 +16,9 @@ use outlive::units::parse_size;
 use outlive::verbs;
 use outlive::verbs::run::{self, Started};
 use outlive::verbs::wait::{Until, WaitFor};
-use outlive::{Error, Input, Job, JobId, Label, Leftovers, Namesake, Notify, Pattern, Ready, Size};
+use outlive::{
+    Error, Input, Job, JobId, Label, Leftovers, Namesake, Notify, Pattern, Ready, Restart, Size,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -90,6 +92,8 @@ pub struct Args {
     queue: Option<String>,
     /// Start it after these jobs have ended: ids; ID:success to start it only if that job succeeded
     after: Vec<String>,
+    /// Run it again after it has ended: `on-failure`, `on-failure:N` (N times at most) or `always`
+    restart: Option<String>,
     /// If this session already runs the same command in the same directory, return that job and start nothing
     #[serde(default)]
     unless_running: bool,
@@ -208,6 +212,7 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
         None => call_id.map(|call_id| identity::job_id(&call.session, call_id)),
     };
     let ready = args.ready.as_deref().map(Ready::parse);
+    let restart = args.restart.as_deref().map(Restart::parse);
     let size = args.max_output.as_deref().map(parse_size);
     let mut run = match args.command {
         CommandText::Line(line) => run::Run::shell(line),
@@ -243,6 +248,7 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
     run.watch_limit = args.watch_limit;
     run.quiet_after = seconds("quiet_after", args.quiet_after)?;
     run.ready = ready.transpose().map_err(Refused::bad_input)?;
+    run.restart = restart.transpose().map_err(Refused::bad_input)?;
     run.notify = args.notify.unwrap_or_default();
     run.unless_running = args.unless_running;
     run.labels = labels(args.labels)?;

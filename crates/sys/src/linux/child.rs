@@ -10,17 +10,20 @@
 use crate::linux::limits::Limits;
 use crate::linux::own::{check, default_signals, naming, swap_signal_mask};
 use crate::linux::procfs;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
-};
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
 use std::io;
 use std::mem;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
+
+mod gate;
+mod parking;
+
+pub use gate::{ExecFailure, Gate, GateInside, NO_INTERPRETER, Start, Step, gate};
+pub use parking::Parking;
 
 /// Which of the two processes this is after a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,98 +92,6 @@ pub(crate) fn require_one_thread() -> io::Result<()> {
     }
 }
 
-/// The parent's side of a start.
-#[derive(Debug)]
-pub struct Gate(OwnedFd);
-
-/// The new process's side.
-#[derive(Debug)]
-pub struct GateInside(OwnedFd);
-
-/// The result of a start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
-    Executed,
-    Failed(ExecFailure),
-}
-
-/// Why a program could not be executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExecFailure {
-    pub step: Step,
-    pub errno: i32,
-}
-
-/// Where a start failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Starting a new session.
-    Session,
-    Directory,
-    Execute,
-}
-
-const OPEN: [u8; 1] = *b"o";
-
-/// The error if the program exists, but its interpreter or loader does not.
-pub const NO_INTERPRETER: i32 = libc::ELIBBAD;
-
-/// Creates a gate.
-pub fn gate() -> io::Result<(Gate, GateInside)> {
-    let kind = SocketType::SEQPACKET;
-    let made = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None);
-    let (outside, inside) = naming("socketpair", made)?;
-    Ok((Gate(outside), GateInside(inside)))
-}
-
-impl Gate {
-    /// Lets the new process execute its program. A second call has no effect.
-    pub fn open(&self) {
-        // It fails only if the process is gone, which `outcome` will tell.
-        let _ = rustix::io::retry_on_intr(|| send(&self.0, &OPEN, SendFlags::NOSIGNAL));
-    }
-
-    /// Sleeps until the program is executed or the start has failed. Others can read the answer, too.
-    pub fn outcome(&self) -> io::Result<Start> {
-        let mut answer = [0u8; 5];
-        loop {
-            return match recv(&self.0, &mut answer[..], RecvFlags::PEEK) {
-                // The exec closed the other side.
-                Ok((0, _)) => Ok(Start::Executed),
-                Ok(_) => Ok(Start::Failed(ExecFailure::decode(answer))),
-                // The other side closed with a message unread, because the gate was opened twice. The kernel reports
-                // this once, before an answer that may still wait.
-                Err(rustix::io::Errno::CONNRESET | rustix::io::Errno::INTR) => continue,
-                Err(error) => Err(error.into()),
-            };
-        }
-    }
-}
-
-impl ExecFailure {
-    fn decode(bytes: [u8; 5]) -> ExecFailure {
-        let [step, errno @ ..] = bytes;
-        ExecFailure {
-            step: match step {
-                0 => Step::Directory,
-                2 => Step::Session,
-                _ => Step::Execute,
-            },
-            errno: i32::from_ne_bytes(errno),
-        }
-    }
-
-    fn encode(self) -> [u8; 5] {
-        let [a, b, c, d] = self.errno.to_ne_bytes();
-        let step = match self.step {
-            Step::Directory => 0,
-            Step::Execute => 1,
-            Step::Session => 2,
-        };
-        [step, a, b, c, d]
-    }
-}
-
 /// A program ready to be executed.
 #[derive(Debug)]
 pub struct Program {
@@ -223,12 +134,13 @@ impl Program {
 
     /// Forks. The child gets its own session, an empty signal mask, `input` as standard input, and `output` as
     /// standard output and error. A terminal becomes its controlling terminal. The child waits at the gate. It closes
-    /// its copy of the gate's other side, so that it notices when the parent's side is gone.
+    /// its copies of the gate's other side, so that it notices when the parent's side is gone.
     pub fn spawn(
         &self,
         input: &File,
         output: &File,
         gate: &Gate,
+        parking: Option<&Parking>,
         inside: GateInside,
     ) -> io::Result<i32> {
         let mut plan = Plan {
@@ -238,6 +150,7 @@ impl Program {
             input: input.as_raw_fd(),
             output: output.as_raw_fd(),
             outside: gate.0.as_raw_fd(),
+            parking: parking.map_or(NO_PARKING, Parking::numbers),
             gate: inside.0.as_raw_fd(),
         };
         fork(|| plan.run())
@@ -275,8 +188,13 @@ struct Plan<'a> {
     input: RawFd,
     output: RawFd,
     outside: RawFd,
+    /// Where a copy of the other side may wait for a successor of the parent.
+    parking: [RawFd; 2],
     gate: RawFd,
 }
+
+/// Closing these has no effect.
+const NO_PARKING: [RawFd; 2] = [-1, -1];
 
 impl Plan<'_> {
     /// Runs in the child. Returns only if the program could not be executed.
@@ -301,6 +219,8 @@ impl Plan<'_> {
             libc::dup2(self.output, 1);
             libc::dup2(self.output, 2);
             libc::close(self.outside);
+            libc::close(self.parking[0]);
+            libc::close(self.parking[1]);
         }
         if let Some(limits) = &self.program.limits {
             limits.restore();

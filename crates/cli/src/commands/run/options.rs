@@ -9,7 +9,9 @@ use clap::{ArgGroup, ValueEnum};
 use outlive::api::os_text::OsText;
 use outlive::labels::{LabelKey, LabelValue, parse_pair};
 use outlive::verbs::run::{Command, Run};
-use outlive::{Input, JobId, Leftovers, Namesake, Notify, Pattern, Ready, Size, bound, count};
+use outlive::{
+    Input, JobId, Leftovers, Namesake, Notify, Pattern, Ready, Restart, Size, bound, count,
+};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -100,6 +102,10 @@ pub struct Options {
     /// fails
     #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     on_end: Option<String>,
+    /// Run the command again after it has ended, as another attempt of the same job. The first pause lasts 1s, and each
+    /// next one twice as long, up to 1m, until an attempt has run for 30s. --timeout limits each attempt
+    #[arg(long, value_name = "on-failure[:N]|always", value_parser = Restart::parse)]
+    restart: Option<Restart>,
     /// What to do with processes that the command leaves behind [default: keep; `run --foreground`: stop]
     #[arg(long, value_enum)]
     pub(super) leftovers: Option<LeftoversArg>,
@@ -167,6 +173,7 @@ impl Options {
         self.turns.ask(context, &mut run)?;
         run.unless_running = self.unless_running;
         run.on_end = self.on_end;
+        run.restart = self.restart;
         run.id = self
             .id
             .as_deref()

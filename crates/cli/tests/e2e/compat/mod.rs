@@ -6,6 +6,7 @@ mod changing;
 mod homes;
 mod keeping;
 pub mod releases;
+mod restarts;
 mod talking;
 mod telling;
 

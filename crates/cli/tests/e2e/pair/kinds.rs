@@ -19,7 +19,7 @@ pub enum Comes {
 use Comes::{Always, Never, Perhaps};
 
 /// Every hook of a keeper, and which of `KINDS` come to it.
-pub const HOOKS: [(&str, [Comes; 5]); 30] = [
+pub const HOOKS: [(&str, [Comes; 5]); 34] = [
     ("Begun", [Always; 5]),
     ("TurnCame", [Never; 5]),
     ("Forked", [Always; 5]),
@@ -42,6 +42,11 @@ pub const HOOKS: [(&str, [Comes; 5]); 30] = [
     ("StopWritten", [Never, Never, Always, Always, Never]),
     ("Terminated", [Never, Never, Always, Always, Always]),
     ("LeaderEnded", [Always; 5]),
+    // None of these jobs is restarted. `restarting/kills.rs` tests those that are.
+    ("AttemptEnded", [Never; 5]),
+    ("AttemptReaped", [Never; 5]),
+    ("AttemptDue", [Never; 5]),
+    ("GateParked", [Never; 5]),
     ("Drained", [Always; 5]),
     ("OutputSynced", [Always; 5]),
     ("EndedRecorded", [Always; 5]),

@@ -10,7 +10,9 @@ use crate::moment::now;
 use outlive_core::ending::{self, Remaining};
 use outlive_core::event::{Event, LingeringEnded, Moment};
 use outlive_core::outcome::{End, EndedBy, NotStarted, Outcome};
-use outlive_core::{JobDir, JobId, JournalWriter, Phase, Spec, State, doorbell, output, words};
+use outlive_core::{
+    JobDir, JobId, JournalWriter, Phase, Spec, State, doorbell, output, restart, words,
+};
 use outlive_sys::lock::{self, Lock, LockResult};
 use std::io;
 use std::thread;
@@ -23,6 +25,8 @@ enum Remedy {
     Adopt,
     /// It cannot be running, so an outcome is recorded.
     Settle(Outcome),
+    /// No attempt of it can be running, and none follows, for this reason. It ends as its last attempt did.
+    EndInPause(&'static str),
     /// It has ended, and the processes that it left behind cannot be running.
     Close,
 }
@@ -57,6 +61,12 @@ fn remedy(state: &State, spec: Option<&Spec>, damaged: bool, gone: Option<GoneRe
         }),
         Phase::Ended { .. } if gone.is_some() && !is_to_ring(state, spec) => Remedy::Close,
         Phase::Ended { .. } => Remedy::Adopt,
+        // Keepers stop what the last attempt has left. After a restart, nothing can be left.
+        Phase::Backoff { .. } => match gone {
+            None => Remedy::Adopt,
+            Some(GoneReason::Restarted) => Remedy::EndInPause(restart::MACHINE_RESTARTED),
+            Some(GoneReason::NamespaceEnded) => Remedy::EndInPause(restart::NAMESPACE_ENDED),
+        },
         Phase::Spawned(_) | Phase::Running(_) | Phase::Stopping(..) => match gone {
             None => Remedy::Adopt,
             Some(GoneReason::Restarted) => Remedy::Settle(Outcome::Lost {
@@ -98,6 +108,15 @@ pub(super) fn recover(
     match remedy(journal.state(), spec.as_ref(), journal.is_damaged(), gone) {
         Remedy::Nothing => Ok(()),
         Remedy::Adopt => keeper_process::start(outlive, job, id, lock, &[]).map(drop),
+        Remedy::EndInPause(why) => {
+            let end = journal
+                .state()
+                .end_in_pause(why, output_bytes, dropped_bytes);
+            end.map_or(Ok(()), |end| {
+                let settled = settle(job, &mut journal, at, spec.as_ref(), end).map_err(failed())?;
+                go_on(outlive, job, id, lock, settled)
+            })
+        }
         Remedy::Settle(outcome) => {
             let mut end = End::unseen(outcome, output_bytes, dropped_bytes);
             if journal.state().is_stopped_early() {
@@ -106,14 +125,24 @@ pub(super) fn recover(
                 end.ended_by_detail = ender.detail;
                 end.ended_by_session = ender.session;
             }
-            match settle(job, &mut journal, at, spec.as_ref(), end).map_err(failed())? {
-                Remaining::Nothing => Ok(()),
-                Remaining::Lingering => {
-                    keeper_process::start(outlive, job, id, lock, &[]).map(drop)
-                }
-            }
+            let settled = settle(job, &mut journal, at, spec.as_ref(), end).map_err(failed())?;
+            go_on(outlive, job, id, lock, settled)
         }
         Remedy::Close => close(job, &mut journal, output_bytes, dropped_bytes).map_err(failed()),
+    }
+}
+
+/// Starts keepers for an ended job if there is something left to do.
+fn go_on(
+    outlive: &Outlive,
+    job: &JobDir,
+    id: &JobId,
+    lock: Lock,
+    left: Remaining,
+) -> Result<(), Error> {
+    match left {
+        Remaining::Nothing => Ok(()),
+        Remaining::Lingering => keeper_process::start(outlive, job, id, lock, &[]).map(drop),
     }
 }
 

@@ -51,7 +51,9 @@ pub fn is_of_keeper(outlive: &Outlive, id: &JobId, answer: &Result<Answer, Error
 fn leader_lives(state: &State) -> bool {
     let leader = match &state.phase {
         Phase::Spawned(leader) | Phase::Running(leader) | Phase::Stopping(leader, _) => leader,
-        Phase::Unwritten | Phase::Accepted | Phase::Ended { .. } => return false,
+        Phase::Unwritten | Phase::Accepted | Phase::Backoff { .. } | Phase::Ended { .. } => {
+            return false;
+        }
     };
     let stat = process::stat(leader.process.pid);
     is_here(state)

@@ -88,6 +88,7 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
         },
         after: asked.after,
         doorbells,
+        restart: asked.restart,
         leftovers: asked.leftovers,
         log: asked.log,
         keep_awake,

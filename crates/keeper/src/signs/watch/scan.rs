@@ -52,6 +52,20 @@ pub struct Place {
     pub told: bool,
 }
 
+impl Place {
+    /// This place, or the line that begins at `offset` if that is later.
+    pub fn not_before(self, offset: u64) -> Place {
+        match self.from >= offset {
+            true => self,
+            false => Place {
+                line: offset,
+                from: offset,
+                told: false,
+            },
+        }
+    }
+}
+
 /// A line that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hit<'a> {

@@ -1,4 +1,5 @@
 use super::*;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::thread;
 
 /// A test is a thread of its own. What needs a process with one is in `tests/one_thread.rs`.

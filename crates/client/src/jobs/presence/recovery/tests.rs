@@ -27,6 +27,7 @@ fn only_a_job_that_may_be_running_is_adopted() {
     };
     let spawned = Event::Spawned {
         leader: ProcRef { pid: 1, started: 1 },
+        output: None,
     };
     let lost = Outcome::Lost {
         reason: String::new(),
