@@ -7,7 +7,7 @@
 //! may fork, and a tracer must wait for all of its children.
 //!
 //! ```text
-//!  launcher ─fork─► standby ─fork─► keeper ─fork─► the job, which is no longer traced
+//!  launcher ─fork─► (ends) ─fork─► standby ─fork─► keeper ─fork─► the job, which is no longer traced
 //! ```
 
 use crate::calls::{self, Fault};
@@ -57,6 +57,8 @@ struct Tracer {
     strangers: HashSet<i32>,
     /// How many calls of each role each fault could have hit.
     counts: HashMap<(Role, &'static str), usize>,
+    /// The process that the launcher started. It only forks the standby, and counts as the standby.
+    launched: Option<i32>,
     /// Whether the fault has happened.
     is_done: bool,
     has_keeper: bool,
@@ -101,6 +103,7 @@ impl Tracer {
             early: HashSet::new(),
             strangers: HashSet::new(),
             counts: HashMap::new(),
+            launched: None,
             is_done: false,
             has_keeper: false,
         };
@@ -181,7 +184,11 @@ impl Tracer {
     fn forked(&mut self, parent: i32, child: i32, is_process: bool) -> io::Result<()> {
         let role = match self.traced.get(&parent).map(|traced| traced.role) {
             Some(role) if !is_process => Some(role),
-            Some(Role::Launcher) => Some(Role::Standby),
+            Some(Role::Launcher) => {
+                self.launched = Some(child);
+                Some(Role::Standby)
+            }
+            Some(Role::Standby) if self.launched == Some(parent) => Some(Role::Standby),
             Some(Role::Standby) if !self.has_keeper => {
                 self.has_keeper = true;
                 Some(Role::Keeper)
