@@ -57,11 +57,11 @@ struct Tracer {
     strangers: HashSet<i32>,
     /// How many calls of each role each fault could have hit.
     counts: HashMap<(Role, &'static str), usize>,
+    /// The process that the launcher started. It only forks the standby, and counts as the standby.
+    launched: Option<i32>,
     /// Whether the fault has happened.
     is_done: bool,
     has_keeper: bool,
-    /// Whether the launched process has forked the standby.
-    has_standby: bool,
 }
 
 struct Traced {
@@ -103,9 +103,9 @@ impl Tracer {
             early: HashSet::new(),
             strangers: HashSet::new(),
             counts: HashMap::new(),
+            launched: None,
             is_done: false,
             has_keeper: false,
-            has_standby: false,
         };
         tracer.adopt(launcher, Role::Launcher, false);
         while let Some((pid, stop)) = trace::next()? {
@@ -184,12 +184,11 @@ impl Tracer {
     fn forked(&mut self, parent: i32, child: i32, is_process: bool) -> io::Result<()> {
         let role = match self.traced.get(&parent).map(|traced| traced.role) {
             Some(role) if !is_process => Some(role),
-            Some(Role::Launcher) => Some(Role::Standby),
-            // The launched process forks the standby and ends.
-            Some(Role::Standby) if !self.has_standby => {
-                self.has_standby = true;
+            Some(Role::Launcher) => {
+                self.launched = Some(child);
                 Some(Role::Standby)
             }
+            Some(Role::Standby) if self.launched == Some(parent) => Some(Role::Standby),
             Some(Role::Standby) if !self.has_keeper => {
                 self.has_keeper = true;
                 Some(Role::Keeper)

@@ -17,6 +17,7 @@ use outlive_api::request::{
     ForSession, Log, LogForm, Namesake, NewPost, Part, Prune, Run, Running, Selection, Selector,
     Send, SendSignal, Show, StateFilter, Stop, Take, Until, Wait, WaitFor, Waiting,
 };
+use outlive_api::restart::Restart;
 use outlive_api::schemas;
 use outlive_api::signal::Signal;
 use outlive_api::terminal::Size;
@@ -106,6 +107,7 @@ fn run() -> Run {
     run.plain = true;
     run.watch_limit = Some(7);
     run.leftovers = Leftovers::Stop;
+    run.restart = Some(Restart::OnFailure { max: Some(3) });
     run.log = Some(OsText::from(vec![b'/', 0xfe]));
     run.keep_awake = true;
     run

@@ -257,7 +257,7 @@ fn begun(journal: &[u8]) -> State {
     let mut is_later = false;
     journal::for_each(journal, |record| {
         let has_run = matches!(state.phase, Phase::Running(_) | Phase::Stopping(..));
-        is_later |= has_run && matches!(record.event, Event::Ended(_));
+        is_later |= has_run && matches!(record.event, Event::Ended(_) | Event::AttemptEnded(_));
         if !is_later {
             state.apply(record);
         }

@@ -193,7 +193,7 @@ struct Plan<'a> {
     gate: RawFd,
 }
 
-/// Closing these has no effect.
+/// Nothing is to be closed.
 const NO_PARKING: [RawFd; 2] = [-1, -1];
 
 impl Plan<'_> {
@@ -219,8 +219,10 @@ impl Plan<'_> {
             libc::dup2(self.output, 1);
             libc::dup2(self.output, 2);
             libc::close(self.outside);
-            libc::close(self.parking[0]);
-            libc::close(self.parking[1]);
+        }
+        for end in self.parking.into_iter().filter(|end| *end >= 0) {
+            // SAFETY: as above.
+            unsafe { libc::close(end) };
         }
         if let Some(limits) = &self.program.limits {
             limits.restore();

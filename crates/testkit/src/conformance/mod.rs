@@ -13,6 +13,7 @@ mod input;
 mod kills;
 mod output;
 mod reading;
+mod restarting;
 mod steps;
 mod stopping;
 mod terminal;
@@ -41,6 +42,7 @@ pub fn cases() -> Vec<Case> {
         terminal::CASES,
         waiting::CASES,
         stopping::CASES,
+        restarting::CASES,
         identity::CASES,
         inbox::CASES,
         kills::CASES,

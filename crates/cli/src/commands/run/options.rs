@@ -102,9 +102,10 @@ pub struct Options {
     /// fails
     #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     on_end: Option<String>,
-    /// Run the command again after it has ended, as another attempt of the same job. The first pause lasts 1s, and each
-    /// next one twice as long, up to 1m, until an attempt has run for 30s. --timeout limits each attempt
-    #[arg(long, value_name = "on-failure[:N]|always", value_parser = Restart::parse)]
+    /// Run the command again after it has ended, as another attempt of the same job: on-failure, on-failure:N (at most
+    /// N times) or always. The pause before it is 1s, and doubles up to 1m until an attempt runs for 30s. --timeout
+    /// limits each attempt; `stop` ends the job
+    #[arg(long, value_name = "RULE", value_parser = Restart::parse)]
     restart: Option<Restart>,
     /// What to do with processes that the command leaves behind [default: keep; `run --foreground`: stop]
     #[arg(long, value_enum)]

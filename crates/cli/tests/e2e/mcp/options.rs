@@ -111,6 +111,31 @@ fn a_silence_and_the_lines_that_are_not_excluded_are_told() {
 }
 
 #[test]
+fn a_restarted_job_shows_its_attempts_and_the_output_of_each() {
+    let world = World::new();
+    let mut client = Client::of(&world, "s");
+    let run = json!({"command": "echo try $$; exit 4", "id": "job", "restart": "on-failure:1", "wait_seconds": 20});
+    assert_eq!(client.ok("run", run)["job"]["exit_code"], 4);
+    let shown = client.tool("show", json!({"id": "job"}));
+    let job = &shown["structuredContent"]["job"];
+    assert_eq!(
+        (&job["attempt"], &job["attempts"][0]["exit_code"]),
+        (&json!(2), &json!(4)),
+        "{job}"
+    );
+    let text = super::client::text_of(&shown);
+    assert!(text.contains("Attempt 2 (restart on-failure:1)"), "{text}");
+    assert!(text.contains("Attempt 1: exited 4"), "{text}");
+    let mut log =
+        |attempt: u32| client.ok("log", json!({"id": "job", "attempt": attempt}))["text"].clone();
+    let (first, second) = (log(1), log(2));
+    assert_eq!(first.as_str().unwrap().lines().count(), 1, "{first}");
+    assert_ne!(first, second);
+    let refused = client.tool("run", json!({"command": "true", "restart": "sometimes"}));
+    assert_eq!(refused["isError"], true, "{refused}");
+}
+
+#[test]
 fn what_a_command_leaves_behind_is_stopped_if_asked() {
     let world = World::new();
     let mut client = Client::of(&world, "s");
