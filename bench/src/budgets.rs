@@ -145,23 +145,22 @@ fn count(trace: &str) -> (u64, u64) {
 fn a_running_job_takes_no_more_system_calls_of_a_list_than_it_did() {
     const MORE: usize = 40;
     let mut world = World::lived_in();
-    let trace = world.directory.path().join("trace");
-    let calls = |world: &World| {
-        let mut strace = Command::new("strace");
-        strace.args(["-f", "-q", "-o"]).arg(&trace);
-        let list = world.outlive.command(&["list", "--state", "running"]);
-        run_under(&mut strace, &list);
-        crate::contender::output_of(&mut strace).unwrap();
-        let trace = fs::read_to_string(&trace).unwrap();
-        trace.lines().filter(|line| line.contains(" = ")).count() as u64
-    };
-    let few = calls(&world);
-    world
-        .outlive
-        .start_many(&["sleep", "1000000"], MORE)
-        .unwrap();
-    let many = calls(&world);
+    let few = calls_of_a_list(&world);
+    let job = ["sleep", "1000000"];
+    world.outlive.start_many(&job, MORE).unwrap();
+    let many = calls_of_a_list(&world);
     assert_within("list_system_calls_per_job", (many - few) / MORE as u64);
+}
+
+fn calls_of_a_list(world: &World) -> u64 {
+    let trace = world.directory.path().join("trace");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-q", "-o"]).arg(&trace);
+    let list = world.outlive.command(&["list", "--state", "running"]);
+    run_under(&mut strace, &list);
+    crate::contender::output_of(&mut strace).unwrap();
+    let trace = fs::read_to_string(&trace).unwrap();
+    trace.lines().filter(|line| line.contains(" = ")).count() as u64
 }
 
 #[test]

@@ -29,6 +29,7 @@
 //! | to | use |
 //! |---|---|
 //! | start a job | [`Outlive::run`] with a [`Run`] |
+//! | make a job of a process that already runs | [`Outlive::adopt`] with an [`Adopt`] |
 //! | find it again | [`Outlive::job`], [`Outlive::list`] |
 //! | wait, stop, send, read its output, change its watch or labels | the methods of [`JobHandle`] |
 //! | be told of ends and other events | [`Outlive::inbox`], then [`inbox::Inbox::next`] |

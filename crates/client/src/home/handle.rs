@@ -48,6 +48,13 @@ impl Outlive {
 
     /// Makes a job of a process that somebody else started. Its output stays where it goes, and its notes say what else
     /// cannot be had.
+    ///
+    /// ```no_run
+    /// use outlive::{Adopt, Outlive};
+    /// let job = Outlive::open()?.adopt(Adopt::pid(4242))?;
+    /// println!("{:?} {:?}", job.notes(), job.wait()?.exit_code);
+    /// # Ok::<(), outlive::Error>(())
+    /// ```
     pub fn adopt(&self, adopt: Adopt) -> Result<JobHandle, Error> {
         let outlive = self.clone().speaking_for(adopt.session.as_ref());
         let started = adopt::adopt(&outlive, adopt)?;

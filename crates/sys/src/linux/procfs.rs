@@ -1,5 +1,6 @@
 //! What the kernel reports about processes in `/proc`.
 
+use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -86,9 +87,10 @@ pub fn is_process(pid: i32) -> bool {
 }
 
 /// Reads what the kernel writes in one go, into a buffer that is always long enough. The standard library would need
-/// many small reads, because such a file has no size.
+/// many small reads, because such a file has no size. And to open it, musl would make a second call.
 fn read_line<'a>(path: &str, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
-    let count = fs::File::open(path)?.read(buffer)?;
+    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let count = fs::File::from(file).read(buffer)?;
     Ok(&buffer[..count])
 }
 
