@@ -6,6 +6,7 @@ use crate::input::InputKind;
 use crate::label::Label;
 use crate::os_text::OsText;
 use crate::outcome::{EndedBy, Outcome, Usage};
+use crate::streams::Streams;
 use crate::time::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -37,6 +38,10 @@ pub struct Job {
     /// It has a terminal of its own.
     #[cfg_attr(feature = "schema", schemars(extend("x-in-detail" = true, "x-usual" = [false])))]
     pub pty: bool,
+    /// Whether its standard output and standard error are told apart. Absent if they are merged.
+    #[serde(default, skip_serializing_if = "Streams::is_merged")]
+    #[cfg_attr(feature = "schema", schemars(extend("x-in-detail" = true)))]
+    pub streams: Streams,
     /// How far it has come.
     pub state: JobState,
     /// The number of its first process while it runs. After that, another process may have the number.

@@ -11,7 +11,7 @@
 //! | [`job`] | a job as every face shows it |
 //! | [`outcome`] | how a job ended, and why |
 //! | [`event`], [`event_data`] | what a session is told |
-//! | [`log`] | output, and a terminal's screen |
+//! | [`log`], [`streams`] | output, its two streams, and a terminal's screen |
 //! | [`request`] | what the verbs take, one request per verb |
 //! | [`reply`], [`setup`] | what the other verbs answer |
 //! | [`failure`] | why a request failed: codes, messages, data |
@@ -50,6 +50,7 @@ pub mod request;
 pub mod schemas;
 pub mod setup;
 pub mod signal;
+pub mod streams;
 mod strict;
 pub mod terminal;
 pub mod time;

@@ -86,6 +86,7 @@ pub use outlive_api::job::{Job, JobState};
 pub use outlive_api::key as keys;
 pub use outlive_api::log::Cursor;
 pub use outlive_api::request::Namesake;
+pub use outlive_api::streams::{Stream, Streams};
 pub use outlive_api::time::{Millis, Timestamp};
 pub use outlive_core::control::{InputKind, WriteId};
 pub use outlive_core::defaults;

@@ -12,8 +12,13 @@ use outlive_api::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The newest format this program writes.
+/// The format of most journals.
 pub const FORMAT: u32 = 1;
+/// The format of the journal of a job with split streams. Programs that cannot keep such a job read its journal, and
+/// refuse to write to it.
+pub const SPLIT_FORMAT: u32 = 2;
+/// The newest format this program writes.
+pub const NEWEST_FORMAT: u32 = SPLIT_FORMAT;
 
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

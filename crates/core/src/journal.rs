@@ -5,7 +5,7 @@
 //! opens one [`JournalWriter`] to append. If the last line is incomplete, the writer first ends it with
 //! a newline. Each append is one `write`, so a line can be cut short but never mixed with another.
 
-use crate::event::{Event, FORMAT, Moment, Record};
+use crate::event::{Event, FORMAT, Moment, NEWEST_FORMAT, Record};
 use crate::layout;
 use crate::state::State;
 use serde::Deserialize;
@@ -101,6 +101,8 @@ pub struct JournalWriter {
     file: File,
     torn: bool,
     damaged: bool,
+    /// The format of new lines.
+    format: u32,
     state: State,
 }
 
@@ -108,7 +110,7 @@ pub struct JournalWriter {
 #[derive(Debug, thiserror::Error)]
 pub enum WriterError {
     #[error(
-        "the journal is in format {0}, newer than this program writes ({FORMAT}); use a newer outlive"
+        "the journal is in format {0}, newer than this program writes ({NEWEST_FORMAT}); use a newer outlive"
     )]
     Newer(u32),
     #[error(transparent)]
@@ -125,23 +127,25 @@ impl JournalWriter {
     pub fn open(path: &Path) -> Result<JournalWriter, WriterError> {
         let (bytes, file) = layout::read_to_append(path)?;
         let journal = Journal::parse(&bytes);
-        if journal.format > FORMAT {
+        if journal.format > NEWEST_FORMAT {
             return Err(WriterError::Newer(journal.format));
         }
         Ok(JournalWriter {
             file,
             torn: journal.torn,
             damaged: journal.torn || journal.damaged > 0,
+            format: journal.format.max(FORMAT),
             state: journal.state,
         })
     }
 
-    /// Creates the journal of a new job.
-    pub fn create(path: &Path) -> io::Result<JournalWriter> {
+    /// Creates the journal of a new job, whose lines have this format.
+    pub fn create(path: &Path, format: u32) -> io::Result<JournalWriter> {
         Ok(JournalWriter {
             file: layout::make(path)?,
             torn: false,
             damaged: false,
+            format,
             state: State::default(),
         })
     }
@@ -180,7 +184,7 @@ impl JournalWriter {
         (self.state.seq + 1..)
             .zip(events)
             .map(|(seq, event)| Record {
-                v: FORMAT,
+                v: self.format,
                 seq,
                 at,
                 event: event.clone(),

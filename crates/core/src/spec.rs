@@ -6,6 +6,7 @@ use crate::bound::Bound;
 use crate::breaker::BreakerRules;
 use crate::defaults::{STILL, milliseconds};
 use crate::doorbell::Doorbell;
+use crate::event;
 use crate::event_id::EventId;
 use crate::id::JobId;
 use crate::incarnation::Incarnation;
@@ -15,6 +16,7 @@ use crate::ready::Ready;
 use crate::watch::Watch;
 pub use outlive_api::input::Input;
 pub use outlive_api::notify::{Leftovers, Notify};
+pub use outlive_api::streams::{Stream, Streams};
 pub use outlive_api::terminal::{BadSize, Size};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -48,6 +50,10 @@ pub struct Spec {
     /// Where the job's standard input comes from.
     #[serde(default)]
     pub input: Input,
+    /// Older programs do not know this field. They show such a job with its streams merged, and do not keep it,
+    /// because its journal has a newer format (see [`Spec::journal_format`]).
+    #[serde(default, skip_serializing_if = "Streams::is_merged")]
+    pub streams: Streams,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     pub grace_ms: u64,
@@ -87,6 +93,15 @@ impl Spec {
     /// The limit on kept output; `None` keeps everything.
     pub fn bound(&self) -> Option<Bound> {
         self.max_output.map(Bound::new)
+    }
+
+    /// The format of the journal. An older keeper would read only one of two feeds, so that the job would block on
+    /// the other one and its output be lost.
+    pub fn journal_format(&self) -> u32 {
+        match self.streams {
+            Streams::Merged => event::FORMAT,
+            Streams::Split => event::SPLIT_FORMAT,
+        }
     }
 
     /// The id of an event of this job.

@@ -24,6 +24,8 @@ fn hint(error: &Error) -> Option<&'static str> {
         Error::NeverComes { what, .. } => return never_comes(*what),
         Error::NoAnswer(_) => "the tool `show` gives what is known of the job",
         Error::NoTerminal(_) | Error::NotResizable(_) => "a job started with `pty: true` has one",
+        Error::NotSplit(_) => "a job started with `streams: \"split\"` tells them apart",
+        Error::StreamsUnknown(_) => "read the whole output, without `stream`",
         Error::ReadsNothing(_) => {
             "a job started with `stdin: true` or `pty: true` can be written to"
         }

@@ -39,6 +39,7 @@ mod refused;
 mod scarcity;
 mod searching;
 mod service;
+mod split;
 mod stdin;
 mod stopping;
 mod suspended;

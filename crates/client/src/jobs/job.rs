@@ -86,6 +86,7 @@ fn as_it_is(dir: &JobDir, spec: &Spec, state: &State, sight: Sight) -> Job {
         argv: spec.argv.iter().map(|argument| argument.lossy()).collect(),
         cwd: spec.cwd.lossy(),
         pty: matches!(spec.input, Input::Pty(_)),
+        streams: spec.streams,
         state: match there {
             Some(_) => JobState::Unreachable,
             None => known,

@@ -32,6 +32,7 @@ fn output(bytes: &[u8], missing: Vec<Range<u64>>, spacing: usize) -> Output {
         size: bytes.len() as u64,
         missing,
         index,
+        apart: None,
     }
 }
 

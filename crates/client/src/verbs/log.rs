@@ -6,7 +6,7 @@ use crate::home::outlive::Outlive;
 use crate::inbox::Receipt;
 use crate::inbox::answering::Reservation;
 use crate::output::{
-    Follow, Line, LinePattern, Look, Output, Piece, Reading, Searched, read_as, read_redacted,
+    Follow, Line, LinePattern, Look, Output, Piece, Reading, Searched, Seen, read_as, read_redacted,
 };
 use crate::redact::Redactor;
 use crate::screen::Emulation;
@@ -17,7 +17,7 @@ use outlive_api::job::Job;
 use outlive_api::log::{Cursor, LogPage, Screen};
 pub use outlive_api::request::Part;
 use outlive_core::told::ToldBy;
-use outlive_core::{JobId, Timestamp};
+use outlive_core::{JobId, Spec, Stream, Timestamp};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
@@ -31,6 +31,8 @@ pub struct Log {
     range: Range<u64>,
     /// The state of the job when the log was opened.
     job: Job,
+    spec: Spec,
+    seen: Seen,
     hides_secrets: bool,
     /// Nobody else tells the calling session about the end until this is dropped.
     reserved: Option<Reservation>,
@@ -48,8 +50,19 @@ pub fn screen(outlive: &Outlive, id: &JobId) -> Result<Screen, Error> {
 
 /// Finds the requested part.
 pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
+    log_of(outlive, id, part, None)
+}
+
+/// Finds the requested part of one stream. Lines and bytes are counted as in the whole output.
+pub fn log_of(
+    outlive: &Outlive,
+    id: &JobId,
+    part: &Part,
+    stream: Option<Stream>,
+) -> Result<Log, Error> {
     let (job, spec, state) = show::read(outlive, id)?;
-    let output = Output::open(outlive, &spec, &state)?;
+    let seen = stream.map_or(Seen::Whole, Seen::Only);
+    let output = Output::open(outlive, &spec, &state)?.seen(&spec, seen)?;
     let range = find(&output, part).and_then(|range| match part {
         // An incomplete character at the end is left for the next look.
         Part::After(_) if state.end().is_none() => whole_characters(&output, range),
@@ -62,6 +75,8 @@ pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
         part: part.clone(),
         range,
         job,
+        seen,
+        spec,
         hides_secrets: !outlive.shows_secrets(),
         reserved: None,
     };
@@ -81,7 +96,11 @@ fn find(output: &Output, part: &Part) -> io::Result<Range<u64>> {
             let start = output.line_start(*from)?;
             // If that line is missing, start at the first one that exists.
             let first = (1 + output.newlines_before(start)?).max(*from);
-            start..output.line_start(first.saturating_add(*count))?.max(start)
+            let end = match output.only() {
+                Some(_) => output.after_lines(start, *count)?,
+                None => output.line_start(first.saturating_add(*count))?,
+            };
+            start..end.max(start)
         }
         Part::Bytes { from, to } => {
             let from = (*from).min(size);
@@ -103,12 +122,15 @@ fn find(output: &Output, part: &Part) -> io::Result<Range<u64>> {
 fn whole_characters(output: &Output, range: Range<u64>) -> io::Result<Range<u64>> {
     const LONGEST: u64 = 3;
     let from = range.end.saturating_sub(LONGEST).max(range.start);
-    let mut last = Vec::new();
-    for chunk in output.chunks(from..range.end) {
-        last.extend(chunk?);
+    let (mut last, mut offsets) = (Vec::new(), Vec::new());
+    for piece in output.pieces(from..range.end) {
+        if let Piece::Bytes { at, bytes, .. } = piece? {
+            offsets.extend(at..at + bytes.len() as u64);
+            last.extend(bytes);
+        }
     }
-    let unfinished = (1..=last.len()).find(|count| is_unfinished(&last[last.len() - count..]));
-    Ok(range.start..range.end - unfinished.unwrap_or(0) as u64)
+    let unfinished = (0..last.len()).rfind(|index| is_unfinished(&last[*index..]));
+    Ok(range.start..unfinished.map_or(range.end, |index| offsets[index]))
 }
 
 /// Whether these bytes are the beginning of a character that is not complete.
@@ -117,6 +139,20 @@ fn is_unfinished(bytes: &[u8]) -> bool {
 }
 
 impl Log {
+    /// Tells the stream of each piece and line, if the job tells its streams apart.
+    pub fn telling_streams(mut self) -> Result<Log, Error> {
+        if self.seen == Seen::Whole {
+            self.seen = Seen::Apart;
+            self.output = self.output.seen(&self.spec, self.seen)?;
+        }
+        Ok(self)
+    }
+
+    /// The stream of this byte, if the streams are told apart.
+    pub fn stream_at(&self, offset: u64) -> Option<Stream> {
+        self.output.stream_at(offset)
+    }
+
     /// Where it lies in the output, in bytes.
     pub fn range(&self) -> Range<u64> {
         self.range.clone()
@@ -234,6 +270,9 @@ impl Log {
         if self.range.is_empty() {
             return Ok(start..end);
         }
+        if let Some(stream) = self.output.only() {
+            return Ok(self.output.line_begin_of(stream, start)?..end);
+        }
         let line = 1 + self.output.newlines_before(start)?;
         Ok(self.output.line_start(line)?.min(start)..end)
     }
@@ -259,7 +298,7 @@ impl Log {
             Reading::Plain => Searched::Text,
         };
         let found = self.output.search(self.range.clone(), pattern, searched)?;
-        Ok(Box::new(found))
+        Ok(found)
     }
 
     /// The last `most` matching lines.
@@ -303,7 +342,7 @@ impl Log {
         if self.range.start == 0 {
             self.reserved = Reservation::of(outlive, &self.id, &[EventKind::Ended]);
         }
-        Follow::exactly(outlive, &self.id, self.range.end)
+        Ok(Follow::exactly(outlive, &self.id, self.range.end)?.seeing(self.seen))
     }
 }
 

@@ -110,16 +110,16 @@ proptest! {
 #[test]
 fn an_unknown_event_keeps_its_number_and_a_newer_format_is_never_appended_to() {
     let mut bytes = written(&life()[..1]);
-    bytes.extend(b"{\"v\":2,\"seq\":2,\"at\":{},\"event\":{\"teleported\":{}}}\n");
+    bytes.extend(b"{\"v\":3,\"seq\":2,\"at\":{},\"event\":{\"teleported\":{}}}\n");
     let read = Journal::parse(&bytes);
-    assert_eq!((read.damaged, read.format, read.state.seq), (0, 2, 2));
+    assert_eq!((read.damaged, read.format, read.state.seq), (0, 3, 2));
 
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = dir.path().join("journal");
     std::fs::write(&path, &bytes).expect("writes");
     assert!(matches!(
         JournalWriter::open(&path),
-        Err(WriterError::Newer(2))
+        Err(WriterError::Newer(3))
     ));
     assert_eq!(std::fs::read(&path).expect("reads"), bytes);
 }

@@ -7,7 +7,9 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, ValueEnum};
 use outlive::api::os_text::OsText;
 use outlive::verbs::run::{Command, Run};
-use outlive::{Input, JobId, Leftovers, Namesake, Notify, Pattern, Ready, Size, bound, count};
+use outlive::{
+    Input, JobId, Leftovers, Namesake, Notify, Pattern, Ready, Size, Streams, bound, count,
+};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -42,6 +44,9 @@ pub struct Options {
     /// What the job reads on its standard input
     #[arg(long, value_enum, default_value_t = StdinArg::Null)]
     stdin: StdinArg,
+    /// Whether stdout and stderr of the job are told apart
+    #[arg(long, value_enum, default_value_t = StreamsArg::Merged)]
+    streams: StreamsArg,
     /// Set variables that turn off colours, pagers, editors and questions in many programs (--env overrides them)
     #[arg(long)]
     plain: bool,
@@ -121,6 +126,16 @@ enum StdinArg {
     Pipe,
 }
 
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum StreamsArg {
+    /// One stream, in exactly the order in which it was written
+    #[default]
+    Merged,
+    /// Two streams, which `outlive log --stdout` and `--stderr` show, or both in the order in which they arrived. `--wait`
+    /// and `--foreground` copy stderr to stderr
+    Split,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum LeftoversArg {
     /// Let them run, and show how many there are
@@ -159,6 +174,10 @@ impl Options {
             (Some(size), _) => Input::Pty(size.unwrap_or(Size::DEFAULT)),
             (None, StdinArg::Pipe) => Input::Pipe,
             (None, StdinArg::Null) => Input::Null,
+        };
+        run.streams = match self.streams {
+            StreamsArg::Merged => Streams::Merged,
+            StreamsArg::Split => Streams::Split,
         };
         run.plain = self.plain;
         run.variables = self
