@@ -58,7 +58,10 @@ impl Output {
         let lingering = job.state().end().map(|end| end.lingering);
         let _ = self.take(job, signs, TURN);
         let on_terminal = matches!(job.spec().input, Input::Pty(_));
-        let feed_ended = self.capture.feed() == Feed::Ended;
+        // With split streams, one of them may be lost and the other not.
+        let has_ended = |stream| self.capture.feed_of(stream) == Feed::Ended;
+        let is_split = job.shared.feed_of_stderr.is_some();
+        let feed_ended = has_ended(Stream::Stdout) || is_split && has_ended(Stream::Stderr);
         // The last process to close the feed discarded what was in it. If nobody has it open now, perhaps nobody
         // ever had; but this cannot be known.
         let is_broken = match lingering {
