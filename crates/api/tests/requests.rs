@@ -18,6 +18,7 @@ use outlive_api::request::{
 };
 use outlive_api::schemas;
 use outlive_api::signal::Signal;
+use outlive_api::streams::Stream;
 use outlive_api::terminal::Size;
 use outlive_api::watch::Pattern;
 use serde::Serialize;
@@ -70,6 +71,7 @@ fn run() -> Run {
         .cwd("/src")
         .env("KEY", vec![b'v', 0xff])
         .pty()
+        .split_streams()
         .timeout(Duration::from_millis(1500))
         .grace(Duration::from_secs(3))
         .max_output(1 << 20)
@@ -193,6 +195,7 @@ fn requests_about_one_job_read_back() {
     let defaults = for_job(Show::default());
     check("show_request", &for_job(show), (minimal(), defaults));
     let log = Log {
+        stream: Some(Stream::Stderr),
         part: Part::Since {
             age: Duration::from_secs(5),
             lines: Some(7),
@@ -333,6 +336,7 @@ fn every_part_and_form_of_a_log_reads_back() {
     for part in parts {
         for form in &forms {
             let log = for_job(Log {
+                stream: None,
                 part: part.clone(),
                 form: form.clone(),
             });
@@ -400,6 +404,7 @@ fn a_run_that_makes_no_sense_is_refused() {
     }
     assert_eq!(read("ready", http(1, "/?a=204")), Ok(()));
     assert_eq!(read("max_output", json!(0)), Ok(()));
+    assert!(Run::shell("make").pty().split_streams().check().is_err());
     let short = Run::shell("make").timeout(Duration::from_micros(500));
     let written = serde_json::to_value(&short).unwrap();
     assert_eq!(written["timeout_ms"], 1, "0 would mean never");

@@ -261,7 +261,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         }
         (LogForm::Screen, _) => {}
     }
-    let whole = args.grep.is_none() && args.budget.is_none() && stream.is_none();
+    let whole = args.grep.is_none() && args.budget.is_none();
     if let (true, Some(job)) = (whole, log.end(&context.outlive, args.follow)?) {
         if job.session.is_some() {
             context.say(&format!("outlive: {}", render::line(&job)));

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::os::unix::fs::FileExt;
 
 /// An output with these bytes, some missing ranges, and marks every `spacing` bytes.
-fn output(bytes: &[u8], missing: Vec<Range<u64>>, spacing: usize) -> Output {
+pub(super) fn output(bytes: &[u8], missing: Vec<Range<u64>>, spacing: usize) -> Output {
     let file = tempfile::tempfile().expect("a temporary file");
     let mut kept = bytes.to_vec();
     for range in &missing {
@@ -86,7 +86,9 @@ proptest! {
         let mut seen = Vec::new();
         for piece in output.pieces(0..output.size) {
             match piece.expect("read") {
-                Piece::Bytes { at, bytes: piece } => {
+                Piece::Bytes {
+                    at, bytes: piece, ..
+                } => {
                     prop_assert_eq!(at, seen.len() as u64);
                     seen.extend(piece);
                 }

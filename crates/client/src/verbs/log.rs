@@ -166,7 +166,9 @@ impl Log {
     /// The ended job, if this is its whole output: reading that counts as being told about its end. If
     /// the output was followed, the job's state is read again.
     pub fn end(&self, outlive: &Outlive, followed: bool) -> Result<Option<Job>, Error> {
-        let whole = self.range.start == 0 && (followed || self.range.end == self.output.size);
+        let is_one = matches!(self.seen, Seen::Only(_));
+        let reaches_end = followed || self.range.end == self.output.size;
+        let whole = self.range.start == 0 && reaches_end && !is_one;
         let job = match followed {
             true => show::show(outlive, &self.id)?,
             false => self.job.clone(),

@@ -11,7 +11,9 @@ use outlive::inbox::Receipt;
 use outlive::units::parse_size;
 use outlive::verbs::run::{self, Started};
 use outlive::verbs::wait::{Until, WaitFor};
-use outlive::{Error, Input, Job, JobId, Label, Leftovers, Namesake, Notify, Pattern, Ready, Size};
+use outlive::{
+    Error, Input, Job, JobId, Label, Leftovers, Namesake, Notify, Pattern, Ready, Size, Streams,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -49,6 +51,8 @@ pub struct Args {
     /// Keep its standard input open for `send` (default: the job reads end of file at once)
     #[serde(default)]
     stdin: bool,
+    /// `split`: tell stdout and stderr apart (default: merged)
+    streams: Option<Streams>,
     /// Stop the job when it has run for this long (default: never)
     timeout_seconds: Option<f64>,
     /// Seconds from TERM to KILL when it is stopped (default: usually 2)
@@ -207,6 +211,7 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
         (false, true) => Input::Pipe,
         (false, false) => Input::Null,
     };
+    run.streams = args.streams.unwrap_or_default();
     run.variables = args
         .env
         .into_iter()

@@ -5,6 +5,7 @@ mod bounded;
 mod copying;
 mod kills;
 mod lingering;
+mod models;
 mod reading;
 
 use outlive_testkit::scripts;
