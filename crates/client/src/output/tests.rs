@@ -133,7 +133,7 @@ fn bytes_dropped_after_opening_are_reported_as_missing() {
     let mut end = 0;
     for piece in opened.pieces(0..before) {
         match piece.expect("read") {
-            Piece::Bytes { at, bytes } => {
+            Piece::Bytes { at, bytes, .. } => {
                 assert!(!bytes.contains(&0), "zeros at {at}");
                 end = at + bytes.len() as u64;
             }

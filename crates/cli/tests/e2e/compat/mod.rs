@@ -4,6 +4,7 @@
 mod homes;
 mod keeping;
 pub mod releases;
+mod streams;
 mod talking;
 mod telling;
 
