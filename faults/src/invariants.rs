@@ -49,6 +49,7 @@ pub fn check_heard(
 ) -> Result<(), String> {
     outcome(world, kind, ended, allowed)?;
     output(world, kind, ended, allowed)?;
+    streams(world, kind, ended)?;
     one_end(world)?;
     nothing_is_left(world)?;
     match heard {
@@ -153,6 +154,28 @@ fn output(world: &World, kind: &Kind, ended: &Value, allowed: Allowed) -> Result
             expected.len()
         )),
     }
+}
+
+/// Checks that each stream is exact, or lacks only what the record says is missing.
+fn streams(world: &World, kind: &Kind, ended: &Value) -> Result<(), String> {
+    let Some([stdout, stderr]) = kind.streams else {
+        return Ok(());
+    };
+    let ran = job::runs(world) > 0;
+    let is_whole = gaps(world).is_empty() && ended["output"]["complete"] == true;
+    for (option, expected) in [("--stdout", stdout), ("--stderr", stderr)] {
+        let read = world.try_ok(&["log", ID, option, "--raw", "--bytes", "0", "--peek"])?;
+        let mut left = expected.bytes();
+        let is_right = match (ran, is_whole) {
+            (false, _) => read.bytes.is_empty(),
+            (true, true) => read.bytes == expected.as_bytes(),
+            (true, false) => read.bytes.iter().all(|byte| left.any(|it| it == *byte)),
+        };
+        if !is_right {
+            return Err(format!("{option} is {:?}, not {expected:?}", read.stdout));
+        }
+    }
+    Ok(())
 }
 
 /// The parts of the output that are missing, as the journal says.

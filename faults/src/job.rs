@@ -27,6 +27,8 @@ pub struct Kind {
     drive: fn(&World) -> Result<(), String>,
     /// What each run of its command writes.
     pub output: fn() -> Vec<u8>,
+    /// Its stdout and its stderr, if they are told apart.
+    pub streams: Option<[&'static str; 2]>,
     pub outcome: fn() -> Value,
     pub ended_by: &'static str,
     /// The kinds of events that its session must be told, in order.
@@ -45,7 +47,7 @@ fn left_alone(_: &World) -> Result<(), String> {
     Ok(())
 }
 
-pub static KINDS: [Kind; 9] = [
+pub static KINDS: [Kind; 10] = [
     queued::QUEUED,
     Kind {
         name: "short",
@@ -53,6 +55,7 @@ pub static KINDS: [Kind; 9] = [
         script: "echo hello; exit 3",
         drive: left_alone,
         output: || b"hello\n".to_vec(),
+        streams: None,
         outcome: || exited(3),
         ended_by: "itself",
         told: &["ended"],
@@ -68,6 +71,7 @@ pub static KINDS: [Kind; 9] = [
                 .flat_map(|n| format!("{n}\n").into_bytes())
                 .collect()
         },
+        streams: None,
         outcome: || exited(0),
         ended_by: "itself",
         told: &["ended"],
@@ -78,6 +82,7 @@ pub static KINDS: [Kind; 9] = [
         script: "test -t 1 && echo a terminal; exit 4",
         drive: left_alone,
         output: || b"a terminal\r\n".to_vec(),
+        streams: None,
         outcome: || exited(4),
         ended_by: "itself",
         told: &["ended"],
@@ -88,7 +93,21 @@ pub static KINDS: [Kind; 9] = [
         script: "cat; exit 5",
         drive: talk,
         output: || b"one\ntwo\n".to_vec(),
+        streams: None,
         outcome: || exited(5),
+        ended_by: "itself",
+        told: &["ended"],
+    },
+    // Writes each part when the one before was taken, so that their order is known.
+    Kind {
+        name: "split",
+        options: &["--streams", "split"],
+        script: "said() { until [ \"$(stat -c %s \"$OUTLIVE_JOB_DIR/output\")\" -ge $1 ]; do sleep 0.01; done; }; \
+                 printf 'out '; said 4; echo err >&2; said 8; echo two; said 12; printf end >&2; exit 6",
+        drive: left_alone,
+        output: || b"out err\ntwo\nend".to_vec(),
+        streams: Some(["out two\n", "err\nend"]),
+        outcome: || exited(6),
         ended_by: "itself",
         told: &["ended"],
     },
@@ -98,6 +117,7 @@ pub static KINDS: [Kind; 9] = [
         script: "echo before; echo found it; echo after",
         drive: left_alone,
         output: || b"before\nfound it\nafter\n".to_vec(),
+        streams: None,
         outcome: || exited(0),
         ended_by: "itself",
         told: &["matched", "ended"],
@@ -108,6 +128,7 @@ pub static KINDS: [Kind; 9] = [
         script: "echo up; exec sleep 60",
         drive: left_alone,
         output: || b"up\n".to_vec(),
+        streams: None,
         outcome: terminated,
         ended_by: "timeout",
         told: &["ended"],
@@ -118,6 +139,7 @@ pub static KINDS: [Kind; 9] = [
         script: "echo up; exec sleep 60",
         drive: stop,
         output: || b"up\n".to_vec(),
+        streams: None,
         outcome: terminated,
         ended_by: "stop",
         told: &["ended"],
@@ -128,6 +150,7 @@ pub static KINDS: [Kind; 9] = [
         script: "echo try; exit 6",
         drive: left_alone,
         output: || b"try\n".to_vec(),
+        streams: None,
         outcome: || exited(6),
         ended_by: "itself",
         told: &["restarted", "ended"],
@@ -141,6 +164,7 @@ pub static TREE: Kind = Kind {
     script: "setsid sleep 61 & (sleep 62 &); echo up; exec sleep 63",
     drive: stop,
     output: || b"up\n".to_vec(),
+    streams: None,
     outcome: terminated,
     ended_by: "stop",
     told: &["ended"],

@@ -16,6 +16,7 @@ pub mod redact;
 pub mod screen;
 pub mod shell;
 pub mod spec;
+pub mod streams;
 pub mod told;
 pub mod units;
 pub mod view;
@@ -28,7 +29,7 @@ use arbitrary::{Arbitrary, Unstructured};
 pub type Check = fn(&[u8]);
 
 /// Every target, by name.
-pub const TARGETS: [(&str, Check); 17] = [
+pub const TARGETS: [(&str, Check); 18] = [
     ("breaker", breaker::check),
     ("control", control::check),
     ("hook", hook::check),
@@ -41,6 +42,7 @@ pub const TARGETS: [(&str, Check); 17] = [
     ("screen", screen::check),
     ("shell", shell::check),
     ("spec", spec::check),
+    ("streams", streams::check),
     ("told", told::check),
     ("units", units::check),
     ("view", view::check),

@@ -13,6 +13,7 @@ use crate::label::Label;
 use crate::os_text::OsText;
 use crate::outcome::{EndedBy, Outcome, Usage};
 use crate::restart::Restart;
+use crate::streams::Streams;
 use crate::time::{Millis, Timestamp};
 pub use crate::waiting::WaitingFor;
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,10 @@ pub struct Job {
     /// It has a terminal of its own.
     #[cfg_attr(feature = "schema", schemars(extend("x-in-detail" = true, "x-usual" = [false])))]
     pub pty: bool,
+    /// Whether its standard output and standard error are told apart. Absent if they are merged.
+    #[serde(default, skip_serializing_if = "Streams::is_merged")]
+    #[cfg_attr(feature = "schema", schemars(extend("x-in-detail" = true)))]
+    pub streams: Streams,
     /// How far it has come.
     pub state: JobState,
     /// The number of its first process. After its end, another process may have the number.

@@ -13,7 +13,7 @@
 //! | [`outcome`] | how a job ended, and why |
 //! | [`adopted`] | a process that became a job |
 //! | [`event`], [`event_data`] | what a session is told |
-//! | [`log`] | output, and a terminal's screen |
+//! | [`log`], [`streams`] | output, its two streams, and a terminal's screen |
 //! | [`request`] | what the verbs take, one request per verb |
 //! | [`reply`], [`setup`] | what the other verbs answer |
 //! | [`failure`] | why a request failed: codes, messages, data |
@@ -57,6 +57,7 @@ pub mod restart;
 pub mod schemas;
 pub mod setup;
 pub mod signal;
+pub mod streams;
 mod strict;
 pub mod terminal;
 pub mod time;

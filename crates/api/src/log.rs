@@ -2,6 +2,7 @@
 
 use crate::id::JobId;
 use crate::job::JobState;
+use crate::streams::Stream;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -57,6 +58,9 @@ pub struct LogPage {
     pub id: JobId,
     /// The text.
     pub text: String,
+    /// The stream, if only one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<Stream>,
     /// Where the part is in the whole output.
     #[serde(flatten)]
     pub position: LogPosition,
@@ -134,6 +138,9 @@ pub struct LogLine {
     pub from_byte: u64,
     /// When it was written, exact to about a second. `null` if that is not known yet.
     pub at: Option<Timestamp>,
+    /// The stream of its first byte, if the job tells its streams apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<Stream>,
     /// The line, without its newline.
     pub text: String,
 }
@@ -147,6 +154,9 @@ pub enum LogPiece {
     Text {
         /// Where it begins.
         from_byte: u64,
+        /// The stream of its first byte, if the job tells its streams apart.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stream: Option<Stream>,
         /// The output. Bytes that are not UTF-8 are replaced.
         text: String,
     },

@@ -20,6 +20,7 @@ use outlive_api::request::{
 use outlive_api::restart::Restart;
 use outlive_api::schemas;
 use outlive_api::signal::Signal;
+use outlive_api::streams::Stream;
 use outlive_api::terminal::Size;
 use outlive_api::waiting::After;
 use outlive_api::watch::Pattern;
@@ -94,6 +95,7 @@ fn run() -> Run {
         .cwd("/src")
         .env("KEY", vec![b'v', 0xff])
         .pty()
+        .split_streams()
         .timeout(Duration::from_millis(1500))
         .grace(Duration::from_secs(3))
         .max_output(1 << 20)
@@ -234,6 +236,7 @@ fn requests_about_one_job_read_back() {
     let defaults = for_job(Show::default());
     check("show_request", &for_job(show), (minimal(), defaults));
     let log = Log {
+        stream: Some(Stream::Stderr),
         part: Part::Since {
             age: Duration::from_secs(5),
             lines: Some(7),
@@ -395,6 +398,7 @@ fn every_part_and_form_of_a_log_reads_back() {
     for part in parts {
         for form in &forms {
             let log = for_job(Log {
+                stream: None,
                 part: part.clone(),
                 form: form.clone(),
             });

@@ -40,6 +40,7 @@ fn a_run_that_makes_no_sense_is_refused() {
     }
     assert_eq!(read("ready", http(1, "/?a=204")), Ok(()));
     assert_eq!(read("max_output", json!(0)), Ok(()));
+    assert!(Run::shell("make").pty().split_streams().check().is_err());
     let short = Run::shell("make").timeout(Duration::from_micros(500));
     let written = serde_json::to_value(&short).unwrap();
     assert_eq!(written["timeout_ms"], 1, "0 would mean never");

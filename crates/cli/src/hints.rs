@@ -49,6 +49,8 @@ pub fn hint(error: &Error) -> Option<String> {
         }
         Error::NotAdoptable { why, .. } => return not_adoptable(why),
         Error::NoTerminal(_) | Error::NotResizable(_) => "start it with --pty to give it one",
+        Error::NotSplit(_) => "start a job with --streams split to tell them apart",
+        Error::StreamsUnknown(_) => "read the whole output, without --stdout and --stderr",
         Error::ReadsNothing(_) => "start it with --stdin pipe or --pty to write to it",
         Error::NoKeys(_) => "send text, or start it with --pty",
         Error::NotALog(_) => "give a regular file",

@@ -226,6 +226,14 @@ pub enum Error {
     /// A screen was asked for, but the job has no terminal.
     #[error("job {0} has no terminal, so it has no screen")]
     NoTerminal(JobId),
+    /// One stream was asked for, but the job has only one.
+    #[error("the stdout and stderr of job {0} are one stream")]
+    NotSplit(JobId),
+    /// One stream was asked for, but nobody knows which bytes are of it.
+    #[error(
+        "the record of which output of job {0} is stdout and which is stderr is missing or damaged"
+    )]
+    StreamsUnknown(JobId),
     /// A new size was asked for, but the job has no terminal.
     #[error("job {0} has no terminal to resize")]
     NotResizable(JobId),
@@ -334,6 +342,7 @@ impl Error {
             Error::Unreachable { .. } => ErrorCode::Unreachable,
             Error::Refused { .. }
             | Error::RefusedByKeeper { .. }
+            | Error::NotSplit(_)
             | Error::NotResizable(_)
             | Error::ReadsNothing(_)
             | Error::OldKeeper(_)
@@ -344,7 +353,7 @@ impl Error {
             Error::NoTerminal(_) => ErrorCode::NoTerminal,
             Error::NotALog(_) | Error::LogTaken(_) => ErrorCode::BadLog,
             Error::Config(_) => ErrorCode::BadConfig,
-            Error::Read(_) | Error::Journal(_) => ErrorCode::Unreadable,
+            Error::Read(_) | Error::Journal(_) | Error::StreamsUnknown(_) => ErrorCode::Unreadable,
             Error::Io { .. } => ErrorCode::Io,
         }
     }

@@ -143,7 +143,10 @@ impl New {
         layout::make(&job.spec())?.write_all(&serde_json::to_vec(spec)?)?;
         layout::make(&job.output())?;
         capture::make_fifo(&job.feed())?;
-        let mut journal = JournalWriter::create(&job.journal())?;
+        if !spec.streams.is_merged() {
+            capture::make_fifo(&job.feed_of_stderr())?;
+        }
+        let mut journal = JournalWriter::create(&job.journal(), spec.journal_format())?;
         // Must happen before the first byte is written. `doctor` reports filesystems that cannot do it.
         file::begin_in_place(journal.file(), FIRST_ROOM);
         let accepted = Event::Accepted {

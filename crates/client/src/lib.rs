@@ -88,6 +88,7 @@ pub use outlive_api::key as keys;
 pub use outlive_api::labels::{self, LabelFilter, Labels};
 pub use outlive_api::log::Cursor;
 pub use outlive_api::request::{ChangeLabels, ChangeWatch, Namesake, Selector};
+pub use outlive_api::streams::{Stream, Streams};
 pub use outlive_api::time::{Millis, Timestamp};
 pub use outlive_core::control::{InputKind, WriteId};
 pub use outlive_core::defaults;

@@ -9,6 +9,7 @@ mod follow;
 mod lines;
 mod reader;
 mod search;
+mod streams;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ pub use reader::{Line, Reading};
 pub(crate) use reader::{read_as, read_redacted};
 pub use search::LinePattern;
 pub(crate) use search::Searched;
+pub(crate) use streams::Seen;
 
 use crate::error::Error;
 use crate::home::outlive::Outlive;
@@ -26,10 +28,11 @@ use outlive_core::bound::Bound;
 use outlive_core::index::Index;
 use outlive_core::layout;
 use outlive_core::units::show_size;
-use outlive_core::{JobDir, JobId, OutputFiles, Spec, State};
+use outlive_core::{JobDir, JobId, OutputFiles, Spec, State, Stream};
 use std::cell::OnceCell;
 use std::io;
 use std::ops::Range;
+use streams::Apart;
 
 const CHUNK: u64 = 64 * 1024;
 
@@ -45,6 +48,8 @@ pub struct Output {
     missing: Vec<Range<u64>>,
     /// Read when it is first needed.
     index: OnceCell<Index>,
+    /// If its streams are told apart here.
+    apart: Option<Apart>,
 }
 
 /// A piece of an output.
@@ -56,6 +61,8 @@ pub enum Piece {
         at: u64,
         /// The bytes.
         bytes: Vec<u8>,
+        /// Their stream, if the streams are told apart.
+        stream: Option<Stream>,
     },
     /// This range could not be stored.
     Missing(Range<u64>),
@@ -86,6 +93,7 @@ impl Output {
             size,
             missing,
             index: OnceCell::new(),
+            apart: None,
         })
     }
 
@@ -102,17 +110,26 @@ impl Output {
             .get_or_init(|| Index::parse(&layout::read(&self.dir.index()).unwrap_or_default()))
     }
 
-    /// The pieces of a range, in order.
+    /// The pieces of a range, in order. If only one stream is read, bytes of the other one are passed over.
     pub fn pieces(&self, range: Range<u64>) -> impl Iterator<Item = io::Result<Piece>> + '_ {
+        self.pieces_of(range, self.only())
+    }
+
+    /// The pieces of a range, also of a stream that is not read.
+    fn pieces_of(
+        &self,
+        range: Range<u64>,
+        only: Option<Stream>,
+    ) -> impl Iterator<Item = io::Result<Piece>> + '_ {
         let end = range.end.min(self.size);
         let mut at = range.start;
         std::iter::from_fn(move || {
             if at >= end {
                 return None;
             }
-            let piece = self.piece(at, end);
+            let piece = self.piece(at, end, only).transpose()?;
             at = match &piece {
-                Ok(Piece::Bytes { at, bytes }) if !bytes.is_empty() => at + bytes.len() as u64,
+                Ok(Piece::Bytes { at, bytes, .. }) if !bytes.is_empty() => at + bytes.len() as u64,
                 Ok(Piece::Missing(range)) => range.end,
                 // Another process truncated the file, or it cannot be read: nothing more to return.
                 Ok(Piece::Bytes { .. }) | Err(_) => end,
@@ -131,15 +148,19 @@ impl Output {
         gap.into_iter().chain(self.pieces(range))
     }
 
-    fn piece(&self, at: u64, end: u64) -> io::Result<Piece> {
-        let mut bytes = vec![0; (end - at).min(CHUNK) as usize];
-        Ok(match self.stretch(at, end, &mut bytes)? {
+    fn piece(&self, at: u64, end: u64, only: Option<Stream>) -> io::Result<Option<Piece>> {
+        let Some((range, stream)) = self.next_run(at..end, only)? else {
+            return Ok(None);
+        };
+        let at = range.start;
+        let mut bytes = vec![0; (range.end - at).min(CHUNK) as usize];
+        Ok(Some(match self.stretch(at, range.end, &mut bytes)? {
             Stretch::Read(count) => {
                 bytes.truncate(count);
-                Piece::Bytes { at, bytes }
+                Piece::Bytes { at, bytes, stream }
             }
             Stretch::Missing(range) => Piece::Missing(range),
-        })
+        }))
     }
 
     /// Reads bytes into the buffer, up to the next missing range.
@@ -225,6 +246,7 @@ impl Output {
         Ok(LogPage {
             id: id.clone(),
             text: viewed.text,
+            stream: self.only(),
             position: LogPosition {
                 from_line,
                 to_line,

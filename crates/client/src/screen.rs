@@ -67,7 +67,7 @@ impl Emulation {
     ) -> Result<(), Error> {
         for piece in output.pieces(self.position..until) {
             match piece.map_err(Error::io("cannot read", outlive.job_dir(id).output()))? {
-                Piece::Bytes { at, bytes } => {
+                Piece::Bytes { at, bytes, .. } => {
                     self.take(&bytes);
                     self.position = at + bytes.len() as u64;
                 }

@@ -118,9 +118,13 @@ pub fn note(job: &JobDir, spec: Option<&Spec>, ended: WallTime) -> io::Result<()
     history::append(&home, &Entry { ended, id })
 }
 
-/// Removes the job from the running jobs, with its feed and control socket.
-pub fn retire(job: &JobDir) -> io::Result<()> {
+/// Removes the job from the running jobs, with its feeds and control socket.
+pub fn retire(job: &JobDir, spec: Option<&Spec>) -> io::Result<()> {
     let (home, id) = job.place()?;
+    // A job whose spec cannot be read may have had split streams.
+    if spec.is_none_or(|spec| !spec.streams.is_merged()) {
+        links::remove(&job.feed_of_stderr())?;
+    }
     for path in [job.feed(), job.control(), home.live_link(&id)] {
         links::remove(&path)?;
     }
@@ -143,5 +147,5 @@ pub fn settle(
         Remaining::Nothing,
     )?;
     note(job, spec, at.wall)?;
-    retire(job)
+    retire(job, spec)
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 /// The newest format this program writes.
 pub const FORMAT: u32 = 2;
 /// The format of most events: every release reads them, or skips those that it does not know.
-const FIRST_FORMAT: u32 = 1;
+pub const FIRST_FORMAT: u32 = 1;
 
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

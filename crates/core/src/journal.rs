@@ -5,7 +5,7 @@
 //! opens one [`JournalWriter`] to append. If the last line is incomplete, the writer first ends it with
 //! a newline. Each append is one `write`, so a line can be cut short but never mixed with another.
 
-use crate::event::{Event, FORMAT, Moment, Record};
+use crate::event::{Event, FIRST_FORMAT, FORMAT, Moment, Record};
 use crate::layout;
 use crate::state::State;
 use serde::Deserialize;
@@ -101,6 +101,8 @@ pub struct JournalWriter {
     file: File,
     torn: bool,
     damaged: bool,
+    /// The format of new lines.
+    format: u32,
     state: State,
 }
 
@@ -132,16 +134,18 @@ impl JournalWriter {
             file,
             torn: journal.torn,
             damaged: journal.torn || journal.damaged > 0,
+            format: journal.format.max(FIRST_FORMAT),
             state: journal.state,
         })
     }
 
-    /// Creates the journal of a new job.
-    pub fn create(path: &Path) -> io::Result<JournalWriter> {
+    /// Creates the journal of a new job, whose lines have this format.
+    pub fn create(path: &Path, format: u32) -> io::Result<JournalWriter> {
         Ok(JournalWriter {
             file: layout::make(path)?,
             torn: false,
             damaged: false,
+            format,
             state: State::default(),
         })
     }
@@ -180,7 +184,7 @@ impl JournalWriter {
         (self.state.seq + 1..)
             .zip(events)
             .map(|(seq, event)| Record {
-                v: event.format(),
+                v: event.format().max(self.format),
                 seq,
                 at,
                 event: event.clone(),

@@ -4,6 +4,7 @@
 //! <home>/
 //!   jobs/<id>/           one directory a job, complete from the moment it has this name
 //!     spec.json journal output output.d index feed control lock told
+//!     feed.err streams   only of a job with split streams
 //!   jobs/.new-…          a job directory being made, or left by a launcher that died
 //!   jobs/.gone-…         a job directory being removed
 //!   live/<id>            while the job is not over: what runs is found without reading what ran
@@ -217,8 +218,24 @@ impl JobDir {
         self.path.join("index")
     }
 
+    /// The FIFO that the job writes to. Of a job with split streams, this is its standard output.
     pub fn feed(&self) -> PathBuf {
         self.path.join("feed")
+    }
+
+    /// The FIFO that is the standard error of a job with split streams.
+    pub fn feed_of_stderr(&self) -> PathBuf {
+        self.path.join("feed.err")
+    }
+
+    /// Which bytes of the output are of which stream (see `streams`).
+    pub fn streams(&self) -> PathBuf {
+        self.path.join("streams")
+    }
+
+    /// What takes the place of `streams` when it is complete.
+    pub fn next_streams(&self) -> PathBuf {
+        self.path.join("streams.new")
     }
 
     /// Sockets are bound and reached through their directory (`CONTROL`), since this path may be too

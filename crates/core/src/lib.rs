@@ -16,6 +16,7 @@
 //! | [`doorbell`] | commands that run when a job has ended, and when a failed one is retried |
 //! | [`bound`] | how much of a job's output is kept |
 //! | [`output`] | which files hold the bytes of an output |
+//! | [`streams`] | which bytes of an output are standard error |
 //! | [`index`] | finds lines and times in an output |
 //! | [`next_step`] | how a text names the next step, for a shell or for a model with tools |
 //! | [`notice`] | which events a session is told about |
@@ -70,6 +71,7 @@ mod reader;
 pub mod restart;
 pub mod spec;
 pub mod state;
+pub mod streams;
 pub mod told;
 pub mod units;
 pub mod watch;
@@ -94,6 +96,6 @@ pub use outlive_api::time::{Millis, Timestamp};
 pub use output::OutputFiles;
 pub use process::{BootId, ProcRef};
 pub use restart::Restart;
-pub use spec::{Input, Leftovers, Notify, Size, Spec};
+pub use spec::{Input, Leftovers, Notify, Size, Spec, Stream, Streams};
 pub use state::{Phase, State};
 pub use watch::Watch;

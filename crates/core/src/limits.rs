@@ -9,6 +9,8 @@ const FEWEST_FILES: usize = 32;
 const SMALLEST_FILE: u64 = 1 << 20;
 /// A job with input needs these in addition.
 const CHANNEL_FILES: usize = 8;
+/// A job with split streams needs these in addition.
+const SPLIT_FILES: usize = 4;
 /// A job with a watch, a readiness sign, a lock, a queue, others to wait for, or doorbells needs these in addition.
 const ERRAND_FILES: usize = 8;
 
@@ -20,7 +22,7 @@ impl Files {
     /// For a job without input, watch, readiness sign, lock and doorbells.
     pub const PLAIN: Files = Files(FEWEST_FILES);
     /// For any job.
-    pub const ANY: Files = Files(FEWEST_FILES + CHANNEL_FILES + ERRAND_FILES);
+    pub const ANY: Files = Files(FEWEST_FILES + CHANNEL_FILES + ERRAND_FILES + SPLIT_FILES);
 
     pub fn of(spec: &Spec) -> Files {
         let channel = match spec.input {
@@ -32,7 +34,11 @@ impl Files {
             true => ERRAND_FILES,
             false => 0,
         };
-        Files(FEWEST_FILES + channel + errands)
+        let split = match spec.streams.is_merged() {
+            true => 0,
+            false => SPLIT_FILES,
+        };
+        Files(FEWEST_FILES + channel + errands + split)
     }
 }
 

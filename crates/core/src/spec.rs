@@ -7,6 +7,7 @@ use crate::bound::Bound;
 use crate::breaker::BreakerRules;
 use crate::defaults::{STILL, milliseconds};
 use crate::doorbell::Doorbell;
+use crate::event;
 use crate::event_id::EventId;
 use crate::id::JobId;
 use crate::incarnation::Incarnation;
@@ -18,6 +19,7 @@ use crate::restart::Restart;
 use crate::watch::Watch;
 pub use outlive_api::input::Input;
 pub use outlive_api::notify::{Leftovers, Notify};
+pub use outlive_api::streams::{Stream, Streams};
 pub use outlive_api::terminal::{BadSize, Size};
 pub use outlive_api::waiting::{After, Needs, Queue};
 use serde::{Deserialize, Serialize};
@@ -55,6 +57,10 @@ pub struct Spec {
     /// Where the job's standard input comes from.
     #[serde(default)]
     pub input: Input,
+    /// Older programs do not know this field. They show such a job with its streams merged, and do not keep it,
+    /// because its journal has a newer format (see [`Spec::journal_format`]).
+    #[serde(default, skip_serializing_if = "Streams::is_merged")]
+    pub streams: Streams,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     pub grace_ms: u64,
@@ -116,6 +122,15 @@ impl Spec {
     /// The limit on kept output; `None` keeps everything.
     pub fn bound(&self) -> Option<Bound> {
         self.max_output.map(Bound::new)
+    }
+
+    /// The format of the journal. An older keeper would read only one of two feeds, so that the job would block on
+    /// the other one and its output be lost.
+    pub fn journal_format(&self) -> u32 {
+        match self.streams {
+            Streams::Merged => event::FIRST_FORMAT,
+            Streams::Split => event::FORMAT,
+        }
     }
 
     /// The id of an event of this job.

@@ -37,6 +37,12 @@ pub enum Hook {
     /// There is a new standby, and the journal says so.
     NewStandby,
     Captured,
+    /// It is written down that the next byte is of the other stream, but the byte is not taken.
+    Switched,
+    /// The shorter file of switches is written, but not in its place.
+    SwitchesRewritten,
+    /// The shorter file of switches is in its place.
+    SwitchesReplaced,
     /// A write is accepted, but the client has not been told.
     InputAccepted,
     /// The job's input is closed, but the client that asked for it has not been told.

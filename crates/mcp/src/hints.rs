@@ -40,6 +40,8 @@ fn hint(error: &Error) -> Option<&'static str> {
         Error::TooFewFiles { .. } => "wait for fewer jobs at a time",
         Error::NotAdoptable { why, .. } => return not_adoptable(why),
         Error::NoTerminal(_) | Error::NotResizable(_) => "a job started with `pty: true` has one",
+        Error::NotSplit(_) => "a job started with `streams: \"split\"` tells them apart",
+        Error::StreamsUnknown(_) => "read the whole output, without `stream`",
         Error::ReadsNothing(_) => {
             "a job started with `stdin: true` or `pty: true` can be written to"
         }

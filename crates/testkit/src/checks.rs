@@ -85,10 +85,10 @@ pub fn assert_nothing_is_left(world: &World, id: &str) {
     until("no process is left", || world.processes().is_empty());
     let dir = world.job_dir(id);
     let link = world.home().join("live").join(id);
-    until("feed, control and live link are gone", || {
-        [dir.join("feed"), dir.join("control"), link.clone()]
-            .iter()
-            .all(|path| path.symlink_metadata().is_err())
+    until("feeds, control and live link are gone", || {
+        let names = ["feed", "feed.err", "control"].map(|name| dir.join(name));
+        let mut paths = names.iter().chain([&link]);
+        paths.all(|path| path.symlink_metadata().is_err())
     });
 }
 

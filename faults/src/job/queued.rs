@@ -12,6 +12,7 @@ pub const QUEUED: Kind = Kind {
     script: "echo hello; exit 3",
     drive: hand_on,
     output: || b"hello\n".to_vec(),
+    streams: None,
     outcome: || exited(3),
     ended_by: "itself",
     told: &["ended"],

@@ -20,7 +20,7 @@ pub fn rows() -> Vec<Row> {
     }]
 }
 
-const FILES: [&str; 10] = [
+const FILES: [&str; 12] = [
     "journal",
     "output",
     "spec.json",
@@ -30,6 +30,8 @@ const FILES: [&str; 10] = [
     "watch",
     "control",
     "feed",
+    "feed.err",
+    "streams",
     ".",
 ];
 
@@ -88,7 +90,7 @@ fn run(context: &Context) -> Tried {
                 continue;
             }
             // These deeds only write to the file. A job writes to its feed anyway, and `control` is a socket.
-            if ["feed", "control"].contains(&file) && [0, 3, 7].contains(&deed) {
+            if ["feed", "feed.err", "control"].contains(&file) && [0, 3, 7].contains(&deed) {
                 continue;
             }
             for then in [Kill::Nothing, Kill::KeeperKilled, Kill::BothKilled] {
@@ -108,7 +110,7 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
         file => world.job_dir("job").join(file),
     };
     let script = format!(
-        "echo one; until [ -e '{}' ]; do sleep 0.02; done; f='{}'; {}; echo > '{}'; \
+        "echo one; echo two >&2; until [ -e '{}' ]; do sleep 0.02; done; f='{}'; {}; echo > '{}'; \
          until [ -e '{}' ]; do sleep 0.05; done; exit 7",
         begin.display(),
         file.display(),
@@ -128,7 +130,11 @@ fn check(context: &Context, case: &Case) -> Result<(), String> {
         "--watch",
         "x",
     ];
-    world.try_ok(&[&run[..], &["--shell", &script]].concat())?;
+    let split: &[&str] = match case.file {
+        "feed.err" | "streams" => &["--streams", "split"],
+        _ => &[],
+    };
+    world.try_ok(&[&run[..], split, &["--shell", &script]].concat())?;
     until_written(&world, "job", "one")?;
     // Read the pids now. Later this test must not open files that the job may have replaced.
     let (keeper, standby) = super::pair(&world, "job");
@@ -178,6 +184,7 @@ fn while_it_runs(world: &World) -> Result<(), String> {
         &["list"],
         &["log", "job"],
         &["log", "job", "--json", "--lines", "5"],
+        &["log", "job", "--stderr"],
         &["wait", "job", "--timeout", "100ms"],
         &["signal", "job", "CONT"],
         &["send", "job", "x"],

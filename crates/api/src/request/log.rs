@@ -2,6 +2,7 @@
 
 use crate::defaults::LOG_LINES;
 use crate::log::Cursor;
+use crate::streams::Stream;
 #[cfg(feature = "schema")]
 use crate::time::Millis;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,8 @@ pub struct Log {
     pub part: Part,
     /// The form of the reply.
     pub form: LogForm,
+    /// Only this stream, of a job that tells its streams apart. Lines and bytes are counted as in the whole output.
+    pub stream: Option<Stream>,
 }
 
 /// The form in which an output is read.

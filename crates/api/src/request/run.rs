@@ -16,6 +16,7 @@ use crate::notify::{Leftovers, Notify};
 use crate::os_text::OsText;
 use crate::ready::{BadReady, Ready};
 use crate::restart::{BadRestart, Restart};
+use crate::streams::Streams;
 use crate::terminal::{BadSize, Size};
 #[cfg(feature = "schema")]
 use crate::time::Millis;
@@ -84,6 +85,9 @@ pub struct Run {
     /// What it reads from.
     #[serde(default, deserialize_with = "crate::strict::read")]
     pub input: Input,
+    /// Whether its standard output and its standard error are told apart.
+    #[serde(default)]
+    pub streams: Streams,
     /// Set the variables that switch off colours, pagers and questions, unless they are given.
     #[serde(default)]
     pub plain: bool,
@@ -204,6 +208,11 @@ pub enum BadSetting {
         "{0} patterns are too many to watch for; give at most {MAX_PATTERNS}, or join some to one regular expression"
     )]
     Patterns(usize),
+    /// A terminal is one stream.
+    #[error(
+        "a terminal is one stream, so the streams of a job with a terminal cannot be split; start it without a terminal"
+    )]
+    SplitTerminal,
     /// A limit of the output.
     #[error(
         "{0} bytes is too small for the output; give at least {MIN_OUTPUT} bytes, or 0 to keep all"
@@ -233,6 +242,7 @@ impl Run {
             shown_as: None,
             cwd: None,
             input: Input::Null,
+            streams: Streams::Merged,
             plain: false,
             variables: Vec::new(),
             timeout: None,
@@ -325,6 +335,13 @@ impl Run {
         self
     }
 
+    /// Tells its standard output and its standard error apart.
+    #[must_use]
+    pub fn split_streams(mut self) -> Run {
+        self.streams = Streams::Split;
+        self
+    }
+
     /// Gives it a terminal of its own.
     #[must_use]
     pub fn pty(self) -> Run {
@@ -408,6 +425,9 @@ impl Run {
         }
         if let Input::Pty(size) = self.input {
             size.check().map_err(BadSetting::Size)?;
+            if self.streams == Streams::Split {
+                return Err(BadSetting::SplitTerminal);
+            }
         }
         self.check_turns()?;
         if let Some(ready) = &self.ready {

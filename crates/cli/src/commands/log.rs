@@ -12,7 +12,9 @@ use outlive::defaults;
 use outlive::units::show_size;
 use outlive::verbs::log::{self, Log, Part};
 use outlive::view;
-use outlive::{Chunk, Cursor, JobId, Line, LinePattern, Look, Piece, Reading, agree, count};
+use outlive::{
+    Chunk, Cursor, JobId, Line, LinePattern, Look, Piece, Reading, Stream, agree, count,
+};
 use printing::{Form, Printer, write};
 use std::io;
 use std::time::Duration;
@@ -30,7 +32,7 @@ use std::time::Duration;
 /// when the job has written nothing more for a moment.
 ///
 /// If the job's own session reads its whole output after it has ended, the inbox does not report that end
-/// again. With --peek, --grep or --budget the inbox still reports it.
+/// again. With --peek, --grep, --budget, --stdout or --stderr the inbox still reports it.
 ///
 /// The time that `log` takes depends on what it prints, not on the size of the output, except with --grep.
 #[derive(Debug, clap::Args)]
@@ -57,6 +59,13 @@ pub struct Args {
     /// Show what attempt N of a job with `run --restart` wrote [default: the whole output]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["bytes", "cursor", "since", "offset", "follow", "screen"])]
     attempt: Option<u32>,
+    /// Show only what the job wrote to its standard output (see `run --streams`). Lines, bytes and cursors count as in
+    /// the whole output
+    #[arg(long, conflicts_with_all = ["stderr", "screen"])]
+    stdout: bool,
+    /// Show only what the job wrote to its standard error
+    #[arg(long, conflicts_with = "screen")]
+    stderr: bool,
     /// Show only lines that match this regular expression. Searches the whole output as it is shown as text, or the
     /// part that --offset, --cursor or --since selects
     #[arg(long, value_name = "RE", value_parser = LinePattern::new, conflicts_with_all = ["follow", "bytes"])]
@@ -192,6 +201,11 @@ impl Args {
         request::Log {
             part: self.part(),
             form,
+            stream: match (self.stdout, self.stderr) {
+                (true, _) => Some(Stream::Stdout),
+                (_, true) => Some(Stream::Stderr),
+                (false, false) => None,
+            },
         }
     }
 }
@@ -222,13 +236,16 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         .with_secrets(&args.secrets)
         .only_looking_if(args.peek);
     let id = context.find(&args.id)?;
-    let request::Log { part, form } = args.request(context);
+    let request::Log { part, form, stream } = args.request(context);
     if form == LogForm::Screen {
         return screen(context, &id);
     }
-    let mut log = log::log(&context.outlive, &id, &part)?;
+    let mut log = log::log_of(&context.outlive, &id, &part, stream)?;
     if let Some(why) = log.not_captured() {
         context.say(&format!("outlive: {why}"));
+    }
+    if context.json {
+        log = log.telling_streams()?;
     }
     if log.dropped_bytes() > 0 {
         context.say(&format!(
@@ -336,6 +353,7 @@ fn print_lines(context: &Context, args: &Args, log: &Log, lines: &[Line]) -> Res
                 line: line.number,
                 from_byte: line.offset,
                 at: log.time_of(line),
+                stream: log.stream_at(line.offset),
                 text: String::from_utf8_lossy(bytes).into_owned(),
             })?;
             printed.extend(line.into_bytes());
@@ -362,7 +380,7 @@ fn print(context: &Context, args: &Args, log: &mut Log) -> Result<(), Failure> {
     };
     for piece in pieces {
         match piece? {
-            Piece::Bytes { at, bytes } => printer.bytes(at, &bytes)?,
+            Piece::Bytes { at, bytes, stream } => printer.bytes(at, &bytes, stream)?,
             Piece::Missing(range) => printer.missing(range)?,
         }
     }
@@ -375,7 +393,7 @@ fn print(context: &Context, args: &Args, log: &mut Log) -> Result<(), Failure> {
     };
     loop {
         match follow.next_within(printer.patience())? {
-            Some(Chunk::Bytes { at, bytes }) => printer.bytes(at, &bytes)?,
+            Some(Chunk::Bytes { at, bytes, stream }) => printer.bytes(at, &bytes, stream)?,
             Some(Chunk::Missing(range)) => printer.missing(range)?,
             Some(Chunk::Ended | Chunk::OutOfTime) => return printer.finish(),
             None => printer.still()?,

@@ -14,7 +14,7 @@ use crate::sandbox;
 use outlive::api::os_text::OsText;
 use outlive::verbs::run::{self, Command, Run, Started};
 use outlive::verbs::{show, wait};
-use outlive::{Chunk, Follow, Job, JobId, Outcome, missing_line};
+use outlive::{Chunk, Follow, Job, JobId, Outcome, Stream, missing_line};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -238,12 +238,17 @@ fn until_ready(context: &Context, job: &Job, limit: Option<Duration>) -> Result<
 
 /// Prints the output as it comes. Returns whether the job has ended.
 fn follow(context: &Context, id: &JobId, limit: Option<Duration>) -> Result<bool, Failure> {
-    let mut follow = Follow::new(&context.outlive, id, 0)?;
+    let mut follow = Follow::new(&context.outlive, id, 0)?.telling_streams();
     if let Some(limit) = limit {
         follow = follow.at_most(limit);
     }
     loop {
         match follow.next_chunk()? {
+            Chunk::Bytes {
+                bytes,
+                stream: Some(Stream::Stderr),
+                ..
+            } => io::stderr().lock().write_all(&bytes)?,
             Chunk::Bytes { bytes, .. } => {
                 let mut out = io::stdout().lock();
                 out.write_all(&bytes)?;

@@ -45,6 +45,7 @@ mod restarting;
 mod scarcity;
 mod searching;
 mod service;
+mod split;
 mod stdin;
 mod stopping;
 mod suspended;

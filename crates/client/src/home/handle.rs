@@ -21,8 +21,8 @@ use crate::verbs::watch::{self, ChangeWatch};
 use crate::view;
 use outlive_api::job::Job;
 use outlive_api::log::Screen;
-use outlive_core::JobId;
 use outlive_core::signal::Signal;
+use outlive_core::{JobId, Stream};
 use std::time::Duration;
 
 impl Outlive {
@@ -204,6 +204,11 @@ impl JobHandle {
     /// A part of the output, to be read as text, as lines or as bytes.
     pub fn log(&self, part: &Part) -> Result<Log, Error> {
         log::log(&self.outlive, &self.id, part)
+    }
+
+    /// A part of one stream of a job that tells its streams apart. Lines and bytes are counted as in the whole output.
+    pub fn log_of(&self, stream: Stream, part: &Part) -> Result<Log, Error> {
+        log::log_of(&self.outlive, &self.id, part, Some(stream))
     }
 
     /// The last lines of the output as text.

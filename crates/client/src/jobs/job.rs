@@ -74,6 +74,7 @@ fn as_it_is(outlive: &Outlive, spec: &Spec, state: &State, sight: Sight) -> Job 
         argv: spec.argv.iter().map(|argument| argument.lossy()).collect(),
         cwd: spec.cwd.lossy(),
         pty: matches!(spec.input, Input::Pty(_)),
+        streams: spec.streams,
         state: match there {
             Some(_) => JobState::Unreachable,
             None => known,

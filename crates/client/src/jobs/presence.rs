@@ -136,10 +136,11 @@ fn clear_up(outlive: &Outlive, id: &JobId, state: &State) -> io::Result<()> {
     if !job.read_journal().is_ok_and(|now| now.state == *state) {
         return Ok(());
     }
+    let spec = job.read_spec().ok();
     if let Some(at) = state.ended_at() {
-        ending::note(&job, job.read_spec().ok().as_ref(), at.wall)?;
+        ending::note(&job, spec.as_ref(), at.wall)?;
     }
-    ending::retire(&job)
+    ending::retire(&job, spec.as_ref())
 }
 
 fn open_lock(job: &JobDir) -> Result<File, Error> {

@@ -1,6 +1,6 @@
 //! Follows an output while the job writes it.
 
-use super::{Output, Piece};
+use super::{Output, Piece, Seen};
 use crate::clock;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
@@ -9,8 +9,9 @@ use crate::jobs::hold::Hold;
 use crate::jobs::presence::{self, Presence};
 use crate::verbs::wait::LOOK_ELSEWHERE;
 use outlive_core::control::Request;
-use outlive_core::{BootTime, JobId, Spec, State};
+use outlive_core::{BootTime, JobId, Spec, State, Stream};
 use outlive_sys::poll::{self, Interest};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -21,10 +22,16 @@ pub struct Follow<'a> {
     outlive: &'a Outlive,
     spec: Spec,
     position: u64,
+    seen: Seen,
+    /// What was read and not returned yet.
+    ready: VecDeque<Chunk>,
     deadline: Option<BootTime>,
     /// Prevents pruning of the output that is still to be read.
     _hold: Option<Hold>,
 }
+
+/// About so many bytes are read at once.
+const AT_ONCE: u64 = 64 * 1024;
 
 /// One result of following.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,6 +42,8 @@ pub enum Chunk {
         at: u64,
         /// The bytes.
         bytes: Vec<u8>,
+        /// Their stream, if the streams are told apart.
+        stream: Option<Stream>,
     },
     /// This range was dropped before it was read, or could not be stored.
     Missing(Range<u64>),
@@ -94,6 +103,8 @@ impl<'a> Follow<'a> {
             outlive,
             spec: outlive.read_spec(id)?,
             position: from,
+            seen: Seen::Whole,
+            ready: VecDeque::new(),
             deadline: None,
             _hold: Hold::on(&outlive.job_dir(id)),
         })
@@ -102,6 +113,17 @@ impl<'a> Follow<'a> {
     /// Stops following after this time.
     pub fn at_most(mut self, limit: Duration) -> Follow<'a> {
         self.deadline = Some(after(limit));
+        self
+    }
+
+    /// Says the stream of each chunk, if the job tells its streams apart.
+    #[must_use]
+    pub fn telling_streams(self) -> Follow<'a> {
+        self.seeing(Seen::Apart)
+    }
+
+    pub(crate) fn seeing(mut self, seen: Seen) -> Follow<'a> {
+        self.seen = seen;
         self
     }
 
@@ -128,7 +150,10 @@ impl<'a> Follow<'a> {
                 return Ok(Some(Chunk::Ended));
             }
             let until = self.deadline.into_iter().chain(still_at).min();
+            // The other stream may bring news all the time.
+            let is_late = until.is_some_and(|until| until <= clock::boot());
             let has_news = match presence {
+                _ if is_late && matches!(self.seen, Seen::Only(_)) => false,
                 // A keeper on another host cannot notify us, so check again after a while.
                 Presence::Elsewhere(_) => {
                     let look = after(LOOK_ELSEWHERE);
@@ -156,23 +181,38 @@ impl<'a> Follow<'a> {
 
     /// Returns what there is now, without waiting.
     pub fn read(&mut self, state: &State) -> Result<Option<Chunk>, Error> {
+        if let Some(chunk) = self.ready.pop_front() {
+            return Ok(Some(chunk));
+        }
         let output = Output::open(self.outlive, &self.spec, state)?;
-        let Some(piece) = output.pieces(self.position..output.size).next() else {
-            return Ok(None);
-        };
+        let output = output.seen(&self.spec, self.seen)?;
         let path = self.outlive.job_dir(&self.spec.id).output();
-        Ok(Some(
-            match piece.map_err(Error::io("cannot read", path))? {
-                Piece::Bytes { at, bytes } => {
-                    self.position += bytes.len() as u64;
-                    Chunk::Bytes { at, bytes }
+        // Where streams change often, pieces are short: then many are read at once.
+        let most = match self.seen {
+            Seen::Whole => 1,
+            Seen::Apart | Seen::Only(_) => AT_ONCE,
+        };
+        let from = self.position;
+        for piece in output.pieces(from..output.size) {
+            match piece.map_err(Error::io("cannot read", &path))? {
+                Piece::Bytes { at, bytes, stream } => {
+                    self.position = at + bytes.len() as u64;
+                    self.ready.push_back(Chunk::Bytes { at, bytes, stream });
                 }
                 Piece::Missing(range) => {
                     self.position = range.end;
-                    Chunk::Missing(range)
+                    self.ready.push_back(Chunk::Missing(range));
                 }
-            },
-        ))
+            }
+            if self.position - from >= most {
+                break;
+            }
+        }
+        if self.ready.is_empty() {
+            // What there is is of the other stream.
+            self.position = from.max(output.size);
+        }
+        Ok(self.ready.pop_front())
     }
 
     /// A connection on which a reply arrives when there is more output; `None` once the job is over.

@@ -37,8 +37,10 @@ impl Output {
 
     fn count_newlines(&self, range: Range<u64>) -> io::Result<u64> {
         let mut count = 0;
-        for chunk in self.chunks(range) {
-            count += memchr_iter(b'\n', &chunk?).count() as u64;
+        for piece in self.pieces_of(range, None) {
+            if let Piece::Bytes { bytes, .. } = piece? {
+                count += memchr_iter(b'\n', &bytes).count() as u64;
+            }
         }
         Ok(count)
     }
@@ -51,9 +53,9 @@ impl Output {
         };
         let mark = self.index().before_line(newlines - 1);
         let mut left = newlines - mark.newlines;
-        for piece in self.pieces(mark.offset..self.size) {
+        for piece in self.pieces_of(mark.offset..self.size, None) {
             match piece? {
-                Piece::Bytes { at, bytes } => match nth_newline(&bytes, left) {
+                Piece::Bytes { at, bytes, .. } => match nth_newline(&bytes, left) {
                     Ok(index) => return Ok(at + index + 1),
                     Err(found) => left -= found,
                 },
@@ -71,6 +73,9 @@ impl Output {
 
     /// The offset of the last `lines` lines. A line also begins after a missing range.
     pub fn tail(&self, lines: u64) -> io::Result<u64> {
+        if let Some(stream) = self.only() {
+            return self.tail_of(stream, lines);
+        }
         let mut left = lines;
         let mut end = self.size;
         for there in self.present().into_iter().rev() {
@@ -126,6 +131,9 @@ impl Output {
     /// The offset of the first line that came since this time, to the second.
     pub fn since(&self, time: WallTime) -> io::Result<u64> {
         let offset = self.index().before_time(time).offset.min(self.size);
+        if let Some(stream) = self.only() {
+            return self.next_line_of(stream, offset);
+        }
         let begins_line = offset == 0 || self.read(offset - 1, 1)? == b"\n";
         match begins_line {
             true => Ok(offset),
@@ -140,7 +148,7 @@ impl Output {
 }
 
 /// The index of the `count`th newline, or else the number of newlines.
-fn nth_newline(bytes: &[u8], count: u64) -> Result<u64, u64> {
+pub(super) fn nth_newline(bytes: &[u8], count: u64) -> Result<u64, u64> {
     let mut found = 0;
     for index in memchr_iter(b'\n', bytes) {
         found += 1;

@@ -83,10 +83,13 @@ impl Output {
     pub fn lines(
         &self,
         range: Range<u64>,
-    ) -> io::Result<impl Iterator<Item = io::Result<Line>> + '_> {
+    ) -> io::Result<Box<dyn Iterator<Item = io::Result<Line>> + '_>> {
+        if let Some(stream) = self.only() {
+            return Ok(Box::new(self.lines_of(stream, range)?));
+        }
         let mut blocks = Blocks::new(self, range, SIZES)?;
         let mut lines = VecDeque::new();
-        Ok(std::iter::from_fn(move || {
+        Ok(Box::new(std::iter::from_fn(move || {
             if lines.is_empty() {
                 match blocks.next() {
                     Ok(block) => lines.extend(block.into_iter().flat_map(lines_of)),
@@ -94,7 +97,7 @@ impl Output {
                 }
             }
             lines.pop_front().map(Ok)
-        }))
+        })))
     }
 }
 

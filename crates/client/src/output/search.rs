@@ -87,8 +87,11 @@ impl Output {
         range: Range<u64>,
         pattern: &'a LinePattern,
         searched: Searched,
-    ) -> io::Result<impl Iterator<Item = io::Result<Vec<Line>>> + 'a> {
-        self.search_in(range, pattern, searched, SIZES)
+    ) -> io::Result<Box<dyn Iterator<Item = io::Result<Vec<Line>>> + 'a>> {
+        if self.only().is_some() {
+            return self.search_stream(range, pattern, searched);
+        }
+        Ok(Box::new(self.search_in(range, pattern, searched, SIZES)?))
     }
 
     pub(super) fn search_in<'a>(

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::os::unix::fs::FileExt;
 
 /// An output with these bytes, some missing ranges, and marks every `spacing` bytes.
-fn output(bytes: &[u8], missing: Vec<Range<u64>>, spacing: usize) -> Output {
+pub(super) fn output(bytes: &[u8], missing: Vec<Range<u64>>, spacing: usize) -> Output {
     let file = tempfile::tempfile().expect("a temporary file");
     let mut kept = bytes.to_vec();
     for range in &missing {
@@ -32,6 +32,7 @@ fn output(bytes: &[u8], missing: Vec<Range<u64>>, spacing: usize) -> Output {
         size: bytes.len() as u64,
         missing,
         index,
+        apart: None,
     }
 }
 
@@ -85,7 +86,9 @@ proptest! {
         let mut seen = Vec::new();
         for piece in output.pieces(0..output.size) {
             match piece.expect("read") {
-                Piece::Bytes { at, bytes: piece } => {
+                Piece::Bytes {
+                    at, bytes: piece, ..
+                } => {
                     prop_assert_eq!(at, seen.len() as u64);
                     seen.extend(piece);
                 }
@@ -130,7 +133,7 @@ fn bytes_dropped_after_opening_are_reported_as_missing() {
     let mut end = 0;
     for piece in opened.pieces(0..before) {
         match piece.expect("read") {
-            Piece::Bytes { at, bytes } => {
+            Piece::Bytes { at, bytes, .. } => {
                 assert!(!bytes.contains(&0), "zeros at {at}");
                 end = at + bytes.len() as u64;
             }

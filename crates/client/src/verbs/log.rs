@@ -7,7 +7,7 @@ use crate::inbox::Receipt;
 use crate::inbox::answering::Reservation;
 use crate::jobs::attempts;
 use crate::output::{
-    Follow, Line, LinePattern, Look, Output, Piece, Reading, Searched, read_as, read_redacted,
+    Follow, Line, LinePattern, Look, Output, Piece, Reading, Searched, Seen, read_as, read_redacted,
 };
 use crate::redact::Redactor;
 use crate::screen::Emulation;
@@ -20,7 +20,7 @@ use outlive_api::log::{Cursor, LogPage, Screen};
 pub use outlive_api::request::Part;
 use outlive_core::adopted;
 use outlive_core::told::ToldBy;
-use outlive_core::{JobId, Timestamp};
+use outlive_core::{JobId, Spec, Stream, Timestamp};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
@@ -34,6 +34,8 @@ pub struct Log {
     range: Range<u64>,
     /// The state of the job when the log was opened.
     job: Job,
+    spec: Spec,
+    seen: Seen,
     hides_secrets: bool,
     /// Nobody else tells the calling session about the end until this is dropped.
     reserved: Option<Reservation>,
@@ -51,8 +53,19 @@ pub fn screen(outlive: &Outlive, id: &JobId) -> Result<Screen, Error> {
 
 /// Finds the requested part.
 pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
+    log_of(outlive, id, part, None)
+}
+
+/// Finds the requested part of one stream. Lines and bytes are counted as in the whole output.
+pub fn log_of(
+    outlive: &Outlive,
+    id: &JobId,
+    part: &Part,
+    stream: Option<Stream>,
+) -> Result<Log, Error> {
     let (job, spec, state) = show::read(outlive, id)?;
-    let output = Output::open(outlive, &spec, &state)?;
+    let seen = stream.map_or(Seen::Whole, Seen::Only);
+    let output = Output::open(outlive, &spec, &state)?.seen(&spec, seen)?;
     let attempt = match part {
         Part::Attempt { number, .. } => Some(attempts::output(outlive, id, *number)?),
         _ => None,
@@ -69,6 +82,8 @@ pub fn log(outlive: &Outlive, id: &JobId, part: &Part) -> Result<Log, Error> {
         part: part.clone(),
         range,
         job,
+        seen,
+        spec,
         hides_secrets: !outlive.shows_secrets(),
         reserved: None,
     };
@@ -117,7 +132,11 @@ fn find(output: &Output, part: &Part, attempt: Option<AttemptOutput>) -> io::Res
             let start = output.line_start(*from)?;
             // If that line is missing, start at the first one that exists.
             let first = (1 + output.newlines_before(start)?).max(*from);
-            start..output.line_start(first.saturating_add(*count))?.max(start)
+            let end = match output.only() {
+                Some(_) => output.after_lines(start, *count)?,
+                None => output.line_start(first.saturating_add(*count))?,
+            };
+            start..end.max(start)
         }
         Part::Bytes { from, to } => {
             let from = (*from).min(size);
@@ -159,12 +178,15 @@ fn last_lines(output: &Output, range: Range<u64>, lines: u64) -> io::Result<Rang
 fn whole_characters(output: &Output, range: Range<u64>) -> io::Result<Range<u64>> {
     const LONGEST: u64 = 3;
     let from = range.end.saturating_sub(LONGEST).max(range.start);
-    let mut last = Vec::new();
-    for chunk in output.chunks(from..range.end) {
-        last.extend(chunk?);
+    let (mut last, mut offsets) = (Vec::new(), Vec::new());
+    for piece in output.pieces(from..range.end) {
+        if let Piece::Bytes { at, bytes, .. } = piece? {
+            offsets.extend(at..at + bytes.len() as u64);
+            last.extend(bytes);
+        }
     }
-    let unfinished = (1..=last.len()).find(|count| is_unfinished(&last[last.len() - count..]));
-    Ok(range.start..range.end - unfinished.unwrap_or(0) as u64)
+    let unfinished = (0..last.len()).rfind(|index| is_unfinished(&last[*index..]));
+    Ok(range.start..unfinished.map_or(range.end, |index| offsets[index]))
 }
 
 /// Whether these bytes are the beginning of a character that is not complete.
@@ -173,6 +195,20 @@ fn is_unfinished(bytes: &[u8]) -> bool {
 }
 
 impl Log {
+    /// Tells the stream of each piece and line, if the job tells its streams apart.
+    pub fn telling_streams(mut self) -> Result<Log, Error> {
+        if self.seen == Seen::Whole {
+            self.seen = Seen::Apart;
+            self.output = self.output.seen(&self.spec, self.seen)?;
+        }
+        Ok(self)
+    }
+
+    /// The stream of this byte, if the streams are told apart.
+    pub fn stream_at(&self, offset: u64) -> Option<Stream> {
+        self.output.stream_at(offset)
+    }
+
     /// Where it lies in the output, in bytes.
     pub fn range(&self) -> Range<u64> {
         self.range.clone()
@@ -191,7 +227,9 @@ impl Log {
     /// The ended job, if this is its whole output: reading that counts as being told about its end. If
     /// the output was followed, the job's state is read again.
     pub fn end(&self, outlive: &Outlive, followed: bool) -> Result<Option<Job>, Error> {
-        let whole = self.range.start == 0 && (followed || self.range.end == self.output.size);
+        let is_one = matches!(self.seen, Seen::Only(_));
+        let reaches_end = followed || self.range.end == self.output.size;
+        let whole = self.range.start == 0 && reaches_end && !is_one;
         let job = match followed {
             true => show::show(outlive, &self.id)?,
             false => self.job.clone(),
@@ -297,6 +335,9 @@ impl Log {
         if self.range.is_empty() {
             return Ok(start..end);
         }
+        if let Some(stream) = self.output.only() {
+            return Ok(self.output.line_begin_of(stream, start)?..end);
+        }
         let line = 1 + self.output.newlines_before(start)?;
         Ok(self.output.line_start(line)?.min(start)..end)
     }
@@ -322,7 +363,7 @@ impl Log {
             Reading::Plain => Searched::Text,
         };
         let found = self.output.search(self.range.clone(), pattern, searched)?;
-        Ok(Box::new(found))
+        Ok(found)
     }
 
     /// The last `most` matching lines.
@@ -366,7 +407,7 @@ impl Log {
         if self.range.start == 0 {
             self.reserved = Reservation::of(outlive, &self.id, &[EventKind::Ended]);
         }
-        Follow::exactly(outlive, &self.id, self.range.end)
+        Ok(Follow::exactly(outlive, &self.id, self.range.end)?.seeing(self.seen))
     }
 }
 

@@ -9,7 +9,7 @@
 
 use crate::input::spool::Spool;
 use outlive_core::control::READS_NOTHING;
-use outlive_core::{Input, JobDir, Spec};
+use outlive_core::{Input, JobDir, Spec, Streams};
 use outlive_sys::capture::{self, Moved};
 use outlive_sys::terminal::{self, Master};
 use std::fs::File;
@@ -49,6 +49,15 @@ pub struct Terminal {
     mouth: File,
 }
 
+/// What the leader gets as its standard input, output and error.
+#[derive(Debug)]
+pub struct LeaderEnds {
+    pub input: File,
+    pub output: File,
+    /// The same as `output` if `None`.
+    pub errors: Option<File>,
+}
+
 impl Channel {
     /// Opens what the spec asks for. `begun` says that the job had a channel before, which is lost.
     pub fn open(job: &JobDir, spec: &Spec, begun: bool) -> io::Result<Channel> {
@@ -77,24 +86,31 @@ impl Channel {
         })
     }
 
-    /// What the leader gets as its standard input and output.
-    pub fn leader_ends(&self, job: &JobDir) -> io::Result<(File, File)> {
-        match self {
-            Channel::None | Channel::Lost(_) => {
-                Ok((File::open("/dev/null")?, capture::open_both(&job.feed())?))
-            }
+    /// What the leader gets as its standard input, output and error.
+    pub fn leader_ends(&self, job: &JobDir, streams: Streams) -> io::Result<LeaderEnds> {
+        let input = match self {
+            Channel::None | Channel::Lost(_) => File::open("/dev/null")?,
             Channel::Pipe(PipeInput { writer, .. }) => {
                 let writer = writer.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
-                Ok((
-                    capture::reading_end(writer)?,
-                    capture::open_both(&job.feed())?,
-                ))
+                capture::reading_end(writer)?
             }
             Channel::Terminal(terminal) => {
                 let end = terminal.master.open_program_end()?;
-                Ok((end.try_clone()?, end))
+                return Ok(LeaderEnds {
+                    input: end.try_clone()?,
+                    output: end,
+                    errors: None,
+                });
             }
-        }
+        };
+        Ok(LeaderEnds {
+            input,
+            output: capture::open_both(&job.feed())?,
+            errors: match streams {
+                Streams::Merged => None,
+                Streams::Split => Some(capture::open_both(&job.feed_of_stderr())?),
+            },
+        })
     }
 
     /// The pipe that is the job's standard input.

@@ -9,11 +9,13 @@
 //! An output larger than its limit keeps its beginning and its end. The middle is freed on the disk one stride at a
 //! time, so at most the limit plus one step of two strides is on the disk.
 
+use crate::hooks::Role;
 use crate::input::channel::Terminal;
 use crate::output::flow::{Flow, LARGEST_FEED};
+use crate::output::split::Split;
 use crate::output::store::Store;
 use outlive_core::event::Event;
-use outlive_core::{BootTime, JobDir, OutputFiles, Spec, State};
+use outlive_core::{BootTime, JobDir, OutputFiles, Spec, State, Stream, Streams};
 use outlive_sys::capture::{self, Moved};
 use std::fs::File;
 use std::io;
@@ -31,18 +33,22 @@ const MAX_GAPS: usize = 16;
 /// The feed, the output, and the bytes that could not be stored.
 #[derive(Debug)]
 pub struct Capture {
-    store: Store,
-    feed: Feed,
+    pub(super) store: Store,
+    pub(super) feed: Feed,
     /// Ranges that could not be stored and are not journaled yet, in order.
     gaps: Vec<Range<u64>>,
     null: File,
-    flow: Flow,
+    pub(super) flow: Flow,
+    /// What is needed in addition if the streams are split.
+    pub(super) split: Option<Box<Split>>,
 }
 
 /// Where output comes from.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     pub feed: &'a File,
+    /// The feed of standard error, if the streams are split. `feed` is that of standard output then.
+    pub feed_of_stderr: Option<&'a File>,
     /// The terminal whose output goes to the feed, if the job has one.
     pub terminal: Option<&'a Terminal>,
 }
@@ -58,7 +64,7 @@ pub enum Feed {
 
 impl Capture {
     /// Continues at the end of what a predecessor stored.
-    pub fn resume(job: &JobDir, spec: &Spec, state: &State) -> io::Result<Capture> {
+    pub fn resume(role: Role, job: &JobDir, spec: &Spec, state: &State) -> io::Result<Capture> {
         let mut store = Store::resume(job, spec)?;
         let journaled = state.gaps.last().map_or(0, |gap| gap.end);
         let from = journaled.max(spec.dropped(store.size()).end);
@@ -69,6 +75,10 @@ impl Capture {
             gaps: hole.into_iter().collect(),
             null: File::options().write(true).open("/dev/null")?,
             flow: Flow::NEW,
+            split: match spec.streams {
+                Streams::Merged => None,
+                Streams::Split => Some(Box::new(Split::resume(role, job))),
+            },
         })
     }
 
@@ -81,23 +91,60 @@ impl Capture {
         self.store.files()
     }
 
+    /// Ended if every feed has.
     pub fn feed(&self) -> Feed {
-        self.feed
+        match &self.split {
+            Some(split) if self.feed == Feed::Ended => split.stderr.feed,
+            _ => self.feed,
+        }
+    }
+
+    /// Of a job whose streams are not split, this is its only feed, or one that has ended.
+    pub fn feed_of(&self, stream: Stream) -> Feed {
+        match (stream, &self.split) {
+            (Stream::Stdout, _) => self.feed,
+            (Stream::Stderr, Some(split)) => split.stderr.feed,
+            (Stream::Stderr, None) => Feed::Ended,
+        }
     }
 
     /// A process has the feed open now, or may have it open, after a time in which none had.
+    pub fn is_fed_with(&mut self, stream: Stream) {
+        match (stream, &mut self.split) {
+            (Stream::Stdout, _) => self.feed = Feed::Open,
+            (Stream::Stderr, Some(split)) => split.stderr.feed = Feed::Open,
+            (Stream::Stderr, None) => {}
+        }
+    }
+
+    /// Like [`Capture::is_fed_with`], for every feed.
     pub fn is_fed(&mut self) {
-        self.feed = Feed::Open;
+        self.is_fed_with(Stream::Stdout);
+        self.is_fed_with(Stream::Stderr);
+    }
+
+    /// How many bytes a leader that has ended can have left in its feeds.
+    pub fn most_left(&self) -> usize {
+        match self.split {
+            None => LARGEST_FEED,
+            // Both are taken in turn.
+            Some(_) => 2 * LARGEST_FEED,
+        }
     }
 
     /// When [`Capture::tick`] is to be called.
     pub fn due_at(&self) -> Option<BootTime> {
-        self.flow.due_at()
+        let split = self.split.as_ref();
+        let of_stderr = split.and_then(|split| split.stderr.flow.due_at());
+        self.flow.due_at().into_iter().chain(of_stderr).min()
     }
 
     /// Checks whether a stream of output has ended.
     pub fn tick(&mut self, source: Source<'_>, now: BootTime) {
         self.flow.tick(source.feed, now);
+        if let (Some(split), Some(feed)) = (&mut self.split, source.feed_of_stderr) {
+            split.stderr.flow.tick(feed, now);
+        }
     }
 
     /// At most this many bytes may be taken before the middle is freed.
@@ -107,6 +154,9 @@ impl Capture {
 
     /// Moves at most `most` bytes. Returns how many were moved: fewer than `most` if there are no more now.
     pub fn take(&mut self, source: Source<'_>, most: usize) -> io::Result<usize> {
+        if let Some(of_stderr) = source.feed_of_stderr {
+            return self.take_split([source.feed, of_stderr], most);
+        }
         let mut moved = 0;
         while moved < most && self.feed == Feed::Open {
             // A terminal's output goes through the feed. Only the keepers write to the feed then.
@@ -128,7 +178,7 @@ impl Capture {
         Ok(moved)
     }
 
-    fn move_chunk(&mut self, feed: &File, most: usize) -> io::Result<Moved> {
+    pub(super) fn move_chunk(&mut self, feed: &File, most: usize) -> io::Result<Moved> {
         let most = self.store.room().min(CHUNK.min(most) as u64) as usize;
         let target = self.store.target();
         match target.and_then(|file| capture::move_bytes(feed, file, most)) {
@@ -139,11 +189,13 @@ impl Capture {
                 Ok(moved)
             }
             // Whatever prevents the output from being stored, the job must not wait for it.
-            Err(_) => self.drop_chunk(feed, most.min(DROP)),
+            Err(_) => self.drop_chunk(feed, most),
         }
     }
 
-    fn drop_chunk(&mut self, feed: &File, most: usize) -> io::Result<Moved> {
+    /// Takes bytes that cannot be stored.
+    pub(super) fn drop_chunk(&mut self, feed: &File, most: usize) -> io::Result<Moved> {
+        let most = most.min(DROP);
         let moved = capture::move_bytes(feed, &self.null, most)?;
         if let Moved::Bytes(count) = moved {
             let from = self.size();
@@ -189,9 +241,13 @@ impl Capture {
     /// Frees the middle of an output that is larger than its limit.
     pub fn give_back(&mut self) {
         self.store.give_back();
+        if let Some(split) = &mut self.split {
+            split.give_back(self.store.dropped());
+        }
     }
 
     pub fn sync(&self) -> io::Result<()> {
-        self.store.sync()
+        self.store.sync()?;
+        self.split.as_ref().map_or(Ok(()), |split| split.sync())
     }
 }

@@ -1,4 +1,5 @@
-//! Copying the output to standard output, for a job in the foreground.
+//! Copying the output to standard output, for a job in the foreground. If the streams of the job are split, its standard
+//! error is copied to standard error.
 //!
 //! The front (`front.rs`) starts a process of its own for this. So only the copy waits if the reader is slow, gone or out
 //! of space, and a keeper that is killed does not affect it. The process reads the output as any client does: it asks the
@@ -12,9 +13,10 @@ use crate::errands::errand;
 use crate::start::gate;
 use outlive_core::control::{Reply, Request};
 use outlive_core::layout::{self, CONTROL};
+use outlive_core::streams::Runs;
 use outlive_core::units::show_size;
-use outlive_core::{JobDir, OutputFiles, Spec, State};
-use outlive_sys::control::{Read, Stream};
+use outlive_core::{JobDir, OutputFiles, Spec, State, Stream, Streams};
+use outlive_sys::control::{self, Read};
 use outlive_sys::poll::{self, Interest};
 use outlive_sys::process::own::{self, Bell};
 use outlive_sys::process::{self, Status};
@@ -24,7 +26,6 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
-use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -47,6 +48,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct Copying {
     out: File,
+    errors: File,
     /// A file in memory: how many bytes of the output have been written (eight bytes), and then why no more can be
     /// written, once that is so.
     copied: File,
@@ -67,9 +69,10 @@ enum Worker {
 }
 
 impl Copying {
-    pub fn new(out: File) -> io::Result<Copying> {
+    pub fn new(out: File, errors: File) -> io::Result<Copying> {
         Ok(Copying {
             out,
+            errors,
             copied: file::in_memory("outlive copied")?,
             worker: Worker::Nobody,
             starts_left: MAX_STARTS,
@@ -80,6 +83,11 @@ impl Copying {
     /// Why the copy ended before all was copied, if it did.
     pub fn cut(&self) -> Option<&str> {
         self.cut.as_deref()
+    }
+
+    /// Standard error.
+    pub fn errors(&self) -> &File {
+        &self.errors
     }
 
     fn give_up(&mut self, why: &str) {
@@ -111,7 +119,7 @@ impl Copying {
             command
                 .stdin(self.copied.try_clone()?)
                 .stdout(self.out.try_clone()?)
-                .stderr(Stdio::null());
+                .stderr(self.errors.try_clone()?);
             errand::send(job, &mut command)
         };
         self.worker = match start() {
@@ -185,6 +193,7 @@ impl Copying {
 /// Standard input is the file in which it notes its position. Standard output is where it copies to.
 pub fn run(job: JobDir, front: i32) -> io::Result<()> {
     own::die_with_parent(front)?;
+    let errors = own::standard_error()?;
     let handed = own::take_handed_down()?;
     // A broken pipe must be an error here, not a signal.
     own::quiet_signals()?;
@@ -200,6 +209,8 @@ pub fn run(job: JobDir, front: i32) -> io::Result<()> {
         spec: job.read_spec().map_err(io::Error::other)?,
         job,
         out: handed.output,
+        errors,
+        to: Stream::Stdout,
         copied: handed.input,
         at: u64::from_ne_bytes(at),
         keeper: None,
@@ -211,9 +222,12 @@ struct Copier {
     job: JobDir,
     spec: Spec,
     out: File,
+    errors: File,
+    /// Which of the two is written to now.
+    to: Stream,
     copied: File,
     at: u64,
-    keeper: Option<Stream>,
+    keeper: Option<control::Stream>,
 }
 
 impl Copier {
@@ -243,14 +257,22 @@ impl Copier {
             return Ok(());
         };
         let mut buffer = Vec::new();
+        let mut until_now = files.size()?;
+        let mut runs = self.runs()?;
         while self.at < files.size()? {
+            if self.at >= until_now {
+                // The runs of what has come since then.
+                until_now = files.size()?;
+                runs = self.runs()?;
+            }
             if let Some(missing) = self.missing(state, files.size()?) {
                 let lacks = show_size(missing.end - self.at);
                 self.put(format!("\n[… {lacks} of output were not kept here …]\n").as_bytes())?;
                 self.move_on(missing.end)?;
                 continue;
             }
-            let until = self.next_missing(state, files.size()?);
+            let until = self.next_missing(state, until_now);
+            let until = until.min(self.turn_to(runs.as_ref())?);
             buffer.resize((until - self.at).min(CHUNK) as usize, 0);
             let count = files.read_at(&mut buffer, self.at)?;
             // Bytes that were dropped while they were read may have been read as zeros.
@@ -262,6 +284,25 @@ impl Copier {
             self.put_output(&buffer[..count])?;
         }
         Ok(())
+    }
+
+    /// The runs of the output, if its streams are told apart.
+    fn runs(&self) -> io::Result<Option<Runs>> {
+        match self.spec.streams {
+            Streams::Merged => Ok(None),
+            Streams::Split => Runs::open(&self.job),
+        }
+    }
+
+    /// Writes to where the next byte belongs, from now on. Returns where its run ends.
+    fn turn_to(&mut self, runs: Option<&Runs>) -> io::Result<u64> {
+        let Some(runs) = runs else {
+            return Ok(u64::MAX);
+        };
+        let run = runs.at(self.at)?;
+        // A byte of an unknown stream goes where it would go if the streams were not told apart.
+        self.to = run.stream.unwrap_or(Stream::Stdout);
+        Ok(run.range.end)
     }
 
     fn ranges<'a>(&self, state: &'a State, size: u64) -> impl Iterator<Item = Range<u64>> + 'a {
@@ -305,10 +346,14 @@ impl Copier {
     /// Writes some of the bytes, however long that takes. Fails if nobody reads any more.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
-            match self.out.write(bytes) {
+            let mut to = match self.to {
+                Stream::Stdout => &self.out,
+                Stream::Stderr => &self.errors,
+            };
+            match to.write(bytes) {
                 // Whoever opened it may have set it to non-blocking.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    poll::wait(&[(self.out.as_fd(), Interest::Writable)], None)?;
+                    poll::wait(&[(to.as_fd(), Interest::Writable)], None)?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if file::is_full(&error) && !self.is_over() => thread::sleep(FULL),
@@ -350,7 +395,7 @@ impl Copier {
     /// Asks the keeper. `None` if no keeper listens.
     fn ask(&mut self, seq: u64) -> io::Result<Option<Reply>> {
         if self.keeper.is_none() {
-            self.keeper = Stream::connect(self.job.path(), CONTROL, PATIENCE)?;
+            self.keeper = control::Stream::connect(self.job.path(), CONTROL, PATIENCE)?;
         }
         let Some(keeper) = &self.keeper else {
             return Ok(None);

@@ -5,6 +5,7 @@
 //! | [`taking`] | taking the output, a stride at a time |
 //! | [`capture`] | the job's output, byte for byte |
 //! | [`flow`] | how much of it gathers before it is taken |
+//! | [`split`], [`switches`] | two feeds, and which bytes came from which |
 //! | [`store`] | the files it goes to, and giving back its middle |
 //! | [`indexing`] | marks at lines and moments of the output |
 //! | [`mirror`] | the caller's own log |
@@ -15,5 +16,7 @@ pub(crate) mod copying;
 pub(crate) mod flow;
 pub(crate) mod indexing;
 pub(crate) mod mirror;
+pub(crate) mod split;
 pub(crate) mod store;
+pub(crate) mod switches;
 pub(crate) mod taking;

@@ -82,6 +82,11 @@ impl Store {
         &self.files
     }
 
+    /// The middle, which is not kept.
+    pub fn dropped(&self) -> Range<u64> {
+        self.bound.map_or(0..0, |bound| bound.dropped(self.size))
+    }
+
     /// At most this many bytes may be taken before the middle is freed.
     pub fn stride(&self) -> u64 {
         self.bound.map_or(u64::MAX, |bound| bound.stride())
@@ -169,7 +174,7 @@ impl Store {
     /// Frees the middle of an output that is larger than its limit. What cannot be freed now is tried again with the
     /// next part.
     pub fn give_back(&mut self) {
-        let middle = self.bound.map_or(0..0, |bound| bound.dropped(self.size));
+        let middle = self.dropped();
         let from = self.given_back.max(middle.start);
         if from >= middle.end {
             return;

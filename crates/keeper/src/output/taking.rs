@@ -6,13 +6,12 @@
 
 use crate::hooks::Hook;
 use crate::output::capture::{Capture, Feed, TURN};
-use crate::output::flow::LARGEST_FEED;
 use crate::output::indexing::Indexing;
 use crate::output::mirror::Mirror;
 use crate::signs::sign_watch::SignWatch;
 use crate::supervise::keeper::Keeper;
 use crate::supervise::kept_job::KeptJob;
-use outlive_core::Input;
+use outlive_core::{Input, Stream};
 use outlive_sys::capture;
 use std::fs::File;
 use std::io;
@@ -25,8 +24,8 @@ pub(crate) struct Output {
     /// The copy to the caller's log, until the log is released.
     mirror: Option<Mirror>,
     indexing: Option<Indexing>,
-    /// A writer of our own, which keeps the feed open after the job's last writer has closed it.
-    plug: Option<File>,
+    /// Writers of our own, which keep a feed open after the job's last writer has closed it.
+    plugs: [Option<File>; 2],
     continuity: Continuity,
 }
 
@@ -44,7 +43,7 @@ impl Output {
             capture,
             mirror,
             indexing,
-            plug: None,
+            plugs: [None, None],
             continuity: Continuity::Unbroken,
         }
     }
@@ -59,7 +58,10 @@ impl Output {
         let lingering = job.state().end().map(|end| end.lingering);
         let _ = self.take(job, signs, TURN);
         let on_terminal = matches!(job.spec().input, Input::Pty(_));
-        let feed_ended = self.capture.feed() == Feed::Ended;
+        // With split streams, one of them may be lost and the other not.
+        let has_ended = |stream| self.capture.feed_of(stream) == Feed::Ended;
+        let is_split = job.shared.feed_of_stderr.is_some();
+        let feed_ended = has_ended(Stream::Stdout) || is_split && has_ended(Stream::Stderr);
         // The last process to close the feed discarded what was in it. If nobody has it open now, perhaps nobody
         // ever had; but this cannot be known.
         let is_broken = match lingering {
@@ -76,19 +78,28 @@ impl Output {
     /// name, and a feed at its end cannot report that.
     pub fn hold_open(&mut self, job: &KeptJob) {
         let on_terminal = job.shared.source().terminal.is_some();
-        if self.capture.feed() == Feed::Ended && !on_terminal && !job.has_ended() {
-            self.plug = capture::writing_end(&job.shared.feed).ok();
-            if self.plug.is_some() {
-                self.capture.is_fed();
+        if on_terminal || job.has_ended() {
+            return;
+        }
+        let feeds = [
+            (Stream::Stdout, Some(&job.shared.feed)),
+            (Stream::Stderr, job.shared.feed_of_stderr.as_ref()),
+        ];
+        for ((stream, feed), plug) in feeds.into_iter().zip(&mut self.plugs) {
+            if let (Some(feed), Feed::Ended) = (feed, self.capture.feed_of(stream)) {
+                *plug = capture::writing_end(feed).ok();
+                if plug.is_some() {
+                    self.capture.is_fed_with(stream);
+                }
             }
         }
     }
 
     /// Takes everything that a leader which has ended can have left in the feed.
     pub fn drain(&mut self, job: &mut KeptJob, signs: &mut SignWatch) {
-        self.plug = None;
+        self.plugs = [None, None];
         self.capture.is_fed();
-        let _ = self.take(job, signs, LARGEST_FEED);
+        let _ = self.take(job, signs, self.capture.most_left());
     }
 
     /// Takes at most `most` bytes of output, one stride at a time.

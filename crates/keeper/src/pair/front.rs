@@ -59,8 +59,6 @@ pub struct Front {
 #[derive(Debug)]
 struct Stage {
     copying: Copying,
-    /// Standard error, to say why the exit code is not the job's own.
-    words: File,
     /// A shared lock, so that nobody prunes the job before its exit code is read.
     _hold: Option<Lock>,
 }
@@ -145,8 +143,7 @@ impl Front {
             heard: None,
             has_stopped: false,
             stage: Some(Stage {
-                copying: Copying::new(out)?,
-                words,
+                copying: Copying::new(out, words)?,
                 _hold: match hold {
                     Ok(LockResult::Acquired(lock)) => Some(lock),
                     // The job runs without this lock, too.
@@ -260,7 +257,8 @@ impl Front {
             format!("the copy of the output ended early ({why}); `outlive log {id}` has all of it")
         });
         for words in [ended, cut].into_iter().flatten() {
-            let _ = writeln!(stage.words, "outlive: {words}");
+            // Standard error also says why the exit code is not the job's own.
+            let _ = writeln!(stage.copying.errors(), "outlive: {words}");
         }
         end.and_then(|(outcome, _)| outcome.exit_code())
             .unwrap_or(UNKNOWN)

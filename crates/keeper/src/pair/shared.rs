@@ -12,7 +12,7 @@ use crate::turns::{self, place::Place};
 use outlive_core::layout::{self, CONTROL};
 use outlive_core::limits::{self, Files};
 use outlive_core::restart::Environment;
-use outlive_core::{BootTime, Input, JobDir, Phase, ProcRef, Spec};
+use outlive_core::{BootTime, Input, JobDir, Phase, ProcRef, Spec, Streams};
 use outlive_sys::capture;
 use outlive_sys::child::{self, Gate, GateInside, Parking};
 use outlive_sys::control::Listener;
@@ -34,6 +34,8 @@ pub struct Shared {
     pub directory: JobDir,
     pub spec: Spec,
     pub feed: File,
+    /// The feed of standard error, if the job's streams are split.
+    pub feed_of_stderr: Option<File>,
     pub listener: Listener,
     pub channel: Channel,
     /// The keeper's side of the gate through which the leader starts.
@@ -111,7 +113,11 @@ impl Shared {
             max_clients: limits.map_or(MAX_CLIENTS, |limits| {
                 limits.open_files() - needed.0 + FEWEST_CLIENTS
             }),
-            feed: open_feed(&job)?,
+            feed: open_feed(&job.feed(), spec.streams)?,
+            feed_of_stderr: match spec.streams {
+                Streams::Merged => None,
+                Streams::Split => Some(open_feed(&job.feed_of_stderr(), spec.streams)?),
+            },
             listener: listen(&job)?,
             channel: Channel::open(&job, &spec, begun)?,
             _awake: KeepAwake::begin(&job, &spec),
@@ -160,6 +166,7 @@ impl Shared {
     pub fn source(&self) -> Source<'_> {
         Source {
             feed: &self.feed,
+            feed_of_stderr: self.feed_of_stderr.as_ref(),
             terminal: match &self.channel {
                 Channel::Terminal(terminal) => Some(terminal),
                 Channel::None | Channel::Pipe(_) | Channel::Lost(_) => None,
@@ -224,14 +231,18 @@ fn listen(job: &JobDir) -> io::Result<Listener> {
     })
 }
 
-/// The reading end of the feed. If the FIFO was deleted, a new one is created: the old one's writers cannot be reached
+/// The reading end of a feed. If the FIFO was deleted, a new one is created: the old one's writers cannot be reached
 /// any more.
-fn open_feed(job: &JobDir) -> io::Result<File> {
-    layout::set_aside(&job.feed(), FileTypeExt::is_fifo)?;
-    match capture::open_reader(&job.feed()) {
+fn open_feed(feed: &Path, streams: Streams) -> io::Result<File> {
+    let open = match streams {
+        Streams::Merged => capture::open_reader,
+        Streams::Split => capture::open_reader_to_look,
+    };
+    layout::set_aside(feed, FileTypeExt::is_fifo)?;
+    match open(feed) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            capture::make_fifo(&job.feed())?;
-            capture::open_reader(&job.feed())
+            capture::make_fifo(feed)?;
+            open(feed)
         }
         other => other,
     }

@@ -89,7 +89,7 @@ pub fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box
     }
     // The journal names the keepers for information only, so a full disk must not stop the keeper here.
     let _ = tools::kept(how, partner.pid()).and_then(|event| job.ledger.write(&[event]));
-    let tools = match Tools::new(job.shared, job.state()) {
+    let tools = match Tools::new(role, job.shared, job.state()) {
         // Nothing has run yet, so the reason of the failure is the job's outcome.
         Err(error) if job.state().phase == Phase::Accepted => {
             return give_up(&job.shared.directory, &error).map(|()| None);
@@ -191,7 +191,8 @@ fn inside_of_gate(shared: &mut Shared, inside: Option<GateInside>) -> io::Result
 
 /// Forks a leader, which waits at the gate.
 fn fork_leader(job: &KeptJob, inside: GateInside) -> io::Result<Unwritten> {
-    let ends = job.shared.channel.leader_ends(&job.shared.directory)?;
+    let (directory, spec) = job.shared.asked();
+    let ends = job.shared.channel.leader_ends(directory, spec.streams)?;
     gate::fork(job.role, job.shared, inside, ends)
 }
 

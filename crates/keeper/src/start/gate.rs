@@ -5,6 +5,7 @@
 //! the journal ends by itself when the last holder of the gate closes it, and a new one is started.
 
 use crate::hooks::{Hook, Role};
+use crate::input::channel::LeaderEnds;
 use crate::pair::shared::Shared;
 use crate::start::tools;
 use crate::supervise::ledger::Ledger;
@@ -14,7 +15,6 @@ use outlive_core::{Spec, quote, words};
 use outlive_sys::child::{ExecFailure, Gate, GateInside, Program, Start, Step};
 use outlive_sys::process;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io;
 
 /// A leader that waits at the gate and is not in the journal yet. It must not run before it is.
@@ -22,12 +22,12 @@ use std::io;
 #[must_use]
 pub struct Unwritten(i32);
 
-/// Forks the leader with this standard input and output.
+/// Forks the leader with this standard input, output and error.
 pub fn fork(
     role: Role,
     shared: &Shared,
     inside: GateInside,
-    (input, output): (File, File),
+    ends: LeaderEnds,
 ) -> io::Result<Unwritten> {
     let spec = &shared.spec;
     let argv: Vec<&OsStr> = spec
@@ -37,8 +37,9 @@ pub fn fork(
         .collect();
     let path = std::env::var_os("PATH");
     let program = Program::new(&argv, spec.cwd.as_os_str(), path.as_deref(), shared.limits)?;
-    let parking = shared.parking.as_ref();
-    let pid = program.spawn(&input, &output, &shared.gate, parking, inside)?;
+    let errors = ends.errors.as_ref().unwrap_or(&ends.output);
+    let ends = [&ends.input, &ends.output, errors];
+    let pid = program.spawn(ends, &shared.gate, shared.parking.as_ref(), inside)?;
     role.reach(Hook::Forked);
     Ok(Unwritten(pid))
 }

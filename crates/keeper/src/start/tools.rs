@@ -1,6 +1,7 @@
 //! What a keeper begins with.
 
 use crate::clock;
+use crate::hooks::Role;
 use crate::input::writes::InputState;
 use crate::output::capture::Capture;
 use crate::output::indexing::Indexing;
@@ -28,8 +29,8 @@ pub struct Tools {
 impl Tools {
     /// Kept out of line, as `begin::begin` is.
     #[inline(never)]
-    pub fn new(shared: &Shared, state: &State) -> io::Result<Tools> {
-        let capture = Capture::resume(&shared.directory, &shared.spec, state)?;
+    pub fn new(role: Role, shared: &Shared, state: &State) -> io::Result<Tools> {
+        let capture = Capture::resume(role, &shared.directory, &shared.spec, state)?;
         let signs = Signs::resume(
             &shared.directory,
             &shared.spec,

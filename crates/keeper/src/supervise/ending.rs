@@ -132,7 +132,7 @@ impl Recorded {
         ending::note(directory, Some(spec), self.at.wall)?;
         job.reach(Hook::Noted);
         if job.is_closed() {
-            ending::retire(directory)?;
+            ending::retire(directory, Some(spec))?;
             job.reach(Hook::Retired);
         }
         Ok(Noted)
@@ -159,7 +159,7 @@ pub fn close(job: &mut KeptJob, output: &mut Output, noted: Option<Noted>) -> io
     if let (None, Some(at)) = (noted, job.state().ended_at()) {
         ending::note(directory, Some(spec), at.wall)?;
     }
-    ending::retire(directory)?;
+    ending::retire(directory, Some(spec))?;
     job.reach(Hook::Retired);
     Ok(())
 }

@@ -196,7 +196,10 @@ impl<'a> Keeper<'a> {
     #[inline(never)]
     pub(crate) fn handle(&mut self, wake: Wake) -> io::Result<()> {
         match wake {
-            Wake::Output => self.take_output(),
+            Wake::Output(stream) => {
+                self.output.capture.prefer(stream);
+                self.take_output()
+            }
             Wake::LeaderEnded => self.look_at_leader(),
             Wake::ProcessEnded => self.process_ended(),
             Wake::Room => self.deliver(),

@@ -4,7 +4,7 @@ use crate::clock;
 use crate::output::capture::Feed;
 use crate::supervise::clients::ClientId;
 use crate::supervise::keeper::Keeper;
-use outlive_core::BootTime;
+use outlive_core::{BootTime, Stream};
 use outlive_sys::poll::{self, Interest};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 /// before a stop that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    Output,
+    Output(Stream),
     LeaderEnded,
     /// A child, or a process of the tree that is watched, has ended.
     ProcessEnded,
@@ -80,8 +80,16 @@ impl Keeper<'_> {
 
     /// Adds the sources of the keeper's own work.
     fn add_work<'a>(&'a self, sources: &mut Sources<'a>) {
-        if self.output.capture.feed() == Feed::Open {
-            sources.add(Wake::Output, self.output_fd(), Interest::Readable);
+        let capture = &self.output.capture;
+        if capture.feed_of(Stream::Stdout) == Feed::Open {
+            let wake = Wake::Output(Stream::Stdout);
+            sources.add(wake, self.output_fd(), Interest::Readable);
+        }
+        if let Some(feed) = &self.job.shared.feed_of_stderr
+            && capture.feed_of(Stream::Stderr) == Feed::Open
+        {
+            let wake = Wake::Output(Stream::Stderr);
+            sources.add(wake, feed.as_fd(), Interest::Readable);
         }
         let delivers = self.input.is_busy() && !self.is_waiting();
         if let (true, Some(fd)) = (delivers, self.job.shared.channel.writable()) {

@@ -9,7 +9,7 @@ use outlive::api::log::{LogPage, LogPosition, Omitted};
 use outlive::defaults::{LOG_LINES, MCP_LOG_BUDGET};
 use outlive::verbs::log::{self, Part};
 use outlive::words::fenced;
-use outlive::{Cursor, JobId, LinePattern, Look, Reading, agree, count, view};
+use outlive::{Cursor, JobId, LinePattern, Look, Reading, Stream, agree, count, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,8 @@ pub struct Args {
     pub offset: Option<u64>,
     /// Show what is new since then: the `next_cursor` of a `log`, or the `cursor` of another reply
     pub cursor: Option<String>,
+    /// Show only this stream, of a job with `streams: "split"`. Lines count as in the whole output
+    pub stream: Option<Stream>,
     /// Show the last lines that match this regular expression, numbered
     pub grep: Option<String>,
     /// Show what this attempt of a job with `restart` wrote, counted from 1
@@ -126,7 +128,7 @@ fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Ans
             "{pattern:?} is not a valid regular expression: {error}"
         ))
     })?;
-    let part = log::log(&call.outlive, id, &args.part()?)?;
+    let part = log::log_of(&call.outlive, id, &args.part()?, args.stream)?;
     let most = args.lines.unwrap_or(LOG_LINES) as usize;
     let found = part.matching(&regex, most, Reading::Plain)?;
     let mut lines = Vec::new();
@@ -163,7 +165,7 @@ fn grep(call: &Call, id: &JobId, args: &Args, pattern: &str) -> Result<Reply<Ans
 }
 
 fn text(call: &Call, id: &JobId, args: &Args) -> Result<Reply<Answer>, Refused> {
-    let part = log::log(&call.outlive, id, &args.part()?)?;
+    let part = log::log_of(&call.outlive, id, &args.part()?, args.stream)?;
     let mut log = part.text(Look::Plain(view::Options {
         budget: MCP_LOG_BUDGET,
         ..view::Options::default()

@@ -18,6 +18,7 @@ use outlive::verbs::run::{self, Started};
 use outlive::verbs::wait::{Until, WaitFor};
 use outlive::{
     Error, Input, Job, JobId, Label, Leftovers, Namesake, Notify, Pattern, Ready, Restart, Size,
+    Streams,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,8 @@ pub struct Args {
     /// Keep its standard input open for `send` (default: the job reads end of file at once)
     #[serde(default)]
     stdin: bool,
+    /// `split`: tell stdout and stderr apart (default: merged)
+    streams: Option<Streams>,
     /// Stop the job when it has run for this long (default: never)
     timeout_seconds: Option<f64>,
     /// Seconds from TERM to KILL when it is stopped (default: usually 2)
@@ -234,6 +237,7 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
         (false, true) => Input::Pipe,
         (false, false) => Input::Null,
     };
+    run.streams = args.streams.unwrap_or_default();
     run.variables = args
         .env
         .into_iter()

@@ -132,13 +132,12 @@ impl Program {
         })
     }
 
-    /// Forks. The child gets its own session, an empty signal mask, `input` as standard input, and `output` as
-    /// standard output and error. A terminal becomes its controlling terminal. The child waits at the gate. It closes
-    /// its copies of the gate's other side, so that it notices when the parent's side is gone.
+    /// Forks. The child gets its own session, an empty signal mask, and these as standard input, output and error. A
+    /// terminal becomes its controlling terminal. The child waits at the gate. It closes its copies of the gate's other
+    /// side, so that it notices when the parent's side is gone.
     pub fn spawn(
         &self,
-        input: &File,
-        output: &File,
+        [input, output, errors]: [&File; 3],
         gate: &Gate,
         parking: Option<&Parking>,
         inside: GateInside,
@@ -149,6 +148,7 @@ impl Program {
             environment: pointers(&self.environment),
             input: input.as_raw_fd(),
             output: output.as_raw_fd(),
+            errors: errors.as_raw_fd(),
             outside: gate.0.as_raw_fd(),
             parking: parking.map_or(NO_PARKING, Parking::numbers),
             gate: inside.0.as_raw_fd(),
@@ -187,6 +187,7 @@ struct Plan<'a> {
     environment: Vec<*const libc::c_char>,
     input: RawFd,
     output: RawFd,
+    errors: RawFd,
     outside: RawFd,
     /// Where a copy of the other side may wait for a successor of the parent.
     parking: [RawFd; 2],
@@ -217,7 +218,7 @@ impl Plan<'_> {
             libc::ioctl(self.input, libc::TIOCSCTTY as _, 0);
             libc::dup2(self.input, 0);
             libc::dup2(self.output, 1);
-            libc::dup2(self.output, 2);
+            libc::dup2(self.errors, 2);
             libc::close(self.outside);
         }
         for end in self.parking.into_iter().filter(|end| *end >= 0) {

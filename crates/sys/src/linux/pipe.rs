@@ -26,6 +26,14 @@ pub fn open_reader(path: &Path) -> io::Result<File> {
     Ok(File::from(open(path, flags, Mode::empty())?))
 }
 
+/// Opens a FIFO for reading, as [`open_reader`] does, so that [`look`] tells of its end from the beginning. The kernel
+/// reports the end of a FIFO only if somebody had it open for writing since the reader opened it.
+pub fn open_reader_to_look(path: &Path) -> io::Result<File> {
+    let reader = open_reader(path)?;
+    drop(open_writer(path)?);
+    Ok(reader)
+}
+
 /// Opens a FIFO for reading and writing: its holder can always write, even if nobody else reads.
 pub fn open_both(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NOCTTY;
@@ -100,6 +108,28 @@ pub fn has_no_reader(writer: &File) -> io::Result<bool> {
     let mut fds = [PollFd::new(writer, PollFlags::empty())];
     poll(&mut fds, Some(&Timespec::default()))?;
     Ok(fds[0].revents().contains(PollFlags::ERR))
+}
+
+/// What a reader of a FIFO would find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    Bytes,
+    /// Nothing now, but a writer may write more.
+    Nothing,
+    /// Nothing, and nobody has it open for writing.
+    End,
+}
+
+/// Looks at a FIFO of [`open_reader_to_look`] without taking anything from it.
+pub fn look(feed: &File) -> io::Result<Found> {
+    let mut fds = [PollFd::new(feed, PollFlags::IN)];
+    poll(&mut fds, Some(&Timespec::default()))?;
+    let events = fds[0].revents();
+    Ok(match events.contains(PollFlags::IN) {
+        true => Found::Bytes,
+        false if events.contains(PollFlags::HUP) => Found::End,
+        false => Found::Nothing,
+    })
 }
 
 /// The result of a move.

@@ -4,8 +4,9 @@ use crate::context::Context;
 use crate::exit::Failure;
 use crate::json;
 use outlive::api::log::LogPiece;
-use outlive::missing_line;
 use outlive::view::{Live, ShownText};
+use outlive::{Stream, missing_line};
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::time::Duration;
@@ -13,6 +14,27 @@ use std::time::Duration;
 pub struct Printer<'a> {
     context: &'a Context,
     form: Form,
+    origins: Origins,
+}
+
+/// Where the streams begin that were read and are not printed yet, in order.
+#[derive(Default)]
+struct Origins(VecDeque<(u64, Option<Stream>)>);
+
+impl Origins {
+    fn add(&mut self, at: u64, stream: Option<Stream>) {
+        if self.0.back().is_none_or(|(_, last)| *last != stream) {
+            self.0.push_back((at, stream));
+        }
+    }
+
+    /// The stream of this byte. Earlier ones are not asked for any more.
+    fn of(&mut self, at: u64) -> Option<Stream> {
+        while self.0.get(1).is_some_and(|(next, _)| *next <= at) {
+            self.0.pop_front();
+        }
+        self.0.front().and_then(|(_, stream)| *stream)
+    }
 }
 
 /// The form in which output is printed.
@@ -27,7 +49,11 @@ pub enum Form {
 
 impl Printer<'_> {
     pub fn new(context: &Context, form: Form) -> Printer<'_> {
-        Printer { context, form }
+        Printer {
+            context,
+            form,
+            origins: Origins::default(),
+        }
     }
 
     /// The view that turns the output into text. `None` if the exact bytes are printed.
@@ -38,12 +64,15 @@ impl Printer<'_> {
         }
     }
 
-    pub fn bytes(&mut self, at: u64, bytes: &[u8]) -> Result<(), Failure> {
+    pub fn bytes(&mut self, at: u64, bytes: &[u8], stream: Option<Stream>) -> Result<(), Failure> {
+        self.origins.add(at, stream);
+        let (context, origins) = (self.context, &mut self.origins);
         match &mut self.form {
-            Form::Plain(live) => tell(self.context, |said| live.push(bytes, said)),
+            Form::Plain(live) => tell(context, origins, |said| live.push(bytes, said)),
             Form::Raw | Form::Exact if self.context.json => {
                 self.context.print_json(&LogPiece::Text {
                     from_byte: at,
+                    stream,
                     text: String::from_utf8_lossy(bytes).into_owned(),
                 })
             }
@@ -53,7 +82,9 @@ impl Printer<'_> {
 
     pub fn missing(&mut self, range: Range<u64>) -> Result<(), Failure> {
         if let Form::Plain(live) = &mut self.form {
-            tell(self.context, |said| live.missing(range.end, said))?;
+            tell(self.context, &mut self.origins, |said| {
+                live.missing(range.end, said);
+            })?;
         }
         match (&self.form, self.context.json) {
             (_, true) => self.context.print_json(&LogPiece::Dropped {
@@ -75,27 +106,35 @@ impl Printer<'_> {
 
     pub fn still(&mut self) -> Result<(), Failure> {
         match &mut self.form {
-            Form::Plain(live) => tell(self.context, |said| live.still(said)),
+            Form::Plain(live) => tell(self.context, &mut self.origins, |said| live.still(said)),
             Form::Raw | Form::Exact => Ok(()),
         }
     }
 
-    pub fn finish(self) -> Result<(), Failure> {
+    pub fn finish(mut self) -> Result<(), Failure> {
         match self.form {
-            Form::Plain(live) => tell(self.context, |said| live.finish(said)),
+            Form::Plain(live) => tell(self.context, &mut self.origins, |said| live.finish(said)),
             Form::Raw | Form::Exact => Ok(()),
         }
     }
 }
 
 /// Prints everything that the view returns at once, in one write.
-fn tell(context: &Context, say: impl FnOnce(&mut dyn FnMut(ShownText<'_>))) -> Result<(), Failure> {
+fn tell(
+    context: &Context,
+    origins: &mut Origins,
+    say: impl FnOnce(&mut dyn FnMut(ShownText<'_>)),
+) -> Result<(), Failure> {
     let mut lines = String::new();
     let mut failed = Ok(());
     say(&mut |ShownText { from_byte, text }| match context.json {
         true => {
-            let text = text.to_owned();
-            match json::line(&LogPiece::Text { from_byte, text }) {
+            let piece = LogPiece::Text {
+                from_byte,
+                stream: origins.of(from_byte),
+                text: text.to_owned(),
+            };
+            match json::line(&piece) {
                 Ok(line) => lines.push_str(&line),
                 Err(error) => failed = Err(error),
             }

@@ -10,7 +10,7 @@ use outlive::api::os_text::OsText;
 use outlive::labels::{LabelKey, LabelValue, parse_pair};
 use outlive::verbs::run::{Command, Run};
 use outlive::{
-    Input, JobId, Leftovers, Namesake, Notify, Pattern, Ready, Restart, Size, bound, count,
+    Input, JobId, Leftovers, Namesake, Notify, Pattern, Ready, Restart, Size, Streams, bound, count,
 };
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -52,6 +52,9 @@ pub struct Options {
     /// What the job reads on its standard input
     #[arg(long, value_enum, default_value_t = StdinArg::Null)]
     stdin: StdinArg,
+    /// Whether stdout and stderr of the job are told apart
+    #[arg(long, value_enum, default_value_t = StreamsArg::Merged)]
+    streams: StreamsArg,
     /// Set variables that turn off colours, pagers, editors and questions in many programs (--env overrides them)
     #[arg(long)]
     plain: bool,
@@ -135,6 +138,16 @@ enum StdinArg {
     Pipe,
 }
 
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum StreamsArg {
+    /// One stream, in exactly the order in which it was written
+    #[default]
+    Merged,
+    /// Two streams, which `outlive log --stdout` and `--stderr` show, or both in the order in which they arrived. `--wait`
+    /// and `--foreground` copy stderr to stderr
+    Split,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum LeftoversArg {
     /// Let them run, and show how many there are
@@ -195,6 +208,10 @@ impl Options {
             (Some(size), _) => Input::Pty(size.unwrap_or(Size::DEFAULT)),
             (None, StdinArg::Pipe) => Input::Pipe,
             (None, StdinArg::Null) => Input::Null,
+        };
+        run.streams = match self.streams {
+            StreamsArg::Merged => Streams::Merged,
+            StreamsArg::Split => Streams::Split,
         };
         run.plain = self.plain;
         run.variables = self

@@ -7,6 +7,7 @@ mod homes;
 mod keeping;
 pub mod releases;
 mod restarts;
+mod streams;
 mod talking;
 mod telling;
 

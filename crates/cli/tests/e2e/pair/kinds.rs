@@ -19,7 +19,7 @@ pub enum Comes {
 use Comes::{Always, Never, Perhaps};
 
 /// Every hook of a keeper, and which of `KINDS` come to it.
-pub const HOOKS: [(&str, [Comes; 5]); 34] = [
+pub const HOOKS: [(&str, [Comes; 5]); 37] = [
     ("Begun", [Always; 5]),
     ("TurnCame", [Never; 5]),
     ("Forked", [Always; 5]),
@@ -31,6 +31,10 @@ pub const HOOKS: [(&str, [Comes; 5]); 34] = [
     // These jobs have their first standby until then. `partners.rs` tests new ones.
     ("NewStandby", [Never; 5]),
     ("Captured", [Perhaps, Always, Always, Always, Always]),
+    // The streams of these jobs are merged. `split/kills.rs` tests the others.
+    ("Switched", [Never; 5]),
+    ("SwitchesRewritten", [Never; 5]),
+    ("SwitchesReplaced", [Never; 5]),
     // None of these jobs gets input or has a watch.
     ("InputAccepted", [Never; 5]),
     ("InputEnded", [Never; 5]),

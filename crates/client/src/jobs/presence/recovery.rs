@@ -128,7 +128,10 @@ pub(super) fn recover(
             let settled = settle(job, &mut journal, at, spec.as_ref(), end).map_err(failed())?;
             go_on(outlive, job, id, lock, settled)
         }
-        Remedy::Close => close(job, &mut journal, output_bytes, dropped_bytes).map_err(failed()),
+        Remedy::Close => {
+            close(&mut journal, output_bytes, dropped_bytes).map_err(failed())?;
+            ending::retire(job, spec.as_ref()).map_err(failed())
+        }
     }
 }
 
@@ -165,12 +168,7 @@ fn settle(
 }
 
 /// Records that nothing more will happen to an ended job.
-fn close(
-    job: &JobDir,
-    journal: &mut JournalWriter,
-    output_bytes: u64,
-    dropped_bytes: u64,
-) -> io::Result<()> {
+fn close(journal: &mut JournalWriter, output_bytes: u64, dropped_bytes: u64) -> io::Result<()> {
     let closed = Event::Closed {
         output_bytes,
         dropped_bytes,
@@ -188,8 +186,7 @@ fn close(
     };
     let events: Vec<Event> = gone.into_iter().chain([closed]).collect();
     journal.append(now(), &events)?;
-    journal.sync()?;
-    ending::retire(job)
+    journal.sync()
 }
 
 /// Records that a job was not started because its keepers could not start, or died.
@@ -228,7 +225,8 @@ pub fn abandon(outlive: &Outlive, id: &JobId, reason: &str) -> Result<(), Error>
     if let LockResult::Acquired(_lock) = lock::take(open_lock(&job)?).map_err(failed())? {
         let mut journal = JournalWriter::open(&job.journal())?;
         if !journal.state().is_final() {
-            close(&job, &mut journal, 0, 0).map_err(failed())?;
+            close(&mut journal, 0, 0).map_err(failed())?;
+            ending::retire(&job, Some(&spec)).map_err(failed())?;
         }
     }
     Ok(())

@@ -64,6 +64,7 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
         argv,
         cwd: directory(asked.cwd)?.into(),
         input: asked.input,
+        streams: asked.streams,
         timeout_ms: asked
             .timeout
             .filter(|timeout| !timeout.is_zero())
