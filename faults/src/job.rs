@@ -218,7 +218,7 @@ impl Kind {
 
     /// The command that starts the job. Each time the script runs, it appends a line to a file outside the home.
     pub fn start(&self, world: &World) -> Command {
-        if self.name == queued::QUEUED.name {
+        if self.waits() {
             // If it cannot be started, the job does not have to wait.
             let _ = queued::begin(world);
         }
@@ -227,6 +227,11 @@ impl Kind {
         let mut command = world.command(["run", "--id", ID, "--session", SESSION]);
         command.args(self.options).args(["--shell", &script]);
         command
+    }
+
+    /// Whether the job waits for its turn before it is started.
+    pub fn waits(&self) -> bool {
+        self.name == queued::QUEUED.name
     }
 
     /// Does to the started job what its kind says, and waits for its end.

@@ -68,7 +68,7 @@ fn a_job_waits_for_others_and_for_its_turn_in_a_queue() {
     let shown = client.ok("show", json!({"id": "second"}));
     assert_eq!(shown["job"]["waiting_for"]["position"], 1, "{shown}");
     client.ok("stop", json!({"id": "first"}));
-    let why = client.ok("wait", json!({"id": "third", "wait_seconds": 20}));
+    let why = client.ok("wait", json!({"ids": ["third"], "timeout_seconds": 20}));
     assert!(
         why.to_string().contains("which was ended by SIGTERM"),
         "{why}"

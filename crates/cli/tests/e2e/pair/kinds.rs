@@ -19,8 +19,14 @@ pub enum Comes {
 use Comes::{Always, Never, Perhaps};
 
 /// Every hook of a keeper, and which of `KINDS` come to it.
-pub const HOOKS: [(&str, [Comes; 5]); 37] = [
+pub const HOOKS: [(&str, [Comes; 5]); 41] = [
     ("Begun", [Always; 5]),
+    // None of these jobs waits for its turn. `queues/killed.rs`, `after` and `locks/killed.rs` test those that do.
+    ("AfterMet", [Never; 5]),
+    ("QueueWidened", [Never; 5]),
+    ("QueueNumbered", [Never; 5]),
+    ("QueueJoined", [Never; 5]),
+    ("TurnTaken", [Never; 5]),
     ("TurnCame", [Never; 5]),
     ("Forked", [Always; 5]),
     ("Spawned", [Always; 5]),
@@ -54,6 +60,7 @@ pub const HOOKS: [(&str, [Comes; 5]); 37] = [
     ("Drained", [Always; 5]),
     ("OutputSynced", [Always; 5]),
     ("EndedRecorded", [Always; 5]),
+    ("TurnPassed", [Never; 5]),
     ("Noted", [Always; 5]),
     ("Told", [Always; 5]),
     ("Reaped", [Always; 5]),

@@ -14,12 +14,18 @@ enum Course {
     Stop,
 }
 
-/// Hooks that only jobs with a watch, a lock, a doorbell, an end of input, lingering processes or a lost standby come
+/// Hooks that only jobs with a watch, a lock, a queue, others to wait for, a doorbell, an end of input, lingering processes or a lost standby come
 /// to.
-const ELSEWHERE: [&str; 7] = [
+const ELSEWHERE: [&str; 13] = [
     "NewStandby",
     "LingeringEnded",
+    "AfterMet",
+    "QueueWidened",
+    "QueueNumbered",
+    "QueueJoined",
+    "TurnTaken",
     "TurnCame",
+    "TurnPassed",
     "InputEnded",
     "Noticed",
     "Ringing",
