@@ -22,6 +22,7 @@
 //!
 //! A duration is a number of milliseconds in JSON. Whatever is left out has its default.
 
+mod environment;
 mod inbox;
 mod list;
 mod log;
@@ -33,6 +34,7 @@ mod session;
 mod stop;
 mod wait;
 
+pub use environment::{BadVariablePattern, Environment, EnvironmentSource, VariablePattern};
 pub use inbox::{Ack, Selection, Take};
 pub use list::{Filter, StateFilter};
 pub use log::{Log, LogForm, Part};

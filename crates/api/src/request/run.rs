@@ -3,6 +3,7 @@
 //! A request contains only what the caller set. The verb fills in the rest from the user's configuration and the
 //! [defaults](crate::defaults), so every caller gets the same.
 
+use super::environment::{BadVariablePattern, Environment};
 use crate::defaults::{MAX_PATTERNS, MIN_OUTPUT};
 use crate::id::JobId;
 use crate::input::Input;
@@ -73,11 +74,14 @@ pub struct Run {
     pub input: Input,
     /// Set the variables that switch off colours, pagers and questions, unless they are given.
     #[serde(default)]
-    pub plain: bool,
-    /// Added to the environment, which is inherited.
+    pub plain: Option<bool>,
+    /// Added to the environment that it inherits.
     #[serde(default)]
     pub variables: Vec<(OsText, OsText)>,
-    /// Stop it after this long; never if `None` or zero.
+    /// What it inherits from the environment.
+    #[serde(default)]
+    pub environment: Environment,
+    /// Stop it after this long; zero means never.
     #[serde(default, rename = "timeout_ms", with = "crate::time::optional_ms")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Millis>"))]
     pub timeout: Option<Duration>,
@@ -90,7 +94,7 @@ pub struct Run {
     pub max_output: Option<u64>,
     /// For which ends its session is told.
     #[serde(default)]
-    pub notify: Notify,
+    pub notify: Option<Notify>,
     /// Report lines of the output that match, while it runs.
     #[serde(default)]
     pub watch: Vec<Pattern>,
@@ -129,7 +133,7 @@ pub struct Run {
         serialize_with = "refuse"
     )]
     #[cfg_attr(feature = "schema", schemars(skip))]
-    refused: Option<BadSetting>,
+    pub(super) refused: Option<BadSetting>,
 }
 
 /// A name, session, task, lock or sign that cannot be used.
@@ -151,6 +155,9 @@ pub enum BadSetting {
     /// The size of the terminal.
     #[error(transparent)]
     Size(BadSize),
+    /// The name or pattern of a variable.
+    #[error(transparent)]
+    Variable(BadVariablePattern),
     /// A limit or a time that is 0.
     #[error("{0} must be more than 0")]
     Zero(&'static str),
@@ -186,12 +193,13 @@ impl Run {
             task: None,
             cwd: None,
             input: Input::Null,
-            plain: false,
+            plain: None,
             variables: Vec::new(),
+            environment: Environment::default(),
             timeout: None,
             grace: None,
             max_output: None,
-            notify: Notify::End,
+            notify: None,
             watch: Vec::new(),
             watch_limit: None,
             ready: None,
@@ -281,7 +289,7 @@ impl Run {
         self.input(Input::Pty(Size::DEFAULT))
     }
 
-    /// Stops it after this long.
+    /// Stops it after this long; zero means never, whatever the configuration says.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Run {
         self.timeout = Some(timeout);
@@ -305,7 +313,7 @@ impl Run {
     /// For which ends its session is told.
     #[must_use]
     pub fn notify(mut self, notify: Notify) -> Run {
-        self.notify = notify;
+        self.notify = Some(notify);
         self
     }
 

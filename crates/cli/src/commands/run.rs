@@ -1,5 +1,6 @@
 //! `outlive run`
 
+mod environment;
 mod foreground;
 mod options;
 

@@ -1,11 +1,13 @@
 //! Starts a job.
 
+mod command_line;
 mod foreground;
 mod spec;
 
 pub use foreground::foreground;
 pub use outlive_api::request::{Command, Run};
 
+use crate::environment::inherited::JobVariables;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::inbox::Receipt;
@@ -24,10 +26,9 @@ use outlive_core::event::Event;
 use outlive_core::journal;
 use outlive_core::layout;
 use outlive_core::told::ToldBy;
-use outlive_core::{JobId, Outcome, Phase, Spec, State};
+use outlive_core::{JobId, Notify, Outcome, Phase, Spec, State};
 use outlive_sys::lock::Lock;
 use spec::Specified;
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -44,6 +45,8 @@ pub struct Started {
     pub pid: Option<i32>,
     /// Differences from what a reader of the command would expect.
     pub notes: Vec<String>,
+    /// For which ends its session is told, by the request or by the configuration.
+    pub notify: Notify,
     /// It was already running; nothing was started.
     pub already: bool,
     /// Protects the job from pruning until dropped, so that the caller can wait for its end.
@@ -54,10 +57,12 @@ pub struct Started {
 }
 
 impl Started {
-    /// Nothing was started, because this job already runs.
-    fn already(outlive: &Outlive, job: Job, notes: Vec<String>) -> Started {
+    /// Nothing was started, because this job exists.
+    pub fn already(outlive: &Outlive, job: Job, notes: Vec<String>) -> Started {
+        let spec = outlive.read_spec(&job.id).ok();
         Started {
             pid: job.pid,
+            notify: spec.map_or_else(Notify::default, |spec| spec.notify),
             job,
             notes,
             already: true,
@@ -102,6 +107,7 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
         job,
         pid,
         notes,
+        notify: spec.notify,
         already: false,
         hold,
         receipt,
@@ -112,7 +118,7 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
 struct NewJob {
     spec: Spec,
     lock: Lock,
-    variables: Vec<(OsString, OsString)>,
+    variables: JobVariables,
     notes: Vec<String>,
     /// Until this is dropped, nobody else can start the same command, or a job with the same name.
     _alone: [Option<Alone>; 2],

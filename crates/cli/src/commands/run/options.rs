@@ -1,5 +1,6 @@
 //! The options that every verb that starts a job (`run`, `detach`) has.
 
+use super::environment::EnvironmentOptions;
 use crate::commands::{duration, positive_duration, size};
 use crate::context::{Context, label};
 use crate::exit::Failure;
@@ -42,13 +43,16 @@ pub struct Options {
     /// What the job reads on its standard input
     #[arg(long, value_enum, default_value_t = StdinArg::Null)]
     stdin: StdinArg,
-    /// Set variables that turn off colours, pagers, editors and questions in many programs (--env overrides them)
-    #[arg(long)]
-    plain: bool,
+    /// Set variables that turn off colours, pagers, editors and questions in many programs (--env overrides them);
+    /// --plain=false if the configuration sets them
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    plain: Option<bool>,
     /// Set an environment variable, beside those that the job inherits; repeatable
     #[arg(long, value_name = "K=V")]
     env: Vec<OsString>,
-    /// Stop the job when its command has run for this long; 0 means no limit [default: 0]
+    #[command(flatten)]
+    environment: EnvironmentOptions,
+    /// Stop the job when its command has run for this long; 0 means no limit [default: 0, unless configured]
     #[arg(long, value_name = "DUR", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
     /// How long to wait between TERM and KILL when the job is stopped [default: 2s]
@@ -58,9 +62,9 @@ pub struct Options {
     /// output; 0 keeps all [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = kept_size)]
     max_output: Option<u64>,
-    /// Which kind of end to report to the session
-    #[arg(long, value_enum, default_value_t = NotifyArg::End)]
-    notify: NotifyArg,
+    /// Which kind of end to report to the session [default: end, unless configured]
+    #[arg(long, value_enum)]
+    notify: Option<NotifyArg>,
     /// Report output lines that contain this text, while the job runs; repeatable
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     watch: Vec<String>,
@@ -101,10 +105,9 @@ pub struct Options {
     keep_awake: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum NotifyArg {
     /// Report every end
-    #[default]
     End,
     /// Report the end unless the job succeeded
     Failure,
@@ -169,11 +172,12 @@ impl Options {
         run.timeout = self.timeout;
         run.grace = self.grace;
         run.max_output = self.max_output;
-        run.notify = match self.notify {
+        run.environment = self.environment.request();
+        run.notify = self.notify.map(|notify| match notify {
             NotifyArg::End => Notify::End,
             NotifyArg::Failure => Notify::Failure,
             NotifyArg::Never => Notify::Never,
-        };
+        });
         run.leftovers = match self.leftovers {
             None | Some(LeftoversArg::Keep) => Leftovers::Keep,
             Some(LeftoversArg::Stop) => Leftovers::Stop,
