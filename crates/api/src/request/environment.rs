@@ -41,7 +41,9 @@ pub struct VariablePattern(String);
 
 /// Why a text is no name or pattern of a variable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not the name of a variable; write a name such as \"API_KEY\", or a pattern such as \"AWS_*\", without a value")]
+#[error(
+    "{0:?} is not the name of a variable; write a name such as \"API_KEY\", or a pattern such as \"AWS_*\", without a value"
+)]
 pub struct BadVariablePattern(pub String);
 
 impl VariablePattern {

@@ -80,8 +80,12 @@ fn the_configuration_in_the_documentation_is_the_default() {
     assert_eq!(config.inbox, default.inbox);
     assert_eq!(config.watch, default.watch);
     assert_eq!(config.breaker, default.breaker);
+    assert_eq!(config.defaults, default.defaults);
+    assert_eq!(config.environment, default.environment);
+    assert_eq!(config.retention, default.retention);
     for key in [
         "claim", "attempts", "keep", "spacing", "strikes", "still", "most", "window", "silence",
+        "timeout", "plain", "notify", "withhold", "pass", "enabled", "age", "jobs", "size",
     ] {
         assert!(toml.contains(&format!("\n{key} = ")), "{key} is missing");
     }

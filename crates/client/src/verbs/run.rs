@@ -19,7 +19,7 @@ use crate::jobs::presence;
 use crate::jobs::twin::{self, Alone, Twin};
 use crate::launch::keeper_process::StartResult;
 use crate::launch::{self, NameClaim};
-use crate::verbs::show;
+use crate::verbs::{prune, show};
 use outlive_api::event::EventKind;
 use outlive_api::job::Job;
 use outlive_core::event::Event;
@@ -103,6 +103,7 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     let receipt = Receipt::nothing(outlive)
         .telling(&job.id, ToldBy::Asked, tells, Vec::new())
         .reserving(reserved);
+    prune::retain(outlive);
     Ok(Started {
         job,
         pid,

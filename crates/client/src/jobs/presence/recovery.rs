@@ -98,7 +98,9 @@ pub(super) fn recover(
     let dropped_bytes = journal.state().missing_bytes(&middle);
     match remedy(journal.state(), spec.as_ref(), journal.is_damaged(), gone) {
         Remedy::Nothing => Ok(()),
-        Remedy::Adopt => keeper_process::start(outlive, job, id, lock, &JobVariables::default()).map(drop),
+        Remedy::Adopt => {
+            keeper_process::start(outlive, job, id, lock, &JobVariables::default()).map(drop)
+        }
         Remedy::Settle(outcome) => {
             let mut end = End::unseen(outcome, output_bytes, dropped_bytes);
             if journal.state().is_stopped_early() {
@@ -110,7 +112,8 @@ pub(super) fn recover(
             match settle(job, &mut journal, at, spec.as_ref(), end).map_err(failed())? {
                 Remaining::Nothing => Ok(()),
                 Remaining::Lingering => {
-                    keeper_process::start(outlive, job, id, lock, &JobVariables::default()).map(drop)
+                    keeper_process::start(outlive, job, id, lock, &JobVariables::default())
+                        .map(drop)
                 }
             }
         }
@@ -193,7 +196,9 @@ pub fn abandon(outlive: &Outlive, id: &JobId, reason: &str) -> Result<(), Error>
         return Ok(());
     }
     drop(journal);
-    if let Ok(StartResult::Ready) = keeper_process::start(outlive, &job, id, lock, &JobVariables::default()) {
+    if let Ok(StartResult::Ready) =
+        keeper_process::start(outlive, &job, id, lock, &JobVariables::default())
+    {
         return Ok(());
     }
     // No keeper can be started to ring the doorbells. The next verb would find the same.

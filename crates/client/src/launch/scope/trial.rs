@@ -34,7 +34,8 @@ pub fn try_scope(scratch: &Path) -> Result<(), String> {
 /// The exit status; `None` if the program did not end in time and was killed.
 fn started(said: &Path) -> io::Result<Option<ExitStatus>> {
     let id = JobId::parse("doctor").map_err(io::Error::other)?;
-    let mut command = command(&id, &crate::environment::inherited::JobVariables::default()).ok_or(io::ErrorKind::NotFound)?;
+    let mut command = command(&id, &crate::environment::inherited::JobVariables::default())
+        .ok_or(io::ErrorKind::NotFound)?;
     command
         .arg("true")
         .stdin(Stdio::null())

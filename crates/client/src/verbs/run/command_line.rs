@@ -5,9 +5,11 @@ use crate::environment;
 use crate::environment::inherited::JobVariables;
 use crate::error::Error;
 use crate::launch::shell;
+use crate::launch::shell::habits::{self, Habit};
 use outlive_core::os_text::OsText;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
+use std::slice;
 
 /// The arguments to execute, and the command as a person would write it.
 pub fn of(
@@ -41,6 +43,14 @@ pub fn of(
             };
             Ok((argv, script.clone()))
         }
+    }
+}
+
+/// What the command does to outlive its shell, which a job need not do.
+pub fn habits(command: &Command) -> Vec<Habit> {
+    match command {
+        Command::Argv(argv) => habits::in_program(argv.first().map_or(b"", |name| name.as_bytes())),
+        Command::Shell(script) => habits::in_script(script),
     }
 }
 
@@ -108,7 +118,7 @@ impl LoginShell {
             // The word after the script is the name of the shell.
             Language::Posix => {
                 let words = ["-l", "-c", "exec \"$@\""].map(OsText::from);
-                [&[path.clone()], &words[..], &[path]].concat()
+                [slice::from_ref(&path), &words[..], slice::from_ref(&path)].concat()
             }
             Language::Fish => {
                 let words = ["-l", "-c", "exec $argv"].map(OsText::from);

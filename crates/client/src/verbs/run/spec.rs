@@ -41,6 +41,7 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
     let mut notes = Vec::new();
     let variables = variables(&asked, &config, outlive, &mut notes)?;
     let (argv, command) = command_line::of(&asked, &variables, &mut notes)?;
+    let habits = command_line::habits(&asked.command);
     let doorbells = doorbell::resolve(outlive, &config, asked.on_end.as_deref())?;
     let keep_awake = match asked.keep_awake {
         true => awake(&mut notes),
@@ -84,6 +85,8 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
         keep_awake,
     };
     refuse_nul(&spec)?;
+    let habits = habits.into_iter();
+    notes.extend(habits.map(|habit| habit.note(&spec.id, spec.input, outlive.reader())));
     Ok(Specified {
         spec,
         variables,
