@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(long, value_name = "STRING", conflicts_with = "command")]
     shell: Option<String>,
     /// Print the output until the job ends, and exit with its code. With DUR, return after at most that time
-    /// (exit code 124); the job continues. Ctrl-C and Ctrl-Z do not reach it: they only end or suspend this command
+    /// (exit code 124); the job continues. Ctrl-C and Ctrl-Z end or suspend only this command, not the job
     #[arg(long, value_name = "DUR", num_args = 0..=1, require_equals = true, value_parser = duration)]
     wait: Option<Option<Duration>>,
     /// Same as --wait

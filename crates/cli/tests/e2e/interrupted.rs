@@ -13,7 +13,8 @@ const TERM: i32 = 15;
 const TSTP: i32 = 20;
 
 fn script() -> String {
-    format!("echo up; {WAITS}echo over; exit 4")
+    // What a person types is on the screen too, so the output differs from it.
+    format!("echo up=$((40+2)); {WAITS}echo over; exit 4")
 }
 
 /// `run` with these options, which follows a job named `j`, once the job has written.
@@ -24,7 +25,7 @@ fn following(world: &World, options: &[&str]) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = begin(command);
     until("the job has written", || {
-        world.job_dir("j").join("output").exists() && world.output("j") == b"up\n"
+        world.job_dir("j").join("output").exists() && world.output("j") == b"up=42\n"
     });
     until("the signals are noticed", || blocks(child.id() as i32, INT));
     child
@@ -43,7 +44,7 @@ fn goes_on(world: &World) {
     assert_eq!(world.show("j")["state"], "running");
     let_go(world);
     assert_eq!(world.wait("j")["exit_code"], 4);
-    assert_eq!(world.output("j"), b"up\nover\n");
+    assert_eq!(world.output("j"), b"up=42\nover\n");
 }
 
 #[test]
@@ -54,14 +55,14 @@ fn a_person_who_presses_ctrl_c_reads_what_becomes_of_the_job() {
         "clear; outlive run --wait --id j --shell '{}'; echo code=$?",
         script()
     ));
-    person.until_sees("up");
+    person.until_sees("up=42");
     person.presses("C-c");
     person.until_sees("`outlive stop j` stops it");
     // As for every command that Ctrl-C ends: a shell gives up a list of commands only then.
     person.presses("Enter");
-    person.enters("clear; outlive show j | head -n 1; echo asked");
-    person.until_sees("asked");
-    assert!(person.sees().contains("running"), "{}", person.sees());
+    person.enters("clear; outlive show j | grep -c running; echo asked=$((40+2))");
+    person.until_sees("asked=42");
+    assert!(person.sees().starts_with("1\n"), "{}", person.sees());
     goes_on(&world);
 }
 
@@ -73,7 +74,7 @@ fn a_person_who_presses_ctrl_z_can_come_back() {
         "clear; outlive run --wait --id j --shell '{}'; echo code=$?",
         script()
     ));
-    person.until_sees("up");
+    person.until_sees("up=42");
     person.presses("C-z");
     person.until_sees("`fg` follows it again; `outlive stop j` stops it");
     person.until_sees("Stopped");
@@ -119,7 +120,7 @@ fn a_suspended_command_says_one_line_and_follows_on() {
     let ran = Ran::end_of(child);
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
-        (4, "up\nover\n"),
+        (4, "up=42\nover\n"),
         "{ran:?}"
     );
     assert!(ran.stderr.contains("`fg` follows it again"), "{ran:?}");
@@ -143,7 +144,7 @@ fn a_signal_that_the_caller_ignores_does_nothing() {
     let ran = Ran::end_of(child);
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
-        (4, "up\nover\n"),
+        (4, "up=42\nover\n"),
         "{ran:?}"
     );
     assert!(!ran.stderr.contains("continues"), "{ran:?}");

@@ -9,8 +9,8 @@ pub struct EnvironmentOptions {
     /// DBUS_SESSION_BUS_ADDRESS and OUTLIVE_*, and what configured doorbells need
     #[arg(long)]
     env_clean: bool,
-    /// Inherit this variable too, although --env-clean leaves it out or the configuration withholds it; `*` and `?`
-    /// stand for other characters; repeatable
+    /// Inherit this variable too, although --env-clean leaves it out or the configuration withholds it; `*`
+    /// stands for any characters and `?` for one; repeatable
     #[arg(long, value_name = "PATTERN", value_parser = VariablePattern::parse)]
     env_pass: Vec<VariablePattern>,
     /// Start the command through your login shell ($SHELL, else bash), which reads your profile first

@@ -44,7 +44,7 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t = StdinArg::Null)]
     stdin: StdinArg,
     /// Set variables that turn off colours, pagers, editors and questions in many programs (--env overrides them);
-    /// --plain=false if the configuration sets them
+    /// --plain=false leaves them out if the configuration sets them
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     plain: Option<bool>,
     /// Set an environment variable, beside those that the job inherits; repeatable
