@@ -113,6 +113,15 @@ fn the_documents_name_the_defaults() {
             format!("(default {})", seconds(defaults::MCP_PATIENCE)),
         ),
         (
+            "README.md",
+            format!(
+                "more than {} ago, all but the newest {}, and the oldest beyond {} GiB",
+                written(defaults::RETAIN_AGE),
+                defaults::RETAIN_JOBS,
+                defaults::RETAIN_SIZE >> 30
+            ),
+        ),
+        (
             "docs/limits.md",
             format!(
                 "After {} deliveries, or {hours} h",
