@@ -137,8 +137,10 @@ fn a_signal_that_the_caller_ignores_does_nothing() {
     shell.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = begin(shell);
     let pid = child.id() as i32;
-    until("the signals are noticed", || blocks(pid, TERM));
-    assert!(!blocks(pid, INT));
+    // For a moment all signals are blocked.
+    until("the others are noticed", || {
+        blocks(pid, TERM) && !blocks(pid, INT)
+    });
     kill(pid, INT);
     let_go(&world);
     let ran = Ran::end_of(child);
