@@ -64,6 +64,18 @@ pub const MAX_EVENTS_HOOK: usize = 40;
 
 /// `prune` removes jobs that ended longer ago than this.
 pub const PRUNE_AGE: Duration = Duration::from_secs(7 * DAY);
+/// Ended jobs are removed by themselves this long after their end. Who comes back to a job does so within a month.
+pub const RETAIN_AGE: Duration = Duration::from_secs(30 * DAY);
+/// How many ended jobs are kept. Nobody looks through more, and every pass over them stays short.
+pub const RETAIN_JOBS: u32 = 1000;
+/// How much disk space ended jobs may use: some 150 outputs of the largest size.
+pub const RETAIN_SIZE: u64 = 10 * 1024 * 1024 * 1024;
+/// A job that ended within this time is never removed by itself, whatever the other limits say: somebody may come
+/// in the morning for what ran at night.
+pub const RETAIN_AT_LEAST: Duration = Duration::from_secs(DAY);
+/// How often ended jobs are looked through.
+pub const RETAIN_EVERY: Duration = Duration::from_secs(HOUR);
+
 /// How long a job is kept because its session has not been told of something. A session that has not come
 /// for a month will not come.
 pub const KEEP_UNTOLD: Duration = Duration::from_secs(30 * DAY);

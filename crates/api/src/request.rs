@@ -26,6 +26,7 @@
 //! A duration is a number of milliseconds in JSON. Whatever is left out has its default.
 
 mod adopt;
+mod environment;
 mod inbox;
 mod list;
 mod log;
@@ -40,6 +41,7 @@ mod wait;
 mod watch;
 
 pub use adopt::Adopt;
+pub use environment::{BadVariablePattern, Environment, EnvironmentSource, VariablePattern};
 pub use inbox::{Ack, Selection, Take};
 pub use list::{Filter, StateFilter};
 pub use log::{Log, LogForm, Part};

@@ -104,9 +104,13 @@ fn run() -> Run {
         .quiet_after(Duration::from_secs(60))
         .unless_running()
         .replacing()
-        .on_end("true");
+        .on_end("true")
+        .env_clean()
+        .env_pass("AWS_*")
+        .from_harness()
+        .login();
     run.id = Some(job());
-    run.plain = true;
+    run.plain = Some(true);
     run.watch_limit = Some(7);
     run.leftovers = Leftovers::Stop;
     run.restart = Some(Restart::OnFailure { max: Some(3) });

@@ -8,7 +8,7 @@ use outlive::{Caller, Error, JobId, Label, Outlive, environment};
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Context {
     pub outlive: Outlive,
     pub json: bool,

@@ -8,12 +8,16 @@
 //! |---|---|
 //! | `config/section.rs` | one table of the file: taking keys from it, and knowing their lines |
 //! | `config/bells.rs` | `[[doorbell]]` |
+//! | `config/jobs.rs` | `[defaults]` and `[environment]`: what a job gets that its request does not say |
+//! | `config/retention.rs` | `[retention]`: when ended jobs are removed by themselves |
 //! | `config/error.rs` | what can be wrong with it |
 //!
 //! What it does not do: it reads no secret, only where one is (`doorbell/secret.rs` does).
 
 mod bells;
 mod error;
+mod jobs;
+mod retention;
 mod section;
 #[cfg(test)]
 mod tests;
@@ -21,6 +25,9 @@ mod tests;
 use crate::home::outlive::Outlive;
 pub use bells::{Bell, Kind, Secret, Url, Webhook};
 pub use error::{BadConfig, ValueError};
+pub use jobs::{Defaults, Inheritance, Withhold};
+pub use retention::Retention;
+
 use etcetera::BaseStrategy;
 use outlive_core::breaker::BreakerRules;
 use outlive_core::defaults;
@@ -47,6 +54,12 @@ pub struct Config {
     pub breaker: Breaker,
     /// The table `[limits]`.
     pub limits: Limits,
+    /// The table `[defaults]`.
+    pub defaults: Defaults,
+    /// The table `[environment]`.
+    pub environment: Inheritance,
+    /// The table `[retention]`.
+    pub retention: Retention,
     /// The doorbells, in the order of the file.
     pub doorbells: Vec<Bell>,
 }
@@ -168,6 +181,9 @@ impl Config {
             watch: Watch::read(&mut top)?,
             breaker: Breaker::read(&mut top)?,
             limits: Limits::read(&mut top)?,
+            defaults: jobs::defaults(&mut top)?,
+            environment: jobs::environment(&mut top)?,
+            retention: retention::read(&mut top)?,
             doorbells: bells::read(&mut top)?,
         };
         top.finish()?;

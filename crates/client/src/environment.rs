@@ -1,6 +1,9 @@
 //! Every environment variable that Outlive reads or sets, in one place. The only exceptions are
 //! variables that move an agent's own directory: each is in the agent's file in `outlive-kit`.
 
+pub mod credentials;
+pub(crate) mod inherited;
+
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -28,8 +31,9 @@ pub const CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 
 /// The `TERM` of a job's own terminal, unless the caller sets one.
 pub const TERM: &str = "xterm-256color";
-/// What `--plain` sets, unless the caller sets it: no colours, pagers, editors or questions.
-pub const PLAIN: [(&str, &str); 14] = [
+/// What `--plain` sets, unless the caller sets it: no colours, pagers, editors or questions, and no output that
+/// waits in a buffer.
+pub const PLAIN: [(&str, &str); 15] = [
     ("NO_COLOR", "1"),
     ("TERM", "dumb"),
     ("CI", "1"),
@@ -44,6 +48,7 @@ pub const PLAIN: [(&str, &str); 14] = [
     ("DEBIAN_FRONTEND", "noninteractive"),
     ("PIP_NO_INPUT", "1"),
     ("PYTHON_COLORS", "0"),
+    (UNBUFFERED, "1"),
 ];
 
 /// Only Gemini CLI sets this variable.

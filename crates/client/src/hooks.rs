@@ -57,6 +57,10 @@ pub enum PrunerHook {
     LinkLeadsNowhere,
     /// It has removed that link.
     LinkRemoved,
+    /// A start is about to look through ended jobs, which only one process does at a time.
+    RetentionBegun,
+    /// It has removed what is beyond the limits, and has not recorded that it did.
+    RetentionDone,
 }
 
 /// A step of a caller that takes a job back from a process that answers in its keeper's place.

@@ -9,6 +9,7 @@ pub(crate) mod keeper_process;
 pub(crate) mod scope;
 pub(crate) mod shell;
 
+use crate::environment::inherited::JobVariables;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::hooks::{self, Hook};
@@ -24,7 +25,6 @@ use outlive_core::{JobDir, JobId, JournalWriter, Spec};
 use outlive_sys::lock::{self, Lock, LockResult};
 use outlive_sys::process::own;
 use outlive_sys::{capture, file};
-use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
 use std::iter;
@@ -86,7 +86,7 @@ pub fn start(
     outlive: &Outlive,
     spec: &Spec,
     lock: Lock,
-    variables: &[(OsString, OsString)],
+    variables: &JobVariables,
 ) -> Result<StartResult, Error> {
     keeper_process::start(
         outlive,
@@ -102,7 +102,7 @@ pub fn become_keeper(
     outlive: &Outlive,
     spec: &Spec,
     lock: Lock,
-    variables: &[(OsString, OsString)],
+    variables: &JobVariables,
 ) -> Error {
     let job = outlive.job_dir(&spec.id);
     keeper_process::become_keeper(outlive, &job, &spec.id, lock, variables)

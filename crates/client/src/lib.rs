@@ -119,6 +119,8 @@ pub use outlive_sys::process::own::{SignalMask, block_all_signals, open_file_lim
 #[doc(hidden)]
 pub use output::missing_line;
 #[doc(hidden)]
+pub use screen::interrupts;
+#[doc(hidden)]
 pub use screen::terminal;
 #[doc(hidden)]
 pub use words::{agree, count};

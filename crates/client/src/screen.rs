@@ -1,6 +1,8 @@
 //! Shows what a person would see on a job's terminal now, by emulating its output.
 
 #[doc(hidden)]
+pub mod interrupts;
+#[doc(hidden)]
 mod scroll_region;
 #[doc(hidden)]
 pub mod terminal;

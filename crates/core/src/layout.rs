@@ -109,6 +109,11 @@ impl Home {
         self.root.join("boot")
     }
 
+    /// Its time says when ended jobs were last looked through; locked meanwhile.
+    pub fn retention(&self) -> PathBuf {
+        self.root.join("retention")
+    }
+
     pub fn session(&self, session: &Label) -> PathBuf {
         self.sessions().join(session.file_name())
     }

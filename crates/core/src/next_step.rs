@@ -72,6 +72,19 @@ impl Reader {
         }
     }
 
+    /// Which variables a job did not get, and how it would.
+    pub fn withheld(self, names: &[String]) -> String {
+        let list = names.join(", ");
+        match self {
+            Reader::Shell => format!(
+                "withheld from the job, because agents keep their own credentials there: {list}; `--env-pass NAME` passes one on"
+            ),
+            Reader::Tools => format!(
+                "withheld from the job, because they are credentials of agents: {list}. If it needs one, start it with `env_pass: [\"NAME\"]`"
+            ),
+        }
+    }
+
     /// Stops the job, as the subject of a sentence.
     pub fn stop(self, id: &impl Display) -> String {
         match self {

@@ -2,6 +2,7 @@
 //! changes about itself ([`own`]).
 
 pub use crate::kernel::blocked::{ReadTarget, pending_reads, read_target};
+pub use crate::kernel::interrupts;
 pub use crate::kernel::limits::{self, Limits};
 pub use crate::kernel::own;
 pub use crate::kernel::pidfd::{

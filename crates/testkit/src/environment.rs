@@ -19,10 +19,16 @@ const FOREIGN: [&str; 12] = [
     "COPILOT_AGENT_SESSION_ID",
 ];
 
-/// Removes those variables from a command.
+/// Removes those variables from a command, and everything that a harness would withhold from a job and report.
 pub fn remove_foreign(command: &mut Command) -> &mut Command {
     for name in FOREIGN {
         command.env_remove(name);
+    }
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if ["_API_KEY", "_TOKEN"].iter().any(|end| text.ends_with(end)) {
+            command.env_remove(&name);
+        }
     }
     command
 }

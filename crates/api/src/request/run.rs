@@ -4,9 +4,9 @@
 //! [defaults](crate::defaults), so every caller gets the same.
 
 mod marks;
-
 mod turns;
 
+use super::environment::{BadVariablePattern, Environment};
 use crate::defaults::{MAX_PATTERNS, MIN_OUTPUT};
 use crate::id::JobId;
 use crate::input::Input;
@@ -90,11 +90,14 @@ pub struct Run {
     pub streams: Streams,
     /// Set the variables that switch off colours, pagers and questions, unless they are given.
     #[serde(default)]
-    pub plain: bool,
-    /// Added to the environment, which is inherited.
+    pub plain: Option<bool>,
+    /// Added to the environment that it inherits.
     #[serde(default)]
     pub variables: Vec<(OsText, OsText)>,
-    /// Stop it after this long; never if `None` or zero.
+    /// What it inherits from the environment.
+    #[serde(default)]
+    pub environment: Environment,
+    /// Stop it after this long; zero means never.
     #[serde(default, rename = "timeout_ms", with = "crate::time::optional_ms")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Millis>"))]
     pub timeout: Option<Duration>,
@@ -107,7 +110,7 @@ pub struct Run {
     pub max_output: Option<u64>,
     /// For which ends its session is told.
     #[serde(default)]
-    pub notify: Notify,
+    pub notify: Option<Notify>,
     /// Report lines of the output that match, while it runs.
     #[serde(default)]
     pub watch: Vec<Pattern>,
@@ -155,7 +158,7 @@ pub struct Run {
         serialize_with = "refuse"
     )]
     #[cfg_attr(feature = "schema", schemars(skip))]
-    refused: Option<BadSetting>,
+    pub(super) refused: Option<BadSetting>,
 }
 
 /// A name, session, task, lock or sign that cannot be used.
@@ -188,6 +191,9 @@ pub enum BadSetting {
         "a job that reads from a pipe or a terminal cannot be restarted: what was written to one attempt would be lost or reach the next; give it no input, or no restart"
     )]
     RestartWithInput,
+    /// The name or pattern of a variable.
+    #[error(transparent)]
+    Variable(BadVariablePattern),
     /// A limit or a time that is 0.
     #[error("{0} must be more than 0")]
     Zero(&'static str),
@@ -243,12 +249,13 @@ impl Run {
             cwd: None,
             input: Input::Null,
             streams: Streams::Merged,
-            plain: false,
+            plain: None,
             variables: Vec::new(),
+            environment: Environment::default(),
             timeout: None,
             grace: None,
             max_output: None,
-            notify: Notify::End,
+            notify: None,
             watch: Vec::new(),
             watch_limit: None,
             ready: None,
@@ -348,7 +355,7 @@ impl Run {
         self.input(Input::Pty(Size::DEFAULT))
     }
 
-    /// Stops it after this long.
+    /// Stops it after this long; zero means never, whatever the configuration says.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Run {
         self.timeout = Some(timeout);
@@ -372,7 +379,7 @@ impl Run {
     /// For which ends its session is told.
     #[must_use]
     pub fn notify(mut self, notify: Notify) -> Run {
-        self.notify = notify;
+        self.notify = Some(notify);
         self
     }
 

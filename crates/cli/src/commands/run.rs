@@ -1,6 +1,8 @@
 //! `outlive run`
 
+mod environment;
 mod foreground;
+mod going_on;
 mod options;
 mod turns;
 
@@ -36,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "STRING", conflicts_with = "command")]
     shell: Option<String>,
     /// Print the output until the job ends, and exit with its code. With DUR, return after at most that time
-    /// (exit code 124); the job continues
+    /// (exit code 124); the job continues. Ctrl-C and Ctrl-Z end or suspend only this command, not the job
     #[arg(long, value_name = "DUR", num_args = 0..=1, require_equals = true, value_parser = duration)]
     wait: Option<Option<Duration>>,
     /// Same as --wait
@@ -112,6 +114,10 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             job.id
         ));
     }
+    let _announced = match stay {
+        Stay::No if wait_ready.is_none() => None,
+        _ => going_on::announce(context, job),
+    };
     match stay {
         _ if is_not_known_to_run(job) => {
             let printed = finish(context, job);

@@ -80,8 +80,12 @@ fn the_configuration_in_the_documentation_is_the_default() {
     assert_eq!(config.inbox, default.inbox);
     assert_eq!(config.watch, default.watch);
     assert_eq!(config.breaker, default.breaker);
+    assert_eq!(config.defaults, default.defaults);
+    assert_eq!(config.environment, default.environment);
+    assert_eq!(config.retention, default.retention);
     for key in [
         "claim", "attempts", "keep", "spacing", "strikes", "still", "most", "window", "silence",
+        "timeout", "plain", "notify", "withhold", "pass", "enabled", "age", "jobs", "size",
     ] {
         assert!(toml.contains(&format!("\n{key} = ")), "{key} is missing");
     }
@@ -107,6 +111,15 @@ fn the_documents_name_the_defaults() {
         (
             "README.md",
             format!("(default {})", seconds(defaults::MCP_PATIENCE)),
+        ),
+        (
+            "README.md",
+            format!(
+                "more than {} ago, all but the newest {}, and the oldest beyond {} GiB",
+                written(defaults::RETAIN_AGE),
+                defaults::RETAIN_JOBS,
+                defaults::RETAIN_SIZE >> 30
+            ),
         ),
         (
             "docs/limits.md",

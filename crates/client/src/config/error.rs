@@ -1,5 +1,6 @@
 //! What can be wrong with a configuration: where, and what to write instead.
 
+use outlive_api::request::BadVariablePattern;
 use outlive_core::label::BadLabel;
 use outlive_core::units::BadUnit;
 use std::io;
@@ -65,9 +66,9 @@ pub enum ValueError {
     /// The value is not a duration. Holds the type that it has.
     #[error("expected a duration such as \"30s\", \"5m\" or \"2h\", found {0}")]
     NotDuration(&'static str),
-    /// The text is not a valid duration.
+    /// The text is not a valid duration or size.
     #[error(transparent)]
-    Duration(#[from] BadUnit),
+    Unit(#[from] BadUnit),
     /// The duration is 0.
     #[error("must be longer than 0; write \"30s\", \"5m\" or \"2h\"")]
     NoTime,
@@ -77,6 +78,18 @@ pub enum ValueError {
     /// The value is not a whole number from 1 on.
     #[error("expected a whole number from 1 to {}, without quotes", u32::MAX)]
     NotCount,
+    /// The value is not a whole number.
+    #[error("expected a whole number from 0 to {}, without quotes", u32::MAX)]
+    NotNumber,
+    /// The value is not a size. Holds the type that it has.
+    #[error("expected a size such as \"500M\" or \"10G\", found {0}")]
+    NotSize(&'static str),
+    /// The value is neither true nor false. Holds the type that it has.
+    #[error("expected true or false, found {0}; write it without quotes")]
+    NotFlag(&'static str),
+    /// The text is not the name or pattern of a variable.
+    #[error(transparent)]
+    Variable(#[from] BadVariablePattern),
     /// The value is not a table.
     #[error("expected a table, found {found}; write [{key}] on a line of its own")]
     NotTable {

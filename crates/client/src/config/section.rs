@@ -151,6 +151,58 @@ impl<'a> Section<'a> {
         Ok(())
     }
 
+    /// Like [`count`](Section::count), but zero is allowed.
+    pub fn number(&mut self, key: &'static str, number: &mut u32) -> Result<(), BadConfig> {
+        let read = |value: &DeValue<'_>| {
+            value
+                .as_integer()
+                .and_then(|number| u32::from_str_radix(number.as_str(), number.radix()).ok())
+                .ok_or(ValueError::NotNumber)
+        };
+        if let Some(given) = self.value(key, read)? {
+            *number = given;
+        }
+        Ok(())
+    }
+
+    /// Replaces `size` by the value of the key in bytes, if it is present.
+    pub fn size(&mut self, key: &'static str, size: &mut u64) -> Result<(), BadConfig> {
+        let read = |value: &DeValue<'_>| match value {
+            DeValue::String(text) => Ok(units::parse_size(text)?),
+            DeValue::Integer(number) => Ok(units::parse_size(&number.to_string())?),
+            other => Err(ValueError::NotSize(name(other))),
+        };
+        if let Some(given) = self.value(key, read)? {
+            *size = given;
+        }
+        Ok(())
+    }
+
+    /// `true` or `false`
+    pub fn flag(&mut self, key: &'static str) -> Result<Option<bool>, BadConfig> {
+        self.value(key, |value| match value {
+            DeValue::Boolean(flag) => Ok(*flag),
+            other => Err(ValueError::NotFlag(name(other))),
+        })
+    }
+
+    /// Parses each text of a list with `read`. One text is a list of one.
+    pub fn texts<T>(
+        &mut self,
+        key: &'static str,
+        read: impl Fn(&str) -> Result<T, ValueError>,
+    ) -> Result<Vec<T>, BadConfig> {
+        let one = |value: &DeValue<'_>| match value {
+            DeValue::String(text) => read(text),
+            other => Err(ValueError::NotText(name(other))),
+        };
+        let read = |value: &DeValue<'_>| match value {
+            DeValue::Array(items) => items.iter().map(|item| one(item.get_ref())).collect(),
+            other => one(other).map(|one| vec![one]),
+        };
+        Ok(self.value(key, read)?.unwrap_or_default())
+    }
+
     /// Parses the text of a key with `read`.
     pub fn text<T>(
         &mut self,

@@ -23,6 +23,9 @@ fn an_empty_file_means_the_defaults() {
     assert_eq!(config.inbox, Inbox::default());
     assert_eq!(config.watch, Watch::default());
     assert_eq!(config.breaker, Breaker::default());
+    assert_eq!(config.defaults, Defaults::default());
+    assert_eq!(config.environment, Inheritance::default());
+    assert_eq!(config.retention, Retention::default());
     assert_eq!(config.doorbells, []);
     let some = parse("[inbox]\nattempts = 2").expect("is right");
     assert_eq!(some.inbox.attempts, 2);
@@ -42,6 +45,18 @@ fn every_key_can_be_set() {
         most = 3
         window = "1s"
         silence = "1.5m"
+        [defaults]
+        timeout = "2h"
+        plain = true
+        notify = "never"
+        [environment]
+        withhold = "always"
+        pass = ["OPENAI_*", "X"]
+        [retention]
+        enabled = false
+        age = "7d"
+        jobs = 0
+        size = "1G"
         [[doorbell]]
         name = "ops"
         kind = "webhook"
@@ -63,6 +78,24 @@ fn every_key_can_be_set() {
     assert_eq!((config.inbox.claim, config.inbox.attempts), (s(60), 16));
     assert_eq!((config.watch.spacing, config.watch.still), (s(20), s(0)));
     assert_eq!((config.breaker.most, config.breaker.silence), (3, s(90)));
+    let defaults = &config.defaults;
+    assert_eq!((defaults.timeout, defaults.plain), (s(7200), true));
+    assert_eq!(defaults.notify, outlive_core::Notify::Never);
+    assert_eq!(config.environment.withhold, Withhold::Always);
+    let passed: Vec<&str> = config
+        .environment
+        .pass
+        .iter()
+        .map(|it| it.as_str())
+        .collect();
+    assert_eq!(passed, ["OPENAI_*", "X"]);
+    let retention = Retention {
+        enabled: false,
+        age: s(7 * 86_400),
+        jobs: 0,
+        size: 1 << 30,
+    };
+    assert_eq!(config.retention, retention);
     let [ops, me, other] = config.doorbells.as_slice() else {
         panic!("{config:?}")
     };
@@ -89,7 +122,7 @@ const WRONG: &[(&str, &[&str])] = &[
         &[
             "/c.toml:1:",
             "no key \"a\"",
-            "inbox, watch, breaker, limits, doorbell",
+            "inbox, watch, breaker, limits, defaults, environment, retention, doorbell",
         ],
     ),
     ("\n[inbx]", &["/c.toml:2:", "no key \"inbx\""]),
@@ -132,6 +165,18 @@ const WRONG: &[(&str, &[&str])] = &[
         &["/c.toml:3:", "not valid TOML"],
     ),
     ("[breaker]\nmost = 1.5", &["/c.toml:2:", "breaker.most:"]),
+    (
+        "[retention]\njobs = -1",
+        &["/c.toml:2:", "retention.jobs:", "from 0"],
+    ),
+    (
+        "[retention]\nsize = \"big\"",
+        &["/c.toml:2:", "retention.size:", "1G"],
+    ),
+    (
+        "[environment]\npass = [1]",
+        &["/c.toml:2:", "environment.pass:", "a number"],
+    ),
     (
         "[doorbell]\nname = \"x\"",
         &["/c.toml:1:", "doorbell:", "[[doorbell]]"],

@@ -5,6 +5,7 @@
 //! failed.
 
 use crate::environment;
+use crate::environment::inherited::JobVariables;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::hooks::{self, Hook};
@@ -43,7 +44,7 @@ pub fn start(
     job: &JobDir,
     id: &JobId,
     lock: Lock,
-    variables: &[(OsString, OsString)],
+    variables: &JobVariables,
 ) -> Result<StartResult, Error> {
     let variables = with_own(variables, job, id);
     let keeper = Keeper {
@@ -55,7 +56,9 @@ pub fn start(
         return Ok(begun);
     }
     let mut command = Command::new(&program.path);
-    keeper.run(command.arg0(program.name).envs(variables))
+    command.arg0(program.name);
+    variables.give(&mut command);
+    keeper.run(&mut command)
 }
 
 /// Starts the keeper in its own scope, if it should have one. Returns `None` if no keeper ran: systemd
@@ -64,7 +67,7 @@ fn start_in_scope(
     keeper: &Keeper,
     program: &Program,
     id: &JobId,
-    variables: &[(OsString, OsString)],
+    variables: &JobVariables,
 ) -> Option<StartResult> {
     let mut command = scope::command(id, variables)?;
     let (path, _link) = program.by_its_name(keeper.job).ok()?;
@@ -85,7 +88,7 @@ pub fn become_keeper(
     job: &JobDir,
     id: &JobId,
     lock: Lock,
-    variables: &[(OsString, OsString)],
+    variables: &JobVariables,
 ) -> Error {
     let program = match Program::find(outlive) {
         Ok(program) => program,
@@ -102,8 +105,8 @@ pub fn become_keeper(
         .arg(job.path())
         .arg(FOREGROUND)
         .arg(own::pid().to_string())
-        .envs(with_own(variables, job, id))
         .stdin(stdin);
+    with_own(variables, job, id).give(&mut command);
     let failed = spawn::become_with_own_signals(&mut command);
     // The lock file may now be this process's standard input, and would block others from the job.
     let _ = lock::release(&held);
@@ -111,16 +114,11 @@ pub fn become_keeper(
 }
 
 /// The variables of a job, with those that tell the job its identity.
-fn with_own(
-    variables: &[(OsString, OsString)],
-    job: &JobDir,
-    id: &JobId,
-) -> Vec<(OsString, OsString)> {
-    let own = [
-        (environment::JOB.into(), id.as_str().into()),
-        (environment::JOB_DIR.into(), job.path().into()),
-    ];
-    [variables, &own].concat()
+fn with_own(variables: &JobVariables, job: &JobDir, id: &JobId) -> JobVariables {
+    let mut variables = variables.clone();
+    variables.set(environment::JOB, id.as_str());
+    variables.set(environment::JOB_DIR, job.path());
+    variables
 }
 
 /// Reaps what has ended, so that a long-lived embedder collects no zombies. As a rule, what was started has

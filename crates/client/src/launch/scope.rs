@@ -28,6 +28,7 @@ pub use trial::try_scope;
 pub use unit::{Owner, Unit};
 
 use crate::environment;
+use crate::environment::inherited::JobVariables;
 use crate::random;
 use outlive_core::JobId;
 use outlive_sys::offers;
@@ -132,7 +133,7 @@ fn way_out(unit: &Unit, host: Host) -> ScopePlan {
 
 /// The start of a command that runs a program as this job's keeper, outside the current unit. The
 /// caller appends the program. Returns `None` if this process is in no unit or should stay in it.
-pub fn command(id: &JobId, variables: &[(OsString, OsString)]) -> Option<Command> {
+pub fn command(id: &JobId, variables: &JobVariables) -> Option<Command> {
     // Ask this first, because it quickly says no.
     if !offers::systemd() {
         return None;
@@ -141,17 +142,12 @@ pub fn command(id: &JobId, variables: &[(OsString, OsString)]) -> Option<Command
         return None;
     };
     let mut command = Command::new(environment::on_path(RUN)?);
-    command
-        .args(arguments(id, manager))
-        .envs(variables.iter().map(|(name, value)| (name, value)))
-        .stderr(Stdio::null());
+    command.args(arguments(id, manager)).stderr(Stdio::null());
+    variables.give(&mut command);
     if matches!(manager, Manager::User { .. }) {
         let runtime = runtime_directory(own::user_id());
-        let given = variables.iter().rev().find(|(name, _)| name == RUNTIME);
-        let value = given.map(|(_, value)| value.clone());
-        let value = value.or_else(|| std::env::var_os(RUNTIME));
         command
-            .args(restoring(&runtime, value))
+            .args(restoring(&runtime, variables.get(RUNTIME)))
             .env(RUNTIME, runtime);
     }
     Some(command)

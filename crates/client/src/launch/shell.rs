@@ -15,6 +15,8 @@
 //! read, and what is so rare or so different between shells that the lexer does
 //! not follow it.
 //!
+//! What else a string does so that it outlives its shell is only reported ([`habits`]).
+//!
 //! It does not run or expand anything. It does not look inside subshells,
 //! groups, functions or strings handed to another shell (`(server &)`,
 //! `bash -c 'server &'`). It does not touch an `&` that has something after it
@@ -22,6 +24,7 @@
 //! do next.
 
 mod grammar;
+pub mod habits;
 mod here_document;
 mod lexer;
 mod nested;

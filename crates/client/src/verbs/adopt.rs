@@ -78,7 +78,7 @@ fn spec(outlive: &Outlive, asked: Adopt, found: Adoptable) -> Result<Spec, Error
     run.cwd = Some(found.directory.into());
     run.timeout = asked.timeout;
     run.grace = asked.grace;
-    run.notify = asked.notify;
+    run.notify = Some(asked.notify);
     run.on_end = asked.on_end;
     run.leftovers = asked.leftovers;
     Ok(Spec {

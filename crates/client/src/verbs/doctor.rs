@@ -2,6 +2,7 @@
 
 mod control_group;
 mod limits;
+mod retention;
 
 use crate::config::Config;
 use crate::error::Error;
@@ -72,6 +73,7 @@ fn look(outlive: &Outlive, scratch: &Path) -> Vec<Check> {
         ),
         boot(),
         limits::check(),
+        retention::check(Config::load(outlive).ok().as_ref()),
         control_group::check(scratch),
     ]
 }

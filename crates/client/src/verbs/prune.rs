@@ -5,6 +5,7 @@
 //! keeps anybody else from using the id. Then the directory is renamed, so that nobody sees half of it,
 //! and finally removed. After the rename, links with this id may belong to another job.
 
+mod retention;
 mod sweep;
 
 use crate::clock;
@@ -31,6 +32,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use sweep::sweep;
 
+pub(super) use retention::retain;
 pub(super) use sweep::{is_old, sweep_links};
 
 /// A keeper that has recorded an end has little left to do. A suspended one is not waited for.
@@ -84,6 +86,8 @@ pub(super) struct Pass<'a> {
     pub asked: &'a Prune,
     /// How long a session is waited for.
     pub rules: Rules,
+    /// How long another process is waited for that still uses a job.
+    pub patience: Duration,
 }
 
 /// Removes ended jobs, told posts, and what killed processes left behind.
@@ -92,7 +96,11 @@ pub fn prune(outlive: &Outlive, asked: &Prune) -> Result<Pruned, Error> {
 }
 
 pub(crate) fn prune_by(outlive: &Outlive, asked: &Prune, rules: Rules) -> Result<Pruned, Error> {
-    let pass = &Pass { asked, rules };
+    let pass = &Pass {
+        asked,
+        rules,
+        patience: CLEARING_UP_TAKES,
+    };
     let mut pruned = Pruned::default();
     let now = moment::when()?;
     let mut ended = Vec::new();
@@ -185,22 +193,53 @@ fn disk_usage(directory: &Path) -> u64 {
 /// The jobs to remove, oldest end first.
 fn select(mut ended: Vec<Ended>, asked: &Prune) -> Vec<Ended> {
     ended.sort_by(|a, b| (b.ended, &b.id).cmp(&(a.ended, &a.id)));
-    let nothing_else = asked.keep.is_none() && asked.max_size.is_none() && !asked.all;
     // A selection alone means all that it selects.
-    let all = asked.all || (nothing_else && asked.older_than.is_none() && !asked.select.is_empty());
-    let age = asked.older_than.or(nothing_else.then_some(PRUNE_AGE));
-    let mut size = 0;
-    let mut rank = 0;
+    let has_limits = asked.keep.is_some() || asked.max_size.is_some() || asked.older_than.is_some();
+    let all = asked.all || (!has_limits && !asked.select.is_empty());
+    let mut tally = Tally::of(asked);
     ended.retain(|job| {
-        size += job.bytes;
-        rank += 1;
-        let too_old = age.is_some_and(|age| job.age > age);
-        let too_many = asked.keep.is_some_and(|keep| rank > keep);
-        let too_large = asked.max_size.is_some_and(|most| size > most);
-        all || too_old || too_many || too_large
+        tally.add(job.bytes);
+        all || tally.is_full() || tally.is_too_old(job.age)
     });
     ended.reverse();
     ended
+}
+
+/// Counts ended jobs, newest end first, against the limits of a request.
+struct Tally {
+    age: Option<Duration>,
+    keep: Option<usize>,
+    max_size: Option<u64>,
+    jobs: usize,
+    bytes: u64,
+}
+
+impl Tally {
+    fn of(asked: &Prune) -> Tally {
+        let nothing_else = asked.keep.is_none() && asked.max_size.is_none() && !asked.all;
+        Tally {
+            age: asked.older_than.or(nothing_else.then_some(PRUNE_AGE)),
+            keep: asked.keep,
+            max_size: asked.max_size,
+            jobs: 0,
+            bytes: 0,
+        }
+    }
+
+    fn add(&mut self, bytes: u64) {
+        self.jobs += 1;
+        self.bytes += bytes;
+    }
+
+    /// Whether the job that was added last is one too many, or takes too much space. So are all older ones.
+    fn is_full(&self) -> bool {
+        let too_many = self.keep.is_some_and(|keep| self.jobs > keep);
+        too_many || self.max_size.is_some_and(|most| self.bytes > most)
+    }
+
+    fn is_too_old(&self, age: Duration) -> bool {
+        self.age.is_some_and(|limit| age > limit)
+    }
 }
 
 impl Pruned {
@@ -231,7 +270,7 @@ impl Pruned {
         let failed = || Error::io("cannot remove", dir.path());
         // Another process may be removing one of its links, or its keeper may be cleaning up. Both use
         // names that may soon belong to another job.
-        let until = Instant::now() + CLEARING_UP_TAKES;
+        let until = Instant::now() + pass.patience;
         let (alone, unkept) = loop {
             let alone = named::take(dir.path()).map_err(failed())?;
             if let (Some(alone), Some(unkept)) = (alone, unkept(&dir)?) {

@@ -1,5 +1,6 @@
 //! Starts a job.
 
+mod command_line;
 mod foreground;
 mod spec;
 mod turns;
@@ -8,6 +9,7 @@ pub use foreground::foreground;
 pub use outlive_api::request::{Command, Run};
 pub(crate) use spec::refuse_regexes;
 
+use crate::environment::inherited::JobVariables;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::inbox::Receipt;
@@ -19,7 +21,7 @@ use crate::jobs::presence;
 use crate::jobs::twin::{self, Alone, Twin};
 use crate::launch::keeper_process::StartResult;
 use crate::launch::{self, NameClaim};
-use crate::verbs::show;
+use crate::verbs::{prune, show};
 use outlive_api::event::EventKind;
 use outlive_api::job::Job;
 use outlive_api::request::Namesake;
@@ -27,10 +29,9 @@ use outlive_core::event::Event;
 use outlive_core::journal;
 use outlive_core::layout;
 use outlive_core::told::ToldBy;
-use outlive_core::{JobId, Outcome, Phase, Spec, State};
+use outlive_core::{JobId, Notify, Outcome, Phase, Spec, State};
 use outlive_sys::lock::Lock;
 use spec::Specified;
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -47,6 +48,8 @@ pub struct Started {
     pub pid: Option<i32>,
     /// Differences from what a reader of the command would expect.
     pub notes: Vec<String>,
+    /// For which ends its session is told, by the request or by the configuration.
+    pub notify: Notify,
     /// It was already running; nothing was started.
     pub already: bool,
     /// Protects the job from pruning until dropped, so that the caller can wait for its end.
@@ -57,10 +60,12 @@ pub struct Started {
 }
 
 impl Started {
-    /// Nothing was started, because this job already runs.
-    fn already(outlive: &Outlive, job: Job, notes: Vec<String>) -> Started {
+    /// Nothing was started, because this job exists.
+    pub fn already(outlive: &Outlive, job: Job, notes: Vec<String>) -> Started {
+        let spec = outlive.read_spec(&job.id).ok();
         Started {
             pid: job.pid,
+            notify: spec.map_or_else(Notify::default, |spec| spec.notify),
             job,
             notes,
             already: true,
@@ -106,10 +111,12 @@ pub(super) fn begin(outlive: &Outlive, new: NewJob) -> Result<Started, Error> {
     let receipt = Receipt::nothing(outlive)
         .telling(&job.id, ToldBy::Asked, tells, Vec::new())
         .reserving(reserved);
+    prune::retain(outlive);
     Ok(Started {
         job,
         pid,
         notes,
+        notify: spec.notify,
         already: false,
         hold,
         receipt,
@@ -120,7 +127,7 @@ pub(super) fn begin(outlive: &Outlive, new: NewJob) -> Result<Started, Error> {
 pub(super) struct NewJob {
     pub spec: Spec,
     lock: Lock,
-    variables: Vec<(OsString, OsString)>,
+    variables: JobVariables,
     pub notes: Vec<String>,
     /// Until this is dropped, nobody else can start the same command, a job with the same name, or one job too many.
     _alone: [Option<Alone>; 3],
@@ -181,7 +188,7 @@ pub(super) fn claim(outlive: &Outlive, mut spec: Spec, id_is_given: bool) -> Res
     Ok(NewJob {
         spec,
         lock,
-        variables: Vec::new(),
+        variables: JobVariables::default(),
         notes: Vec::new(),
         _alone: [None, named, None],
     })

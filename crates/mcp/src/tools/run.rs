@@ -9,6 +9,7 @@ use crate::identity;
 use crate::reply::{Refused, Reply, ToolAnswer};
 use crate::words;
 use outlive::api::os_text::OsText;
+use outlive::api::request::{Environment, EnvironmentSource, VariablePattern};
 use outlive::api::waiting::{After, Needs, Queue};
 use outlive::inbox::Receipt;
 use outlive::labels::{self, Labels};
@@ -48,9 +49,17 @@ pub struct Args {
     /// Variables to add to the environment
     #[serde(default)]
     env: BTreeMap<String, String>,
-    /// Set variables that switch off colours, pagers and questions
+    /// Variables to inherit although they are credentials of agents, or left out by `env_clean`; `*` is a wildcard
     #[serde(default)]
-    plain: bool,
+    env_pass: Vec<String>,
+    /// Inherit only HOME, PATH, the locale and the like
+    #[serde(default)]
+    env_clean: bool,
+    /// Read the user's shell profile first
+    #[serde(default)]
+    login: bool,
+    /// Set variables that switch off colours, pagers and questions
+    plain: Option<bool>,
     /// Give the job a terminal, for REPLs, prompts and full-screen programs
     #[serde(default)]
     pty: bool,
@@ -59,7 +68,7 @@ pub struct Args {
     stdin: bool,
     /// `split`: tell stdout and stderr apart (default: merged)
     streams: Option<Streams>,
-    /// Stop the job when it has run for this long (default: never)
+    /// Stop the job when it has run for this long; 0: never (default: usually never)
     timeout_seconds: Option<f64>,
     /// Seconds from TERM to KILL when it is stopped (default: usually 2)
     grace: Option<f64>,
@@ -82,7 +91,7 @@ pub struct Args {
     quiet_after: Option<f64>,
     /// Report when the job prints a line (line:REGEX), listens on a port (port:NUMBER) or answers over HTTP (http:URL)
     ready: Option<String>,
-    /// Which ends to report: all, failures, or none (default: end)
+    /// Which ends to report: all, failures, or none (default: usually end)
     notify: Option<Notify>,
     /// Start the command when no other job holds this lock, and hold it while the command runs
     lock: Option<String>,
@@ -149,8 +158,8 @@ The exit code is never guessed: if nobody saw the end of a job, its outcome is `
             Some(_) => WaitFor::Ready,
             None => WaitFor::End,
         };
-        let notify = args.notify.unwrap_or_default();
         let started = start(call, args)?;
+        let notify = started.notify;
         let limit = call.patience.within(limit.or(Some(Duration::ZERO)));
         if limit.is_zero() && !started.job.has_ended() {
             return reply(call, &started.job, &started, notify);
@@ -196,14 +205,10 @@ fn start(call: &Call, args: Args) -> Result<Started, Refused> {
         None => run::run(&call.outlive, request(call, args)?),
     };
     match started {
-        Err(Error::IdTaken(job)) if is_known => Ok(Started {
-            pid: job.pid,
-            job: *job,
-            notes: vec!["this call was made before; nothing was started again".to_owned()],
-            already: true,
-            hold: None,
-            receipt: Receipt::nothing(&call.outlive),
-        }),
+        Err(Error::IdTaken(job)) if is_known => {
+            let note = "this call was made before; nothing was started again".to_owned();
+            Ok(Started::already(&call.outlive, *job, vec![note]))
+        }
         other => Ok(other?),
     }
 }
@@ -243,6 +248,7 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
         .into_iter()
         .map(|(key, value)| (key.into(), value.into()))
         .collect();
+    run.environment = environment(args.env_pass, args.env_clean, args.login)?;
     run.timeout = seconds("timeout_seconds", args.timeout_seconds)?;
     run.plain = args.plain;
     run.grace = seconds("grace", args.grace)?;
@@ -253,11 +259,22 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
     run.quiet_after = seconds("quiet_after", args.quiet_after)?;
     run.ready = ready.transpose().map_err(Refused::bad_input)?;
     run.restart = restart.transpose().map_err(Refused::bad_input)?;
-    run.notify = args.notify.unwrap_or_default();
+    run.notify = args.notify;
     run.unless_running = args.unless_running;
     run.labels = labels(args.labels)?;
     run.shown_as = args.r#as;
     Ok(run)
+}
+
+fn environment(pass: Vec<String>, clean: bool, login: bool) -> Result<Environment, Refused> {
+    let pass = pass.iter().map(|text| VariablePattern::parse(text));
+    Ok(Environment {
+        clean,
+        pass: pass.collect::<Result<_, _>>().map_err(Refused::bad_input)?,
+        // Even if this server was started by hand: who calls it is an agent.
+        source: EnvironmentSource::Harness,
+        login,
+    })
 }
 
 pub(super) fn watched(

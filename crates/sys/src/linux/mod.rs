@@ -10,6 +10,7 @@
 //! | [`host`] | the identity of this host, and whether a disk is shared with other hosts |
 //! | [`limits`] | the resource limits of a process |
 //! | [`lock`] | file locks that a forked process shares |
+//! | [`interrupts`] | noticing that a person interrupts or suspends this process |
 //! | [`own`] | what a process changes about itself: session, signals, descriptors, limits |
 //! | [`pidfd`] | a handle to one process that never refers to another |
 //! | [`pipe`] | FIFOs and pipes, and moving bytes without copying them |
@@ -27,6 +28,7 @@ pub mod clock;
 pub mod file;
 pub mod filter;
 pub mod host;
+pub mod interrupts;
 pub mod limits;
 pub mod lock;
 pub mod own;

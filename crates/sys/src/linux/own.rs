@@ -122,7 +122,7 @@ pub(crate) fn swap_signal_mask(mask: u64) -> io::Result<u64> {
 
 /// The signals that a thread had blocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SignalMask(u64);
+pub struct SignalMask(pub(crate) u64);
 
 /// Blocks all signals in this thread, and in those that it starts from now on.
 pub fn block_all_signals() -> io::Result<SignalMask> {

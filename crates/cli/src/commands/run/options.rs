@@ -1,5 +1,6 @@
 //! The options that every verb that starts a job (`run`, `detach`) has.
 
+use super::environment::EnvironmentOptions;
 use super::turns::Turns;
 use crate::commands::{duration, positive_duration, size};
 use crate::context::{Context, label};
@@ -55,13 +56,16 @@ pub struct Options {
     /// Whether stdout and stderr of the job are told apart
     #[arg(long, value_enum, default_value_t = StreamsArg::Merged)]
     streams: StreamsArg,
-    /// Set variables that turn off colours, pagers, editors and questions in many programs (--env overrides them)
-    #[arg(long)]
-    plain: bool,
+    /// Set variables that turn off colours, pagers, editors and questions in many programs (--env overrides them);
+    /// --plain=false leaves them out if the configuration sets them
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    plain: Option<bool>,
     /// Set an environment variable, beside those that the job inherits; repeatable
     #[arg(long, value_name = "K=V")]
     env: Vec<OsString>,
-    /// Stop the job when its command has run for this long; 0 means no limit [default: 0]
+    #[command(flatten)]
+    environment: EnvironmentOptions,
+    /// Stop the job when its command has run for this long; 0 means no limit [default: 0, unless configured]
     #[arg(long, value_name = "DUR", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
     /// How long to wait between TERM and KILL when the job is stopped [default: 2s]
@@ -71,9 +75,9 @@ pub struct Options {
     /// output; 0 keeps all [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = kept_size)]
     max_output: Option<u64>,
-    /// Which kind of end to report to the session
-    #[arg(long, value_enum, default_value_t = NotifyArg::End)]
-    notify: NotifyArg,
+    /// Which kind of end to report to the session [default: end, unless configured]
+    #[arg(long, value_enum)]
+    notify: Option<NotifyArg>,
     /// Report output lines that contain this text, while the job runs; repeatable
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     watch: Vec<String>,
@@ -118,10 +122,9 @@ pub struct Options {
     keep_awake: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum NotifyArg {
     /// Report every end
-    #[default]
     End,
     /// Report the end unless the job succeeded
     Failure,
@@ -222,7 +225,8 @@ impl Options {
         run.timeout = self.timeout;
         run.grace = self.grace;
         run.max_output = self.max_output;
-        run.notify = self.notify.into();
+        run.environment = self.environment.request();
+        run.notify = self.notify.map(Notify::from);
         run.leftovers = self.leftovers.map_or(Leftovers::Keep, Leftovers::from);
         run.keep_awake = self.keep_awake;
         Ok(run)

@@ -3,7 +3,7 @@
 mod flood;
 mod job_ends;
 mod leaving;
-mod person;
+pub mod person;
 mod pipes;
 mod repainting;
 mod typing;

@@ -43,7 +43,7 @@ fn ended_ago(world: &World, ms: u64) -> String {
 }
 
 /// Changes the times of a job's events, as if the job had run before the last restart of the machine.
-fn set_wall(world: &World, id: &str, change: impl Fn(&str, u64) -> u64) {
+pub fn set_wall(world: &World, id: &str, change: impl Fn(&str, u64) -> u64) {
     let mut text = String::new();
     for mut record in world.journal(id) {
         let kind = match record["event"].as_str() {
@@ -68,7 +68,7 @@ fn set_wall(world: &World, id: &str, change: impl Fn(&str, u64) -> u64) {
 }
 
 /// Sets the modification time of a directory, or of a link itself.
-fn touch(path: &Path, when: &str) {
+pub fn touch(path: &Path, when: &str) {
     let done = Command::new("touch")
         .args(["--no-dereference", "-d", when])
         .arg(path)

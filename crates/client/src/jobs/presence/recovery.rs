@@ -2,6 +2,7 @@
 
 use super::{SHORT_PAUSE, open_lock};
 use crate::clock;
+use crate::environment::inherited::JobVariables;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::jobs::whereabouts::{self, GoneReason};
@@ -107,7 +108,9 @@ pub(super) fn recover(
     let dropped_bytes = journal.state().missing_bytes(&middle);
     match remedy(journal.state(), spec.as_ref(), journal.is_damaged(), gone) {
         Remedy::Nothing => Ok(()),
-        Remedy::Adopt => keeper_process::start(outlive, job, id, lock, &[]).map(drop),
+        Remedy::Adopt => {
+            keeper_process::start(outlive, job, id, lock, &JobVariables::default()).map(drop)
+        }
         Remedy::EndInPause(why) => {
             let end = journal
                 .state()
@@ -145,7 +148,9 @@ fn go_on(
 ) -> Result<(), Error> {
     match left {
         Remaining::Nothing => Ok(()),
-        Remaining::Lingering => keeper_process::start(outlive, job, id, lock, &[]).map(drop),
+        Remaining::Lingering => {
+            keeper_process::start(outlive, job, id, lock, &JobVariables::default()).map(drop)
+        }
     }
 }
 
@@ -218,7 +223,9 @@ pub fn abandon(outlive: &Outlive, id: &JobId, reason: &str) -> Result<(), Error>
         return Ok(());
     }
     drop(journal);
-    if let Ok(StartResult::Ready) = keeper_process::start(outlive, &job, id, lock, &[]) {
+    if let Ok(StartResult::Ready) =
+        keeper_process::start(outlive, &job, id, lock, &JobVariables::default())
+    {
         return Ok(());
     }
     // No keeper can be started to ring the doorbells. The next verb would find the same.

@@ -2,6 +2,7 @@
 //! it.
 
 use super::command;
+use crate::environment::inherited::JobVariables;
 use outlive_core::JobId;
 use outlive_sys::spawn;
 use std::fs::{self, File};
@@ -34,7 +35,7 @@ pub fn try_scope(scratch: &Path) -> Result<(), String> {
 /// The exit status; `None` if the program did not end in time and was killed.
 fn started(said: &Path) -> io::Result<Option<ExitStatus>> {
     let id = JobId::parse("doctor").map_err(io::Error::other)?;
-    let mut command = command(&id, &[]).ok_or(io::ErrorKind::NotFound)?;
+    let mut command = command(&id, &JobVariables::default()).ok_or(io::ErrorKind::NotFound)?;
     command
         .arg("true")
         .stdin(Stdio::null())

@@ -5,10 +5,21 @@
 //! the string is left alone.
 
 use super::grammar::{Frame, ParseState, Resume};
+use super::habits::Commands;
 use super::here_document::{HereDocument, ends_in_escape};
 
 /// Longer than the names that people give to variables.
 const MAX_NAME_BYTES: usize = 128;
+
+/// What a string contains, if all of it was understood.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// The offset of the `&` that backgrounds the last list.
+    pub trailing_ampersand: Option<usize>,
+    /// How many `&` background something, the trailing one included. Those in substitutions do not count.
+    pub backgrounded: usize,
+    pub commands: Commands,
+}
 
 pub struct Lexer<'a> {
     pub(super) bytes: &'a [u8],
@@ -25,6 +36,9 @@ pub struct Lexer<'a> {
     pub(super) here_documents: Vec<HereDocument>,
     /// The last `&` at the top level, if nothing has followed it yet.
     pub(super) ampersand: Option<usize>,
+    /// How many `&` background something, outside of substitutions.
+    pub(super) backgrounded: usize,
+    pub(super) commands: Commands,
 }
 
 impl<'a> Lexer<'a> {
@@ -39,11 +53,18 @@ impl<'a> Lexer<'a> {
             level: 0,
             here_documents: Vec::new(),
             ampersand: None,
+            backgrounded: 0,
+            commands: Commands::default(),
         }
     }
 
     /// The offset of the `&` that backgrounds the last list.
-    pub fn trailing_ampersand(mut self) -> Option<usize> {
+    pub fn trailing_ampersand(self) -> Option<usize> {
+        self.read()?.trailing_ampersand
+    }
+
+    /// Reads the whole string; `None` if it is not sure of all of it.
+    pub fn read(mut self) -> Option<Reading> {
         while let Some(byte) = self.peek(0) {
             let frame = self.frames.last().copied();
             match frame {
@@ -57,11 +78,13 @@ impl<'a> Lexer<'a> {
             }?;
         }
         self.end_word()?;
-        let is_whole = self.frames.is_empty()
-            && self.here_documents.is_empty()
-            && !self.redirects
-            && self.state == ParseState::Begin;
-        self.ampersand.filter(|_| is_whole)
+        let is_whole = self.frames.is_empty() && self.here_documents.is_empty() && !self.redirects;
+        let has_ended = self.state == ParseState::Begin;
+        (is_whole && (has_ended || self.state.ends_command())).then_some(Reading {
+            trailing_ampersand: self.ampersand.filter(|_| has_ended),
+            backgrounded: self.backgrounded,
+            commands: self.commands,
+        })
     }
 
     pub(super) fn peek(&self, ahead: usize) -> Option<u8> {
@@ -244,7 +267,11 @@ impl<'a> Lexer<'a> {
             self.state = self.state.after_redirection()?;
         } else {
             let text = self.bytes.get(start..self.at)?;
-            self.state = self.state.after_word(text, &mut self.frames)?;
+            let before = self.state;
+            self.state = before.after_word(text, &mut self.frames)?;
+            if before.begins_command() && self.state == ParseState::FirstWord {
+                self.commands.note(text);
+            }
         }
         Some(())
     }

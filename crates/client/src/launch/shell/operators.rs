@@ -34,8 +34,11 @@ impl Lexer<'_> {
             (b'|', ..) => (1, ParseState::Needed),
             _ => (1, ParseState::Begin),
         };
-        if byte == b'&' && length == 1 && self.frames.is_empty() {
-            self.ampersand = Some(self.at);
+        if byte == b'&' && length == 1 {
+            self.backgrounded += usize::from(self.level == 0);
+            if self.frames.is_empty() {
+                self.ampersand = Some(self.at);
+            }
         }
         self.at += length;
         self.state = state;

@@ -1,14 +1,14 @@
 //! Turns a request into a [`Spec`]: fills in the configuration and the defaults, and refuses what could
 //! not be executed.
 
-use super::{Command, Run, turns};
+use super::{Run, command_line, turns};
 use crate::clock;
-use crate::config;
+use crate::config::{self, Config};
 use crate::doorbell;
 use crate::environment;
+use crate::environment::inherited::{self, Inherited, JobVariables};
 use crate::error::Error;
 use crate::home::outlive::Outlive;
-use crate::launch::shell;
 use crate::random;
 use crate::redact::redact;
 use outlive_api::job::Job;
@@ -28,8 +28,8 @@ use std::path::{Path, PathBuf};
 /// A complete request.
 pub struct Specified {
     pub spec: Spec,
-    /// Variables to add to the environment; never written to disk.
-    pub variables: Vec<(OsString, OsString)>,
+    /// The environment; never written to disk.
+    pub variables: JobVariables,
     /// Differences from what a reader of the command would expect.
     pub notes: Vec<String>,
 }
@@ -39,9 +39,10 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
     asked.check()?;
     let config = outlive.config()?;
     let mut notes = Vec::new();
-    let (argv, command) = argv(&asked, &mut notes)?;
+    let variables = variables(&asked, &config, outlive, &mut notes)?;
+    let (argv, command) = command_line::of(&asked, &variables, &mut notes)?;
     let command = asked.shown_as.clone().unwrap_or(command);
-    let variables = variables(&asked)?;
+    let habits = command_line::habits(&asked.command);
     let doorbells = doorbell::resolve(outlive, &config, asked.on_end.as_deref())?;
     let keep_awake = match asked.keep_awake {
         true => awake(&mut notes),
@@ -65,8 +66,7 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
         cwd: directory(asked.cwd)?.into(),
         input: asked.input,
         streams: asked.streams,
-        timeout_ms: asked
-            .timeout
+        timeout_ms: Some(asked.timeout.unwrap_or(config.defaults.timeout))
             .filter(|timeout| !timeout.is_zero())
             .map(milliseconds),
         grace_ms: milliseconds(asked.grace.unwrap_or(defaults::GRACE)),
@@ -75,7 +75,7 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
             Some(0) => None,
             Some(size) => Some(size),
         },
-        notify: asked.notify,
+        notify: asked.notify.unwrap_or(config.defaults.notify),
         watch: watch(asked.watch, asked.watch_limit, &config.watch),
         breaker: config.breaker.rules(),
         still_ms: milliseconds(config.watch.still),
@@ -96,6 +96,8 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
         adopted: None,
     };
     refuse_nul(&spec)?;
+    let habits = habits.into_iter();
+    notes.extend(habits.map(|habit| habit.note(&spec.id, spec.input, outlive.reader())));
     Ok(Specified {
         spec,
         variables,
@@ -131,7 +133,7 @@ pub fn shell_hint(outlive: &Outlive, spec: &Spec, job: &Job) -> Option<String> {
     };
     let name = name.lossy();
     (not_found && name.contains(char::is_whitespace)).then(|| {
-        let line = quote(&name);
+        let line = command_line::quote(&name);
         let line = match outlive.shows_secrets() {
             true => line.into(),
             false => redact(&line),
@@ -141,59 +143,14 @@ pub fn shell_hint(outlive: &Outlive, spec: &Spec, job: &Job) -> Option<String> {
     })
 }
 
-/// The arguments to execute, and the command as a person would write it.
-fn argv(asked: &Run, notes: &mut Vec<String>) -> Result<(Vec<OsText>, String), Error> {
-    match &asked.command {
-        Command::Argv(argv) if argv.first().is_none_or(|name| name.as_bytes().is_empty()) => {
-            Err(Error::NoCommand)
-        }
-        Command::Argv(argv) => {
-            let words: Vec<String> = argv.iter().map(OsText::lossy).collect();
-            let command = words
-                .iter()
-                .map(|word| quote(word))
-                .collect::<Vec<_>>()
-                .join(" ");
-            Ok((argv.clone(), command))
-        }
-        Command::Shell(script) if script.trim().is_empty() => Err(Error::NoCommand),
-        Command::Shell(script) => {
-            let run = shell::foreground(script).unwrap_or_else(|| script.clone());
-            if run != *script {
-                notes.push("the trailing & was left out: the command itself is the job, and runs in the background as every job does".to_owned());
-            }
-            let shell = if on_path("bash", asked) { "bash" } else { "sh" };
-            let mut argv = vec![shell, "-c"];
-            // Otherwise it would look like options.
-            if run.starts_with(['-', '+']) {
-                argv.push("--");
-            }
-            argv.push(&run);
-            Ok((argv.into_iter().map(OsText::from).collect(), script.clone()))
-        }
-    }
-}
-
-fn quote(word: &str) -> String {
-    // Only a NUL byte cannot be quoted, and that is refused elsewhere.
-    shlex::try_quote(word).map_or_else(|_| word.to_owned(), |quoted| quoted.into_owned())
-}
-
-fn on_path(program: &str, asked: &Run) -> bool {
-    let given = asked
-        .variables
-        .iter()
-        .rev()
-        .find(|(key, _)| key.as_bytes() == b"PATH")
-        .map(|(_, value)| value.0.clone());
-    let path = given
-        .or_else(|| env::var_os("PATH"))
-        .unwrap_or_else(|| "/usr/local/bin:/bin:/usr/bin".into());
-    environment::find(&path, Path::new(program)).is_some()
-}
-
-fn variables(asked: &Run) -> Result<Vec<(OsString, OsString)>, Error> {
-    let mut variables: Vec<(OsString, OsString)> = Vec::new();
+/// The environment of the job.
+fn variables(
+    asked: &Run,
+    config: &Config,
+    outlive: &Outlive,
+    notes: &mut Vec<String>,
+) -> Result<JobVariables, Error> {
+    let mut set: Vec<(OsString, OsString)> = Vec::new();
     for (OsText(key), OsText(value)) in &asked.variables {
         if key.is_empty() || key.as_bytes().contains(&b'=') {
             return Err(Error::BadVariable(key.to_string_lossy().into_owned()));
@@ -202,26 +159,29 @@ fn variables(asked: &Run) -> Result<Vec<(OsString, OsString)>, Error> {
         if has_nul(key) || has_nul(value) {
             return Err(Error::Nul(key.to_string_lossy().into_owned()));
         }
-        variables.push((key.clone(), value.clone()));
+        set.push((key.clone(), value.clone()));
     }
-    let is_given = |variables: &[(OsString, OsString)], key: &str| {
-        variables.iter().any(|(given, _)| given == key)
-    };
-    if matches!(asked.input, Input::Pty(_)) && !asked.plain && !is_given(&variables, "TERM") {
+    let Inherited {
+        mut variables,
+        withheld,
+    } = inherited::inherited(&asked.environment, config, set);
+    if !withheld.is_empty() {
+        notes.push(outlive.reader().withheld(&withheld));
+    }
+    let is_plain = asked.plain.unwrap_or(config.defaults.plain);
+    if matches!(asked.input, Input::Pty(_)) && !is_plain && !variables.is_set("TERM") {
         // Whatever terminal this process has, the job has another one.
-        variables.push(("TERM".into(), environment::TERM.into()));
+        variables.set("TERM", environment::TERM);
     }
-    if asked.plain {
+    if is_plain {
         for (key, value) in environment::PLAIN {
-            if !is_given(&variables, key) {
-                variables.push((key.into(), value.into()));
+            if !variables.is_set(key) {
+                variables.set(key, value);
             }
         }
     }
-    if !is_given(&variables, environment::UNBUFFERED)
-        && env::var_os(environment::UNBUFFERED).is_none()
-    {
-        variables.push((environment::UNBUFFERED.into(), "1".into()));
+    if variables.get(environment::UNBUFFERED).is_none() {
+        variables.set(environment::UNBUFFERED, "1");
     }
     Ok(variables)
 }
@@ -286,7 +246,7 @@ fn redacted(command: &str) -> Option<String> {
 /// The command that prevents sleep until its input ends.
 fn awake(notes: &mut Vec<String>) -> Vec<OsText> {
     const INHIBIT: &str = "systemd-inhibit";
-    if !on_path(INHIBIT, &Run::shell("")) {
+    if environment::on_path(INHIBIT).is_none() {
         notes.push("there is no systemd-inhibit here, so the machine is not kept awake".to_owned());
         return Vec::new();
     }

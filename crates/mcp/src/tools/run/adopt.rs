@@ -35,7 +35,10 @@ fn unsuitable(args: &Args) -> Option<&'static str> {
         ("replace", args.replace),
         ("cwd", args.cwd.is_some()),
         ("env", !args.env.is_empty()),
-        ("plain", args.plain),
+        ("env_pass", !args.env_pass.is_empty()),
+        ("env_clean", args.env_clean),
+        ("login", args.login),
+        ("plain", args.plain.is_some()),
         ("pty", args.pty),
         ("stdin", args.stdin),
         ("max_output", args.max_output.is_some()),
@@ -47,6 +50,12 @@ fn unsuitable(args: &Args) -> Option<&'static str> {
         ("ready", args.ready.is_some()),
         ("lock", args.lock.is_some()),
         ("unless_running", args.unless_running),
+        ("queue", args.queue.is_some()),
+        ("after", !args.after.is_empty()),
+        ("restart", args.restart.is_some()),
+        ("streams", args.streams.is_some()),
+        ("labels", !args.labels.is_empty()),
+        ("as", args.r#as.is_some()),
     ];
     let found = given.into_iter().find(|(_, is_given)| *is_given);
     found.map(|(option, _)| option)
