@@ -10,6 +10,7 @@
 //! | [`time`] | times and durations |
 //! | [`job`] | a job as every face shows it |
 //! | [`outcome`] | how a job ended, and why |
+//! | [`limits`] | what a job may use at most |
 //! | [`event`], [`event_data`] | what a session is told |
 //! | [`log`] | output, and a terminal's screen |
 //! | [`request`] | what the verbs take, one request per verb |
@@ -39,6 +40,7 @@ pub mod input;
 pub mod job;
 pub mod key;
 pub mod label;
+pub mod limits;
 pub mod log;
 pub mod notify;
 pub mod os_text;

@@ -32,6 +32,7 @@
 //! | [`watch`] | the patterns to watch an output for, and the matches |
 //! | [`by_line`] | rewrites a pattern so that one search covers many lines |
 //! | [`breaker`] | limits how many matches one session is told about |
+//! | [`confined`] | the control groups that enforce the limits of a job |
 //! | [`limits`] | the resource limits that a keeper needs |
 //! | [`units`] | durations and sizes as people write them |
 #![forbid(unsafe_code)]
@@ -40,6 +41,7 @@ pub mod bound;
 pub mod breaker;
 pub mod by_line;
 pub mod clocks;
+pub mod confined;
 pub mod control;
 pub mod doorbell;
 pub mod ending;

@@ -14,6 +14,7 @@ use crate::os_text::OsText;
 use crate::ready::Ready;
 use crate::watch::Watch;
 pub use outlive_api::input::Input;
+pub use outlive_api::limits::Limits;
 pub use outlive_api::notify::{Leftovers, Notify};
 pub use outlive_api::terminal::{BadSize, Size};
 use serde::{Deserialize, Serialize};
@@ -81,6 +82,9 @@ pub struct Spec {
     /// The command that prevents sleep while the job runs, if requested and available.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keep_awake: Vec<OsText>,
+    /// What it may use at most. Keepers of earlier releases do not know it and enforce nothing.
+    #[serde(default, skip_serializing_if = "Limits::is_none")]
+    pub limits: Limits,
 }
 
 impl Spec {

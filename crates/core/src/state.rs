@@ -10,6 +10,7 @@
 //! An event that does not fit the phase changes nothing. So the first `ended` wins every race.
 
 use crate::clocks::BootTime;
+use crate::confined::Confined;
 use crate::event::{Event, Keeping, Moment, Record, StopCause, StopRequest};
 use crate::host::Host;
 use crate::label::Label;
@@ -35,6 +36,8 @@ pub struct State {
     pub host: Option<Host>,
     pub kept: Option<Kept>,
     pub phase: Phase,
+    /// How its limits are enforced, if it has any.
+    pub confined: Option<Confined>,
     /// Ranges of the output that could not be stored, in order.
     pub gaps: Vec<Range<u64>>,
     /// Where the output is inside the caller's own log file.
@@ -164,6 +167,7 @@ impl Default for State {
             host: None,
             kept: None,
             phase: Phase::Unwritten,
+            confined: None,
             gaps: Vec::new(),
             log_base: None,
             sizes: Vec::new(),
@@ -272,6 +276,10 @@ impl State {
                 }
                 return Applied::Changed;
             }
+            (Event::Confined(confined), Phase::Accepted) => {
+                self.confined = Some(confined.clone());
+                return Applied::Changed;
+            }
             (Event::Gap { from, to }, _) if from < to => {
                 self.gaps.push(*from..*to);
                 return Applied::Changed;
@@ -302,6 +310,7 @@ impl State {
             // be forgotten here.
             (
                 Event::Accepted { .. }
+                | Event::Confined(_)
                 | Event::Spawned { .. }
                 | Event::Started
                 | Event::StopRequested(_)
@@ -361,6 +370,7 @@ impl State {
             Some(StopCause::Stop) => EndedBy::Stop,
             Some(StopCause::Timeout) => EndedBy::Timeout,
             Some(StopCause::Place) => EndedBy::Place,
+            Some(StopCause::Memory) => EndedBy::Memory,
             None if by_signal => EndedBy::Signal,
             None => EndedBy::Itself,
         };

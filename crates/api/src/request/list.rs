@@ -17,6 +17,8 @@ pub struct Filter {
     pub state: StateFilter,
     /// At most this many ended ones.
     pub limit: usize,
+    /// With what running jobs use now.
+    pub usage: bool,
 }
 
 impl Default for Filter {
@@ -26,6 +28,7 @@ impl Default for Filter {
             task: None,
             state: StateFilter::All,
             limit: LIST_ENDED,
+            usage: false,
         }
     }
 }

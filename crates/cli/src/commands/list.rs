@@ -24,6 +24,9 @@ pub struct Args {
     /// Show at most N ended jobs; `all` shows every one
     #[arg(long, value_name = "N", default_value = "20", value_parser = limit)]
     limit: usize,
+    /// Show what running jobs use now: processor time, memory, disk and processes
+    #[arg(long)]
+    usage: bool,
     #[command(flatten)]
     secrets: Secrets,
 }
@@ -53,6 +56,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             State::All => StateFilter::All,
         },
         limit: args.limit,
+        usage: args.usage,
     };
     let context = &context.with_secrets(&args.secrets);
     let listing = list::list(&context.outlive, &filter)?;

@@ -1,6 +1,7 @@
 //! `outlive run`
 
 mod foreground;
+mod limits;
 mod options;
 
 pub use options::Options;

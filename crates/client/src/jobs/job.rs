@@ -8,6 +8,7 @@ use outlive_api::failure::Unreachable;
 use outlive_api::job::{
     DoorbellState, DoorbellStatus, Job, JobOutput, JobState, LastKnown, WaitingFor,
 };
+use outlive_api::limits::JobLimits;
 use outlive_core::control::InputKind;
 use outlive_core::doorbell::{self, Doorbell, RingState};
 use outlive_core::event::Moment;
@@ -119,6 +120,7 @@ fn as_it_is(dir: &JobDir, spec: &Spec, state: &State, sight: Sight) -> Job {
             .iter()
             .filter_map(|bell| doorbell_status(state, bell))
             .collect(),
+        limits: limits(spec, state),
         usage: end.and_then(|end| end.usage),
         last: there.as_ref().map(|_| LastKnown {
             state: known,
@@ -193,6 +195,14 @@ fn output(dir: &JobDir, spec: &Spec, state: &State) -> JobOutput {
         complete,
         path: dir.output().into(),
     }
+}
+
+/// Its limits, if it has any, and how they are enforced.
+fn limits(spec: &Spec, state: &State) -> Option<JobLimits> {
+    (!spec.limits.is_none()).then(|| JobLimits {
+        asked: spec.limits,
+        enforced_by: state.confined.as_ref().map(|confined| confined.by),
+    })
 }
 
 /// The lock that it waits for, if another job has it.

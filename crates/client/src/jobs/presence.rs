@@ -137,7 +137,7 @@ fn clear_up(outlive: &Outlive, id: &JobId, state: &State) -> io::Result<()> {
     if let Some(at) = state.ended_at() {
         ending::note(&job, job.read_spec().ok().as_ref(), at.wall)?;
     }
-    ending::retire(&job)
+    ending::retire(&job, state.confined.as_ref())
 }
 
 fn open_lock(job: &JobDir) -> Result<File, Error> {

@@ -8,7 +8,7 @@ use crate::environment;
 use crate::error::Error;
 use crate::home::outlive::Outlive;
 use crate::hooks::{self, Hook};
-use crate::launch::scope;
+use crate::launch::scope::{self, Delegated};
 use outlive_core::{JobDir, JobId};
 use outlive_sys::lock::{self, Lock};
 use outlive_sys::process::own;
@@ -66,7 +66,7 @@ fn start_in_scope(
     id: &JobId,
     variables: &[(OsString, OsString)],
 ) -> Option<StartResult> {
-    let mut command = scope::command(id, variables)?;
+    let mut command = scope::command(id, variables, || Delegated::to(keeper.job))?;
     let (path, _link) = program.by_its_name(keeper.job).ok()?;
     let journal = || fs::metadata(keeper.job.journal()).map(|file| file.len());
     let before = journal().ok()?;

@@ -1,6 +1,7 @@
 //! Starts a job.
 
 mod foreground;
+mod limits;
 mod spec;
 
 pub use foreground::foreground;
@@ -91,6 +92,7 @@ pub fn run(outlive: &Outlive, asked: Run) -> Result<Started, Error> {
     };
     let pid = state.phase.leader().map(|leader| leader.process.pid);
     notes.extend(spec::shell_hint(outlive, &spec, &job));
+    notes.extend(limits::note(&job));
     let tells: &[EventKind] = match job.outcome {
         Some(Outcome::NotStarted { .. }) => &[EventKind::Ended],
         _ => &[],

@@ -17,7 +17,7 @@ use outlive_sys::child::{self, Forked, GateInside};
 use outlive_sys::lock::{self, Lock, LockResult};
 use outlive_sys::process::Limits;
 use outlive_sys::process::own::{self, HandedDown};
-use outlive_sys::{offers, tree};
+use outlive_sys::{cgroup, offers, tree};
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem;
@@ -146,6 +146,10 @@ fn open(
         return Ok(None);
     };
     let spec = job.read_spec().map_err(io::Error::other)?;
+    if spec.limits.want_group() {
+        // If that fails, the job is limited in another way, or not started.
+        let _ = cgroup::settle_in_scope();
+    }
     let limits = Limits::lift().ok();
     // This stays open until a failure is recorded: the launcher looks at the job when it closes.
     let ready = handed.output;

@@ -13,6 +13,7 @@ use crate::errands::lock_wait::{LockState, NamedLock};
 use crate::hooks::{Hook, Role};
 use crate::pair::partner::Partner;
 use crate::pair::shared::Shared;
+use crate::start::confine;
 use crate::start::findable::Finding;
 use crate::start::gate::{self, Unwritten};
 use crate::start::leader::{self, Leader};
@@ -81,7 +82,7 @@ pub fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box
     {
         // It prepares itself while this process does. If this process fails, the gate closes and the leader ends.
         let inside = inside_of_gate(job.shared, inside.take())?;
-        forked = Some(fork_leader(&job, inside));
+        forked = Some(fork_leader(&mut job, inside));
     }
     // The journal names the keepers for information only, so a full disk must not stop the keeper here.
     let _ = tools::kept(how, partner.pid()).and_then(|event| job.ledger.write(&[event]));
@@ -161,9 +162,11 @@ fn inside_of_gate(shared: &mut Shared, inside: Option<GateInside>) -> io::Result
 }
 
 /// Forks a leader, which waits at the gate.
-fn fork_leader(job: &KeptJob, inside: GateInside) -> io::Result<Unwritten> {
+fn fork_leader(job: &mut KeptJob, inside: GateInside) -> io::Result<Unwritten> {
+    confine::prepare(job)?;
     let ends = job.shared.channel.leader_ends(&job.shared.directory)?;
-    gate::fork(job.role, job.shared, inside, ends)
+    let limits = confine::of_each_process(job)?;
+    gate::fork(job.role, job.shared, limits, inside, ends)
 }
 
 fn bring_to_program(job: &mut KeptJob, forked: io::Result<Unwritten>) -> io::Result<Leader> {
@@ -205,6 +208,12 @@ fn pass_gate(job: &mut KeptJob) -> io::Result<Leader> {
         (Role::Keeper, Some(process)) => Leader::child(process.pid),
         _ => find_leader(None, &job.ledger, process),
     };
+    if let Some(process) = process
+        && let Err(error) = confine::put_under(job.spec(), job.state(), process)
+    {
+        return Ok(Leader::NotStarted(gate::failed("cannot limit it", &error)));
+    }
+    job.reach(Hook::PutUnder);
     match gate::open_gate(job.role, &job.shared.gate, job.spec())? {
         Err(outcome) => Ok(Leader::NotStarted(outcome)),
         // The gate also closes if the leader is killed while it waits.

@@ -11,6 +11,7 @@ use crate::output::capture::{Capture, Feed};
 use crate::output::taking::Output;
 use crate::start::leader::{EndMoment, LeaderEnd};
 use crate::supervise::kept_job::KeptJob;
+use crate::supervise::memory;
 use outlive_core::Millis;
 use outlive_core::ending::{self, Findable, Remaining};
 use outlive_core::event::{Event, Moment};
@@ -78,7 +79,7 @@ impl Synced {
         let state = job.state();
         let ender = match &ended.outcome {
             Outcome::Lost { .. } => Ender::unknown(),
-            outcome => state.ended_by(matches!(outcome, Outcome::Signaled { .. })),
+            outcome => memory::ender(job, outcome),
         };
         let duration_ms = match (&ended.outcome, ended.moment) {
             // A job that never started took no time.
@@ -104,7 +105,7 @@ impl Synced {
             dropped_bytes,
             output_complete: output.is_complete(),
             lingering: lingering.unwrap_or(0),
-            usage: ended.usage,
+            usage: memory::completed(state, ended.usage),
         };
         ending::record(findable, job.ledger.journal(), at, end, after)?;
         job.reach(Hook::EndedRecorded);
@@ -125,7 +126,7 @@ impl Recorded {
         ending::note(directory, Some(spec), self.at.wall)?;
         job.reach(Hook::Noted);
         if job.is_closed() {
-            ending::retire(directory)?;
+            ending::retire(directory, job.state().confined.as_ref())?;
             job.reach(Hook::Retired);
         }
         Ok(Noted)
@@ -152,7 +153,7 @@ pub fn close(job: &mut KeptJob, output: &mut Output, noted: Option<Noted>) -> io
     if let (None, Some(at)) = (noted, job.state().ended_at()) {
         ending::note(directory, Some(spec), at.wall)?;
     }
-    ending::retire(directory)?;
+    ending::retire(directory, job.state().confined.as_ref())?;
     job.reach(Hook::Retired);
     Ok(())
 }

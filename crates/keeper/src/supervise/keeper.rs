@@ -29,6 +29,7 @@ use crate::tree::members::Tree;
 use crate::tree::observed::Observed;
 use outlive_core::event::Keeping;
 use outlive_core::{BootTime, Phase};
+use outlive_sys::cgroup::OomBell;
 use outlive_sys::process;
 use outlive_sys::process::own::Bell;
 use std::io;
@@ -49,6 +50,8 @@ pub struct Keeper<'a> {
     pub(crate) pair: Pair,
     /// Rings when a child of this process, or its parent, has ended.
     pub(crate) bell: Bell,
+    /// Rings when the job runs out of the memory that it may use.
+    pub(crate) oom_bell: Option<OomBell>,
     pub(crate) alarm: Alarm,
     pub(crate) pause: Pause,
 }
@@ -101,6 +104,7 @@ impl<'a> Keeper<'a> {
             errands: Errands::default(),
             pair: Pair::new(finding),
             bell,
+            oom_bell: None,
             alarm: Alarm::NeverSet,
             pause: Pause::None,
         });
@@ -120,6 +124,8 @@ impl<'a> Keeper<'a> {
     pub fn run(mut self: Box<Self>) -> io::Result<PairRole> {
         let resumed = self.resume();
         self.attempt(Paused::Work, resumed);
+        let watched = self.watch_memory();
+        self.attempt(Paused::Work, watched);
         let heeded = self.heed_place();
         self.attempt(Paused::Work, heeded);
         self.job.shared.ring_ready();
@@ -194,6 +200,7 @@ impl<'a> Keeper<'a> {
             Wake::ProcessEnded => self.process_ended(),
             Wake::Room => self.deliver(),
             Wake::Deadline => self.deadline(),
+            Wake::OutOfMemory => self.out_of_memory(),
             Wake::Place => self.heed_place(),
             Wake::Connection => {
                 let shared = &*self.job.shared;

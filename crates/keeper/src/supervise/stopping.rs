@@ -11,6 +11,7 @@ use crate::clock;
 use crate::hooks::Hook;
 use crate::supervise::escalation::Escalation;
 use crate::supervise::keeper::Keeper;
+use crate::supervise::memory;
 use outlive_core::event::{Event, Moment, StopCause, StopRequest};
 use outlive_core::outcome::EndedBy;
 use outlive_core::{BootTime, Input, Leftovers, Millis, Phase};
@@ -255,8 +256,12 @@ impl Keeper<'_> {
         }
     }
 
-    /// Stops the processes that an ended job has left, if the spec asks for that.
+    /// Stops the processes that an ended job has left, if the spec asks for that. Those of a job that ran out of its
+    /// memory are killed.
     pub(crate) fn stop_leftovers(&mut self) -> io::Result<()> {
+        if memory::kills_the_rest(&self.job) && !self.job.is_closed() {
+            return self.escalate(clock::now(), None, Doorbells::Retried);
+        }
         match self.job.spec().leftovers {
             Leftovers::Stop => self.stop_tree(),
             Leftovers::Keep => Ok(()),

@@ -3,11 +3,13 @@
 //! | module | owns |
 //! |---|---|
 //! | [`blocked`] | which descriptors a process waits to read from |
+//! | [`cgroup`] | control groups, and the nice value of a process |
 //! | [`child`] | fork, and the steps between fork and exec |
 //! | [`clock`] | the boot clock, the wall clock, and a timer that counts time spent in suspend |
 //! | [`file`] | reserving space, finding holes, renaming without replacing, files in memory |
 //! | [`filter`] | a seccomp filter that makes system calls fail, for fault tests |
 //! | [`host`] | the identity of this host, and whether a disk is shared with other hosts |
+//! | [`kmsg`] | which processes the kernel killed because memory ran out |
 //! | [`limits`] | the resource limits of a process |
 //! | [`lock`] | file locks that a forked process shares |
 //! | [`own`] | what a process changes about itself: session, signals, descriptors, limits |
@@ -22,11 +24,13 @@
 //! | [`trace`] | stopping a program at each of its system calls, for fault tests |
 
 pub mod blocked;
+pub mod cgroup;
 pub mod child;
 pub mod clock;
 pub mod file;
 pub mod filter;
 pub mod host;
+pub mod kmsg;
 pub mod limits;
 pub mod lock;
 pub mod own;

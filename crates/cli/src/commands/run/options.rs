@@ -1,5 +1,6 @@
 //! The options that every verb that starts a job (`run`, `detach`) has.
 
+use super::limits::LimitArgs;
 use crate::commands::{duration, positive_duration, size};
 use crate::context::{Context, label};
 use crate::exit::Failure;
@@ -99,6 +100,8 @@ pub struct Options {
     /// Keep the machine from going to sleep while the job runs (uses systemd-inhibit)
     #[arg(long)]
     keep_awake: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -179,6 +182,7 @@ impl Options {
             Some(LeftoversArg::Stop) => Leftovers::Stop,
         };
         run.keep_awake = self.keep_awake;
+        run.limits = self.limits.limits();
         Ok(run)
     }
 }

@@ -160,7 +160,7 @@ fn close(
     let events: Vec<Event> = gone.into_iter().chain([closed]).collect();
     journal.append(now(), &events)?;
     journal.sync()?;
-    ending::retire(job)
+    ending::retire(job, journal.state().confined.as_ref())
 }
 
 /// Records that a job was not started because its keepers could not start, or died.

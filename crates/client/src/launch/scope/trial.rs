@@ -1,7 +1,7 @@
 //! Tests whether systemd creates a scope, by asking for one. Runs programs, so a launch must not call
 //! it.
 
-use super::command;
+use super::{Delegated, command};
 use outlive_core::JobId;
 use outlive_sys::spawn;
 use std::fs::{self, File};
@@ -34,7 +34,7 @@ pub fn try_scope(scratch: &Path) -> Result<(), String> {
 /// The exit status; `None` if the program did not end in time and was killed.
 fn started(said: &Path) -> io::Result<Option<ExitStatus>> {
     let id = JobId::parse("doctor").map_err(io::Error::other)?;
-    let mut command = command(&id, &[]).ok_or(io::ErrorKind::NotFound)?;
+    let mut command = command(&id, &[], || Delegated::Nothing).ok_or(io::ErrorKind::NotFound)?;
     command
         .arg("true")
         .stdin(Stdio::null())

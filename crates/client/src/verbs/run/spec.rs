@@ -83,6 +83,7 @@ pub fn specify(outlive: &Outlive, asked: Run) -> Result<Specified, Error> {
         leftovers: asked.leftovers,
         log: asked.log,
         keep_awake,
+        limits: asked.limits,
     };
     refuse_nul(&spec)?;
     Ok(Specified {
