@@ -12,6 +12,7 @@
 //! | [`outcome`] | how a job ended, and why |
 //! | [`limits`] | what a job may use at most |
 //! | [`event`], [`event_data`] | what a session is told |
+//! | [`usage`] | what a job uses at one moment |
 //! | [`log`] | output, and a terminal's screen |
 //! | [`request`] | what the verbs take, one request per verb |
 //! | [`reply`], [`setup`] | what the other verbs answer |
@@ -55,4 +56,5 @@ pub mod signal;
 mod strict;
 pub mod terminal;
 pub mod time;
+pub mod usage;
 pub mod watch;

@@ -3,6 +3,7 @@
 
 pub use crate::kernel::blocked::{ReadTarget, pending_reads, read_target};
 pub use crate::kernel::cgroup::set_nice;
+pub use crate::kernel::consumed::{Consumed, consumed};
 pub use crate::kernel::kmsg::killed_for_memory;
 pub use crate::kernel::limits::{self, Limits};
 pub use crate::kernel::own;

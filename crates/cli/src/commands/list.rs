@@ -67,6 +67,7 @@ pub fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     match context.json {
         true => context.print_json(&JobList { jobs: listing.jobs })?,
         false if listing.jobs.is_empty() => context.say("no jobs"),
+        false if args.usage => context.print(&render::usage_table(&listing.jobs))?,
         false => context.print(&render::table(&listing.jobs))?,
     }
     Ok(Exit::Success)

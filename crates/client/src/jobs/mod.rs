@@ -9,6 +9,7 @@
 //! | `descriptors` | provides file descriptors for many connections |
 //! | `naming` | finds the job that a name means |
 //! | `twin` | finds a running job with the same command |
+//! | `usage` | what a running job uses now |
 //! | `hold` | protects a job from being pruned |
 
 pub(crate) mod connection;
@@ -18,4 +19,5 @@ pub(crate) mod job;
 pub(crate) mod naming;
 pub(crate) mod presence;
 pub(crate) mod twin;
+pub(crate) mod usage;
 pub(crate) mod whereabouts;

@@ -1,6 +1,7 @@
 //! Checks what this machine offers, and what that means for jobs here.
 
 mod control_group;
+mod job_limits;
 mod limits;
 
 use crate::config::Config;
@@ -73,6 +74,7 @@ fn look(outlive: &Outlive, scratch: &Path) -> Vec<Check> {
         boot(),
         limits::check(),
         control_group::check(scratch),
+        job_limits::check(),
     ]
 }
 

@@ -16,4 +16,5 @@ pub mod session;
 pub mod show;
 pub mod signal;
 pub mod stop;
+pub mod usage;
 pub mod wait;

@@ -128,9 +128,23 @@ pub fn is_writable(directory: &Path) -> bool {
 impl Place {
     /// The closest group, from that of this process upwards, in which a group with these controllers can be made.
     pub fn parent_for(&self, controllers: &[&str]) -> Option<PathBuf> {
+        self.find(|group| offers(group, controllers) || turn_on(group, controllers))
+    }
+
+    /// Whether there seems to be such a group. Changes nothing.
+    pub fn may_have_parent_for(&self, controllers: &[&str]) -> bool {
+        let found = self.find(|group| {
+            let available = fs::read_to_string(group.join("cgroup.controllers"));
+            let all = available.is_ok_and(|text| has_all(&text, controllers));
+            offers(group, controllers) || all && may_turn_on(group)
+        });
+        found.is_some()
+    }
+
+    fn find(&self, suits: impl Fn(&Path) -> bool) -> Option<PathBuf> {
         let mut candidate = self.directory.as_path();
         loop {
-            if is_writable(candidate) && offers(candidate, controllers) {
+            if is_writable(candidate) && suits(candidate) {
                 return Some(candidate.to_owned());
             }
             if candidate == self.mount || is_limited(candidate) {
@@ -141,24 +155,29 @@ impl Place {
     }
 }
 
-/// Whether groups made here have these controllers. Turns them on if the group has no processes of its own and was made
-/// for this, or is the root.
+/// What says which controllers the groups below this one have.
+const BELOW: &str = "cgroup.subtree_control";
+
+/// Whether groups made here have these controllers.
 fn offers(group: &Path, controllers: &[&str]) -> bool {
-    let file = group.join("cgroup.subtree_control");
-    let missing = |text: &str| -> Vec<String> {
-        let has = |name: &&&str| !text.split_ascii_whitespace().any(|on| on == **name);
-        let missing = controllers.iter().filter(has);
-        missing.map(|name| format!("+{name}")).collect()
-    };
-    let Ok(on) = fs::read_to_string(&file) else {
-        return false;
-    };
-    let off = missing(&on);
-    if off.is_empty() {
-        return true;
-    }
-    let is_root = !group.join("cgroup.type").exists();
-    (is_root || is_own_scope(group)) && fs::write(&file, off.join(" ")).is_ok()
+    let on = fs::read_to_string(group.join(BELOW));
+    on.is_ok_and(|text| has_all(&text, controllers))
+}
+
+fn has_all(text: &str, controllers: &[&str]) -> bool {
+    let has = |name: &&str| text.split_ascii_whitespace().any(|on| on == *name);
+    controllers.iter().all(has)
+}
+
+/// Turns these controllers on for the groups below this one. The kernel refuses it if the group has processes.
+fn turn_on(group: &Path, controllers: &[&str]) -> bool {
+    let on: Vec<String> = controllers.iter().map(|name| format!("+{name}")).collect();
+    may_turn_on(group) && fs::write(group.join(BELOW), on.join(" ")).is_ok()
+}
+
+/// Only where that concerns nobody else: in a scope that was made for a job, and in the root.
+fn may_turn_on(group: &Path) -> bool {
+    is_own_scope(group) || !group.join("cgroup.type").exists()
 }
 
 /// Whether a group is a scope that systemd made for a job of ours.

@@ -6,6 +6,7 @@
 //! | [`cgroup`] | control groups, and the nice value of a process |
 //! | [`child`] | fork, and the steps between fork and exec |
 //! | [`clock`] | the boot clock, the wall clock, and a timer that counts time spent in suspend |
+//! | [`consumed`] | what a process has used |
 //! | [`file`] | reserving space, finding holes, renaming without replacing, files in memory |
 //! | [`filter`] | a seccomp filter that makes system calls fail, for fault tests |
 //! | [`host`] | the identity of this host, and whether a disk is shared with other hosts |
@@ -27,6 +28,7 @@ pub mod blocked;
 pub mod cgroup;
 pub mod child;
 pub mod clock;
+pub mod consumed;
 pub mod file;
 pub mod filter;
 pub mod host;
