@@ -57,8 +57,8 @@ impl Confined {
         self.groups.iter().find(counts)
     }
 
-    /// Removes the groups. A group that still has processes stays: those of a job that was started inside this one.
-    /// When that job is closed, it removes this group as well.
+    /// Removes the groups. A group stays as long as it has processes: those of a job that was started inside this one,
+    /// and that job's keepers. Whoever prunes one of the two jobs then removes it.
     pub fn remove(&self, id: &JobId) {
         for group in &self.groups {
             // The job can write its journal, so only a directory that is named after it is removed.
@@ -96,8 +96,8 @@ fn is_empty(directory: &Path) -> bool {
     processes.is_ok_and(|list| list.is_empty()) && !entries.any(is_group)
 }
 
-/// Removes the groups of outer jobs that were closed while this job was still inside. The kernel refuses that for a
-/// group that is in use.
+/// Removes the groups of outer jobs that were closed and perhaps pruned while this job was still inside. The kernel
+/// refuses that for a group that is in use.
 fn remove_abandoned(mut directory: Option<&Path>) {
     while let Some(outer) = directory {
         let name = outer.file_name().and_then(|name| name.to_str());

@@ -27,6 +27,7 @@ mod inbox;
 mod kit;
 mod launch;
 mod library;
+mod limiting;
 mod listing;
 mod locks;
 mod mcp;

@@ -9,16 +9,14 @@ use outlive_core::words::count;
 /// What a job has used, or uses now.
 pub fn usage(usage: &Usage) -> String {
     let mut parts = vec![format!("{} of CPU", cpu(usage))];
-    match usage.memory_bytes {
-        Some(now) => parts.push(format!("{} of memory now", show_size(now))),
-        None => parts.push(format!(
-            "{} of memory at most",
-            show_size(usage.max_rss_bytes)
-        )),
-    }
-    if let Some(peak) = usage.peak_memory_bytes {
-        parts.push(format!("{} at most in all", show_size(peak)));
-    }
+    // What one process had at most says nothing about a tree that is still running.
+    let most = usage.peak_memory_bytes.map(show_size);
+    parts.push(match (usage.memory_bytes.map(show_size), most) {
+        (Some(now), Some(most)) => format!("{now} of memory now, {most} at most"),
+        (Some(now), None) => format!("{now} of memory now"),
+        (None, Some(most)) => format!("{most} of memory at most"),
+        (None, None) => format!("{} of memory at most", show_size(usage.max_rss_bytes)),
+    });
     if let (Some(read), Some(written)) = (usage.read_bytes, usage.written_bytes) {
         let (read, written) = (show_size(read), show_size(written));
         parts.push(format!("{read} read, {written} written"));

@@ -12,6 +12,7 @@ use outlive_core::layout::{self, CONTROL};
 use outlive_core::limits::{self, Files};
 use outlive_core::{BootTime, Input, JobDir, Phase, ProcRef, Spec};
 use outlive_sys::capture;
+use outlive_sys::cgroup::OomBell;
 use outlive_sys::child::{self, Gate, GateInside};
 use outlive_sys::control::Listener;
 use outlive_sys::process::{Limits, PidFd};
@@ -42,6 +43,8 @@ pub struct Shared {
     pub log: Option<File>,
     /// The named lock, if the job has one.
     pub named_lock: Option<NamedLock>,
+    /// Rings when a job with a limit of memory runs out of it.
+    pub oom_bell: Option<OomBell>,
     pub max_clients: usize,
     pub limits: Option<Limits>,
     /// The leader and a descriptor of it, in a standby that was forked after the leader.
@@ -90,10 +93,13 @@ impl Shared {
             other => other?,
         };
         let named_lock = spec.lock.as_ref().map(|name| NamedLock::open(&job, name));
+        let limited = spec.limits.memory_bytes;
+        let oom_bell = limited.map(|_| OomBell::new()).transpose()?;
         let shared = Shared {
             front: None,
             log,
             named_lock: named_lock.transpose()?,
+            oom_bell,
             max_clients: limits.map_or(MAX_CLIENTS, |limits| {
                 limits.open_files() - needed.0 + FEWEST_CLIENTS
             }),

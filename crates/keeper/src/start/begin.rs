@@ -21,6 +21,7 @@ use crate::start::tools::{self, Tools};
 use crate::supervise::keeper::Keeper;
 use crate::supervise::kept_job::KeptJob;
 use crate::supervise::ledger::Ledger;
+use crate::supervise::memory;
 use outlive_core::ending;
 use outlive_core::event::{Event, Keeping};
 use outlive_core::outcome::End;
@@ -99,6 +100,10 @@ pub fn begin(shared: &mut Shared, beginning: Beginning) -> io::Result<Option<Box
     };
     if let (Some(lock), Keeping::Adopted, false) = (&job.shared.named_lock, how, job.has_ended()) {
         lock.retake();
+    }
+    if how == Keeping::Adopted {
+        // The bell of the dead pair is gone.
+        memory::listen(&job);
     }
     job.reach(Hook::Started);
     // The leader of an adopted job may have ended. That must be recorded first.

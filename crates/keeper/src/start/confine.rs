@@ -11,6 +11,7 @@
 
 use crate::hooks::Hook;
 use crate::supervise::kept_job::KeptJob;
+use crate::supervise::memory;
 use outlive_core::confined::{Confined, Controls, EnforcedBy, Group, PREFIX};
 use outlive_core::event::Event;
 use outlive_core::signal::Signal;
@@ -45,7 +46,7 @@ const CPU: Control = Control {
 const PIDS: Control = Control {
     controller: "pids",
     controls: Controls::Pids,
-    word: "processes",
+    word: "number of processes",
 };
 
 /// Decides how the limits are enforced, journals that and sets everything up, before the leader is forked. Does
@@ -68,6 +69,7 @@ pub fn prepare(job: &mut KeptJob) -> io::Result<()> {
         set_up(group, &limits)
             .map_err(|error| cannot(&format!("set up {}", group.directory.display()), &error))?;
     }
+    memory::listen(job);
     job.reach(Hook::GroupsMade);
     Ok(())
 }

@@ -28,7 +28,6 @@ impl Keeper<'_> {
         // Until now nobody had the feed open, which looked like its end.
         self.output.capture.is_fed();
         self.deliver()?;
-        self.watch_memory()?;
         self.signs.begin();
         self.look_at_leader()
     }

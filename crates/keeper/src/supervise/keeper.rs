@@ -29,7 +29,6 @@ use crate::tree::members::Tree;
 use crate::tree::observed::Observed;
 use outlive_core::event::Keeping;
 use outlive_core::{BootTime, Phase};
-use outlive_sys::cgroup::OomBell;
 use outlive_sys::process;
 use outlive_sys::process::own::Bell;
 use std::io;
@@ -50,8 +49,6 @@ pub struct Keeper<'a> {
     pub(crate) pair: Pair,
     /// Rings when a child of this process, or its parent, has ended.
     pub(crate) bell: Bell,
-    /// Rings when the job runs out of the memory that it may use.
-    pub(crate) oom_bell: Option<OomBell>,
     pub(crate) alarm: Alarm,
     pub(crate) pause: Pause,
 }
@@ -104,7 +101,6 @@ impl<'a> Keeper<'a> {
             errands: Errands::default(),
             pair: Pair::new(finding),
             bell,
-            oom_bell: None,
             alarm: Alarm::NeverSet,
             pause: Pause::None,
         });
@@ -124,8 +120,8 @@ impl<'a> Keeper<'a> {
     pub fn run(mut self: Box<Self>) -> io::Result<PairRole> {
         let resumed = self.resume();
         self.attempt(Paused::Work, resumed);
-        let watched = self.watch_memory();
-        self.attempt(Paused::Work, watched);
+        let looked = self.look_at_memory();
+        self.attempt(Paused::Work, looked);
         let heeded = self.heed_place();
         self.attempt(Paused::Work, heeded);
         self.job.shared.ring_ready();

@@ -16,12 +16,17 @@ use outlive_sys::cgroup::OomBell;
 use outlive_sys::process;
 use std::io;
 
-/// What wakes the keeper of a job with a limit of memory, with version 1.
-pub(crate) fn bell(state: &State) -> Option<OomBell> {
-    let group = state.confined.as_ref()?.memory()?;
-    let runs = state.end().is_none() && group.controls == Controls::Memory;
-    // Without it, only the process that the kernel chose is killed.
-    runs.then(|| OomBell::of(&group.directory).ok()).flatten()
+/// Lets the pair's bell ring when the job runs out of its memory, with version 1. It rings a moment before the kernel
+/// counts what it kills. So the bell is shared, and a successor hears what its predecessor did not journal.
+pub(crate) fn listen(job: &KeptJob) {
+    let confined = job.state().confined.as_ref();
+    let group = confined.and_then(|confined| confined.memory());
+    if let (Some(group), Some(bell)) = (group, &job.shared.oom_bell)
+        && group.controls == Controls::Memory
+    {
+        // Without it, only the process that the kernel chooses is killed at once.
+        let _ = bell.listen_to(&group.directory);
+    }
 }
 
 /// Whether the job has a limit of memory for all its processes together.
@@ -84,38 +89,31 @@ pub(crate) fn completed(state: &State, usage: Option<Usage>) -> Option<Usage> {
 }
 
 impl Keeper<'_> {
-    /// The job has run out of the memory that it may use. The kernel kills one process of it; this kills the rest.
-    pub(crate) fn out_of_memory(&mut self) -> io::Result<()> {
-        if let Some(bell) = &self.oom_bell {
-            bell.quiet();
-        }
-        // The group is also said to be out of memory when it is removed.
-        match self.job.is_running() {
-            true => self.stop(StopRequest {
-                by: StopCause::Memory,
-                detail: None,
-                grace_ms: 0,
-                session: None,
-            }),
-            false => Ok(()),
-        }
+    /// What wakes the keeper when the job runs out of its memory. It keeps ringing, so it is heard only until a stop.
+    pub(crate) fn oom_bell(&self) -> Option<&OomBell> {
+        let bell = self.job.shared.oom_bell.as_ref();
+        bell.filter(|_| self.job.is_running() && !self.stop.is_under_way())
     }
 
-    /// Begins to listen, and makes up for what happened while no keeper did.
-    pub(crate) fn watch_memory(&mut self) -> io::Result<()> {
-        if self.job.state().confined.is_none() {
-            return Ok(());
-        }
-        self.oom_bell = bell(self.job.state());
-        let counted = self
-            .job
-            .state()
-            .confined
-            .as_ref()
-            .and_then(|it| it.oom_kills());
-        match self.oom_bell.is_some() && counted.is_some_and(|kills| kills > 0) {
-            true => self.out_of_memory(),
-            false => Ok(()),
+    /// The job has run out of the memory that it may use. The kernel kills one process of it; this kills the rest.
+    pub(crate) fn out_of_memory(&mut self) -> io::Result<()> {
+        self.stop(StopRequest {
+            by: StopCause::Memory,
+            detail: None,
+            grace_ms: 0,
+            session: None,
+        })
+    }
+
+    /// Makes up for what happened while no keeper was alive.
+    pub(crate) fn look_at_memory(&mut self) -> io::Result<()> {
+        let counted = self.oom_bell().and_then(|_| {
+            let confined = self.job.state().confined.as_ref();
+            confined.and_then(|confined| confined.oom_kills())
+        });
+        match counted {
+            Some(1..) => self.out_of_memory(),
+            _ => Ok(()),
         }
     }
 }

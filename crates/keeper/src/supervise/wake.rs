@@ -99,7 +99,7 @@ impl Keeper<'_> {
         for bell in self.processes.bells() {
             sources.add(Wake::ProcessEnded, bell, Interest::Readable);
         }
-        if let (Some(bell), false) = (&self.oom_bell, self.job.has_ended()) {
+        if let Some(bell) = self.oom_bell() {
             sources.add(Wake::OutOfMemory, bell.as_fd(), Interest::Readable);
         }
         if let Some(timer) = self.alarm.timer() {

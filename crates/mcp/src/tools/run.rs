@@ -6,6 +6,7 @@ use crate::call::{Call, seconds};
 use crate::identity;
 use crate::reply::{Refused, Reply, ToolAnswer};
 use crate::words;
+use outlive::api::limits::{Cpus, Limits};
 use outlive::api::os_text::OsText;
 use outlive::inbox::Receipt;
 use outlive::units::parse_size;
@@ -79,6 +80,13 @@ pub struct Args {
     /// If this session already runs the same command in the same directory, return that job and start nothing
     #[serde(default)]
     unless_running: bool,
+    /// Kill the job when it needs more memory than this, such as 2G
+    memory: Option<String>,
+    /// Most processors
+    cpus: Option<f64>,
+    /// Most processes
+    pids: Option<u32>,
+    nice: Option<i32>,
 }
 
 /// A command as models write it.
@@ -189,6 +197,8 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
     };
     let ready = args.ready.as_deref().map(Ready::parse);
     let size = args.max_output.as_deref().map(parse_size);
+    let memory = args.memory.as_deref().map(parse_size);
+    let cpus = args.cpus.map(Cpus::new);
     let mut run = match args.command {
         CommandText::Line(line) => run::Run::shell(line),
         CommandText::Words(words) => run::Run::argv(words),
@@ -223,6 +233,12 @@ pub(crate) fn request(call: &Call, args: Args) -> Result<run::Run, Refused> {
     run.ready = ready.transpose().map_err(Refused::bad_input)?;
     run.notify = args.notify.unwrap_or_default();
     run.unless_running = args.unless_running;
+    run.limits = Limits {
+        memory_bytes: memory.transpose().map_err(Refused::bad_input)?,
+        cpus: cpus.transpose().map_err(Refused::bad_input)?,
+        pids: args.pids,
+        nice: args.nice,
+    };
     Ok(run)
 }
 

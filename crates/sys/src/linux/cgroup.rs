@@ -230,27 +230,26 @@ fn unless_ended(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Becomes readable when a group of version 1 runs out of memory, or is removed.
+/// Becomes readable for good when a group of version 1 that it listens to runs out of memory, or is removed. Processes
+/// that are forked share it, and what it has heard.
 #[derive(Debug)]
 pub struct OomBell(OwnedFd);
 
 impl OomBell {
-    pub fn of(directory: &Path) -> io::Result<OomBell> {
+    pub fn new() -> io::Result<OomBell> {
         // SAFETY: no memory is passed.
         let made = check(i64::from(unsafe {
             libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK)
         }))?;
         // SAFETY: the call has just made this descriptor, and nobody else owns it.
-        let bell = unsafe { OwnedFd::from_raw_fd(made as i32) };
-        let control = fs::File::open(directory.join("memory.oom_control"))?;
-        let line = format!("{} {}", bell.as_raw_fd(), control.as_raw_fd());
-        fs::write(directory.join("cgroup.event_control"), line)?;
-        Ok(OomBell(bell))
+        Ok(OomBell(unsafe { OwnedFd::from_raw_fd(made as i32) }))
     }
 
-    /// Silences it until the next time.
-    pub fn quiet(&self) {
-        let _ = rustix::io::read(&self.0, &mut [0u8; 8]);
+    /// The kernel rings it a moment before it kills a process and counts that.
+    pub fn listen_to(&self, directory: &Path) -> io::Result<()> {
+        let control = fs::File::open(directory.join("memory.oom_control"))?;
+        let line = format!("{} {}", self.0.as_raw_fd(), control.as_raw_fd());
+        fs::write(directory.join("cgroup.event_control"), line)
     }
 }
 
