@@ -78,7 +78,11 @@ fn run() -> Run {
         .quiet_after(Duration::from_secs(60))
         .unless_running()
         .replacing()
-        .on_end("true");
+        .on_end("true")
+        .memory(1 << 30)
+        .cpus(1.5)
+        .pids(64)
+        .nice(5);
     run.id = Some(job());
     run.plain = true;
     run.watch_limit = Some(7);
@@ -155,6 +159,7 @@ fn requests_without_ids_read_back() {
         task: Some(label("t")),
         state: StateFilter::Ended,
         limit: 3,
+        usage: true,
     };
     check("list_request", &filter, (json!({}), Filter::default()));
     let prune = Prune {
