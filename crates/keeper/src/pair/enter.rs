@@ -11,13 +11,14 @@ use crate::pair::partner::{PairRole, Partner};
 use crate::pair::shared::{FileId, Shared};
 use crate::pair::standby::{self, NextStep, Predecessor};
 use crate::start::begin::{Beginning, begin, give_up};
+use crate::start::confine;
 use crate::start::findable::{self, Finding};
 use outlive_core::{JobDir, layout};
 use outlive_sys::child::{self, Forked, GateInside};
 use outlive_sys::lock::{self, Lock, LockResult};
 use outlive_sys::process::Limits;
 use outlive_sys::process::own::{self, HandedDown};
-use outlive_sys::{cgroup, offers, tree};
+use outlive_sys::{offers, tree};
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem;
@@ -148,7 +149,7 @@ fn open(
     let spec = job.read_spec().map_err(io::Error::other)?;
     if spec.limits.want_group() {
         // If that fails, the job is limited in another way, or not started.
-        let _ = cgroup::settle_in_scope();
+        let _ = confine::settle(job);
     }
     let limits = Limits::lift().ok();
     // This stays open until a failure is recorded: the launcher looks at the job when it closes.

@@ -16,7 +16,7 @@ use outlive_core::confined::{Confined, Controls, EnforcedBy, Group, PREFIX};
 use outlive_core::event::Event;
 use outlive_core::signal::Signal;
 use outlive_core::spec::Limits;
-use outlive_core::{ProcRef, Spec, State};
+use outlive_core::{JobDir, ProcRef, Spec, State};
 use outlive_sys::cgroup::{self, Membership};
 use outlive_sys::process::{self, Limits as ProcessLimits, PidFd};
 use std::fs;
@@ -48,6 +48,22 @@ const PIDS: Control = Control {
     controls: Controls::Pids,
     word: "number of processes",
 };
+
+/// Puts this process, before it forks the pair, where it does not keep the job from getting a group. A pair that adopts a
+/// job goes to where the dead pair was: systemd removes a scope that is empty, with the counters of its groups.
+pub fn settle(job: &JobDir) -> io::Result<()> {
+    let journal = job.read_journal().map_err(io::Error::other)?;
+    let confined = journal.state.confined.as_ref();
+    let groups = confined.iter().flat_map(|confined| &confined.groups);
+    let group = groups
+        .into_iter()
+        .find(|group| group.controls == Controls::All);
+    let scope = group.and_then(|group| group.directory.parent());
+    match scope.map(|scope| cgroup::enter_keepers(scope)) {
+        Some(Ok(())) => Ok(()),
+        _ => cgroup::settle_in_scope(),
+    }
+}
 
 /// Decides how the limits are enforced, journals that and sets everything up, before the leader is forked. Does
 /// nothing for a job without limits.

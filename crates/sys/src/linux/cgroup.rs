@@ -202,12 +202,19 @@ pub fn settle_in_scope() -> io::Result<()> {
     };
     match is_own_scope(&directory) && is_writable(&directory) {
         true => {
-            let keepers = directory.join("keepers");
-            make(&keepers)?;
-            enter(&keepers, 0)
+            make(&directory.join(KEEPERS))?;
+            enter_keepers(&directory)
         }
         false => Ok(()),
     }
+}
+
+/// The group below a scope for the processes that keep its job.
+const KEEPERS: &str = "keepers";
+
+/// Moves this process to the keepers in a scope that systemd made for a job. Fails if there are none.
+pub fn enter_keepers(scope: &Path) -> io::Result<()> {
+    enter(&scope.join(KEEPERS), 0)
 }
 
 /// Makes a group. It may exist.
