@@ -42,7 +42,7 @@ fn left_alone(_: &World) -> Result<(), String> {
     Ok(())
 }
 
-pub static KINDS: [Kind; 7] = [
+pub static KINDS: [Kind; 8] = [
     Kind {
         name: "short",
         options: &[],
@@ -116,6 +116,16 @@ pub static KINDS: [Kind; 7] = [
         output: || b"up\n".to_vec(),
         outcome: terminated,
         ended_by: "stop",
+        told: &["ended"],
+    },
+    Kind {
+        name: "limited",
+        options: &["--memory", "200M", "--nice", "3"],
+        script: "nice; exit 6",
+        drive: left_alone,
+        output: || b"3\n".to_vec(),
+        outcome: || exited(6),
+        ended_by: "itself",
         told: &["ended"],
     },
 ];
